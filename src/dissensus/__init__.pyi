@@ -37,6 +37,7 @@ from dissensus.library import overall_answers as overall_answers
 from dissensus.library import plurality as plurality
 from dissensus.library import rater_curve as rater_curve
 from dissensus.library import resampled_labels as resampled_labels
+from dissensus.library import score_chatbots as score_chatbots
 from dissensus.library import soft_labels as soft_labels
 from dissensus.library import vet as vet
 from dissensus.pipeline.aggregate import GoldAgainstCrowd as GoldAgainstCrowd
@@ -61,6 +62,9 @@ from dissensus.pipeline.release import PairPolicy as PairPolicy
 from dissensus.pipeline.release import ReleasedPair as ReleasedPair
 from dissensus.pipeline.release import ReleasedPairs as ReleasedPairs
 from dissensus.pipeline.release import released_pairs as released_pairs
+from dissensus.pipeline.score import GapRow as GapRow
+from dissensus.pipeline.score import Scorecard as Scorecard
+from dissensus.pipeline.score import ScoreRow as ScoreRow
 from dissensus.pipeline.simulate import Simulation as Simulation
 from dissensus.pipeline.simulate import SimulationDesign as SimulationDesign
 from dissensus.pipeline.simulate import preset as preset

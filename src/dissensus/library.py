@@ -9,7 +9,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from dissensus.errors import InvalidInput
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.files.raw.table_reader import is_path
-from dissensus.pipeline import aggregate
+from dissensus.pipeline import aggregate, score
 from dissensus.pipeline import analyse as analysing
 from dissensus.pipeline import model as modelling
 from dissensus.pipeline import vet as vetting
@@ -84,5 +84,6 @@ overall_answers = accept_sources(aggregate.overall_answers)
 plurality = accept_sources(aggregate.plurality)
 rater_curve = accept_sources(analysing.rater_curve)
 resampled_labels = accept_sources(aggregate.resampled_labels)
+score_chatbots = accept_sources(score.score_chatbots)
 soft_labels = accept_sources(aggregate.soft_labels)
 vet = accept_sources(vetting.vet)

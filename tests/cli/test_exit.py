@@ -21,6 +21,7 @@ COMMANDS = (
         "report",
         "model",
         "gold",
+        "benchmark",
         "vet",
         "validate",
         "convert",

@@ -31,6 +31,11 @@ COMMANDS: Final = {
         "gold",
         "Compare the items that experts call unsafe with those that most raters, or most of each group, do.",
     ),
+    "benchmark": LazyCommand(
+        "dissensus.cli.score.benchmark",
+        "benchmark",
+        "Score chatbots against each group of raters: how often a group calls responses unsafe, and how groups differ.",
+    ),
     "vet": LazyCommand(
         "dissensus.cli.vet",
         "vet",

@@ -8,7 +8,6 @@ from inspect import signature
 
 from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
 from dissensus.pipeline.analyse import Analysis, AnalysisSettings, GroupDivergence, group_divergence
-from dissensus.pipeline.analyse.item_attributes import resolve_item_attributes
 from dissensus.pipeline.analyse.level import Level
 from dissensus.pipeline.analyse.table import resolve_axes, resolve_share, run_analysis
 from dissensus.pipeline.model import MultilevelModel
@@ -22,6 +21,7 @@ from dissensus.report.methods import METHODS, Method
 from dissensus.report.result import Report, Size
 from dissensus.report.sections import ReportInput, ReportOptions, Section, build_sections
 from dissensus.schema.ratings.columns import CROSS, FLAG, REST
+from dissensus.schema.ratings.item_values import resolve_item_attributes
 from dissensus.schema.ratings.table import Ratings
 
 Progress = Callable[[float], None]

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from statistics import NormalDist
 from typing import NamedTuple, TypeAlias
 
@@ -255,7 +256,7 @@ def t_quantile(confidence: float, df: float) -> float:
     >>> round(t_quantile(0.95, 9), 4)
     2.2622
     """
-    nodes, weights = np.polynomial.legendre.leggauss(48)
+    nodes, weights = _quadrature()
     scale = _t_scale(df)
     theta = math.atan(NormalDist().inv_cdf((1 + confidence) / 2) / math.sqrt(df))
     for _ in range(100):
@@ -287,12 +288,19 @@ def t_test_p(t: float, df: float) -> float:
     >>> round(t_test_p(-2.2622, 9), 4)
     0.05
     """
-    nodes, weights = np.polynomial.legendre.leggauss(48)
+    nodes, weights = _quadrature()
     low = math.atan(abs(t) / math.sqrt(df))
     # Beyond this angle the integrand is below e^-40 of its largest value.
     high = min(math.pi / 2, math.sqrt(low**2 + 80 / max(df - 1, 1e-9)))
     half = (high - low) / 2
     return min(1.0, _t_scale(df) * half * float(weights @ np.cos(low + half * (1 + nodes)) ** (df - 1)))
+
+
+@cache
+def _quadrature() -> tuple[Floats, Floats]:
+    """Return Gauss-Legendre nodes and weights."""
+    nodes, weights = np.polynomial.legendre.leggauss(48)
+    return nodes, weights
 
 
 def _t_scale(df: float) -> float:

@@ -18,17 +18,11 @@ from dissensus.pipeline.aggregate.gold_intervals import (
     LabelledAnswers,
     compute_gold_intervals,
 )
-from dissensus.pipeline.aggregate.safety import (
-    CROWD,
-    SAFE_UNSAFE,
-    compute_crowd_labels,
-    read_expert_labels,
-    resolve_name,
-)
+from dissensus.pipeline.aggregate.safety import CROWD, compute_crowd_labels, resolve_name
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_number
-from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import GOLD, ITEM_ID
+from dissensus.schema.ratings.safety import SAFE_UNSAFE, check_unsafe_answers, read_expert_labels
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.result import check_confidence
@@ -171,7 +165,9 @@ def gold_against_crowd(  # noqa: PLR0913 - options are keyword-only
     """
     question = ratings.resolve_question(question)
     unsafe = (unsafe,) if isinstance(unsafe, str) else tuple(unsafe)
-    _check(ratings, question, unsafe, ties)
+    if ties not in get_args(Ties):
+        raise InvalidInput(f"ties is {ties!r}; choose one of {', '.join(get_args(Ties))}.")
+    check_unsafe_answers(ratings, question, unsafe)
     _check_bootstrap(bootstrap, confidence, seed)
     ratings = ratings.select_question(question)
     columns = {"gold": gold} if platinum is None else {"gold": gold, "platinum": platinum}
@@ -206,22 +202,6 @@ def gold_against_crowd(  # noqa: PLR0913 - options are keyword-only
         seed=seed,
         notes=((note,) if n_dropped else ()) + (() if by is None else ratings.describe_sets([by])),
     )
-
-
-def _check(ratings: Ratings, question: str, unsafe: Sequence[str], ties: str) -> None:
-    if ties not in get_args(Ties):
-        raise InvalidInput(f"ties is {ties!r}; choose one of {', '.join(get_args(Ties))}.")
-    scale = ratings.scale(question)
-    for answer in unsafe:
-        if answer not in scale:
-            hint = suggest(answer, scale)
-            raise InvalidInput(
-                f"{format_value(answer)} is not an answer to {question}; its answers are {format_list(scale)}.{hint}"
-            )
-    if not set() < set(unsafe) < set(scale):
-        raise InvalidInput(
-            f"Name some answers to {question} as unsafe, not all or none; they are {format_list(scale)}."
-        )
 
 
 def _check_bootstrap(bootstrap: int, confidence: float, seed: int) -> None:

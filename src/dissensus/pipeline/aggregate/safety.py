@@ -5,39 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from dissensus.errors import InvalidInput, NotFound
+from dissensus.errors import NotFound
 from dissensus.pipeline.aggregate.labels import build_count_matrix, count_item_answers, select_key_columns
-from dissensus.schema.hints import count_rest, format_list, format_value, suggest
+from dissensus.schema.hints import format_list, suggest
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
 
-SAFE_UNSAFE = pl.Enum(["safe", "unsafe"])
 CROWD = pl.Enum(["safe", "tied", "unsafe"])
-
-
-def read_expert_labels(ratings: Ratings, question: str, name: str, unsafe: Sequence[str]) -> pl.Series:
-    """Return the expert label of each item as safe or unsafe, null if missing."""
-    attributes = ratings.items.columns[1:]
-    if name not in attributes:
-        available = f"Attributes of items are {format_list(attributes)}." if attributes else "Items have no attributes."
-        raise NotFound(
-            f"The items have no {format_value(name)}.{suggest(name, attributes)} {available} A table with one row per "
-            "item can be joined: --items FILE (in Python: items=...)."
-        )
-    scale, values = ratings.scale(question), ratings.items[name]
-    wrong = (~values.is_in(scale)).fill_null(value=False).arg_true()
-    if len(wrong):
-        row = int(wrong[0])
-        raise InvalidInput(
-            f"Item {format_value(ratings.items[ITEM_ID][row])} has {name} {format_value(values[row])}, which is not an "
-            f"answer to {question}; its answers are {format_list(scale)}.{suggest(values[row], scale)}"
-            f"{count_rest(len(wrong) - 1, 'such item')}"
-        )
-    return _safe_or_unsafe(values.is_in(unsafe))
-
-
-def _safe_or_unsafe(unsafe: pl.Series) -> pl.Series:
-    return pl.Series(SAFE_UNSAFE.categories, dtype=SAFE_UNSAFE).gather(unsafe.cast(pl.UInt32))
 
 
 def resolve_name(ratings: Ratings, by: str | None) -> str | None:

@@ -6,13 +6,11 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-import polars as pl
 
-from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse.result import Analysis, ItemRow, Row
 from dissensus.pipeline.analyse.settings import AnalysisSettings
-from dissensus.schema.campaign.gold import DEGREES
-from dissensus.schema.ratings.columns import REST, TEXTS
+from dissensus.schema.ratings.columns import REST
+from dissensus.schema.ratings.item_values import list_item_values
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE
 from dissensus.stats.result import none_if_nan
@@ -20,58 +18,25 @@ from dissensus.stats.significance import benjamini_hochberg, holm
 
 OF_POOL: Final = ("answer_share", "answer_mean", "pairwise_agreement", "irr")
 OF_GROUPS: Final = ("answer_share", "answer_mean", "mean_difference", "superiority", "group_distance", "between_share")
-MOST_VALUES: Final = 100
 ALPHA: Final = 0.05
 
 Run = Callable[[Ratings, AnalysisSettings], Analysis]
-
-
-def resolve_item_attributes(ratings: Ratings, attributes: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the names of attributes of items without repetition; refuse those with a value for almost every item."""
-    names = [attributes] if isinstance(attributes, str) else attributes
-    resolved = tuple(dict.fromkeys(ratings.item_attribute(name) for name in names))
-    for name in resolved:
-        if name in TEXTS:
-            raise InvalidInput(f"{name} holds texts, not values that items share. Name another attribute of items.")
-        n_values = ratings.item_members(name)["value"].n_unique()
-        if n_values > MOST_VALUES:
-            raise InvalidInput(
-                f"{name} has {n_values:,} values, and at most {MOST_VALUES} are analysed one by one. Name an attribute "
-                f"with fewer values. If they are numbers, make intervals: --bins {name}=A,B,… (in Python: bins=); if "
-                "its cells hold several values each, name it as a set: --sets (in Python: sets=)."
-            )
-        if not n_values:
-            raise InvalidInput(f"No item has a value of {name}. Leave it out, or join a table that has it (--items).")
-    return resolved
 
 
 def analyse_item_attributes(
     ratings: Ratings, settings: AnalysisSettings, run: Run, report: Callable[[float], None]
 ) -> tuple[ItemRow, ...]:
     """Return statistics of the pool and of groups on the items of each value, with tests adjusted in one family."""
-    parts = [part for attribute in settings.by_item for part in _list_parts(ratings, attribute)]
+    parts = [
+        (attribute, value, mask)
+        for attribute in settings.by_item
+        for value, mask in list_item_values(ratings, attribute)
+    ]
     rows: list[ItemRow] = []
     for number, (attribute, value, mask) in enumerate(parts):
         rows += _analyse_part(ratings.select_items(mask), settings, attribute, value, run)
         report((number + 1) / len(parts))
     return tuple(_adjust(rows, settings))
-
-
-def _list_parts(ratings: Ratings, attribute: str) -> Iterator[tuple[str, str, pl.Series]]:
-    """Yield attribute, value and the mask of items; sets by frequency, intervals in their order, others by name."""
-    members = ratings.item_members(attribute)
-    values = members["value"].unique().sort().to_list()
-    declared = ratings.items[attribute].dtype
-    if isinstance(declared, pl.Enum):
-        values.sort(key=declared.categories.to_list().index)
-    elif set(values) <= set(DEGREES):
-        values.sort(key=DEGREES.index)
-    elif attribute in ratings.sets:
-        counts = dict(members["value"].value_counts().iter_rows())
-        values.sort(key=lambda value: -counts[value])
-    rows = pl.int_range(ratings.n_items, eager=True)
-    for value in values:
-        yield attribute, value, rows.is_in(members.filter(value=value)["row"].implode())
 
 
 def _analyse_part(part: Ratings, settings: AnalysisSettings, attribute: str, value: str, run: Run) -> Iterator[ItemRow]:

@@ -18,7 +18,6 @@ from dissensus.pipeline.analyse.comparisons import (
 from dissensus.pipeline.analyse.item_attributes import (
     analyse_item_attributes,
     describe_attributes,
-    resolve_item_attributes,
     warn_of_family,
 )
 from dissensus.pipeline.analyse.level import Level, build_scale, describe_level
@@ -29,6 +28,7 @@ from dissensus.pipeline.analyse.rows import build_rows, compute_between_share, c
 from dissensus.pipeline.analyse.settings import Adjust, AnalysisSettings, Family
 from dissensus.pipeline.analyse.significance import add_significance
 from dissensus.schema.ratings.columns import REST
+from dissensus.schema.ratings.item_values import resolve_item_attributes
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.bootstrap import Resample
 from dissensus.stats.design import Design

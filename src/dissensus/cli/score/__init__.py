@@ -1,0 +1,1 @@
+"""Commands that score chatbots and models against groups of raters."""

@@ -1,0 +1,102 @@
+"""Scorecard of chatbots for groups of raters."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import polars as pl
+
+from dissensus.pipeline.score.display import scorecard_page
+from dissensus.pipeline.score.rows import GapRow, ScoreRow
+from dissensus.pipeline.score.settings import ScoreSettings
+from dissensus.pipeline.tables import Page, format_count
+from dissensus.schema.tabular_result import TabularResult
+
+SCHEMA_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Scorecard(TabularResult):
+    """Scorecard of chatbots for groups of raters; printed as tables.
+
+    Parameters
+    ----------
+    rows
+        Statistics of the pool and of each group.
+    gaps
+        Gaps between the groups of each axis.
+    settings
+        Settings that reproduce the result with the same ratings.
+    n_raters, n_items, n_ratings
+        Size of the pool.
+    notes, warnings
+        Notes on the ratings, and caveats.
+    version
+        Version of Dissensus.
+    """
+
+    rows: tuple[ScoreRow, ...]
+    gaps: tuple[GapRow, ...]
+    settings: ScoreSettings
+    n_raters: int
+    n_items: int
+    n_ratings: int
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    version: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "dissensus_version": self.version,
+            "settings": asdict(self.settings),
+            "n_raters": self.n_raters,
+            "n_items": self.n_items,
+            "n_ratings": self.n_ratings,
+            "notes": list(self.notes),
+            "warnings": list(self.warnings),
+            "rows": [asdict(row) for row in self.rows],
+            "gaps": [asdict(gap) for gap in self.gaps],
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return one line per row."""
+        return pl.DataFrame([asdict(row) for row in self.rows], schema=_ROW_SCHEMA)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.n_ratings:,} ratings of {self.n_items:,} items by {self.n_raters:,} raters; "
+            f"{len(self.rows):,} rows, {len(self.gaps):,} gaps)"
+        )
+
+    def page(self) -> Page:
+        """Return the scorecard as tables."""
+        return scorecard_page(self._summary(), self.rows, self.gaps, self.settings, self._notes())
+
+    def _summary(self) -> str:
+        return (
+            f"Share (%) of {' or '.join(self.settings.unsafe)} answers: {format_count(self.n_ratings, 'rating')} of "
+            f"{format_count(self.n_items, 'item')} by {format_count(self.n_raters, 'rater')}."
+        )
+
+    def _notes(self) -> list[str]:
+        return [*(f"Warning: {text}" for text in self.warnings), *(f"Note: {text}" for text in self.notes)]
+
+    def __str__(self) -> str:
+        return self.page().as_text()
+
+    def _repr_html_(self) -> str:
+        return self.page().as_html()
+
+
+_INTEGERS: Final = ("n_raters", "n_items", "n_ratings")
+_NUMBERS: Final = ("estimate", "ci_low", "ci_high")
+_ROW_SCHEMA: Final = {
+    name: pl.Int64 if name in _INTEGERS else pl.Float64 if name in _NUMBERS else pl.String
+    for name in ScoreRow.__dataclass_fields__
+}

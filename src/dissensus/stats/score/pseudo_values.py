@@ -1,0 +1,301 @@
+"""Pseudo-values of ratings: statistics as weighted means over raters and items, with their intervals and differences.
+
+The infinitesimal jackknife writes a statistic as a weighted mean of one value for each rating, its influence beside the
+statistic itself. Two-way cluster-robust variances of that mean are those of the statistic.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.errors import InvalidInput, UndefinedEstimate
+from dissensus.stats.cluster_robust import (
+    ClusteredEstimate,
+    Floats,
+    Mean,
+    clustered_mean,
+    clustered_share,
+    estimate_clustered_variance,
+    t_quantile,
+    t_test_p,
+)
+
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GroupRatings:
+    """Ratings of the raters of a group, each safe or unsafe, in any order.
+
+    Parameters
+    ----------
+    items, raters
+        Item and rater of each rating, shape (N,).
+    unsafe
+        1 for an unsafe answer, 0 for a safe one, shape (N,).
+    """
+
+    items: Codes
+    raters: Codes
+    unsafe: Floats
+
+    @property
+    def n_items(self) -> int:
+        """Number of items with a rating."""
+        return len(np.unique(self.items))
+
+    @property
+    def n_raters(self) -> int:
+        """Number of raters."""
+        return len(np.unique(self.raters))
+
+    def count(self) -> tuple[Floats, Floats]:
+        """Return the number of ratings, and of unsafe ones, of the item of each rating."""
+        _, row, n = np.unique(self.items, return_inverse=True, return_counts=True)
+        unsafe = np.bincount(row, weights=self.unsafe).astype(np.float64)
+        return n[row].astype(np.float64), unsafe[row]
+
+    def select(self, chosen: npt.NDArray[np.bool_ | np.int64]) -> "GroupRatings":
+        """Return some of the ratings, by a mask or by their numbers."""
+        return GroupRatings(items=self.items[chosen], raters=self.raters[chosen], unsafe=self.unsafe[chosen])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PseudoValues:
+    """A statistic as the weighted mean of one value for each rating.
+
+    Parameters
+    ----------
+    values
+        Value of each rating, shape (N,).
+    weights
+        Weight of each rating, above 0, shape (N,).
+    items, raters
+        Item and rater of each rating, shape (N,).
+    is_share
+        True if every value lies between 0 and 1, so that the statistic is a share.
+    """
+
+    values: Floats
+    weights: Floats
+    items: Codes
+    raters: Codes
+    is_share: bool = False
+
+    @property
+    def estimate(self) -> float:
+        """The statistic; NaN without ratings."""
+        return float(np.average(self.values, weights=self.weights)) if len(self.values) else float("nan")
+
+    @property
+    def residuals(self) -> Floats:
+        """Values less the statistic."""
+        return self.values - self.estimate
+
+
+class GroupDifference(NamedTuple):
+    """Difference of a statistic between two groups without a common rater, with its interval and test."""
+
+    estimate: float
+    ci_low: float
+    ci_high: float
+    p: float
+    variance: float
+
+
+def average_ratings(
+    ratings: GroupRatings, values: Floats, *, mask: npt.NDArray[np.bool_] | None = None, is_share: bool = False
+) -> PseudoValues:
+    """Return the mean over items of the mean over the ratings of each item, all items with the same weight.
+
+    Parameters
+    ----------
+    ratings
+        Ratings of a group.
+    values
+        Value of each rating, shape (N,).
+    mask
+        Ratings that count; all by default. The weight of a rating stays one over all ratings of its item.
+    is_share
+        True if every value lies between 0 and 1.
+
+    Returns
+    -------
+    PseudoValues
+
+    Examples
+    --------
+    >>> ratings = GroupRatings(items=np.array([0, 0, 1]), raters=np.array([0, 1, 0]), unsafe=np.array([1.0, 0.0, 1.0]))
+    >>> average_ratings(ratings, ratings.unsafe, is_share=True).estimate
+    0.75
+    """
+    weights = 1 / ratings.count()[0]
+    chosen = np.ones(len(values), np.bool_) if mask is None else mask
+    return PseudoValues(
+        values=values[chosen],
+        weights=weights[chosen],
+        items=ratings.items[chosen],
+        raters=ratings.raters[chosen],
+        is_share=is_share,
+    )
+
+
+def estimate_interval(statistic: PseudoValues, *, confidence: float = 0.95) -> ClusteredEstimate | Mean:
+    """Estimate a statistic with an interval over other items and other raters.
+
+    Shares have the interval of `clustered_share`, other statistics that of `clustered_mean`.
+
+    Parameters
+    ----------
+    statistic
+        Pseudo-values of one or more ratings.
+    confidence
+        Confidence level.
+
+    Returns
+    -------
+    ClusteredEstimate or Mean
+
+    Raises
+    ------
+    UndefinedEstimate
+        There are no ratings.
+
+    Examples
+    --------
+    >>> ratings = GroupRatings(items=np.arange(6) // 2, raters=np.arange(6) % 2, unsafe=np.array([1.0, 0, 1, 1, 0, 0]))
+    >>> share = estimate_interval(average_ratings(ratings, ratings.unsafe, is_share=True))
+    >>> share.estimate, share.clusters, share.crossed_clusters
+    (0.5, 3, 2)
+    """
+    estimate = clustered_share if statistic.is_share else clustered_mean
+    return estimate(
+        statistic.values,
+        np.stack([statistic.items, statistic.raters]),
+        weights=statistic.weights,
+        confidence=confidence,
+    )
+
+
+def compare_scores(first: PseudoValues, second: PseudoValues, *, confidence: float = 0.95) -> ClusteredEstimate | Mean:
+    """Estimate the difference of a statistic of two scores against the same ratings.
+
+    Parameters
+    ----------
+    first, second
+        Pseudo-values of the same ratings, with the same weights.
+    confidence
+        Confidence level.
+
+    Returns
+    -------
+    Mean
+        First less second, with an interval in which variation common to both cancels.
+
+    Raises
+    ------
+    InvalidInput
+        The ratings differ.
+
+    Examples
+    --------
+    >>> ratings = GroupRatings(items=np.arange(4), raters=np.zeros(4, np.int64), unsafe=np.array([1.0, 0, 1, 0]))
+    >>> first, second = (average_ratings(ratings, np.array(values)) for values in ([0.0, 0, 1, 1], [0.0, 1, 1, 1]))
+    >>> compare_scores(first, second).estimate
+    -0.25
+    """
+    same = len(first.values) == len(second.values) and all(
+        np.array_equal(getattr(first, name), getattr(second, name)) for name in ("items", "raters", "weights")
+    )
+    if not same:
+        raise InvalidInput("The two scores are compared on different ratings. Compare them on items that both scored.")
+    return clustered_mean(
+        first.values - second.values,
+        np.stack([first.items, first.raters]),
+        weights=first.weights,
+        confidence=confidence,
+    )
+
+
+def compare_groups(first: PseudoValues, second: PseudoValues, *, confidence: float = 0.95) -> GroupDifference:
+    r"""Estimate the difference of a statistic between two groups without a common rater.
+
+    Raters are independent between the groups, and items are common to both, so that with
+
+    .. math:: \hat v = \hat v_{\text{raters}} + \hat v_{\text{items}} - \hat v_{\text{ratings}}
+
+    the part of raters is the sum of those of the groups, with Satterthwaite's degrees of freedom; the part of items is
+    that of the differences of item totals; and the part of single ratings, which both count, is left out (Cameron,
+    Gelbach and Miller 2011). The variance is at least the larger of the parts of raters and items.
+
+    Parameters
+    ----------
+    first, second
+        Pseudo-values of the ratings of two groups.
+    confidence
+        Confidence level.
+
+    Returns
+    -------
+    GroupDifference
+        First less second; p is that of Student's t with the smaller degrees of freedom.
+
+    Raises
+    ------
+    UndefinedEstimate
+        A group has no ratings, or fewer than two raters or two items together.
+
+    Examples
+    --------
+    >>> items, raters = np.tile(np.arange(8), 6), np.repeat(np.arange(6), 8)
+    >>> unsafe = ((items * 5 + raters * 3) % 7 < 2 + 2 * (raters > 2)).astype(float)
+    >>> sides = [GroupRatings(items=items, raters=raters, unsafe=unsafe).select(raters // 3 == g) for g in (1, 0)]
+    >>> difference = compare_groups(*(average_ratings(side, side.unsafe, is_share=True) for side in sides))
+    >>> round(difference.estimate, 3), round(difference.p, 3)
+    (0.292, 0.018)
+    """
+    sides = [(statistic, _one_way(statistic)) for statistic in (first, second)]
+    if any(len(np.unique(statistic.raters)) < 2 for statistic, _ in sides):
+        raise UndefinedEstimate("The difference has no interval: a group has fewer than 2 raters.")
+    totals = [_influences(statistic) for statistic, _ in sides]
+    items = np.concatenate([first.items, second.items])
+    row = np.unique(items, return_inverse=True)[1]
+    n_items = int(row.max()) + 1
+    if n_items < 2:
+        raise UndefinedEstimate("The difference has no interval: the groups rated 1 item.")
+    total = np.bincount(row, weights=np.concatenate([totals[0], -totals[1]]))
+    of_items = float(total @ total) * n_items / (n_items - 1)
+    parts = [part for _, part in sides]
+    of_raters = sum(part.variance for part in parts)
+    of_ratings = sum(float(influence @ influence) for influence in totals)
+    variance = max(of_raters + of_items - of_ratings, of_raters, of_items)
+    df = min(_satterthwaite(parts), n_items - 1)
+    estimate, error = first.estimate - second.estimate, variance**0.5
+    half = t_quantile(confidence, df) * error
+    p = t_test_p(estimate / error, df) if error > 0 else float(estimate == 0)
+    return GroupDifference(estimate, estimate - half, estimate + half, p, variance)
+
+
+class _Part(NamedTuple):
+    variance: float
+    df: float
+
+
+def _one_way(statistic: PseudoValues) -> _Part:
+    """Return the variance over raters and its degrees of freedom."""
+    row = np.unique(statistic.raters, return_inverse=True)[1]
+    spread = estimate_clustered_variance(statistic.residuals, row[None], statistic.weights) if len(row) else None
+    return _Part(float("nan"), 1.0) if spread is None else _Part(spread.variance, spread.df)
+
+
+def _influences(statistic: PseudoValues) -> Floats:
+    return np.asarray(statistic.weights * statistic.residuals / statistic.weights.sum())
+
+
+def _satterthwaite(parts: Sequence[_Part]) -> float:
+    total = sum(part.variance for part in parts)
+    squares = sum(part.variance**2 / part.df for part in parts)
+    return total**2 / squares if squares > 0 else min(part.df for part in parts)

@@ -1,0 +1,77 @@
+"""Differences of groups and of scores, and gaps: against known designs, simulation and published ranges."""
+
+import numpy as np
+import pytest
+
+from dissensus.errors import InvalidInput, UndefinedEstimate
+from dissensus.stats.score.gap import estimate_gap, expected_range
+from dissensus.stats.score.losses import brier, unsafe_share
+from dissensus.stats.score.pseudo_values import GroupRatings, compare_groups, compare_scores
+
+
+def draw_group(rng: np.random.Generator, raters: range, share: float, n_items: int = 60) -> GroupRatings:
+    items, codes = np.tile(np.arange(n_items), len(raters)), np.repeat(np.array(raters), n_items)
+    return GroupRatings(items=items, raters=codes, unsafe=(rng.random(items.size) < share).astype(float))
+
+
+@pytest.mark.parametrize(("n", "published"), [(2, 1.128), (3, 1.693), (5, 2.326), (10, 3.078)])
+def test_expected_range_is_that_of_tables(n: int, published: float) -> None:
+    assert expected_range(np.full(n, 2.0)) == pytest.approx(2 * published, abs=1e-3)
+
+
+def test_expected_range_of_unequal_groups_is_that_of_simulation() -> None:
+    errors = np.array([0.2, 1.0, 0.0])
+    drawn = np.random.default_rng(1).normal(0, errors, (200_000, 3))
+    assert expected_range(errors) == pytest.approx(np.ptp(drawn, axis=1).mean(), abs=0.005)
+
+
+def test_difference_is_that_of_welch_where_raters_alone_vary() -> None:
+    """Raters who give one answer to all items: the difference is that of two samples of raters."""
+    first, second = np.array([1.0, 1, 1, 0, 1]), np.array([0.0, 1, 0, 0, 0, 0, 1])
+    sides = []
+    for start, answers in ((0, first), (10, second)):
+        items, raters = np.tile(np.arange(80), len(answers)), np.repeat(np.arange(len(answers)), 80)
+        sides.append(GroupRatings(items=items, raters=raters + start, unsafe=answers[raters]))
+    difference = compare_groups(*map(unsafe_share, sides))
+    variances = [answers.var(ddof=1) / len(answers) for answers in (first, second)]
+    assert difference.estimate == pytest.approx(first.mean() - second.mean())
+    assert difference.variance == pytest.approx(sum(variances))
+    assert difference.p == pytest.approx(0.0904288253)  # scipy.stats.ttest_ind(..., equal_var=False)
+
+
+def test_gap_finds_the_group_that_differs_and_its_order_is_without_effect() -> None:
+    rng = np.random.default_rng(7)
+    groups = [
+        unsafe_share(draw_group(rng, range(20 * g, 20 * g + 20), share)) for g, share in enumerate((0.3, 0.3, 0.5))
+    ]
+    gap, turned = estimate_gap(groups), estimate_gap(groups[::-1])
+    assert (gap.highest, turned.highest) == (2, 0)
+    assert gap.p < 0.001
+    assert 2 in gap.pair
+    assert gap.estimate > 3 * gap.by_chance
+    assert (turned.p, turned.by_chance) == pytest.approx((gap.p, gap.by_chance))
+
+
+def test_scores_are_compared_on_the_same_ratings_alone() -> None:
+    ratings = draw_group(np.random.default_rng(1), range(6), 0.4, n_items=12)
+    score = np.linspace(0, 1, 12)[ratings.items]
+    same = compare_scores(brier(ratings, score), brier(ratings, score))
+    assert (same.estimate, same.ci_low, same.ci_high) == (0, 0, 0)
+    half = ratings.select(ratings.items < 6)
+    with pytest.raises(InvalidInput, match="different ratings"):
+        compare_scores(brier(ratings, score), brier(half, score[ratings.items < 6]))
+
+
+def test_too_few_groups_raters_and_items() -> None:
+    rng = np.random.default_rng(1)
+    several, lone = unsafe_share(draw_group(rng, range(4), 0.5)), unsafe_share(draw_group(rng, range(9, 10), 0.5))
+    with pytest.raises(UndefinedEstimate, match="two groups"):
+        estimate_gap([several])
+    with pytest.raises(UndefinedEstimate, match="fewer than 2 raters"):
+        compare_groups(several, lone)
+    gap = estimate_gap([several, lone])
+    assert np.isnan(gap.p)
+    assert np.isnan(gap.by_chance)
+    one_item = [unsafe_share(draw_group(rng, range(a, a + 3), 0.5, n_items=1)) for a in (0, 5)]
+    with pytest.raises(UndefinedEstimate, match="1 item"):
+        compare_groups(*one_item)
