@@ -55,22 +55,23 @@ def p_values(simulations: int, seed: int, share_rated: float) -> tuple[Floats, F
 
 @pytest.mark.parametrize("share_rated", [1.0, 0.5], ids=["complete", "sparse"])
 def test_a_true_null_is_rejected_as_often_as_each_rule_is_known_to(share_rated: float) -> None:
-    """4,000 simulations of either design.
+    """2,000 simulations of either design.
 
-    The default rule rejects five of a hundred: standard error .0034, so that .04 to .06 is nearly three of them on
-    either side, and a rule that rejects seven of a hundred passes with a probability of .007. A two-sided p of 199
+    The default rule rejects five of a hundred: standard error .0049, so that .036 to .064 is nearly three of them on
+    either side, and a rule that rejects eight of a hundred passes with a probability of .004. A two-sided p of 199
     permutations takes the values .01, .02, …, so that p ≤ .05 has a probability of exactly .05, less what ties take
-    away. GRASP's rule rejects twice as often: standard error .0047, and .08 to .12 is four of them on either side. Each
-    tenth holds a tenth of the p-values of the default rule, within three standard errors of .0047. Seeds are fixed.
+    away. GRASP's rule rejects twice as often: standard error .0067, and .073 to .127 is four of them on either side.
+    Each tenth holds a tenth of the p-values of the default rule, within three standard errors of .0067. Seeds are
+    fixed.
     """
-    default, grasp = p_values(4_000, 1, share_rated)
+    default, grasp = p_values(2_000, 1, share_rated)
     rejected = dict(zip(METRICS, (default <= 0.05).mean(axis=0), strict=True))
-    assert all(0.04 <= share <= 0.06 for share in rejected.values()), rejected
+    assert all(0.036 <= share <= 0.064 for share in rejected.values()), rejected
     twice = dict(zip(METRICS, (grasp < 0.05).mean(axis=0), strict=True))
-    assert all(0.08 <= share <= 0.12 for share in twice.values()), twice
+    assert all(0.073 <= share <= 0.127 for share in twice.values()), twice
     for metric in ("irr", "xrr", "negentropy", "cross_negentropy"):
         shares, _ = np.histogram(default[:, METRICS.index(metric)], bins=np.linspace(0.0001, 1.0001, 11))
-        assert np.abs(shares / len(default) - 0.1).max() < 0.015, metric
+        assert np.abs(shares / len(default) - 0.1).max() < 0.02, metric
 
 
 @pytest.mark.parametrize("size", [50, 104])
@@ -79,11 +80,11 @@ def test_two_way_intervals_hold_the_mean_of_pools_of_their_size(size: int) -> No
 
     A share of .95 has a standard error of .0154; two of them widen the band of .93 to .97, so that one pool
     at least is not covered. 200 replicates make an interval cover about .005 less than many would. The truth is the
-    mean of 4,000 pools, whose error is a seventieth of an interval's half width.
+    mean of 1,000 pools, whose error is less than a thirtieth of an interval's half width.
     """
     rng = np.random.default_rng([size, 1])
     truth_rng = np.random.default_rng([size, 0])
-    truth = np.nanmean([_observed(*pool(truth_rng, size, 104, 200)) for _ in range(4000)], axis=0)
+    truth = np.nanmean([_observed(*pool(truth_rng, size, 104, 200)) for _ in range(1_000)], axis=0)
     seeds = np.random.SeedSequence(size)
     is_covered = []
     for _ in range(200):

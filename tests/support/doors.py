@@ -164,10 +164,12 @@ def attack(
     *,
     api_size: int = 8 * MIB,
     parser_size: int = 8 * MIB,
+    file_size: int = 10 * MIB,
 ) -> Iterator[HostileRequest]:
     """Hostile requests for every field of a door; `path` has valid values.
 
-    The API has one parser of JSON: `parser_size` is the size of bodies that only this parser meets.
+    The API has one parser of JSON, and all uploads have one reader of files: `parser_size` and `file_size` are the
+    sizes of what only these meet.
     """
 
     def request(
@@ -178,7 +180,7 @@ def attack(
     yield from _attack_address(door, path, headers, request)
     if door.method in ("POST", "PUT"):
         yield from _attack_json(door, min(parser_size, api_size) if door.is_api else MIB, request)
-        yield from _attack_body(door, form_token, (api_size if door.is_api else MIB) - 10, request)
+        yield from _attack_body(door, form_token, (api_size if door.is_api else MIB) - 10, file_size, request)
 
 
 def _attack_address(door: Door, path: str, headers: dict[str, str], request: Any) -> Iterator[HostileRequest]:
@@ -206,7 +208,7 @@ def _attack_json(door: Door, size: int, request: Any) -> Iterator[HostileRequest
             yield request(name, body=body, is_refused=True, **{"content-type": "application/json"})
 
 
-def _attack_body(door: Door, form_token: str, size: int, request: Any) -> Iterator[HostileRequest]:
+def _attack_body(door: Door, form_token: str, size: int, file_size: int, request: Any) -> Iterator[HostileRequest]:
     is_upload = not door.is_api and door.route.path.startswith(("/campaigns", "/curation"))
     for model in door.json_models():
         for name, body in body_bombs(model, size).items():
@@ -235,7 +237,7 @@ def _attack_body(door: Door, form_token: str, size: int, request: Any) -> Iterat
     for name, text in toml_bombs(100_000).items():
         headers, body = multipart([*form, *((field, "", text.encode()) for field in fields)])
         yield request(f"{name} in every field", body=body, **headers)
-    for name, content in json_bombs(most // 2).items():
+    for name, content in json_bombs(file_size).items():
         for field in fields:
             for file in ("", "f.json") if field.endswith("_file") or field == "items" else ():
                 headers, body = multipart([*form, (field, file, content)])

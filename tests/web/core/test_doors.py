@@ -28,6 +28,8 @@ SHORT = (
 )
 SHORT_KINDS = re.compile("deep JSON$|many keys$|faults in|many fields|quoted field|many parts|dotted key|long cookie")
 JSON_BOMBS = re.compile("JSON")
+UPLOADS = ("POST /campaigns/new", "POST /curation")
+"""Doors that meet files of the largest size."""
 UNLIMITED = dict.fromkeys(
     ("saves_per_rater", "notices_per_rater", "notices_per_address", "entries_per_link", "entries_per_address"), 0
 )
@@ -139,10 +141,12 @@ def test_hostile_input_at_every_door_is_refused_and_nobody_waits(database_url: s
         doors = site.doors()
         posts = [door for door in doors if door.is_api and door.method != "GET"]
         assert {type(door.route) for door in posts} == {TokenRoute}
-        n, faults = storm(site, doors, parser_size=MIB // 2)
+        n, faults = storm(site, doors, parser_size=MIB // 2, file_size=MIB // 2)
         n_whole, more_faults = storm(site, posts[:1], JSON_BOMBS)
-        faults += more_faults
+        n_files, file_faults = storm(site, [door for door in doors if door.name in UPLOADS], JSON_BOMBS)
+        faults += more_faults + file_faults
     assert n_whole == len(json_bombs(MIB))
+    assert n_files > 2 * len(json_bombs(MIB))
     assert not faults, "\n".join(faults)
     assert n > 1_000
 
