@@ -50,10 +50,10 @@ $(READY): requirements.lock pyproject.toml
 demo: $(READY)  ## run a small campaign through every stage, then the site
 	@$(BIN)/dissensus demo $(ARGS)
 
-test: $(READY)  ## run the quick tests
+test: $(READY)  ## run the quick tests, on SQLite
 	$(BIN)/pytest -n $(JOBS) $(ARGS)
 
-test-slow: $(READY)  ## run the slow tests: calibration, fuzzing
+test-slow: $(READY)  ## run the slow tests: PostgreSQL, calibration, fuzzing, stories
 	$(BIN)/pytest -n $(JOBS) -m slow $(ARGS)
 
 fuzz: $(READY)  ## look for inputs that break a reader, a minute for each; kept in artefacts/fuzz

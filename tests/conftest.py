@@ -23,6 +23,8 @@ from dissensus.schema.ratings.table import Ratings
 from dissensus.store.core import schema
 from dissensus.store.core.database import Database, connect
 
+#: Quick tests take databases of SQLite; the slow ones repeat them on PostgreSQL.
+KINDS = ("sqlite", pytest.param("postgresql", marks=pytest.mark.slow))
 MEMORY = Path("/dev/shm")
 ROOM = 2 * 2**30
 # Its key does not exist any more: it signs nothing.
@@ -152,7 +154,7 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=KINDS)
 def blank_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The address of an empty database of each kind."""
     if request.param == "sqlite":
@@ -164,7 +166,7 @@ def blank_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     databases.drop(url)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=KINDS)
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The address of a database of each kind, with all tables."""
     if request.param == "sqlite":

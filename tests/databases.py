@@ -19,10 +19,6 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, 
 from dissensus.store.core import schema
 from dissensus.store.core.database import connect
 
-#: For tests of behaviour that hardly depends on the database.
-POSTGRESQL_SLOWLY = pytest.mark.parametrize(
-    "database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True
-)
 URL_VARIABLE = "DISSENSUS_TEST_DATABASE_URL"
 SERVERS = Path("/usr/lib/postgresql")
 

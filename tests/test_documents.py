@@ -42,6 +42,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PATH": path, "COLUMNS": "200"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "output"), console_examples(), ids=lambda text: " ".join(text.split()[:2]))
 def test_documents_show_the_output_of_the_command(
     dices_350: Path, command: str, output: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -85,6 +86,7 @@ def test_relative_links_of_the_readme_exist() -> None:
         assert (ROOT / target).exists(), target
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
 def test_example_runs(script: Path) -> None:
     process = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, env=environment())

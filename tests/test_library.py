@@ -37,6 +37,7 @@ def as_text(result: Any) -> str:
     return repr(result.rows()) if isinstance(result, pl.DataFrame) else str(getattr(result, "curve", result))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_files_and_tables_give_what_checked_ratings_give(name: str, foreign: pl.DataFrame, tmp_path: Path) -> None:
     function, options = FUNCTIONS[name]

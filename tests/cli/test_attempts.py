@@ -46,6 +46,7 @@ def test_one_command_makes_one_page(run: RunCommand, attempts: Path, reviews: Pa
     assert (tmp_path / "made" / "map.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.json.gz", "red_team_attempts.jsonl.gz"])
 def test_encodings_are_detected_from_content(run: RunCommand, tmp_path: Path, name: str) -> None:
     write_attempts(draw_attempts(40), tmp_path / name, as_released=name.startswith("red"))
@@ -54,6 +55,7 @@ def test_encodings_are_detected_from_content(run: RunCommand, tmp_path: Path, na
     assert "A success is a rating of 4 or more" in (tmp_path / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_texts_are_only_included_on_request(run: RunCommand, attempts: Path, tmp_path: Path) -> None:
     counts = []
     for words in ((), ("--no-text",), ("--text",)):

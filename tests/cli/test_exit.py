@@ -212,6 +212,7 @@ def test_an_unwritable_numba_cache_is_a_warning(tmp_path: Path, script: RunComma
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_full_numba_cache_is_an_error(tmp_path: Path, ratings_csv: Path) -> None:
     words = f'ulimit -f 1 && NUMBA_CACHE_DIR={tmp_path}/small "$0" analyse ratings.csv --by race'
     done = subprocess.run(

@@ -40,6 +40,7 @@ def test_exported_ratings_can_be_analysed(run: RunCommand, rated: str, tmp_path:
     assert run("export", "crowded", "-o", "out.csv", "--force").returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -74,6 +74,7 @@ def test_categories_may_hold_line_breaks(run: RunCommand, tmp_path: Path) -> Non
         assert json.loads(done.stdout)["categories"] == ["a\nb", "b,c"]
 
 
+@pytest.mark.slow
 def test_wide_and_lewidi_files_need_no_detour(run: RunCommand, tmp_path: Path) -> None:
     entries = lewidi_entries(12)
     (tmp_path / "train.json").write_text(json.dumps(entries))
@@ -98,6 +99,7 @@ def test_wide_and_lewidi_files_need_no_detour(run: RunCommand, tmp_path: Path) -
     assert (listed.returncode, listed.stdout.count("it has no annotations")) == (1, 2)
 
 
+@pytest.mark.slow
 def test_the_text_of_items_is_shown(run: RunCommand, tmp_path: Path) -> None:
     frame = simulate_frame(3).drop("context", "response", strict=False)
     frame.with_columns(comment="said in " + pl.col("item_id").cast(pl.String)).write_csv(tmp_path / "x.csv")

@@ -37,6 +37,7 @@ def score(run: RunCommand, tmp_path: Path, *words: str) -> list[float]:
     return [float(row["score"]) for row in csv.DictReader(done.stdout.splitlines())]
 
 
+@pytest.mark.slow
 def test_a_model_of_groups_distinguishes_groups(run: RunCommand, preferences: Path, tmp_path: Path) -> None:
     assert "Differences were found on: rater_gender." in train(run, preferences, "--kind", "groups").stdout
     model = ("preference", "evaluate", preferences, "--model", "model", "--raters", "raters.csv")

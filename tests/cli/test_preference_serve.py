@@ -48,6 +48,7 @@ def url(model: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         assert "Stopped." in process.stderr.read()
 
 
+@pytest.mark.slow
 def test_a_served_model_equals_the_one_in_the_folder(
     run: RunCommand, url: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

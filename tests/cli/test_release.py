@@ -113,6 +113,7 @@ def test_nothing_is_written_before_the_gate_is_passed(run: RunCommand, folder: P
     ]
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_nothing(run: RunCommand, folder: Path) -> None:
     """A file may have 8 KiB, fewer than the table has."""
     write_plan(folder)
@@ -239,6 +240,7 @@ def test_the_folder_tells_nothing_of_a_rater_who_is_left_out(run: RunCommand, fo
     assert manifests[0] == manifests[1]
 
 
+@pytest.mark.slow
 def test_a_later_version_is_compared(run: RunCommand, folder: Path) -> None:
     write_plan(folder)
     release(run, folder)

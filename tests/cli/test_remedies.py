@@ -34,6 +34,7 @@ def follow(run: RunCommand, *words: str) -> str:
     raise AssertionError(f"{words} is refused: {done.stderr}")
 
 
+@pytest.mark.slow
 @given(file=foreign_files())
 @settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_suggestion_runs_and_keeps_the_meaning(run: RunCommand, tmp_path: Path, file: ForeignFile) -> None:

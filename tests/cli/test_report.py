@@ -49,6 +49,7 @@ def test_the_same_command_writes_the_same_bytes(script: RunCommand, ratings_csv:
     assert pages[0] == pages[1]
 
 
+@pytest.mark.slow
 def test_every_figure_is_written_in_three_formats(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
     done = run("report", ratings_csv, "--by", "race", *QUICK, "--figures", "made/here", "-o", "page.htm")
     assert done.returncode == 0, done.stderr
@@ -70,6 +71,7 @@ def test_analyse_writes_its_figures_beside_its_table(run: RunCommand, ratings_cs
     }
 
 
+@pytest.mark.slow
 def test_texts_are_folded_or_left_out(run: RunCommand, annotated_csv: Path, tmp_path: Path) -> None:
     assert run("report", annotated_csv, *QUICK, "--by", "race").returncode == 0
     page = (tmp_path / "report.html").read_text()
@@ -81,6 +83,7 @@ def test_texts_are_folded_or_left_out(run: RunCommand, annotated_csv: Path, tmp_
     assert "Content warning" not in page
 
 
+@pytest.mark.slow
 def test_flagged_raters_can_be_excluded(run: RunCommand, annotated_csv: Path, tmp_path: Path) -> None:
     for words, raters in (((), 24), (("--exclude-flagged",), 22)):
         done = run("report", annotated_csv, *QUICK, "--by", "race", *words, "--title", "A <b> title")
@@ -91,6 +94,7 @@ def test_flagged_raters_can_be_excluded(run: RunCommand, annotated_csv: Path, tm
         assert "2 of 24 raters are flagged in the file" in pages
 
 
+@pytest.mark.slow
 def test_small_groups_can_be_suppressed(run: RunCommand, annotated_csv: Path, tmp_path: Path) -> None:
     frame = pl.read_csv(annotated_csv).with_columns(
         rater_race=pl.when(pl.col("rater_id") == "rater-005").then(pl.lit("Lone")).otherwise("rater_race")

@@ -15,7 +15,6 @@ from tests.support.served_site import KEY, PATIENCE_S, list_processes, read_log,
 from dissensus.store.core.database import parse_url
 
 
-@pytest.mark.parametrize("database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
 def test_it_responds_logs_no_names_and_stops(tmp_path: Path, database_url: str) -> None:
     with served(tmp_path, database_url=database_url, secret_key=KEY) as site:
         assert site.get("/healthz").text == "ok\n"
@@ -57,6 +56,7 @@ def test_two_workers_share_metrics_and_stop_together(tmp_path: Path, database_ur
         time.sleep(0.1)
 
 
+@pytest.mark.slow
 def test_a_request_in_progress_is_completed_before_it_stops(tmp_path: Path) -> None:
     with served(tmp_path) as site:
         url = httpx.URL(site.url)
@@ -90,6 +90,7 @@ def _wait_until_nobody_is_let_in(url: httpx.URL) -> None:
             time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_it_without_an_error(tmp_path: Path) -> None:
     with served(tmp_path) as site:
         assert site.stop(signal.SIGINT) == 0
@@ -97,6 +98,7 @@ def test_ctrl_c_stops_it_without_an_error(tmp_path: Path) -> None:
         assert [line for line in site.process.stderr if not line.startswith("Warning: SQLite")] == ["Stopped.\n"]
 
 
+@pytest.mark.slow
 def test_a_blank_sqlite_file_gets_its_tables_and_its_key(tmp_path: Path) -> None:
     with served(tmp_path, database_url="sqlite:///new.db") as site:
         assert site.get("/readyz").status_code == 200

@@ -24,6 +24,7 @@ def files(tmp_path: Path) -> list[Path]:
 RENAMES = ("--rename", "rater_sex=rater_gender", "--rename", "rater_sex:M=Man", "--rename", "rater_sex:W=Woman")
 
 
+@pytest.mark.slow
 def test_commands_read_several_files(run: RunCommand, files: list[Path]) -> None:
     renames = {"rater_sex": "rater_gender", "rater_gender": {"M": "Man", "W": "Woman"}}
     words = ("--rename", "rater_sex=rater_gender", "--rename", "rater_gender:M=Man", "--rename", "rater_gender:W=Woman")

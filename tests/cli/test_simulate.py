@@ -137,6 +137,7 @@ def test_force_replaces_a_file(simulate: RunCommand, tmp_path: Path) -> None:
     assert (tmp_path / "a.csv").read_bytes() != before
 
 
+@pytest.mark.slow
 def test_red_team_attempts_are_written_and_read_again(simulate: RunCommand, run: RunCommand, tmp_path: Path) -> None:
     done = simulate("--preset", "red-team", "--seed", "1", "-o", "attempts.jsonl.gz")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "Wrote attempts.jsonl.gz.\n")

@@ -85,6 +85,7 @@ def test_a_password_is_read_from_a_pipe(run: RunCommand, monkeypatch: pytest.Mon
     assert "There is no person called 'eve'; there are 'ada'" in run("staff", "password", "eve").stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_terminal_does_not_show_the_password(run: RunCommand, tmp_path: Path, database_url: str) -> None:
     assert run("staff", "list").returncode == 0

@@ -29,6 +29,7 @@ def test_the_agreement_of_a_model_with_the_taste(sign: float, agreement: float) 
     assert online_loop.taste_agreement(SignedTasteModel(sign), TASTE).estimate == agreement
 
 
+@pytest.mark.slow
 def test_the_win_rate_of_the_best_of_n() -> None:
     # One more response beats the best of 16 about once in 17 draws, and loses to the worst as seldom.
     best, worst, first = (online_loop.best_of_n_win_rate(SignedTasteModel(sign), TASTE) for sign in (1.0, -1.0, 0.0))

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from tests.databases import POSTGRESQL_SLOWLY
 from tests.support.campaigns import NOW
 from tests.support.rated_campaigns import rated_campaign
 
@@ -12,7 +11,6 @@ from dissensus.store.core.database import Database
 from dissensus.workflows.platform.platform import Platform
 
 
-@POSTGRESQL_SLOWLY
 def test_the_first_plan_is_refused_and_the_second_written(database: Database, tmp_path: Path) -> None:
     platform = Platform(database)
     rated_campaign(platform, 4, 21, name="demo")
@@ -23,7 +21,6 @@ def test_the_first_plan_is_refused_and_the_second_written(database: Database, tm
     assert validate_release(tmp_path / "demo-1.0").ok
 
 
-@POSTGRESQL_SLOWLY
 def test_too_few_raters_are_not_released(database: Database, tmp_path: Path) -> None:
     platform = Platform(database)
     rated_campaign(platform, 4, 3, name="demo")

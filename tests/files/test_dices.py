@@ -19,6 +19,7 @@ def write_official(frame: pl.DataFrame, folder: Path, name: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FULL)
 def test_full_size_official_files_are_written_back_byte_for_byte(name: str, tmp_path: Path) -> None:
     n_rows, n_columns, n_items = FULL[name]

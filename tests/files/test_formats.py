@@ -35,6 +35,7 @@ def test_every_format_is_read_as_it_was_written(table: pl.DataFrame, tmp_path: P
     assert are_equal(read_ratings(str(path)), read_ratings(path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extension", [extension for extension in EXTENSIONS if extension != ".parquet"])
 @given(tables())
 @settings(max_examples=25, deadline=None)
@@ -42,6 +43,7 @@ def test_any_text_survives(extension: str, table: pl.DataFrame) -> None:
     check_round_trip(extension, table)
 
 
+@pytest.mark.slow
 @given(tables())
 @settings(max_examples=8, deadline=None)
 def test_any_text_survives_in_parquet(table: pl.DataFrame) -> None:
@@ -55,6 +57,7 @@ def check_round_trip(extension: str, table: pl.DataFrame) -> None:
         assert are_equal(read_ratings(path), Ratings.from_frame(table))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extension", EXTENSIONS)
 @given(
     st.one_of(

@@ -101,6 +101,7 @@ def test_refused_rows_are_named_with_their_reason() -> None:
     assert read.is_complete
 
 
+@pytest.mark.slow
 @quick
 @given(st.lists(st.sampled_from(["good", "aside", "missing"]), min_size=1, max_size=90))
 def test_the_refused_rows_are_those_that_cannot_be_read_alone(kinds: list[str]) -> None:

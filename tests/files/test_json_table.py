@@ -75,6 +75,7 @@ DAMAGE = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extension", [".csv", ".tsv", ".jsonl", ".json", ".csv.gz"])
 @given(table=tables(), damage=DAMAGE, inside=st.booleans())
 @settings(max_examples=60, deadline=None)
@@ -99,6 +100,7 @@ FIELDS = st.sampled_from(
 LINES = st.lists(st.lists(FIELDS, min_size=2, max_size=2) | st.lists(FIELDS, max_size=3), max_size=5)
 
 
+@pytest.mark.slow
 @given(
     lines=LINES, end=st.sampled_from(["\n", "\r\n", "\r"]), ended=st.booleans(), mark=st.sampled_from(["", "\ufeff"])
 )

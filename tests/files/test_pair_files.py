@@ -38,6 +38,7 @@ def transcripts(rows: list[PairRow]) -> list[tuple[str, str]]:
     return [(row.chosen, row.rejected) for row in rows]
 
 
+@pytest.mark.slow
 def test_the_real_pairs_come_back_byte_for_byte_from_every_form(real: Path, tmp_path: Path) -> None:
     log = PairReadLog()
     rows = list(stream_pairs(real, log))
@@ -182,6 +183,7 @@ def make_preference(criterion: Criterion, number: int, **changes: Any) -> Prefer
     return Preference(**{**values, **changes})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", ["more harmful", "less harmful", "more helpful"])
 def test_a_model_trained_on_written_pairs_prefers_the_better_answer(tmp_path: Path, criterion: Criterion) -> None:
     released = released_pairs((make_preference(criterion, number) for number in range(60)), PairPolicy(test_share=0.2))

@@ -51,6 +51,7 @@ def test_a_parquet_table_without_rows(table: pl.DataFrame, tmp_path: Path) -> No
     assert_refused(path, path.read_bytes(), "has no rows")
 
 
+@pytest.mark.slow
 def test_more_rows_than_memory(tmp_path: Path) -> None:
     """30 million rows of one value in less than a tenth of a megabyte."""
     path = tmp_path / "ratings.parquet"

@@ -119,6 +119,7 @@ def test_ratings_are_read_as_they_were_written(form: Form, table: pl.DataFrame) 
         assert in_order(round_trip(table, form, Path(folder))).equals(in_order(table))
 
 
+@pytest.mark.slow
 @given(ratings())
 @settings(max_examples=3, deadline=None)
 def test_ratings_survive_every_pair_of_formats(table: pl.DataFrame) -> None:
@@ -129,6 +130,7 @@ def test_ratings_survive_every_pair_of_formats(table: pl.DataFrame) -> None:
             assert in_order(twice).equals(in_order(table)), (first, second)
 
 
+@pytest.mark.slow
 @given(long_tables())
 @settings(max_examples=4, deadline=None)
 def test_long_tables_survive_every_pair_of_encodings_in_their_order(table: pl.DataFrame) -> None:
@@ -139,6 +141,7 @@ def test_long_tables_survive_every_pair_of_encodings_in_their_order(table: pl.Da
             assert as_text(twice).equals(table), (first, second)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extension", EXTENSIONS)
 @given(official_tables())
 @settings(max_examples=4, deadline=None)

@@ -52,6 +52,7 @@ def by_model(cells: tuple[AttemptCell, ...]) -> dict[tuple[str | None, str | Non
     return {(cell.model_type, cell.size): cell for cell in cells}
 
 
+@pytest.mark.slow
 def test_the_published_values_come_out(analysis: AttemptAnalysis) -> None:
     success, scores = by_model(analysis.success), by_model(analysis.harmlessness)
     assert (analysis.n_attempts, analysis.n_red_teamers, analysis.n_tagged) == (38961, 324, 742)

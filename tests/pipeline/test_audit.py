@@ -87,6 +87,7 @@ def test_the_same_seed_gives_the_same_draws() -> None:
     assert first.moves != other_seed.moves
 
 
+@pytest.mark.slow
 def test_the_null_is_removal_at_random() -> None:
     """For random removals p is uniform, so at or below 5 % in 5 % of cases."""
     ratings = Ratings.from_frame(simulate_frame(3, share_rated=0.7))

@@ -44,6 +44,7 @@ def test_dices_990_is_balanced_over_items_and_cells_and_raters() -> None:
         assert spread(loads["len"]) <= 1
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=4), st.integers(1, 30), st.floats(0, 1), st.integers(0, 99))
 @quick
 def test_sparse_designs_are_balanced(sizes: list[int], n_items: int, share: float, seed: int) -> None:
@@ -196,6 +197,7 @@ def check_simulation(campaign: SimulationDesign, seed: int) -> None:
     assert json.loads(simulation.truth.to_json())["seed"] == seed
 
 
+@pytest.mark.slow
 @given(campaigns(), st.integers(0, 2**32))
 @quick
 def test_any_campaign_is_complete(campaign: SimulationDesign, seed: int) -> None:

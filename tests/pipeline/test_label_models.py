@@ -94,6 +94,7 @@ def test_the_likelihood_of_dawid_skene_is_that_of_its_matrices() -> None:
     assert model.log_likelihood == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 5])
 def test_mace_equals_the_oracle_from_any_start(seed: int) -> None:
     """With rows in this order, crowd-kit 1.4 confuses the counts of raters."""
@@ -177,6 +178,7 @@ def test_no_step_of_glad_lowers_the_posterior_density() -> None:
     assert (np.diff(density) > 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_names_do_not_matter(method: Method) -> None:
     """The order of raters changes the start of MACE and not its result."""

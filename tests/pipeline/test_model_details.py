@@ -51,6 +51,7 @@ def details(model: MultilevelModel) -> ModelDetails:
     return model.details
 
 
+@pytest.mark.slow
 def test_terms_are_tested_beside_all_that_do_not_contain_them(ratings: Ratings, details: ModelDetails) -> None:
     interaction, *main = details.term_tests
     assert [row.term for row in details.term_tests] == [

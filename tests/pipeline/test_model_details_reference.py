@@ -17,6 +17,7 @@ def find_check(checks: Sequence[PredictiveCheck], name: str) -> PredictiveCheck:
     return row
 
 
+@pytest.mark.slow
 def test_widths_explain_raters_who_never_answer_unsure(dices_123: Ratings) -> None:
     model = fit_model(dices_123.exclude_flagged(), FORMULA, details=True)
     assert model.details is not None

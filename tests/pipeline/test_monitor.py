@@ -79,6 +79,7 @@ def figures(state: MonitorState, people: tuple[MonitoredRater, ...] = PEOPLE) ->
     return compute_figures(state, people, ITEMS, AXES, replicates=REPLICATES)
 
 
+@pytest.mark.slow
 @quick
 @given(st.lists(ratings, max_size=60, unique_by=lambda one: one.assignment_id), st.randoms(use_true_random=False))
 def test_order_batches_repetitions_and_revisions_do_not_matter(batch: list[FinishedRating], random) -> None:  # type: ignore[no-untyped-def]
@@ -94,6 +95,7 @@ def test_order_batches_repetitions_and_revisions_do_not_matter(batch: list[Finis
     assert len(state) == len(batch)
 
 
+@pytest.mark.slow
 @quick
 @given(st.lists(ratings, max_size=60, unique_by=lambda one: one.assignment_id), st.sets(st.integers(0, 6)))
 def test_a_removed_rater_leaves_no_trace(batch: list[FinishedRating], leaving: set[int]) -> None:

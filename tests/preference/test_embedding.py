@@ -115,6 +115,7 @@ def test_cross_validation_uses_context() -> None:
     assert [settings["context"] for settings in tested.settings] == [True] * 3
 
 
+@pytest.mark.slow
 def test_uninformative_vectors_cost_little() -> None:
     pairs, odds = simulate_pairs(600)
     tested = (

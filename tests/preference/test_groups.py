@@ -44,6 +44,7 @@ def women_less_men(model: Groups, pairs: tuple[Pair, ...]) -> np.ndarray:
     return np.asarray(difference[0::2] - difference[1::2])
 
 
+@pytest.mark.slow
 def test_known_differences_are_recovered(split: People, model: Groups) -> None:
     assert np.corrcoef(women_less_men(model, split.fresh), split.women - split.men)[0, 1] > 0.85
     assert list(model.effects) == ["rater_gender"]
@@ -75,6 +76,7 @@ def test_rater_effects_are_recovered() -> None:
     assert np.mean(margins > 0) > np.mean(model.population.margins(split.votes) > 0)
 
 
+@pytest.mark.slow
 def test_without_differences_there_are_no_effects() -> None:
     """An axis has effects by mistake about once in twenty times; more than 3 of 15 have a probability of about 5 %."""
     models = [train_groups(people(0.0, seed=seed, n_training=60).votes) for seed in range(5)]
@@ -139,6 +141,7 @@ def test_a_vote_twice_is_a_vote_of_weight_two() -> None:
     assert np.allclose(twice.effects["axis"].values, heavy.effects["axis"].values, atol=2e-3)
 
 
+@pytest.mark.slow
 def test_copies_of_raters_do_not_change_group_effects(split: People, model: Groups) -> None:
     """Each rater and a copy, with half the weight each."""
     doubles = [replace(pair, weight=0.5) for pair in split.votes]
@@ -148,6 +151,7 @@ def test_copies_of_raters_do_not_change_group_effects(split: People, model: Grou
     assert np.allclose(original, repeated, atol=0.05 * np.abs(original).max())
 
 
+@pytest.mark.slow
 def test_the_order_of_votes_makes_no_difference(split: People, model: Groups) -> None:
     reversed_model = train_groups(split.votes[::-1])
     assert reversed_model.card == model.card

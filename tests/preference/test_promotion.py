@@ -85,6 +85,7 @@ def test_a_version_worse_by_the_margin_is_promoted_at_the_nominal_rate(
     assert share <= max_rate + 3.5 * (max_rate * (1 - max_rate) / n_draws) ** 0.5
 
 
+@pytest.mark.slow
 def test_an_equally_good_version_is_promoted_with_enough_pairs() -> None:
     rng = np.random.default_rng(2)
     shares = [

@@ -135,6 +135,7 @@ def test_histograms_hold_every_permutation(analysis: Analysis) -> None:
             assert [height / max(heights) for height in heights[:-1]] == pytest.approx(counts / counts.max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [agreement, null])
 @pytest.mark.parametrize("error", [-1e-15, 1e-15])
 def test_rounding_errors_do_not_change_the_figure(

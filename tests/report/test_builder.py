@@ -64,6 +64,7 @@ def test_numbers_are_those_of_the_analysis(ratings: Ratings) -> None:
     assert sizes["alpha of everybody"] == f"{irr:.3f}".lstrip("0")
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_page(ratings: Ratings) -> None:
     first, same_seed, other_seed = (quick(ratings, by="race", seed=seed) for seed in (1, 1, 2))
     assert first.to_html() == same_seed.to_html()
@@ -171,6 +172,7 @@ def test_excluded_raters_remain_in_counts_and_audit() -> None:
     assert any(note.startswith("4 flagged raters take part; --exclude-flagged") for note in with_flagged.notes)
 
 
+@pytest.mark.slow
 def test_suppressed_groups_are_not_in_the_page() -> None:
     """A group of six is hidden with one of three, which could be computed from it."""
     frame = simulate_frame(3, n_raters=29, sizes=(20, 6, 3)).with_columns(
@@ -241,6 +243,7 @@ def test_platinum_labels_are_compared_with_gold() -> None:
     assert "gold" in absent(quick(platinum_only, by="race"))
 
 
+@pytest.mark.slow
 def test_the_unsafe_answer_can_be_named() -> None:
     words = {"No": "fine", "Unsure": "odd", "Yes": "cruel"}
     frame = simulate_frame(3, n_items=8).with_columns(pl.col("Q_overall").replace(words), safety_gold=pl.lit("cruel"))
@@ -262,6 +265,7 @@ def test_methods_are_those_of_the_sections_shown(ratings: Ratings) -> None:
     assert not {"XRR", "Intervals", "Permutation p-value", "Distance between groups"} & method_names
 
 
+@pytest.mark.slow
 def test_the_call_makes_the_same_page(ratings: Ratings) -> None:
     report = quick(ratings, by="race", cross="race*gender", title="A 'title'", text=False, min_raters=7, seed=3)
     import dissensus
@@ -303,6 +307,7 @@ def test_a_hundred_thousand_items() -> None:
     assert len(report.to_html().encode()) < 1_000_000
 
 
+@pytest.mark.slow
 def test_hostile_names_give_a_valid_report() -> None:
     report = quick(hostile(2), by=["datum.value"], cross=["datum.value*العمر"])
     assert_useful(report)

@@ -37,6 +37,7 @@ def words(page: str) -> str:
     return unescape(re.sub(r"<[^>]+>", " ", body))
 
 
+@pytest.mark.slow
 def test_the_page_loads_no_resources_and_runs_no_script(page: str) -> None:
     assert "default-src 'none'; style-src 'unsafe-inline'" in page
     assert not re.search(r"<(script|link|iframe|img|object|embed|form)\b", page)
@@ -53,6 +54,7 @@ def test_ids_are_unique_and_links_lead_to_them(page: str) -> None:
     assert set(links) <= set(ids)
 
 
+@pytest.mark.slow
 def test_ids_are_unique_for_similar_names() -> None:
     frame = simulate_frame(3, n_items=6, n_raters=12).with_columns(
         item_id=pl.col("item_id").str.replace("item-00", "a/"),
@@ -107,6 +109,7 @@ def test_the_page_of_a_complete_campaign_is_small() -> None:
     assert len(report.to_html().encode()) < 2.5 * MEGABYTE
 
 
+@pytest.mark.slow
 def test_bidi_and_invisible_characters_are_escaped() -> None:
     report = build(hostile(3), by=AXES[2], permutations=0, bootstrap=0, contested=1, title="\u202etitle")
     page = report.to_html()

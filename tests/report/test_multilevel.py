@@ -39,6 +39,7 @@ def report(ratings: Ratings, model: MultilevelModel) -> Report:
     return build(ratings, model=model, **QUICK)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_sections_stand_between_contested_items_and_vetting(report: Report) -> None:
     names = [section.name for section in report.sections]
     assert names[names.index("contested") + 1 : names.index("vetting")] == ["model", "populations", "divided", "checks"]
@@ -77,6 +78,7 @@ def test_checks_are_compared_with_those_of_the_model_with_widths(report: Report,
     assert f"Of {len(checks[0])} predictive checks this model passes {passes[0]};" in comparison.reading
 
 
+@pytest.mark.slow
 def test_the_page_has_texts_behind_a_warning_and_the_methods(
     ratings: Ratings, report: Report, model: MultilevelModel
 ) -> None:

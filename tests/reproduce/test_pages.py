@@ -17,6 +17,7 @@ def test_the_page_of_dices(folder: Path) -> None:
     assert dices.page(folder) == dices.PAGE.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_page_of_grasp(folder: Path) -> None:
     assert grasp.page(folder) == grasp.PAGE.read_text(encoding="utf-8")
 

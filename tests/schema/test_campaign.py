@@ -260,6 +260,7 @@ def test_a_text_may_have_many_dots(title: str) -> None:
     assert localise(parse_campaign(write_campaign(campaign)).title, "en") == title
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -57,6 +57,7 @@ def test_codes_point_into_the_tables(table: pl.DataFrame) -> None:
     assert rows == set(table.select("item_id", "rater_id", "Q_overall").rows())
 
 
+@pytest.mark.slow
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(random) -> None:  # type: ignore[no-untyped-def]
     pairs = [(item, rater) for item in range(4) for rater in range(3)]

@@ -176,6 +176,7 @@ def test_the_mode_of_an_existing_sqlite_file_is_unchanged(tmp_path: Path) -> Non
     assert stat.S_IMODE(path.stat().st_mode) == 0o660
 
 
+@pytest.mark.slow
 def test_another_process_does_not_remove_the_write_ahead_log(tmp_path: Path) -> None:
     """Closing the last connection removes the write-ahead log; the other process must detect ours."""
     url = f"sqlite:///{tmp_path / 'shared.db'}"

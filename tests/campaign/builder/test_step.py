@@ -222,6 +222,7 @@ def definitions(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @quick
 @given(definitions())
 def test_generated_definitions_are_the_same_after_all_forms(definition: dict[str, Any]) -> None:

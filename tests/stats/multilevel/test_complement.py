@@ -48,6 +48,7 @@ def complements(design: ModelDesign, monkeypatch: pytest.MonkeyPatch) -> tuple[D
     return exact, approximate
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DESIGNS)
 def test_solution_is_that_of_the_matrix(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     exact, approximate = complements(simulate_design(**DESIGNS[name]), monkeypatch)
@@ -74,6 +75,7 @@ def test_log_determinant_is_estimated_within_its_error(name: str, monkeypatch: p
     assert error < 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DESIGNS)
 def test_probes_estimate_the_posterior_variances(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     exact, approximate = complements(simulate_design(**DESIGNS[name]), monkeypatch)

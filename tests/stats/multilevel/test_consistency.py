@@ -36,6 +36,7 @@ def fit(answers: Answers) -> tuple[MaximumFit, PosteriorDraws]:
     return model, model.approximation.draw(26, np.random.default_rng(0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("common_share", [0.0, 0.5, 0.9])
 def test_the_common_share_is_recovered(common_share: float) -> None:
     rng = np.random.default_rng(1)

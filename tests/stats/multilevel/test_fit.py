@@ -208,6 +208,7 @@ def test_draws_have_the_moments_of_the_fit(fit: OrdinalFit) -> None:
         assert np.corrcoef(np.tensordot(weights, drawn, axes=1)[:, 0], term.modes[:, 0])[0, 1] > 0.99
 
 
+@pytest.mark.slow
 def test_draws_of_a_model_with_few_ratings_are_weighted_towards_the_exact_distribution() -> None:
     rng = np.random.default_rng(8)
     groups = np.repeat(np.arange(30), 6)

@@ -45,6 +45,7 @@ def assert_equal_means(sample: ChainSample, expected: dict[str, Any]) -> None:
         assert values.std(0) == pytest.approx(np.array(expected[name]["sd"]), rel=0.12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "categories"), [("three", 3), ("two", 2)])
 def test_means_are_those_of_numpyro(name: str, categories: int) -> None:
     design = simulate_design(raters=30, items=40, categories=categories, seed=5)
@@ -52,6 +53,7 @@ def test_means_are_those_of_numpyro(name: str, categories: int) -> None:
     assert_equal_means(sample, NUTS[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{"categories": 5, "slopes": True}, {"group_by_item": "full"}, {"group_by_item": "identity"}]
 )
@@ -92,6 +94,7 @@ def test_narrow_priors_hold_the_parameters() -> None:
     assert sds_of(draws)[-1, 0] == pytest.approx(0.4, abs=0.01)
 
 
+@pytest.mark.slow
 def test_separated_answers_have_finite_coefficients_under_a_prior() -> None:
     design = simulate_design(categories=2)
     x = design.fixed.values[design.fixed.row][:, :1]
@@ -149,6 +152,7 @@ def test_truncated_draws_stay_finite_beyond_the_range_of_probabilities() -> None
         assert -60.5 <= draw_truncated(-60.5, -60.0, share) <= -60
 
 
+@pytest.mark.slow
 def test_the_sampler_converges_from_dispersed_starts() -> None:
     design = simulate_design(raters=30, items=40, seed=5)
     sample = sample_posterior(design, chains=4, iterations=500)

@@ -68,6 +68,7 @@ def test_gradient_by_quadrature_agrees_with_differences(name: str, link: str) ->
     assert np.abs(gradient - likelihood.gradient(parameters, mode)).max() > 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DESIGNS)
 def test_value_agrees_with_oracle(name: str) -> None:
     design = simulate_design(**{"raters": 4, "items": 5, "share": 1.0, **DESIGNS[name]})

@@ -10,7 +10,6 @@ import httpx
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
-from tests.databases import POSTGRESQL_SLOWLY
 from tests.support.api_programs import API, open_api_campaign, program, rate
 from tests.support.staff_browsers import House
 
@@ -101,7 +100,6 @@ def requests(draw: DrawFn) -> tuple[str, str, dict[str, Any], dict[str, Any]]:
     return method, path, operation, options
 
 
-@POSTGRESQL_SLOWLY
 def test_responses_to_random_requests_match_the_document(house: House) -> None:
     rate(house, open_api_campaign(house), 2)
     http = program(house)

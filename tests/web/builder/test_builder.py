@@ -89,6 +89,7 @@ def test_a_campaign_is_built_without_toml(house: House) -> None:
     assert "Open link" not in page.text
 
 
+@pytest.mark.slow
 @sqlite_only
 @pytest.mark.parametrize("template", shipped())
 def test_forms_that_are_sent_as_shown_change_nothing(house: House, template: str) -> None:

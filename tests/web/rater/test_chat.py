@@ -210,6 +210,7 @@ def behind(chat_server: Loopback) -> dict[str, Any]:
     return {**TERN, "kind": "openai_compatible", "openai_compatible": endpoint, "request_policy": policy}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("play", "outcome", "note"),
     [

@@ -77,6 +77,7 @@ def compare(live: Live, key: str, age: str, criterion: Criterion, *, polite: boo
     assert "Thank you" in end.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("criterion", ["more helpful", "more harmful", "less harmful"])
 def test_preferences_of_two_groups_can_be_exported_and_learned(
     house: House, criterion: Criterion, tmp_path: Path

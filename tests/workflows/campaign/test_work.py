@@ -51,7 +51,6 @@ def staff_of(platform: Platform) -> str:
         return str(tx.scalar(select(MemberTable.staff_id)))
 
 
-@pytest.mark.parametrize("database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
 def test_an_interrupt_stops_the_process_and_releases_its_lease(
     platform: Platform, database_url: str, tmp_path: Path
 ) -> None:

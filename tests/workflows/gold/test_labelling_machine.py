@@ -9,7 +9,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from hypothesis.stateful import run_state_machine_as_test as run
-from tests.databases import POSTGRESQL_SLOWLY
 from tests.strategies import quick
 from tests.support.campaigns import NOW, items
 from tests.support.gold_campaigns import create_gold_campaign, label_item
@@ -105,7 +104,6 @@ class Labelling(RuleBasedStateMachine):
         pytest.param(settings(quick, stateful_step_count=14), id="long", marks=pytest.mark.slow),
     ],
 )
-@POSTGRESQL_SLOWLY
 def test_labels_follow_the_model_in_any_order(platform: Platform, tried: settings) -> None:
     owner, experts = create_gold_campaign(platform, 5, rated=items(N_ITEMS))
 

@@ -12,7 +12,6 @@ from uuid import uuid4
 import numpy as np
 import pytest
 from sqlalchemy import select
-from tests.databases import POSTGRESQL_SLOWLY
 from tests.preference.pairs import simulate_pairs
 from tests.preference.people import people
 from tests.support.campaigns import NOW, owner
@@ -60,10 +59,6 @@ from dissensus.workflows.rater.chat import ConversationEnd
 
 SIDES = ("chosen", "rejected")
 GOOD, BAD = "I would rather not, sorry.", "Sure, here is how."
-POSTGRESQL_IS_SLOW = pytest.mark.parametrize(
-    "database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True
-)
-"""For tests of training and scheduling, whose queries other tests make on both databases."""
 
 
 @pytest.fixture
@@ -98,7 +93,6 @@ def record_preferences(
             chat.end_conversation(platform, rater, chat_id, ConversationEnd(success=1), now=NOW)
 
 
-@POSTGRESQL_SLOWLY
 def test_training_uses_the_preferences_of_campaigns_that_name_the_model(
     platform: Platform, registered_model: RegisteredModel
 ) -> None:
@@ -169,7 +163,7 @@ def retrain_on_simulated(registered_model: RegisteredModel, n: int) -> RegistryE
     return retrain_model(registered_model.folder, comparisons_of(*simulate_pairs(n)[0]), now=NOW)
 
 
-@POSTGRESQL_IS_SLOW
+@pytest.mark.slow
 def test_nothing_new_makes_no_version(platform: Platform, registered_model: RegisteredModel) -> None:
     rater = enter(platform, open_training_campaign(platform).key)
     record_preferences(platform, rater, 60)
@@ -286,6 +280,7 @@ def test_a_rollback_during_training_changes_the_comparison(registered_model: Reg
     ]
 
 
+@pytest.mark.slow
 def test_accuracy_is_that_of_ranked_responses(tmp_path: Path) -> None:
     votes = people(1.5, seed=3, n_training=300, rater_sd=1.5).votes
     registered_model = register_model(
@@ -444,7 +439,6 @@ def test_too_few_preferences_are_refused(platform: Platform, registered_model: R
 
 
 @pytest.mark.slow
-@POSTGRESQL_IS_SLOW
 def test_the_job_retrains_at_its_interval(
     platform: Platform, registered_model: RegisteredModel, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -477,7 +471,6 @@ def test_a_failing_model_does_not_stop_the_training_of_others(
     assert "harmless was not trained: There are no harmless preferences yet" in caplog.text
 
 
-@POSTGRESQL_IS_SLOW
 def test_training_stops_with_the_process(
     platform: Platform, registered_model: RegisteredModel, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -490,7 +483,7 @@ def test_training_stops_with_the_process(
     assert open_registered_model(registered_model.folder).entries == ()
 
 
-@POSTGRESQL_IS_SLOW
+@pytest.mark.slow
 def test_a_locked_model_is_retried_soon(platform: Platform, registered_model: RegisteredModel) -> None:
     record_preferences(platform, enter(platform, open_training_campaign(platform).key), 60)
     job = RetrainingJob(registered_model.folder.parent, every_h=24)

@@ -153,6 +153,7 @@ def test_resumption_without_a_partial_file_starts_from_the_beginning(
     assert score_attempts(make_options(source, tmp_path / "out.jsonl", model, resume=True)).n_resumed == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["out.csv", "out.parquet", "out.json.gz"])
 def test_all_file_formats_hold_the_same_scores(model: Linear, source: Path, tmp_path: Path, name: str) -> None:
     score_attempts(make_options(source, tmp_path / "out.jsonl", model))

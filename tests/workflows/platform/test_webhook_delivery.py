@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from tests.databases import POSTGRESQL_SLOWLY
 from tests.support.campaigns import AGREED, NOW, open_campaign
 from tests.support.webhook_office import (
     SIGNER,
@@ -180,7 +179,7 @@ def test_retries_are_jittered(platform: Platform, campaign: CampaignRow, receive
     assert load_webhook(platform, campaign).due_at - NOW == timedelta(seconds=2.5)
 
 
-@POSTGRESQL_SLOWLY
+@pytest.mark.slow
 def test_five_days_of_failures_pause_a_webhook_that_resumes_where_it_stopped(
     platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
 ) -> None:
@@ -264,7 +263,6 @@ def test_a_webhook_is_paused_once_and_only_for_its_owner(
     assert load_webhook(platform, campaign).pause_reason == "First."
 
 
-@POSTGRESQL_SLOWLY
 def test_a_long_backlog_is_delivered(platform: Platform, campaign: CampaignRow, receiver: Receiver) -> None:
     office = Office(platform)
     office.dispatcher.spell_s = 60.0

@@ -62,6 +62,7 @@ def check_saves(platform: Platform, keys: list[str]) -> None:
     assert sum(loads) == len(counted)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_loses_no_submission(platform: Platform, database_url: str) -> None:
     campaign = open_campaign(platform, 2000, replication=3)
     rng, keys = Random(7), []

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from hypothesis.stateful import run_state_machine_as_test as run
 from sqlalchemy import func, select
-from tests.databases import POSTGRESQL_SLOWLY
 from tests.strategies import quick
 from tests.support.campaigns import AGREED, NOW, definition, items, open_campaign, owner
 from tests.support.quota_campaigns import ABOUT_YOU, AXES, DECLINED, enter, load_seat_counts, open_seat_campaign, screen
@@ -486,7 +485,6 @@ class Seats(RuleBasedStateMachine):
         pytest.param(settings(quick, max_examples=60, stateful_step_count=50), id="long", marks=pytest.mark.slow),
     ],
 )
-@POSTGRESQL_SLOWLY
 def test_no_cell_is_ever_overfilled(platform: Platform, tried: settings) -> None:
     staff_id = owner(platform.database)
 

@@ -96,6 +96,7 @@ def test_who_withdraws_after_a_release_is_not_in_the_next(
     assert len(raters[0] - raters[1]) == 1
 
 
+@pytest.mark.slow
 def test_a_copied_key_is_known_from_the_log(platform: Platform, campaign: CampaignRow, tmp_path: Path) -> None:
     write(platform, tmp_path)
     key = (tmp_path / PLAN.key_file).read_text("utf-8")
@@ -117,6 +118,7 @@ def test_a_version_with_a_new_key_is_refused(platform: Platform, campaign: Campa
         prepare_release(replace(PLAN, key="new.key"), tmp_path, platform)
 
 
+@pytest.mark.slow
 def test_the_release_before_is_named_and_the_one_that_was_logged(
     platform: Platform, campaign: CampaignRow, tmp_path: Path
 ) -> None:
