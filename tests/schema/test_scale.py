@@ -84,7 +84,7 @@ def test_one_number_in_several_formats_is_rejected() -> None:
 @pytest.mark.parametrize(
     ("labels", "note"),
     [
-        (["Yes", "Unsure"], "Nobody answered 'No' to label, which counts as possible"),
+        (["Yes", "Unsure"], "Nobody answered 'No' to label. It is assumed that raters could have"),
         (["Yes", "No"], "The answers to label are 'No', 'Yes'; if others, such as 'Unsure', were possible"),
         (["1", "2", "4"], "The answers to label are '1', '2', '4'; if others were possible"),
     ],
@@ -99,7 +99,7 @@ def test_an_inferred_scale_is_noted(labels: list[str], note: str) -> None:
 def test_an_answer_of_the_published_scale_that_nobody_gave_is_noted() -> None:
     frame = pl.DataFrame({"item_id": ["1", "2"], "rater_id": ["1", "1"], "Q_overall": ["No", "Yes"]})
     (note,) = Ratings.from_frame(frame).notes
-    assert note.startswith("Nobody answered 'Unsure' to Q_overall, which counts as possible")
+    assert note.startswith("Nobody answered 'Unsure' to Q_overall. It is assumed that raters could have")
     assert not Ratings.from_frame(frame, categories=["No", "Yes"]).notes
     both = Ratings.from_frame(frame.with_columns(Q_gold=pl.col("Q_overall")), questions=["Q_overall", "Q_gold"])
     assert [note for note in both.notes if "'Unsure' to 'Q_overall', 'Q_gold'" in note] == list(both.notes)

@@ -10,6 +10,8 @@ INTERRUPTED: Final = 130
 """Exit code of a command that was interrupted, as shells count."""
 LINEAR_ALGEBRA: Final = "scipy.linalg.cython_blas"
 """Part of SciPy that Numba imports if it is installed, .2 s; no kernel uses it."""
+C_INTERFACE: Final = "cffi"
+"""Package that Numba imports if it is installed, 30 ms; no kernel uses it, nor does any command."""
 
 
 class _LinearAlgebraFinder:
@@ -31,11 +33,12 @@ def main() -> None:
 
 
 def _shorten_start() -> None:
-    """Collect garbage seldom, since imports make objects that stay, and keep Numba from importing SciPy."""
+    """Collect garbage seldom, since imports make objects that stay, and keep Numba from imports without use."""
     gc.set_threshold(100_000, 10, 10)
     if LINEAR_ALGEBRA not in sys.modules:
         sys.modules[LINEAR_ALGEBRA] = None  # type: ignore[assignment]
         sys.meta_path.insert(0, _LinearAlgebraFinder())
+    sys.modules.setdefault(C_INTERFACE, None)  # type: ignore[arg-type]
 
 
 def _run() -> None:

@@ -96,7 +96,6 @@ def analyse(
     Example: dissensus analyse ratings.csv --by race --by gender --cross "race*gender" --permutations 1000
     """
     # Imported here, so that --help does not import polars.
-    from dissensus.cli.analysis_terminal import print_analysis
     from dissensus.pipeline.analyse import analyse as run
 
     refuse_attempt_options(reading.keywords["ratings"], reviews, success_from)
@@ -128,6 +127,8 @@ def analyse(
         )
     kind = result_writer.choose_format(format, output)
     if kind is Format.TABLE and output is None and sys.stdout.isatty():
+        from dissensus.cli.analysis_terminal import print_analysis
+
         print_analysis(analysis)
     elif kind is Format.TABLE:
         result_writer.write_text(str(analysis), output)

@@ -11,12 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.measure import Measurement
-from rich.progress import Progress
-from rich.table import Table
-from rich.text import Text
 
 from dissensus.errors import InvalidInput
 from dissensus.files.raw.atomic_write import check_folder, write_atomically
@@ -25,6 +19,8 @@ from dissensus.report.figure_kind import KINDS
 
 if TYPE_CHECKING:
     import polars as pl
+    from rich.console import Console
+    from rich.table import Table
 
     from dissensus.report.figure import Figure
 
@@ -153,6 +149,12 @@ def write_pages(pages: Sequence[Page], output: Path | None) -> None:
 
 
 def _print_page(page: Page) -> None:
+    # Imported here, since most output goes to files and pipes.
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     tables = []
     for grid in page.grids:
         table = Table(box=box.SIMPLE_HEAD, padding=(0, 0), pad_edge=False)
@@ -166,9 +168,12 @@ def _print_page(page: Page) -> None:
 
 
 def print_tables(
-    console: Console, summary: str, tables: Sequence[tuple[Table, str]], notes: Iterable[str], *, plain: str
+    console: "Console", summary: str, tables: Sequence[tuple["Table", str]], notes: Iterable[str], *, plain: str
 ) -> None:
     """Print tables with captions between a summary and notes, or `plain` if the terminal would cut numbers."""
+    from rich.measure import Measurement
+    from rich.text import Text
+
     wide = console.options.update(width=10_000)
     if any(Measurement.get(console, wide, table).minimum > console.width for table, _ in tables):
         typer.echo(plain)
@@ -188,6 +193,9 @@ def progress_bar(label: str) -> Iterator[Callable[[float], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
+    from rich.console import Console
+    from rich.progress import Progress
+
     with Progress(console=Console(stderr=True), transient=True) as bar:
         job = bar.add_task(label, total=1.0)
         yield lambda share: bar.update(job, completed=share)

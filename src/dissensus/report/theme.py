@@ -83,6 +83,8 @@ CONFIG: dict[str, Any] = {
         "grid": True,
         "gridColor": LINE,
         "labelPadding": 6,
+        # No limit: the renderer measures limited texts twice, and ticks are numbers.
+        "labelLimit": 0,
     },
     "legend": {
         "labelFont": FONT,

@@ -7,9 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import polars as pl
-from narwhals.exceptions import DuplicateError
 from polars.exceptions import PolarsError
 
 from dissensus.errors import InvalidInput, NotFound, Unavailable
@@ -29,6 +27,20 @@ def to_polars(source: Any) -> pl.DataFrame:
         raise InvalidInput("The table is lazy. Call .collect() on it first.")
     if isinstance(source, list) and source and all(isinstance(row, dict) for row in source):
         source = _from_rows(source)
+    table = source if isinstance(source, pl.DataFrame) else _convert(source)
+    check_headers(table)
+    orders = _find_orders(source)
+    return table.with_columns(
+        table[name].cast(pl.String).cast(pl.Enum(categories)) for name, categories in orders.items()
+    )
+
+
+def _convert(source: Any) -> pl.DataFrame:
+    """Return a table of another library as a polars one."""
+    # Imported here, since tables of files need no conversion.
+    import narwhals as nw
+    from narwhals.exceptions import DuplicateError
+
     try:
         table: pl.DataFrame = nw.from_native(source, eager_only=True).to_polars()
     except ImportError as error:
@@ -46,11 +58,7 @@ def to_polars(source: Any) -> pl.DataFrame:
             f"Give the path of a file, or a pandas, polars or Arrow table in memory, or a list of dicts, not "
             f"{type(source).__name__}."
         ) from None
-    check_headers(table)
-    orders = _find_orders(source)
-    return table.with_columns(
-        table[name].cast(pl.String).cast(pl.Enum(categories)) for name, categories in orders.items()
-    )
+    return table
 
 
 def _from_rows(rows: list[dict[str, Any]]) -> pl.DataFrame:

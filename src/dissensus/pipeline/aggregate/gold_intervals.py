@@ -40,11 +40,12 @@ class LabelledAnswers:
         size = self.n_items * self.n_categories
         if rater_weight is None:
             return self._classify(np.bincount(cell, minlength=size)[None])
-        if size * self.n_raters <= _DENSE * cell.size:
+        members, position = np.unique(self.raters[chosen], return_inverse=True)
+        if size * members.size <= _DENSE * cell.size:
             # Whole numbers below 2**24 are exact.
-            answered = np.zeros((self.n_raters, size), np.float32)
-            answered[self.raters[chosen], cell] = 1
-            return self._classify(rater_weight.astype(np.float32) @ answered)
+            answered = np.zeros((members.size, size), np.float32)
+            answered[position, cell] = 1
+            return self._classify(rater_weight[:, members].astype(np.float32) @ answered)
         drawn = rater_weight[:, self.raters[chosen]]
         return self._classify(np.stack([np.bincount(cell, weights=weight, minlength=size) for weight in drawn]))
 

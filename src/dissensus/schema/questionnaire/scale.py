@@ -147,7 +147,10 @@ def describe_unused_answers(questions: Mapping[str, Sequence[str]]) -> Iterator[
     for unused, names in alike.items():
         if unused:
             listed = names[0] if len(names) == 1 else format_list(names)
-            yield f"Nobody answered {format_list(unused)} to {listed}, which counts as possible; or use --categories."
+            yield (
+                f"Nobody answered {format_list(unused)} to {listed}. It is assumed that raters could have; if not, "
+                "name the possible answers with --categories."
+            )
 
 
 def describe_inferred_scale(question: str, scale: Sequence[str]) -> str | None:
