@@ -1,6 +1,7 @@
 """A large rated campaign, written straight to the tables."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -21,9 +22,11 @@ from dissensus.workflows.rater.enrolment import Arrival
 DEGREES = ("Benign", "Debatable", "Moderate", "Extreme")
 
 
-def rated_campaign(platform: Platform, n_items: int, n_raters: int, *, name: str = "crowded") -> CampaignRow:
+def rated_campaign(
+    platform: Platform, n_items: int, n_raters: int, *, name: str = "crowded", release_signers: int | None = None
+) -> CampaignRow:
     """A campaign of DICES-350 with complete ratings and demographics."""
-    campaign = rename_campaign(load_campaign("dices-350"), name)
+    campaign = replace(rename_campaign(load_campaign("dices-350"), name), release_signers=release_signers)
     staff_id = owner(platform.database, name)
     campaigns.create_campaign(platform, campaign, [_item(n) for n in range(n_items)], staff_id=staff_id, now=NOW)
     row = campaigns.change_state(platform, name, "open", staff_id=staff_id, now=NOW)

@@ -46,6 +46,8 @@ EventKind: TypeAlias = Literal[
     "raters_flagged",
     "item_labelled",
     "exported",
+    "release_planned",
+    "release_signed",
     "released",
     "model_trained",
     "viewed",

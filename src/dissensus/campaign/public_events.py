@@ -53,6 +53,8 @@ EVENT_KINDS: Final[Mapping[EventKind, EventDescription]] = {
     "notice_settled": EventDescription("a notice was settled"),
     "item_labelled": EventDescription("an expert labelled an item", frozenset({"answers", "revision"})),
     "exported": EventDescription("ratings were exported"),
+    "release_planned": EventDescription("the plan of a release changed, with its SHA-256"),
+    "release_signed": EventDescription("an owner signed the evidence of a check of a release, by its code"),
     "released": EventDescription("a release was written, with the SHA-256 of its manifest"),
     "model_trained": EventDescription("a registered model was trained on preferences of raters"),
     "viewed": EventDescription("a staff member viewed what individual raters did or said"),

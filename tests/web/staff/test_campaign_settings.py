@@ -47,10 +47,10 @@ def test_every_tab_leads_to_a_page_of_the_campaign(house: House) -> None:
 @pytest.mark.parametrize(
     ("role", "tabs"),
     [
-        ("analyst", ["Overview", "Items", "Watch"]),
+        ("analyst", ["Overview", "Items", "Watch", "Reports"]),
         ("observer", ["Overview", "Watch"]),
         ("expert", ["Overview"]),
-        ("reviewer", ["Overview", "Items", "Watch", "Messages"]),
+        ("reviewer", ["Overview", "Items", "Watch", "Reports", "Messages"]),
         ("carer", ["Overview", "Care"]),
     ],
 )

@@ -45,6 +45,7 @@ from dissensus.store.monitoring import PublishedFiguresTable
 from dissensus.store.payments import PaymentTable
 from dissensus.store.raters import RaterRow
 from dissensus.store.recruits import RecruitTable
+from dissensus.store.release import release_plans
 from dissensus.store.staff import LoginLinkTable
 from dissensus.store.webhooks import WebhookTable
 from dissensus.workflows.campaign import campaigns, members
@@ -165,6 +166,7 @@ def full_campaign(platform: Platform) -> CampaignRow:
         tx.execute(insert(ChatPickTable).values(exchange_id="e", continues=0, worked_ms=1, at=NOW))
         tx.execute(update(AssignmentTable).where(AssignmentTable.id == assignment.id).values(shown_first="b"))
         campaign_store.add_working_copy(tx, 'name = "Ä"', staff_id=campaign.staff_id, campaign_id=None, now=NOW)
+        release_plans.save_plan(tx, campaign.id, 'name = "Ä"', staff_id=campaign.staff_id, now=NOW)
         reports.add_report(tx, "r", campaign.id, "{}", with_raters=True, staff_id=campaign.staff_id, now=NOW)
         tx.execute(insert(ReportSectionTable).values(report_id="r", name="answers", content='{"title": "Ä"}'))
         drawing = {"wide": "<svg/>", "narrow": "<svg/>", "numbers": "a\n1\n"}

@@ -286,6 +286,11 @@ STEPS: Final = (
         preview="rating",
         fields={
             "estimated_minutes": NumberField(label="Minutes that the work takes"),
+            "release_signers": NumberField(
+                rare=True,
+                label="People who sign each check of a release that needs a person",
+                hint="They sign on the page of the release. Blank: the plan of the release names who signed.",
+            ),
             "pay": TableField(
                 label="Pay",
                 optional=True,

@@ -69,7 +69,7 @@ def _verdict_lines(prepared: PreparedRelease, verdict: ReleaseVerdict) -> Iterat
     yield f"{plan.name} {plan.version}: {table.height:,} rows, {len(table.columns):,} columns"
     yield ""
     for judged in verdict.checks:
-        yield from _check_lines(judged, plan.people)
+        yield from _check_lines(judged, verdict.people, on_site=_signs_on_site(prepared))
     if verdict.loss:
         yield ""
         yield "What the protection of raters changed (for you alone: it tells of those who are left out):"
@@ -88,7 +88,12 @@ def _verdict_lines(prepared: PreparedRelease, verdict: ReleaseVerdict) -> Iterat
     yield "It passed." if verdict.passed else "It did not pass."
 
 
-def _check_lines(judged: JudgedCheck, people: int) -> Iterator[str]:
+def _signs_on_site(prepared: PreparedRelease) -> bool:
+    campaign = prepared.source.campaign
+    return campaign is not None and campaign.release_signers is not None
+
+
+def _check_lines(judged: JudgedCheck, people: int, *, on_site: bool) -> Iterator[str]:
     check = judged.check
     outcome = "FAILED" if judged.outcome == "failed" else judged.outcome
     yield f"{outcome:<9} {check.name}: {check.promise}"
@@ -100,6 +105,9 @@ def _check_lines(judged: JudgedCheck, people: int) -> Iterator[str]:
         yield f"          → {check.remedy}"
     if judged.outcome == "unsigned":
         who = "A person" if people == 1 else f"{people} people"
+        if on_site:
+            yield f"          → {who} who looked at this may sign it on the page of the release."
+            return
         yield f"          → {who} who looked at this may sign it in the plan:"
         yield from (f"            {line}" for line in ("[[signatures]]", f'check = "{check.name}"', 'by = "…"'))
         yield f'            code = "{judged.code}"'

@@ -2,21 +2,26 @@
 
 import hashlib
 from dataclasses import dataclass, replace
+from typing import Final
 
 import polars as pl
 
+from dissensus.errors import InvalidInput
 from dissensus.pipeline.release import checks
 from dissensus.pipeline.release.columns import select_columns
 from dissensus.pipeline.release.datasheet import list_open_questions
 from dissensus.pipeline.release.gate import ReleaseCheck, ReleaseVerdict, judge_release
 from dissensus.pipeline.release.joins import join_releases
-from dissensus.pipeline.release.pseudonyms import Pseudonyms, conceal_conversation
-from dissensus.pipeline.release.publication import Publication, publish
+from dissensus.pipeline.release.pseudonyms import KEY_BYTES, Pseudonyms, conceal_conversation
+from dissensus.pipeline.release.publication import Publication, publish, rename_raters
 from dissensus.pipeline.release.source import ReleaseSource
 from dissensus.pipeline.release.statistics import compare_statistics, read_published
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.release.plan import ReleasePlan
+
+EVIDENCE: Final = Pseudonyms(bytes(KEY_BYTES))
+"""Ids under which evidence is found; they are never published."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,22 +34,49 @@ class AssessedRelease:
     verdict: ReleaseVerdict
 
 
-def assess_release(source: ReleaseSource, plan: ReleasePlan, pseudonyms: Pseudonyms) -> AssessedRelease:
-    """Make the table that a plan publishes, and judge it."""
+def assess_release(source: ReleaseSource, plan: ReleasePlan, pseudonyms: Pseudonyms | None = None) -> AssessedRelease:
+    """Make the table that a plan publishes, and judge it; without a key, checks that need it are deferred.
+
+    Evidence and codes are of ids under a constant key, so that people can sign where the secret one is not known.
+    """
+    plan = _require_signers(source, plan)
     source = replace(source, table=_conceal_conversations(source.table))
     # Checked first: a rater with two values of an attribute would be two raters.
     before, question = read_published(select_columns(source, plan), plan.question)
-    publication = publish(source, plan, pseudonyms)
-    if publication.table.is_empty():
+    judged = publish(source, plan, EVIDENCE)
+    publication = judged if pseudonyms is None else rename_raters(judged, _new_ids(source, pseudonyms))
+    if judged.table.is_empty():
         ratings = before
-        checked = [checks.check_anonymity(publication, plan)]
+        checked = [checks.check_anonymity(judged, plan)]
     else:
+        ratings, _ = read_published(judged.table, question)
+        checked = _list_checks(source, plan, judged, ratings, question)
+        checked += _list_key_checks(source, plan, None if pseudonyms is None else publication)
+    changed = judged.blanked or judged.left_out or plan.anonymity.groups
+    loss = compare_statistics(before, ratings, question, judged.axes) if changed else ()
+    verdict = judge_release(checked, plan, digest_table(judged.table), loss, on_site=source.signatures)
+    if not publication.table.is_empty():
         ratings, _ = read_published(publication.table, question)
-        checked = _list_checks(source, plan, publication, ratings, question)
-    changed = publication.blanked or publication.left_out or plan.anonymity.groups
-    loss = compare_statistics(before, ratings, question, publication.axes) if changed else ()
-    verdict = judge_release(checked, plan, digest_table(publication.table), loss)
     return AssessedRelease(publication=publication, ratings=ratings, question=question, verdict=verdict)
+
+
+def _require_signers(source: ReleaseSource, plan: ReleasePlan) -> ReleasePlan:
+    """Return a plan with as many people as the campaign asks for, who sign on its site."""
+    signers = None if source.campaign is None else source.campaign.release_signers
+    if signers is None:
+        return plan
+    if plan.signatures:
+        raise InvalidInput(
+            f"signatures: {plan.campaign} asks for signatures on the page of the release, and these are in the plan. "
+            "Remove them, and sign there."
+        )
+    return replace(plan, people=max(plan.people, signers))
+
+
+def _new_ids(source: ReleaseSource, pseudonyms: Pseudonyms) -> dict[str, str]:
+    """Return the ids by the secret key of all raters, by those of the constant one."""
+    raters = source.table[names.RATER_ID].drop_nulls().cast(pl.String).str.strip_chars().unique()
+    return {EVIDENCE.rater_id(rater): pseudonyms.rater_id(rater) for rater in raters}
 
 
 def _conceal_conversations(table: pl.DataFrame) -> pl.DataFrame:
@@ -57,23 +89,29 @@ def _conceal_conversations(table: pl.DataFrame) -> pl.DataFrame:
 def _list_checks(
     source: ReleaseSource, plan: ReleasePlan, publication: Publication, ratings: Ratings, question: str
 ) -> list[ReleaseCheck]:
-    joined = None
-    if source.previous is not None:
-        joined = join_releases(publication.table, source.previous, plan.anonymity.k)
     return [
         checks.check_consent(source, publication),
         checks.check_withdrawals(source),
         checks.check_columns(source, plan),
         checks.check_external_ids(source, publication),
-        checks.check_key(source.key_uses, plan),
         checks.check_anonymity(publication, plan),
         checks.check_diversity(ratings, publication, plan),
         checks.check_membership(ratings, question, publication),
-        checks.check_joins(joined, source.earlier, plan),
         checks.check_times(publication, plan),
         checks.check_texts(publication),
         checks.check_datasheet(list_open_questions(plan)),
     ]
+
+
+def _list_key_checks(source: ReleaseSource, plan: ReleasePlan, publication: Publication | None) -> list[ReleaseCheck]:
+    """Return the checks that need the secret key or the release before, which a site does not have."""
+    joined = None
+    if publication is not None and source.previous is not None:
+        joined = join_releases(publication.table, source.previous, plan.anonymity.k)
+    key_checks = [checks.check_key(source.key_uses, plan), checks.check_joins(joined, source.earlier, plan)]
+    if publication is not None:
+        return key_checks
+    return [checks.defer_check(key_checks[0]), checks.defer_check(key_checks[1]) if source.earlier else key_checks[1]]
 
 
 def digest_table(table: pl.DataFrame) -> str:

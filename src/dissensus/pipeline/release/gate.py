@@ -3,13 +3,13 @@
 import hashlib
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 from dissensus.pipeline.release.statistics import ReleaseStatistic
 from dissensus.schema.release.plan import ReleasePlan, Signature
 
-CheckOutcome: TypeAlias = Literal["passed", "failed", "unsigned"]
+CheckOutcome: TypeAlias = Literal["passed", "failed", "unsigned", "deferred"]
 CODE_DIGITS: Final = 12
 
 
@@ -24,6 +24,7 @@ class ReleaseCheck:
     internal: tuple[str, ...] = ()  # evidence on raters who are not in the release, never published
     remedy: str = ""  # if it does not hold
     judged: bool = False  # True if a person must look at the evidence and sign
+    deferred: bool = False  # True on a site, which lacks what the check needs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,17 +43,24 @@ class ReleaseVerdict:
 
     checks: tuple[JudgedCheck, ...]
     loss: tuple[ReleaseStatistic, ...]  # internal: it tells of raters who are left out
+    people: int  # who sign each check that a person must judge
 
     @property
     def passed(self) -> bool:
         """True if the release may be written."""
         return all(judged.outcome == "passed" for judged in self.checks)
 
+    @property
+    def stands(self) -> bool:
+        """True if nothing is left but what the command checks."""
+        return all(judged.outcome in ("passed", "deferred") for judged in self.checks)
+
     def as_mapping(self) -> dict[str, Any]:
         """Return the verdict as plain values for JSON."""
         return {
             "schema_version": 1,
             "passed": self.passed,
+            "people": self.people,
             "checks": [_to_mapping(judged) for judged in self.checks],
             "loss": [{name: getattr(row, name) for name in row.__dataclass_fields__} for row in self.loss],
         }
@@ -73,18 +81,27 @@ def _to_mapping(judged: JudgedCheck) -> dict[str, Any]:
 
 
 def judge_release(
-    checks: Sequence[ReleaseCheck], plan: ReleasePlan, content: str, loss: Sequence[ReleaseStatistic] = ()
+    checks: Sequence[ReleaseCheck],
+    plan: ReleasePlan,
+    content: str,
+    loss: Sequence[ReleaseStatistic] = (),
+    *,
+    on_site: Sequence[Signature] = (),
 ) -> ReleaseVerdict:
     """Return the verdict on checks of a content, given by its digest.
 
     The code of a check covers its evidence and the content: whatever changes afterwards needs another signature.
+    Signatures on the site lapse silently, since nobody can remove them from its log.
     """
-    judged = [_judge(check, plan, content) for check in checks]
+    signed = replace(plan, signatures=(*plan.signatures, *on_site))
+    judged = [_judge(check, signed, content) for check in checks]
     judged.append(_judge(_check_signatures(plan.signatures, judged), plan, content))
-    return ReleaseVerdict(checks=tuple(judged), loss=tuple(loss))
+    return ReleaseVerdict(checks=tuple(judged), loss=tuple(loss), people=plan.people)
 
 
 def _judge(check: ReleaseCheck, plan: ReleasePlan, content: str) -> JudgedCheck:
+    if check.deferred:
+        return JudgedCheck(check=check, outcome="deferred", code=None, signed_by=())
     if not check.judged:
         return JudgedCheck(check=check, outcome="passed" if check.holds else "failed", code=None, signed_by=())
     code = code_evidence(check, content)

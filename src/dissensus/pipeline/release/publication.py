@@ -1,7 +1,7 @@
 """Publication: the table of a release, made from its source by the plan."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -68,6 +68,16 @@ def publish(source: ReleaseSource, plan: ReleasePlan, pseudonyms: Pseudonyms) ->
         left_out=left_out,
         blanked=_count_blanked(widened, protected, quasi_identifiers),
         screen=screen,
+    )
+
+
+def rename_raters(publication: Publication, ids: Mapping[str, str]) -> Publication:
+    """Return a publication under other ids of raters, in their order."""
+    renamed = pl.col(names.RATER_ID).replace_strict(ids, return_dtype=pl.String)
+    return replace(
+        publication,
+        table=_order(publication.table.with_columns(renamed)),
+        raters=publication.raters.with_columns(renamed).sort(names.RATER_ID),
     )
 
 

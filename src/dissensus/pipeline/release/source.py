@@ -9,7 +9,7 @@ import polars as pl
 
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.records.notice import SourceNotice
-from dissensus.schema.release.plan import ReleasePlan
+from dissensus.schema.release.plan import ReleasePlan, Signature
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,3 +60,4 @@ class ReleaseSource:
     earlier: tuple[KeyUse, ...] = ()  # releases of the same data before this one, as far as known
     previous: pl.DataFrame | None = None  # table of the release before
     notices: tuple[SourceNotice, ...] = ()  # of the datasets that items are from
+    signatures: tuple[Signature, ...] = ()  # of people on the site

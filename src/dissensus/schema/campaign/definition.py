@@ -115,6 +115,7 @@ class Campaign:
     show_topic: bool = False  # write the topic of a hidden conversation, as experts named it, on its cover
     reclaim_after_h: int = 48  # idle hours after which unbegun items are reassigned
     reports_to_withhold: int = 2  # raters who report an item before it is withheld from everybody
+    release_signers: int | None = None  # people who sign on the site what a release needs; None: its plan has them
     seed: int = 0  # of all orders and choices of items
 
     @property

@@ -50,6 +50,7 @@ MAX_FILE_LENGTH: Final = 3_000_000
 MAX_PURPOSES: Final = 20
 MAX_REGISTERED_MODELS: Final = 10
 MAX_COUNT: Final = 1_000_000
+MAX_SIGNERS: Final = 10
 """Upper limit of items, raters and hours."""
 MIN_HOLD: Final = 2 * 24 * 60
 """Minutes."""
@@ -71,7 +72,7 @@ KEYS: Final = (
     ),
     *("guidelines", "help", "thanks", "replication", "max_items", "repeat", "max_per_day", "break_every"),
     *("phase", "response_format", "click_to_reveal", "show_topic"),
-    *("reclaim_after_h", "reports_to_withhold", "seed"),
+    *("reclaim_after_h", "reports_to_withhold", "release_signers", "seed"),
 )
 
 ITEM_KEYS: Final = (
@@ -173,6 +174,7 @@ def _parse_table(table: DefinitionTable) -> Campaign | None:
         "show_topic": _show_topic(table),
         "reclaim_after_h": table.get_number("reclaim_after_h", 48, MAX_COUNT),
         "reports_to_withhold": table.get_number("reports_to_withhold", 2, MAX_COUNT),
+        "release_signers": _optional_number(table, "release_signers", MAX_SIGNERS),
         "seed": table.get_number("seed", 0, 2**32 - 1, least=0),
     }
     if questionnaire is None or consent is None:
@@ -200,8 +202,8 @@ def _required_wording(table: DefinitionTable, key: str) -> Wording:
     return table.get_wording(key)
 
 
-def _optional_number(table: DefinitionTable, key: str) -> int | None:
-    return table.get_number(key, 1, MAX_COUNT) if key in table.data else None
+def _optional_number(table: DefinitionTable, key: str, most: int = MAX_COUNT) -> int | None:
+    return table.get_number(key, 1, most) if key in table.data else None
 
 
 def _consent(table: DefinitionTable) -> Consent | None:

@@ -15,6 +15,7 @@
               ├─ published_figures         ├─ rater_figures
               ├─ item_summary              │
               ├─ campaign_report ── report_section   report_figure
+              ├─ release_plan              │
               └─ seat ─────────────────────┼─ chat ── chat_exchange ─┬─ chat_candidate
                                            │                         └─ chat_pick
               session (of a rater or of staff)   event   event_chain   lease   webhook
@@ -61,5 +62,6 @@ from dissensus.store.core.orm import Base
 from dissensus.store.identity import api_tokens, mails, passkeys, second_factors, security_log  # noqa: F401
 from dissensus.store.lists import raters as rater_lists  # noqa: F401
 from dissensus.store.lists import reports  # noqa: F401
+from dissensus.store.release import release_plans  # noqa: F401
 
 METADATA: Final[MetaData] = Base.metadata

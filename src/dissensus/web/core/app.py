@@ -56,6 +56,7 @@ from dissensus.web.staff import (
     withdrawals,
 )
 from dissensus.web.staff.identity import account, directory, oidc_sign_in, passkey, second_factor, sign_in
+from dissensus.web.staff.release import release
 from dissensus.workflows.models.retraining import RetrainingJob
 from dissensus.workflows.models.scorers import ModelRegistry
 from dissensus.workflows.platform.jobs import N_RUNNERS, build_runners
@@ -66,8 +67,8 @@ DAY_S = 24 * 3600
 RATERS = (entry, rating, corrections, withdrawal, chat, attention_checks, care_web, recruiter_webhook)
 STAFF = (
     *(sign_in, oidc_sign_in, account, directory, second_factor, passkey, campaigns, campaign_settings, members, drafts),
-    *(curation, opening, items, images, raters, chats, reports, quota, monitoring, notices, attempts, gold, care),
-    *(pay, submissions, webhooks, withdrawals, tasks, audit_log),
+    *(curation, opening, items, images, raters, chats, reports, release, quota, monitoring, notices, attempts, gold),
+    *(care, pay, submissions, webhooks, withdrawals, tasks, audit_log),
 )
 
 

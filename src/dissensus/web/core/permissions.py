@@ -74,6 +74,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
         shows_raters=True,
     ),
     "care": Action("read wellbeing surveys that raters share with them, and settle them", CARERS, shows_raters=True),
+    "release": Action("see the verdict on a release, change its plan, and sign its checks", OWNER, shows_raters=True),
     "log": Action("read its audit log", OWNER, by_token=True),
     "webhooks": Action("manage webhooks that receive its audit log", OWNER, by_token=True),
     "state": Action("open, pause and close it", OWNER, by_token=True),

@@ -13,8 +13,8 @@ from dissensus.campaign.export_table import ExportedRating, export_form, to_fram
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.pipeline.release.source import CampaignFacts, KeyUse, ReleaseSource
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.schema.release.plan import PURPOSE, ReleasePlan
-from dissensus.store import audit, consents, events, recruits
+from dissensus.schema.release.plan import PURPOSE, ReleasePlan, Signature
+from dissensus.store import audit, consents, events, recruits, staff
 from dissensus.store import export as export_store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import overview
@@ -36,10 +36,20 @@ class _LogHead:
     digest: str
 
 
-def load_source(platform: Platform, plan: ReleasePlan, fingerprint: str) -> ReleaseSource:
-    """Load the finished ratings of a campaign, of raters who agreed to all required purposes and to the release."""
+def load_source(
+    platform: Platform,
+    plan: ReleasePlan,
+    fingerprint: str | None = None,
+    *,
+    staff_id: str | None = None,
+    most: int | None = None,
+) -> ReleaseSource:
+    """Load the finished ratings of a campaign, of raters who agreed to all required purposes and to the release.
+
+    The fingerprint is that of the secret key, where it is known; `most` ratings are loaded, and more are refused.
+    """
     name = str(plan.campaign)
-    staff_id = overview.owner_id_of(platform, name)
+    staff_id = staff_id or overview.owner_id_of(platform, name)
     link_pending_events(platform)
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
@@ -50,12 +60,17 @@ def load_source(platform: Platform, plan: ReleasePlan, fingerprint: str) -> Rele
                 "writes its internal files."
             )
         purposes = required_purposes(campaign, _list_requested(campaign, plan))
+        counts = export_store.count_rating_export(tx, campaign_row.id, purposes)
+        if most is not None and counts.exported.ratings > most:
+            raise InvalidInput(
+                f"{name} has {counts.exported.ratings:,} ratings, and {most:,} are judged on the site. Use the "
+                "command: dissensus release PLAN --dry-run"
+            )
         refused = export_store.list_refused_items(tx, campaign_row.id, (PURPOSE,))
         finished = [
             rating for window in export_store.iterate_ratings(tx, campaign_row.id, purposes) for rating in window
         ]
         ratings = [rating for rating in finished if rating.item.item_id not in refused]
-        counts = export_store.count_rating_export(tx, campaign_row.id, purposes)
         omissions = describe_omissions(counts, purposes)
         if len(ratings) < len(finished):
             omissions.append(
@@ -66,7 +81,8 @@ def load_source(platform: Platform, plan: ReleasePlan, fingerprint: str) -> Rele
             raise NotFound(f"{name} has no rating to release yet. {' '.join(omissions)}".rstrip())
         released = list(events.iterate_events(tx, campaign_row.id, "released"))
         of_site = list(events.iterate_events(tx, None, "released"))
-        _check_version(of_site, plan, fingerprint)
+        if fingerprint is not None:
+            _check_version(of_site, plan, fingerprint)
         head = _find_head(tx, campaign_row, plan, released)
         return ReleaseSource(
             table=_to_table(tx, campaign_row, campaign, ratings, plan),
@@ -90,6 +106,7 @@ def load_source(platform: Platform, plan: ReleasePlan, fingerprint: str) -> Rele
             key_uses=tuple(_to_use(event) for event in of_site if event.content["key"] == fingerprint),
             earlier=tuple(map(_to_use, released)),
             notices=load_notices(tx, campaign_row),
+            signatures=tuple(_list_signatures(tx, campaign_row, plan, released)),
         )
 
 
@@ -111,6 +128,22 @@ def log_release(
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         log_staff_event(tx, campaign_row.id, "released", staff_id, now, **content)
+
+
+def _list_signatures(
+    tx: Connection, campaign_row: CampaignRow, plan: ReleasePlan, released: list[AuditEvent]
+) -> Iterator[Signature]:
+    """Yield the signatures on the site, up to the release of this version, which is made again with the same ones."""
+    written = (one.at for one in released if (one.content["name"], one.content["version"]) == (plan.name, plan.version))
+    until = next(written, None)
+    signed = [
+        event
+        for event in events.iterate_events(tx, campaign_row.id, "release_signed")
+        if event.staff_id is not None and (until is None or event.at <= until)
+    ]
+    people = staff.load_staff_names(tx, {str(event.staff_id) for event in signed})
+    for event in signed:
+        yield Signature(check=event.content["check"], by=people[str(event.staff_id)], code=event.content["code"])
 
 
 def _to_use(event: AuditEvent) -> KeyUse:

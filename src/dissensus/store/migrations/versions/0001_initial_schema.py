@@ -321,6 +321,16 @@ def upgrade() -> None:
     )
     op.create_index("ix_campaign_report_campaign_id", "campaign_report", ["campaign_id"], unique=False)
     op.create_table(
+        "release_plan",
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("staff_id", ID, nullable=False),
+        sa.Column("changed_at", MOMENT, nullable=False),
+        sa.Column("text", sa.String(), nullable=False),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_release_plan_campaign_id"),
+        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_release_plan_staff_id"),
+        sa.PrimaryKeyConstraint("campaign_id", name="pk_release_plan"),
+    )
+    op.create_table(
         "report_section",
         sa.Column("report_id", ID, nullable=False),
         sa.Column("name", sa.String(), nullable=False),

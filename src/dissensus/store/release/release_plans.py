@@ -1,0 +1,31 @@
+"""Plan of the release of a campaign, as it is judged on the site."""
+
+from datetime import datetime
+
+from sqlalchemy import Connection, ForeignKey, delete, insert, select
+from sqlalchemy.orm import Mapped, mapped_column
+
+from dissensus.store.core.orm import Base
+
+
+class ReleasePlanTable(Base):
+    """The present plan of a release of a campaign."""
+
+    __tablename__ = "release_plan"
+
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), primary_key=True)
+    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), doc="Who changed it last.")
+    changed_at: Mapped[datetime]
+    text: Mapped[str] = mapped_column(doc="TOML.")
+
+
+def save_plan(tx: Connection, campaign_id: str, text: str, *, staff_id: str, now: datetime) -> None:
+    """Replace the plan of a campaign, which must be locked."""
+    tx.execute(delete(ReleasePlanTable).where(ReleasePlanTable.campaign_id == campaign_id))
+    row = {"campaign_id": campaign_id, "staff_id": staff_id, "changed_at": now, "text": text}
+    tx.execute(insert(ReleasePlanTable), row)
+
+
+def find_plan(tx: Connection, campaign_id: str) -> str | None:
+    """Return the plan of a campaign, None if there is none."""
+    return tx.scalar(select(ReleasePlanTable.text).where(ReleasePlanTable.campaign_id == campaign_id))

@@ -1,0 +1,133 @@
+"""Release page: plan, the verdict of the command, signatures of two owners, roles, log."""
+
+import re
+from html import unescape
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.support.campaigns import NOW
+from tests.support.rated_campaigns import rated_campaign
+from tests.support.releases import failed, plan_text
+from tests.support.staff_browsers import House, send
+
+from dissensus.campaign.event_log import EventKind
+from dissensus.errors import InvalidInput
+from dissensus.files.releases.folder import read_record
+from dissensus.schema.release.parser import parse_plan
+from dissensus.store import events
+from dissensus.store.campaigns import CampaignRow
+from dissensus.workflows.campaign import members
+from dissensus.workflows.rater import withdrawal
+from dissensus.workflows.release.release import prepare_release, write_prepared
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+PAGE = "/campaigns/crowded/release"
+PLAN = plan_text(
+    name="crowded",
+    campaign="crowded",
+    ratings=None,
+    title=None,
+    warning=None,
+    drop=["rater_raw_race", "rater_education", "rater_race", "rater_age"],
+    anonymity={"small_cells": "leave out", "k": 2},
+)
+
+
+@pytest.fixture
+def campaign(house: House) -> CampaignRow:
+    """A campaign of two owners, ada and grace, both of whom sign."""
+    row = rated_campaign(house.platform, 6, 9, release_signers=2)
+    for name in ("ada", "grace"):
+        members.add_member(house.platform, "crowded", name, "owner", staff_id=row.staff_id, now=NOW)
+    members.add_member(house.platform, "crowded", "alan", "analyst", staff_id=row.staff_id, now=NOW)
+    return row
+
+
+def read_outcomes(page: httpx.Response) -> dict[str, str]:
+    """The outcome of each check on the page."""
+    return dict(re.findall(r'<details id="check-(\w+)"[^>]*>\s*<summary><strong class="state (\w+)"', page.text))
+
+
+def find_codes(page: httpx.Response) -> dict[str, str]:
+    """The codes of the checks that the person may sign."""
+    forms = re.findall(r'name="code" value="(\w+)">\s*<button class="secondary" name="check" value="(\w+)"', page.text)
+    return {check: code for code, check in forms}
+
+
+def count_events(house: House, campaign: CampaignRow, kind: EventKind) -> int:
+    with house.platform.database.reading() as tx:
+        return len(list(events.iterate_events(tx, campaign.id, kind)))
+
+
+def test_two_owners_sign_what_the_command_then_writes(house: House, campaign: CampaignRow, tmp_path: Path) -> None:
+    ada, grace = house.owner(), house.owner("grace")
+    draft = ada.get(PAGE)
+    assert "campaign = &#34;crowded&#34;" in draft.text
+    assert read_outcomes(draft) == {}
+    refused = send(ada, PAGE, plan=PLAN.replace('licence = "CC-BY-4.0"\n', ""))
+    assert refused.status_code == 422
+    assert "licence: It is missing." in refused.text
+    assert send(ada, PAGE, plan=PLAN).status_code == send(ada, PAGE, plan=PLAN).status_code == 303
+    assert count_events(house, campaign, "release_planned") == 1
+
+    # The verdict is that of the command.
+    prepared = prepare_release(parse_plan(PLAN), tmp_path, house.platform)
+    page = ada.get(PAGE)
+    outcomes = {judged.check.name: judged.outcome for judged in prepared.assessed.verdict.checks}
+    assert read_outcomes(page) == {**outcomes, "key": "deferred"}
+    assert outcomes["membership"] == outcomes["texts"] == "unsigned"
+    for judged in prepared.assessed.verdict.checks:
+        if judged.check.name != "key":
+            assert set(judged.check.evidence) <= set(unescape(page.text).replace("<li>", "</li>").split("</li>"))
+    codes = find_codes(page)
+    assert codes == {each.check.name: each.code for each in prepared.assessed.verdict.checks if each.code is not None}
+
+    # One signature is not enough, twice the same one either.
+    for check, code in codes.items():
+        for _ in range(2):
+            assert send(ada, f"{PAGE}/signatures", check=check, code=code).status_code == 303
+    assert "Signed by ada, one of 2." in ada.get(PAGE).text
+    assert find_codes(ada.get(PAGE)) == {}
+    for check, code in find_codes(grace.get(PAGE)).items():
+        send(grace, f"{PAGE}/signatures", check=check, code=code)
+    assert "Ready to be written" in grace.get(PAGE).text
+    assert count_events(house, campaign, "release_signed") == 2 * len(codes)
+    assert grace.get(f"{PAGE}/plan.toml").text.strip() == PLAN.strip()
+
+    prepared = prepare_release(parse_plan(grace.get(f"{PAGE}/plan.toml").text), tmp_path, house.platform)
+    write_prepared(prepared, tmp_path / "out", platform=house.platform, now=house.live.clock())
+    signed = {check["check"]: check["signed_by"] for check in read_record(tmp_path / "out")["checks"]}
+    assert signed["texts"] == signed["membership"] == ["ada", "grace"]
+    assert "crowded 1.0" in grace.get(PAGE).text
+    with pytest.raises(InvalidInput, match="asks for signatures on the page of the release"):
+        prepare_release(
+            parse_plan(PLAN + '\n[[signatures]]\ncheck = "texts"\nby = "Eve"\ncode = "0"\n'), tmp_path, house.platform
+        )
+
+
+def test_signatures_lapse_and_others_see_nothing(house: House, campaign: CampaignRow, tmp_path: Path) -> None:
+    ada, analyst = house.owner(), house.owner("alan")
+    for path in (PAGE, f"{PAGE}/plan.toml"):
+        assert analyst.get(path).status_code == 403
+    assert send(analyst, PAGE, plan=PLAN).status_code == 403
+    assert ada.get(f"{PAGE}/plan.toml").status_code == 404
+    assert send(ada, PAGE, plan=PLAN.replace('campaign = "crowded"', 'campaign = "other"')).status_code == 422
+    send(ada, PAGE, plan=PLAN)
+    codes = find_codes(ada.get(PAGE))
+    send(ada, f"{PAGE}/signatures", check="texts", code=codes["texts"])
+    with house.platform.database.reading() as tx:
+        rater_id = next(iter(events.iterate_events(tx, campaign.id, "entered"))).rater_id
+    withdrawal.withdraw_rater(house.platform, str(rater_id), now=NOW)
+    page = ada.get(PAGE)
+    assert "Signed by" not in page.text
+    assert set(find_codes(page)) == set(codes)
+    late = send(ada, f"{PAGE}/signatures", check="membership", code=codes["membership"])
+    assert late.status_code == 422
+    assert "Nothing was signed" in late.text
+    assert failed(prepare_release(parse_plan(PLAN), tmp_path, house.platform).assessed.verdict) == []
+    # A plan that the data do not support is kept, with the reason.
+    send(ada, PAGE, plan=PLAN.replace("rater_age", "rater_height"))
+    shown = ada.get(PAGE)
+    assert "There is no column &#39;rater_height&#39;" in shown.text
+    assert read_outcomes(shown) == {}
