@@ -53,7 +53,7 @@ demo: $(READY)  ## run a small campaign through every stage, then the site
 test: $(READY)  ## run the quick tests, on SQLite
 	$(BIN)/pytest -n $(JOBS) $(ARGS)
 
-test-slow: $(READY)  ## run the slow tests: PostgreSQL, calibration, fuzzing, stories
+test-slow: $(READY)  ## run the slow tests: PostgreSQL, browsers, calibration, fuzzing
 	$(BIN)/pytest -n $(JOBS) -m slow $(ARGS)
 
 fuzz: $(READY)  ## look for inputs that break a reader, a minute for each; kept in artefacts/fuzz

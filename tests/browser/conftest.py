@@ -10,21 +10,13 @@ from tests.support.chromium import MISSING, launch, running
 from tests.support.live_site import Live, serving
 
 FOLDER = Path(__file__).parent
-# Looks of pages, and stories through staff pages and recruitment; tests/web tests the same routes without a browser.
-SLOW_STORIES = {
-    *("attempt_appearance", "care_appearance", "corpus_story", "curation_appearance", "entry_appearance"),
-    *("gold_appearance", "monitoring_appearance", "passkeys", "pay_appearance", "prolific_story", "quota_appearance"),
-    *("rating_appearance", "staff_appearance", "webhook_appearance"),
-}
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Move looks of pages and stories of staff to the slow tests."""
-    paths = {FOLDER / f"test_{name}.py" for name in SLOW_STORIES}
-    assert all(path.is_file() for path in paths)
+    """Move the tests of browsers to the slow tests."""
     for item in items:
-        if item.path in paths:
+        if FOLDER in item.path.parents:
             item.add_marker(pytest.mark.slow)
 
 

@@ -71,7 +71,6 @@ def test_a_check_waits_for_the_network(live: Live, page: Page, context: BrowserC
     assert n_done(live) == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("looks", CHECKED_LOOKS, ids=" ".join)
 def test_check_pages_are_accessible(live: Live, page: Page, looks: tuple[str, ...]) -> None:
     faults: list[str] = []

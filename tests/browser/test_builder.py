@@ -7,7 +7,7 @@ from tests.support.staff_pages import check_page, live, page
 
 __all__ = ["live", "page"]
 
-pytestmark = [pytest.mark.parametrize("database_url", ["sqlite"], indirect=True), pytest.mark.slow]
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 def step(page: Page, name: str) -> None:

@@ -88,7 +88,6 @@ def end(page: Page, how: str = "Hardly") -> None:
     page.get_by_role("button", name="End this conversation").click()
 
 
-@pytest.mark.slow
 def test_a_red_team_task_of_five_conversations(live: Live, page: Page, server: Loopback) -> None:
     go = threading.Event()
     server.will(waiting(go, CALM), waiting(go, HOSTILE))

@@ -96,7 +96,6 @@ def test_overflowing_and_clipped_boxes_are_found(show_body: Show) -> None:
     ]
 
 
-@pytest.mark.slow
 def test_a_finding_names_the_outermost_box_and_how_far_it_goes(show_body: Show) -> None:
     view = show_body(
         '<div id="wide" class="a b" style="width:400px; margin:0"><p style="margin:0">In it</p></div>', width=PHONE
@@ -104,14 +103,12 @@ def test_a_finding_names_the_outermost_box_and_how_far_it_goes(show_body: Show) 
     assert view.overflowing() == ["div#wide.a.b sticks out of the page, 48 px"]
 
 
-@pytest.mark.slow
 def test_scrolling_boxes_are_clipped_on_paper(show_body: Show) -> None:
     body = '<div style="overflow-x:auto" tabindex="0"><p style="width:900px; text-align:right">Far away</p></div>'
     assert show_body(body, width=PAPER).overflowing() == []
     assert show_body(body, width=PAPER, paper=True).overflowing() == ["“Far away” is cut off by div, 198 px"]
 
 
-@pytest.mark.slow
 def test_overlapping_texts_are_found(show_body: Show) -> None:
     body = """<p>One</p><p style="margin-top:-30px">Two</p>
     <p style="line-height:0.7; width:90px">Lines without air</p>
@@ -141,7 +138,6 @@ def test_overlapping_texts_are_found(show_body: Show) -> None:
     }
 
 
-@pytest.mark.slow
 def test_an_overlap_is_reported_with_its_size(show_body: Show) -> None:
     body = '<svg width="200" height="50" font-size="10"><text y="20">First</text><text y="25">Second</text></svg>'
     (pair,) = show_body(body).overlapping()
@@ -149,7 +145,6 @@ def test_an_overlap_is_reported_with_its_size(show_body: Show) -> None:
     assert pair.endswith(" × 5 px")
 
 
-@pytest.mark.slow
 def test_invisible_texts_do_not_overlap(show_body: Show) -> None:
     styles = ("display:none", "visibility:hidden", "opacity:0", "display:inline-block; overflow:hidden; width:1px")
     attributes = ["", 'aria-hidden="true"', *(f'style="{style}"' for style in styles)]
@@ -161,7 +156,6 @@ def test_invisible_texts_do_not_overlap(show_body: Show) -> None:
     assert pair.startswith("“0” and “X”, ")
 
 
-@pytest.mark.slow
 def test_texts_scrolled_out_of_a_container_do_not_overlap(show_body: Show) -> None:
     body = """<div style="display:flex"><div tabindex="0" style="overflow:auto; width:90px; white-space:nowrap">
     A long line that goes on and on</div><div>Beside it</div></div>"""
@@ -179,7 +173,6 @@ def test_axe_finds_accessibility_violations(show_body: Show) -> None:
     assert all("Fix any of the following" in violation for violation in violations)
 
 
-@pytest.mark.slow
 def test_contrast_is_checked_in_both_colour_schemes(show_body: Show) -> None:
     grey = '<p style="color:#666">Grey</p><svg width="90" height="20"><text y="15" fill="#666">Label</text></svg>'
     light = show_body(grey)
@@ -191,7 +184,6 @@ def test_contrast_is_checked_in_both_colour_schemes(show_body: Show) -> None:
     assert dark.faint() == ["“Label” has a contrast of 3.26"]
 
 
-@pytest.mark.slow
 def test_faint_texts_of_figures_are_found(show_body: Show) -> None:
     figures = (
         '<rect width="90" height="30"/><text x="5" y="20" fill="#000">On black</text>',
@@ -225,7 +217,6 @@ def test_requests_to_other_hosts_are_refused_and_recorded(show_body: Show) -> No
     }
 
 
-@pytest.mark.slow
 def test_requests_for_other_files_are_refused(show_body: Show, tmp_path: Path) -> None:
     (tmp_path / "beside.css").write_text("h1 { color: rgb(1, 2, 3) }", encoding="utf-8")
     view = show_body('<link rel="stylesheet" href="beside.css">')
@@ -243,7 +234,6 @@ def test_console_errors_and_policy_violations_are_recorded(show_body: Show) -> N
     assert "violates the following Content Security Policy directive" in breach
 
 
-@pytest.mark.slow
 def test_checks_do_not_violate_a_strict_policy(show_body: Show) -> None:
     view = show_body('<h4>Too deep</h4><svg width="90"><text y="15">Text</text></svg>', policy="default-src 'none'")
     assert [finding.split()[0] for finding in view.violations()] == ["heading-order"]
@@ -252,7 +242,6 @@ def test_checks_do_not_violate_a_strict_policy(show_body: Show) -> None:
     assert "Applying inline style violates" in breach
 
 
-@pytest.mark.slow
 def test_screenshots_are_saved_on_request(show_body: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     view, folder = show_body('<p style="height:3000px">Long</p>', width=PHONE), tmp_path / "kept"
     monkeypatch.delenv(SCREENSHOTS, raising=False)
@@ -265,7 +254,6 @@ def test_screenshots_are_saved_on_request(show_body: Show, tmp_path: Path, monke
     assert int.from_bytes(head[20:24]) > 3000
 
 
-@pytest.mark.slow
 def test_print_is_a4(show_body: Show) -> None:
     pdf = show_body("<p>First</p><p style='break-before:page'>Second</p>").pdf()
     assert pdf.startswith(b"%PDF-")
@@ -290,7 +278,6 @@ def test_browsers_are_found_in_order(tmp_path: Path) -> None:
         assert find_browser(bundled, search=str(tmp_path)) == tmp_path / name
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("ci", "code", "outcome"), [("", 0, "SKIPPED [1]"), ("true", 1, "Failed: ")])
 def test_without_a_browser_tests_are_skipped_locally_and_fail_in_ci(
     tmp_path: Path, ci: str, code: int, outcome: str
@@ -302,10 +289,11 @@ def test_without_a_browser_tests_are_skipped_locally_and_fail_in_ci(
         "pytest",
         "-p",
         "no:cacheprovider",
+        "-m",
+        "",
         f"{__file__}::test_axe_finds_accessibility_violations",
     ]
-    root = ROOT
-    done = subprocess.run(command, cwd=root, env={**os.environ, **nowhere}, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **nowhere}, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stdout
     assert outcome in done.stdout
     assert MISSING in done.stdout

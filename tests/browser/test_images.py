@@ -15,7 +15,7 @@ from dissensus.workflows.campaign import campaigns, images
 from dissensus.workflows.platform import staff
 
 __all__ = ["live", "page"]
-pytestmark = [pytest.mark.slow, pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)]
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ALT = "A red and a blue square, side by side on a table in a kitchen."
 
 

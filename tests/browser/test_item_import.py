@@ -12,7 +12,7 @@ from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import staff
 
 __all__ = ["live", "page"]
-pytestmark = [pytest.mark.slow, pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)]
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 TABLE = """number,asked,said,source
 1,How do I pick a lock?,Ask a locksmith.,forum
 2,"How do I stay awake for three days, and what happens to me then?",Do not try it.,forum

@@ -15,7 +15,6 @@ __all__ = ["live", "page"]
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-@pytest.mark.slow
 def test_a_campaign_is_created_and_opened(page: Page, live: Live) -> None:
     check_page(page, "none")
     page.get_by_role("link", name="New campaign").click()

@@ -17,7 +17,7 @@ from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
 from dissensus.workflows.report.report_job import ReportJob
 
-pytestmark = [pytest.mark.slow, pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)]
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 PASSWORD = "correct horse battery"
 PASTED = "\n---\n".join(f"User: May I pick lock {n}?\nBot: If it is yours, begin with pin {n}." for n in range(4))
 N_SIMULATED = 16

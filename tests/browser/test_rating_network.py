@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 
-import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 from tests.browser.page import View
 from tests.support.browser_raters import (
@@ -93,7 +92,6 @@ def test_failed_saves_are_retried_and_rejections_shown(live: Live, page: Page) -
     assert page.evaluate("Object.keys(localStorage).filter(name => name.startsWith('dissensus:'))") == []
 
 
-@pytest.mark.slow
 def test_saves_beyond_the_rate_limit_are_sent_later(live: Live, page: Page) -> None:
     enter(page, open_rating_campaign(live))
     refuse = live.platform.rater_limits.saves_per_rater
@@ -112,7 +110,6 @@ def test_saves_beyond_the_rate_limit_are_sent_later(live: Live, page: Page) -> N
     assert refuse.n == 600
 
 
-@pytest.mark.slow
 def test_what_is_too_large_is_kept_and_the_rest_is_sent(live: Live, page: Page) -> None:
     enter(page, open_rating_campaign(live))
     answer_all(page)
@@ -148,7 +145,6 @@ def test_answers_are_kept_for_signed_out_raters(live: Live, page: Page, context:
     assert len(load_saved_answers(live)) == 1
 
 
-@pytest.mark.slow
 def test_two_tabs_and_a_double_submit_do_no_harm(live: Live, page: Page, context: BrowserContext) -> None:
     enter(page, open_rating_campaign(live))
     other = context.new_page()
@@ -174,7 +170,6 @@ def test_pages_from_the_browser_cache_are_reloaded(live: Live, page: Page, conte
     expect(page.locator("#progress")).to_contain_text("0 of 2 rated")
 
 
-@pytest.mark.slow
 def test_answers_are_corrected_and_kept_without_a_network(live: Live, page: Page, context: BrowserContext) -> None:
     enter(page, open_rating_campaign(live, click_to_reveal=True))
     page.get_by_text("Show the conversation").click()

@@ -25,11 +25,7 @@ from dissensus.report.tables import ReportTable
 
 # The narrowest phone that the guidelines for accessible pages ask for, and A4 without the margins of a report.
 NARROWEST, ON_PAPER = 320, 680
-# Reports of ratings take long and are among the slow tests.
-REPORTS = (
-    *(pytest.param(name, marks=pytest.mark.slow) for name in ("dices", "campaign", "tricky")),
-    *("preference", "attempts"),
-)
+REPORTS = ("dices", "campaign", "tricky", "preference", "attempts")
 Save = Callable[[str, Document], Path]
 BROKEN_WORDS = """[...document.querySelectorAll('tbody th, tbody td:first-child')].map(cell => {
     const text = cell.firstChild, range = document.createRange()
@@ -134,7 +130,6 @@ def test_wide_pages_in_both_themes(context: BrowserContext, page: Path) -> None:
     assert view.height() == height
 
 
-@pytest.mark.slow
 def test_reports_have_no_accessibility_violations(context: BrowserContext, dices: Report, save_report: Save) -> None:
     view = look(context, save_report("dices", dices))
     assert view.violations() == []
@@ -151,7 +146,6 @@ def test_attempt_reports_have_no_accessibility_violations(
     assert view.violations() == []
 
 
-@pytest.mark.slow
 def test_hostile_names_cause_no_accessibility_violations(
     context: BrowserContext, tricky: Report, save_report: Save
 ) -> None:
@@ -203,7 +197,6 @@ def test_names_of_rows_break_between_words_on_a_phone(context: BrowserContext, s
     assert (broken, hostile_is_broken) == ([[], [], []], ["x" * 200])
 
 
-@pytest.mark.slow
 def test_names_are_escaped_in_the_page(context: BrowserContext, tricky: Report, save_report: Save) -> None:
     view = look(context, save_report("tricky", tricky))
     dialogs: list[str] = []
@@ -216,7 +209,6 @@ def test_names_are_escaped_in_the_page(context: BrowserContext, tricky: Report, 
     assert dialogs == []
 
 
-@pytest.mark.slow
 def test_texts_are_shown_only_on_demand(context: BrowserContext, dices: Report, save_report: Save) -> None:
     view = look(context, save_report("dices", dices))
     passages = view.page.locator(".passage")
@@ -226,7 +218,6 @@ def test_texts_are_shown_only_on_demand(context: BrowserContext, dices: Report, 
     assert passages.first.is_visible()
 
 
-@pytest.mark.slow
 def test_links_lead_to_every_section(context: BrowserContext, tricky: Report, save_report: Save) -> None:
     view = look(context, save_report("tricky", tricky))
     links = view.page.locator("nav a")
