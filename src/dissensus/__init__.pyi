@@ -28,6 +28,7 @@ from dissensus.files.ratings.conversion import write_long as write_long
 from dissensus.files.ratings.reader import read_ratings as read_ratings
 from dissensus.files.ratings.reader import validate as validate
 from dissensus.files.raw.table_writer import write_frame as write_frame
+from dissensus.files.scores.reader import read_scores as read_scores
 from dissensus.library import analyse as analyse
 from dissensus.library import fit_model as fit_model
 from dissensus.library import gold_against_crowd as gold_against_crowd
@@ -38,6 +39,7 @@ from dissensus.library import plurality as plurality
 from dissensus.library import rater_curve as rater_curve
 from dissensus.library import resampled_labels as resampled_labels
 from dissensus.library import score_chatbots as score_chatbots
+from dissensus.library import score_models as score_models
 from dissensus.library import soft_labels as soft_labels
 from dissensus.library import vet as vet
 from dissensus.pipeline.aggregate import GoldAgainstCrowd as GoldAgainstCrowd
@@ -62,9 +64,14 @@ from dissensus.pipeline.release import PairPolicy as PairPolicy
 from dissensus.pipeline.release import ReleasedPair as ReleasedPair
 from dissensus.pipeline.release import ReleasedPairs as ReleasedPairs
 from dissensus.pipeline.release import released_pairs as released_pairs
+from dissensus.pipeline.score import BinRow as BinRow
+from dissensus.pipeline.score import DifferenceRow as DifferenceRow
 from dissensus.pipeline.score import GapRow as GapRow
+from dissensus.pipeline.score import ModelScorecard as ModelScorecard
+from dissensus.pipeline.score import RankRow as RankRow
 from dissensus.pipeline.score import Scorecard as Scorecard
 from dissensus.pipeline.score import ScoreRow as ScoreRow
+from dissensus.pipeline.score import ThresholdRow as ThresholdRow
 from dissensus.pipeline.simulate import Simulation as Simulation
 from dissensus.pipeline.simulate import SimulationDesign as SimulationDesign
 from dissensus.pipeline.simulate import preset as preset
@@ -77,6 +84,7 @@ from dissensus.pipeline.vet import Criteria as Criteria
 from dissensus.pipeline.vet import FilterAudit as FilterAudit
 from dissensus.pipeline.vet import Vetting as Vetting
 from dissensus.pipeline.vet import audit_filter as audit_filter
+from dissensus.schema.item_scores import ItemScores as ItemScores
 from dissensus.schema.questionnaire.parser import parse_questionnaire as parse_questionnaire
 from dissensus.schema.questionnaire.shipped import Questionnaire as Questionnaire
 from dissensus.schema.questionnaire.shipped import load_questionnaire as load_questionnaire

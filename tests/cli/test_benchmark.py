@@ -1,10 +1,11 @@
-"""`dissensus benchmark`: scorecards of chatbots."""
+"""`dissensus benchmark`: scorecards of chatbots and of models."""
 
 import csv
 import io
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 from tests.support.commands import RunCommand
 
@@ -36,3 +37,32 @@ def test_errors_name_the_remedy(run: RunCommand, ratings: Path) -> None:
     assert done.returncode == 1
     assert "Did you mean 'degree_of_harm'?" in done.stderr
     assert run("benchmark", ratings, "--unsafe", "Perhaps").returncode == 1
+
+
+def test_models_are_scored_from_files(run: RunCommand, ratings: Path, tmp_path: Path) -> None:
+    items = pl.read_csv(ratings, infer_schema_length=0)["item_id"].unique().sort()
+    first, second = tmp_path / "guard.csv", tmp_path / "judge.jsonl"
+    pl.DataFrame({"item_id": items, "score": [0.25, 0.75] * (len(items) // 2)}).write_csv(first)
+    pl.DataFrame({"item_id": items, "judge": ["Yes", "Unsure"] * (len(items) // 2)}).write_ndjson(second)
+    words = ("benchmark", ratings, "--by", "gender", "--scores", first, "--scores", second, "--gold", "safety_gold")
+    done = run(*words, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    card = json.loads(done.stdout)
+    assert card["settings"]["models"] == ["guard", "judge"]
+    assert card["settings"]["labelled"] == ["judge"]
+    table = run(*words).stdout
+    for text in ("rank by brier", "against safety_gold", "everybody else · rater_gender", "perfect score"):
+        assert text in table
+    assert run(*words, "--format", "csv").stdout.startswith("model,question,")
+
+
+def test_options_of_the_other_scorecard_are_refused(run: RunCommand, ratings: Path, tmp_path: Path) -> None:
+    done = run("benchmark", ratings, "--gold", "safety_gold")
+    assert done.returncode == 1
+    assert "--gold belongs to the other scorecard. Leave it out, or add --scores FILE." in done.stderr
+    scores = tmp_path / "scores.csv"
+    pl.DataFrame({"item_id": ["1"], "guard": [2.5]}).write_csv(scores)
+    done = run("benchmark", ratings, "--scores", scores)
+    assert done.returncode == 1
+    assert "scores.csv: Item '1' has the score 2.5 of 'guard'" in done.stderr
+    assert "leave out --scores" in run("benchmark", ratings, "--scores", scores, "--by-item", "harm_type").stderr

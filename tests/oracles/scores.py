@@ -56,6 +56,19 @@ def auc(ratings: Sequence[Rating], score: Sequence[float]) -> float:
     return won / total
 
 
+def rest_auc(ratings: Sequence[Rating]) -> float:
+    """Area of the share of the item's other ratings, over pairs of ratings of two items."""
+    items = {item: ys for item, ys in by_item(ratings).items() if len(ys) > 1}
+    cases = [(i, y, (sum(ys) - y) / (len(ys) - 1), 1 / len(ys)) for i, ys in items.items() for y in ys]
+    won = total = 0.0
+    for i, y, score, weight in cases:
+        for j, z, other, weight_of_other in cases:
+            if i != j and y == 1 and z == 0:
+                total += weight * weight_of_other
+                won += weight * weight_of_other * ((score > other) + (score == other) / 2)
+    return won / total
+
+
 def jackknife_auc(ratings: Sequence[Rating], score: Sequence[float]) -> float:
     """Variance over items of the area, by leaving out each item."""
     items = sorted(by_item(ratings))

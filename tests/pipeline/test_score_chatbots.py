@@ -82,7 +82,7 @@ def test_a_group_for_which_the_chatbot_is_worse_is_named() -> None:
 def test_small_groups_are_shown_and_not_compared() -> None:
     answers = {f"rater-{r}": "YNYNNYYN"[r:] + "YNYNNYYN"[:r] for r in range(8)}
     table = ratings_of(answers, {"rater_region": ["south"] * 2 + ["north"] * 6})
-    card = score_chatbots(table, by="region")
+    card = score_chatbots(table, by="region", min_raters=5)
     small = select(card, group="south")
     assert small.estimate is not None
     assert small.warning == "interval approximate: fewer than 8 raters and fewer than 30 items"

@@ -34,7 +34,7 @@ COMMANDS: Final = {
     "benchmark": LazyCommand(
         "dissensus.cli.score.benchmark",
         "benchmark",
-        "Score chatbots against each group of raters: how often a group calls responses unsafe, and how groups differ.",
+        "Score chatbots, guards and classifiers against each group of raters, beside human ceilings.",
     ),
     "vet": LazyCommand(
         "dissensus.cli.vet",

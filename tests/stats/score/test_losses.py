@@ -10,7 +10,7 @@ from tests.oracles import scores as oracle
 from dissensus.errors import UndefinedEstimate
 from dissensus.stats.cluster_robust import Floats
 from dissensus.stats.score.calibration import estimate_calibration
-from dissensus.stats.score.discrimination import auc
+from dissensus.stats.score.discrimination import auc, rest_auc
 from dissensus.stats.score.losses import (
     bias,
     brier,
@@ -61,6 +61,7 @@ def test_statistics_are_those_of_loops_over_raters(ratings: GroupRatings, scores
     assert disagreement(ratings).estimate == pytest.approx(oracle.disagreement(listed))
     assert rest_brier(ratings).estimate == pytest.approx(oracle.rest_brier(listed))
     assert auc(ratings, of_rating).estimate == pytest.approx(oracle.auc(listed, score))
+    assert rest_auc(ratings) == pytest.approx(oracle.rest_auc(listed))
 
 
 def test_brier_is_squared_distance_and_disagreement_item_by_item(ratings: GroupRatings, scores: Floats) -> None:

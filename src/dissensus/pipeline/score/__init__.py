@@ -1,7 +1,21 @@
 """Scorecards of chatbots, guards and classifiers against groups of raters, and decisions compared."""
 
 from dissensus.pipeline.score.chatbots import score_chatbots
+from dissensus.pipeline.score.model_rows import BinRow, DifferenceRow, RankRow, ThresholdRow
+from dissensus.pipeline.score.model_scorecard import ModelScorecard
+from dissensus.pipeline.score.models import score_models
 from dissensus.pipeline.score.rows import GapRow, ScoreRow
 from dissensus.pipeline.score.scorecard import Scorecard
 
-__all__ = ["GapRow", "ScoreRow", "Scorecard", "score_chatbots"]
+__all__ = [
+    "BinRow",
+    "DifferenceRow",
+    "GapRow",
+    "ModelScorecard",
+    "RankRow",
+    "ScoreRow",
+    "Scorecard",
+    "ThresholdRow",
+    "score_chatbots",
+    "score_models",
+]

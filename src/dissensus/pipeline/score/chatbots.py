@@ -28,7 +28,7 @@ def score_chatbots(  # noqa: PLR0913 - options are keyword-only
     cross: str | Sequence[str] = (),
     by_item: str | Sequence[str] = (),
     chatbot: str | None = None,
-    min_raters: int = 5,
+    min_raters: int = 8,
     suppress_below: int = 0,
     confidence: float = 0.95,
     adjust: Adjustment = "bh",
@@ -139,6 +139,4 @@ def _measure(
     if not len(part.items):
         return
     for group in groups.split(part):
-        yield build_row(
-            group, UNSAFE_SHARE, lambda own: unsafe_share(own.ratings), {"question": question, **keys}, settings
-        )
+        yield build_row(group, UNSAFE_SHARE, unsafe_share, {"question": question, **keys}, settings)

@@ -12,42 +12,34 @@ from dissensus.pipeline.score.rows import GapRow, ScoreRow
 from dissensus.pipeline.score.settings import ScoreSettings
 from dissensus.stats.result import none_if_nan
 from dissensus.stats.score.gap import estimate_gap
-from dissensus.stats.score.pseudo_values import PseudoValues, estimate_interval
+from dissensus.stats.score.pseudo_values import GroupRatings, PseudoValues, estimate_interval
 from dissensus.stats.significance import benjamini_hochberg, holm
 
 FEWEST_RATERS: Final = 8
 """Raters from which on 95 % intervals covered about 93 % or more."""
 FEWEST_ITEMS: Final = 30
-HIGH_IS_GOOD: Final = ("auc", "rest_auc", "others_auc")
+HIGH_IS_GOOD: Final = ("auc",)
+NO_INTERVAL: Final = "no interval: chance alone makes the value larger"
 
-Measure = Callable[[ScoredGroup], PseudoValues]
+Measure = Callable[[GroupRatings], PseudoValues]
 
 
 def build_row(
     group: ScoredGroup, metric: str, compute: Measure, keys: Mapping[str, Any], settings: ScoreSettings
 ) -> tuple[ScoreRow, PseudoValues | None]:
     """Return the row of a statistic, and its pseudo-values if it is defined and not withheld."""
-    ratings = group.ratings
-    row = ScoreRow(
-        **keys,
-        axis=group.axis,
-        group=group.group,
-        metric=metric,
-        estimate=None,
-        n_raters=ratings.n_raters,
-        n_items=ratings.n_items,
-        n_ratings=len(ratings.items),
-    )
+    row = _blank_row(group, metric, keys)
     if group.suppressed:
         reason = f"withheld: fewer than {settings.suppress_below:,} raters, or others could be computed from them"
         return replace(row, reason=reason), None
     try:
-        statistic = compute(group)
+        statistic = compute(group.ratings)
     except UndefinedEstimate as error:
         return replace(row, reason=str(error)), None
     interval = estimate_interval(statistic, confidence=settings.confidence)
-    few = " and ".join(_describe_few(row.n_raters, row.n_items))
-    known = len(np.unique(statistic.raters)) > 1 and len(np.unique(statistic.items)) > 1
+    few = " and ".join(_describe_few(row.n_raters, row.n_items, of_people=group.is_people))
+    n_raters, n_items = (len(np.unique(codes)) for codes in (statistic.raters, statistic.items))
+    known = n_items > 1 and (n_raters > 1 or not group.is_people)
     return replace(
         row,
         estimate=interval.estimate,
@@ -58,8 +50,27 @@ def build_row(
     ), statistic
 
 
-def _describe_few(n_raters: int, n_items: int) -> Iterator[str]:
-    if n_raters < FEWEST_RATERS:
+def build_value_row(group: ScoredGroup, metric: str, value: float, keys: Mapping[str, Any]) -> ScoreRow:
+    """Return the row of a statistic that has no interval."""
+    return replace(_blank_row(group, metric, keys), estimate=value, reason=NO_INTERVAL)
+
+
+def _blank_row(group: ScoredGroup, metric: str, keys: Mapping[str, Any]) -> ScoreRow:
+    ratings = group.ratings
+    return ScoreRow(
+        **keys,
+        axis=group.axis,
+        group=group.group,
+        metric=metric,
+        estimate=None,
+        n_raters=ratings.n_raters,
+        n_items=ratings.n_items,
+        n_ratings=len(ratings.items),
+    )
+
+
+def _describe_few(n_raters: int, n_items: int, *, of_people: bool) -> Iterator[str]:
+    if of_people and n_raters < FEWEST_RATERS:
         yield f"fewer than {FEWEST_RATERS} raters"
     if n_items < FEWEST_ITEMS:
         yield f"fewer than {FEWEST_ITEMS} items"

@@ -19,7 +19,8 @@ class ScoredGroup:
     axis: str | None
     group: str | None
     ratings: GroupRatings
-    suppressed: bool  # True if its numbers are withheld
+    suppressed: bool = False  # True if its numbers are withheld
+    is_people: bool = True  # False for labels of experts, one for each item
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,7 +34,7 @@ class GroupMembership:
 
     def split(self, ratings: GroupRatings) -> Iterator[ScoredGroup]:
         """Yield the ratings of the pool, then of the groups of each axis that rated these items."""
-        yield ScoredGroup(axis=None, group=None, ratings=ratings, suppressed=False)
+        yield ScoredGroup(axis=None, group=None, ratings=ratings)
         for axis, codes, names, published in zip(self.axes, self.codes, self.names, self.published, strict=True):
             of_rating = codes[ratings.raters]
             for g, name in enumerate(names):

@@ -24,10 +24,21 @@ class ScoreSettings:
     axes: tuple[str, ...] = ()
     by_item: tuple[str, ...] = ()  # Attributes of items whose values have rows of their own
     chatbot: str | None = None  # Attribute of items that names the chatbot
-    min_raters: int = 5  # Raters from which on a group counts in gaps
+    min_raters: int = 8  # Raters from which on a group counts in gaps
     suppress_below: int = 0  # Raters below which the numbers of a group are withheld
     confidence: float = 0.95
     adjust: Adjustment = "bh"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings(ScoreSettings):
+    """Settings that reproduce a scorecard of models."""
+
+    models: tuple[str, ...]
+    labelled: tuple[str, ...] = ()  # Models whose scores are labels
+    gold: str | None = None  # Attribute of items with the label of experts
+    threshold: float = 0.5  # Lowest score that is labelled unsafe
+    rank_by: str = "brier"
 
 
 def resolve_settings(  # noqa: PLR0913 - options are keyword-only
@@ -39,7 +50,7 @@ def resolve_settings(  # noqa: PLR0913 - options are keyword-only
     cross: str | Sequence[str] = (),
     by_item: str | Sequence[str] = (),
     chatbot: str | None = None,
-    min_raters: int = 5,
+    min_raters: int = 8,
     suppress_below: int = 0,
     confidence: float = 0.95,
     adjust: Adjustment = "bh",

@@ -64,6 +64,49 @@ def auc(ratings: GroupRatings, scores: Floats) -> PseudoValues:
     )
 
 
+def rest_auc(ratings: GroupRatings) -> float:
+    r"""Return the area under the ROC curve of the rest of the group: each rating scored by the item's other ratings.
+
+    As `auc`, with the share of unsafe answers among the other ratings of the item for a score, which differs between
+    the unsafe and the safe ratings of one item.
+
+    Parameters
+    ----------
+    ratings
+        Ratings of a group. Items with one rating are left out.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Raises
+    ------
+    UndefinedEstimate
+        No two items with two ratings or more have different answers.
+
+    Examples
+    --------
+    >>> items, unsafe = np.repeat([0, 1], 3), np.array([1.0, 1, 0, 0, 0, 1])
+    >>> round(rest_auc(GroupRatings(items=items, raters=np.tile(np.arange(3), 2), unsafe=unsafe)), 3)
+    0.4
+    """
+    paired = ratings.select(ratings.count()[0] > 1)
+    _, row, n = np.unique(paired.items, return_inverse=True, return_counts=True)
+    unsafe = np.bincount(row, weights=paired.unsafe)
+    p = unsafe / n
+    if_unsafe, if_safe = (unsafe - 1) / (n - 1), unsafe / (n - 1)
+    order = np.unique(np.concatenate([if_unsafe, if_safe]), return_inverse=True)[1]
+    of_unsafe, of_safe = order[: len(n)], order[len(n) :]
+    mass = np.bincount(of_safe, weights=1 - p, minlength=int(order.max(initial=-1)) + 1)
+    below = np.cumsum(mass) - mass / 2
+    own = (of_unsafe > of_safe) + (of_unsafe == of_safe) / 2
+    denominator = float(p.sum() * (1 - p).sum() - p @ (1 - p))
+    if denominator <= 1e-12:
+        raise UndefinedEstimate("The area under the curve is undefined: no two items have different answers.")
+    return float(p @ (below[of_unsafe] - own * (1 - p))) / denominator
+
+
 def _weigh_below(score: Floats, weight: Floats) -> Floats:
     """Return the weight of the scores below each score, and half the weight of those equal to it."""
     row = np.unique(score, return_inverse=True)[1]

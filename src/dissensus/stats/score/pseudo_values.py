@@ -22,6 +22,7 @@ from dissensus.stats.cluster_robust import (
     t_quantile,
     t_test_p,
 )
+from dissensus.stats.result import ZERO
 
 Codes = npt.NDArray[np.int64]
 
@@ -33,7 +34,7 @@ class GroupRatings:
     Parameters
     ----------
     items, raters
-        Item and rater of each rating, shape (N,).
+        Item and rater of each rating, numbered from 0, shape (N,).
     unsafe
         1 for an unsafe answer, 0 for a safe one, shape (N,).
     """
@@ -54,9 +55,8 @@ class GroupRatings:
 
     def count(self) -> tuple[Floats, Floats]:
         """Return the number of ratings, and of unsafe ones, of the item of each rating."""
-        _, row, n = np.unique(self.items, return_inverse=True, return_counts=True)
-        unsafe = np.bincount(row, weights=self.unsafe).astype(np.float64)
-        return n[row].astype(np.float64), unsafe[row]
+        n, unsafe = np.bincount(self.items), np.bincount(self.items, weights=self.unsafe)
+        return n[self.items].astype(np.float64), unsafe[self.items].astype(np.float64)
 
     def select(self, chosen: npt.NDArray[np.bool_ | np.int64]) -> "GroupRatings":
         """Return some of the ratings, by a mask or by their numbers."""
@@ -96,8 +96,8 @@ class PseudoValues:
         return self.values - self.estimate
 
 
-class GroupDifference(NamedTuple):
-    """Difference of a statistic between two groups without a common rater, with its interval and test."""
+class Difference(NamedTuple):
+    """Difference of a statistic between two groups, or two scores, with its interval and the p-value of Student's t."""
 
     estimate: float
     ci_low: float
@@ -180,7 +180,7 @@ def estimate_interval(statistic: PseudoValues, *, confidence: float = 0.95) -> C
     )
 
 
-def compare_scores(first: PseudoValues, second: PseudoValues, *, confidence: float = 0.95) -> ClusteredEstimate | Mean:
+def compare_scores(first: PseudoValues, second: PseudoValues, *, confidence: float = 0.95) -> Difference:
     """Estimate the difference of a statistic of two scores against the same ratings.
 
     Parameters
@@ -192,13 +192,15 @@ def compare_scores(first: PseudoValues, second: PseudoValues, *, confidence: flo
 
     Returns
     -------
-    Mean
+    Difference
         First less second, with an interval in which variation common to both cancels.
 
     Raises
     ------
     InvalidInput
         The ratings differ.
+    UndefinedEstimate
+        There are fewer than two items and fewer than two raters.
 
     Examples
     --------
@@ -212,15 +214,14 @@ def compare_scores(first: PseudoValues, second: PseudoValues, *, confidence: flo
     )
     if not same:
         raise InvalidInput("The two scores are compared on different ratings. Compare them on items that both scored.")
-    return clustered_mean(
-        first.values - second.values,
-        np.stack([first.items, first.raters]),
-        weights=first.weights,
-        confidence=confidence,
-    )
+    clusters = np.stack([np.unique(codes, return_inverse=True)[1] for codes in (first.items, first.raters)])
+    spread = estimate_clustered_variance(first.residuals - second.residuals, clusters, first.weights)
+    if spread is None:
+        raise UndefinedEstimate("The difference has no interval: there is one item of one rater.")
+    return _test_difference(first.estimate - second.estimate, spread.variance, spread.df, confidence)
 
 
-def compare_groups(first: PseudoValues, second: PseudoValues, *, confidence: float = 0.95) -> GroupDifference:
+def compare_groups(first: PseudoValues, second: PseudoValues, *, confidence: float = 0.95) -> Difference:
     r"""Estimate the difference of a statistic between two groups without a common rater.
 
     Raters are independent between the groups, and items are common to both, so that with
@@ -240,7 +241,7 @@ def compare_groups(first: PseudoValues, second: PseudoValues, *, confidence: flo
 
     Returns
     -------
-    GroupDifference
+    Difference
         First less second; p is that of Student's t with the smaller degrees of freedom.
 
     Raises
@@ -273,10 +274,14 @@ def compare_groups(first: PseudoValues, second: PseudoValues, *, confidence: flo
     of_ratings = sum(float(influence @ influence) for influence in totals)
     variance = max(of_raters + of_items - of_ratings, of_raters, of_items)
     df = min(_satterthwaite(parts), n_items - 1)
-    estimate, error = first.estimate - second.estimate, variance**0.5
+    return _test_difference(first.estimate - second.estimate, variance, df, confidence)
+
+
+def _test_difference(estimate: float, variance: float, df: float, confidence: float) -> Difference:
+    error = variance**0.5
     half = t_quantile(confidence, df) * error
-    p = t_test_p(estimate / error, df) if error > 0 else float(estimate == 0)
-    return GroupDifference(estimate, estimate - half, estimate + half, p, variance)
+    p = t_test_p(estimate / error, df) if error > 0 else float(abs(estimate) <= ZERO)
+    return Difference(estimate, estimate - half, estimate + half, p, variance)
 
 
 class _Part(NamedTuple):

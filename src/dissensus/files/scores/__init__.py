@@ -1,0 +1,1 @@
+"""Readers of scores of items: tables, and logs of Inspect and HELM."""

@@ -1,0 +1,117 @@
+"""Reader of scores of items from files and tables."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from dissensus.errors import InvalidInput
+from dissensus.files.raw import content
+from dissensus.files.raw.json_decoder import strict_decoder
+from dissensus.files.raw.table_reader import is_path, name_source, read_frame, to_polars
+from dissensus.files.scores.logs import is_helm_log, is_inspect_log, tabulate_helm_log, tabulate_inspect_log
+from dissensus.schema.item_scores import ItemScores, build_item_scores, join_item_scores
+from dissensus.schema.ratings.columns import ITEM_ID
+
+MODEL: Final = "model"
+PLAIN: Final = ("score", "scores", "label", "prediction", "probability")
+"""Names of columns that do not name a model: the model has the name of the file."""
+
+Source = str | os.PathLike[str] | Any
+
+
+def read_scores(
+    source: Source | Sequence[Source],
+    *,
+    item: str = ITEM_ID,
+    models: Sequence[str] | None = None,
+    labels: Mapping[str, float] | None = None,
+) -> ItemScores:
+    """Read scores of items: what models, such as guards and classifiers, say of each item.
+
+    Parameters
+    ----------
+    source
+        A file (csv, tsv, jsonl, json, these also gzipped, parquet or xlsx), a table in memory, or several of them. A
+        table has one row an item: its id, and one column a model; or one row an item and model, with the columns
+        ``model`` and ``score`` or ``label``. A JSON file may be a log of Inspect, whose ids of samples are those of
+        items, or the per-instance statistics of HELM.
+    item
+        Column with the ids of items.
+    models
+        Columns to read; by default all that are scores or labels.
+    labels
+        Value of each further label, 1 for unsafe and 0 for safe, besides safe, unsafe, true and false.
+
+    Returns
+    -------
+    ItemScores
+        A column called score, label, prediction or probability has the name of its file.
+
+    Raises
+    ------
+    InvalidInput
+        A missing or repeated id, a score outside 0 to 1 or not finite, a label that is not known, two models of one
+        name.
+
+    Examples
+    --------
+    >>> scores = read_scores(pl.DataFrame({"item_id": ["1", "2"], "guard": [0.9, 0.2], "words": ["unsafe", "safe"]}))
+    >>> scores.models, scores.labelled
+    (('guard', 'words'), ('words',))
+    """
+    sources = [source]
+    if isinstance(source, (list, tuple)) and not (source and all(isinstance(row, dict) for row in source)):
+        sources = list(source)
+    return join_item_scores([_read(part, item, models, labels) for part in sources])
+
+
+def _read(source: Source, item: str, models: Sequence[str] | None, labels: Mapping[str, float] | None) -> ItemScores:
+    frame = _read_table(source)
+    with name_source(source):
+        if MODEL in frame.columns and models is None:
+            frame = _widen(frame, item)
+        elif is_path(source):
+            stem = Path(source).name.split(".")[0]
+            plain = [name for name in frame.columns if name.lower() in PLAIN]
+            if len(plain) == 1 and models is None and stem not in frame.columns:
+                frame = frame.rename({plain[0]: stem})
+        return build_item_scores(frame, item=item, models=models, labels=labels)
+
+
+def _read_table(source: Source) -> pl.DataFrame:
+    if not is_path(source):
+        return to_polars(source)
+    path = Path(source)
+    if content.detect_format(path) == "json":
+        document = _parse_json(path)
+        if is_inspect_log(document):
+            return tabulate_inspect_log(document)
+        if is_helm_log(document):
+            return tabulate_helm_log(document)
+    return read_frame(path)
+
+
+def _parse_json(path: Path) -> Any:
+    """Return a JSON document; None for JSON Lines and for what is not JSON, of which the reader of tables says why."""
+    try:
+        return strict_decoder("The log").decode(content.read_content(path).decode("utf-8").strip())
+    except (ValueError, RecursionError):
+        return None
+
+
+def _widen(frame: pl.DataFrame, item: str) -> pl.DataFrame:
+    """Return one row an item and one column a model."""
+    values = [name for name in frame.columns if name.lower() in PLAIN]
+    if item not in frame.columns or len(values) != 1:
+        raise InvalidInput(
+            f"A table with a column {MODEL!r} has one row an item and model, with the columns {item}, {MODEL} and one "
+            f"of {', '.join(PLAIN)}; its columns are {', '.join(frame.columns)}."
+        )
+    keys = frame.select(item, MODEL)
+    if keys.is_duplicated().any():
+        row = keys.filter(keys.is_duplicated()).row(0)
+        raise InvalidInput(f"Item {row[0]!r} has several scores of {row[1]!r}. Give one for each item and model.")
+    return frame.pivot(on=MODEL, index=item, values=values[0], maintain_order=True)

@@ -1,0 +1,70 @@
+"""Leaderboard of models for a group: paired differences, and ranks with ties."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from dissensus.errors import UndefinedEstimate
+from dissensus.pipeline.score.estimates import HIGH_IS_GOOD
+from dissensus.pipeline.score.groups import ScoredGroup
+from dissensus.pipeline.score.model_rows import DifferenceRow, RankRow
+from dissensus.stats.score.pseudo_values import PseudoValues, compare_scores
+from dissensus.stats.significance import holm
+
+
+def compare_models(
+    group: ScoredGroup, metric: str, models: Mapping[str, PseudoValues], confidence: float
+) -> tuple[DifferenceRow, ...]:
+    """Return the paired difference of each two models against the ratings of a group."""
+    drawn = []
+    for first, second in combinations(models, 2):
+        try:
+            drawn.append((first, second, compare_scores(models[first], models[second], confidence=confidence)))
+        except UndefinedEstimate:
+            continue
+    adjusted = holm(np.array([difference.p for _, _, difference in drawn]))
+    return tuple(
+        DifferenceRow(
+            axis=group.axis,
+            group=group.group,
+            metric=metric,
+            first=first,
+            second=second,
+            estimate=difference.estimate,
+            ci_low=difference.ci_low,
+            ci_high=difference.ci_high,
+            p=difference.p,
+            p_adjusted=float(p),
+        )
+        for (first, second, difference), p in zip(drawn, adjusted, strict=True)
+    )
+
+
+def rank_models(
+    group: ScoredGroup,
+    metric: str,
+    models: Mapping[str, PseudoValues],
+    differences: Sequence[DifferenceRow],
+    confidence: float,
+) -> Iterator[RankRow]:
+    """Yield the place of each model, the best first; models that do not differ surely are tied."""
+    sign = -1 if metric in HIGH_IS_GOOD else 1
+    better: dict[str, int] = dict.fromkeys(models, 0)
+    ties: dict[str, list[str]] = {name: [] for name in models}
+    for row in differences:
+        if row.p_adjusted < 1 - confidence:
+            better[row.first if sign * row.estimate > 0 else row.second] += 1
+        else:
+            ties[row.first].append(row.second)
+            ties[row.second].append(row.first)
+    for name in sorted(models, key=lambda name: (better[name], sign * models[name].estimate)):
+        yield RankRow(
+            axis=group.axis,
+            group=group.group,
+            metric=metric,
+            model=name,
+            estimate=models[name].estimate,
+            rank=1 + better[name],
+            ties=tuple(ties[name]),
+        )

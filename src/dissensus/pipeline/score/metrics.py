@@ -1,0 +1,82 @@
+"""Statistics of the scores of a model against a group, by name."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.errors import UndefinedEstimate
+from dissensus.stats.cluster_robust import Floats
+from dissensus.stats.score.discrimination import auc
+from dissensus.stats.score.losses import (
+    bias,
+    brier,
+    cross_entropy,
+    error,
+    false_alarm_rate,
+    miss_rate,
+    squared_distance,
+)
+from dissensus.stats.score.pseudo_values import GroupRatings, PseudoValues
+
+Labels = npt.NDArray[np.bool_]
+Statistic = Callable[[GroupRatings, Floats], PseudoValues]
+OfLabels = Callable[[GroupRatings, Labels], PseudoValues]
+
+COMPARED: Final = ("squared_distance", "auc", "error", "miss_rate", "false_alarm_rate")
+"""Statistics whose gaps between groups are tested."""
+RANKED: Final = ("brier", "squared_distance", "auc", "error")
+"""Statistics by which models may be ranked."""
+
+
+def _error_of_kind(ratings: GroupRatings, labels: Labels, *, unanimous: bool) -> PseudoValues:
+    """Return the error on items on which all ratings of the group are the same, or on the others."""
+    m, c = ratings.count()
+    chosen = (m > 1) & (((c == 0) | (c == m)) == unanimous)
+    if not chosen.any():
+        raise UndefinedEstimate(f"The group is {'unanimous' if unanimous else 'split'} on no item.")
+    return error(ratings.select(chosen), labels[chosen])
+
+
+OF_SCORES: Final[Mapping[str, Statistic]] = {
+    "brier": brier,
+    "squared_distance": squared_distance,
+    "cross_entropy": cross_entropy,
+    "auc": auc,
+    "bias": bias,
+}
+OF_LABELS: Final[Mapping[str, OfLabels]] = {
+    "error": error,
+    "miss_rate": miss_rate,
+    "false_alarm_rate": false_alarm_rate,
+    "error_unanimous": partial(_error_of_kind, unanimous=True),
+    "error_split": partial(_error_of_kind, unanimous=False),
+}
+
+
+def list_statistics(threshold: float) -> Iterator[tuple[str, Statistic]]:
+    """Yield the statistics of scores, and of the labels from a threshold on."""
+    yield from OF_SCORES.items()
+    for name, compute in OF_LABELS.items():
+        yield name, partial(_measure_labels, compute, threshold)
+
+
+def against(compute: Statistic, scores: Floats) -> Callable[[GroupRatings], PseudoValues]:
+    """Return a statistic of these scores, as a function of the ratings."""
+
+    def measure(ratings: GroupRatings) -> PseudoValues:
+        return compute(ratings, scores)
+
+    return measure
+
+
+def _measure_labels(compute: OfLabels, threshold: float, ratings: GroupRatings, scores: Floats) -> PseudoValues:
+    return compute(ratings, scores >= threshold)
+
+
+def manhattan(ratings: GroupRatings, scores: Floats) -> float:
+    """Return LeWiDi's Manhattan distance to the soft label over the answers unsafe and safe, 2 |s - p|."""
+    m, c = ratings.count()
+    return float(np.average(2 * np.abs(scores - c / m), weights=1 / m))

@@ -1,0 +1,181 @@
+"""Scorecard of models that score items, such as guards and classifiers, against each group of raters."""
+
+from collections.abc import Sequence
+from importlib.metadata import version
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from dissensus.errors import InvalidInput
+from dissensus.pipeline.score.estimates import adjust_gaps, build_gaps
+from dissensus.pipeline.score.groups import build_group_membership, read_group_ratings
+from dissensus.pipeline.score.metrics import COMPARED, RANKED
+from dissensus.pipeline.score.model_measures import GroupMeasures, Scored, measure_gold, measure_group
+from dissensus.pipeline.score.model_scorecard import ModelScorecard
+from dissensus.pipeline.score.settings import Adjustment, ModelSettings, resolve_settings
+from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.item_scores import ItemScores
+from dissensus.schema.ratings.columns import ITEM_ID
+from dissensus.schema.ratings.safety import read_expert_labels
+from dissensus.schema.ratings.table import Ratings
+
+
+def score_models(  # noqa: PLR0913 - options are keyword-only
+    ratings: Ratings,
+    scores: ItemScores,
+    *,
+    question: str | None = None,
+    unsafe: str | Sequence[str] | None = None,
+    by: str | Sequence[str] = (),
+    cross: str | Sequence[str] = (),
+    gold: str | None = None,
+    threshold: float = 0.5,
+    rank_by: str = "brier",
+    min_raters: int = 8,
+    suppress_below: int = 0,
+    confidence: float = 0.95,
+    adjust: Adjustment = "bh",
+) -> ModelScorecard:
+    """Score models against each group of raters: for whom are they wrong, and beside which human ceiling.
+
+    Parameters
+    ----------
+    ratings
+        The ratings.
+    scores
+        Scores of the items by one or more models, from `read_scores`. Models are compared on the rated items that all
+        of them scored.
+    question
+        The question; by default the overall or only one.
+    unsafe
+        Answers that call an item unsafe; by default the last of the scale.
+    by, cross
+        Axes and crossed axes of raters.
+    gold
+        Attribute of items with the label of experts: models against gold, and gold against the groups.
+    threshold
+        Lowest score that is labelled unsafe.
+    rank_by
+        Statistic of the leaderboard: brier, squared_distance, auc or error.
+    min_raters, suppress_below, confidence, adjust
+        As for `score_chatbots`.
+
+    Returns
+    -------
+    ModelScorecard
+
+    Raises
+    ------
+    NotFound
+        An unknown question, axis or attribute.
+    InvalidInput
+        No rated item has a score, ratings without raters, or an option that is not allowed.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({
+    ...     "item_id": ["1", "1", "2", "2"], "rater_id": ["ann", "bob", "ann", "bob"],
+    ...     "Q_overall": ["Yes", "Yes", "No", "Yes"],
+    ... })
+    >>> scores = ItemScores(pl.DataFrame({"item_id": ["1", "2"], "guard": [1.0, 0.5]}))
+    >>> card = score_models(Ratings.from_frame(frame), scores)
+    >>> [row.estimate for row in card.rows if row.metric == "brier"]
+    [0.125]
+    """
+    _check_threshold(threshold)
+    if rank_by not in RANKED:
+        raise InvalidInput(f"rank_by is {rank_by!r}; choose one of {', '.join(RANKED)}.")
+    base = resolve_settings(
+        ratings,
+        questions=None if question is None else [question],
+        unsafe=unsafe,
+        by=by,
+        cross=cross,
+        min_raters=min_raters,
+        suppress_below=suppress_below,
+        confidence=confidence,
+        adjust=adjust,
+    )
+    settings = ModelSettings(
+        **{name: getattr(base, name) for name in base.__dataclass_fields__ if name != "questions"},
+        questions=base.questions[:1],
+        models=scores.models,
+        labelled=scores.labelled,
+        gold=gold,
+        threshold=threshold,
+        rank_by=rank_by,
+    )
+    ratings, columns, warnings = _align(ratings.select_question(settings.questions[0]), scores)
+    measures = _measure(ratings, columns, settings)
+    compared = [
+        (row, values)
+        for measure in measures
+        for row, values in measure.rows
+        if row.metric in COMPARED and row.axis in settings.axes
+    ]
+    return ModelScorecard(
+        rows=tuple(row for measure in measures for row, _ in measure.rows),
+        ceilings=tuple(row for measure in measures for row in measure.ceilings),
+        gaps=adjust_gaps(list(build_gaps(compared, settings)), settings),
+        ranks=tuple(row for measure in measures for row in measure.ranks),
+        differences=tuple(row for measure in measures for row in measure.differences),
+        thresholds=tuple(row for measure in measures for row in measure.thresholds),
+        bins=tuple(row for measure in measures for row in measure.bins),
+        settings=settings,
+        n_raters=ratings.n_raters,
+        n_items=ratings.n_items,
+        n_ratings=ratings.n_ratings,
+        notes=(*ratings.notes, *scores.notes),
+        warnings=warnings,
+        version=version("dissensus"),
+    )
+
+
+def _check_threshold(threshold: float) -> None:
+    if not 0 < threshold <= 1:
+        raise InvalidInput(f"threshold is {threshold!r}; give a score above 0 and up to 1, such as 0.5.")
+
+
+def _align(ratings: Ratings, scores: ItemScores) -> tuple[Ratings, Scored, tuple[str, ...]]:
+    """Return the ratings of the items that all models scored, the scores of these items, and warnings."""
+    rated = ratings.items.select(ITEM_ID).join(scores.table, on=ITEM_ID, how="left", maintain_order="left")
+    complete = rated.select(pl.all_horizontal(pl.all().is_not_null())).to_series()
+    if not complete.any():
+        raise InvalidInput(
+            f"No rated item has a score of {'every model' if len(scores.models) > 1 else scores.models[0]}. Items are "
+            f"rated as {format_list(ratings.items[ITEM_ID].to_list(), 3)} and scored as "
+            f"{format_list(scores.table[ITEM_ID].to_list(), 3)}; {ITEM_ID} must be the same in both."
+        )
+    warnings = [
+        f"{n:,} of {ratings.n_items:,} rated items without a score of {format_value(name)}: left out for all models."
+        for name in scores.models
+        if (n := rated[name].null_count())
+    ]
+    unrated = int((~scores.table[ITEM_ID].is_in(ratings.items[ITEM_ID].implode())).sum())
+    if unrated:
+        warnings.append(f"{unrated:,} of {scores.table.height:,} scored items without a rating: not used.")
+    scored = rated.filter(complete)
+    columns = {name: scored[name].to_numpy().astype(np.float64) for name in scores.models}
+    return ratings.select_items(complete), columns, tuple(warnings)
+
+
+def _measure(ratings: Ratings, columns: Scored, settings: ModelSettings) -> list[GroupMeasures]:
+    """Return the measures against each group, and those against gold."""
+    answers = read_group_ratings(ratings, settings.questions[0], settings.unsafe)
+    labels = _read_gold(ratings, settings)
+    groups = build_group_membership(ratings, settings).split(answers)
+    measures = [measure_group(group, answers, columns, labels, settings) for group in groups]
+    if labels is not None:
+        measures.append(measure_gold(labels, columns, settings))
+    return measures
+
+
+def _read_gold(ratings: Ratings, settings: ModelSettings) -> npt.NDArray[np.float64] | None:
+    """Return 1 for items that experts call unsafe, 0 for safe ones, NaN for others."""
+    if settings.gold is None:
+        return None
+    labels = read_expert_labels(ratings, settings.questions[0], settings.gold, settings.unsafe)
+    if labels.null_count() == len(labels):
+        raise InvalidInput(f"No rated item has {settings.gold}; there is nothing to compare with.")
+    return (labels == "unsafe").cast(pl.Float64).fill_null(np.nan).to_numpy()

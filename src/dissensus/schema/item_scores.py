@@ -1,0 +1,162 @@
+"""Scores of items by models: predicted probabilities of an unsafe answer, or labels."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import polars as pl
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.hints import count_rest, format_list, format_value, suggest
+from dissensus.schema.ratings.columns import ITEM_ID
+
+LABELS: Final[Mapping[str, float]] = {"unsafe": 1.0, "safe": 0.0, "true": 1.0, "false": 0.0}
+"""Labels that need no scale, in lower case."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemScores:
+    """Scores of items by one or more models, checked.
+
+    Parameters
+    ----------
+    table
+        ``item_id`` (text), unique, and one Float64 column for each model: from 0 for safe to 1 for unsafe, null where
+        a model has no score.
+    labelled
+        Models whose scores are labels.
+    notes
+        Remarks on how the scores were read.
+
+    Examples
+    --------
+    >>> build_item_scores(pl.DataFrame({"item_id": ["1", "2"], "guard": ["unsafe", "safe"]})).labelled
+    ('guard',)
+    """
+
+    table: pl.DataFrame
+    labelled: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models."""
+        return tuple(name for name in self.table.columns if name != ITEM_ID)
+
+
+def build_item_scores(
+    frame: pl.DataFrame,
+    *,
+    item: str = ITEM_ID,
+    models: Sequence[str] | None = None,
+    labels: Mapping[str, float] | None = None,
+) -> ItemScores:
+    """Check a table with one row an item and one column a model; labels are values of further labels by name.
+
+    All columns that hold scores or labels are read, unless models are named.
+    """
+    ids = _check_ids(frame, item)
+    known = {**LABELS, **{name.casefold(): value for name, value in (labels or {}).items()}}
+    columns, labelled, unread = [ids], [], []
+    for name in models if models is not None else [name for name in frame.columns if name != item]:
+        if name not in frame.columns:
+            raise InvalidInput(
+                f"There is no column {format_value(name)} of scores.{suggest(name, frame.columns)} Columns are "
+                f"{format_list(frame.columns)}."
+            )
+        numbers = _read_numbers(frame[name])
+        if numbers is not None:
+            columns.append(_check_range(numbers.alias(name), ids))
+        elif models is not None or _is_label(frame[name], known):
+            columns.append(_read_labels(frame[name], ids, known))
+            labelled.append(name)
+        else:
+            unread.append(name)
+    if len(columns) == 1:
+        raise InvalidInput(
+            f"No column holds scores from 0 to 1 or labels; columns are {format_list(frame.columns)}. Labels are "
+            f"{format_list(list(known))}."
+        )
+    note = (f"Columns that are neither scores nor labels are not read: {format_list(unread)}.",) if unread else ()
+    return ItemScores(pl.DataFrame(columns), tuple(labelled), note)
+
+
+def join_item_scores(parts: Sequence[ItemScores]) -> ItemScores:
+    """Return the scores of several tables as one; models must have different names."""
+    if not parts:
+        raise InvalidInput("There are no scores. Give one file of scores or more.")
+    table = parts[0].table
+    for part in parts[1:]:
+        if clash := sorted(set(part.models) & set(table.columns)):
+            raise InvalidInput(
+                f"Two files have scores of {format_value(clash[0])}. Rename the column in one of them, so that each "
+                "model has a name of its own."
+            )
+        table = table.join(part.table, on=ITEM_ID, how="full", coalesce=True, maintain_order="left_right")
+    labelled = tuple(name for part in parts for name in part.labelled)
+    return ItemScores(table, labelled, tuple(note for part in parts for note in part.notes))
+
+
+def _check_ids(frame: pl.DataFrame, item: str) -> pl.Series:
+    if item not in frame.columns:
+        raise InvalidInput(
+            f"The scores have no column {format_value(item)} with the ids of items.{suggest(item, frame.columns)} "
+            f"Columns are {format_list(frame.columns)}."
+        )
+    ids = frame[item].cast(pl.String).str.strip_chars().alias(ITEM_ID)
+    blank = (ids.is_null() | (ids == "").fill_null(value=True)).arg_true()
+    if len(blank):
+        raise InvalidInput(f"Row {blank[0] + 1:,} of the scores has no id of an item ({item}). Give every row one.")
+    repeated = ids.filter(ids.is_duplicated())
+    if len(repeated):
+        raise InvalidInput(
+            f"Item {format_value(repeated[0])} has several rows of scores. Give one row for each item."
+            f"{count_rest(repeated.n_unique() - 1, 'such item')}"
+        )
+    return ids
+
+
+def _read_numbers(values: pl.Series) -> pl.Series | None:
+    """Return a column as numbers; None if a value is not a number."""
+    if values.dtype == pl.Boolean:
+        return None
+    if values.dtype == pl.String:
+        values = values.str.strip_chars()
+        values = values.set(values == "", None)
+    numbers = values.cast(pl.Float64, strict=False)
+    return numbers if numbers.null_count() == values.null_count() and numbers.null_count() < len(numbers) else None
+
+
+def _check_range(scores: pl.Series, ids: pl.Series) -> pl.Series:
+    wrong = (~scores.is_finite() | (scores < 0) | (scores > 1)).fill_null(value=False).arg_true()
+    if len(wrong):
+        row = int(wrong[0])
+        raise InvalidInput(
+            f"Item {format_value(ids[row])} has the score {scores[row]} of {format_value(scores.name)}; scores are "
+            "probabilities from 0 to 1, and cells without one are empty. If the column holds something else, name the "
+            f"others: --score-column COLUMN (in Python: models=[...]).{count_rest(len(wrong) - 1, 'such item')}"
+        )
+    return scores
+
+
+def _fold(values: pl.Series) -> pl.Series:
+    folded = values.cast(pl.String).str.strip_chars().str.to_lowercase()
+    return folded.set(folded == "", None)
+
+
+def _is_label(values: pl.Series, known: Mapping[str, float]) -> bool:
+    folded = _fold(values).drop_nulls()
+    return len(folded) > 0 and bool(folded.is_in(list(known)).any()) and folded.n_unique() <= len(known) + 3
+
+
+def _read_labels(values: pl.Series, ids: pl.Series, known: Mapping[str, float]) -> pl.Series:
+    folded = _fold(values)
+    wrong = (~folded.is_in(list(known))).fill_null(value=False).arg_true()
+    if len(wrong):
+        row = int(wrong[0])
+        raise InvalidInput(
+            f"Item {format_value(ids[row])} has the label {format_value(values[row])} of {format_value(values.name)}; "
+            f"labels are {format_list(list(known))}.{suggest(str(values[row]), list(known))}"
+            f"{count_rest(len(wrong) - 1, 'such item')}"
+        )
+    return folded.replace_strict(known, default=None, return_dtype=pl.Float64).alias(values.name)

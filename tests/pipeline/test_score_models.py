@@ -1,0 +1,186 @@
+"""Scorecards of models: planted scores that follow one group, ceilings, leaderboard, gold and bad input."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dissensus.errors import InvalidInput
+from dissensus.pipeline.score import ModelScorecard, ScoreRow, score_models
+from dissensus.schema.item_scores import ItemScores
+from dissensus.schema.ratings.table import Ratings
+
+N_ITEMS, N_RATERS = 60, 24
+
+
+@pytest.fixture(scope="module")
+def shares() -> np.ndarray:
+    """Chance of an unsafe answer to each item, of the north and the south, which differ."""
+    rng = np.random.default_rng(11)
+    return rng.beta(0.8, 0.8, size=(2, N_ITEMS))
+
+
+@pytest.fixture(scope="module")
+def ratings(shares: np.ndarray) -> Ratings:
+    rng = np.random.default_rng(12)
+    rows = [
+        {
+            "item_id": f"i{i:02}",
+            "rater_id": f"r{r:02}",
+            "rater_region": ("north", "south")[r % 2],
+            "Q_overall": "Yes" if rng.random() < shares[r % 2, i] else "No",
+            "safety_gold": "Yes" if shares[1, i] > 0.5 else "No",
+        }
+        for r in range(N_RATERS)
+        for i in range(N_ITEMS)
+    ]
+    return Ratings.from_frame(pl.DataFrame(rows))
+
+
+@pytest.fixture(scope="module")
+def scores(shares: np.ndarray) -> ItemScores:
+    """A model of the north, the same with two scores exchanged, and a label that is always unsafe."""
+    near = shares[0].copy()
+    near[[0, 1]] = near[[1, 0]]
+    return ItemScores(
+        pl.DataFrame(
+            {
+                "item_id": [f"i{i:02}" for i in range(N_ITEMS)],
+                "of north": shares[0],
+                "nearly": near,
+                "alarm": np.ones(N_ITEMS),
+            }
+        ),
+        labelled=("alarm",),
+    )
+
+
+@pytest.fixture(scope="module")
+def card(ratings: Ratings, scores: ItemScores) -> ModelScorecard:
+    return score_models(ratings, scores, by="region", gold="safety_gold")
+
+
+@pytest.fixture(scope="module")
+def value(card: ModelScorecard) -> Callable[..., ScoreRow]:
+    def find(model: str | None, metric: str, group: str | None = None) -> ScoreRow:
+        (row,) = (
+            row for row in (*card.rows, *card.ceilings) if (row.model, row.metric, row.group) == (model, metric, group)
+        )
+        return row
+
+    return find
+
+
+def test_a_model_of_one_group_fails_the_other(card: ModelScorecard, value: Callable[..., ScoreRow]) -> None:
+    north, south = (value("of north", "squared_distance", group) for group in ("north", "south"))
+    assert north.ci_low is not None
+    assert north.ci_low < 0 < north.ci_high  # type: ignore[operator]
+    assert south.ci_low > 0.1  # type: ignore[operator]
+    (gap,) = (gap for gap in card.gaps if (gap.model, gap.metric) == ("of north", "squared_distance"))
+    assert (gap.worst, gap.best) == ("south", "north")
+    assert gap.p_adjusted is not None
+    assert gap.p_adjusted < 1e-4
+    (gap,) = (gap for gap in card.gaps if (gap.model, gap.metric) == ("of north", "auc"))
+    assert (gap.worst, gap.best) == ("south", "north")
+
+
+def test_ceilings_say_what_people_reach(value: Callable[..., ScoreRow]) -> None:
+    for group in ("north", "south"):
+        perfect, rest = (value(name, "brier", group).estimate for name in ("perfect score", "rest of group"))
+        other, own = value("everybody else", "brier", group).estimate, value("of north", "brier", group).estimate
+        assert None not in (perfect, rest, other, own)
+        assert perfect < rest < other  # type: ignore[operator]
+        if group == "north":
+            assert own == pytest.approx(perfect, abs=0.01)
+        assert value("rest of group", "auc", group).estimate > value("everybody else", "auc", group).estimate  # type: ignore[operator]
+    assert value("gold", "error", "south").estimate < value("gold", "error", "north").estimate  # type: ignore[operator]
+
+
+def test_brier_is_distance_and_disagreement(value: Callable[..., ScoreRow]) -> None:
+    parts = value("nearly", "squared_distance").estimate + value("perfect score", "brier").estimate  # type: ignore[operator]
+    assert value("nearly", "brier").estimate == pytest.approx(parts)
+
+
+def test_the_leaderboard_shows_ties_as_ties(card: ModelScorecard) -> None:
+    ranks = {row.model: row for row in card.ranks if row.group == "north"}
+    assert (ranks["alarm"].rank, ranks["alarm"].ties) == (3, ())
+    assert ranks["of north"].rank == ranks["nearly"].rank == 1
+    assert ranks["of north"].ties == ("nearly",)
+    (tie,) = (
+        row for row in card.differences if row.group == "north" and {row.first, row.second} == {"of north", "nearly"}
+    )
+    assert tie.ci_low < 0 < tie.ci_high
+    assert "1=" in str(card)
+
+
+def test_labels_thresholds_bins_and_the_split_items(card: ModelScorecard, value: Callable[..., ScoreRow]) -> None:
+    assert value("alarm", "miss_rate").estimate == 0
+    assert value("alarm", "false_alarm_rate").estimate == 1
+    assert "infinite" in str(value("alarm", "cross_entropy").reason)
+    assert value("of north", "error_split", "north").estimate > value("of north", "error_unanimous", "north").estimate  # type: ignore[operator]
+    curve = [row for row in card.thresholds if (row.model, row.group) == ("of north", "north")]
+    rates = [row.miss_rate for row in curve]
+    assert rates == sorted(rates)  # type: ignore[type-var]
+    assert not [row for row in card.thresholds if row.model == "alarm"]
+    assert sum(row.n_items for row in card.bins if (row.model, row.group) == ("nearly", "south")) == N_ITEMS
+    chance = value("of north", "calibration_error_by_chance", "north").estimate
+    assert value("of north", "calibration_error", "north").estimate < 2 * chance  # type: ignore[operator]
+    assert value("of north", "calibration_error", "south").estimate > 2 * chance  # type: ignore[operator]
+
+
+def test_models_against_gold(value: Callable[..., ScoreRow], card: ModelScorecard) -> None:
+    row = value("of north", "error", "safety_gold")
+    assert (row.axis, row.n_raters, row.n_items) == ("gold", 1, N_ITEMS)
+    assert row.ci_low is not None
+    assert {gap.axis for gap in card.gaps} == {"rater_region"}
+
+
+def test_the_json_names_all_parts(card: ModelScorecard) -> None:
+    document = card.to_dict()
+    assert {"rows", "ceilings", "gaps", "ranks", "differences", "thresholds", "bins", "settings"} <= set(document)
+    assert document["settings"]["models"] == ("of north", "nearly", "alarm")
+    assert "NaN" not in card.to_json()
+
+
+def test_missing_and_unknown_items_are_counted(ratings: Ratings, scores: ItemScores) -> None:
+    table = scores.table.with_columns(nearly=pl.when(pl.col("item_id") == "i03").then(None).otherwise("nearly"))
+    table = pl.concat([table.slice(1), table.head(1).with_columns(item_id=pl.lit("j99"))])
+    card = score_models(ratings, ItemScores(table))
+    assert card.n_items == N_ITEMS - 2
+    assert card.warnings == (
+        "1 of 60 rated items without a score of 'of north': left out for all models.",
+        "2 of 60 rated items without a score of 'nearly': left out for all models.",
+        "1 of 60 rated items without a score of 'alarm': left out for all models.",
+        "1 of 60 scored items without a rating: not used.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threshold": 0}, "threshold is 0"),
+        ({"rank_by": "f1"}, "choose one of brier, squared_distance, auc, error"),
+        ({"gold": "gold"}, "no 'gold'.*safety_gold"),
+        ({"unsafe": "Maybe"}, "not an answer"),
+    ],
+    ids=str,
+)
+def test_bad_options_are_named(ratings: Ratings, scores: ItemScores, options: dict[str, Any], message: str) -> None:
+    with pytest.raises((InvalidInput, LookupError), match=message):
+        score_models(ratings, scores, **options)
+
+
+def test_scores_of_other_items_are_refused(ratings: Ratings) -> None:
+    other = ItemScores(pl.DataFrame({"item_id": ["x1"], "guard": [0.5]}))
+    with pytest.raises(InvalidInput, match=r"rated as 'i00'.* and scored as 'x1'"):
+        score_models(ratings, other)
+
+
+def test_withheld_groups_have_no_number(ratings: Ratings, scores: ItemScores) -> None:
+    card = score_models(ratings, scores, by="region", suppress_below=20)
+    for row in (*card.rows, *card.ceilings):
+        assert row.axis is None or row.estimate is None
+    axes = {row.axis for rows in (card.thresholds, card.bins, card.ranks, card.differences) for row in rows}
+    assert axes == {None}
