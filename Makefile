@@ -20,7 +20,7 @@ ifeq ($(origin DISSENSUS_DATA),undefined)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-ml lint types contracts docs check lock fuzz benchmark benchmark-web benchmark-peers chaos calibration reproduce local-bot audit-lock sbom clean
+.PHONY: help setup demo test test-slow test-ml lint types contracts docs check lock fuzz benchmark benchmark-web benchmark-peers chaos calibration planning reproduce local-bot audit-lock sbom clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -102,6 +102,9 @@ chaos: $(READY)  ## kill, freeze, cut and fill the site under load, write benchm
 
 calibration: $(READY)  ## measure size and coverage by design, write docs/generated/{size,coverage}.md
 	$(BIN)/python -m benchmarks.calibration $(ARGS)
+
+planning: $(READY)  ## measure planned against realised power, write docs/generated/planning.md
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.planning $(ARGS)
 
 reproduce: $(READY)  ## compare published values with ours, write docs/generated, figures and the gallery
 	$(BIN)/python reproduce/dices.py

@@ -56,6 +56,7 @@ ADJECTIVES_IN_ED: Final = frozenset(
         "shipped_presets",
         "signed_tokens",
         "simulated",
+        "simulated_power",
         "balanced",
         "divided_items",
     }

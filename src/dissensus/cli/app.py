@@ -52,6 +52,9 @@ COMMANDS: Final = {
         "Check files, and list all faults: location, value, allowed values, remedy.",
     ),
     "convert": LazyCommand("dissensus.cli.convert", "convert", "Convert a file of one kind to another."),
+    "plan": LazyCommand(
+        "dissensus.cli.plan.commands", "app", "Plan raters, items and money of a campaign before its first answer."
+    ),
     "simulate": LazyCommand(
         "dissensus.cli.simulate",
         "simulate",

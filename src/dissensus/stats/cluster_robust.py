@@ -360,14 +360,22 @@ def clustered_share(
     p, counts = float(np.average(y, weights=w)), _count_clusters(cluster)
     spread = estimate_clustered_variance(y - p, cluster, w)
     if spread is not None and spread.variance > 1e-18 and 0 < p < 1:
-        low, high = _wilson(p, p * (1 - p) / spread.variance, t_quantile(confidence, spread.df))
+        low, high = wilson_interval(p, p * (1 - p) / spread.variance, t_quantile(confidence, spread.df))
     else:
         several = [n for n in counts if n is not None and n > 1]
-        low, high = _wilson(p, float(min(several, default=1)), NormalDist().inv_cdf((1 + confidence) / 2))
+        low, high = wilson_interval(p, float(min(several, default=1)), NormalDist().inv_cdf((1 + confidence) / 2))
     return ClusteredEstimate(p, low, high, len(y), *counts)
 
 
-def _wilson(p: float, n: float, z: float) -> tuple[float, float]:
+def wilson_interval(p: float, n: float, z: float) -> tuple[float, float]:
+    """Return Wilson's interval of a share p of n independent cases, with the normal quantile z.
+
+    Examples
+    --------
+    >>> low, high = wilson_interval(0.5, 100, 1.96)
+    >>> round(low, 4), round(high, 4)
+    (0.4038, 0.5962)
+    """
     center = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * (p * (1 - p) / n + z * z / (4 * n * n)) ** 0.5
     return max(0.0, center - half), min(1.0, center + half)

@@ -1,0 +1,104 @@
+"""Measure whether planned power is the power that `analyse` has, in simulated campaigns.
+
+    make planning                             # all designs, then docs/generated/planning.md
+    make planning ARGS='--campaigns 100'      # a quick look, into another folder with --folder
+
+Each campaign draws raters, items and answers from the multilevel model, and is tested as `analyse` tests the difference
+of shares: by the studentised permutation test, with permutations of its own.
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+
+from dissensus.stats.design import Design
+from dissensus.stats.groups.statistics import group_statistics
+from dissensus.stats.planning.assignment import draw_assignment, draw_model_answers
+from dissensus.stats.planning.contrast import ContrastDesign, DesignCell, contrast_power, contrast_variance
+from dissensus.stats.planning.rating_model import RatingModel
+from dissensus.stats.planning.simulated_power import simulate_power
+from dissensus.stats.significance import permutation_p
+
+PAGES = Path(__file__).resolve().parent.parent / "docs" / "generated"
+SMALL = RatingModel(rater_sd=0.69, item_sd=0.76)
+LARGE = RatingModel(rater_sd=0.69, item_sd=0.76, group_item_sd=0.4)
+# Model, raters of both groups, ratings of an item by each, items, share, difference.
+DESIGNS = {
+    "12 and 12 raters, all of 60 items": (SMALL, (12, 12), (12, 12), 60, 0.33, 0.2),
+    "30 and 30 raters, all of 60 items": (SMALL, (30, 30), (30, 30), 60, 0.33, 0.13),
+    "8 and 40 raters, all of 60 items": (SMALL, (8, 40), (8, 40), 60, 0.33, 0.2),
+    "24 and 24 raters, 8 of each, groups differ on items": (LARGE, (24, 24), (8, 8), 60, 0.33, 0.15),
+    "40 and 40 raters, 5 of each an item": (SMALL, (40, 40), (5, 5), 100, 0.33, 0.12),
+    "24 and 24 raters, 3 of each an item": (SMALL, (24, 24), (3, 3), 60, 0.33, 0.17),
+    "24 and 24 raters, 1 of each an item": (SMALL, (24, 24), (1, 1), 120, 0.33, 0.2),
+    "60 and 60 raters, 10 of each, rare answer": (SMALL, (60, 60), (10, 10), 100, 0.06, 0.05),
+}
+
+
+def build(name: str) -> tuple[RatingModel, ContrastDesign]:
+    """Return the population and the design of a name."""
+    model, raters, per_item, n_items, share, difference = DESIGNS[name]
+    cells = [
+        DesignCell(share=p, n_raters=n, per_item=k, weight=w)
+        for p, n, k, w in zip((share, share + difference), raters, per_item, (-1.0, 1.0), strict=True)
+    ]
+    return model, ContrastDesign(tuple(cells), n_items)
+
+
+def realise(name: str, campaigns: int, permutations: int) -> float:
+    """Return the share of campaigns whose own permutation test rejects at 5 %."""
+    model, design = build(name)
+    rejected = 0
+    for seed in np.random.SeedSequence([20, list(DESIGNS).index(name)]).spawn(campaigns):
+        rng = np.random.default_rng(seed)
+        drawn = draw_assignment(rng, design)
+        answers = draw_model_answers(rng, model, design, drawn).astype(np.int16)
+        table = Design(
+            drawn.item.astype(np.int32), drawn.rater.astype(np.int32), answers, design.n_items, drawn.cell.size, 2
+        )
+        groups = np.tile(drawn.cell.astype(np.int32), (permutations + 1, 1))
+        groups[1:] = rng.permuted(groups[1:], axis=1)
+        t = group_statistics(table, groups, np.array([1]), np.array([0]), answer=1).difference_t[:, 0]
+        rejected += bool(permutation_p(t[0], t[1:]) <= 0.05)
+    return rejected / campaigns
+
+
+def measure(name: str, options: argparse.Namespace) -> str:
+    """Return the line of a design."""
+    model, design = build(name)
+    power = contrast_power(design.difference, contrast_variance(model, design))
+    start = time.perf_counter()
+    simulated = simulate_power(
+        model, design, n_simulations=500, seed=np.random.SeedSequence([1, list(DESIGNS).index(name)])
+    )
+    seconds = time.perf_counter() - start
+    real = realise(name, options.campaigns, options.permutations)
+    error = 100 * (real * (1 - real) / options.campaigns) ** 0.5
+    print(name, power, simulated.power, real, f"{seconds:.1f} s", flush=True)
+    return (
+        f"| {name} | {100 * power:.1f} | {100 * simulated.power:.1f} [{100 * simulated.ci_low:.0f}, "
+        f"{100 * simulated.ci_high:.0f}] | {100 * real:.1f} ± {error:.1f} |"
+    )
+
+
+def main() -> None:
+    """Measure all designs and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--campaigns", type=int, default=2000)
+    parser.add_argument("--permutations", type=int, default=399)
+    parser.add_argument("--folder", type=Path, default=PAGES)
+    options = parser.parse_args()
+    lines = "\n".join(measure(name, options) for name in DESIGNS)
+    text = f"""% Made by `make planning`; do not edit.
+
+| design | closed form | 500 simulations (95 %) | {options.campaigns:,} campaigns, tested by analyse |
+|---|--:|--:|--:|
+{lines}
+"""
+    (options.folder / "planning.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""`dissensus plan`: the plan of a campaign before its first answer."""

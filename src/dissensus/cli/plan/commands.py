@@ -1,0 +1,21 @@
+"""`dissensus plan`: its questions in the order in which `--help` lists them."""
+
+from typing import Final
+
+import typer
+
+from dissensus.cli.lazy_group import LazyCommand, lazy_group
+
+COMMANDS: Final = {
+    "groups": LazyCommand(
+        "dissensus.cli.plan.groups",
+        "groups",
+        "Compute how many raters per group detect a difference between groups, with power and cost.",
+    ),
+}
+
+app = typer.Typer(
+    cls=lazy_group(COMMANDS),
+    no_args_is_help=True,
+    help="Plan raters, items and money of a campaign before its first answer.",
+)

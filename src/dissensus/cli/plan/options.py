@@ -1,0 +1,128 @@
+"""Options that the questions of `dissensus plan` share: the pilot, and the cost."""
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dissensus.cli.ratings_options import load_ratings, set_options
+from dissensus.errors import InvalidInput
+from dissensus.pipeline.plan.cost import CostRates
+from dissensus.pipeline.plan.pilot import Pilot, measure_pilot
+from dissensus.pipeline.plan.shipped_presets import load_pilot
+
+PILOT, DESIGN, COST, TEST = "Population", "Design", "Cost", "Test"
+
+ItemCountOption = Annotated[
+    int, typer.Option("--items", metavar="N", min=1, help="Items of the campaign.", rich_help_panel=DESIGN)
+]
+PerItemOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="K",
+        min=1,
+        help="Ratings of an item, by all groups together. Default: every rater rates every item.",
+        rich_help_panel=DESIGN,
+    ),
+]
+LevelOption = Annotated[float, typer.Option(metavar="P", help="Level of the test.", rich_help_panel=TEST)]
+PowerOption = Annotated[float, typer.Option(metavar="P", help="Power to reach.", rich_help_panel=TEST)]
+
+
+def with_pilot_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of `read_pilot` to a command, which gets the pilot."""
+    return _with_options(command, "pilot", read_pilot)
+
+
+def with_cost_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of `read_rates` to a command, which gets the rates, or None."""
+    return _with_options(command, "rates", read_rates)
+
+
+def _with_options(command: Callable[..., None], name: str, read: Callable[..., Any]) -> Callable[..., None]:
+    options = inspect.signature(read).parameters
+    own = [parameter for parameter in inspect.signature(command).parameters.values() if parameter.name != name]
+
+    @wraps(command)
+    def with_options(**values: Any) -> None:
+        command(**{name: read(**{option: values.pop(option) for option in options})}, **values)
+
+    set_options(with_options, [*options.values(), *own] if name == "pilot" else [*own, *options.values()])
+    return with_options
+
+
+def read_pilot(
+    pilot: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[RATINGS]…", help="Ratings of a pilot or of an earlier campaign."),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Published campaign in place of ratings: dices-350.", rich_help_panel=PILOT),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="AXIS", help="Axis of raters, for effects of its groups on items.", rich_help_panel=PILOT),
+    ] = None,
+    question: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Question of the pilot.", rich_help_panel=PILOT)
+    ] = None,
+    share_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ANSWER", help="Answer whose share is planned for. Default: the last.", rich_help_panel=PILOT
+        ),
+    ] = None,
+    exclude_flagged: Annotated[
+        bool, typer.Option("--exclude-flagged", help="Leave out flagged raters.", rich_help_panel=PILOT)
+    ] = False,
+) -> Pilot:
+    """Measure a pilot file, or load a preset; DICES-350 without either."""
+    if not pilot:
+        if question or share_of or exclude_flagged:
+            raise InvalidInput("--question, --share-of and --exclude-flagged describe a pilot. Name its ratings file.")
+        return load_pilot(preset or "dices-350", by=by)
+    if preset:
+        raise InvalidInput(f"A pilot and --preset {preset} are both given. Leave out one of them.")
+    ratings = load_ratings(pilot, question=question, exclude_flagged=exclude_flagged)
+    return measure_pilot(ratings, source=pilot[0].name, by=by, share_of=share_of)
+
+
+def read_rates(
+    hourly_rate: Annotated[
+        float | None,
+        typer.Option(metavar="AMOUNT", min=0, help="Pay of an hour of work.", rich_help_panel=COST),
+    ] = None,
+    currency: Annotated[str, typer.Option(metavar="CODE", help="Currency.", rich_help_panel=COST)] = "GBP",
+    minutes_per_item: Annotated[
+        float, typer.Option(metavar="M", help="Minutes of a rating.", rich_help_panel=COST)
+    ] = 1.5,
+    minutes_per_rater: Annotated[
+        float,
+        typer.Option(metavar="M", help="Minutes beside ratings: consent, questions.", rich_help_panel=COST),
+    ] = 5.0,
+    fee: Annotated[
+        float, typer.Option(metavar="PERCENT", help="Fee of the recruiter on the pay.", rich_help_panel=COST)
+    ] = 0.0,
+) -> CostRates | None:
+    """Return the rates of pay and time, None without a rate of pay."""
+    if hourly_rate is None:
+        return None
+    return CostRates(
+        currency=currency,
+        hourly_rate=hourly_rate,
+        minutes_per_item=minutes_per_item,
+        minutes_per_rater=minutes_per_rater,
+        fee_percent=fee,
+    )
+
+
+def split_numbers(option: str, text: str | None) -> tuple[int, ...]:
+    """Parse a list of whole numbers, such as 10,20,40."""
+    try:
+        return tuple(int(word) for word in text.split(",")) if text else ()
+    except ValueError:
+        raise InvalidInput(f"{option} {text!r} is not a list of whole numbers; write it as 10,20,40.") from None

@@ -1,0 +1,51 @@
+"""Cost of a design: time of the raters, and money."""
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Final
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.campaign.definition import CURRENCY
+from dissensus.schema.hints import format_value
+from dissensus.schema.numbers import check_number
+
+PAID_STEP: Final = 5
+"""Minutes to whose multiples the time of a rater is rounded up, as the platform pays it."""
+MOST_MINUTES: Final = 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostRates:
+    """Pay of raters and the time that they need.
+
+    Examples
+    --------
+    >>> rates = CostRates(currency="GBP", hourly_rate=12, minutes_per_item=1.5, minutes_per_rater=5, fee_percent=25)
+    >>> rates.minutes(20), rates.money(20, n_raters=10)
+    (35, 87.5)
+    """
+
+    currency: str
+    hourly_rate: float  # in whole units of the currency
+    minutes_per_item: float
+    minutes_per_rater: float = 5.0  # consent, guidelines and questions about the rater
+    fee_percent: float = 0.0  # of the recruiter, on top of the pay
+
+    def __post_init__(self) -> None:
+        if not CURRENCY.fullmatch(self.currency):
+            raise InvalidInput(
+                f"{format_value(self.currency)} is not a currency code. Give three letters, such as 'GBP'."
+            )
+        check_number("hourly_rate", self.hourly_rate, 0)
+        check_number("minutes_per_item", self.minutes_per_item, 0.01, MOST_MINUTES)
+        check_number("minutes_per_rater", self.minutes_per_rater, 0, MOST_MINUTES)
+        check_number("fee_percent", self.fee_percent, 0, 500)
+
+    def minutes(self, n_items: float) -> int:
+        """Return the paid minutes of a rater with so many items."""
+        worked = self.minutes_per_rater + n_items * self.minutes_per_item
+        return ceil(round(worked / PAID_STEP, 9)) * PAID_STEP
+
+    def money(self, n_items: float, n_raters: int) -> float:
+        """Return the cost of raters with so many items each, with the recruiter's fee."""
+        return round(n_raters * self.minutes(n_items) / 60 * self.hourly_rate * (1 + self.fee_percent / 100), 2)

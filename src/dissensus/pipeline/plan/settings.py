@@ -1,0 +1,51 @@
+"""Settings that the questions of a plan share."""
+
+from dataclasses import dataclass
+
+from dissensus.errors import InvalidInput
+from dissensus.pipeline.plan.cost import CostRates
+from dissensus.schema.numbers import check_number, check_whole
+from dissensus.stats.planning.simulated_power import PlannedStatistic
+
+MOST_RATERS = 100_000
+MOST_ITEMS = 1_000_000
+MOST_SIMULATIONS = 100_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupPlanSettings:
+    """Question and design of a comparison of groups."""
+
+    difference: float  # of shares, alpha or agreement, or the share of disagreement between groups
+    statistic: PlannedStatistic = "share"
+    n_items: int = 350
+    per_item: int | None = None  # ratings of an item by all groups; None if every rater rates every item
+    raters: tuple[int, ...] = ()  # per group, one design each; empty for those around the smallest
+    others: int | None = None  # raters of the group compared with; None for as many as in the first
+    share: float | None = None  # of the answer in the group compared with; None for that of the pilot
+    power: float = 0.8  # to reach
+    level: float = 0.05
+    simulations: int = 500  # campaigns per design; 0 for the closed form alone
+    seed: int = 0
+    rates: CostRates | None = None
+
+    def __post_init__(self) -> None:
+        check_whole("n_items", self.n_items, 1, MOST_ITEMS)
+        check_number("difference", self.difference, 0, 1)
+        check_number("power", self.power, 0.01, 0.999)
+        check_number("level", self.level, 0.0001, 0.5)
+        check_whole("simulations", self.simulations, 0, MOST_SIMULATIONS)
+        check_whole("seed", self.seed)
+        for n in (*self.raters, *([self.others] if self.others is not None else [])):
+            check_whole("raters of a group", n, 2, MOST_RATERS)
+        if self.per_item is not None:
+            check_whole("per_item", self.per_item, 1, MOST_RATERS)
+        if self.others is not None and self.n_cells != 2:
+            raise InvalidInput("An interaction has four cells of one size. Leave out the raters of the other group.")
+        if not self.difference:
+            raise InvalidInput("The difference is 0, and no design detects nothing. Give the least that matters.")
+
+    @property
+    def n_cells(self) -> int:
+        """Cells of raters in the comparison."""
+        return 4 if self.statistic == "interaction" else 2

@@ -1,0 +1,1 @@
+"""Power, precision and recruitment of designs, before their first answer."""

@@ -1,0 +1,53 @@
+"""`dissensus plan`: plans of campaigns, from presets and pilots."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.support.commands import RunCommand
+
+
+def test_groups_prints_designs_and_the_smallest(run: RunCommand) -> None:
+    done = run("plan", "groups", "--per-item", "20", "--simulations", "20", "--hourly-rate", "12")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "to detect a difference of .100 in the share of Yes with a power of .80" in done.stdout
+    assert "Smallest: 58 raters per group." in done.stdout
+    assert "Population: dices-350 (104 raters, 350 items)" in done.stdout
+
+
+def test_a_pilot_file_is_measured(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
+    words = ("--by", "gender", "--raters", "10,20", "--items", "30", "--simulations", "0", "-o", "plan.json")
+    done = run("plan", "groups", ratings_csv, *words)
+    assert done.returncode == 0, done.stderr
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    assert (plan["pilot"]["source"], plan["pilot"]["n_raters"]) == ("ratings.csv", 24)
+    assert [design["raters_per_group"] for design in plan["designs"]] == [10, 20]
+    assert plan["designs"][0]["power"] < plan["designs"][1]["power"]
+
+
+def test_csv_has_a_row_for_each_design(run: RunCommand, tmp_path: Path) -> None:
+    done = run("plan", "groups", "--raters", "10,20,40", "--simulations", "20", "-o", "plan.csv")
+    assert done.returncode == 0, done.stderr
+    frame = pl.read_csv(tmp_path / "plan.csv")
+    assert frame["raters_per_group"].to_list() == [10, 20, 40]
+    assert frame["simulated.power"].is_not_null().all()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--raters", "ten"), "write it as 10,20,40"),
+        (("--difference", "0.7"), "at most 0.67 remain"),
+        (("--share-of", "Yes"), "describe a pilot. Name its ratings file."),
+        (("ratings.csv", "--preset", "dices-350"), "Leave out one of them"),
+        (("--hourly-rate", "12", "--currency", "pounds"), "is not a currency code"),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(
+    run: RunCommand, ratings_csv: Path, words: tuple[str, ...], message: str
+) -> None:
+    done = run("plan", "groups", *words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr

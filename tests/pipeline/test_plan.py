@@ -1,0 +1,136 @@
+"""Plans: pilots, designs, cost, and what is refused."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.pipeline.tables import simulate_frame
+
+from dissensus.campaign.pay import compute_owed
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.pipeline.plan.cost import CostRates
+from dissensus.pipeline.plan.groups import plan_groups
+from dissensus.pipeline.plan.pilot import Pilot, measure_pilot
+from dissensus.pipeline.plan.settings import GroupPlanSettings
+from dissensus.pipeline.plan.shipped_presets import load_pilot
+from dissensus.pipeline.simulate.balanced import simulate_ratings
+from dissensus.schema.campaign.definition import Pay
+from dissensus.schema.ratings.table import Ratings
+
+RATES = CostRates(currency="GBP", hourly_rate=12, minutes_per_item=1.5)
+
+
+@pytest.fixture(scope="module")
+def dices() -> Pilot:
+    return load_pilot("dices-350", by="race")
+
+
+def settings(**changes: Any) -> GroupPlanSettings:
+    return GroupPlanSettings(**{"difference": 0.1, "simulations": 0, **changes})
+
+
+def test_a_pilot_recovers_the_standard_deviations_it_was_drawn_with() -> None:
+    ratings = simulate_ratings(n_items=120, raters_per_cell=8, item_sd=0.75, rater_sd=0.65, group_sd=0.4, seed=4)
+    pilot = measure_pilot(ratings, by="age")
+    assert {effect.name: effect.sd for effect in pilot.effects} == pytest.approx(
+        {"rater": 0.65, "item": 0.75, "group × item": 0.4}, abs=0.12
+    )
+    assert all(effect.ci_low < effect.sd < effect.ci_high for effect in pilot.effects)  # type: ignore[operator]
+    assert (pilot.answer, pilot.n_raters, pilot.n_items) == ("Yes", 48, 120)
+    assert pilot.groups is not None
+    assert sum(pilot.groups.values()) / 3 == pytest.approx(pilot.share)
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        (pl.col("rater_id") < "rater-002", "The pilot has 2 raters, .* The least that works is 8"),
+        (pl.col("item_id") < "item-003", "The pilot has 3 items"),
+        (pl.col("Q_overall") == "No", "Choose another answer with --share-of"),
+    ],
+)
+def test_a_pilot_that_determines_nothing_is_refused(where: pl.Expr, words: str) -> None:
+    frame = simulate_frame(2).with_columns(Q_overall=pl.col("Q_overall"))
+    with pytest.raises(InvalidInput, match=words):
+        measure_pilot(Ratings.from_frame(frame.filter(where), categories=["No", "Unsure", "Yes"]))
+
+
+def test_small_pilots_are_warned_of() -> None:
+    assert "The pilot has 24 raters" in measure_pilot(Ratings.from_frame(simulate_frame(2))).warnings[0]
+
+
+def test_the_smallest_design_reaches_the_power_and_one_rater_less_does_not(dices: Pilot) -> None:
+    plan = plan_groups(dices, settings(n_items=100, per_item=10))
+    assert plan.smallest is not None
+    around = plan_groups(dices, settings(n_items=100, per_item=10, raters=(plan.smallest - 1, plan.smallest)))
+    below, reached = (design.power for design in around.designs)
+    assert below is not None
+    assert reached is not None
+    assert below < 0.8 <= reached
+    assert around.designs[1].detectable == pytest.approx(0.1, abs=0.001)
+
+
+def test_unequal_groups_split_the_ratings_of_an_item_by_their_raters(dices: Pilot) -> None:
+    (design,) = plan_groups(dices, settings(raters=(25,), others=79, per_item=12)).designs
+    assert (design.n_raters, design.per_item, design.items_per_rater) == (104, 12, 350 * 3 / 25)
+
+
+def test_an_interaction_needs_more_raters_than_a_difference(dices: Pilot) -> None:
+    numbers = [plan_groups(dices, settings(statistic=name)).smallest for name in ("share", "interaction")]
+    assert numbers[0] is not None
+    assert numbers[1] is not None
+    assert numbers[0] * 1.8 < numbers[1] < numbers[0] * 2.2
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"difference": 0.7}, "A share of 0.33 cannot be higher by 0.70; at most 0.67 remain"),
+        (
+            {"difference": 0.01, "per_item": 4, "n_items": 20},
+            r"No number of raters detects .* or a difference of 0\.27",
+        ),
+        ({"raters": (10,), "per_item": 1}, "Of 1 ratings of an item a group would have none. Give 2 or more"),
+        ({"raters": (5,), "per_item": 12}, "12 ratings of an item cannot come from 10 raters"),
+        ({"difference": 0}, "no design detects nothing"),
+        ({"others": 5, "statistic": "interaction"}, "four cells of one size"),
+    ],
+)
+def test_impossible_plans_say_what_would_work(dices: Pilot, changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidInput, match=words):
+        plan_groups(dices, settings(**changes))
+
+
+def test_presets_name_what_they_know() -> None:
+    with pytest.raises(NotFound, match="There is no preset 'dices-35'; there are 'dices-350'"):
+        load_pilot("dices-35")
+    with pytest.raises(InvalidInput, match="Axes are 'race', 'gender'"):
+        load_pilot("dices-350", by="education")
+
+
+def test_cost_is_that_of_the_platform() -> None:
+    """Time is paid in steps of five minutes, as `compute_owed` pays it."""
+    for n_items in (1, 13, 20, 37):
+        pay = Pay(currency="GBP", hourly_rate=1200)
+        owed = compute_owed(pay, round((5 + 1.5 * n_items) * 60_000))
+        assert RATES.money(n_items, n_raters=1) == pytest.approx(owed / 100)
+
+
+def test_efficient_designs_have_no_better_one_for_less_money(dices: Pilot) -> None:
+    plan = plan_groups(dices, settings(per_item=20, rates=RATES))
+    efficient = [design for design in plan.designs if design.is_efficient]
+    assert 1 < len(efficient) < len(plan.designs)
+    for design in plan.designs:
+        better = [d for d in efficient if d.cost <= design.cost and d.power >= design.power]  # type: ignore[operator]
+        assert design in efficient or better
+    with pytest.raises(InvalidInput, match="'pounds' is not a currency code"):
+        replace(RATES, currency="pounds")
+
+
+def test_json_has_settings_population_and_designs(dices: Pilot) -> None:
+    plan = json.loads(plan_groups(dices, settings(raters=(20,), simulations=30)).to_json())
+    assert (plan["schema_version"], plan["question"]) == (1, "groups")
+    assert plan["pilot"]["model"] == {"rater_sd": 0.689, "item_sd": 0.764, "group_item_sd": 0.076}
+    assert plan["designs"][0]["simulated"]["n_simulations"] == 30
