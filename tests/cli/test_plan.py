@@ -51,3 +51,23 @@ def test_bad_input_is_refused_in_one_sentence(
     assert (done.returncode, done.stdout) == (1, "")
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_precision_prints_widths_and_reliability(run: RunCommand) -> None:
+    done = run("plan", "precision", "--raters", "50,100", "--per-item", "5,20", "--groups", "5")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Half-widths of 95 % intervals of the share of Yes" in done.stdout
+    assert len([line for line in done.stdout.splitlines() if line.startswith(("50 ", "100 "))]) == 4
+
+
+def test_pool_prints_seats_of_each_cell(run: RunCommand, tmp_path: Path) -> None:
+    axes = ("--axis", "rater_gender=Man:0.49,Woman:0.51", "--removal", "Man=0.23", "--removal", "0.08")
+    done = run("plan", "pool", *axes, "--seats", "50", "--hourly-rate", "12", "-o", "plan.json")
+    assert done.returncode == 0, done.stderr
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    assert [(cell["cell"], cell["removal"]) for cell in plan["cells"]] == [("Man", 0.23), ("Woman", 0.08)]
+    assert plan["cells"][0]["least_seats"] > plan["cells"][1]["least_seats"] > 50
+    for words in (("--axis", "a=x:half"), ("--axis", "Man"), (*axes, "--removal", "few")):
+        refused = run("plan", "pool", *words)
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert "is not like" in refused.stderr

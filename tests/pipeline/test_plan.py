@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from tests.pipeline.tables import simulate_frame
@@ -13,6 +14,8 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.plan.cost import CostRates
 from dissensus.pipeline.plan.groups import plan_groups
 from dissensus.pipeline.plan.pilot import Pilot, measure_pilot
+from dissensus.pipeline.plan.pool import PoolSettings, plan_pool
+from dissensus.pipeline.plan.precision import plan_precision
 from dissensus.pipeline.plan.settings import GroupPlanSettings
 from dissensus.pipeline.plan.shipped_presets import load_pilot
 from dissensus.pipeline.simulate.balanced import simulate_ratings
@@ -32,13 +35,13 @@ def settings(**changes: Any) -> GroupPlanSettings:
 
 
 def test_a_pilot_recovers_the_standard_deviations_it_was_drawn_with() -> None:
-    ratings = simulate_ratings(n_items=120, raters_per_cell=8, item_sd=0.75, rater_sd=0.65, group_sd=0.4, seed=4)
+    ratings = simulate_ratings(n_items=70, raters_per_cell=5, item_sd=0.75, rater_sd=0.65, group_sd=0.4, seed=4)
     pilot = measure_pilot(ratings, by="age")
     assert {effect.name: effect.sd for effect in pilot.effects} == pytest.approx(
-        {"rater": 0.65, "item": 0.75, "group × item": 0.4}, abs=0.12
+        {"rater": 0.65, "item": 0.75, "group × item": 0.4}, abs=0.15
     )
     assert all(effect.ci_low < effect.sd < effect.ci_high for effect in pilot.effects)  # type: ignore[operator]
-    assert (pilot.answer, pilot.n_raters, pilot.n_items) == ("Yes", 48, 120)
+    assert (pilot.answer, pilot.n_raters, pilot.n_items) == ("Yes", 30, 70)
     assert pilot.groups is not None
     assert sum(pilot.groups.values()) / 3 == pytest.approx(pilot.share)
 
@@ -134,3 +137,58 @@ def test_json_has_settings_population_and_designs(dices: Pilot) -> None:
     assert (plan["schema_version"], plan["question"]) == (1, "groups")
     assert plan["pilot"]["model"] == {"rater_sd": 0.689, "item_sd": 0.764, "group_item_sd": 0.076}
     assert plan["designs"][0]["simulated"]["n_simulations"] == 30
+
+
+def test_precision_depends_on_people_more_than_on_ratings(dices: Pilot) -> None:
+    rows = plan_precision(dices, raters=(50, 100), per_item=(10, 50), n_items=350, groups=5).rows
+    few, many, others, all_more = rows
+    assert [(row.n_raters, row.per_item) for row in rows] == [(50, 10), (50, 50), (100, 10), (100, 50)]
+    assert many.share.raters > 0.9 * few.share.raters
+    assert others.share.raters < 0.8 * few.share.raters
+    assert others.difference.raters > others.group_share.raters > others.share.raters
+    assert others.share.both > others.share.raters
+    assert few.item == others.item
+    assert all_more.item.half_width < few.item.half_width
+    with pytest.raises(InvalidInput, match="Plan 10 raters or more for 5 groups"):
+        plan_precision(dices, raters=(8,), per_item=(), n_items=350, groups=5)
+
+
+DICES_POOL = {
+    "rater_gender": {"Man": 0.49, "Woman": 0.5},
+    "rater_age": {"gen z": 0.3, "millenial": 0.4, "gen x+": 0.3},
+}
+
+
+def test_seats_leave_enough_raters_of_every_cell_in_simulated_campaigns() -> None:
+    """The probability of the plan, and that of an open call, hold in drawn removals and drawn people."""
+    settings = PoolSettings(
+        axes=DICES_POOL, dropout=0.1, removal=0.1, group_removal={"Man": 0.23}, rates=RATES, per_item=20
+    )
+    plan = plan_pool(settings)
+    rng, n = np.random.default_rng(0), 20_000
+    remaining = np.array([rng.binomial(cell.seats, 1 - cell.removal, n) for cell in plan.cells])
+    assert (remaining >= 10).all(axis=0).mean() == pytest.approx(plan.confidence, abs=0.01)
+    shares = [cell.share * 0.9 for cell in plan.cells]
+    people = rng.multinomial(plan.open_call, [*shares, 1 - sum(shares)], n)[:, :-1]
+    assert (people >= plan.cells[0].seats).all(axis=1).mean() == pytest.approx(plan.open_call_confidence, abs=0.01)
+    assert plan.open_call_confidence >= 0.9
+    assert max(cell.least_seats for cell in plan.cells) <= plan.cells[0].seats
+    assert plan.cost is not None
+    quota = plan.campaign["quota"]
+    assert (plan.campaign["replication"], quota["seats"], quota["margin_percent"]) == (20, 10, plan.margin_percent)
+    assert quota["axes"]["rater_gender"] == {"Man": ["Man"], "Woman": ["Woman"]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"axes": {"a": {"x": 0.6, "y": 0.5}}}, "The shares of a add up to 1.100"),
+        ({"axes": {"a": {"x": -0.1, "y": 0.5}}}, "The share of x in a is -0.1"),
+        ({"axes": {}}, "There is no axis"),
+        ({"group_removal": {"Men": 0.2}}, "no group 'Men'.* Did you mean 'Man'"),
+        ({"axes": {"a": {"x": 1e-6, "y": 0.5}}}, "A cell is too rare"),
+    ],
+)
+def test_pools_that_cannot_be_are_refused(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidInput, match=words):
+        plan_pool(PoolSettings(**{"axes": DICES_POOL, **changes}))

@@ -12,6 +12,16 @@ COMMANDS: Final = {
         "groups",
         "Compute how many raters per group detect a difference between groups, with power and cost.",
     ),
+    "precision": LazyCommand(
+        "dissensus.cli.plan.precision",
+        "precision",
+        "Compute how precise shares, differences and labels of items are, by raters and ratings of an item.",
+    ),
+    "pool": LazyCommand(
+        "dissensus.cli.plan.pool",
+        "pool",
+        "Compute how many people to invite so that every cell of a quota ends with enough raters.",
+    ),
 }
 
 app = typer.Typer(

@@ -2,6 +2,8 @@
 
 from dissensus.pipeline.plan.groups import GroupPlan, PlannedDesign
 from dissensus.pipeline.plan.pilot import Pilot
+from dissensus.pipeline.plan.pool import PoolPlan
+from dissensus.pipeline.plan.precision import PrecisionPlan
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, format_count, format_number, format_short
 from dissensus.stats.planning.simulated_power import SimulatedPower
 
@@ -73,3 +75,97 @@ def describe_pilot(pilot: Pilot) -> tuple[str, ...]:
         if effect.ci_low is not None and effect.ci_high is not None
     )
     return (first, *([f"Intervals of the standard deviations: {intervals}."] if intervals else []), *pilot.warnings)
+
+
+def precision_plan_page(plan: PrecisionPlan) -> Page:
+    """Return the table of precision."""
+    percent = f"{100 * plan.confidence:g} %"
+    summary = (
+        f"Half-widths of {percent} intervals of the share of {plan.pilot.answer}, and precision of labels of items; "
+        f"raters are split evenly over {plan.groups} groups."
+    )
+    head = (
+        "Raters",
+        "Ratings of an item",
+        "Items of a rater",
+        "Share ±",
+        "Share of a group ±",
+        "Difference of groups ±",
+        "Share of an item ±",
+        "Same majority",
+        "Reliability",
+        "Dependability",
+        *((f"Cost {plan.rates.currency}",) if plan.rates else ()),
+    )
+    lines = tuple(
+        (
+            f"{row.n_raters:,}",
+            f"{row.per_item:,}",
+            f"{row.items_per_rater:,.1f}",
+            *(format_short(width.raters, 3) for width in (row.share, row.group_share, row.difference)),
+            format_short(row.item.half_width, 3),
+            format_short(row.item.label_agreement, 3),
+            format_short(row.item.reliability, 3),
+            format_short(row.item.dependability, 3),
+            *((f"{row.cost:,.2f}",) if row.cost is not None else ()),
+        )
+        for row in plan.rows
+    )
+    caption = (
+        "Same majority: items on which most of these raters and most of the population are on one side. Reliability: "
+        "of item means, if all raters rate the same items; dependability: if each item has other raters."
+    )
+    notes = (
+        "Intervals are for other raters and the same items; for other items, too, JSON has `both`.",
+        *describe_pilot(plan.pilot),
+    )
+    return Page(summary, (Grid(head, lines, caption),), notes)
+
+
+def pool_plan_page(plan: PoolPlan) -> Page:
+    """Return the table of cells."""
+    settings = plan.settings
+    n_raters = sum(cell.seats for cell in plan.cells)
+    summary = (
+        f"{format_count(len(plan.cells), 'cell')} of {format_count(settings.seats, 'usable rater')}: admit "
+        f"{n_raters:,} raters and {plan.rest:,} outside all groups (margin {plan.margin_percent} %). Enough remain in "
+        f"every cell with probability {format_short(plan.confidence)}."
+    )
+    lines = tuple(
+        (
+            cell.cell,
+            format_short(cell.share, 3),
+            f"{cell.needed:,}",
+            format_short(cell.removal, 3),
+            f"{cell.least_seats:,}",
+            f"{cell.seats:,}",
+            f"{cell.begun:,}",
+            format_short(cell.chance, 3),
+        )
+        for cell in plan.cells
+    )
+    head = (
+        "Cell",
+        "Share of the pool",
+        "Needed",
+        "Removal",
+        "Least seats",
+        "Seats",
+        "People who begin",
+        "Chance of enough",
+    )
+    call = (
+        f"Open call: of {plan.open_call:,} people of the pool who begin, enough finish in every cell with probability "
+        f"{format_short(plan.open_call_confidence)}; people of full cells are turned away before they begin."
+    )
+    notes = [call]
+    if plan.cost is not None and settings.rates is not None:
+        notes.append(
+            f"Cost: {plan.cost:,.2f} {settings.rates.currency}, {plan.minutes_per_rater} minutes for each rater; those "
+            "who drop out are paid for half of their items."
+        )
+    caption = (
+        "Least seats: raters who finish, so that removal leaves the needed ones in every cell. Seats: with the margin, "
+        "which is one for all cells."
+    )
+    return Page(summary, (Grid(head, lines, caption),), tuple(notes))

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from dissensus.errors import InvalidInput
+from dissensus.pipeline.plan.balance import split_ratings
 from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.plan.settings import MOST_RATERS, GroupPlanSettings
 from dissensus.stats.planning.alternatives import solve_group_item_sd, solve_loading
@@ -126,31 +127,6 @@ def build_design(settings: GroupPlanSettings, share: float, n: int, difference: 
         ),
         settings.n_items,
     )
-
-
-def split_ratings(per_item: int, sizes: Sequence[int]) -> list[int]:
-    """Split the ratings of an item over groups in proportion to their raters, as a balanced quota does.
-
-    Examples
-    --------
-    >>> split_ratings(5, [10, 10]), split_ratings(12, [25, 79])
-    ([3, 2], [3, 9])
-    """
-    total = sum(sizes)
-    if per_item > total:
-        raise InvalidInput(
-            f"{per_item} ratings of an item cannot come from {total} raters, who rate an item once. Give {total} or "
-            "fewer, or plan more raters."
-        )
-    counts = [per_item * size // total for size in sizes]
-    order = sorted(range(len(sizes)), key=lambda c: -(per_item * sizes[c] % total))
-    for c in order[: per_item - sum(counts)]:
-        counts[c] += 1
-    if min(counts) < 1:
-        raise InvalidInput(
-            f"Of {per_item} ratings of an item a group would have none. Give {-(-total // min(sizes))} or more."
-        )
-    return counts
 
 
 def _set_alternative(model: RatingModel, settings: GroupPlanSettings, share: float) -> RatingModel:

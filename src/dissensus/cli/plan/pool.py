@@ -1,0 +1,107 @@
+"""`dissensus plan pool`: people to invite for each cell of a quota."""
+
+from typing import Annotated
+
+import typer
+
+from dissensus.cli import result_writer
+from dissensus.cli.plan.options import DESIGN, ItemCountOption, PerItemOption, with_cost_options
+from dissensus.cli.plan.output import write_plan
+from dissensus.cli.result_writer import FormatOption, OutputOption
+from dissensus.errors import InvalidInput
+from dissensus.pipeline.plan.cost import CostRates
+from dissensus.pipeline.plan.display import pool_plan_page
+from dissensus.pipeline.plan.pool import PoolSettings, plan_pool
+
+POOL = "Pool"
+
+
+@with_cost_options
+def pool(
+    rates: CostRates | None,
+    axis: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME=GROUP:SHARE,…",
+            help="Axis with the share of each group among people who can be recruited; repeatable, crossed.",
+            rich_help_panel=POOL,
+        ),
+    ],
+    seats: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Usable raters of each cell.", rich_help_panel=DESIGN)
+    ] = 10,
+    dropout: Annotated[
+        float, typer.Option(metavar="SHARE", help="People who begin and do not finish.", rich_help_panel=POOL)
+    ] = 0.0,
+    removal: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SHARE|GROUP=SHARE",
+            help="Raters removed for their quality, of all or of a group; repeatable.",
+            rich_help_panel=POOL,
+        ),
+    ] = None,
+    confidence: Annotated[
+        float, typer.Option(metavar="P", help="Probability that all cells have enough.", rich_help_panel=POOL)
+    ] = 0.9,
+    items: ItemCountOption = 350,
+    per_item: PerItemOption = None,
+    format: FormatOption = None,  # noqa: A002 - the option's name
+    output: OutputOption = None,
+) -> None:
+    """Compute how many people to invite so that every cell of a quota ends with enough raters.
+
+    With -o plan.json the plan can be given to dissensus campaign new --plan.
+
+    Example: dissensus plan pool --axis "rater_gender=Man:0.49,Woman:0.51" --seats 50 --dropout 0.1 --removal Man=0.23
+    --removal Woman=0.08 -o plan.json
+    """
+    kind = result_writer.choose_format(format, output)
+    result_writer.check_output(output)
+    overall, by_group = _split_removal(removal or [])
+    plan = plan_pool(
+        PoolSettings(
+            axes=dict(_split_axis(text) for text in axis),
+            seats=seats,
+            dropout=dropout,
+            removal=overall,
+            group_removal=by_group,
+            confidence=confidence,
+            n_items=items,
+            per_item=per_item,
+            rates=rates,
+        )
+    )
+    write_plan(plan, plan.cells, pool_plan_page(plan), kind, output)
+
+
+def _split_axis(text: str) -> tuple[str, dict[str, float]]:
+    """Parse an axis such as gender=Man:0.5,Woman:0.5."""
+    name, equals, groups = text.partition("=")
+    shares = {}
+    for part in groups.split(","):
+        group, _, share = part.rpartition(":")
+        shares[group.strip()] = _parse_share(f"--axis {text!r}", share, "rater_gender=Man:0.5,Woman:0.5")
+    if not equals or not name.strip() or "" in shares:
+        raise InvalidInput(f"--axis {text!r} is not like rater_gender=Man:0.5,Woman:0.5.")
+    return name.strip(), shares
+
+
+def _split_removal(texts: list[str]) -> tuple[float, dict[str, float]]:
+    """Parse removal such as 0.15, and Man=0.23 for a group."""
+    overall, by_group = 0.0, {}
+    for text in texts:
+        group, equals, share = text.rpartition("=")
+        value = _parse_share(f"--removal {text!r}", share, "0.15, or Man=0.23")
+        if equals:
+            by_group[group] = value
+        else:
+            overall = value
+    return overall, by_group
+
+
+def _parse_share(option: str, text: str, example: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInput(f"{option} is not like {example}.") from None

@@ -1,0 +1,30 @@
+"""Ratings of an item, balanced over groups."""
+
+from collections.abc import Sequence
+
+from dissensus.errors import InvalidInput
+
+
+def split_ratings(per_item: int, sizes: Sequence[int]) -> list[int]:
+    """Split the ratings of an item over groups in proportion to their raters, as a balanced quota does.
+
+    Examples
+    --------
+    >>> split_ratings(5, [10, 10]), split_ratings(12, [25, 79])
+    ([3, 2], [3, 9])
+    """
+    total = sum(sizes)
+    if per_item > total:
+        raise InvalidInput(
+            f"{per_item} ratings of an item cannot come from {total} raters, who rate an item once. Give {total} or "
+            "fewer, or plan more raters."
+        )
+    counts = [per_item * size // total for size in sizes]
+    order = sorted(range(len(sizes)), key=lambda c: -(per_item * sizes[c] % total))
+    for c in order[: per_item - sum(counts)]:
+        counts[c] += 1
+    if min(counts) < 1:
+        raise InvalidInput(
+            f"Of {per_item} ratings of an item a group would have none. Give {-(-total // min(sizes))} or more."
+        )
+    return counts

@@ -1,0 +1,193 @@
+"""People to invite so that every cell of a quota ends with enough raters."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from itertools import product
+from math import ceil, prod
+from typing import Any, Final
+
+from dissensus.errors import InvalidInput
+from dissensus.pipeline.plan.cost import CostRates
+from dissensus.schema.hints import format_list, suggest
+from dissensus.schema.numbers import check_number, check_whole
+from dissensus.schema.ratings.columns import CROSSED
+from dissensus.stats.planning.recruitment import (
+    binomial_at_least,
+    open_call_confidence,
+    people_for_cells,
+    people_for_open_call,
+)
+
+SCHEMA_VERSION: Final = 1
+MOST_CELLS: Final = 500
+ROUNDING: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolSettings:
+    """Cells of a quota, the people that can be recruited for them, and their work."""
+
+    axes: Mapping[str, Mapping[str, float]]  # share of the pool of each group of each axis
+    seats: int = 10  # usable raters of each cell
+    dropout: float = 0.0  # share of those who begin that does not finish
+    removal: float = 0.0  # share of those who finish that is removed for its quality
+    group_removal: Mapping[str, float] = field(default_factory=dict)  # of some groups of one axis
+    confidence: float = 0.9  # that all cells have their raters
+    n_items: int = 350
+    per_item: int | None = None  # ratings of an item; None if every rater rates every item
+    rates: CostRates | None = None
+
+    def __post_init__(self) -> None:
+        check_whole("seats", self.seats, 1, 100_000)
+        check_whole("n_items", self.n_items, 1)
+        check_number("dropout", self.dropout, 0, 0.99)
+        check_number("confidence", self.confidence, 0.01, 0.9999)
+        for value in (self.removal, *self.group_removal.values()):
+            check_number("removal", value, 0, 0.99)
+        if not self.axes:
+            raise InvalidInput(
+                "There is no axis. Name one with the shares of its groups, such as gender=Man:.5,Woman:.5."
+            )
+        for axis, groups in self.axes.items():
+            _check_shares(axis, groups)
+        if prod(len(groups) for groups in self.axes.values()) > MOST_CELLS:
+            raise InvalidInput(f"The axes make more than {MOST_CELLS} cells. Use fewer groups or axes.")
+        names = [group for groups in self.axes.values() for group in groups]
+        for group in self.group_removal:
+            if group not in names:
+                raise InvalidInput(
+                    f"There is no group {group!r} to be removed from.{suggest(group, names)} Groups are "
+                    f"{format_list(names)}."
+                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecruitedCell:
+    """A cell of a quota with the people that it takes."""
+
+    cell: str
+    share: float  # of the pool
+    needed: int  # usable raters
+    removal: float
+    least_seats: int  # raters who finish, so that enough remain
+    seats: int  # with the margin, which is one for all cells
+    begun: int  # people who begin, so that enough finish
+    chance: float  # that enough of the seats remain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolPlan:
+    """People to invite for each cell, and the quota of a campaign."""
+
+    settings: PoolSettings
+    cells: tuple[RecruitedCell, ...]
+    margin_percent: int
+    confidence: float  # that enough of the seats of all cells remain
+    open_call: int  # people of the whole pool who begin, until all seats are taken
+    open_call_confidence: float
+    rest: int  # seats of people outside all groups
+    minutes_per_rater: int | None
+    cost: float | None
+    campaign: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {"schema_version": SCHEMA_VERSION, "question": "pool", **asdict(self)}
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+
+
+def plan_pool(settings: PoolSettings) -> PoolPlan:
+    """Compute the seats of each cell and the people to invite, by exact probabilities."""
+    crossed = list(product(*settings.axes.values()))
+    shares = [
+        prod(settings.axes[axis][group] for axis, group in zip(settings.axes, cell, strict=True)) for cell in crossed
+    ]
+    removal = [_find_removal(settings, cell) for cell in crossed]
+    needed = [settings.seats] * len(crossed)
+    seats = people_for_cells(needed, [1 - r for r in removal], settings.confidence)
+    margin = max(_margin_for(settings.seats, n) for n in seats)
+    capacity = [ceil(settings.seats * (100 + margin) / 100)] * len(crossed)
+    finish = 1 - settings.dropout
+    begun = people_for_cells(capacity, [finish] * len(crossed), settings.confidence)
+    finishing = [share * finish for share in shares]
+    call = people_for_open_call(finishing, capacity, settings.confidence)
+    rest = _rest_seats(shares, sum(needed))
+    n_raters = sum(capacity) + rest
+    chances = [binomial_at_least(n, 1 - r, settings.seats) for n, r in zip(capacity, removal, strict=True)]
+    load = settings.n_items if settings.per_item is None else settings.n_items * settings.per_item / n_raters
+    rates = settings.rates
+    return PoolPlan(
+        settings=settings,
+        cells=tuple(
+            RecruitedCell(
+                cell=CROSSED.join(cell),
+                share=s,
+                needed=settings.seats,
+                removal=r,
+                least_seats=m,
+                seats=n,
+                begun=b,
+                chance=chance,
+            )
+            for cell, s, r, m, n, b, chance in zip(
+                crossed, shares, removal, seats, capacity, begun, chances, strict=True
+            )
+        ),
+        margin_percent=margin,
+        confidence=prod(chances),
+        open_call=call,
+        open_call_confidence=open_call_confidence(call, finishing, capacity),
+        rest=rest,
+        minutes_per_rater=rates.minutes(load) if rates else None,
+        cost=_compute_cost(rates, load, n_raters, sum(begun) - sum(capacity)) if rates else None,
+        campaign=_write_campaign(settings, margin, rest),
+    )
+
+
+def _check_shares(axis: str, groups: Mapping[str, float]) -> None:
+    for group, share in groups.items():
+        if not 0 < share <= 1:
+            raise InvalidInput(f"The share of {group} in {axis} is {share:g}; give a number above 0, up to 1.")
+    total = sum(groups.values())
+    if total > 1 + ROUNDING:
+        raise InvalidInput(
+            f"The shares of {axis} add up to {total:.3f}. Give shares of the pool that add up to 1, or to less if some "
+            "people are in no group."
+        )
+
+
+def _find_removal(settings: PoolSettings, cell: tuple[str, ...]) -> float:
+    return next((settings.group_removal[group] for group in cell if group in settings.group_removal), settings.removal)
+
+
+def _margin_for(target: int, seats: int) -> int:
+    """Return the smallest margin in percent with which a target has so many seats."""
+    return max(0, -(-(100 * (seats - 1) + 1 - 100 * target) // target)) if seats > target else 0
+
+
+def _rest_seats(shares: list[float], total: int) -> int:
+    """Return the seats of people outside all groups, at least one: declining must not exclude a rater."""
+    outside = max(0.0, 1 - sum(shares))
+    return max(1, round(total * outside / max(sum(shares), ROUNDING)))
+
+
+def _compute_cost(rates: CostRates, load: float, finished: int, dropped: int) -> float:
+    """Return the pay of all who finish, and of those who drop out for half of their items."""
+    return round(rates.money(load, finished) + rates.money(load / 2, dropped), 2)
+
+
+def _write_campaign(settings: PoolSettings, margin: int, rest: int) -> dict[str, Any]:
+    """Return the part of a campaign's definition that follows from the plan."""
+    quota: dict[str, Any] = {
+        "axes": {axis: {group: [group] for group in groups} for axis, groups in settings.axes.items()},
+        "seats": settings.seats,
+        "rest": rest,
+        "margin_percent": margin,
+    }
+    if settings.per_item is None:
+        return {"quota": quota}
+    return {"replication": settings.per_item, "quota": {**quota, "balanced": True}}

@@ -1,0 +1,40 @@
+"""Precision of shares and labels of items, against simulation and the D-study of a fitted model."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+from tests.support.planned_designs import MODEL
+
+from dissensus.stats.planning.assignment import draw_assignment, draw_model_answers
+from dissensus.stats.planning.precision import contrast_half_width, item_precision, single_share
+
+
+def test_intervals_of_a_share_have_the_spread_of_simulated_shares() -> None:
+    """Half-widths are t quantiles of the spread over campaigns with other raters and items."""
+    rng, design = np.random.default_rng(4), single_share(0.3, 20, 5, 40)
+    model = replace(MODEL, group_item_sd=0)
+    shares = []
+    for _ in range(1500):
+        shares.append(draw_model_answers(rng, model, design, draw_assignment(rng, design)).mean())
+    width = contrast_half_width(model, design)
+    assert width.both / stats.t.ppf(0.975, 19) == pytest.approx(np.std(shares), rel=0.06)
+    assert width.raters < width.both
+
+
+@pytest.mark.parametrize("per_item", [1, 4, 15])
+def test_majorities_agree_with_the_population_as_often_as_drawn_ones(per_item: int) -> None:
+    rng = np.random.default_rng(per_item)
+    centre, n_items = stats.norm.ppf(0.33) * MODEL.total_sd(), 40_000
+    scale = np.sqrt(1 + MODEL.rater_sd**2 + MODEL.group_item_sd**2)
+    share = stats.norm.cdf((centre + MODEL.item_sd * rng.normal(size=n_items)) / scale)
+    given = rng.binomial(per_item, share)
+    agrees = np.where(2 * given == per_item, 0.5, (2 * given > per_item) == (share > 0.5))
+    assert item_precision(MODEL, 0.33, per_item).label_agreement == pytest.approx(agrees.mean(), abs=0.01)
+
+
+def test_reliability_is_that_of_the_generalizability_study() -> None:
+    precision = item_precision(replace(MODEL, group_item_sd=0), 0.33, 10)
+    assert precision.reliability == pytest.approx(0.75**2 / (0.75**2 + 0.1))
+    assert precision.dependability == pytest.approx(0.75**2 / (0.75**2 + 0.1 * (1 + 0.65**2)))
