@@ -30,6 +30,7 @@ from dissensus.files.ratings.reader import validate as validate
 from dissensus.files.raw.table_writer import write_frame as write_frame
 from dissensus.files.scores.reader import read_scores as read_scores
 from dissensus.library import analyse as analyse
+from dissensus.library import compare_decisions as compare_decisions
 from dissensus.library import fit_model as fit_model
 from dissensus.library import gold_against_crowd as gold_against_crowd
 from dissensus.library import group_divergence as group_divergence
@@ -65,6 +66,8 @@ from dissensus.pipeline.release import ReleasedPair as ReleasedPair
 from dissensus.pipeline.release import ReleasedPairs as ReleasedPairs
 from dissensus.pipeline.release import released_pairs as released_pairs
 from dissensus.pipeline.score import BinRow as BinRow
+from dissensus.pipeline.score import Decision as Decision
+from dissensus.pipeline.score import DecisionComparison as DecisionComparison
 from dissensus.pipeline.score import DifferenceRow as DifferenceRow
 from dissensus.pipeline.score import GapRow as GapRow
 from dissensus.pipeline.score import ModelScorecard as ModelScorecard

@@ -76,6 +76,7 @@ def _describe(doc: str) -> str:
 
 
 analyse = accept_sources(analysing.analyse)
+compare_decisions = accept_sources(score.compare_decisions)
 fit_model = accept_sources(modelling.fit_model)
 group_divergence = accept_sources(analysing.group_divergence)
 gold_against_crowd = accept_sources(aggregate.gold_against_crowd)

@@ -66,3 +66,23 @@ def test_options_of_the_other_scorecard_are_refused(run: RunCommand, ratings: Pa
     assert done.returncode == 1
     assert "scores.csv: Item '1' has the score 2.5 of 'guard'" in done.stderr
     assert "leave out --scores" in run("benchmark", ratings, "--scores", scores, "--by-item", "harm_type").stderr
+
+
+def test_decisions_are_compared(run: RunCommand, ratings: Path, tmp_path: Path) -> None:
+    items = pl.read_csv(ratings, infer_schema_length=0)["item_id"].unique().sort()
+    labels = tmp_path / "labels.csv"
+    pl.DataFrame({"item_id": items, "population": "census", "No": 0.2, "Unsure": 0.2, "Yes": 0.6}).write_csv(labels)
+    words = ("benchmark", ratings, "--by", "gender", "--decisions", "--costs", "1:1,1:3", "--population-labels", labels)
+    done = run(*words, "--format", "json")
+    assert done.returncode == 0, done.stderr
+    decisions = {decision["name"]: decision for decision in json.loads(done.stdout)["decisions"]}
+    assert decisions["poststratified: census at 1:1"]["n_blocked"] == len(items)
+    assert "any-group: rater_gender ≥ 0.5 at 1:3" in decisions
+    for wrong, message in (
+        (("--costs", "1-3"), "--costs '1-3' is not like 1:5"),
+        (("--population-labels", ratings), "There is no column 'population'"),
+    ):
+        done = run("benchmark", ratings, "--decisions", *wrong)
+        assert done.returncode == 1
+        assert message in done.stderr
+    assert "add --decisions" in run("benchmark", ratings, "--rule", "plurality").stderr

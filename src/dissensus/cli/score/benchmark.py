@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dissensus.schema.item_scores import ItemScores
     from dissensus.schema.ratings.table import Ratings
 
-MODELS: Final = "Models"
+MODELS, DECISIONS = "Models", "Decisions"
 
 
 @partial(with_ratings_options, later=True)
@@ -57,6 +57,45 @@ def benchmark(
         str | None,
         typer.Option(metavar="A,B,…", help="Answers that call an item unsafe. Default: the last of the scale."),
     ] = None,
+    decisions: Annotated[
+        bool,
+        typer.Option(
+            "--decisions",
+            help="Compare decision rules: items that each blocks, and people whom it overrules.",
+            rich_help_panel=DECISIONS,
+        ),
+    ] = False,
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RULE",
+            help="Rule, such as plurality, share, dices, any-question, group-balanced, any-group, worst-group, "
+            "poststratified, expert or score; repeatable. Default: all that the data support.",
+            rich_help_panel=DECISIONS,
+        ),
+    ] = None,
+    costs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="B:M,…",
+            help="Cost of blocking what is safe and of letting through what is not, as 1:1,1:5. Default: 1:1.",
+            rich_help_panel=DECISIONS,
+        ),
+    ] = None,
+    at_least: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE", help="Share of one group from which on any-group blocks.", rich_help_panel=DECISIONS
+        ),
+    ] = 0.5,
+    population_labels: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Labels of populations, as aggregate --rule poststratified --format csv writes them.",
+            rich_help_panel=DECISIONS,
+        ),
+    ] = None,
     by: Annotated[
         list[str] | None,
         typer.Option(metavar="AXIS", help="Axis, such as race; repeatable.", rich_help_panel=GROUPS),
@@ -86,10 +125,12 @@ def benchmark(
 
     With --scores: how well each model foretells each group, and how well people do.
 
+    With --decisions: what each rule would block, at each ratio of costs, and whom it overrules.
+
     Example: dissensus benchmark ratings.csv --items items.csv --by race --scores guard.csv
     """
     # Imported here, so that --help does not import polars.
-    from dissensus.pipeline.score import score_chatbots, score_models
+    from dissensus.pipeline.score import compare_decisions, score_chatbots, score_models
 
     result_writer.check_output(output)
     kind = result_writer.choose_format(format, output)
@@ -102,15 +143,29 @@ def benchmark(
         "confidence": confidence,
         "adjust": adjust,
     }
-    if scores:
-        _refuse("leave out --scores", {"--chatbot": chatbot, "--by-item": by_item})
-        ratings = reading()
-        own = _read_scores(ratings, scores, score_column, options["unsafe"])
-        card: Scorecard = score_models(ratings, own, gold=gold, threshold=threshold, rank_by=rank_by, **options)
+    one_question = any(reading.keywords[option] for option in ("question", "answer", "categories"))
+    if not decisions:
+        _refuse("add --decisions", {"--rule": rule, "--costs": costs, "--population-labels": population_labels})
+    if scores is not None or decisions:
+        _refuse("leave out --scores and --decisions", {"--chatbot": chatbot, "--by-item": by_item})
     else:
         _refuse("add --scores FILE", {"--score-column": score_column, "--gold": gold})
-        one_question = any(reading.keywords[option] for option in ("question", "answer", "categories"))
-        ratings = reading(all_questions=not one_question)
+    ratings = reading(all_questions=not one_question and (decisions or not scores))
+    own = _read_scores(ratings, scores, score_column, options["unsafe"]) if scores else None
+    if decisions:
+        card: Scorecard = compare_decisions(
+            ratings,
+            rules=rule,
+            costs=_split_costs(costs),
+            q=at_least,
+            gold=gold,
+            scores=own,
+            populations=_read_populations(ratings, population_labels, options["unsafe"]),
+            **options,
+        )
+    elif own is not None:
+        card = score_models(ratings, own, gold=gold, threshold=threshold, rank_by=rank_by, **options)
+    else:
         card = score_chatbots(ratings, by_item=by_item or (), chatbot=chatbot, **options)
     if kind is Format.TABLE:
         result_writer.write_pages([card.page()], output)
@@ -129,6 +184,25 @@ def _read_scores(
     scale = ratings.scale(ratings.resolve_question())
     labels = {answer: float(answer in (unsafe or scale[-1:])) for answer in scale}
     return read_scores(files, models=columns, labels=labels)
+
+
+def _read_populations(ratings: "Ratings", path: Path | None, unsafe: list[str] | None) -> "ItemScores | None":
+    from dissensus.files.scores.populations import read_population_labels
+
+    scale = ratings.scale(ratings.resolve_question())
+    return None if path is None else read_population_labels(path, unsafe or scale[-1:])
+
+
+def _split_costs(text: str | None) -> list[tuple[float, float]]:
+    """Parse the value of --costs, such as 1:1,1:5."""
+    pairs = []
+    for part in (text or "1:1").split(","):
+        block, _, miss = part.partition(":")
+        try:
+            pairs.append((float(block), float(miss)))
+        except ValueError:
+            raise InvalidInput(f"--costs {part!r} is not like 1:5.") from None
+    return pairs
 
 
 def _refuse(remedy: str, options: Mapping[str, object]) -> None:

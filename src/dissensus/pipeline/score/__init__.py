@@ -1,6 +1,8 @@
 """Scorecards of chatbots, guards and classifiers against groups of raters, and decisions compared."""
 
 from dissensus.pipeline.score.chatbots import score_chatbots
+from dissensus.pipeline.score.decision_comparison import Decision, DecisionComparison
+from dissensus.pipeline.score.decisions import compare_decisions
 from dissensus.pipeline.score.model_rows import BinRow, DifferenceRow, RankRow, ThresholdRow
 from dissensus.pipeline.score.model_scorecard import ModelScorecard
 from dissensus.pipeline.score.models import score_models
@@ -9,6 +11,8 @@ from dissensus.pipeline.score.scorecard import Scorecard
 
 __all__ = [
     "BinRow",
+    "Decision",
+    "DecisionComparison",
     "DifferenceRow",
     "GapRow",
     "ModelScorecard",
@@ -16,6 +20,7 @@ __all__ = [
     "ScoreRow",
     "Scorecard",
     "ThresholdRow",
+    "compare_decisions",
     "score_chatbots",
     "score_models",
 ]

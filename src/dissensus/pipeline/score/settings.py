@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from dissensus.errors import InvalidInput
+from dissensus.pipeline.score.rules import Costs
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import OVERALL
 from dissensus.schema.ratings.item_values import resolve_item_attributes
@@ -39,6 +40,16 @@ class ModelSettings(ScoreSettings):
     gold: str | None = None  # Attribute of items with the label of experts
     threshold: float = 0.5  # Lowest score that is labelled unsafe
     rank_by: str = "brier"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionSettings(ScoreSettings):
+    """Settings that reproduce a comparison of decisions."""
+
+    rules: tuple[str, ...]
+    costs: tuple[Costs, ...]
+    q: float = 0.5  # Share of one group from which on the rule any-group blocks
+    gold: str | None = None
 
 
 def resolve_settings(  # noqa: PLR0913 - options are keyword-only

@@ -1,0 +1,133 @@
+"""Comparison of decisions: the items that each rule blocks, and whom it overrules."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from dissensus.pipeline.score.display import explain_rows, gap_grids
+from dissensus.pipeline.score.rows import ScoreRow
+from dissensus.pipeline.score.rules import RULES
+from dissensus.pipeline.score.scorecard import Scorecard
+from dissensus.pipeline.score.settings import DecisionSettings
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
+from dissensus.schema.hints import format_list
+
+OVERRULED: Final = "overruled"
+WHOLE: Final = {
+    "overruled": "overruled (%)",
+    "blocked_though_safe": "blocked, safe (%)",
+    "passed_though_unsafe": "passed, unsafe (%)",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """Decisions on all items by one rule at one ratio of costs.
+
+    Parameters
+    ----------
+    name
+        Name of rule, axis, population or model, and costs where several are compared.
+    rule
+        The rule.
+    block_cost, miss_cost
+        Cost of blocking an item that is safe, and of letting one through that is not.
+    n_blocked
+        Number of items blocked.
+    changed
+        Ids of items on which the decision differs from the first one.
+    blocked
+        Ids of items blocked.
+    """
+
+    name: str
+    rule: str
+    block_cost: float
+    miss_cost: float
+    n_blocked: int
+    changed: tuple[str, ...]
+    blocked: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class DecisionComparison(Scorecard):
+    """Comparison of decisions, of which none is chosen; printed as tables.
+
+    Parameters
+    ----------
+    decisions
+        Items blocked by each rule at each ratio of costs.
+    rows
+        For the pool and each group, with the name of a decision as `model`: blocked (share of items), overruled (share
+        of ratings that the decision contradicts), its parts blocked_though_safe and passed_though_unsafe, and cost
+        (mean cost of a rating). Intervals are for other raters and items that are decided likewise.
+    gaps
+        Gap of overruled between groups.
+    settings
+        Settings that reproduce the result.
+    """
+
+    decisions: tuple[Decision, ...]
+    settings: DecisionSettings
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {**Scorecard.to_dict(self), "decisions": [asdict(decision) for decision in self.decisions]}
+
+    def page(self) -> Page:
+        """Return the comparison as tables."""
+        notes = (*self._explain_rules(), *explain_rows(self.rows, self.gaps, self.settings), *self._notes())
+        return Page(self._summary(), (self._overview(), *self._group_grids(), *gap_grids(self.gaps)), notes)
+
+    def _summary(self) -> str:
+        return (
+            f"{format_count(len(self.decisions), 'decision')} about {format_count(self.n_items, 'item')} by "
+            f"{format_count(self.n_ratings, 'rating')} of {format_count(self.n_raters, 'rater')}; unsafe: "
+            f"{' or '.join(self.settings.unsafe)}. Shown, not chosen."
+        )
+
+    def _overview(self) -> Grid:
+        """Return a line for each decision: items blocked and changed, and ratings of everybody overruled."""
+        pool = {(row.model, row.metric): row for row in self.rows if row.axis is None}
+        lines = tuple(
+            (
+                escape_unprintable(decision.name),
+                f"{decision.n_blocked:,}",
+                f"{len(decision.changed):,}",
+                *(_cell(pool[decision.name, metric]) for metric in WHOLE),
+                format_short(pool[decision.name, "cost"].estimate, 3),
+            )
+            for decision in self.decisions
+        )
+        return Grid(("decision", "blocked", "changed", *WHOLE.values(), "cost"), lines)
+
+    def _group_grids(self) -> Iterator[Grid]:
+        """Yield a table for each axis: the share of each group's ratings that each decision overrules."""
+        for axis in self.settings.axes:
+            rows = {(row.model, row.group): row for row in self.rows if row.axis == axis and row.metric == OVERRULED}
+            groups = tuple(dict.fromkeys(group for _, group in rows))
+            lines = []
+            for decision in self.decisions:
+                own = (rows.get((decision.name, group)) for group in groups)
+                lines.append(
+                    (escape_unprintable(decision.name), *(UNKNOWN if row is None else _cell(row) for row in own))
+                )
+            yield Grid((f"overruled (%) · {axis}", *(escape_unprintable(str(group)) for group in groups)), tuple(lines))
+
+    def _explain_rules(self) -> Iterator[str]:
+        for rule in dict.fromkeys(decision.rule for decision in self.decisions):
+            yield f"{rule}: blocks an item if {RULES[rule]}."
+        ratios = ", ".join(f"{costs} from {costs.threshold:.2f}" for costs in self.settings.costs)
+        yield f"Costs of blocking what is safe : of letting through what is not, and the threshold: {ratios}."
+        first, *others = self.decisions
+        changed = list(dict.fromkeys(item for decision in others for item in decision.changed))
+        if changed:
+            yield f"Changed: differs from {first.name}; {len(changed):,} items in all: {format_list(changed)}."
+
+
+def _cell(row: ScoreRow) -> str:
+    if row.estimate is None:
+        return UNKNOWN
+    if row.ci_low is None or row.ci_high is None:
+        return f"{100 * row.estimate:.1f}"
+    return f"{100 * row.estimate:.1f}\n{100 * row.ci_low:.1f}–{100 * row.ci_high:.1f}"

@@ -1,0 +1,132 @@
+"""Decision rules: which items to block, by the answers of raters and groups, and by the costs of both errors."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.stats.cluster_robust import Floats
+from dissensus.stats.score.pseudo_values import GroupRatings
+
+Blocks = npt.NDArray[np.bool_]
+RULES: Final[Mapping[str, str]] = {
+    "plurality": "the most frequent answer is unsafe; a tie with a safe answer is let through",
+    "share": "the share of raters who call it unsafe reaches the threshold of the costs",
+    "dices": "the share of raters whose worst answer to the questions is unsafe reaches it",
+    "any-question": "the share of unsafe answers to one of the questions reaches it",
+    "group-balanced": "the mean of the shares of groups reaches it, all groups with the same weight",
+    "any-group": "the share of a group is at least q",
+    "worst-group": "the largest cost that a group would bear is smaller so",
+    "poststratified": "the share of a population reaches it",
+    "expert": "experts call it unsafe",
+    "score": "the score of a model reaches it",
+}
+"""Rules, and the condition on which each blocks an item."""
+OVER_GROUPS: Final = ("group-balanced", "any-group", "worst-group")
+_ROUNDING: Final = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Costs:
+    """Costs of blocking an item that is safe, and of letting one through that is not."""
+
+    block: float
+    miss: float
+
+    @property
+    def threshold(self) -> float:
+        """Share of unsafe answers from which on blocking costs less."""
+        return self.block / (self.block + self.miss)
+
+    def __str__(self) -> str:
+        return f"{self.block:g}:{self.miss:g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RuleInput:
+    """Shares of unsafe answers to each item, from which rules decide; NaN where nobody answered."""
+
+    overall: GroupRatings
+    n_items: int
+    plurality: Floats  # 1 where the most frequent answer is unsafe, and no safe answer is as frequent
+    questions: Mapping[str, Floats]  # Share of each further question, shape (I,)
+    worst: Floats | None  # Share of raters whose worst answer to these questions is unsafe
+    groups: Mapping[str, Floats]  # Shares of the groups of each axis, shape (G, I)
+    populations: Mapping[str, Floats]
+    experts: Floats | None  # 1 for unsafe, 0 for safe
+    scores: Mapping[str, Floats]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BoundRule:
+    """A rule with its data: a name, and the items that it blocks at given costs."""
+
+    rule: str
+    name: str
+    block: Callable[[Costs], Blocks]
+
+
+def share_unsafe(ratings: GroupRatings, n_items: int) -> Floats:
+    """Return the share of unsafe answers to each item; NaN where there are none."""
+    n = np.bincount(ratings.items, minlength=n_items)
+    unsafe = np.bincount(ratings.items, weights=ratings.unsafe, minlength=n_items)
+    return np.asarray(np.where(n > 0, unsafe / np.maximum(n, 1), np.nan))
+
+
+def bind_rules(data: RuleInput, rules: Sequence[str], q: float) -> Iterator[BoundRule]:
+    """Yield each rule that the data support: group rules once an axis, others once for each population or model."""
+    pool = share_unsafe(data.overall, data.n_items)
+    for rule in rules:
+        if rule == "plurality":
+            yield _decided(rule, rule, data.plurality > 0)
+        elif rule == "share":
+            yield _reach(rule, rule, pool)
+        elif rule == "dices" and data.worst is not None:
+            yield _reach(rule, rule, data.worst)
+        elif rule == "any-question" and data.questions:
+            yield _reach(rule, rule, _largest(list(data.questions.values())))
+        elif rule == "expert" and data.experts is not None:
+            yield _decided(rule, rule, data.experts > 0)
+        elif rule in ("poststratified", "score"):
+            columns = data.populations if rule == "poststratified" else data.scores
+            yield from (_reach(rule, f"{rule}: {name}", column) for name, column in columns.items())
+        elif rule in OVER_GROUPS:
+            yield from (_bind_group_rule(rule, axis, shares, q) for axis, shares in data.groups.items())
+
+
+def _bind_group_rule(rule: str, axis: str, shares: Floats, q: float) -> BoundRule:
+    """Return a rule over the groups of an axis; groups that did not rate an item do not count for it."""
+    name = f"{rule}: {axis}"
+    if rule == "group-balanced":
+        known = np.isfinite(shares)
+        mean = np.where(known, shares, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        return _reach(rule, name, mean)
+    highest, lowest = _largest(shares), 1 - _largest(1 - shares)
+    if rule == "any-group":
+        return _decided(rule, f"{name} ≥ {q:g}", _reaches(highest, q))
+    return BoundRule(
+        rule=rule, name=name, block=lambda costs: costs.miss * highest > costs.block * (1 - lowest) + _ROUNDING
+    )
+
+
+def _decided(rule: str, name: str, blocks: Blocks) -> BoundRule:
+    """Return a rule to which costs do not matter."""
+    return BoundRule(rule=rule, name=name, block=lambda _: blocks)
+
+
+def _reach(rule: str, name: str, share: Floats) -> BoundRule:
+    return BoundRule(rule=rule, name=name, block=lambda costs: _reaches(share, costs.threshold))
+
+
+def _reaches(share: Floats, threshold: float) -> Blocks:
+    """Return where a share reaches a threshold, but for rounding; unknown shares do not."""
+    return np.asarray(np.nan_to_num(share, nan=-1.0) >= threshold - _ROUNDING)
+
+
+def _largest(shares: Sequence[Floats] | Floats) -> Floats:
+    """Return the largest known value of each item; NaN without one."""
+    stacked = np.stack(list(shares))
+    known = np.isfinite(stacked)
+    return np.asarray(np.where(known.any(axis=0), np.where(known, stacked, -np.inf).max(axis=0), np.nan))

@@ -1,0 +1,125 @@
+"""Decisions compared: rules by hand, costs, the people overruled, and bad input."""
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pytest
+
+from dissensus.errors import InvalidInput
+from dissensus.pipeline.score import DecisionComparison, compare_decisions
+from dissensus.schema.item_scores import ItemScores
+from dissensus.schema.ratings.table import Ratings
+
+# Share of unsafe answers to five items of eight raters of the north and of two of the south.
+NORTH = ("NNNNNNNN", "YYYYYYYY", "YYYNNNNN", "NNNNNNNN", "YYYUUUNN")
+SOUTH = ("NN", "YY", "NN", "YY", "NN")
+
+
+@pytest.fixture(scope="module")
+def ratings() -> Ratings:
+    words = {"N": "No", "U": "Unsure", "Y": "Yes"}
+    rows = [
+        {
+            "item_id": str(i),
+            "rater_id": f"r{r}",
+            "rater_region": "north" if r < 8 else "south",
+            "Q_overall": words[letter],
+            "Q2_harm_overall": "Yes" if i == 0 and r == 0 else words[letter],
+            "Q3_bias_overall": "Yes" if i == 0 and r in (1, 2, 3, 4) else "No",
+            "safety_gold": "Yes" if i in (1, 2) else "No",
+        }
+        for i, letters in enumerate(north + south for north, south in zip(NORTH, SOUTH, strict=True))
+        for r, letter in enumerate(letters)
+    ]
+    return Ratings.from_frame(pl.DataFrame(rows), questions="all")
+
+
+Compare = Callable[..., dict[str, tuple[str, ...]]]
+
+
+@pytest.fixture
+def blocked(ratings: Ratings) -> Compare:
+    def compare(**options: Any) -> dict[str, tuple[str, ...]]:
+        comparison = compare_decisions(ratings, by="region", min_raters=2, gold="safety_gold", **options)
+        return {decision.name: decision.blocked for decision in comparison.decisions}
+
+    return compare
+
+
+def test_each_rule_blocks_its_items(blocked: Compare) -> None:
+    assert blocked() == {
+        "plurality": ("1",),  # Item 4: three answers Yes, three Unsure, and four No in all
+        "share": ("1",),
+        "dices": ("0", "1"),  # Item 0: five of ten raters say Yes to one of the questions
+        "any-question": ("1",),
+        "group-balanced: rater_region": ("1", "3"),
+        "any-group: rater_region ≥ 0.5": ("1", "3"),
+        "worst-group: rater_region": ("1",),  # Item 3: each decision overrules all of one group
+        "expert": ("1", "2"),
+    }
+
+
+def test_costs_move_the_threshold(blocked: Compare) -> None:
+    costs = blocked(costs=[(1, 1), (1, 4)], rules=["share", "worst-group", "expert"])
+    assert costs["share at 1:4"] == ("1", "2", "3", "4")
+    assert costs["worst-group: rater_region at 1:4"] == ("1", "2", "3", "4")
+    assert costs["expert at 1:1"] == costs["expert at 1:4"]
+    assert blocked(rules=["any-group"], q=0.3) == {"any-group: rater_region ≥ 0.3": ("1", "2", "3", "4")}
+
+
+def test_scores_and_populations_are_rules(blocked: Compare) -> None:
+    table = pl.DataFrame({"item_id": ["0", "1", "2", "3", "4", "99"], "guard": [0.5, 0.4, 0.6, 0.0, 0.0, 1.0]})
+    rules = blocked(scores=ItemScores(table), populations=ItemScores(table.rename({"guard": "census"})))
+    assert rules["score: guard"] == rules["poststratified: census"] == ("0", "2")
+
+
+def test_the_people_overruled_are_counted(ratings: Ratings) -> None:
+    comparison = compare_decisions(ratings, by="region", min_raters=2, costs=[(1, 3)], rules=["plurality", "any-group"])
+    value = {(row.model, row.group, row.metric): row.estimate for row in comparison.rows}
+    first, second = (decision.name for decision in comparison.decisions)
+    # The plurality lets item 3 through, which the south alone calls unsafe, and items 2 and 4 with three Yes of eight.
+    assert value[first, "south", "overruled"] == pytest.approx(1 / 5)
+    assert value[first, "south", "passed_though_unsafe"] == pytest.approx(1 / 5)
+    assert value[first, "north", "overruled"] == pytest.approx(2 * 3 / 8 / 5)
+    assert value[first, "south", "cost"] == pytest.approx(3 / 5)
+    assert value[second, "north", "blocked_though_safe"] == pytest.approx(1 / 5)
+    assert value[second, None, "blocked"] == pytest.approx(2 / 5)
+    assert comparison.decisions[1].changed == ("3",)
+    gaps = {gap.model: gap for gap in comparison.gaps}
+    assert (gaps[first].worst, gaps[second].worst) == ("south", "north")
+
+
+def test_the_page_shows_and_does_not_choose(ratings: Ratings) -> None:
+    comparison = compare_decisions(ratings, by="region", min_raters=2, gold="safety_gold")
+    page = str(comparison)
+    for text in ("Shown, not chosen", "overruled (%) · rater_region", "Changed: differs from plurality", "expert"):
+        assert text in page
+    assert "Rules without their data: poststratified, score" in page
+    document = comparison.to_dict()
+    assert document["decisions"][0]["blocked"] == ("1",)
+    assert document["settings"]["costs"] == ({"block": 1, "miss": 1},)
+    assert isinstance(comparison, DecisionComparison)
+    assert "NaN" not in comparison.to_json()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rules": ["pluralty"]}, "not a rule.*Did you mean 'plurality'"),
+        ({"costs": [(0, 1)]}, "not two numbers above 0"),
+        ({"costs": []}, "costs is empty"),
+        ({"q": 1.5}, "q is 1.5"),
+        ({"rules": ["score"]}, "support none of the rules score.*--scores"),
+        ({"scores": ItemScores(pl.DataFrame({"item_id": ["0"], "guard": [1.0]}))}, "4 of 5 rated items have no score"),
+    ],
+    ids=str,
+)
+def test_bad_input_is_named(ratings: Ratings, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        compare_decisions(ratings, **options)
+
+
+def test_group_rules_need_two_groups_of_enough_raters(ratings: Ratings) -> None:
+    names = {decision.rule for decision in compare_decisions(ratings, by="region").decisions}
+    assert names.isdisjoint({"group-balanced", "any-group", "worst-group"})
