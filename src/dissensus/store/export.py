@@ -77,6 +77,17 @@ def iterate_ended_chats(tx: Connection, campaign_id: str, purposes: Sequence[str
             yield EndedChat(chat=chat, success=success[chat.id])
 
 
+def find_chat_period(tx: Connection, campaign_id: str) -> tuple[datetime, datetime]:
+    """Return the begin of the first and of the last ended conversation of a campaign that has one."""
+    query = (
+        select(func.min(ChatTable.started_at), func.max(ChatTable.started_at))
+        .join(RaterTable, RaterTable.id == ChatTable.rater_id)
+        .where(is_participant(campaign_id), ChatTable.state == "done")
+    )
+    first, last = tx.execute(query).one()
+    return first, last
+
+
 def may_have_item_copies(tx: Connection, campaign_id: str) -> bool:
     """Return whether an item is named like a conversation of a campaign, as its copies are."""
     named = select(ItemTable.id).join(ChatTable, ChatTable.id == ItemTable.name)

@@ -14,9 +14,13 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from dissensus.errors import Conflict, InvalidInput, Unavailable
+from dissensus.files.attempts.tables import write_attempts
+from dissensus.files.pairs.release import write_pairs
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.files.raw.table_writer import write_content
-from dissensus.pipeline.release.documents import CSV, PARQUET, RECORD
+from dissensus.pipeline.release.derivation import DerivedRecords
+from dissensus.pipeline.release.description import DataFile
+from dissensus.pipeline.release.documents import ATTEMPTS, CSV, PAIRS, PARQUET, RECORD
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.release.plan import MAX_CELL
 
@@ -24,11 +28,18 @@ MANIFEST: Final = "SHA256SUMS"
 DATA_FILES: Final = (".csv", ".csv.gz", ".tsv", ".jsonl", ".jsonl.gz", ".parquet")
 """Ends of the names of data files."""
 _LINE: Final = re.compile(r"([0-9a-f]{64})  (.+)")
-Documents = Callable[[str, int], Mapping[str, str]]
-"""Documents by path, given digest and size of the CSV."""
+Documents = Callable[[Mapping[str, DataFile]], Mapping[str, str]]
+"""Documents by path, given all files with data."""
 
 
-def write_release(table: pl.DataFrame, documents: Documents, folder: Path, *, register: Callable[[str], None]) -> str:
+def write_release(
+    table: pl.DataFrame,
+    derived: DerivedRecords,
+    documents: Documents,
+    folder: Path,
+    *,
+    register: Callable[[str], None],
+) -> str:
     """Write a release into a new folder, and return the SHA-256 of its manifest.
 
     `register` is called with it before the folder appears; if that fails, nothing is left.
@@ -37,7 +48,7 @@ def write_release(table: pl.DataFrame, documents: Documents, folder: Path, *, re
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     try:
         shutil.rmtree(temporary, ignore_errors=True)
-        manifest = _write_files(table, documents, temporary)
+        manifest = _write_files(table, derived, documents, temporary)
         register(manifest)
         temporary.rename(folder)
     except (OSError, PolarsError) as error:
@@ -49,13 +60,17 @@ def write_release(table: pl.DataFrame, documents: Documents, folder: Path, *, re
     return manifest
 
 
-def _write_files(table: pl.DataFrame, documents: Documents, folder: Path) -> str:
+def _write_files(table: pl.DataFrame, derived: DerivedRecords, documents: Documents, folder: Path) -> str:
     """Write all files, and return the SHA-256 of their manifest."""
     (folder / "data").mkdir(parents=True)
     write_content(table, folder / CSV, overwrite=False)
     _plain(table).write_parquet(folder / PARQUET)
-    content = (folder / CSV).read_bytes()
-    for path, text in documents(hashlib.sha256(content).hexdigest(), len(content)).items():
+    if derived.pairs is not None:
+        write_pairs(derived.pairs, folder / PAIRS)
+    if derived.attempts:
+        write_attempts(derived.attempts, folder / ATTEMPTS)
+    data = {path: DataFile(digest_file(folder / path), (folder / path).stat().st_size) for path in _list_files(folder)}
+    for path, text in documents(data).items():
         (folder / path).write_text(text, "utf-8", newline="\n")
     manifest = _manifest(folder)
     (folder / MANIFEST).write_bytes(manifest)
@@ -77,8 +92,12 @@ def _plain(table: pl.DataFrame) -> pl.DataFrame:
 
 def _manifest(folder: Path) -> bytes:
     """Return the lines of `sha256sum` for all files of a folder."""
-    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    return "".join(f"{digest_file(folder / file)}  {file}\n" for file in files if file != MANIFEST).encode()
+    files = (file for file in _list_files(folder) if file != MANIFEST)
+    return "".join(f"{digest_file(folder / file)}  {file}\n" for file in files).encode()
+
+
+def _list_files(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
 
 def digest_file(path: Path) -> str:

@@ -10,6 +10,7 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.release import checks
 from dissensus.pipeline.release.columns import select_columns
 from dissensus.pipeline.release.datasheet import list_open_questions
+from dissensus.pipeline.release.derivation import DerivedRecords, derive_records
 from dissensus.pipeline.release.gate import ReleaseCheck, ReleaseVerdict, judge_release
 from dissensus.pipeline.release.joins import join_releases
 from dissensus.pipeline.release.pseudonyms import KEY_BYTES, Pseudonyms, conceal_conversation
@@ -32,6 +33,7 @@ class AssessedRelease:
     ratings: Ratings  # of the published table
     question: str
     verdict: ReleaseVerdict
+    derived: DerivedRecords
 
 
 def assess_release(source: ReleaseSource, plan: ReleasePlan, pseudonyms: Pseudonyms | None = None) -> AssessedRelease:
@@ -42,9 +44,16 @@ def assess_release(source: ReleaseSource, plan: ReleasePlan, pseudonyms: Pseudon
     plan = _require_signers(source, plan)
     source = replace(source, table=_conceal_conversations(source.table))
     # Checked first: a rater with two values of an attribute would be two raters.
-    before, question = read_published(select_columns(source, plan), plan.question)
+    before, question = read_published(select_columns(source, plan), plan.question or source.question)
     judged = publish(source, plan, EVIDENCE)
-    publication = judged if pseudonyms is None else rename_raters(judged, _new_ids(source, pseudonyms))
+    raters = source.table[names.RATER_ID].drop_nulls().cast(pl.String).str.strip_chars().unique()
+    ids = {rater: EVIDENCE.rater_id(rater) for rater in raters}
+    derived, publication = derive_records(source, plan, judged, ids), judged
+    content = digest_content(judged.table, derived)
+    if pseudonyms is not None:
+        secret = {rater: pseudonyms.rater_id(rater) for rater in raters}
+        publication = rename_raters(judged, {ids[rater]: secret[rater] for rater in raters})
+        derived = derive_records(source, plan, publication, secret)
     if judged.table.is_empty():
         ratings = before
         checked = [checks.check_anonymity(judged, plan)]
@@ -54,10 +63,12 @@ def assess_release(source: ReleaseSource, plan: ReleasePlan, pseudonyms: Pseudon
         checked += _list_key_checks(source, plan, None if pseudonyms is None else publication)
     changed = judged.blanked or judged.left_out or plan.anonymity.groups
     loss = compare_statistics(before, ratings, question, judged.axes) if changed else ()
-    verdict = judge_release(checked, plan, digest_table(judged.table), loss, on_site=source.signatures)
+    verdict = judge_release(checked, plan, content, loss, on_site=source.signatures)
     if not publication.table.is_empty():
         ratings, _ = read_published(publication.table, question)
-    return AssessedRelease(publication=publication, ratings=ratings, question=question, verdict=verdict)
+    return AssessedRelease(
+        publication=publication, ratings=ratings, question=question, verdict=verdict, derived=derived
+    )
 
 
 def _require_signers(source: ReleaseSource, plan: ReleasePlan) -> ReleasePlan:
@@ -71,12 +82,6 @@ def _require_signers(source: ReleaseSource, plan: ReleasePlan) -> ReleasePlan:
             "Remove them, and sign there."
         )
     return replace(plan, people=max(plan.people, signers))
-
-
-def _new_ids(source: ReleaseSource, pseudonyms: Pseudonyms) -> dict[str, str]:
-    """Return the ids by the secret key of all raters, by those of the constant one."""
-    raters = source.table[names.RATER_ID].drop_nulls().cast(pl.String).str.strip_chars().unique()
-    return {EVIDENCE.rater_id(rater): pseudonyms.rater_id(rater) for rater in raters}
 
 
 def _conceal_conversations(table: pl.DataFrame) -> pl.DataFrame:
@@ -96,7 +101,7 @@ def _list_checks(
         checks.check_external_ids(source, publication),
         checks.check_anonymity(publication, plan),
         checks.check_diversity(ratings, publication, plan),
-        checks.check_membership(ratings, question, publication),
+        checks.check_membership(ratings, question, publication, by_authors=source.by_authors),
         checks.check_times(publication, plan),
         checks.check_texts(publication),
         checks.check_datasheet(list_open_questions(plan)),
@@ -114,6 +119,9 @@ def _list_key_checks(source: ReleaseSource, plan: ReleasePlan, publication: Publ
     return [checks.defer_check(key_checks[0]), checks.defer_check(key_checks[1]) if source.earlier else key_checks[1]]
 
 
-def digest_table(table: pl.DataFrame) -> str:
-    """Return the SHA-256 of all cells of a table."""
-    return hashlib.sha256(table.write_csv().encode()).hexdigest()
+def digest_content(table: pl.DataFrame, derived: DerivedRecords) -> str:
+    """Return the SHA-256 of all cells of a table, and of all records that are derived from it."""
+    digest = hashlib.sha256(table.write_csv().encode())
+    for line in derived.lines():
+        digest.update(line.encode())
+    return digest.hexdigest()

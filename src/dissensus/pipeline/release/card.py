@@ -1,7 +1,7 @@
 """Card of a release for people and for Hugging Face, and its citation file."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from dissensus.pipeline.release.croissant import cite_release
@@ -11,15 +11,15 @@ from dissensus.pipeline.release.notices import describe_notices
 SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 
-def write_card(release: ReleaseDescription, *, path: str) -> str:
+def write_card(release: ReleaseDescription, *, path: str, files: Sequence[str]) -> str:
     """Return README.md of a folder that `datasets.load_dataset` opens."""
-    return "\n".join(_lines(release, path)) + "\n"
+    return "\n".join(_lines(release, path, files)) + "\n"
 
 
-def _lines(release: ReleaseDescription, path: str) -> Iterator[str]:
+def _lines(release: ReleaseDescription, path: str, files: Sequence[str]) -> Iterator[str]:
     plan = release.plan
     yield "---"
-    yield from _header(release, path)
+    yield from _header(release, path, files)
     yield "---"
     yield ""
     yield f"# {release.title}"
@@ -51,6 +51,10 @@ def _lines(release: ReleaseDescription, path: str) -> Iterator[str]:
     yield "| File | Content |"
     yield "|---|---|"
     yield "| `data/ratings.csv`, `data/ratings.parquet` | the ratings, twice |"
+    if any(file.startswith("pairs/") for file in files):
+        yield "| `pairs/` | chosen and rejected responses, as hh-rlhf has them, with Parquet twins and the policy |"
+    if any(file.startswith("red_team_attempts") for file in files):
+        yield "| `red_team_attempts.jsonl.gz` | conversations as red-team attempts, as hh-rlhf has them |"
     yield "| `datasheet.md` | what happened, and what not to do with it |"
     yield "| `croissant.json` | metadata for programs (Croissant 1.1, RAI 1.0) |"
     yield "| `CHANGES.md` | changes since the version before |"
@@ -61,7 +65,7 @@ def _lines(release: ReleaseDescription, path: str) -> Iterator[str]:
     yield f"Cite as: {cite_release(release)}"
 
 
-def _header(release: ReleaseDescription, path: str) -> Iterator[str]:
+def _header(release: ReleaseDescription, path: str, files: Sequence[str]) -> Iterator[str]:
     """Yield the YAML of a dataset card. JSON texts are YAML."""
     size = next((name for most, name in SIZES if release.n_ratings < most), "n>1M")
     values: dict[str, Any] = {
@@ -71,9 +75,21 @@ def _header(release: ReleaseDescription, path: str) -> Iterator[str]:
         "size_categories": [size],
         "task_categories": ["text-classification"],
         "tags": ["croissant", "disagreement", "safety", "not-for-all-audiences"],
-        "configs": [{"config_name": "default", "data_files": path}],
+        "configs": [{"config_name": "default", "data_files": path}, *_pair_configs(files)],
     }
     yield from (f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in values.items() if value)
+
+
+def _pair_configs(files: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield one configuration for each tranche of pairs, with its splits."""
+    twins = [file for file in files if file.startswith("pairs/") and file.endswith(".parquet")]
+    for folder in dict.fromkeys(file.rpartition("/")[0] for file in twins):
+        splits = [
+            {"split": file.rpartition("/")[2].removesuffix(".parquet"), "path": file}
+            for file in twins
+            if file.rpartition("/")[0] == folder
+        ]
+        yield {"config_name": folder.rpartition("/")[2], "data_files": splits}
 
 
 def _join(text: str) -> str:

@@ -33,6 +33,10 @@ _PLATFORM: Final = re.compile(
     _WORD.format(r"(?:[0-9a-f]{24}|a(?=[a-z]*\d)[0-9a-z]{12,14})"),  # Prolific, Mechanical Turk
     re.IGNORECASE,
 )
+AUTHORS: Final = (
+    "Raters wrote these conversations: whoever recognises one of them, or a sentence, finds its author, all other "
+    "conversations by them and their attributes."
+)
 _MAIL: Final = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 
 
@@ -211,7 +215,9 @@ def check_diversity(ratings: Ratings, publication: Publication, plan: ReleasePla
     )
 
 
-def check_membership(ratings: Ratings, question: str, publication: Publication) -> ReleaseCheck:
+def check_membership(
+    ratings: Ratings, question: str, publication: Publication, *, by_authors: bool = False
+) -> ReleaseCheck:
     """Try to single out raters by some of their answers; a person decides whether the share is acceptable."""
     cells = number_cells(ratings, publication.raters, publication.quasi_identifiers)
     attack = attack_membership(ratings.codes(question), cells)
@@ -227,7 +233,7 @@ def check_membership(ratings: Ratings, question: str, publication: Publication) 
     return ReleaseCheck(
         name="membership",
         promise="Somebody accepts how many raters an outsider can single out by what they know of them.",
-        evidence=(evidence,),
+        evidence=(evidence, *([AUTHORS] if by_authors else [])),
         holds=True,
         judged=True,
     )

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from dissensus.pipeline.release.description import ReleaseDescription
+from dissensus.pipeline.release.description import DataFile, ReleaseDescription
 from dissensus.pipeline.release.notices import describe_notices
 
 CONTEXT: Final[Mapping[str, Any]] = {
@@ -57,8 +57,8 @@ FILE_ID: Final = "ratings-csv"
 RECORDS: Final = "ratings"
 
 
-def write_croissant(release: ReleaseDescription, *, path: str, sha256: str, size: int) -> str:
-    """Return the metadata of a release with one CSV file of ratings."""
+def write_croissant(release: ReleaseDescription, *, path: str, files: Mapping[str, DataFile]) -> str:
+    """Return the metadata of a release: its files by digest and size, and the fields of the CSV of a path."""
     plan = release.plan
     metadata = {
         "@context": CONTEXT,
@@ -76,15 +76,9 @@ def write_croissant(release: ReleaseDescription, *, path: str, sha256: str, size
         "inLanguage": list(release.languages),
         **_responsible_ai(release),
         "distribution": [
-            {
-                "@type": "cr:FileObject",
-                "@id": FILE_ID,
-                "name": path,
-                "contentUrl": path,
-                "encodingFormat": "text/csv",
-                "contentSize": f"{size} B",
-                "sha256": sha256,
-            }
+            _file(name, file, file_id=FILE_ID if name == path else name)
+            for name, file in files.items()
+            if name == path or name.endswith(".jsonl.gz")
         ],
         "recordSet": [
             {
@@ -96,6 +90,18 @@ def write_croissant(release: ReleaseDescription, *, path: str, sha256: str, size
         ],
     }
     return json.dumps(metadata, ensure_ascii=False, indent=2) + "\n"
+
+
+def _file(path: str, file: DataFile, *, file_id: str) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": file_id,
+        "name": path,
+        "contentUrl": path,
+        "encodingFormat": "text/csv" if path.endswith(".csv") else "application/gzip",
+        "contentSize": f"{file.size} B",
+        "sha256": file.sha256,
+    }
 
 
 def cite_release(release: ReleaseDescription) -> str:

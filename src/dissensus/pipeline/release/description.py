@@ -16,6 +16,14 @@ from dissensus.schema.records.notice import SourceNotice
 from dissensus.schema.release.plan import ReleasePlan
 
 
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file with data."""
+
+    sha256: str
+    size: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseDescription:
     """Facts that the documents of a release state."""

@@ -9,11 +9,14 @@ from dissensus.pipeline.release.card import write_card, write_citation, write_li
 from dissensus.pipeline.release.changes import ReleaseChanges, write_changes
 from dissensus.pipeline.release.croissant import write_croissant
 from dissensus.pipeline.release.datasheet import write_datasheet
-from dissensus.pipeline.release.description import ReleaseDescription
+from dissensus.pipeline.release.description import DataFile, ReleaseDescription
 from dissensus.pipeline.release.gate import ReleaseVerdict
 
 CSV: Final = "data/ratings.csv"
 PARQUET: Final = "data/ratings.parquet"
+PAIRS: Final = "pairs"
+"""Folder of pairs, as hh-rlhf has them."""
+ATTEMPTS: Final = "red_team_attempts.jsonl.gz"
 RECORD: Final = "release.json"
 SCHEMA_VERSION: Final = 1
 INTERNAL: Final = ("internal", "code")
@@ -28,14 +31,17 @@ class ChangesBefore:
 
 
 def write_documents(
-    release: ReleaseDescription, verdict: ReleaseVerdict, before: ChangesBefore | None, *, sha256: str, size: int
+    release: ReleaseDescription,
+    verdict: ReleaseVerdict,
+    before: ChangesBefore | None,
+    data: Mapping[str, DataFile],
 ) -> dict[str, str]:
-    """Return the texts of all documents by path; digest and size are those of the CSV."""
+    """Return the texts of all documents by path, given the files with data."""
     changes = (None, None) if before is None else (before.version, before.changes)
     return {
-        "README.md": write_card(release, path=PARQUET),
+        "README.md": write_card(release, path=PARQUET, files=tuple(data)),
         "datasheet.md": write_datasheet(release),
-        "croissant.json": write_croissant(release, path=CSV, sha256=sha256, size=size),
+        "croissant.json": write_croissant(release, path=CSV, files=data),
         "CITATION.cff": write_citation(release),
         "LICENSE.md": write_licence(release),
         "CHANGES.md": write_changes(release.plan.version, *changes),

@@ -46,7 +46,8 @@ def publish(source: ReleaseSource, plan: ReleasePlan, pseudonyms: Pseudonyms) ->
     """Return the table that a plan publishes; the same source, plan and key give the same table."""
     selected = select_columns(source, plan)
     answers = tuple(name for name in list_answer_columns(source) if name in selected.columns)
-    table = _drop_unanswered(selected, answers)
+    # An author is in the release by the conversation, with or without an answer.
+    table = selected if source.by_authors else _drop_unanswered(selected, answers)
     axes = tuple(name for name in table.columns if names.is_rater_attribute(name))
     quasi_identifiers = (*axes, *(name for name in (*FLAGS, *CHECKS) if name in table.columns))
     _check_axes(plan, axes, quasi_identifiers)
@@ -164,7 +165,7 @@ def _screen_texts(table: pl.DataFrame, answers: tuple[str, ...], plan: ReleasePl
             for kind in dict.fromkeys(span.kind for span in spans):
                 spans_by_text.append((name, item_id, kind, sum(span.kind == kind for span in spans)))
             if spans:
-                replacements[text] = _redact(text)
+                replacements[text] = redact(text)
         if plan.redact and replacements:
             table = table.with_columns(pl.col(name).replace(replacements))
     schema = {**dict.fromkeys(("column", "item_id", "kind"), pl.String), "n": pl.Int64}
@@ -172,12 +173,12 @@ def _screen_texts(table: pl.DataFrame, answers: tuple[str, ...], plan: ReleasePl
     return table, TextScreen(columns=columns, n_texts=n_texts, spans=rows, redacted=plan.redact)
 
 
-def _redact(text: str) -> str:
+def redact(text: str) -> str:
     """Return a text with the kind of each span in its place.
 
     Examples
     --------
-    >>> _redact("Write to ann@example.org!")
+    >>> redact("Write to ann@example.org!")
     'Write to [email address]!'
     """
     for span in reversed(find_personal_data(text)):

@@ -8,7 +8,9 @@ from itertools import takewhile
 import polars as pl
 
 from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.records.attempt import Attempt
 from dissensus.schema.records.notice import SourceNotice
+from dissensus.schema.records.preference import Preference
 from dissensus.schema.release.plan import ReleasePlan, Signature
 
 
@@ -43,6 +45,14 @@ class CampaignFacts:
     n_events: int
 
 
+@dataclass(frozen=True, slots=True)
+class AuthoredAttempt:
+    """A red-team attempt with its author."""
+
+    rater_id: str
+    attempt: Attempt
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseSource:
     """Ratings to be released; ids of raters are those of the source."""
@@ -54,6 +64,10 @@ class ReleaseSource:
     external_ids: frozenset[str] = frozenset()  # ids of people on recruitment platforms
     texts: frozenset[str] = frozenset()  # columns with free text of raters
     questions: tuple[str, ...] = ()  # columns with answers whose names do not say so
+    question: str | None = None  # of evidence and statistics, if the plan names none
+    preferences: tuple[Preference, ...] = ()  # from which pairs are made
+    attempts: tuple[AuthoredAttempt, ...] = ()
+    by_authors: bool = False  # True if raters wrote the conversations, so that each is of one rater
     campaign: Campaign | None = None
     facts: CampaignFacts | None = None
     key_uses: tuple[KeyUse, ...] = ()  # of the key of the plan, as far as known

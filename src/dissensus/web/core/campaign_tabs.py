@@ -25,10 +25,6 @@ def _has_conversations(campaign: Campaign) -> bool:
     return campaign.chat is not None
 
 
-def _has_ratings(campaign: Campaign) -> bool:
-    return campaign.chat is None and campaign.pair is None
-
-
 TABS: Final = (
     CampaignTab("Overview", "", "see"),
     CampaignTab("Items", "items", "small-numbers", _has_items),
@@ -37,7 +33,7 @@ TABS: Final = (
     CampaignTab("Attempts", "attempts", "raters", _has_conversations),
     CampaignTab("Watch", "monitoring", "numbers", _has_items),
     CampaignTab("Reports", "reports", "small-numbers"),
-    CampaignTab("Release", "release", "release", _has_ratings),
+    CampaignTab("Release", "release", "release"),
     CampaignTab("Quota", "quota", "small-numbers", lambda campaign: campaign.quota is not None),
     CampaignTab("Gold", "gold", "label", lambda campaign: campaign.gold is not None),
     CampaignTab("Messages", "notices", "notices"),

@@ -1,16 +1,14 @@
 """Source of a release from a campaign of the site."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import polars as pl
 from sqlalchemy import Connection
 
 from dissensus.campaign.event_log import AuditEvent
-from dissensus.campaign.export_table import ExportedRating, export_form, to_frame
-from dissensus.errors import Conflict, InvalidInput, NotFound
+from dissensus.errors import Conflict, InvalidInput
 from dissensus.pipeline.release.source import CampaignFacts, KeyUse, ReleaseSource
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.release.plan import PURPOSE, ReleasePlan, Signature
@@ -22,10 +20,9 @@ from dissensus.workflows.campaign.audit import link_pending_events
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.export.consent_scope import required_purposes
-from dissensus.workflows.export.folder import describe_omissions
 from dissensus.workflows.export.notices import load_notices
-from dissensus.workflows.export.ratings import add_gold_attributes, load_export_columns
 from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.release.collection import collect_chats, collect_ratings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +41,7 @@ def load_source(
     staff_id: str | None = None,
     most: int | None = None,
 ) -> ReleaseSource:
-    """Load the finished ratings of a campaign, of raters who agreed to all required purposes and to the release.
+    """Load the finished records of a campaign, of raters who agreed to all required purposes and to the release.
 
     The fingerprint is that of the secret key, where it is known; `most` ratings are loaded, and more are refused.
     """
@@ -54,52 +51,38 @@ def load_source(
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         campaign = platform.definitions.load(tx, campaign_row)
-        if campaign.chat is not None or campaign.pair is not None:
-            raise InvalidInput(
-                f"{name} collects conversations or pairs, and releases have ratings alone so far. `dissensus export` "
-                "writes its internal files."
-            )
         purposes = required_purposes(campaign, _list_requested(campaign, plan))
-        counts = export_store.count_rating_export(tx, campaign_row.id, purposes)
-        if most is not None and counts.exported.ratings > most:
-            raise InvalidInput(
-                f"{name} has {counts.exported.ratings:,} ratings, and {most:,} are judged on the site. Use the "
-                "command: dissensus release PLAN --dry-run"
-            )
-        refused = export_store.list_refused_items(tx, campaign_row.id, (PURPOSE,))
-        finished = [
-            rating for window in export_store.iterate_ratings(tx, campaign_row.id, purposes) for rating in window
-        ]
-        ratings = [rating for rating in finished if rating.item.item_id not in refused]
-        omissions = describe_omissions(counts, purposes)
-        if len(ratings) < len(finished):
-            omissions.append(
-                "Ratings of conversations whose authors did not agree to publication, which are left out: "
-                f"{len(finished) - len(ratings):,}."
-            )
-        if not ratings:
-            raise NotFound(f"{name} has no rating to release yet. {' '.join(omissions)}".rstrip())
+        _check_size(tx, campaign_row, purposes, most)
+        collected = (
+            collect_ratings(tx, campaign_row, campaign, purposes, plan)
+            if campaign.chat is None
+            else collect_chats(tx, campaign_row, campaign, campaign.chat, purposes, plan)
+        )
         released = list(events.iterate_events(tx, campaign_row.id, "released"))
         of_site = list(events.iterate_events(tx, None, "released"))
         if fingerprint is not None:
             _check_version(of_site, plan, fingerprint)
         head = _find_head(tx, campaign_row, plan, released)
         return ReleaseSource(
-            table=_to_table(tx, campaign_row, campaign, ratings, plan),
-            consented=_list_consented(tx, ratings, purposes),
+            table=collected.table,
+            consented=_list_consented(tx, collected.rater_ids, purposes),
             purposes=purposes,
             withdrawn=frozenset(audit.iterate_withdrawn_raters(tx, campaign_row.id)),
             external_ids=frozenset(recruits.iterate_external_ids(tx, campaign_row.id)),
             texts=frozenset(_list_texts(campaign)),
-            questions=(*(one.name for one in campaign.questionnaire.questions), *campaign.questionnaire.overalls),
+            questions=collected.questions,
+            question=collected.question,
+            preferences=collected.preferences,
+            attempts=collected.attempts,
+            by_authors=collected.by_authors,
             campaign=campaign,
             facts=CampaignFacts(
                 definition=campaign_row.digest,
                 consent_version=consents.find_latest_version(tx, campaign_row.id),
-                first_day=min(rating.times.answered_at for rating in ratings).date(),
-                last_day=max(rating.times.answered_at for rating in ratings).date(),
-                withdrawn=counts.withdrawn,
-                omissions=tuple(omissions),
+                first_day=collected.first_day,
+                last_day=collected.last_day,
+                withdrawn=collected.withdrawn,
+                omissions=collected.omissions,
                 head=head.digest,
                 n_events=head.n_events,
             ),
@@ -107,6 +90,15 @@ def load_source(
             earlier=tuple(map(_to_use, released)),
             notices=load_notices(tx, campaign_row),
             signatures=tuple(_list_signatures(tx, campaign_row, plan, released)),
+        )
+
+
+def _check_size(tx: Connection, campaign_row: CampaignRow, purposes: tuple[str, ...], most: int | None) -> None:
+    n_ratings = export_store.count_rating_export(tx, campaign_row.id, purposes).exported.ratings
+    if most is not None and n_ratings > most:
+        raise InvalidInput(
+            f"{campaign_row.name} has {n_ratings:,} ratings, and {most:,} are judged on the site. Use the command: "
+            "dissensus release PLAN --dry-run"
         )
 
 
@@ -169,18 +161,10 @@ def _find_head(tx: Connection, campaign_row: CampaignRow, plan: ReleasePlan, rel
     return _LogHead(n_events=n_events, digest=digest)
 
 
-def _to_table(
-    tx: Connection, campaign_row: CampaignRow, campaign: Campaign, ratings: list[ExportedRating], plan: ReleasePlan
-) -> pl.DataFrame:
-    columns, gold = load_export_columns(tx, campaign_row, campaign)
-    form = export_form(campaign, **columns, with_text=plan.with_text)
-    return to_frame([replace(rating, item=add_gold_attributes(rating.item, gold)) for rating in ratings], form)
-
-
-def _list_consented(tx: Connection, ratings: list[ExportedRating], purposes: tuple[str, ...]) -> frozenset[str]:
+def _list_consented(tx: Connection, rater_ids: frozenset[str], purposes: tuple[str, ...]) -> frozenset[str]:
     """Return the raters whose latest answer to each purpose is yes, read row by row and not by the query of exports."""
     agreed = set()
-    for rater_id in {rating.rater_id for rating in ratings}:
+    for rater_id in rater_ids:
         latest: dict[str, bool] = {}
         for row in consents.list_consents(tx, rater_id):  # the latest version first
             latest = {**row.agreed, **latest}

@@ -1,6 +1,6 @@
 """Write a release: plan, source, gate, folder, log."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +19,7 @@ from dissensus.files.releases.folder import (
 from dissensus.files.releases.key_file import KeyFile, open_key_file, record_key_use
 from dissensus.pipeline.release.assessment import AssessedRelease, assess_release
 from dissensus.pipeline.release.changes import compare_releases
-from dissensus.pipeline.release.description import describe_release
+from dissensus.pipeline.release.description import DataFile, describe_release
 from dissensus.pipeline.release.documents import ChangesBefore, write_documents
 from dissensus.pipeline.release.pseudonyms import Pseudonyms
 from dissensus.pipeline.release.source import KeyUse, ReleaseSource, list_earlier_uses
@@ -106,11 +106,15 @@ def write_prepared(prepared: PreparedRelease, folder: Path, *, platform: Platfor
     )
     before = _compare_before(prepared)
 
-    def documents(sha256: str, size: int) -> dict[str, str]:
-        return write_documents(release, assessed.verdict, before, sha256=sha256, size=size)
+    def documents(data: Mapping[str, DataFile]) -> dict[str, str]:
+        return write_documents(release, assessed.verdict, before, data)
 
     return write_release(
-        assessed.publication.table, documents, folder, register=_make_register(prepared, platform, now)
+        assessed.publication.table,
+        assessed.derived,
+        documents,
+        folder,
+        register=_make_register(prepared, platform, now),
     )
 
 

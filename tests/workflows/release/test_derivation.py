@@ -1,0 +1,143 @@
+"""Releases of pairs and of conversations: the files of hh-rlhf through the same gate."""
+
+import gzip
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.support.campaigns import AGREED, NOW
+from tests.support.chat_campaigns import finish_chat, open_chat_campaign
+from tests.support.pair_campaigns import open_pair_campaign, prefer
+from tests.support.releases import failed, find_check, make_plan, sign_all
+
+from dissensus.errors import InvalidInput
+from dissensus.files.attempts.tables import read_attempts
+from dissensus.files.pairs.reader import read_pairs
+from dissensus.files.raw.table_reader import read_frame
+from dissensus.files.releases.verification import validate_release
+from dissensus.pipeline.collect.chat import ResponsePick
+from dissensus.schema.release.plan import ReleasePlan
+from dissensus.store.raters import RaterRow
+from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.rater import enrolment, rating, withdrawal
+from dissensus.workflows.rater.enrolment import Arrival
+from dissensus.workflows.release.release import PreparedRelease, prepare_release, write_prepared
+
+SECRET = "ann@example.org"
+
+
+def plan_of(**changes: Any) -> ReleasePlan:
+    fields: dict[str, Any] = {"name": "pilot", "campaign": "pilot", "ratings": None, "title": None, "warning": None}
+    return make_plan(**{**fields, "anonymity": {"k": 2, "small_cells": "leave out"}, **changes})
+
+
+def enter(platform: Platform, key: str | None, *, age: str | None = None, publish: bool = True) -> RaterRow:
+    agreed = {**AGREED, "release": publish}
+    rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(key), "en"), agreed, now=NOW)
+    if age is not None:
+        rating.declare_attributes(platform, rater, {"rater_age": age}, now=NOW)
+    return rater
+
+
+def write(platform: Platform, folder: Path, plan: ReleasePlan, name: str = "out") -> PreparedRelease:
+    verdict = prepare_release(plan, folder, platform).assessed.verdict
+    prepared = prepare_release(sign_all(plan, verdict), folder, platform)
+    assert prepared.assessed.verdict.passed, failed(prepared.assessed.verdict)
+    write_prepared(prepared, folder / name, platform=platform, now=NOW)
+    validation = validate_release(folder / name)
+    assert validation.ok, str(validation)
+    return prepared
+
+
+def everything_in(folder: Path) -> bytes:
+    """All bytes of a folder, unpacked."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return b"".join(gzip.decompress(p.read_bytes()) if p.suffix == ".gz" else p.read_bytes() for p in files)
+
+
+def test_pairs_are_those_of_the_published_raters(platform: Platform, tmp_path: Path) -> None:
+    campaign = open_pair_campaign(platform, 4)
+    ids = []
+    for age, strength in (("young", 3), ("young", 3), ("old", -3), ("young", 2)):
+        rater = enter(platform, campaign.key)
+        prefer(platform, rater, strength)
+        rating.declare_attributes(platform, rater, {"rater_age": age}, now=NOW)
+        ids.append(rater.id)
+    prepared = write(platform, tmp_path, plan_of())
+    # The only old rater is left out, with all picks.
+    assert len(prepared.assessed.publication.left_out) == 1
+    table = read_frame(tmp_path / "out/data/ratings.csv")
+    pairs = read_pairs(tmp_path / "out/pairs/helpful-base/train.jsonl.gz").pairs
+    twins = pl.concat(pl.read_parquet(path) for path in (tmp_path / "out/pairs").rglob("*.parquet"))
+    assert twins.height == 4
+    assert len(pairs) <= 4
+    assert all(pair.chosen.startswith("Long") for pair in pairs)
+    strengths = twins["strengths"].explode().struct.unnest()
+    assert set(strengths["rater_id"]) == set(table["rater_id"])
+    assert strengths["strength"].min() == 2
+    assert not any(one.encode() in everything_in(tmp_path / "out") for one in ids)
+    card = (tmp_path / "out/README.md").read_text("utf-8")
+    assert '"config_name": "helpful-base"' in card
+    assert "`pairs/`" in card
+    croissant = json.loads((tmp_path / "out/croissant.json").read_text("utf-8"))
+    names = [file["name"] for file in croissant["distribution"]]
+    assert "data/ratings.csv" in names
+    assert "pairs/helpful-base/train.jsonl.gz" in names
+    # What the table does not have is not derived either.
+    without = prepare_release(plan_of(version="2.0", drop=["item_response_b"]), tmp_path, platform).assessed
+    assert without.derived.pairs is None
+
+
+@pytest.fixture
+def talkers(platform: Platform) -> list[RaterRow]:
+    """Four people with conversations; one did not agree to publication, one withdrew."""
+    campaign = open_chat_campaign(platform)
+    raters = [enter(platform, campaign.key, publish=n != 3) for n in range(5)]
+    for rater in raters:
+        finish_chat(platform, rater, ResponsePick(strength=3))
+        finish_chat(platform, rater, ResponsePick(strength=-2, edit=f"Better. Write to {SECRET}."), "helpful")
+    withdrawal.withdraw_rater(platform, raters[4].id, now=NOW)
+    return raters
+
+
+def test_conversations_are_published_as_pairs_and_attempts(
+    platform: Platform, talkers: list[RaterRow], tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidInput, match="with_text: Raters of pilot wrote its conversations themselves"):
+        prepare_release(plan_of(), tmp_path, platform)
+    prepared = write(platform, tmp_path, plan_of(with_text=True))
+    verdict = prepared.assessed.verdict
+    assert "whoever recognises one of them" in find_check(verdict, "membership").check.evidence[-1]
+    assert "1 email address" not in find_check(verdict, "texts").check.evidence[0]
+    assert "3 email address" in find_check(verdict, "texts").check.evidence[0]
+    table = read_frame(tmp_path / "out/data/ratings.csv")
+    assert (table.height, table["rater_id"].n_unique()) == (6, 3)
+    attempts = read_attempts(tmp_path / "out/red_team_attempts.jsonl.gz").attempts
+    assert [(one.rating, one.task_description, one.red_team_member_id) for one in attempts] == [
+        (3, "Insults.", number) for number in range(3)
+    ]
+    twins = pl.concat(pl.read_parquet(path) for path in (tmp_path / "out/pairs").rglob("*.parquet"))
+    edited = twins.filter(pl.col("edited_by").is_not_null())
+    assert set(edited["chosen_answer"]) == {"Better. Write to [email address]."}
+    assert set(twins["edited_by"].drop_nulls()) <= set(table["rater_id"])
+    content = everything_in(tmp_path / "out")
+    assert SECRET.encode() not in content
+    assert not any(rater.id.encode() in content for rater in talkers)
+    assert "Until this release 1 did." in (tmp_path / "out/datasheet.md").read_text("utf-8")
+    assert (write(platform, tmp_path, plan_of(with_text=True), "again").pseudonyms) == prepared.pseudonyms
+    assert everything_in(tmp_path / "again") == content
+
+
+def test_a_changed_conversation_needs_another_signature(
+    platform: Platform, talkers: list[RaterRow], tmp_path: Path
+) -> None:
+    plan = plan_of(with_text=True)
+    signed = sign_all(plan, prepare_release(plan, tmp_path, platform).assessed.verdict)
+    for changed in (replace(signed, redact=False), replace(signed, drop=("item_edit",))):
+        assert "signatures" in failed(prepare_release(changed, tmp_path, platform).assessed.verdict)
+    dropped = prepare_release(replace(plan, drop=("item_edit",)), tmp_path, platform).assessed
+    assert dropped.derived.pairs is not None
+    assert all(pair.edited_by is None for pair in dropped.derived.pairs.pairs)
