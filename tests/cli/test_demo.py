@@ -28,23 +28,45 @@ def port() -> str:
 
 
 @pytest.mark.slow
-def test_every_stage_writes_what_it_says(run: RunCommand, tmp_path: Path, port: str) -> None:
-    done = run("demo", "--once", "--port", port)
-    assert done.returncode == 0, done.stderr
+def test_every_stage_writes_what_it_says_and_the_site_runs_until_interrupted(
+    run: RunCommand, tmp_path: Path, port: str
+) -> None:
     folder = tmp_path / "dissensus-demo"
-    check_ratings(done.stdout, folder)
-    check_release(done.stdout, folder / "demo-1.0")
-    check_conversations(done.stdout, folder / "conversations")
+    folder.mkdir()
+    (folder / "dissensus-demo.db").write_text("of an earlier demo")
+    output = run_until_interrupted(tmp_path, port)
+    check_ratings(output, folder)
+    check_release(output, folder / "demo-1.0")
+    check_conversations(output, folder / "conversations")
     audit_result = json.loads(run("audit", "demo", "--json", database_url=database_url(folder)).stdout)
     assert audit_result["holds"] is True
     assert audit_result["erased"] > 0
-    is_promoted = check_versions(done.stdout)
+    is_promoted = check_versions(output)
     # Without a current version, nothing ranks the responses of an online conversation, and its pair is a base one.
     online = {"online" if any(is_promoted[:n_trained]) else "base" for n_trained in (2, 3)}
     for name, tranches in (("base", {"base"}), ("rejection-sampled", {"rejection-sampled"}), ("online", online)):
         exported = run("export", f"demo-{name}", "-o", tmp_path / name, database_url=database_url(folder))
         assert exported.returncode == 0, exported.stderr
         check_tranches(tmp_path / name, name, tranches)
+
+
+def run_until_interrupted(folder: Path, port: str) -> str:
+    """Run the demo, sign in to its site, interrupt it, and return its output."""
+    words: list[str | Path] = [SCRIPT, "demo", "--port", port]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, text=True, env=environment) as demo:
+        assert demo.stdout is not None
+        output = ""
+        while "Ctrl-C ends." not in output and (line := demo.stdout.readline()):
+            output += line
+        *_, sign_in = re.findall(r"http://\S+", output)
+        with httpx.Client(follow_redirects=True) as owner:
+            assert owner.get(sign_in).status_code == 200
+        demo.send_signal(signal.SIGINT)
+        assert demo.wait(60) == 0
+    with pytest.raises(httpx.TransportError):
+        httpx.get(sign_in)
+    return output
 
 
 def database_url(folder: Path) -> str:
@@ -115,26 +137,6 @@ def check_tranches(folder: Path, name: str, tranches: set[str]) -> None:
     }
     assert rankers
     assert rankers <= allowed[name]
-
-
-@pytest.mark.slow
-def test_the_site_runs_until_interrupted(tmp_path: Path, port: str) -> None:
-    (tmp_path / "dissensus-demo").mkdir()
-    (tmp_path / "dissensus-demo" / "dissensus-demo.db").write_text("of an earlier demo")
-    words: list[str | Path] = [SCRIPT, "demo", "--port", port, *SMALL]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=environment) as demo:
-        assert demo.stdout is not None
-        output = ""
-        while "Ctrl-C ends." not in output and (line := demo.stdout.readline()):
-            output += line
-        *_, sign_in = re.findall(r"http://\S+", output)
-        with httpx.Client(follow_redirects=True) as owner:
-            assert owner.get(sign_in).status_code == 200
-        demo.send_signal(signal.SIGINT)
-        assert demo.wait(60) == 0
-    with pytest.raises(httpx.TransportError):
-        httpx.get(sign_in)
 
 
 def test_an_impossible_folder(run: RunCommand, tmp_path: Path) -> None:
