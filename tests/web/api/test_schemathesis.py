@@ -57,9 +57,9 @@ def populate(house: House, prolific: Prolific) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("database_url", "existing", "examples", "phases"),
     [
-        ("sqlite", False, 10, "fuzzing"),
-        ("sqlite", True, 30, "examples,coverage,fuzzing,stateful"),
-        ("postgresql", True, 10, "examples,fuzzing,stateful"),
+        ("sqlite", False, 5, "fuzzing"),
+        ("sqlite", True, 12, "examples,coverage,fuzzing,stateful"),
+        ("postgresql", True, 6, "examples,fuzzing,stateful"),
     ],
     ids=["sqlite-made up", "sqlite-known", "postgresql-known"],
     indirect=["database_url"],
