@@ -46,10 +46,10 @@ def simulate(seed: int, *, planted: float = 0.0) -> tuple[ModelDetails, dict[str
 
 
 def test_intervals_of_shares_of_variance_cover() -> None:
-    """80 simulations; the standard error of a coverage of 95 % is 2.4 points."""
+    """40 simulations; the standard error of a coverage of 95 % is 3.4 points, and three are subtracted."""
     total = 1 + sum(sd**2 for sd in SDS.values())
     covered: dict[str, list[bool]] = {group: [] for group in SDS}
-    for seed in range(80):
+    for seed in range(40):
         details, _ = simulate(seed)
         for row in details.variance_shares:
             if row.component in SDS:
@@ -57,7 +57,7 @@ def test_intervals_of_shares_of_variance_cover() -> None:
                 assert row.ci_high is not None
                 covered[row.component].append(row.ci_low <= SDS[row.component] ** 2 / total <= row.ci_high)
     for group, values in covered.items():
-        assert 0.87 < np.mean(values) <= 1, group
+        assert 0.95 - 0.103 < np.mean(values) <= 1, group
 
 
 def test_false_sign_rates_are_the_rates_of_false_signs() -> None:
@@ -80,7 +80,7 @@ def test_false_sign_rates_are_the_rates_of_false_signs() -> None:
 def test_items_beside_a_few_planted_ones_are_rarely_called() -> None:
     """8 of 80 items divide one group; the common standard deviation is small, so that few of any are called."""
     false = []
-    for seed in range(40):
+    for seed in range(20):
         details, _ = simulate(seed, planted=1.5)
         called = [
             row.interaction_false_sign_rate < 0.05 for row in details.divided_items if row.item_id >= f"i{PLANTED:02}"

@@ -326,7 +326,7 @@ class Raters(RuleBasedStateMachine):
 
 
 SHORT = settings(quick, max_examples=15, stateful_step_count=30)
-LONG = settings(quick, max_examples=200, stateful_step_count=50)
+LONG = settings(quick, max_examples=100, stateful_step_count=50)
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ LONG = settings(quick, max_examples=200, stateful_step_count=50)
         pytest.param("postgresql", SHORT, id="postgresql-quick", marks=pytest.mark.slow),
         pytest.param("sqlite", LONG, id="sqlite-long", marks=pytest.mark.slow),
         # A step takes twice as long there, and the rules are the same.
-        pytest.param("postgresql", settings(LONG, max_examples=50), id="postgresql-long", marks=pytest.mark.slow),
+        pytest.param("postgresql", settings(LONG, max_examples=25), id="postgresql-long", marks=pytest.mark.slow),
     ],
     indirect=["database_url"],
 )
