@@ -71,3 +71,11 @@ def test_pool_prints_seats_of_each_cell(run: RunCommand, tmp_path: Path) -> None
         refused = run("plan", "pool", *words)
         assert (refused.returncode, refused.stdout) == (1, "")
         assert "is not like" in refused.stderr
+
+
+def test_comparison_prints_power_with_raters_who_stay(run: RunCommand) -> None:
+    words = ("--budget", "300", "--hourly-rate", "12", "--per-item", "1,5", "--simulations", "100")
+    done = run("plan", "comparison", *words, "--different-raters")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Power if independent" in done.stdout
+    assert "Cost of each design: 294.00 GBP." in done.stdout

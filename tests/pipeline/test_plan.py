@@ -11,6 +11,7 @@ from tests.pipeline.tables import simulate_frame
 
 from dissensus.campaign.pay import compute_owed
 from dissensus.errors import InvalidInput, NotFound
+from dissensus.pipeline.plan.comparison import ComparisonSettings, plan_comparison
 from dissensus.pipeline.plan.cost import CostRates
 from dissensus.pipeline.plan.groups import plan_groups
 from dissensus.pipeline.plan.pilot import Pilot, measure_pilot
@@ -192,3 +193,26 @@ def test_seats_leave_enough_raters_of_every_cell_in_simulated_campaigns() -> Non
 def test_pools_that_cannot_be_are_refused(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
         plan_pool(PoolSettings(**{"axes": DICES_POOL, **changes}))
+
+
+def test_a_budget_buys_raters_and_they_items(dices: Pilot) -> None:
+    settings = ComparisonSettings(budget=200, per_item=(1, 4), load=20, rates=RATES, simulations=200, perturbation=0.1)
+    plan = plan_comparison(dices, settings)
+    assert [(row.n_raters, row.n_items, row.n_ratings) for row in plan.rows] == [(28, 280, 560), (28, 70, 560)]
+    assert plan.rows[0].cost == pytest.approx(196)
+    assert plan.best in (1, 4)
+    assert plan.rater_share == pytest.approx(0.689**2 / (0.689**2 + 0.076**2 + 1))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"budget": 3, "rates": RATES}, "is below one seat: a rater with 20 answers costs 7.00 GBP"),
+        ({"budget": 20}, "Give the pay of an hour"),
+        ({}, "Give either a budget or a number of ratings"),
+        ({"n_ratings": 100, "per_item": (10,)}, "10 ratings of a response cannot come from 5 raters"),
+    ],
+)
+def test_budgets_that_buy_nothing_are_refused(dices: Pilot, changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidInput, match=words):
+        plan_comparison(dices, ComparisonSettings(**changes))

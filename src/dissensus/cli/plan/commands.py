@@ -22,6 +22,11 @@ COMMANDS: Final = {
         "pool",
         "Compute how many people to invite so that every cell of a quota ends with enough raters.",
     ),
+    "comparison": LazyCommand(
+        "dissensus.cli.plan.comparison",
+        "comparison",
+        "Compute how many items and ratings of a response tell two chatbots apart under a budget.",
+    ),
 }
 
 app = typer.Typer(

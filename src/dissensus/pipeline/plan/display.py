@@ -1,5 +1,6 @@
 """Plans as tables."""
 
+from dissensus.pipeline.plan.comparison import ComparisonPlan
 from dissensus.pipeline.plan.groups import GroupPlan, PlannedDesign
 from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.plan.pool import PoolPlan
@@ -169,3 +170,59 @@ def pool_plan_page(plan: PoolPlan) -> Page:
         "which is one for all cells."
     )
     return Page(summary, (Grid(head, lines, caption),), tuple(notes))
+
+
+METRICS = {
+    "share": "the share of the last answer to the responses of two chatbots",
+    "accuracy": "the accuracy of two models",
+    "tv": "the distance of two models from people",
+    "wins": "the items on which either of two models is nearer to people",
+}
+
+
+def comparison_plan_page(plan: ComparisonPlan) -> Page:
+    """Return the table of designs of a comparison of chatbots."""
+    settings = plan.settings
+    raters = "the same raters" if settings.same_raters else "different raters"
+    people = f", {raters} for both responses" if settings.responses > 1 else ""
+    summary = (
+        f"Difference in {METRICS[settings.metric]} if {format_short(settings.perturbation)} of the answers to the "
+        f"second differ{people}; {settings.load} answers of a rater. Most power: "
+        f"{format_count(plan.best, 'rating')} of a response."
+    )
+    head = (
+        "Ratings of a response",
+        "Items",
+        "Raters",
+        "Difference",
+        "p",
+        "Power",
+        "Power if independent",
+        "Level if taken for independent",
+    )
+    lines = tuple(
+        (
+            f"{row.per_item:,}",
+            f"{row.n_items:,}",
+            f"{row.n_raters:,}",
+            format_short(row.stayed.difference, 3),
+            format_short(row.stayed.p, 3),
+            format_short(row.stayed.power),
+            format_short(row.independent.power),
+            format_short(row.stayed.false_positives),
+        )
+        for row in plan.rows
+    )
+    caption = (
+        "p: share of null differences that reach the mean difference. Power: at the upper 5 %, with raters who stay. "
+        "Independent: other raters for each answer, as in published simulations."
+    )
+    alpha = ", ".join(f"{value:.2f}" for value in plan.dirichlet)
+    notes = [
+        f"Answers to items: Dirichlet ({alpha}); {format_short(plan.rater_share)} of the variance within items is the "
+        "rater's."
+    ]
+    cost = plan.rows[0].cost
+    if cost is not None and settings.rates is not None:
+        notes.append(f"Cost of each design: {cost:,.2f} {settings.rates.currency}.")
+    return Page(summary, (Grid(head, lines, caption),), (*notes, *describe_pilot(plan.pilot)))

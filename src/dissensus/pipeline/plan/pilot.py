@@ -12,6 +12,7 @@ from dissensus.schema.ratings.columns import ANSWER_TIME
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.multilevel.design import Covariates, ModelDesign, RandomTerm
 from dissensus.stats.multilevel.fit import MaximumFit, fit_ordinal
+from dissensus.stats.planning.comparison import fit_dirichlet
 from dissensus.stats.planning.rating_model import LARGEST_SD, RatingModel
 from dissensus.stats.result import IntArray
 
@@ -47,6 +48,7 @@ class Pilot:
     groups: dict[str, float] | None = None  # share of the answer in each group of the axis
     n_raters: int | None = None
     n_items: int | None = None
+    dirichlet: tuple[float, ...] | None = None  # of the answers to an item, over items
     minutes_per_item: float | None = None  # median time of a rating, if the file has times
     warnings: tuple[str, ...] = ()
 
@@ -100,6 +102,7 @@ def measure_pilot(
         groups=None if group is None else {name: float(hit[group == g].mean()) for g, name in enumerate(names)},
         n_raters=n_raters,
         n_items=n_items,
+        dirichlet=_fit_answers(item, code, len(ratings.scale(question))),
         minutes_per_item=_median_minutes(ratings),
         warnings=_list_warnings(n_raters),
     )
@@ -163,6 +166,12 @@ def _describe_effect(name: str, sd: float, error: float) -> PilotEffect:
         return PilotEffect(name=name, sd=sd, ci_low=None, ci_high=None)
     factor = float(np.exp(Z * error))
     return PilotEffect(name=name, sd=sd, ci_low=sd / factor, ci_high=sd * factor)
+
+
+def _fit_answers(item: IntArray, code: IntArray, n_answers: int) -> tuple[float, ...]:
+    """Return the Dirichlet distribution of the answers that were given."""
+    counts = np.bincount(item * n_answers + code, minlength=(int(item.max()) + 1) * n_answers).reshape(-1, n_answers)
+    return tuple(fit_dirichlet(counts[:, counts.any(axis=0)]).tolist())
 
 
 def _median_minutes(ratings: Ratings) -> float | None:

@@ -50,6 +50,7 @@ def load_pilot(name: str, *, by: str | None = None) -> Pilot:
         ),
         n_raters=values["raters"],
         n_items=values["items"],
+        dirichlet=tuple(values["dirichlet"]),
         minutes_per_item=values["minutes_per_item"],
     )
 
