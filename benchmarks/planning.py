@@ -13,15 +13,18 @@ from pathlib import Path
 
 import numpy as np
 
+from dissensus.stats.cluster_robust import t_quantile
 from dissensus.stats.design import Design
 from dissensus.stats.groups.statistics import group_statistics
 from dissensus.stats.planning.assignment import draw_assignment, draw_model_answers
+from dissensus.stats.planning.confidence_sequence import log_capital
 from dissensus.stats.planning.contrast import ContrastDesign, DesignCell, contrast_power, contrast_variance
 from dissensus.stats.planning.rating_model import RatingModel
 from dissensus.stats.planning.simulated_power import simulate_power
 from dissensus.stats.significance import permutation_p
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "generated"
+QUANTILES = np.array([t_quantile(0.95, n - 1) for n in range(5, 101)])
 SMALL = RatingModel(rater_sd=0.69, item_sd=0.76)
 LARGE = RatingModel(rater_sd=0.69, item_sd=0.76, group_item_sd=0.4)
 # Model, raters of both groups, ratings of an item by each, items, share, difference.
@@ -83,13 +86,40 @@ def measure(name: str, options: argparse.Namespace) -> str:
     )
 
 
+def measure_looks(campaigns: int) -> list[str]:
+    """Return how often intervals of a share, looked at after every rater, ever miss it."""
+    model, design = SMALL, ContrastDesign((DesignCell(share=0.33, n_raters=100, per_item=20, weight=1.0),), 100)
+    rng, missed, means = np.random.default_rng(30), np.zeros(2), np.array([0.33])
+    drawn = draw_assignment(rng, design)
+    for _ in range(campaigns):
+        answers = draw_model_answers(rng, model, design, drawn)
+        x = (np.bincount(drawn.rater, answers) / np.bincount(drawn.rater))[rng.permutation(100)]
+        missed[0] += bool((log_capital(x, means, 0.95) >= np.log(2 / 0.05)).any())
+        t = np.arange(5, 101)
+        mean = np.cumsum(x)[4:] / t
+        variance = (np.cumsum(x**2)[4:] / t - mean**2) * t / (t - 1)
+        missed[1] += bool((np.abs(mean - 0.33) > QUANTILES * np.sqrt(variance / t)).any())
+    shares = 100 * missed / campaigns
+    return [
+        "| 95 % interval, looked at after each of 100 raters | campaigns that it ever misses, % |",
+        "|---|--:|",
+        f"| confidence sequence | {shares[0]:.1f} |",
+        f"| t interval, from five raters on | {shares[1]:.1f} |",
+    ]
+
+
 def main() -> None:
     """Measure all designs and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--campaigns", type=int, default=2000)
+    parser.add_argument("--campaigns", type=int, default=2000, help="0: the looks alone")
+    parser.add_argument("--looks", type=int, default=10_000, help="campaigns that are looked at daily")
     parser.add_argument("--permutations", type=int, default=399)
     parser.add_argument("--folder", type=Path, default=PAGES)
     options = parser.parse_args()
+    looks = "\n".join(measure_looks(options.looks))
+    (options.folder / "planning-looks.md").write_text(f"% Made by `make planning`; do not edit.\n\n{looks}\n", "utf-8")
+    if not options.campaigns:
+        return
     lines = "\n".join(measure(name, options) for name in DESIGNS)
     text = f"""% Made by `make planning`; do not edit.
 

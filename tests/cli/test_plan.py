@@ -79,3 +79,31 @@ def test_comparison_prints_power_with_raters_who_stay(run: RunCommand) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "Power if independent" in done.stdout
     assert "Cost of each design: 294.00 GBP." in done.stdout
+
+
+def test_an_interim_look_advises_on_groups_and_items(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
+    done = run("plan", "interim", ratings_csv, "--by", "race", "--half-width", "0.1", "-o", "look.json")
+    assert done.returncode == 0, done.stderr
+    look = json.loads((tmp_path / "look.json").read_text())
+    assert (look["question"], look["asked"], look["answer"]) == ("interim", "Q_overall", "Yes")
+    pool, *groups = look["rows"]
+    assert (pool["group"], pool["n_raters"]) == (None, 24)
+    assert [(row["group"], row["n_raters"]) for row in groups[:3]] == [("Asian", 10), ("Black", 8), ("White", 6)]
+    assert [row["against"] for row in groups[3:]] == ["Black", "White", "White"]
+    assert all(row["ci_low"] <= row["estimate"] <= row["ci_high"] for row in look["rows"])
+    assert look["advice"][0].startswith("Next raters: of White, whose interval is the widest")
+    assert look["advice"][1].startswith("Next items: item-")
+    enough = run("plan", "interim", ratings_csv, "--half-width", "0.9")
+    assert "the campaign may stop" in enough.stdout
+    refused = run("plan", "interim", ratings_csv, "--half-width", "2")
+    assert (refused.returncode, "give one between 0 and 1" in refused.stderr) == (1, True)
+
+
+def test_raters_count_in_the_order_in_which_they_finished(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
+    """The order of rows does not matter where ratings have times."""
+    frame = pl.read_csv(ratings_csv).with_row_index("answer_timestamp")
+    looks = []
+    for name, rows in (("a.csv", frame), ("b.csv", frame.sample(fraction=1, shuffle=True, seed=3))):
+        rows.write_csv(tmp_path / name)
+        looks.append(run("plan", "interim", name, "--by", "gender", "--format", "csv").stdout)
+    assert looks[0] == looks[1] != ""

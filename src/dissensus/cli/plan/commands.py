@@ -27,6 +27,11 @@ COMMANDS: Final = {
         "comparison",
         "Compute how many items and ratings of a response tell two chatbots apart under a budget.",
     ),
+    "interim": LazyCommand(
+        "dissensus.cli.plan.interim",
+        "interim",
+        "Compute intervals of a running campaign that hold at every look, and advise where to send the next ratings.",
+    ),
 }
 
 app = typer.Typer(

@@ -2,6 +2,7 @@
 
 from dissensus.pipeline.plan.comparison import ComparisonPlan
 from dissensus.pipeline.plan.groups import GroupPlan, PlannedDesign
+from dissensus.pipeline.plan.interim import InterimLook
 from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.plan.pool import PoolPlan
 from dissensus.pipeline.plan.precision import PrecisionPlan
@@ -226,3 +227,24 @@ def comparison_plan_page(plan: ComparisonPlan) -> Page:
     if cost is not None and settings.rates is not None:
         notes.append(f"Cost of each design: {cost:,.2f} {settings.rates.currency}.")
     return Page(summary, (Grid(head, lines, caption),), (*notes, *describe_pilot(plan.pilot)))
+
+
+def interim_page(look: InterimLook) -> Page:
+    """Return the table of an interim look."""
+    summary = (
+        f"Share of {look.answer} to {look.asked} among raters, with {100 * look.confidence:g} % intervals that hold "
+        "at every look."
+    )
+    lines = tuple(
+        (
+            ("all raters" if row.group is None else row.group) + ("" if row.against is None else f" − {row.against}"),
+            f"{row.n_raters:,}",
+            format_short(row.estimate, 3),
+            UNKNOWN if row.ci_low is None else f"[{format_short(row.ci_low, 3)}, {format_short(row.ci_high, 3)}]",
+            "yes" if row.is_reached else "no",
+        )
+        for row in look.rows
+    )
+    caption = f"Reached: a half-width of {format_short(look.half_width, 3)} or less. Differences count pairs of raters."
+    grid = Grid(("Raters of", "Raters", "Share", "Interval", "Reached"), lines, caption)
+    return Page(summary, (grid,), look.advice)
