@@ -107,7 +107,7 @@ def log_capital(x: FloatArray, means: FloatArray, confidence: float) -> FloatArr
     with np.errstate(divide="ignore"):
         up, down = np.minimum(bets, TRUNCATION / means), np.minimum(bets, TRUNCATION / (1 - means))
     gap = x[:, None] - means
-    return np.maximum(np.cumsum(np.log1p(up * gap), axis=0), np.cumsum(np.log1p(-down * gap), axis=0))
+    return np.asarray(np.maximum(np.log1p(up * gap).cumsum(axis=0), np.log1p(-down * gap).cumsum(axis=0)))
 
 
 def difference_sequence(first: npt.ArrayLike, second: npt.ArrayLike, *, confidence: float = 0.95) -> ConfidenceSequence:
