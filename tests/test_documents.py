@@ -86,12 +86,25 @@ def test_relative_links_of_the_readme_exist() -> None:
         assert (ROOT / target).exists(), target
 
 
+SCORECARD = "scorecard.py"
+SCRIPTS = [path for path in sorted((ROOT / "examples").glob("*.py")) if path.name != SCORECARD]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_example_runs(script: Path) -> None:
     process = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, env=environment())
     assert process.returncode == 0, process.stderr
     assert process.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("dices_350")
+def test_the_documented_scorecard_is_that_of_the_example() -> None:
+    script = ROOT / "examples" / SCORECARD
+    process = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, env=environment())
+    assert process.returncode == 0, process.stderr
+    assert process.stdout == (ROOT / "docs" / "generated" / "dices-scorecard.md").read_text(encoding="utf-8")
 
 
 def test_every_public_name_is_documented() -> None:

@@ -86,3 +86,14 @@ def test_decisions_are_compared(run: RunCommand, ratings: Path, tmp_path: Path) 
         assert done.returncode == 1
         assert message in done.stderr
     assert "add --decisions" in run("benchmark", ratings, "--rule", "plurality").stderr
+
+
+def test_a_page_and_figures_are_written(run: RunCommand, ratings: Path, tmp_path: Path) -> None:
+    page, folder = tmp_path / "card.html", tmp_path / "figures"
+    words = ("--question", "Q_overall", "--by", "gender", "-o", page, "--figures", folder)
+    done = run("benchmark", ratings, *words)
+    assert done.returncode == 0, done.stderr
+    assert "Scorecard of chatbots" in page.read_text()
+    assert {path.name for path in folder.iterdir()} == {
+        f"shares-Q_overall.{kind}" for kind in ("svg", "png", "pdf", "json")
+    }

@@ -1,5 +1,7 @@
 """`dissensus benchmark`: scorecards of chatbots and models against groups of raters."""
 
+import shlex
+import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -8,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from dissensus.cli import result_writer
-from dissensus.cli.options import GROUPS, SIGNIFICANCE, ByItemOption, ConfidenceOption, CrossOption
+from dissensus.cli.options import GROUPS, SIGNIFICANCE, ByItemOption, ConfidenceOption, CrossOption, PageOutputOption
 from dissensus.cli.ratings_options import split_categories, with_ratings_options
-from dissensus.cli.result_writer import Format, FormatOption, OutputOption
+from dissensus.cli.result_writer import PAGE_SUFFIXES, FiguresOption, Format, FormatOption
 from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dissensus.pipeline.score import Scorecard
+    from dissensus.report.result import Document
     from dissensus.schema.item_scores import ItemScores
     from dissensus.schema.ratings.table import Ratings
 
@@ -115,8 +118,9 @@ def benchmark(
         typer.Option(help="False discovery or family-wise error rate.", rich_help_panel=SIGNIFICANCE),
     ] = "bh",
     confidence: ConfidenceOption = 0.95,
+    figures: FiguresOption = None,
     format: FormatOption = None,  # noqa: A002 - the option's name
-    output: OutputOption = None,
+    output: PageOutputOption = None,
 ) -> None:
     """Score chatbots, guards and classifiers against each group of raters, beside human ceilings.
 
@@ -133,7 +137,8 @@ def benchmark(
     from dissensus.pipeline.score import compare_decisions, score_chatbots, score_models
 
     result_writer.check_output(output)
-    kind = result_writer.choose_format(format, output)
+    paged = format is None and output is not None and output.suffix.lower() in PAGE_SUFFIXES
+    kind = Format.TABLE if paged else result_writer.choose_format(format, output)
     options: Any = {
         "unsafe": split_categories(unsafe),
         "by": by or (),
@@ -167,12 +172,34 @@ def benchmark(
         card = score_models(ratings, own, gold=gold, threshold=threshold, rank_by=rank_by, **options)
     else:
         card = score_chatbots(ratings, by_item=by_item or (), chatbot=chatbot, **options)
-    if kind is Format.TABLE:
+    if paged or figures is not None:
+        document = _build_report(card)
+        if figures is not None:
+            result_writer.write_figures(document.figures, figures)
+    if paged:
+        result_writer.write_text(document.to_html(), output)
+    elif kind is Format.TABLE:
         result_writer.write_pages([card.page()], output)
     elif kind is Format.JSON:
         result_writer.write_text(card.to_json(), output)
     else:
         result_writer.write_text(result_writer.to_csv(card.to_polars()), output)
+
+
+def _build_report(card: "Scorecard") -> "Document":
+    """Return the report of a scorecard."""
+    # Imported here, since Altair takes a fifth of a second.
+    from dissensus.pipeline.score import DecisionComparison, ModelScorecard
+    from dissensus.report.score.decisions import decision_report
+    from dissensus.report.score.models import model_scorecard_report
+    from dissensus.report.score.scorecard import scorecard_report
+
+    command = shlex.join(["dissensus", *sys.argv[1:]])
+    if isinstance(card, DecisionComparison):
+        return decision_report(card, command=command)
+    if isinstance(card, ModelScorecard):
+        return model_scorecard_report(card, command=command)
+    return scorecard_report(card, command=command)
 
 
 def _read_scores(

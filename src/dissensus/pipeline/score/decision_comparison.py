@@ -76,8 +76,8 @@ class DecisionComparison(Scorecard):
 
     def page(self) -> Page:
         """Return the comparison as tables."""
-        notes = (*self._explain_rules(), *explain_rows(self.rows, self.gaps, self.settings), *self._notes())
-        return Page(self._summary(), (self._overview(), *self._group_grids(), *gap_grids(self.gaps)), notes)
+        notes = (*self.explain_rules(), *explain_rows(self.rows, self.gaps, self.settings), *self._notes())
+        return Page(self._summary(), (self.overview(), *self.group_grids(), *gap_grids(self.gaps)), notes)
 
     def _summary(self) -> str:
         return (
@@ -86,7 +86,7 @@ class DecisionComparison(Scorecard):
             f"{' or '.join(self.settings.unsafe)}. Shown, not chosen."
         )
 
-    def _overview(self) -> Grid:
+    def overview(self) -> Grid:
         """Return a line for each decision: items blocked and changed, and ratings of everybody overruled."""
         pool = {(row.model, row.metric): row for row in self.rows if row.axis is None}
         lines = tuple(
@@ -101,7 +101,7 @@ class DecisionComparison(Scorecard):
         )
         return Grid(("decision", "blocked", "changed", *WHOLE.values(), "cost"), lines)
 
-    def _group_grids(self) -> Iterator[Grid]:
+    def group_grids(self) -> Iterator[Grid]:
         """Yield a table for each axis: the share of each group's ratings that each decision overrules."""
         for axis in self.settings.axes:
             rows = {(row.model, row.group): row for row in self.rows if row.axis == axis and row.metric == OVERRULED}
@@ -114,7 +114,8 @@ class DecisionComparison(Scorecard):
                 )
             yield Grid((f"overruled (%) · {axis}", *(escape_unprintable(str(group)) for group in groups)), tuple(lines))
 
-    def _explain_rules(self) -> Iterator[str]:
+    def explain_rules(self) -> Iterator[str]:
+        """Yield the rules, the costs with their thresholds, and the items on which decisions differ."""
         for rule in dict.fromkeys(decision.rule for decision in self.decisions):
             yield f"{rule}: blocks an item if {RULES[rule]}."
         ratios = ", ".join(f"{costs} from {costs.threshold:.2f}" for costs in self.settings.costs)

@@ -34,14 +34,14 @@ def model_scorecard_page(
     notes: Sequence[str],
 ) -> Page:
     """Return a scorecard of models as a page: leaderboard, all statistics for the pool, groups, gaps."""
-    grids = (*_rank_grids(ranks, settings), *_pool_grids(rows, settings), *_group_grids(rows, settings))
+    grids = (*rank_grids(ranks, settings), *pool_grids(rows, settings), *_group_grids(rows, settings))
     shown = [row for row in rows if row.metric in COLUMNS and row.estimate is None]
     return Page(
         summary, (*grids, *gap_grids(gaps)), (*_explain_columns(), *explain_rows(shown, gaps, settings), *notes)
     )
 
 
-def _rank_grids(ranks: Sequence[RankRow], settings: ModelSettings) -> Iterator[Grid]:
+def rank_grids(ranks: Sequence[RankRow], settings: ModelSettings) -> Iterator[Grid]:
     """Yield the leaderboard: a line for each model, a column for everybody and each group of each axis."""
     for axis in settings.axes or ((None,) if ranks else ()):
         own = [row for row in ranks if row.axis in (None, axis)]
@@ -54,7 +54,7 @@ def _rank_grids(ranks: Sequence[RankRow], settings: ModelSettings) -> Iterator[G
         yield Grid(head, tuple(lines), "=: does not differ surely from another model.")
 
 
-def _pool_grids(rows: Sequence[ScoreRow], settings: ModelSettings) -> Iterator[Grid]:
+def pool_grids(rows: Sequence[ScoreRow], settings: ModelSettings) -> Iterator[Grid]:
     """Yield all statistics of each model and human ceiling for everybody, and of each model against gold."""
     for axis, title in ((None, POOL), *((("gold", f"against {settings.gold}"),) if settings.gold else ())):
         own = [row for row in rows if row.axis == axis and row.model is not None]

@@ -1,0 +1,103 @@
+"""Reports of scorecards: numbers of figures, readings, hostile names, withheld groups, and drawing."""
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.pipeline.tables import simulate_frame
+
+from dissensus.pipeline.score import DecisionComparison, ModelScorecard, compare_decisions, score_chatbots, score_models
+from dissensus.report.figure import Figure
+from dissensus.report.result import Document
+from dissensus.report.score.decisions import decision_report
+from dissensus.report.score.models import model_scorecard_report
+from dissensus.report.score.scorecard import scorecard_report
+from dissensus.schema.item_scores import ItemScores
+from dissensus.schema.ratings.table import Ratings
+
+HOSTILE = "<script>\x1b[31m"
+
+
+@pytest.fixture(scope="module")
+def ratings() -> Ratings:
+    items = [f"item-{i:03}" for i in range(30)]
+    table = pl.DataFrame(
+        {
+            "item_id": items,
+            "degree_of_harm": ["Extreme" if i % 3 else "Benign" for i in range(30)],
+            "safety_gold": ["Yes" if i % 2 else "No" for i in range(30)],
+        }
+    )
+    frame = simulate_frame(3).with_columns(pl.col("rater_gender").replace({"Man": HOSTILE}))
+    return Ratings.from_frame(frame).with_items(table)
+
+
+@pytest.fixture(scope="module")
+def models(ratings: Ratings) -> ModelScorecard:
+    scores = np.random.default_rng(1).random((30, 2))
+    table = pl.DataFrame({"item_id": ratings.items["item_id"], "guard": scores[:, 0], HOSTILE: scores[:, 1]})
+    return score_models(ratings, ItemScores(table), by="gender", gold="safety_gold")
+
+
+@pytest.fixture(scope="module")
+def decisions(ratings: Ratings) -> DecisionComparison:
+    return compare_decisions(ratings, by="gender", costs=[(1, 1), (1, 3)], gold="safety_gold")
+
+
+def figures(page: Document) -> dict[str, Figure]:
+    return {figure.name: figure for figure in page.figures}
+
+
+def test_a_page_of_chatbots_has_the_shares_by_question_and_value(ratings: Ratings) -> None:
+    card = score_chatbots(ratings, by=["race", "gender"], by_item="degree_of_harm")
+    page = scorecard_report(card)
+    assert list(figures(page)) == ["shares-Q_overall", "shares-degree_of_harm"]
+    drawn = figures(page)["shares-Q_overall"]
+    assert drawn.table["estimate"].to_list() == [row.estimate for row in card.rows if row.attribute is None]
+    worst = max((row for row in card.rows if row.axis and not row.attribute), key=lambda row: row.estimate or 0)
+    assert f"{100 * (worst.estimate or 0):.1f} %." in drawn.reading
+    assert "by value" in figures(page)["shares-degree_of_harm"].reading
+    assert [section.name for section in page.sections] == ["shares", "gaps"]
+
+
+def test_a_page_of_models_has_losses_ranks_thresholds_and_gaps(models: ModelScorecard) -> None:
+    page = model_scorecard_report(models)
+    assert [section.name for section in page.sections] == ["losses", "leaderboard", "thresholds", "gaps"]
+    assert list(figures(page)) == ["brier", "squared-distance", "auc", "thresholds-guard", "thresholds-script---31m"]
+    table = figures(page)["thresholds-guard"].table
+    assert table["threshold"].n_unique() == 19
+    assert "perfect score" in figures(page)["brier"].table["model"].to_list()
+
+
+def test_a_page_of_decisions_draws_each_decision(decisions: DecisionComparison) -> None:
+    page = decision_report(decisions)
+    (figure,) = page.figures
+    assert figure.table["model"].n_unique() == len(decisions.decisions)
+    assert "% of the ratings of everybody are overruled" in figure.reading
+    assert "None is chosen" in page.to_html()
+
+
+@pytest.mark.parametrize("width", [317, 672])
+def test_figures_are_drawn_and_names_are_escaped(
+    models: ModelScorecard, decisions: DecisionComparison, ratings: Ratings, width: int
+) -> None:
+    pages = (
+        model_scorecard_report(models),
+        decision_report(decisions),
+        scorecard_report(score_chatbots(ratings, by="gender")),
+    )
+    for page in pages:
+        for figure in page.figures:
+            svg = figure.inline(width)
+            assert svg.startswith("<svg")
+            assert HOSTILE not in svg
+    html = pages[0].to_html()
+    assert "<script" not in html
+    assert "\x1b" not in html
+
+
+def test_withheld_groups_are_not_drawn(ratings: Ratings) -> None:
+    card = score_chatbots(ratings, by="gender", suppress_below=20)
+    page = scorecard_report(card)
+    (figure,) = page.figures
+    assert figure.table.filter(pl.col("axis").is_not_null())["estimate"].null_count() == 2
+    assert "<svg" in figure.inline(672)
