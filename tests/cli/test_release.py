@@ -141,6 +141,17 @@ DAMAGES: dict[str, Any] = {
 }
 
 
+def test_flags_are_counted_when_a_folder_is_validated(run: RunCommand, folder: Path) -> None:
+    """Of twelve raters six are flagged: fewer than the seven that an edited record promises."""
+    flagged = pl.col("rater_id").str.extract(r"(\d+)$").cast(pl.Int64) % 2 == 0
+    write_ratings(make_table().with_columns(rater_flagged=flagged), folder)
+    write_plan(folder, drop=["rater_age", "rater_gender"])
+    release(run, folder)
+    record = folder / "out" / "release.json"
+    record.write_text(record.read_text("utf-8").replace('"k": 5', '"k": 7'), "utf-8")
+    assert "2 cells of rater_flagged hold fewer than 7." in str(validate_release(folder / "out"))
+
+
 def test_a_folder_that_was_edited_is_not_valid(run: RunCommand, folder: Path) -> None:
     write_plan(folder)
     release(run, folder)

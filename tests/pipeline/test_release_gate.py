@@ -25,6 +25,7 @@ from dissensus.pipeline.release.assessment import assess_release
 from dissensus.pipeline.release.cells import count_cells
 from dissensus.pipeline.release.changes import compare_releases
 from dissensus.pipeline.release.checks import check_times
+from dissensus.pipeline.release.consent_limits import list_group_limits
 from dissensus.pipeline.release.datasheet import write_datasheet
 from dissensus.pipeline.release.description import describe_release
 from dissensus.pipeline.release.joins import join_releases
@@ -83,6 +84,32 @@ def test_signatures_are_of_evidence_that_needs_no_key() -> None:
         assert assess_release(make_source(), signed, key).verdict.passed
 
 
+def test_images_of_items_are_not_released() -> None:
+    source = make_source(make_table().with_columns(item_image=pl.lit("a.png"), item_image_alt=pl.lit("A knife.")))
+    refused = find_check(assess(source).verdict, "columns").check
+    assert "Images of items are not released: nobody can screen them by pattern." in refused.evidence
+    assert 'drop = ["item_image", "item_image_alt"]' in refused.remedy
+    assert "columns" not in failed(assess(source, drop=["item_image", "item_image_alt"]).verdict)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "limits"),
+    [
+        ("What you say about yourself is shown in groups of people alone.", True),
+        ("Answers are published only as averages.", True),
+        ("Ihre Angaben werden nur für Gruppen gezeigt.", True),
+        ("Your answers are published row by row.", False),
+    ],
+)
+def test_a_consent_to_numbers_of_groups_needs_a_person(sentence: str, *, limits: bool) -> None:
+    shipped = load_campaign("dices-350")
+    assert list_group_limits(shipped) == []
+    campaign = replace(shipped, consent=replace(shipped.consent, text={"en": f"Hello. {sentence}"}))
+    check = find_check(assess(make_source(campaign=campaign)).verdict, "consent")
+    assert (check.outcome == "unsigned") is limits
+    assert any(sentence in line for line in check.check.evidence) is limits
+
+
 def test_the_same_source_plan_and_key_give_the_same_table_in_any_order() -> None:
     table = make_table()
     shuffled = table.sample(fraction=1, shuffle=True, seed=5)
@@ -98,9 +125,9 @@ def test_the_same_source_plan_and_key_give_the_same_table_in_any_order() -> None
         ({"consented": frozenset({"person-0"})}, "consent", "person-1: no consent."),
         ({"withdrawn": frozenset({"person-3"})}, "withdrawals", "12 rows of the source"),
         (
-            {"earlier": (KeyUse(name="pilot", version="0.9", manifest="a" * 64),)},
+            {"unnamed": (KeyUse(name="pilot", version="0.9", manifest="a" * 64),)},
             "joins",
-            "The plan names none of them",
+            "of which the plan says nothing",
         ),
         ({"key_uses": (KeyUse(name="pilot", version="0.9", manifest="a" * 64),)}, "key", "used for pilot 0.9"),
         ({"key_uses": (KeyUse(name="other", version="1.0", manifest="a" * 64),)}, "key", "used for other 1.0"),

@@ -126,6 +126,13 @@ def test_the_release_before_is_named_and_the_one_that_was_logged(
     later = replace(PLAN, version="2.0")
     assert failed(prepare_release(later, tmp_path, platform).assessed.verdict) == ["joins"]
     assert failed(prepare_release(replace(later, previous="out"), tmp_path, platform).assessed.verdict) == []
+    write(platform, tmp_path, replace(later, previous="out"), "two")
+    third = replace(PLAN, version="3.0", previous="two")
+    verdict = prepare_release(third, tmp_path, platform).assessed.verdict
+    assert failed(verdict) == ["joins"]
+    assert "'crowded 1.0', of which the plan says nothing" in find_check(verdict, "joins").check.evidence[-1]
+    assert failed(prepare_release(replace(third, older=("out",)), tmp_path, platform).assessed.verdict) == []
+    later = replace(later, version="4.0")
     with (tmp_path / "out" / "SHA256SUMS").open("a") as manifest:
         manifest.write(f"{digest_file(tmp_path / PLAN.key_file)}  ./SHA256SUMS.txt\n")
     (tmp_path / "out" / "SHA256SUMS.txt").write_bytes((tmp_path / PLAN.key_file).read_bytes())

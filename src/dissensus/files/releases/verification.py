@@ -11,7 +11,7 @@ from dissensus.errors import DissensusError
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.files.releases.folder import MANIFEST, digest_file, read_manifest, read_plain_table, read_record
 from dissensus.pipeline.release.cells import N_RATERS, count_cells
-from dissensus.pipeline.release.columns import MOMENTS
+from dissensus.pipeline.release.columns import MOMENTS, list_quasi_identifiers
 from dissensus.pipeline.release.documents import CSV, PARQUET
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.findings import FailedCheck
@@ -72,7 +72,7 @@ def _find_table_faults(folder: Path, record: dict[str, Any], table: pl.DataFrame
             )
     if not table[names.RATER_ID].str.contains(PSEUDONYM).all():
         yield _fault("not pseudonyms", "Ids of raters are not those that the program writes.", again)
-    axes = [name for name in table.columns if names.is_rater_attribute(name)]
+    axes = list_quasi_identifiers(table.columns)
     raters = table.select(names.RATER_ID, *axes).unique()
     small = count_cells(raters, axes).filter(pl.col(N_RATERS) < record["k"])
     if small.height or raters.height < record["k"]:

@@ -12,7 +12,7 @@ from dissensus.pipeline.release.columns import select_columns
 from dissensus.pipeline.release.datasheet import list_open_questions
 from dissensus.pipeline.release.derivation import DerivedRecords, derive_records
 from dissensus.pipeline.release.gate import ReleaseCheck, ReleaseVerdict, judge_release
-from dissensus.pipeline.release.joins import join_releases
+from dissensus.pipeline.release.joins import JoinedRelease, join_earlier_releases
 from dissensus.pipeline.release.pseudonyms import KEY_BYTES, Pseudonyms, conceal_conversation
 from dissensus.pipeline.release.publication import Publication, publish, rename_raters
 from dissensus.pipeline.release.source import ReleaseSource
@@ -110,10 +110,10 @@ def _list_checks(
 
 def _list_key_checks(source: ReleaseSource, plan: ReleasePlan, publication: Publication | None) -> list[ReleaseCheck]:
     """Return the checks that need the secret key or the release before, which a site does not have."""
-    joined = None
+    joined: tuple[JoinedRelease, ...] = ()
     if publication is not None and source.previous is not None:
-        joined = join_releases(publication.table, source.previous, plan.anonymity.k)
-    key_checks = [checks.check_key(source.key_uses, plan), checks.check_joins(joined, source.earlier, plan)]
+        joined = join_earlier_releases(publication.table, (source.previous, *source.older), plan.anonymity.k)
+    key_checks = [checks.check_key(source.key_uses, plan), checks.check_joins(joined, source.unnamed, plan)]
     if publication is not None:
         return key_checks
     return [checks.defer_check(key_checks[0]), checks.defer_check(key_checks[1]) if source.earlier else key_checks[1]]

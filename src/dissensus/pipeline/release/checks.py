@@ -10,6 +10,7 @@ import polars as pl
 
 from dissensus.pipeline.release.cells import N_RATERS, count_cells
 from dissensus.pipeline.release.columns import DURATIONS, MOMENTS, PLAIN, list_texts, list_unknown_columns
+from dissensus.pipeline.release.consent_limits import list_group_limits
 from dissensus.pipeline.release.diversity import measure_diversity
 from dissensus.pipeline.release.gate import ReleaseCheck
 from dissensus.pipeline.release.joins import JoinedRelease
@@ -21,6 +22,7 @@ from dissensus.pipeline.release.times import is_coarse
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
+from dissensus.schema.records.image import IMAGE, IMAGE_ALT
 from dissensus.schema.release.plan import PURPOSE, ReleasePlan
 
 MAX_LISTED: Final = 20
@@ -49,6 +51,8 @@ def check_consent(source: ReleaseSource, publication: Publication) -> ReleaseChe
         evidence.append("No record of consent was given.")
     elif PURPOSE not in source.purposes:
         evidence.append(f"They were not asked for the purpose {PURPOSE}, which is publication.")
+    limits = [] if source.campaign is None else list_group_limits(source.campaign)
+    evidence += [f"Rows of single raters are published, and the text of the consent says: {text}" for text in limits]
     return ReleaseCheck(
         name="consent",
         promise=f"The rater of every row agreed to {format_list(source.purposes)}.",
@@ -60,7 +64,7 @@ def check_consent(source: ReleaseSource, publication: Publication) -> ReleaseChe
         if source.consented is not None
         else (),
         holds=without.is_empty(),
-        judged=source.consented is None or PURPOSE not in source.purposes,
+        judged=source.consented is None or PURPOSE not in source.purposes or bool(limits),
         remedy="Leave out the rows of those raters, or ask them.",
     )
 
@@ -92,6 +96,8 @@ def check_columns(source: ReleaseSource, plan: ReleasePlan) -> ReleaseCheck:
     """Check that the meaning of every column is known."""
     unknown = list_unknown_columns(source, plan)
     texts = [name for name in list_texts(source) if name not in plan.drop]
+    images = [name for name in (IMAGE, IMAGE_ALT) if name in source.table.columns and name not in plan.drop]
+    unknown += images
     left_out = [f"Free texts of raters, left out: {format_list(texts)}."] if texts and not plan.with_text else []
     return ReleaseCheck(
         name="columns",
@@ -99,6 +105,7 @@ def check_columns(source: ReleaseSource, plan: ReleasePlan) -> ReleaseCheck:
         evidence=(
             f"{len(source.table.columns):,} columns, of which unknown: {format_list(unknown) or 'none'}.",
             *left_out,
+            *(["Images of items are not released: nobody can screen them by pattern."] if images else []),
         ),
         holds=not unknown,
         remedy=f"Drop them: drop = {json.dumps(unknown, ensure_ascii=False)}. Answers are of a known scale, or few; "
@@ -322,30 +329,35 @@ def defer_check(check: ReleaseCheck) -> ReleaseCheck:
     return replace(check, evidence=evidence, internal=(), deferred=True)
 
 
-def check_joins(joined: JoinedRelease | None, earlier: Sequence[KeyUse], plan: ReleasePlan) -> ReleaseCheck:
-    """Check that a join with the release before does not make smaller cells."""
-    listed = format_list([str(use) for use in earlier])
+def check_joins(joined: Sequence[JoinedRelease], unnamed: Sequence[KeyUse], plan: ReleasePlan) -> ReleaseCheck:
+    """Check that a join with all earlier releases does not make smaller cells."""
     remedy = "Publish the same attributes in the same groups as before, or fewer."
-    if joined is None:
-        evidence: tuple[str, ...] = ("No release before is known.",)
-        if earlier:
-            evidence = (f"This data was released before: {listed}. The plan names none of them.",)
-            remedy = 'Name the folder of the latest one: previous = "…"'
-    elif not joined.n_items:
-        evidence = ("The release before has no item in common with this one, so that nothing was compared.",)
-        remedy = "Name a release of the same items: previous"
-    else:
-        evidence = (
-            f"{joined.n_matched:,} of {joined.n_raters:,} raters have the {'id' if joined.by_ids else 'answers'} of "
-            f"exactly one rater of the release before, in {joined.n_items:,} items. {joined.n_missing:,} raters of it "
-            "are not found again.",
-            f"Together the attributes of both put {joined.n_small:,} of the matched in cells of fewer than "
-            f"{plan.anonymity.k}, which are smaller than before.",
-        )
+    evidence = [line for one in joined for line in _describe_join(one, plan)]
+    if unnamed:
+        listed = format_list([str(use) for use in unnamed])
+        evidence.append(f"This data was released before as {listed}, of which the plan says nothing.")
+        remedy = 'Name the folder of the latest one as previous = "…", and those of others as older = ["…"].'
+    elif not all(one.n_items for one in joined):
+        remedy = "Name releases of the same items: previous, older"
     return ReleaseCheck(
         name="joins",
-        promise="Joined with the release before by ids or equal answers, raters are in no smaller cells.",
-        evidence=evidence,
-        holds=not earlier if joined is None else bool(joined.n_items) and not joined.n_small,
+        promise="Joined with all releases before by ids or equal answers, raters are in no smaller cells.",
+        evidence=tuple(evidence) or ("No release before is known.",),
+        holds=not unnamed and all(one.n_items and not one.n_small for one in joined),
         remedy=remedy,
+    )
+
+
+def _describe_join(joined: JoinedRelease, plan: ReleasePlan) -> Iterator[str]:
+    if not joined.n_items:
+        yield "A release before has no item in common with this one, so that nothing was compared."
+        return
+    yield (
+        f"{joined.n_matched:,} of {joined.n_raters:,} raters have the {'id' if joined.by_ids else 'answers'} of "
+        f"exactly one rater of a release before, in {joined.n_items:,} items. {joined.n_missing:,} raters of it are "
+        "not found again."
+    )
+    yield (
+        f"Together all known attributes put {joined.n_small:,} of the matched in cells of fewer than "
+        f"{plan.anonymity.k}, which are smaller than before."
     )

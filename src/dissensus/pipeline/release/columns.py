@@ -1,5 +1,6 @@
 """Columns of a release: their meaning, the values they may have, and those that a plan publishes."""
 
+from collections.abc import Iterable
 from typing import Final
 
 import polars as pl
@@ -34,6 +35,19 @@ _ALLOWED: Final = {
     **dict.fromkeys(FLAGS, ("|".join(FLAG_VALUES), "true or false")),
     SIDE: ("a|b", "a or b"),
 }
+
+
+def list_quasi_identifiers(columns: Iterable[str]) -> tuple[str, ...]:
+    """Return all columns that are counted towards k: attributes of raters, flags and checks.
+
+    Examples
+    --------
+    >>> list_quasi_identifiers(["item_id", "checks_failed", "rater_age", "rater_flagged"])
+    ('rater_age', 'rater_flagged', 'checks_failed')
+    """
+    columns = tuple(columns)
+    attributes = (name for name in columns if names.is_rater_attribute(name))
+    return (*attributes, *(name for name in (*FLAGS, *CHECKS) if name in columns))
 
 
 def select_columns(source: ReleaseSource, plan: ReleasePlan) -> pl.DataFrame:

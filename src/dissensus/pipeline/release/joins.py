@@ -1,11 +1,12 @@
 """Join of two releases by ids or equal answers, as an outsider would try it who has both."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import polars as pl
 
-from dissensus.pipeline.release.columns import CHECKS, FLAGS
+from dissensus.pipeline.release.columns import list_quasi_identifiers
 from dissensus.schema.ratings import columns as names
 
 ANSWERS: Final = "answers"
@@ -42,6 +43,52 @@ def join_releases(table: pl.DataFrame, previous: pl.DataFrame, k: int) -> Joined
     >>> join_releases(second, first, 2).n_small
     2
     """
+    match = _match_raters(table, previous)
+    return JoinedRelease(
+        by_ids=match.key == names.RATER_ID,
+        n_items=match.n_items,
+        n_raters=match.now.height,
+        n_matched=match.matched.height,
+        n_missing=match.before.join(match.now, left_on=match.key + BEFORE, right_on=match.key, how="anti").height,
+        n_small=_count_small(match.matched, match.now, match.before, k),
+    )
+
+
+def join_earlier_releases(table: pl.DataFrame, earlier: Sequence[pl.DataFrame], k: int) -> tuple[JoinedRelease, ...]:
+    """Join a table with each earlier one, and with each after those before it, whose attributes are known by then.
+
+    Examples
+    --------
+    Three releases with one attribute each; only all of them together make small cells:
+
+    >>> rows = pl.DataFrame({"item_id": ["1"] * 4, "rater_id": list("abcd"), "Q": ["No", "Yes", "Unsure", "Maybe"]})
+    >>> sex, age, race = (pl.Series(name, values) for name, values in (
+    ...     ("rater_sex", list("MMWW")), ("rater_age", list("yoyo")), ("rater_race", list("xxxx"))))
+    >>> tables = [rows.with_columns(column) for column in (race, sex, age)]
+    >>> [joined.n_small for joined in join_earlier_releases(tables[0], tables[1:], 2)]
+    [0, 0, 4]
+    """
+    joined, known = [], table
+    for number, previous in enumerate(earlier):
+        joined.append(join_releases(table, previous, k))
+        if known.width > table.width:
+            joined.append(join_releases(known, previous, k))
+        known = _add_known_attributes(known, previous, number)
+    return tuple(joined)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RaterMatch:
+    """Raters of two tables, and those who are exactly one rater of the other."""
+
+    now: pl.DataFrame
+    before: pl.DataFrame
+    matched: pl.DataFrame
+    key: str  # of the join: ids or answers
+    n_items: int
+
+
+def _match_raters(table: pl.DataFrame, previous: pl.DataFrame) -> _RaterMatch:
     questions = [name for name in table.columns if names.is_question(name) and name in previous.columns]
     items = set(table[names.ITEM_ID].cast(pl.String)) & set(previous[names.ITEM_ID].cast(pl.String))
     now = _list_raters(table, questions, items)
@@ -51,14 +98,20 @@ def join_releases(table: pl.DataFrame, previous: pl.DataFrame, k: int) -> Joined
     pairs = now.join(before, left_on=key, right_on=key + BEFORE, coalesce=False)
     pairs = pairs.filter(by_ids | (pl.col(ANSWERS) != ""))
     matched = pairs.filter((pl.len().over(names.RATER_ID) == 1) & (pl.len().over(ID_BEFORE) == 1))
-    return JoinedRelease(
-        by_ids=by_ids,
-        n_items=len(items),
-        n_raters=now.height,
-        n_matched=matched.height,
-        n_missing=before.join(now, left_on=key + BEFORE, right_on=key, how="anti").height,
-        n_small=_count_small(matched, now, before, k),
-    )
+    return _RaterMatch(now=now, before=before, matched=matched, key=key, n_items=len(items))
+
+
+def _add_known_attributes(table: pl.DataFrame, previous: pl.DataFrame, number: int) -> pl.DataFrame:
+    """Return a table with the attributes that matched raters had in an earlier one, where these tell more."""
+    matched = _match_raters(table, previous).matched
+    for axis in list_quasi_identifiers(previous.columns):
+        if axis in table.columns and matched[axis].equals(matched[axis + BEFORE].alias(axis), null_equal=True):
+            continue
+        known = matched.select(names.RATER_ID, pl.col(axis + BEFORE).alias(f"rater_{axis}_{number}"))
+        table = table.with_columns(pl.col(names.RATER_ID).cast(pl.String)).join(
+            known, on=names.RATER_ID, how="left", maintain_order="left"
+        )
+    return table
 
 
 def _count_small(matched: pl.DataFrame, now: pl.DataFrame, before: pl.DataFrame, k: int) -> int:
@@ -82,7 +135,7 @@ def _list_axes(raters: pl.DataFrame) -> list[str]:
 
 def _list_raters(table: pl.DataFrame, questions: list[str], items: set[str]) -> pl.DataFrame:
     """Return one row per rater with attributes, and all answers to the items as one text."""
-    axes = [name for name in table.columns if names.is_rater_attribute(name) or name in (*FLAGS, *CHECKS)]
+    axes = list_quasi_identifiers(table.columns)
     answers = pl.concat_str(
         pl.col(names.ITEM_ID).cast(pl.String),
         *(pl.col(name).cast(pl.String).fill_null("") for name in questions),

@@ -7,7 +7,14 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.release.cells import blank_small_cells, mark_small_cells, widen_groups
-from dissensus.pipeline.release.columns import CHECKS, FLAGS, PLAIN, ROW_NUMBER, list_answer_columns, select_columns
+from dissensus.pipeline.release.columns import (
+    FLAGS,
+    PLAIN,
+    ROW_NUMBER,
+    list_answer_columns,
+    list_quasi_identifiers,
+    select_columns,
+)
 from dissensus.pipeline.release.pseudonyms import Pseudonyms
 from dissensus.pipeline.release.source import ReleaseSource
 from dissensus.pipeline.release.times import coarsen_times
@@ -49,7 +56,7 @@ def publish(source: ReleaseSource, plan: ReleasePlan, pseudonyms: Pseudonyms) ->
     # An author is in the release by the conversation, with or without an answer.
     table = selected if source.by_authors else _drop_unanswered(selected, answers)
     axes = tuple(name for name in table.columns if names.is_rater_attribute(name))
-    quasi_identifiers = (*axes, *(name for name in (*FLAGS, *CHECKS) if name in table.columns))
+    quasi_identifiers = list_quasi_identifiers(table.columns)
     _check_axes(plan, axes, quasi_identifiers)
     raters = _list_raters(table, quasi_identifiers)
     _check_groups(plan, raters)

@@ -73,5 +73,7 @@ class ReleaseSource:
     key_uses: tuple[KeyUse, ...] = ()  # of the key of the plan, as far as known
     earlier: tuple[KeyUse, ...] = ()  # releases of the same data before this one, as far as known
     previous: pl.DataFrame | None = None  # table of the release before
+    older: tuple[pl.DataFrame, ...] = ()  # tables of releases before that
+    unnamed: tuple[KeyUse, ...] = ()  # earlier releases that the plan does not name
     notices: tuple[SourceNotice, ...] = ()  # of the datasets that items are from
     signatures: tuple[Signature, ...] = ()  # of people on the site

@@ -61,6 +61,8 @@ def _parse_table(table: DefinitionTable) -> ReleasePlan | None:
     sources = [key for key in ("campaign", "ratings") if key in table.data]
     if len(sources) != 1:
         table.add_error("campaign", "Name either a campaign of the site, or a file of ratings.")
+    if "older" in table.data and "previous" not in table.data:
+        table.add_error("older", "Name the latest release as previous, and only those before it here.")
     for key in ("items", "consents"):
         if key in table.data and "campaign" in table.data:
             table.add_error(key, "The campaign has it. Remove it.")
@@ -80,6 +82,7 @@ def _parse_table(table: DefinitionTable) -> ReleasePlan | None:
         "languages": table.get_texts("languages", MAX_TEXTS),
         "purpose": table.get_text("purpose", PURPOSE) or PURPOSE,
         "linked_to": table.get_texts("linked_to", MAX_TEXTS),
+        "older": table.get_texts("older", MAX_TEXTS),
         "drop": table.get_texts("drop", MAX_TEXTS),
         "with_text": table.get_flag("with_text", default=False),
         "redact": table.get_flag("redact", default=True),

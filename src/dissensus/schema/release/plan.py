@@ -61,6 +61,7 @@ class ReleasePlan:
     key: str | None = None  # file; default: NAME-VERSION.key beside the plan
     linked_to: tuple[str, ...] = ()  # earlier versions whose raters may have the same ids
     previous: str | None = None  # folder of the release before
+    older: tuple[str, ...] = ()  # folders of releases before that
     question: str | None = None  # for evidence and loss; default: Q_overall, else the only one
     drop: tuple[str, ...] = ()  # columns that are not released
     with_text: bool = False  # release free texts of raters

@@ -1,5 +1,6 @@
 """Write a release: plan, source, gate, folder, log."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -74,18 +75,27 @@ def prepare_release(plan: ReleasePlan, folder: Path, platform: Platform | None =
 
 
 def _add_history(source: ReleaseSource, plan: ReleasePlan, key: KeyFile, folder: Path) -> ReleaseSource:
-    """Return the source with what was released before, and the table of the release that the plan names."""
+    """Return the source with what was released before, and the tables of the releases that the plan names."""
     uses = tuple(dict.fromkeys((*key.uses, *source.key_uses)))
     earlier = list_earlier_uses(dict.fromkeys((*uses, *source.earlier)), plan)
-    previous = None if plan.previous is None else read_release_table(folder / plan.previous)
-    if plan.previous is not None and earlier:
-        digest = digest_file(folder / plan.previous / MANIFEST)
-        if digest not in {use.manifest for use in earlier}:
+    folders = [folder / name for name in (plan.previous, *plan.older) if name is not None]
+    tables = [read_release_table(path) for path in folders]
+    digests = [digest_file(path / MANIFEST) for path in folders]
+    known = {use.manifest for use in earlier}
+    for path, digest in zip(folders, digests, strict=True):
+        if earlier and digest not in known:
             raise InvalidInput(
-                f"previous: {plan.previous} is none of the releases of this data: the SHA-256 of its {MANIFEST} is "
-                f"{digest}. Name the folder of the latest of {format_list([str(use) for use in earlier])}."
+                f"previous: {os.path.relpath(path, folder)} is none of the releases of this data: the SHA-256 of its "
+                f"{MANIFEST} is {digest}. Name the folders of {format_list([str(use) for use in earlier])}."
             )
-    return replace(source, key_uses=uses, earlier=earlier, previous=previous)
+    return replace(
+        source,
+        key_uses=uses,
+        earlier=earlier,
+        previous=tables[0] if tables else None,
+        older=tuple(tables[1:]),
+        unnamed=tuple(use for use in earlier if use.manifest not in digests),
+    )
 
 
 def write_prepared(prepared: PreparedRelease, folder: Path, *, platform: Platform | None = None, now: datetime) -> str:
