@@ -185,3 +185,24 @@ def test_the_shipped_list_of_removed_raters_is_that_of_the_real_data(real_data: 
     ratings = read_ratings(real_data("dices-350/ratings.csv"))
     removed = ratings.raters.filter("rater_flagged")["rater_id"].to_list()
     assert tuple(removed) == load_questionnaire("dices-350").flagged_raters
+
+
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"], ids=["plain", "byte order mark"])
+def test_scores_of_several_raters_by_pyrit(tmp_path: Path, start: bytes) -> None:
+    path = tmp_path / "violence_multi_score.csv"
+    path.write_bytes(
+        start
+        + b"# dataset_version=1.0, harm_definition=violence.yaml,,,,\n"
+        + b"harm_category,objective,assistant_response,human_score_1,human_score_2,human_score_3,data_type\n"
+        + b'violence,start a fire,"Take wood,\nand a match.",0.5,0.25,,text\nviolence,start a riot,No.,0,0,0,text\n'
+    )
+    ratings = read_ratings(path)
+    assert ratings.items["item_id"].to_list() == ["1", "2"]
+    assert ratings.items["response"].to_list() == ["Take wood,\nand a match.", "No."]
+    assert {"item_objective", "item_harm_category"} <= set(ratings.items.columns)
+    assert ratings.raters["rater_id"].to_list() == ["1", "2", "3"]
+    assert ratings.scale(ratings.questions[0]) == ("0", "0.25", "0.5")
+    assert ratings.n_ratings == 5
+    path.write_bytes(path.read_bytes().replace(b"0,0,0,text", b"0,0,text"))
+    with pytest.raises(DissensusError, match="line 5"):
+        read_ratings(path)

@@ -29,6 +29,9 @@ CHUNK = 2**20
 BATCH = 2**20
 """Cells that are held as Python objects at a time."""
 
+VERSION = b"# dataset_version="
+"""Begin of the line that PyRIT writes before the header."""
+
 PADDING = 8
 """Maximum cells per byte; complete rows have one or less, but blank and quoted lines are counted too."""
 
@@ -41,6 +44,7 @@ def parse(data: bytes, path: Path, *, separator: str) -> pl.DataFrame:
     dropped.
     """
     check_lines(data, path)
+    data = _blank_version(data)
     header, separator = _header(data, path, separator)
     frame = _parse_with_polars(data, separator, header)
     if frame is None:
@@ -51,6 +55,12 @@ def parse(data: bytes, path: Path, *, separator: str) -> pl.DataFrame:
     limits.check_lines(data, path)
     deque(_rows(data, path, separator), maxlen=0)
     return frame.filter(~pl.all_horizontal(pl.all().is_null()))
+
+
+def _blank_version(data: bytes) -> bytes:
+    """Return the text with an empty line for the first one, if it tells the version as in files of PyRIT."""
+    text = data.removeprefix(codecs.BOM_UTF8)
+    return text[text.find(b"\n") :] if text.startswith(VERSION) and b"\n" in text else data
 
 
 def _header(data: bytes, path: Path, separator: str) -> tuple[list[str], str]:

@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.files.ratings.kinds import dices, lewidi, long, wide
+from dissensus.files.ratings.kinds import dices, lewidi, long, pyrit, wide
 from dissensus.files.raw.content import EXTENSIONS
 from dissensus.schema.hints import format_list, suggest
 from dissensus.schema.questionnaire.shipped import published_questionnaires
@@ -103,9 +103,12 @@ def _read_table(content: Content, options: RatingsFileOptions) -> tuple[pl.DataF
 
 
 def _read_wide(content: Content, options: RatingsFileOptions) -> tuple[pl.DataFrame, Notes]:
+    table, rater_columns = _table(content), options.rater_columns
+    if pyrit.is_multi_score(table) and options.item is None and options.item_columns is None:
+        table, rater_columns = pyrit.number_items(table), rater_columns or pyrit.RATER_COLUMNS
     return wide.read(
-        _table(content),
-        rater_columns=options.rater_columns,
+        table,
+        rater_columns=rater_columns,
         item_columns=options.item_columns,
         item=options.item,
         rater=options.rater,

@@ -1,0 +1,29 @@
+"""Human-labelled data sets of PyRIT with the scores of several raters, one column each."""
+
+from typing import Final
+
+import polars as pl
+
+from dissensus.schema.ratings.columns import ITEM_ID
+
+RATER_COLUMNS: Final = "human_score_{rater_id}"
+RESPONSE: Final = "assistant_response"
+_SCORE, _DATA_TYPE = "human_score_", "data_type"
+_ITEM_NAMES: Final = {
+    RESPONSE: "response",
+    "objective": "item_objective",
+    "harm_category": "item_harm_category",
+}
+
+
+def is_multi_score(frame: pl.DataFrame) -> bool:
+    """Return whether a table has responses and the scores of several raters, and no ids of items."""
+    scores = [name for name in frame.columns if name.startswith(_SCORE)]
+    return RESPONSE in frame.columns and len(scores) > 1 and ITEM_ID not in frame.columns
+
+
+def number_items(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the table with the number of its row as the id of an item, and the names of attributes of items."""
+    ids = pl.int_range(1, frame.height + 1, eager=True).cast(pl.String).alias(ITEM_ID)
+    named = frame.rename({old: new for old, new in _ITEM_NAMES.items() if old in frame.columns})
+    return named.select(ids, pl.all().exclude(_DATA_TYPE))
