@@ -197,6 +197,17 @@ def test_a_link_to_sign_in(run: RunCommand) -> None:
     assert "is not a valid name" in run("sign-in", " ").stderr
 
 
+def test_a_campaign_is_made_from_a_plan(run: RunCommand) -> None:
+    axis = ("--axis", "rater_gender=Man:0.49,Woman:0.5", "--seats", "50", "--removal", "0.154")
+    assert run("plan", "pool", *axis, "-o", "plan.json").returncode == 0
+    created = run("campaign", "new", "dices-350", "--items", "items.txt", "--name", "planned", "--plan", "plan.json")
+    assert created.returncode == 0, created.stderr
+    assert "margin_percent = 29" in run("campaign", "show", "planned").stdout
+    assert run("audit", "planned").returncode == 0
+    refused = run("campaign", "new", "dices-350", "--plan", "missing.json")
+    assert (refused.returncode, "missing.json cannot be read" in refused.stderr) == (1, True)
+
+
 def test_with_several_owners_one_must_be_named(run: RunCommand) -> None:
     run("sign-in", "ada")
     run("sign-in", "bob")

@@ -35,6 +35,7 @@ EventKind: TypeAlias = Literal[
     "turned_away",
     "recruiter_event",
     "created",
+    "planned",
     "revised",
     "state_changed",
     "archived",

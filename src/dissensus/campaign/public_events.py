@@ -42,6 +42,7 @@ EVENT_KINDS: Final[Mapping[EventKind, EventDescription]] = {
     "turned_away": EventDescription("a rater, whose id is not recorded, was turned away, since their cell was full"),
     "recruiter_event": EventDescription("a recruiter reported the status of a submission"),
     "created": EventDescription("the campaign was created"),
+    "planned": EventDescription("it was made from a plan, with the SHA-256 of its file"),
     "revised": EventDescription("its definition changed"),
     "state_changed": EventDescription("it was opened, paused or closed"),
     "archived": EventDescription("it was archived, or taken out of the archive"),

@@ -6,10 +6,11 @@ import pytest
 from sqlalchemy import func, select
 from tests.support.campaigns import ABOUT_YOU, NOW, definition, items, open_campaign, owner
 
+from dissensus.campaign.planning import read_plan
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.store import campaigns as store
+from dissensus.store import events, overview
 from dissensus.store import items as items_store
-from dissensus.store import overview
 from dissensus.store.answer_drafts import AnswerTable, SaveTable
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.campaign.rehearsal import run_rehearsal
@@ -26,6 +27,15 @@ def test_a_draft_stores_its_definition_and_items(platform: Platform) -> None:
         assert Platform(platform.database).definitions.load(tx, campaign) == definition(demographics=ABOUT_YOU)
         assert tuple(items_store.iterate_items(tx, campaign.id)) == items(5)
         assert [one.name for one in store.list_member_campaigns(tx, staff_id)] == ["pilot"]
+
+
+def test_a_draft_made_from_a_plan_logs_its_numbers_and_digest(platform: Platform) -> None:
+    plan = read_plan('{"question": "pool", "campaign": {"replication": 3, "quota": {"seats": 10}}}')
+    staff_id = owner(platform.database)
+    campaign = campaigns.create_campaign(platform, definition(), items(1), staff_id=staff_id, plan=plan, now=NOW)
+    with platform.database.reading() as tx:
+        (event,) = events.iterate_events(tx, campaign.id, "planned")
+    assert event.content == {"question": "pool", "sha256": plan.sha256, "replication": 3, "seats": 10}
 
 
 def test_duplicate_names_and_item_ids_are_refused(platform: Platform) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from dissensus.campaign.opening import FIXED_PARTS, format_finding
+from dissensus.campaign.planning import apply_plan, read_plan
 from dissensus.cli import result_writer
 from dissensus.cli.options import RenameOption
 from dissensus.cli.platform import campaign_items
@@ -67,6 +68,10 @@ def new(
         bool,
         typer.Option("--open-link/--personal-links", help="Admit anybody by one open link, or by personal links only."),
     ] = True,
+    plan: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Plan with the numbers of raters and ratings: dissensus plan … -o FILE."),
+    ] = None,
     settings: SettingsOption = None,
 ) -> None:
     """Create a draft of a campaign with its items.
@@ -74,6 +79,9 @@ def new(
     Example: dissensus campaign new pilot.toml --items conversations.csv --owner ada
     """
     campaign = _definition(file, name)
+    campaign_plan = None if plan is None else read_plan(_read_text(plan))
+    if campaign_plan is not None:
+        campaign = apply_plan(campaign, campaign_plan)
     if campaign.chat is not None and items is not None:
         raise InvalidInput(f"In {campaign.name} raters talk with chatbots and rate no items. Leave --items out.")
     contents, notes = (
@@ -84,7 +92,13 @@ def new(
     with open_site_platform(load_settings(settings)) as platform:
         campaign_owner = staff.find_or_create_owner(platform, owner, now=utc_now())
         campaigns.create_campaign(
-            platform, campaign, contents, staff_id=campaign_owner.id, open_link=open_link, now=utc_now()
+            platform,
+            campaign,
+            contents,
+            staff_id=campaign_owner.id,
+            open_link=open_link,
+            plan=campaign_plan,
+            now=utc_now(),
         )
     if campaign.chat is not None or contents:
         size, next_step = (
@@ -94,6 +108,13 @@ def new(
     else:
         size, next_step = " without items", f"Add some: dissensus campaign add-items {campaign.name} FILE"
     typer.echo(f"{campaign.name} is a draft of {campaign_owner.name}{size}. {next_step}")
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path} cannot be read as text: {error}.") from None
 
 
 def _definition(file: str, name: str | None) -> Campaign:

@@ -93,7 +93,12 @@ class ComparisonPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        return {"schema_version": SCHEMA_VERSION, "question": "comparison", **asdict(self)}
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "question": "comparison",
+            **asdict(self),
+            "campaign": {"replication": self.best, "max_items": self.settings.load},
+        }
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON text."""

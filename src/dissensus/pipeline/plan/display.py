@@ -161,6 +161,11 @@ def pool_plan_page(plan: PoolPlan) -> Page:
         f"{format_short(plan.open_call_confidence)}; people of full cells are turned away before they begin."
     )
     notes = [call]
+    if settings.per_item is not None and "balanced" not in plan.campaign["quota"]:
+        notes.append(
+            "The quota is not balanced over items: some cell, or the rest, would have none of the ratings of an item. "
+            "Plan more ratings of an item for that."
+        )
     if plan.cost is not None and settings.rates is not None:
         notes.append(
             f"Cost: {plan.cost:,.2f} {settings.rates.currency}, {plan.minutes_per_rater} minutes for each rater; those "

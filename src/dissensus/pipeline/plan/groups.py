@@ -74,7 +74,14 @@ class GroupPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        return {"schema_version": SCHEMA_VERSION, "question": "groups", **asdict(self)}
+        replication = {} if self.settings.per_item is None else {"replication": self.settings.per_item}
+        campaign = {**replication, "quota": {"seats": self.smallest}}
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "question": "groups",
+            **asdict(self),
+            "campaign": None if self.smallest is None else campaign,
+        }
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON text."""

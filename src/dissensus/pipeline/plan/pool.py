@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.cost import CostRates
+from dissensus.schema.campaign.quota import Quota
 from dissensus.schema.hints import format_list, suggest
 from dissensus.schema.numbers import check_number, check_whole
 from dissensus.schema.ratings.columns import CROSSED
@@ -190,4 +191,11 @@ def _write_campaign(settings: PoolSettings, margin: int, rest: int) -> dict[str,
     }
     if settings.per_item is None:
         return {"quota": quota}
-    return {"replication": settings.per_item, "quota": {**quota, "balanced": True}}
+    shares = Quota(
+        axes={axis: {group: (group,) for group in groups} for axis, groups in settings.axes.items()},
+        seats=settings.seats,
+        rest=rest,
+    ).shares(settings.per_item)
+    # A quota can be balanced only if every cell has a rater of each item.
+    balance = {"balanced": True} if min(shares.values()) else {}
+    return {"replication": settings.per_item, "quota": {**quota, **balance}}

@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from dissensus.campaign.lifecycle import check_transition
+from dissensus.campaign.planning import CampaignPlan
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.schema.campaign.definition import Campaign, CampaignState, Pay
 from dissensus.schema.campaign.shipped import rename_campaign
@@ -44,7 +45,7 @@ REMOVE_HINT = "Remove the items first."
 ITEMS_STAY = "its items cannot change"
 
 
-def create_campaign(
+def create_campaign(  # noqa: PLR0913 - options are keyword-only
     platform: Platform,
     campaign: Campaign,
     items: Sequence[Item],
@@ -53,6 +54,7 @@ def create_campaign(
     open_link: bool = True,
     copy_id: str | None = None,
     copy_revision: int = 0,
+    plan: CampaignPlan | None = None,
     now: datetime,
 ) -> CampaignRow:
     """Create a draft with its items; without `open_link` only personal links let raters enter.
@@ -67,6 +69,8 @@ def create_campaign(
         items_store.add_items(tx, campaign_id, items, now=now)
         content = {"items": len(items), "items_digest": items_store.digest_items(tx, campaign_id)}
         log_staff_event(tx, campaign_id, "created", staff_id, now, definition=campaign.digest, **content)
+        if plan is not None:
+            log_staff_event(tx, campaign_id, "planned", staff_id, now, **plan.as_event())
         if copy_id is not None:
             store.delete_working_copy(tx, copy_id, revision=copy_revision)
         return store.get_campaign(tx, campaign_id)

@@ -1,0 +1,79 @@
+"""Plan file of a campaign: numbers of raters and ratings that a definition takes from `dissensus plan`."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.schema.hints import format_list
+
+PLANNED_KEYS: Final = ("replication", "max_items", "quota")
+MAX_LENGTH: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignPlan:
+    """The part of a plan that a campaign follows."""
+
+    question: str
+    definition: Mapping[str, Any]
+    sha256: str  # of the file
+
+    def as_event(self) -> dict[str, Any]:
+        """Return the content of the event in the log of the campaign."""
+        quota = self.definition.get("quota", {})
+        numbers = {name: quota[name] for name in ("seats", "rest", "margin_percent") if name in quota}
+        plain = {name: value for name, value in self.definition.items() if name != "quota"}
+        return {"question": self.question, "sha256": self.sha256, **plain, **numbers}
+
+
+def read_plan(text: str) -> CampaignPlan:
+    """Read a plan file, which `dissensus plan … -o plan.json` writes.
+
+    Examples
+    --------
+    >>> read_plan('{"question": "pool", "campaign": {"quota": {"seats": 10}}}').as_event()["seats"]
+    10
+    """
+    remedy = "Write a plan by dissensus plan groups, pool or comparison with -o plan.json."
+    if len(text) > MAX_LENGTH:
+        raise InvalidInput(f"The plan has more than {MAX_LENGTH:,} characters. {remedy}")
+    try:
+        plan = json.loads(text)
+    except ValueError:
+        raise InvalidInput(f"The plan is not JSON. {remedy}") from None
+    definition = plan.get("campaign") if isinstance(plan, dict) else None
+    if not isinstance(definition, dict) or not definition:
+        raise InvalidInput(f"The plan has no numbers for a campaign. {remedy}")
+    unknown = [name for name in definition if name not in PLANNED_KEYS]
+    if unknown or not isinstance(definition.get("quota", {}), dict):
+        raise InvalidInput(
+            f"The plan sets {format_list(unknown or ['quota'])}; it may set {format_list(PLANNED_KEYS)}. {remedy}"
+        )
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return CampaignPlan(question=str(plan.get("question", "plan")), definition=definition, sha256=digest)
+
+
+def apply_plan(campaign: Campaign, plan: CampaignPlan) -> Campaign:
+    """Return the campaign with the numbers of the plan, validated anew."""
+    mapping = campaign.as_mapping()
+    planned = dict(plan.definition)
+    if (quota := planned.pop("quota", None)) is not None:
+        planned["quota"] = _merge_quota(mapping.get("quota"), quota)
+    return parse_campaign({**mapping, **planned})
+
+
+def _merge_quota(current: Mapping[str, Any] | None, planned: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the quota with planned numbers; numbers of raters per group need a quota of one axis."""
+    if "axes" in planned:
+        return {**{name: value for name, value in (current or {}).items() if name != "cells"}, **planned}
+    if current is None or len(current["axes"]) != 1:
+        raise InvalidInput(
+            "The plan says how many raters a group needs, and the campaign has no quota of one axis. Give it one, "
+            "or plan its cells by dissensus plan pool."
+        )
+    return {**current, **planned}
