@@ -1,31 +1,33 @@
 """Compiled loops for statistics that are unbiased in the number of ratings, for many replicates of many groups.
 
 `fill_items` walks the ratings of each item, for any design. `fill_complete` needs only the agreement of every two
-raters, for designs in which every rater rated every item. `fill_resamples` and `fill_item_resamples` are for weighted
-raters and items in fixed groups. `shuffle_within_items`
-exchanges the groups of the ratings of each item. All are in this file because numba's cache only notices changes in the
-file of the kernel itself.
+raters, for designs in which every rater rated every item. `shuffle_within_items` exchanges the groups of the ratings of
+each item. All are in this file because numba's cache only notices changes in the file of the kernel itself. Kernels of
+weighted raters and items are in `resample_kernels`.
 """
 
 import numpy as np
 
 from dissensus.stats.kernels import compiled
 
-# Group: ratings with the answer, all ratings.
+# Sums over items. Group: worth of the answers, all ratings.
 GIVEN, RATINGS = 0, 1
-# Both groups, weights m_g m_h / m: difference of the shares of the answer, weight, squared standard error.
-DIFFERENCE, WEIGHT, DIFFERENCE_SQUARES = 2, 3, 4
-# Group, items with two distinct raters: agreement, their number.
-AGREEMENT, PAIRABLE = 5, 6
-# Group: m × disagreement, m, pairs of ratings of distinct raters, and those with the same answer.
-DISAGREEMENT, PAIRABLE_RATINGS, DISTINCT, DISTINCT_SAME = 7, 8, 9, 10
-# Both groups, items with two distinct raters of each: distance, its squared standard error, number of items.
-DISTANCE, DISTANCE_SQUARES, BOTH = 11, 12, 13
-# The same items: agreement of each group less that of both together, and squared standard error of the difference.
-EXCESS, EXCESS_OTHER, EXCESS_SQUARES = 14, 15, 16
+# Both groups, weights m_g m_h / m: difference of the mean worth, weight.
+DIFFERENCE, WEIGHT = 2, 3
+# Group, items with two distinct raters: agreement, their number, m × disagreement, m.
+AGREEMENT, PAIRABLE, DISAGREEMENT, PAIRABLE_RATINGS = 4, 5, 6, 7
+# Both groups, items with two distinct raters of each: distance, agreement of each group less that of both together,
+# number of items.
+DISTANCE, EXCESS, EXCESS_OTHER, BOTH = 8, 9, 10, 11
+N_ITEM_SUMS = 12
+# Sums over raters: squared standard errors of difference, distance and difference of the agreements.
+DIFFERENCE_SQUARES, DISTANCE_SQUARES, EXCESS_SQUARES = 12, 13, 14
+# Pairs of ratings of distinct raters, items with two distinct raters, and those with the same answer.
+DISTINCT, DISTINCT_SAME = 15, 16
 N_SUMS = 17
 # Of each pair of groups: distance, disagreement between them, items with two distinct raters of each, squared error.
 PAIR_DISTANCE, PAIR_BETWEEN, PAIR_ITEMS, PAIR_SQUARES = 0, 1, 2, 3
+N_PAIR_ITEM_SUMS = 3
 N_PAIR_SUMS = 4
 
 # Scores of a rater in a comparison: x̃ e, x̃², excess agreement with the own group, its weight, excess over that with
@@ -59,7 +61,7 @@ def fill_items(  # type: ignore[no-untyped-def]
     # comparison, then the excess of agreement with the own group over that with each group.
     width = n_comparisons * _N_SCORES + n_groups
     row, scores = np.zeros((n_groups, n_categories, width)), np.zeros((n_raters, width))
-    own, ones = np.zeros((n_raters, n_categories)), np.ones(n_raters)
+    own = np.zeros((n_raters, n_categories))
     for b in range(sums.shape[0]):
         group_b = group[b]
         scores[:] = 0.0
@@ -85,9 +87,8 @@ def fill_items(  # type: ignore[no-untyped-def]
                 inside,
                 outside,
                 worth,
-                True,
             )
-            _add_pairs(pairs[b], row, n_comparisons * _N_SCORES, counts, like, m, over, squares, agreement, True)
+            _add_pairs(pairs[b], row, n_comparisons * _N_SCORES, counts, like, m, over, squares, agreement)
             for t in range(low, high):
                 r, y = raters[t], answers[t]
                 q = group_b[r]
@@ -96,7 +97,7 @@ def fill_items(  # type: ignore[no-untyped-def]
                         own[r, y] += 1.0
                     for k in range(width):
                         scores[r, k] += row[q, y, k]
-        _finish(sums[b], scores, own, group_b, ones, inside, outside)
+        _finish(sums[b], scores, own, group_b, inside, outside)
         total[b] = _finish_pairs(pairs[b], scores[:, n_comparisons * _N_SCORES :], group_b)
 
 
@@ -149,7 +150,7 @@ def _agree(agreement, m, over, counts, like, squares):  # type: ignore[no-untype
 
 @compiled(fastmath=_FAST, error_model="numpy")
 def _add_item(  # type: ignore[no-untyped-def]
-    sums, scores, rest, rest_like, counts, like, alike, m, over, squares, agreement, inside, outside, worth, errors
+    sums, scores, rest, rest_like, counts, like, alike, m, over, squares, agreement, inside, outside, worth
 ):
     """Add an item to a comparison, and set what it changes in the scores of raters; `rest`, `rest_like` are scratch."""
     n_categories = counts.shape[1]
@@ -199,19 +200,16 @@ def _add_item(  # type: ignore[no-untyped-def]
             row[EXCESS] += agreement[g] - pooled
             row[EXCESS_OTHER] += agreement_h - pooled
             row[BOTH] += 1.0
-        if errors:
-            centre = pooled if paired else 0.0
-            near_g, near_h = (1.0 / (m_g - 1.0), 1.0 / (m_h - 1.0)) if paired else (0.0, 0.0)
-            low = c * _N_SCORES
-            for k in range(n_categories):
-                e = worth[k] - y
-                mine, others = like[g, k], rest_like[k]
-                _set_scores(scores[g, k], low, 1.0 - x, e, mine, others, over_g, over_h, near_g, centre, rated, paired)
-                for q in range(m.size - 1):
-                    if q != g and (q == h or h < 0):
-                        _set_scores(
-                            scores[q, k], low, -x, e, others, mine, over_h, over_g, near_h, centre, rated, paired
-                        )
+        centre = pooled if paired else 0.0
+        near_g, near_h = (1.0 / (m_g - 1.0), 1.0 / (m_h - 1.0)) if paired else (0.0, 0.0)
+        low = c * _N_SCORES
+        for k in range(n_categories):
+            e = worth[k] - y
+            mine, others = like[g, k], rest_like[k]
+            _set_scores(scores[g, k], low, 1.0 - x, e, mine, others, over_g, over_h, near_g, centre, rated, paired)
+            for q in range(m.size - 1):
+                if q != g and (q == h or h < 0):
+                    _set_scores(scores[q, k], low, -x, e, others, mine, over_h, over_g, near_h, centre, rated, paired)
 
 
 @compiled(fastmath=_FAST, error_model="numpy")
@@ -227,12 +225,11 @@ def _set_scores(values, low, z, e, mine, others, over, over_other, near, centre,
 
 
 @compiled(fastmath=_FAST, error_model="numpy")
-def _add_pairs(pairs, row, low, counts, like, m, over, squares, agreement, errors):  # type: ignore[no-untyped-def]
+def _add_pairs(pairs, row, low, counts, like, m, over, squares, agreement):  # type: ignore[no-untyped-def]
     """Add an item to each pair of groups, in the order of the upper triangle."""
     pair = 0
     n_groups, n_categories = m.size - 1, counts.shape[1]
-    if errors:
-        row[:, :, low:] = 0.0
+    row[:, :, low:] = 0.0
     for g in range(n_groups):
         if m[g] * m[g] <= squares[g]:
             pair += n_groups - 1 - g
@@ -247,17 +244,16 @@ def _add_pairs(pairs, row, low, counts, like, m, over, squares, agreement, error
                 pairs[pair, PAIR_DISTANCE] += 0.5 * agreement[g] + 0.5 * agreement[h] - cross
                 pairs[pair, PAIR_BETWEEN] += 1.0 - cross
                 pairs[pair, PAIR_ITEMS] += 1.0
-                if errors:
-                    near_g, near_h = 1.0 / (m[g] - 1.0), 1.0 / (m[h] - 1.0)
-                    for k in range(n_categories):
-                        a, b = like[g, k], like[h, k]
-                        row[g, k, low + h] = ((a - 1.0) * near_g - b * over_h) * over_g
-                        row[h, k, low + g] = ((b - 1.0) * near_h - a * over_g) * over_h
+                near_g, near_h = 1.0 / (m[g] - 1.0), 1.0 / (m[h] - 1.0)
+                for k in range(n_categories):
+                    a, b = like[g, k], like[h, k]
+                    row[g, k, low + h] = ((a - 1.0) * near_g - b * over_h) * over_g
+                    row[h, k, low + g] = ((b - 1.0) * near_h - a * over_g) * over_h
             pair += 1
 
 
 @compiled(fastmath=_FAST, error_model="numpy")
-def _finish(sums, scores, own, group, rater_weight, inside, outside):  # type: ignore[no-untyped-def]
+def _finish(sums, scores, own, group, inside, outside):  # type: ignore[no-untyped-def]
     """Sum squared scores, and the pairs of ratings of one rater, over raters."""
     n = np.zeros(own.shape[1])
     for c in range(inside.size):
@@ -278,7 +274,7 @@ def _finish(sums, scores, own, group, rater_weight, inside, outside):  # type: i
                 n_g += 1
                 total = 0.0
                 for k in range(own.shape[1]):
-                    count = rater_weight[r] * own[r, k]
+                    count = own[r, k]
                     n[k] += count
                     self_same += count * count
                     total += count
@@ -316,137 +312,6 @@ def _finish_pairs(pairs, apart, group):  # type: ignore[no-untyped-def]
                     score += apart[r, h] / pairs[pair, PAIR_ITEMS]
         total += score * score
     return total
-
-
-@compiled(fastmath=_FAST, error_model="numpy")
-def fill_resamples(  # type: ignore[no-untyped-def]
-    sums, pairs, item_runs, runs, run_group, run_answer, raters, own_runs, own_items, group, rater_weight, item_weight,
-    inside, outside, worth, alike
-):  # fmt: skip
-    """Fill the rows of `fill_items` for bootstrap weights: first with weighted items, then with each item once.
-
-    sums (B, 2, C, N_SUMS); pairs (B, 2, P, N_PAIR_SUMS). A run is the raters of an item who are of one group and gave
-    one answer: item_runs (I + 1,) is the first run of each item, runs (N + 1,) the first of the raters of each run.
-    own_runs (R K + 1,): first of the items on which a rater gave an answer. group (R,). rater_weight (B, R).
-    item_weight (B or 1, I). Squared errors are not filled.
-    """
-    n_groups, n_categories = group.max() + 1, (own_runs.size - 1) // group.size
-    counts, rest = np.zeros((n_groups + 1, n_categories)), np.zeros((2, n_categories))
-    like = counts if alike is None else np.zeros((n_groups + 1, n_categories))
-    m, over, squares, agreement = np.zeros((4, n_groups + 1))
-    part, pair_part = np.zeros(sums.shape[2:]), np.zeros(pairs.shape[2:])
-    row, own = np.zeros((1, 0, 0)), np.zeros((group.size, n_categories))
-    scores = np.zeros((group.size, inside.size * _N_SCORES))
-    weights = np.zeros((2, n_groups, item_weight.shape[1]))
-    for b in range(sums.shape[0]):
-        weight = rater_weight[b].astype(np.float64)
-        item_weight_b = item_weight[b % item_weight.shape[0]]
-        for i in range(item_runs.size - 1):
-            _count_runs(counts, squares, item_runs[i], item_runs[i + 1], runs, run_group, run_answer, raters, weight)
-            _evaluate_item(
-                part, pair_part, row, rest, counts, like, alike, m, over, squares, agreement, inside, outside, worth
-            )
-            if item_weight_b[i]:
-                _add_weighted(sums[b, 0], pairs[b, 0], part, pair_part, item_weight_b[i])
-            _add_weighted(sums[b, 1], pairs[b, 1], part, pair_part, 1.0)
-            for g in range(n_groups):
-                pairable = m[g] * m[g] > squares[g]
-                weights[0, g, i] = item_weight_b[i] if pairable else 0.0
-                weights[1, g, i] = 1.0 if pairable else 0.0
-        for v in range(2):
-            _count_own(own, own_runs, own_items, group, weights[v])
-            _finish(sums[b, v], scores, own, group, weight, inside, outside)
-
-
-@compiled(fastmath=_FAST, error_model="numpy")
-def fill_item_resamples(  # type: ignore[no-untyped-def]
-    sums, pairs, item_runs, runs, run_group, run_answer, raters, own_runs, own_items, group, item_weight, inside,
-    outside, worth, alike
-):  # fmt: skip
-    """Fill the rows of `fill_resamples` for weighted items alone, sums (B, C, N_SUMS): each item is evaluated once."""
-    n_groups, n_categories = group.max() + 1, (own_runs.size - 1) // group.size
-    counts, rest = np.zeros((n_groups + 1, n_categories)), np.zeros((2, n_categories))
-    like = counts if alike is None else np.zeros((n_groups + 1, n_categories))
-    m, over, squares, agreement = np.zeros((4, n_groups + 1))
-    part, pair_part = np.zeros(sums.shape[1:]), np.zeros(pairs.shape[1:])
-    row, own = np.zeros((1, 0, 0)), np.zeros((group.size, n_categories))
-    scores = np.zeros((group.size, inside.size * _N_SCORES))
-    ones = np.ones(group.size)
-    pairable, weights = np.zeros((n_groups, item_weight.shape[1])), np.zeros((n_groups, item_weight.shape[1]))
-    for i in range(item_runs.size - 1):
-        _count_runs(counts, squares, item_runs[i], item_runs[i + 1], runs, run_group, run_answer, raters, ones)
-        _evaluate_item(
-            part, pair_part, row, rest, counts, like, alike, m, over, squares, agreement, inside, outside, worth
-        )
-        for g in range(n_groups):
-            pairable[g, i] = 1.0 if m[g] * m[g] > squares[g] else 0.0
-        for b in range(sums.shape[0]):
-            if item_weight[b, i]:
-                _add_weighted(sums[b], pairs[b], part, pair_part, item_weight[b, i])
-    for b in range(sums.shape[0]):
-        for g in range(n_groups):
-            for i in range(item_weight.shape[1]):
-                weights[g, i] = pairable[g, i] * item_weight[b, i]
-        _count_own(own, own_runs, own_items, group, weights)
-        _finish(sums[b], scores, own, group, ones, inside, outside)
-
-
-@compiled(fastmath=_FAST, error_model="numpy")
-def _count_runs(counts, squares, low, high, runs, run_group, run_answer, raters, weight):  # type: ignore[no-untyped-def]
-    """Count weighted answers as `_count_item` does, from runs of raters."""
-    counts[:] = 0.0
-    squares[:] = 0.0
-    for u in range(low, high):
-        g, k, total, square = run_group[u], run_answer[u], 0.0, 0.0
-        for t in range(runs[u], runs[u + 1]):
-            w = weight[raters[t]]
-            total += w
-            square += w * w
-        counts[g, k] = total
-        counts[-1, k] += total
-        squares[g] += square
-        squares[-1] += square
-
-
-@compiled(error_model="numpy")
-def _evaluate_item(  # type: ignore[no-untyped-def]
-    part, pair_part, row, rest, counts, like, alike, m, over, squares, agreement, inside, outside, worth
-):
-    """Set what an item adds to the sums of all comparisons and pairs of groups."""
-    part[:] = 0.0
-    pair_part[:] = 0.0
-    if alike is not None:
-        _weigh(like, counts, alike)
-    _agree(agreement, m, over, counts, like, squares)
-    _add_item(
-        part, row, rest[0], rest[1], counts, like, alike, m, over, squares, agreement, inside, outside, worth, False
-    )
-    _add_pairs(pair_part, row, 0, counts, like, m, over, squares, agreement, False)
-
-
-@compiled(fastmath=_FAST)
-def _add_weighted(sums, pairs, part, pair_part, w):  # type: ignore[no-untyped-def]
-    for c in range(part.shape[0]):
-        for k in range(part.shape[1]):
-            sums[c, k] += w * part[c, k]
-    for p in range(pair_part.shape[0]):
-        for k in range(pair_part.shape[1]):
-            pairs[p, k] += w * pair_part[p, k]
-
-
-@compiled(fastmath=_FAST)
-def _count_own(own, own_runs, own_items, group, weights):  # type: ignore[no-untyped-def]
-    """Count the answers of each rater on the weighted items, weights (G, I)."""
-    n_categories, once = own.shape[1], (weights == 1.0).sum(axis=1) == weights.shape[1]
-    for r in range(group.size):
-        for k in range(n_categories):
-            first, last, total = own_runs[r * n_categories + k], own_runs[r * n_categories + k + 1], 0.0
-            if group[r] >= 0 and once[group[r]]:
-                total = float(last - first)
-            elif group[r] >= 0:
-                for t in range(first, last):
-                    total += weights[group[r], own_items[t]]
-            own[r, k] = total
 
 
 @compiled()

@@ -1,7 +1,7 @@
 """Statistics of groups over many replicates, unbiased in the number of ratings."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -10,9 +10,12 @@ from dissensus.errors import InvalidInput
 from dissensus.stats import kernels as published_kernels
 from dissensus.stats.bootstrap import Resample
 from dissensus.stats.design import Codes, Design, run_in_threads, statistics
-from dissensus.stats.groups import kernels
+from dissensus.stats.groups import kernels, resample_kernels
 from dissensus.stats.groups.scale_statistics import ordered_metrics, ordered_statistics
 from dissensus.stats.result import ZERO, FloatArray
+
+Part = tuple[slice, slice]
+"""Replicates of raters, and weightings of items, that one thread fills."""
 
 _ROUNDING = 1e-9
 STATISTICS = (
@@ -245,8 +248,7 @@ def resample_statistics(
 
     Notes
     -----
-    Two copies of one rater do not form a pair. One walk through the ratings serves "raters" and "both", which share the
-    drawn raters, and another one all replicates of "items".
+    Two copies of one rater do not form a pair.
 
     Examples
     --------
@@ -262,31 +264,21 @@ def resample_statistics(
     _check_codes(design, group, inside, outside, answer)
     group, inside, outside = group.astype(np.int32), inside.astype(np.int64), outside.astype(np.int64)
     runs, compared = _list_runs(design, group), (inside, outside, *_worth(design, answer))
-    add_ordered = partial(_add_ordered, design=design, group=group[None], inside=inside, outside=outside)
-    replicates: dict[Resample, GroupStatistics] = {}
-    if rater_weight is not None:
-        n_replicates = len(rater_weight)
-        weights = np.ones((1, design.n_items), np.int32) if item_weight is None else item_weight
-        sums, pairs = (np.stack([array, array], axis=1) for array in _empty_sums(group, inside, n_replicates))
 
-        def fill(part: slice) -> None:
-            drawn = weights if len(weights) == 1 else weights[part]
-            kernels.fill_resamples(sums[part], pairs[part], *runs, group, rater_weight[part], drawn, *compared)
+    def compute(rater_weight: Codes, item_weights: Codes) -> tuple[FloatArray, FloatArray]:
+        sums, pairs = _empty_sums(group, inside, *item_weights.shape[:2])
 
-        run_in_threads(fill, n_replicates)
-        if item_weight is not None:
-            both = _summarise(sums[:, 0], pairs[:, 0])
-            replicates["both"] = add_ordered(both, rater_weight=rater_weight, item_weight=item_weight)
-        replicates["raters"] = add_ordered(_summarise(sums[:, 1], pairs[:, 1]), rater_weight=rater_weight)
-    if item_weight is not None:
-        sums, pairs = _empty_sums(group, inside, len(item_weight))
+        def fill(part: Part) -> None:
+            weights = rater_weight[part[0]], item_weights[part]
+            resample_kernels.fill_resamples(sums[part], pairs[part], *runs, group, *weights, *compared)
 
-        def fill_items(part: slice) -> None:
-            kernels.fill_item_resamples(sums[part], pairs[part], *runs, group, item_weight[part], *compared)
+        _run_resamples(fill, item_weights)
+        return sums, pairs
 
-        run_in_threads(fill_items, len(item_weight))
-        replicates["items"] = add_ordered(_summarise(sums, pairs), item_weight=item_weight)
-    return replicates
+    return {
+        name: _add_ordered(_summarise(*sums), design, group[None], inside, outside, **weights)
+        for name, (sums, weights) in _resample(design, rater_weight, item_weight, compute).items()
+    }
 
 
 def resample_published(
@@ -300,8 +292,7 @@ def resample_published(
 ) -> dict[Resample, FloatArray]:
     """Return the statistics of `published_statistics` in bootstrap replicates, shape (B, C, 7) each.
 
-    Arguments, keys and errors as for `resample_statistics`. The answers to an item are counted once for "raters" and
-    "both", and once for all replicates of "items".
+    Arguments, keys and errors as for `resample_statistics`.
 
     Examples
     --------
@@ -315,51 +306,60 @@ def resample_published(
     1.0
     """
     _check_codes(design, group, inside, outside, 0)
-    inside, outside = sides = inside.astype(np.int64), outside.astype(np.int64)
-    runs = _list_runs(design, group.astype(np.int32))[:5]
-    weights: dict[Resample, dict[str, Codes | None]] = {}
-    replicates: dict[Resample, FloatArray] = {}
-    if rater_weight is not None:
-        once = np.ones((len(rater_weight), design.n_items), np.int32)
-        drawn = [once] if item_weight is None else [item_weight, once]
-        sums = _sum_resamples(design, runs, group, sides, rater_weight, np.stack(drawn, axis=1))
-        weights["raters"], replicates["raters"] = {"rater_weight": rater_weight}, sums[:, -1]
-        if item_weight is not None:
-            weights["both"] = {"rater_weight": rater_weight, "item_weight": item_weight}
-            replicates["both"] = sums[:, 0]
-    if item_weight is not None:
-        once = np.ones((1, design.n_raters), np.int32)
-        weights["items"] = {"item_weight": item_weight}
-        replicates["items"] = _sum_resamples(design, runs, group, sides, once, item_weight[None])[0]
+    inside, outside = inside.astype(np.int64), outside.astype(np.int64)
+    runs, n_groups = _list_runs(design, group.astype(np.int32))[:5], int(group.max(initial=-1)) + 1
+
+    def compute(rater_weight: Codes, item_weights: Codes) -> tuple[FloatArray]:
+        logs = published_kernels.tables(design.most_ratings * int(rater_weight.max(initial=0)))
+        sums = np.zeros((*item_weights.shape[:2], len(inside), published_kernels.width(design.n_categories)))
+
+        def fill(part: Part) -> None:
+            weights = rater_weight[part[0]], item_weights[part]
+            published_kernels.fill_resamples(sums[part], *runs, n_groups, *weights, inside, outside, *logs)
+
+        _run_resamples(fill, item_weights)
+        return (sums,)
+
     return {
         name: _add_ordered_metrics(
-            published_kernels.metrics(sums, design.n_categories), design, group[None], inside, outside, **weights[name]
+            published_kernels.metrics(sums, design.n_categories), design, group[None], inside, outside, **weights
         )
-        for name, sums in replicates.items()
+        for name, ((sums,), weights) in _resample(design, rater_weight, item_weight, compute).items()
     }
 
 
-def _sum_resamples(
+def _resample(
     design: Design,
-    runs: tuple[Codes, ...],
-    group: Codes,
-    sides: tuple[Codes, Codes],
-    rater_weight: Codes,
-    item_weights: Codes,
-) -> FloatArray:
-    """Return the sums of replicates of raters (B, R), each with V weightings of the items, shape (B, V, C, width)."""
-    n_groups, width = int(group.max(initial=-1)) + 1, published_kernels.width(design.n_categories)
-    logs = published_kernels.tables(design.most_ratings * int(rater_weight.max(initial=0)))
-    sums = np.zeros((*item_weights.shape[:2], len(sides[0]), width))
-    by_item = len(rater_weight) == 1
+    rater_weight: Codes | None,
+    item_weight: Codes | None,
+    compute: Callable[[Codes, Codes], tuple[FloatArray, ...]],
+) -> dict[Resample, tuple[tuple[FloatArray, ...], dict[str, Codes | None]]]:
+    """Return the sums and the weights of "raters", "items" and "both", as far as their weights are given.
 
-    def fill(part: slice) -> None:
-        of_raters, of_items = (slice(None), part) if by_item else (part, slice(None))
-        weights = rater_weight[of_raters], item_weights[of_raters, of_items]
-        published_kernels.fill_resamples(sums[of_raters, of_items], *runs, n_groups, *weights, *sides, *logs)
+    The answers to an item are counted once for "raters" and "both", and once for all replicates of "items":
+    `compute` returns the sums of replicates of raters (B, R), each with V weightings of the items (B, V, I).
+    """
+    replicates: dict[Resample, tuple[tuple[FloatArray, ...], dict[str, Codes | None]]] = {}
+    if rater_weight is not None:
+        once = np.ones((len(rater_weight), design.n_items), np.int32)
+        sums = compute(rater_weight, np.stack([once] if item_weight is None else [item_weight, once], axis=1))
+        if item_weight is not None:
+            both = tuple(array[:, 0] for array in sums)
+            replicates["both"] = both, {"rater_weight": rater_weight, "item_weight": item_weight}
+        replicates["raters"] = tuple(array[:, -1] for array in sums), {"rater_weight": rater_weight}
+    if item_weight is not None:
+        sums = compute(np.ones((1, design.n_raters), np.int32), item_weight[None])
+        replicates["items"] = tuple(array[0] for array in sums), {"item_weight": item_weight}
+    return replicates
 
-    run_in_threads(fill, item_weights.shape[1] if by_item else len(rater_weight))
-    return sums
+
+def _run_resamples(fill: Callable[[Part], None], item_weights: Codes) -> None:
+    """Fill replicates of raters in threads, or those of items if there is but one of raters."""
+    n_raters, n_items = item_weights.shape[:2]
+    if n_raters > 1:
+        run_in_threads(lambda part: fill((part, slice(None))), n_raters)
+    else:
+        run_in_threads(lambda part: fill((slice(None), part)), n_items)
 
 
 def _check_codes(design: Design, group: Codes, inside: Codes, outside: Codes, answer: int) -> None:
@@ -369,10 +369,10 @@ def _check_codes(design: Design, group: Codes, inside: Codes, outside: Codes, an
         raise InvalidInput(f"answer is {answer}; give a code from 0 to {design.n_categories - 1}.")
 
 
-def _empty_sums(group: Codes, inside: Codes, n_replicates: int) -> tuple[FloatArray, FloatArray]:
+def _empty_sums(group: Codes, inside: Codes, *n_replicates: int) -> tuple[FloatArray, FloatArray]:
     n_groups = int(group.max(initial=-1)) + 1
-    sums = np.zeros((n_replicates, len(inside), kernels.N_SUMS))
-    return sums, np.zeros((n_replicates, n_groups * (n_groups - 1) // 2, kernels.N_PAIR_SUMS))
+    sums = np.zeros((*n_replicates, len(inside), kernels.N_SUMS))
+    return sums, np.zeros((*n_replicates, n_groups * (n_groups - 1) // 2, kernels.N_PAIR_SUMS))
 
 
 def _list_runs(design: Design, group: Codes) -> tuple[Codes, ...]:
