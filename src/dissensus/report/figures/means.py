@@ -8,8 +8,9 @@ import altair as alt
 import polars as pl
 
 from dissensus.pipeline.tables import UNKNOWN, escape_unprintable, format_short
-from dissensus.report.layout import HeadedRows, RowBlock, Spec, count_legend_columns, stack_over_rows, to_inline_data
-from dissensus.report.theme import BLUE, LINE, MUTED, ORANGE, PALE, PAPER, VERMILION
+from dissensus.report.layout import HeadedRows, RowBlock, Spec, stack_over_rows, to_inline_data
+from dissensus.report.series import draw_series
+from dissensus.report.theme import BLUE, LINE, MUTED, ORANGE, PALE, VERMILION
 from dissensus.stats.cluster_bootstrap import BootstrapEstimate
 
 LOOKS: Final = ((BLUE, "circle", 64), (VERMILION, "diamond", 64), (ORANGE, "square", 44))
@@ -106,7 +107,8 @@ def draw_means(blocks: Sequence[MeanRows], width: int, look: ScaleStyle) -> Spec
         for level, ((low, high), size) in enumerate(zip(line.spans, (WIDE, NARROW), strict=False))
     ]
     x = _Axis(points, spans, look)
-    layers = [*_spans(spans, x, rows), *_reference(look, x, rows), *_marks(points, names, x, rows), *rows.draw_names()]
+    marks = draw_series(points, names, LOOKS[: len(names)], rows, x) if points else ()
+    layers = [*_spans(spans, x, rows), *_reference(look, x, rows), *marks, *rows.draw_names()]
     return stack_over_rows(layers, rows, width=rows.plot_width - BESIDE)
 
 
@@ -138,17 +140,3 @@ def _reference(look: ScaleStyle, x: _Axis, rows: HeadedRows) -> Iterator[alt.Cha
     if look.reference is not None:
         line = alt.Chart(to_inline_data([{"x": look.reference, "y": 0, "end": rows.height}]))
         yield line.mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.2).encode(x("x"), rows.y(), alt.Y2("end:Q"))
-
-
-def _marks(points: Sequence[dict[str, Any]], names: Sequence[str], x: _Axis, rows: HeadedRows) -> Iterator[alt.Chart]:
-    if not points:
-        return
-    colors, shapes, sizes = zip(*LOOKS[: len(names)], strict=True)
-    legend = alt.Legend(columns=count_legend_columns(names, rows.plot_width)) if len(names) > 1 else None
-    color = alt.Color("of:N", scale=alt.Scale(domain=names, range=colors), legend=legend)
-    shape = alt.Shape("of:N", scale=alt.Scale(domain=names, range=shapes), legend=legend)
-    size = alt.Size("of:N", scale=alt.Scale(type="ordinal", domain=names, range=sizes), legend=None)
-    base = alt.Chart(to_inline_data(points))
-    yield base.mark_rule(strokeWidth=1.5).encode(rows.y(), x("low"), alt.X2("high:Q"), color)
-    marks = base.mark_point(filled=True, opacity=1, stroke=PAPER, strokeWidth=0.8)
-    yield marks.encode(rows.y(), x("x"), color, shape, size)

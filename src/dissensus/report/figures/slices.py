@@ -11,8 +11,9 @@ from dissensus.pipeline.tables import escape_unprintable, format_count, format_s
 from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation, Slice, describe_population
 from dissensus.report.figure import Figure
 from dissensus.report.groups import format_axis
-from dissensus.report.layout import HeadedRows, RowBlock, Spec, count_legend_columns, stack_over_rows, to_inline_data
-from dissensus.report.theme import BLUE, MUTED, ORANGE, PAPER, VERMILION
+from dissensus.report.layout import HeadedRows, RowBlock, Spec, stack_over_rows, to_inline_data
+from dissensus.report.series import draw_series
+from dissensus.report.theme import BLUE, MUTED, ORANGE, VERMILION
 from dissensus.stats.cluster_robust import ClusteredEstimate
 
 MODEL, LENGTH, OTHER = "the model", "length alone", "the other model"
@@ -142,7 +143,13 @@ def _draw(blocks: Sequence[tuple[str, list[_Line]]], width: int) -> Spec:
         for series, share in line.shares.items()
     ]
     return stack_over_rows(
-        [*_references(rows), *_marks(points, present, rows), *rows.draw_names()], rows, width=rows.plot_width - BESIDE
+        [
+            *_references(rows),
+            *draw_series(points, present, [LOOKS[series] for series in present], rows, _x),
+            *rows.draw_names(),
+        ],
+        rows,
+        width=rows.plot_width - BESIDE,
     )
 
 
@@ -160,15 +167,3 @@ def _references(rows: HeadedRows) -> Iterator[alt.Chart]:
     for value, dash in ((0.5, [4, 3]), (HUMAN_AGREEMENT, [1, 3])):
         line = alt.Chart(to_inline_data([{"x": value, "y": 0, "end": rows.height}]))
         yield line.mark_rule(color=MUTED, strokeDash=dash, strokeWidth=1.2).encode(_x("x"), rows.y(), alt.Y2("end:Q"))
-
-
-def _marks(points: Sequence[dict[str, Any]], present: Sequence[str], rows: HeadedRows) -> Iterator[alt.Chart]:
-    colors, shapes, sizes = zip(*(LOOKS[series] for series in present), strict=True)
-    legend = alt.Legend(columns=count_legend_columns(present, rows.plot_width))
-    color = alt.Color("of:N", scale=alt.Scale(domain=present, range=colors), legend=legend)
-    shape = alt.Shape("of:N", scale=alt.Scale(domain=present, range=shapes), legend=legend)
-    size = alt.Size("of:N", scale=alt.Scale(type="ordinal", domain=present, range=sizes), legend=None)
-    base = alt.Chart(to_inline_data(points))
-    yield base.mark_rule(strokeWidth=1.5).encode(rows.y(), _x("low"), alt.X2("high:Q"), color)
-    marks = base.mark_point(filled=True, opacity=1, stroke=PAPER, strokeWidth=0.8)
-    yield marks.encode(rows.y(), _x("x"), color, shape, size)

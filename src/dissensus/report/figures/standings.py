@@ -1,6 +1,7 @@
 """Figure of chatbot strengths, overall and by group."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import altair as alt
@@ -11,8 +12,9 @@ from dissensus.preference.ranking.ranking import RankedChatbot, Ranking
 from dissensus.preference.ranking.strengths import MEAN
 from dissensus.report.figure import Figure
 from dissensus.report.groups import format_axis
-from dissensus.report.layout import HeadedRows, RowBlock, Spec, count_legend_columns, stack_over_rows, to_inline_data
-from dissensus.report.theme import BLUE, MUTED, ORANGE, PAPER, VERMILION
+from dissensus.report.layout import HeadedRows, RowBlock, Spec, stack_over_rows, to_inline_data
+from dissensus.report.series import draw_series
+from dissensus.report.theme import BLUE, MUTED, ORANGE, VERMILION
 
 STRENGTH, ELO, SCORES = "Bradley–Terry", "Elo", "predicted by scores"
 LOOKS: Final = {STRENGTH: (BLUE, "circle", 64), ELO: (ORANGE, "square", 40), SCORES: (VERMILION, "diamond", 64)}
@@ -95,12 +97,20 @@ def _draw(blocks: Sequence[tuple[str, Ranking]], width: int) -> Spec:
     row_points = [_points(row) for _, ranking in blocks for row in ranking.rows]
     present = [series for series in LOOKS if any(series in points for points in row_points)]
     marks = [
-        {"y": y + 9 * (present.index(series) - (len(present) - 1) / 2), "of": series, **point._asdict()}
+        {
+            "y": y + 9 * (present.index(series) - (len(present) - 1) / 2),
+            "of": series,
+            "x": point.value,
+            "low": point.low,
+            "high": point.high,
+        }
         for points, y in zip(row_points, rows.row_middles, strict=True)
         for series, point in points.items()
     ]
     scale = _scale(marks)
-    return stack_over_rows([*_mean(rows, scale), *_marks(marks, present, rows, scale), *rows.draw_names()], rows)
+    looks = [LOOKS[series] for series in present]
+    points = draw_series(marks, present, looks, rows, partial(_x, scale=scale), legend_of_one=True)
+    return stack_over_rows([*_mean(rows, scale), *points, *rows.draw_names()], rows)
 
 
 def _scale(marks: Sequence[dict[str, Any]]) -> alt.Scale:
@@ -117,17 +127,3 @@ def _mean(rows: HeadedRows, scale: alt.Scale) -> Iterator[alt.Chart]:
     line = alt.Chart(to_inline_data([{"x": MEAN, "y": 0, "end": rows.height}]))
     rule = line.mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.2, clip=True)
     yield rule.encode(_x("x", scale), rows.y(), alt.Y2("end:Q"))
-
-
-def _marks(
-    marks: Sequence[dict[str, Any]], present: Sequence[str], rows: HeadedRows, scale: alt.Scale
-) -> Iterator[alt.Chart]:
-    colors, shapes, sizes = zip(*(LOOKS[series] for series in present), strict=True)
-    legend = alt.Legend(columns=count_legend_columns(present, rows.plot_width))
-    color = alt.Color("of:N", scale=alt.Scale(domain=present, range=colors), legend=legend)
-    shape = alt.Shape("of:N", scale=alt.Scale(domain=present, range=shapes), legend=legend)
-    size = alt.Size("of:N", scale=alt.Scale(type="ordinal", domain=present, range=sizes), legend=None)
-    base = alt.Chart(to_inline_data(marks))
-    yield base.mark_rule(strokeWidth=1.5).encode(rows.y(), _x("low", scale), alt.X2("high:Q"), color)
-    points = base.mark_point(filled=True, opacity=1, stroke=PAPER, strokeWidth=0.8)
-    yield points.encode(rows.y(), _x("value", scale), color, shape, size)

@@ -1,6 +1,6 @@
 """Figure of values with intervals for everybody and each group, in series beside each other."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -8,7 +8,8 @@ import altair as alt
 
 from dissensus.pipeline.tables import escape_unprintable
 from dissensus.report.layout import HeadedRows, RowBlock, Spec, count_legend_columns, stack_over_rows, to_inline_data
-from dissensus.report.theme import BLUE, INK, ORANGE, PAPER, VERMILION
+from dissensus.report.series import draw_series
+from dissensus.report.theme import BLUE, INK, ORANGE, VERMILION
 
 LOOKS: Final = ((BLUE, "circle", 64), (VERMILION, "diamond", 64), (ORANGE, "square", 48), (INK, "triangle-up", 64))
 """Colour, shape and size of the marks of each series; more series share the last look."""
@@ -51,7 +52,8 @@ def draw_group_points(blocks: Blocks, width: int, *, series: Sequence[str], per_
         for place, name in enumerate(series)
         if name in row.values
     ]
-    marks = _draw_marks(points, names, rows, partial(_build_x, _find_domain(points), per_cent=per_cent))
+    looks = [LOOKS[min(place, len(LOOKS) - 1)] for place in range(len(names))]
+    marks = draw_series(points, names, looks, rows, partial(_build_x, _find_domain(points), per_cent=per_cent))
     return stack_over_rows([*marks, *rows.draw_names()], rows)
 
 
@@ -69,21 +71,6 @@ def _find_domain(points: Sequence[dict[str, Any]]) -> list[float]:
 def _build_x(domain: Sequence[float], field: str, *, per_cent: bool) -> alt.X:
     axis = alt.Axis(format="~%" if per_cent else ".2~f", tickCount=5, labelOverlap=True)
     return alt.X(f"{field}:Q", title=None, scale=alt.Scale(domain=domain, nice=False, zero=False), axis=axis)
-
-
-def _draw_marks(
-    points: Sequence[dict[str, Any]], names: Sequence[str], rows: HeadedRows, x: Callable[[str], alt.X]
-) -> Iterator[alt.Chart]:
-    looks = [LOOKS[min(place, len(LOOKS) - 1)] for place in range(len(names))]
-    colors, shapes, sizes = zip(*looks, strict=True)
-    legend = alt.Legend(columns=count_legend_columns(names, rows.plot_width)) if len(names) > 1 else None
-    color = alt.Color("of:N", scale=alt.Scale(domain=names, range=colors), legend=legend)
-    shape = alt.Shape("of:N", scale=alt.Scale(domain=names, range=shapes), legend=legend)
-    size = alt.Size("of:N", scale=alt.Scale(type="ordinal", domain=names, range=sizes), legend=None)
-    base = alt.Chart(to_inline_data(points))
-    yield base.mark_rule(strokeWidth=1.5).encode(rows.y(), x("low"), alt.X2("high:Q"), color)
-    marks = base.mark_point(filled=True, opacity=1, stroke=PAPER, strokeWidth=0.8)
-    yield marks.encode(rows.y(), x("x"), color, shape, size)
 
 
 def draw_group_lines(
