@@ -152,6 +152,25 @@ def test_flags_are_counted_when_a_folder_is_validated(run: RunCommand, folder: P
     assert "2 cells of rater_flagged hold fewer than 7." in str(validate_release(folder / "out"))
 
 
+def test_an_owner_may_sign_the_manifest(run: RunCommand, folder: Path) -> None:
+    if shutil.which("ssh-keygen") is None:
+        pytest.skip("ssh-keygen is not installed")
+    flagged = pl.col("rater_id").str.extract(r"(\d+)$").cast(pl.Int64) % 3 == 0
+    write_ratings(make_table().with_columns(rater_flagged=flagged), folder)
+    write_plan(folder, drop=["rater_age"], anonymity={"k": 2})
+    release(run, folder)
+    for words in (
+        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "owner"],
+        ["ssh-keygen", "-q", "-Y", "sign", "-n", "dissensus-release", "-f", "owner", "out/SHA256SUMS"],
+    ):
+        subprocess.run(words, cwd=folder, check=True, capture_output=True)
+    valid = run("validate", "out")
+    assert valid.returncode == 0, valid.stdout
+    assert "SHA256SUMS.sig is not verified here. With the public key of its owner: ssh-keygen -Y verify" in valid.stdout
+    # Two of six in each group are flagged.
+    assert "rater_gender: p = 1.000, adjusted 1.000 (Fisher's exact test)." in (folder / "out/datasheet.md").read_text()
+
+
 def test_a_folder_that_was_edited_is_not_valid(run: RunCommand, folder: Path) -> None:
     write_plan(folder)
     release(run, folder)

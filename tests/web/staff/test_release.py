@@ -55,6 +55,13 @@ def find_codes(page: httpx.Response) -> dict[str, str]:
     return {check: code for code, check in forms}
 
 
+def leave(house: House, campaign: CampaignRow) -> None:
+    """One rater withdraws."""
+    with house.platform.database.reading() as tx:
+        rater_id = next(iter(events.iterate_events(tx, campaign.id, "entered"))).rater_id
+    withdrawal.withdraw_rater(house.platform, str(rater_id), now=house.live.clock())
+
+
 def count_events(house: House, campaign: CampaignRow, kind: EventKind) -> int:
     with house.platform.database.reading() as tx:
         return len(list(events.iterate_events(tx, campaign.id, kind)))
@@ -100,6 +107,11 @@ def test_two_owners_sign_what_the_command_then_writes(house: House, campaign: Ca
     signed = {check["check"]: check["signed_by"] for check in read_record(tmp_path / "out")["checks"]}
     assert signed["texts"] == signed["membership"] == ["ada", "grace"]
     assert "crowded 1.0" in grace.get(PAGE).text
+    # Who withdraws later is still in copies, of whose users the page thinks.
+    house.live.clock.forward(minutes=1)
+    leave(house, campaign)
+    assert "1 withdrew since crowded 1.0" in grace.get(PAGE).text
+    assert "Please delete all copies of it" in grace.get(PAGE).text
     with pytest.raises(InvalidInput, match="asks for signatures on the page of the release"):
         prepare_release(
             parse_plan(PLAN + '\n[[signatures]]\ncheck = "texts"\nby = "Eve"\ncode = "0"\n'), tmp_path, house.platform
@@ -116,9 +128,7 @@ def test_signatures_lapse_and_others_see_nothing(house: House, campaign: Campaig
     send(ada, PAGE, plan=PLAN)
     codes = find_codes(ada.get(PAGE))
     send(ada, f"{PAGE}/signatures", check="texts", code=codes["texts"])
-    with house.platform.database.reading() as tx:
-        rater_id = next(iter(events.iterate_events(tx, campaign.id, "entered"))).rater_id
-    withdrawal.withdraw_rater(house.platform, str(rater_id), now=NOW)
+    leave(house, campaign)
     page = ada.get(PAGE)
     assert "Signed by" not in page.text
     assert set(find_codes(page)) == set(codes)

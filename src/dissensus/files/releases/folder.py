@@ -25,6 +25,8 @@ from dissensus.schema.ratings import columns as names
 from dissensus.schema.release.plan import MAX_CELL
 
 MANIFEST: Final = "SHA256SUMS"
+SIGNATURE: Final = "SHA256SUMS.sig"
+"""Detached signature of the manifest, which its owner may add."""
 DATA_FILES: Final = (".csv", ".csv.gz", ".tsv", ".jsonl", ".jsonl.gz", ".parquet")
 """Ends of the names of data files."""
 _LINE: Final = re.compile(r"([0-9a-f]{64})  (.+)")

@@ -9,7 +9,14 @@ import polars as pl
 
 from dissensus.errors import DissensusError
 from dissensus.files.raw.table_reader import read_frame
-from dissensus.files.releases.folder import MANIFEST, digest_file, read_manifest, read_plain_table, read_record
+from dissensus.files.releases.folder import (
+    MANIFEST,
+    SIGNATURE,
+    digest_file,
+    read_manifest,
+    read_plain_table,
+    read_record,
+)
 from dissensus.pipeline.release.cells import N_RATERS, count_cells
 from dissensus.pipeline.release.columns import MOMENTS, list_quasi_identifiers
 from dissensus.pipeline.release.documents import CSV, PARQUET
@@ -40,15 +47,27 @@ def validate_release(folder: Path) -> Validation:
         findings=findings,
         notes=(
             f"The SHA-256 of {MANIFEST} is {digest_file(folder / MANIFEST)}. Compare it with what its owner states.",
+            *_note_signature(folder),
         ),
     )
+
+
+def _note_signature(folder: Path) -> Iterator[str]:
+    if (folder / SIGNATURE).is_file():
+        yield (
+            f"{SIGNATURE} is not verified here. With the public key of its owner: ssh-keygen -Y verify -f SIGNERS "
+            f"-I OWNER -n dissensus-release -s {SIGNATURE} < {MANIFEST}"
+        )
 
 
 def _find_faults(
     folder: Path, digests: dict[str, str], record: dict[str, Any], table: pl.DataFrame
 ) -> Iterator[FailedCheck]:
     again = "Get the release again from its owner."
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {MANIFEST}
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {
+        MANIFEST,
+        SIGNATURE,
+    }
     there = {path for path in there if not path.startswith(".git/")}
     for path in sorted(there | set(digests)):
         if path not in there:

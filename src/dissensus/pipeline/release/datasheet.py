@@ -6,14 +6,17 @@ answer are answered by the plan, and open without that: https://doi.org/10.1145/
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import nan
 from typing import Final
 
-from dissensus.errors import InvalidInput
-from dissensus.pipeline.release.description import ReleaseDescription
+from dissensus.errors import InvalidInput, UndefinedEstimate
+from dissensus.pipeline.release.description import BLANK, ReleaseDescription
 from dissensus.pipeline.release.notices import describe_notices
 from dissensus.schema.campaign.definition import localise
 from dissensus.schema.hints import format_list, suggest
 from dissensus.schema.release.plan import ReleasePlan
+from dissensus.stats.exact import ExactTest, freeman_halton
+from dissensus.stats.significance import benjamini_hochberg
 
 Fill = Callable[[ReleaseDescription], str]
 
@@ -251,11 +254,33 @@ def _removal(release: ReleaseDescription) -> str:
     ]
     text = (
         f"Nobody was removed. {release.n_flagged:,} raters are flagged: the owner would leave them out of analyses. "
-        "Whether a group is flagged more often than others can be seen here, and tested with `dissensus vet --audit`."
+        f"Exact tests of whether flags are independent of groups: {_test_flags(release)} How far labels move without "
+        "these raters `dissensus vet --audit` measures."
     )
     return (
         "\n".join((text, "", "| Attribute | Group | Flagged | Raters |", "|---|---|---|---|", *rows)) if rows else text
     )
+
+
+def _test_flags(release: ReleaseDescription) -> str:
+    """Return the exact test of each attribute, over raters of a known group, adjusted over all of them."""
+    tests = {axis: _test_axis(groups) for axis, groups in release.flagged.items()}
+    adjusted = benjamini_hochberg([nan if test is None else test.p for test in tests.values()])
+    p_values = dict(zip(tests, adjusted, strict=True))
+    texts = [
+        f"{axis}: not tested, as there is one group, or all or none are flagged."
+        if test is None
+        else f"{axis}: p = {test.p:.3f}, adjusted {p_values[axis]:.3f} ({test.method})."
+        for axis, test in tests.items()
+    ]
+    return " ".join(texts) or "there are no attributes to test."
+
+
+def _test_axis(groups: Mapping[str, tuple[int, int]]) -> ExactTest | None:
+    try:
+        return freeman_halton([(n, total - n) for group, (n, total) in groups.items() if group != BLANK])
+    except UndefinedEstimate:
+        return None
 
 
 def _integrity(release: ReleaseDescription) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import polars as pl
 
@@ -14,6 +15,9 @@ from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.records.notice import SourceNotice
 from dissensus.schema.release.plan import ReleasePlan
+
+BLANK: Final = "(blank)"
+"""Group of raters without a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,7 @@ def _count_groups(raters: pl.DataFrame, axis: str) -> dict[str, int]:
     counts = raters.group_by(axis).len().sort("len", axis, descending=[True, False], nulls_last=True)
     named = {value: n for value, n in counts.iter_rows() if value is not None}
     blank = raters[axis].null_count()
-    return {**named, **({"(blank)": blank} if blank else {})}
+    return {**named, **({BLANK: blank} if blank else {})}
 
 
 def _flagged_raters(table: pl.DataFrame, flag: str) -> frozenset[str]:

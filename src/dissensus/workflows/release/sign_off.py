@@ -35,6 +35,7 @@ class SiteRelease:
     fault: str | None  # reason why there is no verdict
     person: str  # name of who looks
     released: tuple[dict[str, Any], ...]  # earlier releases, the latest first
+    withdrawn_since: int  # raters who withdrew since the latest release, whom copies of it still have
 
 
 def load_release(platform: Platform, name: str, *, staff_id: str, now: datetime) -> SiteRelease:
@@ -44,6 +45,7 @@ def load_release(platform: Platform, name: str, *, staff_id: str, now: datetime)
         stored = release_plans.find_plan(tx, campaign_row.id)
         logged = [(event.at, event.content) for event in events.iterate_events(tx, campaign_row.id, "released")]
         person = str(staff.find_staff_name(tx, staff_id))
+        withdrawn = [event.at for event in events.iterate_events(tx, campaign_row.id, "withdrawn")]
     plan, assessed, fault = None, None, None
     if stored is not None:
         try:
@@ -59,6 +61,7 @@ def load_release(platform: Platform, name: str, *, staff_id: str, now: datetime)
         fault=fault,
         person=person,
         released=tuple({"at": at, **content} for at, content in reversed(logged)),
+        withdrawn_since=sum(at > logged[-1][0] for at in withdrawn) if logged else 0,
     )
 
 
