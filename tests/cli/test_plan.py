@@ -71,6 +71,7 @@ def test_pool_prints_seats_of_each_cell(run: RunCommand, tmp_path: Path) -> None
         refused = run("plan", "pool", *words)
         assert (refused.returncode, refused.stdout) == (1, "")
         assert "is not like" in refused.stderr
+    assert "An axis is named twice" in run("plan", "pool", *axes, "--axis", "rater_gender=X:0.1").stderr
 
 
 def test_comparison_prints_power_with_raters_who_stay(run: RunCommand) -> None:
@@ -78,7 +79,7 @@ def test_comparison_prints_power_with_raters_who_stay(run: RunCommand) -> None:
     done = run("plan", "comparison", *words, "--different-raters")
     assert (done.returncode, done.stderr) == (0, "")
     assert "Power if independent" in done.stdout
-    assert "Cost of each design: 294.00 GBP." in done.stdout
+    assert "Cost of each design: 297.00 GBP." in done.stdout
 
 
 def test_an_interim_look_advises_on_groups_and_items(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:

@@ -99,6 +99,7 @@ def test_an_interaction_needs_more_raters_than_a_difference(dices: Pilot) -> Non
         ({"raters": (10,), "per_item": 1}, "Of 1 ratings of an item a group would have none. Give 2 or more"),
         ({"raters": (5,), "per_item": 12}, "12 ratings of an item cannot come from 10 raters"),
         ({"difference": 0}, "no design detects nothing"),
+        ({"statistic": "decomposition"}, "comes from simulations alone"),
         ({"others": 5, "statistic": "interaction"}, "four cells of one size"),
     ],
 )
@@ -150,6 +151,9 @@ def test_precision_depends_on_people_more_than_on_ratings(dices: Pilot) -> None:
     assert others.share.both > others.share.raters
     assert few.item == others.item
     assert all_more.item.half_width < few.item.half_width
+    for changes, words in (({"raters": ()}, "no number of raters"), ({"per_item": (0,)}, "per_item is 0")):
+        with pytest.raises(InvalidInput, match=words):
+            plan_precision(dices, **{"raters": (50,), "per_item": (5,), "n_items": 350, **changes})  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="Plan 10 raters or more for 5 groups"):
         plan_precision(dices, raters=(8,), per_item=(), n_items=350, groups=5)
 
@@ -210,6 +214,7 @@ def test_a_budget_buys_raters_and_they_items(dices: Pilot) -> None:
         ({"budget": 3, "rates": RATES}, "is below one seat: a rater with 20 answers costs 7.00 GBP"),
         ({"budget": 20}, "Give the pay of an hour"),
         ({}, "Give either a budget or a number of ratings"),
+        ({"n_ratings": 100, "per_item": ()}, "no number of ratings of a response"),
         ({"n_ratings": 100, "per_item": (10,)}, "10 ratings of a response cannot come from 5 raters"),
     ],
 )

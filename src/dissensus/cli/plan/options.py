@@ -98,8 +98,9 @@ def read_rates(
     ] = None,
     currency: Annotated[str, typer.Option(metavar="CODE", help="Currency.", rich_help_panel=COST)] = "GBP",
     minutes_per_item: Annotated[
-        float, typer.Option(metavar="M", help="Minutes of a rating.", rich_help_panel=COST)
-    ] = 1.5,
+        float,
+        typer.Option(metavar="M", help="Minutes of a rating; 2 is the median of DICES-350.", rich_help_panel=COST),
+    ] = 2.0,
     minutes_per_rater: Annotated[
         float,
         typer.Option(metavar="M", help="Minutes beside ratings: consent, questions.", rich_help_panel=COST),

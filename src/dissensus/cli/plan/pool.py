@@ -59,9 +59,12 @@ def pool(
     kind = result_writer.choose_format(format, output)
     result_writer.check_output(output)
     overall, by_group = _split_removal(removal or [])
+    axes = [_split_axis(text) for text in axis]
+    if len(dict(axes)) < len(axes):
+        raise InvalidInput("An axis is named twice. Give all groups of an axis in one --axis.")
     plan = plan_pool(
         PoolSettings(
-            axes=dict(_split_axis(text) for text in axis),
+            axes=dict(axes),
             seats=seats,
             dropout=dropout,
             removal=overall,

@@ -41,6 +41,8 @@ class ComparisonSettings:
         check_whole("load", self.load, 1, 100_000)
         check_whole("simulations", self.simulations, 100, 100_000)
         check_whole("seed", self.seed)
+        if not self.per_item:
+            raise InvalidInput("There is no number of ratings of a response. Give some, such as 1, 5 and 20.")
         for k in self.per_item:
             check_whole("per_item", k, 1, 100_000)
         if (self.budget is None) == (self.n_ratings is None):

@@ -70,7 +70,8 @@ def describe_pilot(pilot: Pilot) -> tuple[str, ...]:
     sds = f"standard deviations: raters {model.rater_sd:.2f}, items {model.item_sd:.2f}"
     if model.group_item_sd:
         sds += f", groups on items {model.group_item_sd:.2f}"
-    first = f"Population: {pilot.source}{size}; share of {pilot.answer} {format_short(pilot.share, 3)}; {sds}."
+    time = "" if pilot.minutes_per_item is None else f"; median time of a rating {pilot.minutes_per_item:.1f} minutes"
+    first = f"Population: {pilot.source}{size}; share of {pilot.answer} {format_short(pilot.share, 3)}; {sds}{time}."
     intervals = ", ".join(
         f"{effect.name} {effect.ci_low:.2f} to {effect.ci_high:.2f}"
         for effect in pilot.effects

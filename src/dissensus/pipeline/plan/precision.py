@@ -73,6 +73,10 @@ def plan_precision(
     """
     check_whole("groups", groups, 2, 50)
     check_whole("n_items", n_items, 1)
+    if not raters:
+        raise InvalidInput("There is no number of raters. Give some, such as 50, 100 and 200.")
+    for k in per_item:
+        check_whole("per_item", k, 1)
     rows = [
         _measure_design(pilot, n, k, n_items=n_items, groups=groups, confidence=confidence, rates=rates)
         for n in raters

@@ -42,6 +42,10 @@ class GroupPlanSettings:
             check_whole("per_item", self.per_item, 1, MOST_RATERS)
         if self.others is not None and self.n_cells != 2:
             raise InvalidInput("An interaction has four cells of one size. Leave out the raters of the other group.")
+        if not self.simulations and self.statistic not in ("share", "interaction"):
+            raise InvalidInput(
+                f"The power for {self.statistic} comes from simulations alone. Simulate 100 campaigns or more."
+            )
         if not self.difference:
             raise InvalidInput("The difference is 0, and no design detects nothing. Give the least that matters.")
 
