@@ -61,7 +61,10 @@ def edit_toml(page: Page) -> None:
     text.fill(chosen.replace("break_every = 20", "break_every = -2"))
     page.get_by_role("button", name="Save", exact=True).click()
     line = chosen.split("\n").index("break_every = 20") + 1
-    page.get_by_role("link", name=f"Line {line}").first.click()
+    place = page.get_by_role("link", name=f"Line {line}").first
+    place.wait_for()
+    page.wait_for_load_state()
+    place.click()
     assert text.evaluate("area => area.value.slice(area.selectionStart, area.selectionEnd)") == "break_every = -2"
     check_page(page, "builder-toml")
     page.set_viewport_size({"width": 1280, "height": 900})

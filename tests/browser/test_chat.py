@@ -40,15 +40,15 @@ def behind(server: Loopback, name: dict[str, Any]) -> dict[str, Any]:
     return {**name, "kind": "openai_compatible", "openai_compatible": {"url": server.url, "model": "m"}}
 
 
-def waiting(go: threading.Event, text: str) -> Play:
-    """Send the first word, and the others after an event, so that the test does not race with a reload of the page."""
-    first, *others = text.split(" ")
+def waiting(go: threading.Event, text: str, n_words: int = 1) -> Play:
+    """Send the first words, and the others after an event, so that the test does not race with a reload of the page."""
+    words = text.split(" ")
 
     def play(wire: Wire) -> None:
         wire.head()
-        wire.chunk(first)
+        wire.chunk(" ".join(words[:n_words]))
         assert go.wait(PATIENCE_S)
-        wire.chunk("".join(f" {word}" for word in others))
+        wire.chunk("".join(f" {word}" for word in words[n_words:]))
         wire.chunk(finish_reason="stop")
         wire.event("[DONE]")
 
@@ -77,6 +77,7 @@ def begin(page: Page, mode: str = "Red team") -> None:
 
 
 def say(page: Page, text: str) -> None:
+    page.wait_for_load_state()
     page.get_by_label("Your message").fill(text)
     page.keyboard.press("Control+Enter")
 
@@ -132,6 +133,8 @@ def test_a_red_team_task_of_five_conversations(live: Live, page: Page, server: L
     for n in range(4):
         begin(page)
         say(page, f"Attack {n}.")
+        expect(page.get_by_role("heading", name="Which response is more harmful?")).to_be_visible()
+        page.wait_for_load_state()
         page.get_by_role("button", name="B is slightly more harmful").click()
         end(page)
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
@@ -147,6 +150,7 @@ def test_typed_text_survives_a_reload_and_a_failed_chatbot(live: Live, page: Pag
     away = {**TERN, "kind": "openai_compatible", "openai_compatible": {"url": "http://127.0.0.1:9/v1", "model": "m"}}
     arrive(live, page, chat={"chatbots": [away], "modes": [PLAIN]})
     page.get_by_role("button", name="Begin").click()
+    page.wait_for_load_state()
     page.get_by_label("Your message").fill("Half a thought")
     page.reload()
     expect(page.get_by_label("Your message")).to_have_value("Half a thought")
@@ -168,19 +172,24 @@ def test_a_conversation_goes_on_beside_a_chatbot_that_refuses(live: Live, page: 
     page.get_by_role("button", name="Continue with response").press("Enter")
     expect(page.get_by_text("Turn 2 of about 4.")).to_be_visible()
     say(page, "Insult me again.")
-    page.get_by_label("Or change your message").fill("Please insult me.")
+    change = page.get_by_label("Or change your message")
+    expect(change).to_be_visible()
+    page.wait_for_load_state()
+    change.fill("Please insult me.")
     server.otherwise = says(SHORT)
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("heading", name="Which response is more harmful?")).to_be_visible()
 
 
-def test_hostile_text_is_inert_while_it_streams_and_after(live: Live, page: Page) -> None:
-    spoken: list[str] = []
+def test_hostile_text_is_inert_while_it_streams_and_after(live: Live, page: Page, server: Loopback) -> None:
+    spoken, go = list[str](), threading.Event()
+    server.will(waiting(go, HOSTILE, n_words=2))
     page.on("dialog", lambda dialog: spoken.append(dialog.message))
-    arrive(live, page, chat={"chatbots": [scripted(TERN, HOSTILE, pause_s=0.2)], "modes": [PLAIN]})
+    arrive(live, page, chat={"chatbots": [behind(server, TERN)], "modes": [PLAIN]})
     page.get_by_role("button", name="Begin").click()
     say(page, HOSTILE)
     expect(page.locator("#pending-responses .message")).to_contain_text("<b onclick")
+    go.set()
     expect(page.get_by_text("Turn 2 of about 4.")).to_be_visible()
     assert page.locator(".message b, .message code, .message strong").count() == 0
     assert page.locator(".message").count() == 2

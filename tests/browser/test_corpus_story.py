@@ -50,6 +50,7 @@ def talk(page: Page, link: str) -> None:
     arrive(page, link)
     page.get_by_role("button", name="Begin").click()
     for number, text in enumerate(MESSAGES, 2):
+        page.wait_for_load_state()
         page.get_by_label("Your message").fill(text)
         page.keyboard.press("Control+Enter")
         expect(page.get_by_text(f"Turn {number} of about 4.")).to_be_visible()

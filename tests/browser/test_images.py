@@ -35,7 +35,7 @@ def test_an_image_is_blurred_until_a_rater_asks_for_it(page: Page, live: Live) -
     page.get_by_role("button", name="I agree and want to take part").click()
     image = page.get_by_role("img", name=ALT)
     expect(image).to_have_css("filter", "blur(32px)")
-    assert image.evaluate("image => image.naturalWidth") == 600
+    assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") == 600
     check_page(page, "image-blurred", bar=True)
     page.get_by_role("checkbox", name="Show the image").focus()
     page.keyboard.press("Space")

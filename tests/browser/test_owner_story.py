@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, FrameLocator, Page, expect
+from playwright.sync_api import Browser, FrameLocator, Page, Route, expect
 from tests.support.browser_raters import answer_all
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
@@ -84,7 +84,8 @@ def build_campaign(page: Page) -> None:
     page.get_by_role("checkbox", name="Wellbeing survey and contact").check()
     for language in ("English", "Deutsch"):
         care.get_by_role("group", name="Contact").get_by_label(language).fill("Mia Berg")
-    page.get_by_role("button", name="Save", exact=True).click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Save", exact=True).click()
     expect(show_preview(page).get_by_text("Mia Berg may know how I feel")).to_be_visible()
     check_builder(page, "builder-care")
     open_step(page, "Create", heading="Create the draft")
@@ -233,6 +234,13 @@ def settle_report(page: Page) -> None:
     page.get_by_text("The item is now shown to raters.").wait_for()
 
 
+def remove_refresh(route: Route) -> None:
+    """Keep a page that refreshes by itself as it is while it is checked."""
+    response = route.fetch()
+    headers = {name: value for name, value in response.headers.items() if name != "refresh"}
+    route.fulfill(response=response, headers=headers)
+
+
 def read_report(page: Page, live: Live) -> None:
     """Ask for a report, read a section, and download its figure."""
     page.goto("/campaigns/pilot")
@@ -240,9 +248,12 @@ def read_report(page: Page, live: Live) -> None:
     page.get_by_label("Crossed axes").select_option(label="Age")
     page.get_by_label("and", exact=True).select_option(label="Gender")
     check_page(page, "reports")
+    page.route("**/reports/*", remove_refresh)
     page.get_by_role("button", name="Make the report").click()
     page.get_by_role("status").wait_for()
     check_page(page, "report-waiting")
+    page.unroute("**/reports/*", remove_refresh)
+    page.reload()
     ReportJob()(live.platform, live.clock())
     # The page refreshes by itself.
     page.get_by_role("heading", name="Sections").wait_for()

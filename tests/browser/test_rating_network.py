@@ -113,6 +113,7 @@ def test_saves_beyond_the_rate_limit_are_sent_later(live: Live, page: Page) -> N
 def test_what_is_too_large_is_kept_and_the_rest_is_sent(live: Live, page: Page) -> None:
     enter(page, open_rating_campaign(live))
     answer_all(page)
+    expect(page.locator("#saved")).to_have_text("Saved")
     page.route("**/save", lambda route: route.fulfill(status=413, json={"error": "The request is too large."}))
     page.keyboard.press("Control+Enter")
     expect(page.locator("#alert")).to_contain_text("kept in this browser")
@@ -177,6 +178,7 @@ def test_answers_are_corrected_and_kept_without_a_network(live: Live, page: Page
     expect(page.locator("#previous")).to_be_hidden()
     page.keyboard.press("Control+Enter")
     expect(page.locator("#progress")).to_contain_text("1 of 3 rated")
+    expect(page.locator("#saved")).to_have_text("Saved")
     page.get_by_role("link", name="Previous answers").click()
     expect(page.get_by_text("You submitted these answers.")).to_be_visible()
     expect(page.locator("[name=Q4_misinformation]").nth(0)).to_be_checked()
