@@ -34,6 +34,7 @@ def ratings() -> Ratings:
                 "rater_race": [("Asian", "Black", "White")[r % 3] for r in rater],
                 "rater_gender": [("Man", "Woman")[r // 3 % 2] for r in rater],
                 "degree_of_harm": [("Benign", "Moderate", "Extreme")[i % 3] for i in item],
+                "response": [f"Response {i}." for i in item],
                 "Q": [("No", "Unsure", "Yes")[k] for k in np.digitize(latent, [0.2, 0.7])],
             }
         )
@@ -255,6 +256,7 @@ def test_json_and_page_have_details(model: MultilevelModel, ratings: Ratings) ->
     document = json.loads(model.to_json())
     for name in ("term_tests", "variance_shares", "reliability", "divided_items", "predictive_checks"):
         assert document[name], name
+    assert document["divided_texts"]["i07"] == "Response 7."
     assert document["belief"]["consistency"] is None
     page = str(model)
     for words in ("likelihood ratio", "component", "same raters", "divided item", "predictive check"):

@@ -15,6 +15,7 @@ from dissensus.pipeline.model.design import NamedDesign, toggle_widths
 from dissensus.pipeline.model.divided_items import DividedItem, rank_items
 from dissensus.pipeline.model.draws import ModelDraws, draw_model
 from dissensus.pipeline.model.facets import ModelFacets, VarianceDraws
+from dissensus.pipeline.model.label_changes import read_rated_texts
 from dissensus.pipeline.model.predictive_checks import (
     AlternativeModel,
     PredictiveCheck,
@@ -42,6 +43,7 @@ class ModelDetails:
     variance_shares: tuple[VarianceShare, ...]
     reliability: tuple[Reliability, ...]
     divided_items: tuple[DividedItem, ...]
+    divided_texts: Mapping[str, str]  # Rated texts of these items, if the ratings have them
     belief: Belief
     predictive_checks: tuple[PredictiveCheck, ...]
     alternative: AlternativeModel | None
@@ -79,6 +81,7 @@ def describe_model(
         variance_shares=tuple(share_variance(facets, variances, fit, confidence)),
         reliability=tuple(study_reliability(facets, variances, confidence)),
         divided_items=divided,
+        divided_texts=read_rated_texts(named.ratings, list(dict.fromkeys(row.item_id for row in divided))),
         belief=split_belief(facets, variances, repeating, confidence),
         predictive_checks=checks,
         alternative=alternative,
@@ -148,6 +151,7 @@ def list_details(details: ModelDetails | None) -> dict[str, Any]:
         "variance_shares": [asdict(row) for row in details.variance_shares] if details else [],
         "reliability": [asdict(row) for row in details.reliability] if details else [],
         "divided_items": [asdict(row) for row in details.divided_items] if details else [],
+        "divided_texts": dict(details.divided_texts) if details else {},
         "belief": asdict(details.belief) if details else None,
         "predictive_checks": [asdict(row) for row in details.predictive_checks] if details else [],
         "alternative": asdict(details.alternative) if details and details.alternative else None,

@@ -83,7 +83,7 @@ def _new_block(n_groups, n_comparisons, n_categories, alike):  # type: ignore[no
     """
     n_rows = n_groups + 1 + n_comparisons
     counts = np.zeros((n_rows, n_categories, BLOCK))
-    # Times that an answer was chosen, each other answer counting by its likeness.
+    # Times that an answer was given, each other answer counting by its likeness.
     like = counts if alike is None else np.zeros((n_rows, n_categories, BLOCK))
     return counts, like, np.zeros((n_rows, _N_FACTS, BLOCK)), np.zeros((_N_PARTS, BLOCK))
 
@@ -145,7 +145,7 @@ def _weigh(like, counts, alike, size):  # type: ignore[no-untyped-def]
 
 @compiled(fastmath=_FAST, error_model="numpy")
 def _describe_group(facts, counts, like, size):  # type: ignore[no-untyped-def]
-    """Fill the facts of one group, chosen its sums of squared weights."""
+    """Fill the facts of one group, whose sums of squared weights are known."""
     m, over, squares, same = facts[_M], facts[_OVER], facts[_SQUARES], facts[_SAME]
     pairable, agreement = facts[_PAIRABLE], facts[_AGREEMENT]
     m[:] = 0.0
