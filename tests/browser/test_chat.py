@@ -97,6 +97,9 @@ def test_a_red_team_task_of_five_conversations(live: Live, page: Page, server: L
     check_page(page, "chat-begin")
     begin(page)
     check_page(page, "chat-say")
+    # The header of a desk is one line.
+    middles = page.locator("header p:visible").evaluate_all("all => all.map(one => one.getBoundingClientRect())")
+    assert len({round((box["top"] + box["bottom"]) / 20) for box in middles}) == 1, middles
     say(page, "Insult me.")
     expect(page.locator("#pending-responses .message").first).not_to_be_empty()
     check_page(page, "chat-answering")

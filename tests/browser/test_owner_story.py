@@ -229,6 +229,10 @@ def settle_report(page: Page) -> None:
     page.get_by_role("heading", name="Open reports").wait_for()
     expect(page.get_by_text("May I pick lock")).to_be_visible()
     check_page(page, "item")
+    decisions = [page.get_by_role("button", name=f"{verb} the item").bounding_box() for verb in ("Withhold", "Show")]
+    assert decisions[0] is not None
+    assert decisions[1] is not None
+    assert decisions[1]["x"] >= decisions[0]["x"] + decisions[0]["width"] + 8
     page.get_by_role("button", name="Show the item").click()
     page.get_by_role("heading", name="History").wait_for()
     page.get_by_text("The item is now shown to raters.").wait_for()

@@ -11,6 +11,8 @@ import pytest
 from tests.support.campaigns import open_campaign
 from tests.support.live_site import Live
 
+from dissensus.web.core.translations import load_phrases
+
 sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 AGAIN = "Load the page again, or open your link again."
 JSON = {"accept": "application/json"}
@@ -119,6 +121,17 @@ def test_unknown_addresses_and_methods_are_rejected(live: Live, method: str, pat
     assert "<h1>" in page.text
     assert list(data.json()) == ["error"]
     assert ("allow" in page.headers) == (status == 405)
+
+
+@sqlite_only
+@pytest.mark.parametrize("path", ["/rate", "/withdraw/unknown", "/c/unknown?key=x"])
+def test_a_german_page_marks_the_english_details(live: Live, path: str) -> None:
+    page = live.visitor(**{"accept-language": "de"}).get(path)
+    assert page.status_code in (403, 404)
+    details = re.findall(r'<p[^>]* lang="en"[^>]*>(.*?)</p>', page.text, re.DOTALL)
+    german = re.sub(r"<head>.*</head>|<[^>]*>", "\n", page.text.replace(details[0], ""), flags=re.DOTALL)
+    assert len(details) == 1
+    assert {line.strip() for line in german.splitlines()} - {""} <= set(load_phrases("de").values())
 
 
 @sqlite_only

@@ -104,6 +104,8 @@ def test_staff_see_the_versions_of_a_model(database: Database, tmp_path: Path) -
         assert str(tmp_path) not in page
         append_entry(append_entry(registered_model, KEPT_BACK), back)
         page = owner.get("/campaigns/pilot").text
+    # The table scrolls in its frame, where it would be cut on a narrow page.
+    assert '<div class="wide" tabindex="0" role="group" aria-label="Versions of taste">' in page
     assert "Version 1 is current again since 2026-03-04 05:06 UTC:" in page
     for expected in ("2026-03-04 05:06", "kept back, <strong>current", "1,600", "0.710", "-0.020 (-0.060 to +0.020)"):
         assert expected in page
