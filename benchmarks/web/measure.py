@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="two seconds a run, nothing stored, nothing written")
     quick = parser.parse_args().quick
     rows = [row for backend in ("sqlite", "postgresql") for row in _backend(backend, quick=quick)]
-    results = {"machine": _machine(), "versions": _versions(), "rows": rows}
+    results = {"machine": machine(), "versions": versions(), "rows": rows}
     if quick:
         print(page(results))
         return
@@ -221,7 +221,7 @@ def _wait(port: int) -> None:
     raise SystemExit("The server does not answer.")
 
 
-def _machine() -> dict[str, Any]:
+def machine() -> dict[str, Any]:
     model = next(
         (line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")), ""
     )
@@ -237,7 +237,7 @@ def _lines(path: str) -> list[str]:
     return Path(path).read_text().splitlines()
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
     return {name: version(name) for name in ("dissensus", "fastapi", "psycopg", "sqlalchemy", "starlette", "uvicorn")}
 
 

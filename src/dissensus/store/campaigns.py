@@ -1,5 +1,6 @@
 """Campaigns, their definitions, and working copies of these."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,6 +12,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from dissensus.errors import Conflict, NotFound
 from dissensus.schema.campaign.definition import Campaign, CampaignState, digest_mapping
 from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.schema.campaign.roles import Role, parse_role
 from dissensus.schema.hints import format_value
 from dissensus.store import events
 from dissensus.store.core.orm import HASH, ID, Base, new_id, one_of
@@ -142,6 +144,16 @@ def list_campaigns(tx: Connection) -> tuple[CampaignRow, ...]:
     """Return all campaigns, the latest first."""
     query = select(*CAMPAIGN_COLUMNS).where(IS_PRESENT).order_by(CampaignTable.id.desc())
     return tuple(CampaignRow(**row._mapping) for row in tx.execute(query))
+
+
+def load_all_roles(tx: Connection) -> dict[str, list[tuple[str, Role]]]:
+    """Return the campaigns, by name, and roles of all staff members by their ids."""
+    query = select(MemberTable.staff_id, CampaignTable.name, MemberTable.role)
+    query = query.join(CampaignTable, CampaignTable.id == MemberTable.campaign_id).where(IS_PRESENT)
+    result: defaultdict[str, list[tuple[str, Role]]] = defaultdict(list)
+    for staff_id, campaign, role in tx.execute(query.order_by(CampaignTable.name)):
+        result[staff_id].append((campaign, parse_role(role)))
+    return result
 
 
 def list_campaign_ids(tx: Connection) -> dict[str, str]:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, ForeignKey, delete, func, insert, select, update
+from sqlalchemy import Connection, ForeignKey, delete, func, insert, select, union, update
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.store.core.orm import HASH, Base, Number, hash_key
-from dissensus.store.identity.passkeys import delete_passkeys, has_passkey
+from dissensus.store.identity.passkeys import PasskeyTable, delete_passkeys, has_passkey
 
 
 class TotpTable(Base):
@@ -51,6 +51,12 @@ def has_second_factor(tx: Connection, staff_id: str) -> bool:
     """Return whether an account has a confirmed TOTP secret or a passkey."""
     query = select(TotpTable.staff_id).where(TotpTable.staff_id == staff_id, TotpTable.confirmed_at.is_not(None))
     return tx.scalar(query) is not None or has_passkey(tx, staff_id)
+
+
+def list_second_factor_owners(tx: Connection) -> frozenset[str]:
+    """Return the accounts with a confirmed TOTP secret or a passkey."""
+    confirmed = select(TotpTable.staff_id).where(TotpTable.confirmed_at.is_not(None))
+    return frozenset(tx.scalars(union(confirmed, select(PasskeyTable.staff_id))))
 
 
 def replace_totp(tx: Connection, staff_id: str, secret: str, *, now: datetime) -> None:

@@ -1,6 +1,6 @@
 """Conversations with chatbots in a list."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -33,13 +33,13 @@ def list_chats(
     purposes: Sequence[str],
     chat_filter: ChatFilter,
     *,
-    among: Collection[str] | None = None,
+    chat_id: str | None = None,
     after: ChatCursor | None = None,
     most: int,
 ) -> tuple[ListedChat, ...]:
     """Return conversations of raters who agreed to all purposes, in the order of a filter after one of them.
 
-    With `among` only those with one of these ids.
+    With `chat_id` that one alone.
     """
     value = _sort_value(chat_filter.order)
     query = (
@@ -50,12 +50,12 @@ def list_chats(
         .order_by(value.desc(), ChatTable.id)
         .limit(most)
     )
-    if among is not None:
-        query = query.where(ChatTable.id.in_(among))
+    if chat_id is not None:
+        query = query.where(ChatTable.id == chat_id)
     if after is not None:
-        last, chat_id = after
+        last, last_id = after
         limit: Any = datetime.fromisoformat(last) if chat_filter.order == "latest" else int(last)
-        query = query.where(or_(value < limit, and_(value == limit, ChatTable.id > chat_id)))
+        query = query.where(or_(value < limit, and_(value == limit, ChatTable.id > last_id)))
     rows = tx.execute(query).all()
     chats = {chat.id: chat for chat in load_chats(tx, [row.id for row in rows])}
     return tuple(_to_listed_chat(row, chats[row.id]) for row in rows)
@@ -63,7 +63,7 @@ def list_chats(
 
 def find_listed_chat(tx: Connection, campaign_id: str, purposes: Sequence[str], chat_id: str) -> ListedChat | None:
     """Return a conversation of a rater who agreed to all purposes, or None."""
-    return next(iter(list_chats(tx, campaign_id, purposes, ChatFilter(), among=[chat_id], most=1)), None)
+    return next(iter(list_chats(tx, campaign_id, purposes, ChatFilter(), chat_id=chat_id, most=1)), None)
 
 
 def _to_listed_chat(row: Any, chat: ChatRow) -> ListedChat:

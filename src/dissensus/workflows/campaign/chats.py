@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from sqlalchemy import Connection
 
@@ -11,7 +12,6 @@ from dissensus.schema.campaign.chat import SUCCESS_SCALE, ChatSettings
 from dissensus.schema.campaign.definition import Campaign, CampaignState
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.records.attempt import TAGS, Review
-from dissensus.store import export
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.chats import ChatRow
 from dissensus.store.lists import chats as store
@@ -21,6 +21,9 @@ from dissensus.workflows.campaign.conversations import iter_reviews
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.platform.platform import Platform
+
+WINDOW_SIZE: Final = 200
+"""Conversations whose reviews are read at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,16 +57,19 @@ def list_chats(
     with platform.database.reading() as tx:
         campaign_row, campaign, chat = _load_chat_campaign(platform, tx, name, staff_id)
         _check_filter(chat_filter, chat)
-        purposes = required_purposes(campaign, ())
-        among = None
-        if chat_filter.tag:
-            rows = [ended.chat for ended in export.iterate_ended_chats(tx, campaign_row.id, purposes)]
-            reviews = iter_reviews(tx, platform, rows, chat, staff_id=staff_id)
-            among = {review.attempt_id for review in reviews if chat_filter.tag in review.tags}
-        listed = store.list_chats(tx, campaign_row.id, purposes, chat_filter, among=among, after=after, most=most)
-        reviews_of = _group_reviews(tx, platform, [one.chat for one in listed], chat, staff_id)
-    views = tuple(_to_view(one, reviews_of.get(one.chat.id, ())) for one in listed)
-    return ChatListing(campaign=campaign, chat=chat, state=campaign_row.state, chats=views)
+        purposes, views = required_purposes(campaign, ()), list[ChatView]()
+        # Tags are those of reviews, which the store does not know: so a filter reads on until a page is full.
+        window = WINDOW_SIZE if chat_filter.tag else most
+        while len(views) < most and (
+            listed := store.list_chats(tx, campaign_row.id, purposes, chat_filter, after=after, most=window)
+        ):
+            reviews_of = _group_reviews(tx, platform, [one.chat for one in listed], chat, staff_id)
+            found = [_to_view(one, reviews_of.get(one.chat.id, ())) for one in listed]
+            views += [view for view in found if not chat_filter.tag or chat_filter.tag in view.tags]
+            if len(listed) < window:
+                break
+            after = listed[-1].cursor
+    return ChatListing(campaign=campaign, chat=chat, state=campaign_row.state, chats=tuple(views[:most]))
 
 
 def load_chat(platform: Platform, name: str, chat_id: str, *, staff_id: str) -> tuple[Campaign, ChatView]:

@@ -1,15 +1,14 @@
 """Directory of staff accounts for operators: who can sign in, and disabling an account."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from dissensus.errors import Conflict
 from dissensus.schema.campaign.roles import Role
-from dissensus.store import campaigns, members
+from dissensus.store import campaigns
 from dissensus.store import staff as store
-from dissensus.store.identity.second_factors import has_second_factor
+from dissensus.store.identity.second_factors import list_second_factor_owners
 from dissensus.store.identity.security_log import SecurityEventKind, load_last_sign_ins, log_security_event
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.platform.platform import Platform
@@ -30,18 +29,15 @@ class StaffAccount:
 def list_accounts(platform: Platform) -> tuple[StaffAccount, ...]:
     """Return all accounts by name, for operators."""
     with platform.database.reading() as tx:
-        roles: dict[str, list[tuple[str, Role]]] = defaultdict(list)
-        for campaign in sorted(campaigns.list_campaigns(tx), key=lambda row: row.name):
-            for member in members.list_members(tx, campaign.id):
-                roles[member.staff_id].append((campaign.name, member.role))
+        roles, protected = campaigns.load_all_roles(tx), list_second_factor_owners(tx)
         last, disabled = load_last_sign_ins(tx), store.load_disabled_accounts(tx)
         return tuple(
             StaffAccount(
                 staff=staff,
                 disabled_at=disabled.get(staff.id),
                 last_sign_in=last.get(staff.id),
-                has_second_factor=has_second_factor(tx, staff.id),
-                roles=tuple(roles[staff.id]),
+                has_second_factor=staff.id in protected,
+                roles=tuple(roles.get(staff.id, ())),
             )
             for staff in store.list_staff(tx)
         )

@@ -1,0 +1,277 @@
+"""Measure pages of staff about a large campaign, and write benchmarks/web/results-pages.json and docs/benchmarks-pages.md.
+
+A campaign of 100,000 items with 1,000 raters, on SQLite and PostgreSQL, filled by statements of the database. Each page
+is asked for several times by an owner; its time is the processor time of the process that serves and asks, with all its
+threads, less that of an empty answer, beside the time until the answer is there.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+from measure import machine, versions
+from sqlalchemy import Connection, text
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent.parent))
+
+from tests.databases import Databases, postgresql
+from tests.support.campaigns import NOW, definition, items
+from tests.support.live_site import serving
+from tests.support.monitored_campaigns import ABOUT
+from tests.support.staff_browsers import House
+
+from dissensus.store.core import schema
+from dissensus.store.core.database import connect
+from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
+from dissensus.workflows.platform import staff
+
+RESULTS = HERE / "results-pages.json"
+PAGE = HERE.parent.parent / "docs" / "benchmarks-pages.md"
+QUOTA: Final = {"axes": {"rater_gender": {"Woman": ["Woman"], "Man": ["Man"]}}, "seats": 600, "rest": 600}
+MAX_KB, MAX_MS = 60.0, 100.0
+REPETITIONS: Final = 5
+PATHS: Final[Mapping[str, str]] = {
+    "start page": "/",
+    "campaigns": "/campaigns",
+    "overview": "/campaigns/pilot",
+    "items": "/campaigns/pilot/items",
+    "items, between genders": "/campaigns/pilot/items?sort=rater_gender",
+    "items, as in the file": "/campaigns/pilot/items?sort=position",
+    "items, reported": "/campaigns/pilot/items?flag=reported",
+    "items, withheld": "/campaigns/pilot/items?flag=withheld",
+    "items, skipped": "/campaigns/pilot/items?flag=skipped&sort=position",
+    "items, of a topic": "/campaigns/pilot/items?attribute=topic&value=t7",
+    "items, a word that all have": "/campaigns/pilot/items?search=Question&sort=position",
+    "items, a word that none has": "/campaigns/pilot/items?search=zebra&sort=position",
+    "one item": "/campaigns/pilot/items/777",
+    "raters": "/campaigns/pilot/raters",
+    "raters, least agreement first": "/campaigns/pilot/raters?order=agreement",
+    "raters, with messages": "/campaigns/pilot/raters?flag=notices",
+    "watch": "/campaigns/pilot/monitoring",
+    "quota": "/campaigns/pilot/quota",
+    "gold": "/campaigns/pilot/gold",
+    "labels": "/campaigns/pilot/gold/labels",
+    "messages": "/campaigns/pilot/notices",
+    "reports": "/campaigns/pilot/reports",
+    "members": "/campaigns/pilot/staff",
+    "log": "/campaigns/pilot/log",
+    "log, everything": "/campaigns/pilot/log?by=all",
+    "settings": "/campaigns/pilot/settings",
+}
+
+
+@dataclass(frozen=True)
+class Size:
+    """Size of a campaign."""
+
+    items: int
+    raters: int
+    ratings: int
+
+    @property
+    def per_rater(self) -> int:
+        """Ratings of each rater, of different items."""
+        return self.ratings // self.raters
+
+    @property
+    def step(self) -> int:
+        """Distance in the file of two items that a rater sees one after the other."""
+        return max(1, self.items // self.per_rater)
+
+
+def main() -> None:
+    """Measure all pages on both databases, and write the results."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--items", type=int, default=100_000)
+    parser.add_argument("--raters", type=int, default=1_000)
+    parser.add_argument("--ratings", type=int, default=1_000_000)
+    parser.add_argument("--only", choices=("sqlite", "postgresql"), help="one database, printed and not written")
+    chosen = parser.parse_args()
+    size = Size(chosen.items, chosen.raters, chosen.ratings)
+    backends = (chosen.only,) if chosen.only else ("sqlite", "postgresql")
+    rows = [row for backend in backends for row in _measure_backend(backend, size)]
+    results = {"machine": machine(), "versions": versions(), "size": vars(size), "rows": rows}
+    if chosen.only:
+        print(page(results))
+        return
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(page(results), encoding="utf-8")
+
+
+def _measure_backend(backend: str, size: Size) -> Iterator[dict[str, Any]]:
+    with tempfile.TemporaryDirectory() as folder, postgresql() if backend == "postgresql" else nullcontext() as server:
+        url = f"sqlite:///{folder}/pages.db" if server is None else Databases(server).blank()
+        schema.upgrade(connect(url))
+        with serving(url) as live:
+            house = House(live, live.open)
+            begin = time.process_time()
+            _make_campaign(house, size)
+            with live.platform.database.writing() as tx:
+                _fill(tx, size)
+            with live.platform.database.engine.connect() as tx:
+                tx.execution_options(isolation_level="AUTOCOMMIT").execute(text("ANALYZE"))
+            print(f"{backend}: filled, {time.process_time() - begin:.0f} s", file=sys.stderr, flush=True)
+            begin, since = time.process_time(), time.perf_counter()
+            refresh_snapshots(live.platform, MonitoringCache(), now=live.clock())
+            took = {"cpu_ms": 1000 * (time.process_time() - begin), "ms": 1000 * (time.perf_counter() - since)}
+            yield {"backend": backend, "page": "(figures made anew, in the background)", "kb": None, **took}
+            browser = house.owner()
+            idle = _ask(browser, "/healthz", size)["cpu_ms"]
+            for name, path in PATHS.items():
+                row = _ask(browser, path, size)
+                row = {"backend": backend, "page": name, **row, "cpu_ms": max(0.0, row["cpu_ms"] - idle)}
+                print(_to_line(row), file=sys.stderr, flush=True)
+                yield row
+
+
+def _ask(browser: httpx.Client, path: str, size: Size) -> dict[str, Any]:
+    """Return the median times and the size of a page, after one request that warms it up."""
+    path = path.replace("/777", f"/{size.items // 2}")
+    cpu, wall = [], []
+    for _ in range(1 + REPETITIONS):
+        begin, since = time.process_time(), time.perf_counter()
+        answer = browser.get(path)
+        wall.append(time.perf_counter() - since)
+        cpu.append(time.process_time() - begin)
+        assert answer.status_code == 200, (path, answer.status_code, answer.text[:2000])
+    return {
+        "kb": len(answer.content) / 1024,
+        "cpu_ms": 1000 * statistics.median(cpu[1:]),
+        "ms": 1000 * statistics.median(wall[1:]),
+    }
+
+
+def _make_campaign(house: House, size: Size) -> None:
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    campaign = definition(demographics=ABOUT, replication=20, quota=QUOTA, gold={})
+    campaigns.create_campaign(house.platform, campaign, items(1), staff_id=owner_id, now=NOW)
+    campaigns.change_state(house.platform, "pilot", "open", staff_id=owner_id, now=NOW)
+
+
+def _fill(tx: Connection, size: Size) -> None:
+    """Store items, raters and their answers by statements of the database."""
+    postgres = tx.dialect.name == "postgresql"
+    at = "CAST('2026-03-01 12:00:00+00' AS timestamptz)" if postgres else "'2026-03-01 12:00:00.000000'"
+    yes, no = ("true", "false") if postgres else ("1", "0")
+    names = {"at": at, "yes": yes, "no": no, "json": "CAST({} AS jsonb)" if postgres else "{}", **vars(size)}
+    names |= {"per_rater": size.per_rater, "step": size.step}
+    for statement in FILL:
+        tx.execute(text(_fill_names(statement, names)))
+    if postgres:
+        for table in ("save", "event"):
+            tx.execute(text(f"SELECT setval(pg_get_serial_sequence('{table}', 'number'), (SELECT max(number) FROM {table}))"))
+
+
+def _fill_names(statement: str, names: Mapping[str, Any]) -> str:
+    for name, value in names.items():
+        if name != "json":
+            statement = statement.replace(f"<{name}>", str(value))
+    while "<json:" in statement:
+        before, _, rest = statement.partition("<json:")
+        inside, _, after = rest.partition(">")
+        statement = before + str(names["json"]).format(inside) + after
+    return statement.replace(":", "\\:")
+
+
+NUMBERS: Final = "WITH RECURSIVE n(i) AS (SELECT {first} UNION ALL SELECT i + 1 FROM n WHERE i + 1 < {end})"
+ID: Final = "CAST({base} + {number} AS varchar)"
+CAMPAIGN: Final = "(SELECT id FROM campaign)"
+ONE: Final = "(r.number * 7919 + k.i * <step>) % <items>"
+RATING: Final = "r.number * <per_rater> + k.i"
+CROSSED: Final = (
+    NUMBERS.format(first=0, end="<per_rater>").replace(" n(i)", " k(i)").replace("FROM n", "FROM k")
+    + " SELECT {columns} FROM rater r CROSS JOIN k"
+)
+FILL: Final = (
+    "INSERT INTO item (id, campaign_id, position, name, content, salt, digest, load, withheld) "
+    + NUMBERS.format(first=1, end="<items>")
+    + " SELECT CAST(100000000 + i AS varchar), (SELECT id FROM campaign), i, 'conversation-' || i, "
+    """<json:'{"turns":[{"speaker":"human","text":"Question ' || i || ', which is about as long as one is here."},"""
+    """{"speaker":"bot","text":"An answer of some length, so that the row is about as wide as one of DICES is."}],"""
+    """"attributes":{"topic":"t' || (i % 50) || '"}}'>, NULL, 'x', 10, (CASE WHEN i % 500 = 3 THEN <yes> ELSE <no> END)"""
+    " FROM n",
+    "INSERT INTO rater (id, campaign_id, number, cell, state, language, rehearsal, entered_at, last_seen_at, changed_at,"
+    " full_at_ms) "
+    + NUMBERS.format(first=0, end="<raters>")
+    + " SELECT CAST(200000000 + i AS varchar), (SELECT id FROM campaign), i,"
+    " CASE WHEN i % 2 = 0 THEN 'Woman' ELSE 'Man' END, 'finished', 'en', <no>, <at>, <at>, <at>, 0 FROM n",
+    "INSERT INTO declaration (id, rater_id, content, at) SELECT id, id, "
+    """<json:'{"rater_gender":"' || cell || '","rater_age":"' || (CASE number % 3 WHEN 0 THEN '18-29' WHEN 1 THEN """
+    """'30-49' ELSE '50+' END) || '"}'>, <at> FROM rater""",
+    "INSERT INTO consent_text (id, campaign_id, version, digest, content, created_at)"
+    " SELECT 'consent', id, 9, 'x', <json:'{}'>, <at> FROM campaign",
+    "INSERT INTO consent (rater_id, consent_text_id, purpose, agreed, at)"
+    " SELECT id, 'consent', 'rating', <yes>, <at> FROM rater",
+    "INSERT INTO assignment (id, rater_id, item_id, showing, position, state, planned_at, offered_at, closed_at) "
+    + CROSSED.format(
+        columns=f"CAST(300000000 + {RATING} AS varchar), r.id, i.id, 1, k.i,"
+        " CASE WHEN k.i % 50 = 7 THEN 'skipped' WHEN k.i % 40 = 3 THEN 'open' ELSE 'done' END, <at>, <at>, <at>"
+    )
+    + f" JOIN item i ON i.campaign_id = r.campaign_id AND i.position = {ONE}",
+    'INSERT INTO save (number, "key", assignment_id, revision, final, visit, visible_ms, idle_ms, received_at)'
+    " SELECT CAST(a.id AS integer) - 299999999, a.id, a.id, 1, <yes>, 'v', 20000 + CAST(a.id AS integer) % 60000, 0, <at>"
+    " FROM assignment a WHERE a.state = 'done'",
+    "INSERT INTO answer (save_number, question, value, first_ms, last_ms, changes)"
+    " SELECT number, 'Q_safe', CASE WHEN (number * 7919 + number / 13) % 10 < 6 THEN '\"No\"'"
+    " WHEN (number * 7919 + number / 13) % 10 < 9 THEN '\"Yes\"' ELSE '\"Unsure\"' END, 900, 1900, 0 FROM save",
+    "INSERT INTO notice (id, rater_id, assignment_id, kind, text, at)"
+    " SELECT id, rater_id, id, CASE WHEN position % 2 = 0 THEN 'help' ELSE 'illegal' END, 'It is about a weapon.', <at>"
+    " FROM assignment WHERE position IN (10, 401)",
+    "INSERT INTO gold_label (id, item_id, staff_id, part, position, revision, answers, at)"
+    " SELECT i.id || p.part, i.id, (SELECT id FROM staff), p.part, 0, 1, p.answers, <at> FROM item i CROSS JOIN"
+    """ (SELECT 'safety' AS part, <json:'{"safety":"Yes","reason":""}'> AS answers"""
+    """ UNION ALL SELECT 'degree', <json:'{"degree":"Moderate"}'>"""
+    """ UNION ALL SELECT 'topics', <json:'{"topics":["Violence"]}'>) p WHERE i.position % 5 = 0""",
+    "INSERT INTO event (campaign_id, kind, rater_id, staff_id, content, salt, digest, at)"
+    """ SELECT (SELECT id FROM campaign), 'item_skipped', rater_id, NULL, <json:'{"item":"x"}'>, 'x', 'x', <at>"""
+    " FROM assignment WHERE state = 'done'",
+)
+
+
+def page(results: Mapping[str, Any]) -> str:
+    """Return the page of the documentation."""
+    about, numbers, size = results["machine"], results["versions"], results["size"]
+    lines = [
+        "<!-- made by benchmarks/web/pages.py; do not edit -->",
+        "# Pages of a large campaign",
+        "",
+        f"An owner reads pages about a campaign of {size['items']:,} items, {size['raters']:,} raters and "
+        f"{size['ratings']:,} assignments, {size['items'] // 5:,} items with labels of experts. CPU is the processor "
+        "time of the process that serves, with all its threads, less that of an empty answer; the time is until the "
+        f"answer is there, with that of the database. Medians of {REPETITIONS}. A page may have {MAX_KB:.0f} KB and "
+        f"{MAX_MS:.0f} ms of CPU.",
+        "",
+        f"{about['processor']}, {about['cores']} cores, Python {about['python']}; "
+        + ", ".join(f"{name} {number}" for name, number in numbers.items())
+        + ".",
+        "",
+        "| database | page | KB | CPU ms | ms | kept |",
+        "|---|---|--:|--:|--:|---|",
+        *map(_to_line, results["rows"]),
+        "",
+        "`make benchmark-web` measures again.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _to_line(row: Mapping[str, Any]) -> str:
+    cells = f"| {row['backend']} | {row['page']} |"
+    if row["kb"] is None:
+        return f"{cells} – | {row['cpu_ms']:,.0f} | {row['ms']:,.0f} | – |"
+    kept = row["kb"] <= MAX_KB and row["cpu_ms"] <= MAX_MS
+    return f"{cells} {row['kb']:,.1f} | {row['cpu_ms']:,.1f} | {row['ms']:,.1f} | {'yes' if kept else 'no'} |"
+
+
+if __name__ == "__main__":
+    main()
