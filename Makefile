@@ -91,8 +91,9 @@ check: lint types contracts docs test  ## run lint, types, contracts, docs and t
 benchmark: $(READY)  ## compare with other libraries, write benchmarks/results.json and docs/benchmarks.md
 	benchmarks/run $(ARGS)
 
-benchmark-web: $(READY)  ## load-test the site, write benchmarks/web/results.json and docs/benchmarks-web.md
+benchmark-web: $(READY)  ## load-test the site and its large pages, write benchmarks/web/results*.json and docs/benchmarks-*.md
 	$(BIN)/python benchmarks/web/measure.py $(ARGS)
+	$(BIN)/python benchmarks/web/pages.py
 
 benchmark-peers: $(READY)  ## load-test other tools, write benchmarks/web/results-peers.json and docs/benchmarks-peers.md
 	benchmarks/web/peers $(ARGS)

@@ -182,7 +182,9 @@ def test_the_rated_answer_and_the_columns_stay_in_view_on_a_phone(live: Live, pa
     expect(pin).to_be_hidden()
     # No corner of an answer is seen beside the bar that covers it.
     bar = page.locator(".actions").bounding_box()
-    answers = page.locator(".questionnaire label:visible").evaluate_all("all => all.map(a => a.getBoundingClientRect())")
+    answers = page.locator(".questionnaire label:visible").evaluate_all(
+        "all => all.map(a => a.getBoundingClientRect())"
+    )
     assert bar is not None
     assert answers
     beside = [one for one in answers if one["left"] < bar["x"] or one["right"] > bar["x"] + bar["width"]]

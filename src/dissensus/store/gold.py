@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, ForeignKey, UniqueConstraint, func, insert, select
+from sqlalchemy import ColumnElement, Connection, ForeignKey, Index, UniqueConstraint, func, insert, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.campaign.gold_labels import GoldAnswers, GoldDecision, GoldLabel
+from dissensus.campaign.gold_labels import ITEM_STATES, GoldAnswers, GoldDecision, GoldLabel, ItemState
 from dissensus.schema.campaign.gold import PARTS
 from dissensus.store.core.orm import ID, Base, new_id, one_of
 from dissensus.store.items import ItemTable
@@ -50,6 +50,22 @@ class GoldDecisionTable(Base):
     answers: Mapped[dict[str, Any]]
     reason: Mapped[str]
     at: Mapped[datetime]
+
+
+class GoldProgressTable(Base):
+    """State of the labels of an item with some, and its settled label; both follow from labels and decisions."""
+
+    __tablename__ = "gold_progress"
+    __table_args__ = (
+        one_of("state", *ITEM_STATES),
+        Index("ix_gold_progress_campaign_id_state", "campaign_id", "state"),
+        Index("ix_gold_progress_campaign_id_safety", "campaign_id", "safety"),
+    )
+
+    item_id: Mapped[str] = mapped_column(ForeignKey("item.id"), primary_key=True)
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"))
+    state: Mapped[str]
+    safety: Mapped[str | None] = mapped_column(doc="Settled gold label; null before.")
 
 
 WINDOW: Final = 1_000
@@ -169,3 +185,28 @@ def add_decision(tx: Connection, item_id: str, decision: GoldDecision) -> None:
     fields = {name: getattr(decision, name) for name in ("staff_id", "part", "revision", "reason", "at")}
     row = {"id": new_id(decision.at), "item_id": item_id, "answers": dict(decision.answers), **fields}
     tx.execute(insert(GoldDecisionTable).values(**row))
+
+
+def set_progress(tx: Connection, campaign_id: str, item_id: str, state: ItemState, safety: str | None) -> None:
+    """Store the state of the labels of an item, and its settled label; the campaign must be locked."""
+    columns = {"state": state, "safety": safety}
+    stored = tx.execute(update(GoldProgressTable).where(GoldProgressTable.item_id == item_id).values(**columns))
+    if not stored.rowcount:
+        tx.execute(insert(GoldProgressTable).values(item_id=item_id, campaign_id=campaign_id, **columns))
+
+
+def load_progress(tx: Connection, campaign_id: str) -> dict[str, tuple[ItemState, str | None]]:
+    """Return the stored states of labels, and settled labels, by item id."""
+    columns = (GoldProgressTable.item_id, GoldProgressTable.state, GoldProgressTable.safety)
+    rows = tx.execute(select(*columns).where(GoldProgressTable.campaign_id == campaign_id))
+    return {row.item_id: (row.state, row.safety) for row in rows}
+
+
+def count_disputes(tx: Connection, campaign_id: str, staff_id: str) -> int:
+    """Count the disputed items that are shown to raters, and that a member of staff did not label."""
+    labelled = select(GoldLabelTable.id).where(
+        GoldLabelTable.item_id == GoldProgressTable.item_id, GoldLabelTable.staff_id == staff_id
+    )
+    query = select(func.count()).select_from(GoldProgressTable).join(ItemTable)
+    in_dispute = (GoldProgressTable.campaign_id == campaign_id) & (GoldProgressTable.state == "disputed")
+    return tx.scalar(query.where(in_dispute, ~ItemTable.withheld, ~labelled.exists())) or 0

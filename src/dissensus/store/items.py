@@ -7,7 +7,7 @@ from datetime import datetime
 from secrets import token_hex
 from typing import Any, Final
 
-from sqlalchemy import Connection, ForeignKey, String, UniqueConstraint, false, func, insert, select, update
+from sqlalchemy import Connection, ForeignKey, Index, String, UniqueConstraint, false, func, insert, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.campaign.event_log import SALT_BYTES, digest_item, digest_sequence
@@ -22,7 +22,11 @@ class ItemTable(Base):
     """A conversation whose last turn is rated, alone or compared with another response."""
 
     __tablename__ = "item"
-    __table_args__ = (UniqueConstraint("campaign_id", "name"), UniqueConstraint("campaign_id", "position"))
+    __table_args__ = (
+        UniqueConstraint("campaign_id", "name"),
+        UniqueConstraint("campaign_id", "position"),
+        Index("ix_item_campaign_id_load", "campaign_id", "load"),
+    )
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"))

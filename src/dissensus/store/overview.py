@@ -5,15 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal, or_, select
 from sqlalchemy.orm import aliased
 
 from dissensus.campaign.filters.item_filter import ItemCursor, ItemFilter
 from dissensus.pipeline.monitor import WITHIN
+from dissensus.schema.ratings.columns import GOLD
 from dissensus.schema.records.item import Item
 from dissensus.store.answer_drafts import SaveTable
 from dissensus.store.assignments import IS_FIRST, AssignmentState, AssignmentTable
 from dissensus.store.chats import ChatExchangeTable, ChatTable
+from dissensus.store.gold import GoldProgressTable
 from dissensus.store.items import ItemTable, to_item
 from dissensus.store.monitoring import ItemSummaryTable
 from dissensus.store.notices import NoticeTable
@@ -23,9 +25,6 @@ from dissensus.store.staff import StaffTable
 RATER_STATES: tuple[RaterState, ...] = get_args(RaterState)
 
 
-ASSIGNMENT_STATES: tuple[AssignmentState, ...] = get_args(AssignmentState)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignNumbers:
     """Numbers of a campaign without previews and dry runs."""
@@ -33,7 +32,8 @@ class CampaignNumbers:
     n_items: int
     raters: Mapping[RaterState, int]
     n_rehearsals: int  # Previews and dry runs
-    assignments: Mapping[AssignmentState, int]
+    n_done: int  # Rated items of all raters, second showings apart
+    n_skipped: int
     loads: tuple[tuple[int, int], ...]  # Pairs of load and number of items with it, lowest load first
     n_invited: int  # Personal links
     n_entered: int  # Personal links by which somebody entered
@@ -44,14 +44,6 @@ class CampaignNumbers:
 def load_campaign_numbers(tx: Connection, campaign_id: str) -> CampaignNumbers:
     """Return the numbers of a campaign."""
     owned = RaterTable.campaign_id == campaign_id
-    by_state = dict(
-        tx.execute(
-            select(AssignmentTable.state, func.count())
-            .join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
-            .where(owned, ~RaterTable.rehearsal)
-            .group_by(AssignmentTable.state)
-        ).all()
-    )
     loads = tx.execute(
         select(ItemTable.load, func.count())
         .where(ItemTable.campaign_id == campaign_id)
@@ -65,13 +57,26 @@ def load_campaign_numbers(tx: Connection, campaign_id: str) -> CampaignNumbers:
         n_items=sum(n for _, n in loads),
         raters=_count_raters(tx, campaign_id),
         n_rehearsals=tx.scalar(rehearsals) or 0,
-        assignments={state: by_state.get(state, 0) for state in ASSIGNMENT_STATES},
+        # The load of an item counts assignments that are open or done, so that the many done ones need no reading.
+        n_done=sum(load * n for load, n in loads) - _count_assignments(tx, campaign_id, "open"),
+        n_skipped=_count_assignments(tx, campaign_id, "skipped"),
         loads=tuple((load, n) for load, n in loads),
         n_invited=tx.scalar(invited) or 0,
         n_entered=tx.scalar(entered) or 0,
         n_chats=_count_chats(tx, owned),
         n_exchanges=_count_exchanges(tx, owned),
     )
+
+
+def _count_assignments(tx: Connection, campaign_id: str, state: AssignmentState) -> int:
+    """Count the first showings in a state, of raters."""
+    assignments = (
+        select(func.count()).select_from(AssignmentTable).join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
+    )
+    in_campaign = (RaterTable.campaign_id == campaign_id) & ~RaterTable.rehearsal
+    # As a literal, which the partial indexes of open and of skipped assignments are chosen by.
+    in_state = AssignmentTable.state == literal(state, literal_execute=True)
+    return tx.scalar(assignments.where(in_campaign, in_state, IS_FIRST)) or 0
 
 
 def _count_chats(tx: Connection, in_campaign: ColumnElement[bool]) -> int:
@@ -185,6 +190,10 @@ def _filter_items(tx: Connection, campaign_id: str, item_filter: ItemFilter, wit
     if item_filter.attribute:
         attribute = ItemTable.content["attributes"][item_filter.attribute].as_string()
         conditions.append(attribute == item_filter.value)
+    if item_filter.gold:
+        progress = (GoldProgressTable.campaign_id == campaign_id) & (GoldProgressTable.safety == item_filter.gold)
+        of_file = ItemTable.content["attributes"][GOLD].as_string() == item_filter.gold
+        conditions.append(or_(of_file, ItemTable.id.in_(select(GoldProgressTable.item_id).where(progress))))
     if item_filter.answer is not None:
         conditions.append(within.counts[item_filter.answer].as_integer() > 0)
     if item_filter.flag == "withheld":

@@ -15,14 +15,16 @@ from tests.support.gold_campaigns import NO, SMALL, YES, create_disputed_item, c
 from tests.support.raters import enter, rate_all
 
 from dissensus.campaign.export_table import export_form
+from dissensus.campaign.filters.item_filter import ItemFilter
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.schema.records.item import Item
 from dissensus.store.core.database import connect
-from dissensus.store.gold import GoldDecisionTable, GoldLabelTable
+from dissensus.store.gold import GoldDecisionTable, GoldLabelTable, GoldProgressTable
 from dissensus.store.items import ItemTable
-from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.campaign import campaigns, tasks
+from dissensus.workflows.campaign import items as items_workflow
 from dissensus.workflows.campaign import members as members_workflow
 from dissensus.workflows.campaign.audit import audit_campaign
 from dissensus.workflows.campaign.members import campaign_for_member
@@ -241,6 +243,29 @@ def test_a_second_decision_requires_having_seen_the_first(platform: Platform) ->
     history = [(one.name, one.answers["safety"], one.reason) for one in first.standings["safety"].decisions]
     assert history == [("ada", "No", "I looked."), ("grace", "Yes", "Look again.")]
     assert load_columns(platform, owner)["safety_gold"] == "Yes"
+
+
+def test_stored_states_follow_labels_and_decisions(platform: Platform) -> None:
+    owner, experts = create_disputed_item(platform)
+
+    def list_settled(label: str) -> list[str]:
+        chosen = ItemFilter(gold=label)
+        listing = items_workflow.list_items(platform, "pilot", chosen, after=None, staff_id=owner, most=9)
+        return [item.name for item in listing.items]
+
+    def count_disputes(staff_id: str) -> dict[str, int]:
+        return tasks.count_tasks(platform, "pilot", frozenset({"adjudicate"}), staff_id=staff_id)
+
+    # Who labelled the item may not decide.
+    assert (count_disputes(owner), count_disputes(experts[0])) == ({"adjudicate": 1}, {})
+    assert list_settled("No") == []
+    decide(platform, owner, {"safety": "No"})
+    assert (count_disputes(owner), list_settled("No"), list_settled("Yes")) == ({}, ["item-0"], [])
+    assert audit_campaign(platform, "pilot").faults == ()
+    with platform.database.writing() as tx:
+        tx.execute(update(GoldProgressTable).values(safety="Yes"))
+    (fault,) = audit_campaign(platform, "pilot").faults
+    assert fault == "The stored state of the labels of item item-0 does not match its labels."
 
 
 def test_incomplete_and_agreeing_labels_cannot_be_decided(platform: Platform) -> None:

@@ -9,11 +9,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from hypothesis.stateful import run_state_machine_as_test as run
+from sqlalchemy import select
 from tests.strategies import quick
 from tests.support.campaigns import NOW, items
 from tests.support.gold_campaigns import create_gold_campaign, label_item
 
+from dissensus.campaign.gold_labels import to_attributes
 from dissensus.errors import Conflict, NotAllowed
+from dissensus.store.gold import GoldProgressTable
 from dissensus.workflows.gold import adjudication, queue
 from dissensus.workflows.platform.platform import Platform
 
@@ -95,6 +98,11 @@ class Labelling(RuleBasedStateMachine):
                 assert standing.settled is not None
                 assert standing.settled[part] == self.decided[-1][part]
         assert (first.state in ("disputed", "settled")) == (not self.open)
+        with self.platform.database.reading() as tx:
+            columns = (GoldProgressTable.state, GoldProgressTable.safety)
+            rows = tx.execute(select(*columns).where(GoldProgressTable.item_id == first.target.id)).all()
+        settled = to_attributes(first.standings).get("safety_gold")
+        assert [*map(tuple, rows)] == ([(first.state, settled)] if any(self.expected.values()) else [])
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from dissensus.store.core.leases import LeaseTable
 from dissensus.store.core.login_failures import LoginFailureTable
 from dissensus.store.core.orm import Base, hash_key
 from dissensus.store.flags import FlagDecisionTable
-from dissensus.store.gold import GoldDecisionTable, GoldLabelTable
+from dissensus.store.gold import GoldDecisionTable, GoldLabelTable, GoldProgressTable
 from dissensus.store.identity.api_tokens import ApiTokenExclusionTable, ApiTokenTable
 from dissensus.store.identity.mails import MailTable
 from dissensus.store.identity.passkeys import PasskeyChallengeTable, PasskeyTable
@@ -152,6 +152,8 @@ def full_campaign(platform: Platform) -> CampaignRow:
         images.add_images(tx, campaign.id, [read_image("a.png", draw())], now=NOW)
         tx.execute(insert(WebhookTable).values(id="w", **responsible, **delivery, **state))
         tx.execute(insert(GoldDecisionTable).values(id="d", answers={"safety": "No"}, reason="So.", **about))
+        progress = {"item_id": about["item_id"], "campaign_id": campaign.id, "state": "settled", "safety": "No"}
+        tx.execute(insert(GoldProgressTable).values(progress))
         tx.execute(
             insert(ChatTable).values(id="c", rater_id=rater.id, number=0, mode="m", state="open", started_at=NOW)
         )

@@ -170,7 +170,7 @@ def test_an_overview_counts_raters_and_assignments(platform: Platform) -> None:
     numbers = campaign_overview.numbers
     assert (numbers.n_items, numbers.n_rehearsals, numbers.n_invited, numbers.n_entered) == (3, 1, 5, 0)
     assert numbers.raters == {"rating": 2, "finished": 0, "stopped": 0, "withdrawn": 0}
-    assert numbers.assignments["done"] == 3
+    assert numbers.n_done == 3
     assert sum(n for _, n in numbers.loads) == 3
     assert campaign_overview.allowed_states == ("paused", "closed")
     assert campaign_overview.sample == items(3)

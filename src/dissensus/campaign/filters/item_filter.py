@@ -18,6 +18,7 @@ class ItemFilter:
     value: str = ""  # Value of the attribute
     answer: int | None = None  # Index on the scale of an answer that somebody gave
     flag: ItemFlag | None = None
+    gold: str = ""  # Gold label, of the file or settled by experts
 
 
 ItemCursor = tuple[float | None, int]

@@ -294,7 +294,7 @@ COLUMNS = ("name", "state", "owner", "items", "raters", "ratings", "open_link")
 def _row(entry: CampaignListEntry, address: str) -> Row:
     campaign, numbers = entry.campaign_row, entry.numbers
     link = entry_links(address, campaign, entry.campaign).anybody
-    raters, ratings = sum(numbers.raters.values()), numbers.assignments["done"]
+    raters, ratings = sum(numbers.raters.values()), numbers.n_done
     values = (campaign.name, campaign.state, ", ".join(entry.owners), numbers.n_items, raters, ratings, link)
     return dict(zip(COLUMNS, values, strict=True))
 

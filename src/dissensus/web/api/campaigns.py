@@ -198,6 +198,6 @@ def _numbers(campaign_overview: overview.CampaignOverview, permissions: frozense
     return CampaignNumbersResource(
         items=numbers.n_items,
         raters=total,
-        ratings=None if total is None else numbers.assignments["done"],
+        ratings=None if total is None else numbers.n_done,
         standings=dict(numbers.raters) if "small-numbers" in permissions else None,
     )

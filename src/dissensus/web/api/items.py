@@ -39,7 +39,7 @@ MAX_ANSWER: Final = 999
 ItemNumber = Annotated[int, Path(ge=1, le=1_000_000_000)]
 
 
-def read_filter(
+def read_filter(  # noqa: PLR0913 - one argument for each query key
     question: Annotated[str, Query(max_length=200, description="By default the primary question.")] = "",
     order: Annotated[
         Literal["disagreement", "position"], Query(description="Most divided first, or as in the file.")
@@ -55,6 +55,7 @@ def read_filter(
         Query(description="Index on the scale of an answer that somebody gave."),
     ] = None,
     flag: ItemFlag | SkipJsonSchema[None] = None,
+    gold: Annotated[str, Query(max_length=200, description="Gold label, of the file or settled by experts.")] = "",
 ) -> ItemFilter:
     """Return the order and filters of a request."""
     return ItemFilter(
@@ -65,6 +66,7 @@ def read_filter(
         value=value.strip(),
         answer=answer,
         flag=flag,
+        gold=gold,
     )
 
 

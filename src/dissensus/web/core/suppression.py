@@ -29,7 +29,7 @@ def restrict_overview(overview: CampaignOverview, permissions: frozenset[str]) -
         numbers = replace(numbers, raters={}, n_rehearsals=0, n_invited=0, n_entered=0)
     if visible_rater_count(overview.numbers, permissions) is None:
         # Numbers of items would reveal how many raters there are.
-        numbers = replace(numbers, assignments=dict.fromkeys(numbers.assignments, 0), loads=())
+        numbers = replace(numbers, n_done=0, n_skipped=0, loads=())
     return replace(overview, numbers=numbers, notices=overview.notices if "notices" in permissions else ())
 
 
@@ -45,9 +45,7 @@ class VisibleCampaign:
 def restrict_campaign(entry: CampaignListEntry, permissions: frozenset[str]) -> VisibleCampaign:
     """Return a list entry restricted to these permissions."""
     total = visible_rater_count(entry.numbers, permissions)
-    return VisibleCampaign(
-        entry=entry, raters=total, ratings=None if total is None else entry.numbers.assignments["done"]
-    )
+    return VisibleCampaign(entry=entry, raters=total, ratings=None if total is None else entry.numbers.n_done)
 
 
 def restrict_monitoring(view: MonitoringView, permissions: frozenset[str]) -> MonitoringView:

@@ -44,6 +44,7 @@ class ItemQuery:
     value: str = ""
     answer: str = ""  # Index on the scale
     flag: str = ""
+    gold: str = ""
 
     def to_filter(self) -> ItemFilter:
         """Return the filter, or raise `InvalidInput`."""
@@ -60,6 +61,7 @@ class ItemQuery:
             value=self.value.strip(),
             answer=int(self.answer) if self.answer else None,
             flag=flags.get(self.flag),
+            gold=self.gold,
         )
 
     @property
@@ -77,10 +79,18 @@ def read_query(
     value: Text = "",
     answer: Text = "",
     flag: Text = "",
+    gold: Text = "",
 ) -> ItemQuery:
     """Return the order and filters of a request."""
     return ItemQuery(
-        question=question, sort=sort, search=search, attribute=attribute, value=value, answer=answer, flag=flag
+        question=question,
+        sort=sort,
+        search=search,
+        attribute=attribute,
+        value=value,
+        answer=answer,
+        flag=flag,
+        gold=gold,
     )
 
 

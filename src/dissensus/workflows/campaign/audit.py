@@ -19,6 +19,7 @@ from dissensus.store.erasure import has_campaign_rows
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.campaign.monitoring import find_summary_faults
+from dissensus.workflows.gold.labelling import find_progress_faults
 from dissensus.workflows.platform.platform import Platform
 
 MAX_LINK_ROUNDS: Final = 10_000
@@ -96,6 +97,9 @@ def audit_campaign(platform: Platform, name: str, *, heads: Collection[str] | No
         faults = tuple(_find_faults(tx, campaign_id, replay))
         is_comparable = verifier.first_break is None and not faults and not replay.is_deleted
         summary_faults = find_summary_faults(platform, tx, campaign_id) if is_comparable else None
+        if is_comparable:
+            campaign_row = campaigns.get_campaign(tx, campaign_id)
+            faults += tuple(find_progress_faults(tx, campaign_row, platform.definitions.load(tx, campaign_row)))
         return AuditReport(
             name=name,
             campaign_id=campaign_id,

@@ -11,6 +11,7 @@ from dissensus.campaign.filters.item_filter import ItemCursor, ItemFilter
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.monitor import WITHIN, ItemAnswers, QuestionScales, read_scales, tabulate_item
 from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.campaign.gold import SCALE
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings.columns import GOLD
 from dissensus.store import assignments, campaigns, items, monitoring, notices
@@ -40,6 +41,7 @@ class ItemListing:
     questions: Mapping[str, tuple[str, ...]]  # Scales by question
     axes: tuple[str, ...]
     attributes: tuple[str, ...]
+    gold: tuple[str, ...]  # Labels of experts, or of the file
 
     @property
     def scale(self) -> tuple[str, ...]:
@@ -68,13 +70,20 @@ def list_items(
         campaign = platform.definitions.load(tx, campaign_row)
         scales, axes = read_scales(campaign.questionnaire), tuple(monitoring_axes(campaign))
         item_filter = _check_filter(item_filter, scales, axes)
+        attributes = store.list_attribute_names(tx, campaign_row.id, most=N_ATTRIBUTE_SAMPLE)
         return ItemListing(
             item_filter=item_filter,
             items=store.list_items_after(tx, campaign_row.id, item_filter, after=after, most=most),
             questions=scales.all,
             axes=axes,
-            attributes=store.list_attribute_names(tx, campaign_row.id, most=N_ATTRIBUTE_SAMPLE),
+            attributes=attributes,
+            gold=_list_gold_labels(campaign, attributes),
         )
+
+
+def _list_gold_labels(campaign: Campaign, attributes: Sequence[str]) -> tuple[str, ...]:
+    """Return the labels that experts give to items, or the published ones where the file of the items has some."""
+    return campaign.gold.scale if campaign.gold is not None else SCALE if GOLD in attributes else ()
 
 
 def _check_filter(item_filter: ItemFilter, scales: QuestionScales, axes: tuple[str, ...]) -> ItemFilter:

@@ -7,11 +7,10 @@ from sqlalchemy import Connection
 
 from dissensus.recruit.prolific import SubmissionStatus
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.store import care, flags, members, notices, recruits
+from dissensus.store import care, flags, gold, members, notices, recruits
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.lists import raters
 from dissensus.workflows.campaign.members import campaign_for_member
-from dissensus.workflows.gold.labelling import list_labelled_items
 from dissensus.workflows.platform.platform import Platform
 
 
@@ -43,10 +42,7 @@ def _count_submissions(tx: Connection, campaign_row: CampaignRow, campaign: Camp
 def _count_disputes(tx: Connection, campaign_row: CampaignRow, campaign: Campaign, staff_id: str) -> int:
     if campaign.gold is None:
         return 0
-    labelled_items = list_labelled_items(tx, campaign_row, campaign.gold)
-    return sum(
-        item.state == "disputed" and item.may_decide(staff_id) and not item.target.withheld for item in labelled_items
-    )
+    return gold.count_disputes(tx, campaign_row.id, staff_id)
 
 
 def _count_contact_requests(tx: Connection, campaign_row: CampaignRow, _campaign: Campaign, _staff_id: str) -> int:

@@ -13,7 +13,13 @@ from dissensus.schema.hints import format_value
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.store import gold as store
 from dissensus.workflows.campaign.audit_log import log_staff_event
-from dissensus.workflows.gold.labelling import LabelledItem, gold_settings_of, load_labelled_item, rater_wording
+from dissensus.workflows.gold.labelling import (
+    LabelledItem,
+    gold_settings_of,
+    load_labelled_item,
+    rater_wording,
+    save_progress,
+)
 from dissensus.workflows.platform.platform import Platform
 
 
@@ -76,6 +82,7 @@ def decide_gold(
                 answers=dict(part_answers),
                 reason=reason,
             )
+        save_progress(tx, campaign_row, gold_settings_of(campaign), labelled.target)
 
 
 def _changed_parts(

@@ -1,6 +1,6 @@
 """Gold labelling by experts: a first label, then independent labels that hide earlier ones."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -16,6 +16,7 @@ from dissensus.schema.campaign.gold import Gold, GoldPart
 from dissensus.schema.hints import format_value
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import Wording
+from dissensus.schema.ratings.columns import GOLD
 from dissensus.store import gold as store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.gold import GoldTarget
@@ -82,6 +83,28 @@ def _to_labelled_item(
         gold, target.attributes, labels.get(target.id, ()), decisions.get(target.id, ())
     )
     return LabelledItem(target=target, standings=standings)
+
+
+def save_progress(tx: Connection, campaign_row: CampaignRow, gold: Gold, target: GoldTarget) -> None:
+    """Store the state of the labels of an item, which lists and counts are read from."""
+    (item,) = _load_labelled(tx, campaign_row, gold, [target])
+    store.set_progress(tx, campaign_row.id, target.id, *_summarise(item))
+
+
+def _summarise(item: LabelledItem) -> tuple[ItemState, str | None]:
+    """Return the state of an item, and its label of safety that experts settled."""
+    return item.state, core.to_attributes(item.standings).get(GOLD)
+
+
+def find_progress_faults(tx: Connection, campaign_row: CampaignRow, campaign: Campaign) -> Iterator[str]:
+    """Yield how stored states of labels differ from labels and decisions."""
+    stored = store.load_progress(tx, campaign_row.id)
+    items = () if campaign.gold is None else list_labelled_items(tx, campaign_row, campaign.gold)
+    for item in items:
+        computed = _summarise(item) if core.list_labellers(item.standings) else None
+        # A conversation that was erased keeps its labels, and has no attributes any more.
+        if not item.target.withheld and stored.get(item.target.id) != computed:
+            yield f"The stored state of the labels of item {item.target.name} does not match its labels."
 
 
 def gold_settings_of(campaign: Campaign) -> Gold:
@@ -180,6 +203,7 @@ def label_item(
             if label_revision is not None:
                 content = {"item": target.name, "part": part, "revision": label_revision, "answers": dict(part_answers)}
                 log_staff_event(tx, campaign_row.id, "item_labelled", staff_id, now, **content)
+        save_progress(tx, campaign_row, gold_settings_of(campaign), target)
         return "partly" if {*answers} & {*schema.PARTS} - {*core.list_open_parts(standings)} else outcome
 
 

@@ -283,6 +283,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("campaign_id", "name", name="uq_item_campaign_id_name"),
         sa.UniqueConstraint("campaign_id", "position", name="uq_item_campaign_id_position"),
     )
+    op.create_index("ix_item_campaign_id_load", "item", ["campaign_id", "load"])
     op.create_table(
         "member",
         sa.Column("campaign_id", ID, nullable=False),
@@ -466,6 +467,21 @@ def upgrade() -> None:
         sa.UniqueConstraint("item_id", "part", "revision", name="uq_gold_decision_item_id_part_revision"),
     )
     op.create_table(
+        "gold_progress",
+        sa.Column("item_id", ID, nullable=False),
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("state", sa.String(), nullable=False),
+        sa.Column("safety", sa.String(), nullable=True),
+        sa.CheckConstraint(
+            "state IN ('unlabelled', 'in_progress', 'disputed', 'settled')", name=op.f("ck_gold_progress_state")
+        ),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_gold_progress_campaign_id"),
+        sa.ForeignKeyConstraint(["item_id"], ["item.id"], name="fk_gold_progress_item_id"),
+        sa.PrimaryKeyConstraint("item_id", name="pk_gold_progress"),
+    )
+    op.create_index("ix_gold_progress_campaign_id_safety", "gold_progress", ["campaign_id", "safety"])
+    op.create_index("ix_gold_progress_campaign_id_state", "gold_progress", ["campaign_id", "state"])
+    op.create_table(
         "gold_label",
         sa.Column("id", ID, nullable=False),
         sa.Column("item_id", ID, nullable=False),
@@ -532,7 +548,7 @@ def upgrade() -> None:
     op.create_index(
         "ix_assignment_open",
         "assignment",
-        ["rater_id", "position"],
+        ["rater_id", "position", "showing"],
         unique=False,
         sqlite_where=sa.text("state = 'open'"),
         postgresql_where=sa.text("state = 'open'"),
@@ -540,7 +556,7 @@ def upgrade() -> None:
     op.create_index(
         "ix_assignment_skipped",
         "assignment",
-        ["rater_id"],
+        ["rater_id", "showing"],
         unique=False,
         sqlite_where=sa.text("state = 'skipped'"),
         postgresql_where=sa.text("state = 'skipped'"),
