@@ -10,6 +10,7 @@ from sqlalchemy import (
     Connection,
     ForeignKey,
     Index,
+    Select,
     String,
     UniqueConstraint,
     bindparam,
@@ -242,11 +243,22 @@ def list_events_before(
 ) -> tuple[tuple[int, AuditEvent | None], ...]:
     """Return events with their numbers, the latest first: those before a number, of staff alone or all."""
     table = EventTable
-    query = select(table.__table__).where(table.campaign_id == campaign_id).order_by(table.number.desc()).limit(most)
-    if before is not None:
-        query = query.where(table.number < before)
+    query = select(table.__table__).where(table.campaign_id == campaign_id).limit(most)
     if by_staff:
-        query = query.where(table.staff_id.is_not(None))
+        query = query.where(table.staff_id.is_not(None)).order_by(table.number.desc())
+        return _load_events(tx, query if before is None else query.where(table.number < before))
+    # The order of the chain, which an index has; events that are not linked yet are the latest.
+    pending = query.where(table.sequence.is_(None)).order_by(table.number.desc())
+    chained = query.where(table.sequence.is_not(None)).order_by(table.sequence.desc())
+    if before is not None:
+        pending = pending.where(table.number < before)
+        sequence = tx.scalar(select(table.sequence).where(table.number == before))
+        if sequence is not None:
+            return _load_events(tx, chained.where(table.sequence < sequence))
+    return (_load_events(tx, pending) + _load_events(tx, chained))[:most]
+
+
+def _load_events(tx: Connection, query: Select[Any]) -> tuple[tuple[int, AuditEvent | None], ...]:
     return tuple((row.number, _to_event(row)) for row in tx.execute(query))
 
 

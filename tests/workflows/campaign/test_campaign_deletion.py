@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, select, update
+from sqlalchemy import func, insert, select, update
 from tests.support.audited_campaigns import create_audited_campaign
 from tests.support.campaigns import NOW, definition, items, open_campaign, owner
 from tests.support.chat_campaigns import finish_chat, open_chat_campaign
@@ -11,6 +11,7 @@ from tests.support.raters import enter, rate_all
 
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.pipeline.collect.chat import ResponsePick
+from dissensus.store import events
 from dissensus.store.campaigns import CampaignRow, CampaignTable
 from dissensus.store.core.metadata import METADATA
 from dissensus.store.erasure import AUDIT_TABLES, campaign_tables, rater_data_tables
@@ -171,3 +172,14 @@ def test_the_log_is_paged_and_has_what_members_did_apart(platform: Platform) -> 
     everything = audit_page.load_audit_page(platform, "pilot", before=first.before, by_staff=False, **reader)
     assert "a rater finished an item" in {line.text for line in everything.lines}
     assert not any(len(value) >= 32 for line in everything.lines for _, value in line.details)
+    # Linked events come after those that are not linked yet, each once, on one page after another.
+    audit.link_pending_events(platform)
+    audit.log_view(platform, "pilot", "notices", staff_id=campaign.staff_id, now=NOW)
+    with platform.database.reading() as tx:
+        n = tx.scalar(select(func.count()).select_from(EventTable))
+        numbers, before = list[int](), None
+        while rows := events.list_events_before(tx, campaign.id, before=before, by_staff=False, most=7):
+            numbers += [number for number, _ in rows]
+            before = numbers[-1]
+    assert numbers == sorted(numbers, reverse=True)
+    assert len(set(numbers)) == len(numbers) == n

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
 from urllib.parse import urlencode
 
-from fastapi import Cookie, Depends, Header, HTTPException, Path, Request
+from fastapi import Cookie, Depends, Header, HTTPException, Path, Query, Request
 from starlette.datastructures import FormData
 from starlette.formparsers import MultiPartException, MultiPartParser
 
@@ -35,6 +35,7 @@ MAX_TEXT_BYTES: Final = 2 * MAX_CARRIED_BYTES
 
 SiteOf = Annotated[Site, Depends(site_of)]
 Name = Annotated[str, Path(max_length=100)]
+Live = Annotated[bool, Query(description="True for a page that renews itself: no single rater is shown or logged.")]
 Key = Annotated[str, Path(max_length=100)]
 SessionKey = Annotated[str, Cookie(alias=STAFF_COOKIE, max_length=100)]
 

@@ -20,7 +20,7 @@ from dissensus.web.core.permissions import Actor, actions_of
 from dissensus.web.core.rater_auth import SESSION_COOKIE
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
-from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
+from dissensus.web.core.staff_auth import Live, Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
 from dissensus.web.core.suppression import VisibleCampaign, restrict_campaign, restrict_overview, visible_rater_count
 from dissensus.web.staff.campaign_form import CampaignProposal, read_definition, read_proposal
 from dissensus.workflows.campaign import campaigns, opening, overview, working_copies
@@ -162,11 +162,15 @@ def _new_campaign_page(site: Site, caller: StaffRequest, proposal: CampaignPropo
 
 @router.get("/campaigns/{name}")
 def show_campaign(
-    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("see"))], request: Request, name: Name
+    site: SiteOf,
+    caller: Annotated[StaffRequest, Depends(Require("see"))],
+    request: Request,
+    name: Name,
+    live: Live = False,
 ) -> Response:
     """Show a campaign."""
     full_overview = overview.load_overview(site.platform, name, staff_id=caller.staff.id)
-    visible = restrict_overview(full_overview, caller.permissions)
+    visible = restrict_overview(full_overview, caller.permissions - {"notices"} if live else caller.permissions)
     if visible.notices:
         log_access(site, caller, name, "notices")
     links = (

@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from dissensus.pipeline.monitor import CampaignFigures, RaterFigures, TimeBucket
 from dissensus.pipeline.monitor.results import EDGES_S
 from dissensus.web.core.charts import ChartColumn, ChartScale, bin_counts, make_columns
 from dissensus.web.core.responses import page
-from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffPage, StaffRequest, log_access
+from dissensus.web.core.staff_auth import Live, Name, Require, SiteOf, StaffPage, StaffRequest, log_access
 from dissensus.web.core.suppression import restrict_monitoring
 from dissensus.workflows.campaign.monitoring import MonitoringView, load_monitoring
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 router = APIRouter()
 
-Live = Annotated[bool, Query(description="True for a page that renews itself: no single rater is shown or logged.")]
 STALE_S: Final = 60
 """Age from which figures count as stale."""
 HOUR_S, DAY_S = 3600, 86_400

@@ -9,15 +9,18 @@ for (const kind of ["pointermove", "keydown", "scroll", "focus"]) {
   addEventListener(kind, () => { touched = Date.now(); }, { passive: true });
 }
 
-// What holds the focus, or a selection, stays as it is until the next time.
+// What holds the focus, a selection or a chosen box stays as it is until the next time.
 function inUse(element) {
   const selection = getSelection();
-  return element.contains(document.activeElement) || (selection.type === "Range" && selection.containsNode(element, true));
+  return element.contains(document.activeElement) || element.querySelector(":checked")
+    || (selection.type === "Range" && selection.containsNode(element, true));
 }
 
 async function renew() {
   if (document.hidden || Date.now() - touched > IDLE_MS) return;
-  const response = await fetch("?live=1", { redirect: "error" });
+  const address = new URL(location.href);
+  address.searchParams.set("live", "1");
+  const response = await fetch(address, { redirect: "error" });
   if (!response.ok) return;
   let isNew = false;
   const renewed = new DOMParser().parseFromString(await response.text(), "text/html");

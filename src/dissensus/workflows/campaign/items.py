@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from dissensus.campaign.filters.item_filter import ItemCursor, ItemFilter
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.monitor import WITHIN, ItemAnswers, QuestionScales, read_scales, tabulate_item
-from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.campaign.definition import Campaign, CampaignState
 from dissensus.schema.campaign.gold import SCALE
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings.columns import GOLD
@@ -37,6 +37,7 @@ class ItemListing:
     """A part of the list of items, and the choices for another one."""
 
     item_filter: ItemFilter
+    state: CampaignState
     items: tuple[ListedItem, ...]
     questions: Mapping[str, tuple[str, ...]]  # Scales by question
     axes: tuple[str, ...]
@@ -73,6 +74,7 @@ def list_items(
         attributes = store.list_attribute_names(tx, campaign_row.id, most=N_ATTRIBUTE_SAMPLE)
         return ItemListing(
             item_filter=item_filter,
+            state=campaign_row.state,
             items=store.list_items_after(tx, campaign_row.id, item_filter, after=after, most=most),
             questions=scales.all,
             axes=axes,
