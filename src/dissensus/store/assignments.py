@@ -444,8 +444,9 @@ def reclaim_repeat(tx: Connection, assignment: AssignmentRow, *, now: datetime) 
 def withhold_item(tx: Connection, item_id: str, *, now: datetime) -> None:
     """Withhold an item from all raters, and reclaim its open assignments."""
     planned = (AssignmentTable.item_id == item_id) & (AssignmentTable.state == "open")
-    # Lock in the order of a submit, so that transactions do not deadlock.
-    tx.execute(select(AssignmentTable.id).where(planned).order_by(AssignmentTable.id).with_for_update())
+    # Lock in the order of a rater who skips an item that they were to see twice, so that the two do not deadlock.
+    in_order = select(AssignmentTable.id).where(planned).order_by(AssignmentTable.showing, AssignmentTable.id)
+    tx.execute(in_order.with_for_update())
     tx.execute(update(ItemTable).where(ItemTable.id == item_id).values(withheld=True))
     count = (
         select(func.count()).join(RaterTable, RaterTable.id == AssignmentTable.rater_id).where(~RaterTable.rehearsal)

@@ -3,11 +3,13 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from random import Random
 from typing import TypeVar
 
 import pytest
 from sqlalchemy import select
+from sqlalchemy.orm import aliased
 from tests.support.campaigns import AGREED, NOW, open_campaign
 from tests.support.prolific_server import Prolific
 from tests.support.recruited_raters import PAYING, add_submission
@@ -18,7 +20,9 @@ from dissensus.store import answer_drafts, assignments, campaigns, recruits
 from dissensus.store.answer_drafts import SaveTable
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.core.database import connect
+from dissensus.store.items import ItemTable
 from dissensus.store.raters import RaterRow
+from dissensus.workflows.campaign import audit, items
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, journey, planning, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
@@ -175,3 +179,27 @@ def test_concurrent_stops_and_resumptions_do_not_deadlock(crowded: Platform) -> 
     for _ in range(5):
         run_concurrently(lambda n: acts[n % 3](crowded, rater, now=NOW))
     assert check_loads(crowded, campaign.id) == {1: 3}
+
+
+def test_an_item_is_withheld_while_a_rater_skips_its_repeat(crowded: Platform) -> None:
+    campaign = open_campaign(crowded, 24, repeat={"share": 0.5, "distance": 3})
+    rater = enter(crowded, campaign.key)
+    journey.next_state(crowded, rater, now=NOW)
+    again = aliased(AssignmentTable)
+    with crowded.database.reading() as tx:
+        pair = select(AssignmentTable.id, ItemTable.position).join(ItemTable)
+        pair = pair.join(again, (again.item_id == AssignmentTable.item_id) & (again.showing == 2))
+        # The second showing has the lower id, which is random.
+        first = tx.execute(pair.where(AssignmentTable.showing == 1, again.id < AssignmentTable.id)).first()
+    assert first is not None
+    withhold = partial(items.withhold_items, withheld=True, staff_id=campaign.staff_id, now=NOW)
+    with ThreadPoolExecutor(1) as threads:
+        with crowded.database.writing() as tx:
+            skipped = assignments.find_assignment(tx, rater.id, first.id, lock=True)
+            assert skipped is not None
+            withholding = threads.submit(withhold, crowded, "pilot", [first.position])
+            wait([withholding], timeout=0.3)
+            assignments.close_assignment(tx, skipped, "skipped", now=NOW)
+            assignments.reclaim_repeat(tx, skipped, now=NOW)
+        assert withholding.result() == 1
+    assert audit.audit_campaign(crowded, "pilot").holds
