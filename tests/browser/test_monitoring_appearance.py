@@ -81,6 +81,12 @@ def test_pages_of_a_running_campaign_are_accessible(desk: Desk) -> None:
     page.get_by_role("navigation", name="Pages of pilot").get_by_role("link", name="Raters").click()
     page.get_by_role("link", name="Rater 12").wait_for()
     check_page(page, "raters")
+    page.get_by_label("Select rater 11").check()
+    page.get_by_label("Select rater 12").check()
+    page.get_by_label("Select rater 1", exact=True).check()
+    page.get_by_role("button", name="Decide about selected").click()
+    page.get_by_role("heading", name="Decide about 2 raters").wait_for()
+    check_page(page, "raters-decision")
 
 
 def check_renewal(desk: Desk) -> None:

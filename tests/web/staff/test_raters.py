@@ -3,9 +3,11 @@
 import re
 import sqlite3
 from datetime import timedelta
+from uuid import uuid4
 
 import httpx
 import pytest
+from sqlalchemy import func, select
 from tests.support.campaigns import NOW
 from tests.support.monitored_campaigns import (
     HASTY,
@@ -19,8 +21,9 @@ from tests.support.staff_browsers import House, send
 
 from dissensus.campaign.filters.rater_filter import RATER_ORDERS, RaterCursor, RaterFilter
 from dissensus.pipeline.monitor import CampaignFigures
-from dissensus.store import events, notices
+from dissensus.store import events, flags, notices
 from dissensus.store.campaigns import CampaignRow
+from dissensus.store.events import EventTable
 from dissensus.store.lists import raters as rater_lists
 from dissensus.web.core.permissions import find_action
 from dissensus.workflows.campaign import monitoring
@@ -143,6 +146,33 @@ def test_a_flag_is_decided_with_the_answers_in_view(house: House, campaign: Camp
     assert "Excluded by ada" in read(browser.get(f"{RATERS}/{stubborn}"))
     assert numbers(browser.get(RATERS, params={"flag": "excluded"})) == [12]
     assert numbers(browser.get(RATERS, params={"flag": "undecided"})) == [11]
+
+
+def test_selected_flags_are_decided_at_once(house: House, campaign: CampaignRow) -> None:
+    hasty, stubborn = add_crowd(house.platform, campaign)
+    refresh(house)
+    browser = house.owner()
+    listed = re.findall(r'name="rater" value="([^"]+)"', browser.get(RATERS).text)
+    ordinary = next(rater_id for rater_id in listed if rater_id not in (hasty, stubborn))
+    selected = [hasty, stubborn, ordinary]
+    assert "No rater is selected" in send(browser, f"{RATERS}/selection").text
+    page = send(browser, f"{RATERS}/selection", rater=selected)
+    assert page.status_code == 200
+    text = read(page)
+    assert "Decide about 2 raters" in text
+    assert "meets no criterion" in text
+    assert re.findall(r'name="rater" value="([^"]+)"', page.text) == [hasty, stubborn]
+    fields = {"rater": selected, "decision": str(uuid4()), "verdict": "exclude"}
+    refused = send(browser, f"{RATERS}/decisions", **fields, reason=" ")
+    assert (refused.status_code, "There is no reason" in refused.text) == (422, True)
+    for _ in range(2):
+        assert send(browser, f"{RATERS}/decisions", **fields, reason="All in four seconds.").status_code == 303
+    with house.platform.database.reading() as tx:
+        decisions = flags.load_flag_decisions(tx, campaign.id)
+        n = tx.scalar(select(func.count()).select_from(EventTable).where(EventTable.kind == "decision_recorded"))
+    assert {key: one.verdict for key, one in decisions.items()} == {hasty: "exclude", stubborn: "exclude"}
+    # The form was sent twice.
+    assert n == 2
 
 
 def test_groups_of_a_rater_are_shown_from_five_raters_on(house: House, campaign: CampaignRow) -> None:

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import RedirectResponse, Response
+from starlette.datastructures import FormData
 
 from dissensus.campaign.filters.rater_filter import RATER_FLAGS, RATER_ORDERS, RaterCursor, RaterFilter
 from dissensus.errors import Conflict, InvalidInput
@@ -18,7 +19,7 @@ from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
 from dissensus.web.staff.pay import RaterId
 from dissensus.workflows.campaign import flags, raters
-from dissensus.workflows.campaign.flags import MAX_REASON_LENGTH, FlagVerdict
+from dissensus.workflows.campaign.flags import MAX_REASON_LENGTH, FlagPlan, FlagVerdict
 from dissensus.workflows.campaign.raters import RaterListing, RaterView
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ PAGE_SIZE: Final = 50
 ANSWERS_PAGE_SIZE: Final = 25
 MAX_ORDER: Final = 1_000_000_000
 MAX_DIGITS: Final = 10
+MAX_ID: Final = 36
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +84,7 @@ class RatersPage(StaffPage):
     raters: "tuple[ListedRater, ...]"
     next_cursor: str | None
     is_first: bool
+    permissions: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +136,7 @@ def show_raters(
         raters=rows,
         next_cursor=f"{rows[-1].sort_value!r}~{rows[-1].number}" if len(listing.raters) > PAGE_SIZE else None,
         is_first=cursor is None,
+        permissions=caller.permissions,
     )
     return page(site, context)
 
@@ -149,6 +153,71 @@ def _read_cursor(after: str) -> RaterCursor | None:
     if not (math.isfinite(cursor[0]) and abs(cursor[1]) <= MAX_ORDER):
         raise InvalidInput(f"{format_value(after)} is not a place in this list. Go back to its first page.")
     return cursor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlagsPage(StaffPage):
+    """One decision about the flags of selected raters, before it is stored."""
+
+    template: ClassVar[str] = "staff/raters-decision.html"
+    max_reason_length: ClassVar[int] = MAX_REASON_LENGTH
+
+    name: str
+    query: RaterQuery
+    plan: FlagPlan
+    decision_id: str
+    verdict: str = ""
+    reason: str = ""
+    faults: tuple[str, ...] = ()
+
+
+Reviewer = Annotated[StaffRequest, Depends(Require("flags"))]
+
+
+@router.post("/campaigns/{name}/raters/selection")
+def confirm_flags(site: SiteOf, caller: Reviewer, name: Name, query: RaterQueryOf, form: StaffForm) -> Response:
+    """Show about which of the selected raters there is something to decide."""
+    return _flags_page(site, caller, name, query, form)
+
+
+@router.post("/campaigns/{name}/raters/decisions")
+def decide_flags(site: SiteOf, caller: Reviewer, name: Name, query: RaterQueryOf, form: StaffForm) -> Response:
+    """Store one decision about each of the selected raters, or return to the form."""
+    verdict = _read_verdict(form)
+    try:
+        flags.decide_flags(site.platform, name, _read_raters(form), verdict, staff_id=caller.staff.id, now=site.clock())
+    except (InvalidInput, Conflict) as error:
+        return _flags_page(site, caller, name, query, form, faults=tuple(str(error).splitlines()))
+    return RedirectResponse(f"/campaigns/{name}/raters{'?' + query.address if query.address else ''}", SEE_OTHER)
+
+
+def _flags_page(
+    site: Site, caller: StaffRequest, name: str, query: RaterQuery, form: FormData, faults: tuple[str, ...] = ()
+) -> Response:
+    plan = flags.plan_flags(site.platform, name, _read_raters(form), staff_id=caller.staff.id)
+    log_access(site, caller, name, "flags")
+    verdict = _read_verdict(form)
+    context = caller.page(
+        FlagsPage,
+        name=name,
+        query=query,
+        plan=plan,
+        decision_id=verdict.id or str(uuid4()),
+        verdict=verdict.verdict,
+        reason=verdict.reason,
+        faults=faults,
+    )
+    return page(site, context, 422 if faults else 200)
+
+
+def _read_verdict(form: FormData) -> FlagVerdict:
+    fields = (str(form.get(field, "")) for field in ("decision", "verdict", "reason"))
+    return FlagVerdict(**dict(zip(("id", "verdict", "reason"), fields, strict=True)))
+
+
+def _read_raters(form: FormData) -> list[str]:
+    """Return the ids of the selected raters."""
+    return [str(rater_id)[:MAX_ID] for rater_id in form.getlist("rater")]
 
 
 @router.get("/campaigns/{name}/raters/{rater_id}")
@@ -174,8 +243,7 @@ def decide_flag(
     form: StaffForm,
 ) -> Response:
     """Store a decision about a flag, or return to the form."""
-    fields = (str(form.get(field, "")) for field in ("decision", "verdict", "reason"))
-    verdict = FlagVerdict(**dict(zip(("id", "verdict", "reason"), fields, strict=True)))
+    verdict = _read_verdict(form)
     try:
         flags.decide_flag(site.platform, name, rater_id, verdict, staff_id=caller.staff.id, now=site.clock())
     except (InvalidInput, Conflict) as error:

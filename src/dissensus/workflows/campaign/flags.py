@@ -1,9 +1,11 @@
 """Decide about flagged raters. The data stay; exports carry the decision."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+from uuid import UUID, uuid5
 
 from sqlalchemy import Connection
 
@@ -13,13 +15,19 @@ from dissensus.pipeline.monitor import RaterFigures
 from dissensus.schema.hints import format_value
 from dissensus.schema.records.conversation import check_text
 from dissensus.store import flags, monitoring, raters
+from dissensus.store.campaigns import CampaignRow
 from dissensus.store.flags import VERDICTS, FlagDecisionRow, FlagJudgement
+from dissensus.store.flags import FlagVerdict as StoredVerdict
+from dissensus.store.monitoring import MonitoringSnapshot
 from dissensus.workflows.campaign.audit_log import log_event_about
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.idempotency import parse_form_id
 from dissensus.workflows.platform.platform import Platform
 
 MAX_REASON_LENGTH: Final = 2_000
+MAX_SELECTED: Final = 50
+"""Raters who are decided about at once: those of a page of the list."""
+NO_FLAG: Final = "meets no criterion"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,31 +51,63 @@ class FlagVerdict:
     reason: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlagPlan:
+    """Selected raters of a campaign whose flags are to be decided at once."""
+
+    cases: tuple[FlaggedRaterView, ...]
+    others: tuple[tuple[int, str], ...]  # Zero-based numbers of raters without a flag, and the reason
+
+
 def load_flag_case(platform: Platform, name: str, rater_id: str, *, staff_id: str) -> FlaggedRaterView:
     """Return a rater who is flagged or about whom a decision exists."""
     with platform.database.reading() as tx:
-        return _load_flag_case(tx, name, rater_id, staff_id)
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        return _load_flag_case(tx, campaign_row, rater_id)
 
 
-def _load_flag_case(tx: Connection, name: str, rater_id: str, staff_id: str, *, lock: bool = False) -> FlaggedRaterView:
-    campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=lock)
+def _load_flag_case(tx: Connection, campaign_row: CampaignRow, rater_id: str) -> FlaggedRaterView:
+    case = _find_flag_case(tx, campaign_row, rater_id, monitoring.find_snapshot(tx, campaign_row.id))
+    if case.flagged is None and not case.decisions:
+        raise NotFound(f"Rater {case.number + 1} {NO_FLAG}, so there is nothing to decide.")
+    return case
+
+
+def _find_flag_case(
+    tx: Connection, campaign_row: CampaignRow, rater_id: str, snapshot: MonitoringSnapshot | None
+) -> FlaggedRaterView:
     rater = raters.find_rater(tx, rater_id)
     if rater is None or rater.campaign_id != campaign_row.id or rater.state == "withdrawn":
-        raise NotFound(f"There is no such rater in {name}, or they withdrew.")
-    snapshot = monitoring.find_snapshot(tx, campaign_row.id)
+        raise NotFound(f"There is no such rater in {campaign_row.name}, or they withdrew.")
     all_flagged = () if snapshot is None else snapshot.figures.flagged
-    flagged = next((flagged for flagged in all_flagged if flagged.rater_id == rater_id), None)
-    decisions = flags.list_flag_decisions(tx, rater_id)
-    if flagged is None and not decisions:
-        raise NotFound(f"Rater {rater.number + 1} meets no criterion, so there is nothing to decide.")
     times = None if snapshot is None else snapshot.figures.pool.times
     return FlaggedRaterView(
         campaign_id=campaign_row.id,
         rater_id=rater_id,
         number=rater.number,
-        flagged=flagged,
+        flagged=next((flagged for flagged in all_flagged if flagged.rater_id == rater_id), None),
         pool_median_ms=None if times is None else times.median,
-        decisions=decisions,
+        decisions=flags.list_flag_decisions(tx, rater_id),
+    )
+
+
+def plan_flags(platform: Platform, name: str, rater_ids: Sequence[str], *, staff_id: str) -> FlagPlan:
+    """Return about which of some raters there is something to decide."""
+    with platform.database.reading() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        return _plan_flags(tx, campaign_row, rater_ids)
+
+
+def _plan_flags(tx: Connection, campaign_row: CampaignRow, rater_ids: Sequence[str]) -> FlagPlan:
+    if not rater_ids:
+        raise InvalidInput("No rater is selected. Go back to the list and select at least one.")
+    if len(rater_ids) > MAX_SELECTED:
+        raise InvalidInput(f"{len(rater_ids):,} raters are selected, and at most {MAX_SELECTED} are decided at once.")
+    snapshot = monitoring.find_snapshot(tx, campaign_row.id)
+    cases = [_find_flag_case(tx, campaign_row, rater_id, snapshot) for rater_id in dict.fromkeys(rater_ids)]
+    return FlagPlan(
+        cases=tuple(case for case in cases if case.flagged is not None or case.decisions),
+        others=tuple((case.number, NO_FLAG) for case in cases if case.flagged is None and not case.decisions),
     )
 
 
@@ -75,27 +115,57 @@ def decide_flag(
     platform: Platform, name: str, rater_id: str, decision: FlagVerdict, *, staff_id: str, now: datetime
 ) -> None:
     """Store a decision about a rater; it is current until the next one."""
-    verdict = next((verdict for verdict in VERDICTS if verdict == decision.verdict), None)
-    reason = decision.reason.strip()
-    faults = _find_faults(decision.verdict, reason)
     with platform.database.writing() as tx:
         # The lock keeps the rater from withdrawing meanwhile.
-        case = _load_flag_case(tx, name, rater_id, staff_id, lock=True)
-        if faults or verdict is None:
-            raise InvalidInput("\n".join(faults))
-        decision_id = parse_form_id(decision.id)
-        stored = flags.find_flag_decision(tx, decision_id)
-        if stored is not None and (stored.rater_id, stored.verdict, stored.reason) != (rater_id, verdict, reason):
-            raise Conflict("This form was already used for another decision, and nothing was stored. Reload the page.")
-        if stored is None:
-            evidence = "\n".join(case.flagged.reasons) if case.flagged else ""
-            judgement = FlagJudgement(verdict=verdict, reason=reason, evidence=evidence)
-            at = flags.add_flag_decision(tx, rater_id, decision_id, judgement, staff_id=staff_id, now=now)
-            digest = digest_flag_decision(verdict, reason, evidence, staff_id, at)
-            content = {"verdict": verdict, "reason": reason, "decision": decision_id, "digest": digest}
-            rater = raters.find_rater(tx, rater_id)
-            # An event of the rater, so that it is erased with them.
-            log_event_about(tx, case.campaign_id, rater, "decision_recorded", content, staff_id=staff_id, now=now)
+        campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
+        case = _load_flag_case(tx, campaign_row, rater_id)
+        _store_decision(tx, case, _check_verdict(decision), parse_form_id(decision.id), staff_id=staff_id, now=now)
+
+
+def decide_flags(
+    platform: Platform, name: str, rater_ids: Sequence[str], decision: FlagVerdict, *, staff_id: str, now: datetime
+) -> int:
+    """Store one decision about each of some raters, and return their number; those without a flag stay as they are."""
+    with platform.database.writing() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
+        checked, form_id = _check_verdict(decision), UUID(parse_form_id(decision.id))
+        cases = _plan_flags(tx, campaign_row, rater_ids).cases
+        for case in cases:
+            _store_decision(tx, case, checked, str(uuid5(form_id, case.rater_id)), staff_id=staff_id, now=now)
+    return len(cases)
+
+
+def _check_verdict(decision: FlagVerdict) -> tuple[StoredVerdict, str]:
+    """Return the verdict and reason of a form, or raise `InvalidInput`."""
+    verdict, reason = next((one for one in VERDICTS if one == decision.verdict), None), decision.reason.strip()
+    faults = _find_faults(decision.verdict, reason)
+    if faults or verdict is None:
+        raise InvalidInput("\n".join(faults))
+    return verdict, reason
+
+
+def _store_decision(
+    tx: Connection,
+    case: FlaggedRaterView,
+    checked: tuple[StoredVerdict, str],
+    decision_id: str,
+    *,
+    staff_id: str,
+    now: datetime,
+) -> None:
+    verdict, reason = checked
+    stored = flags.find_flag_decision(tx, decision_id)
+    if stored is not None and (stored.rater_id, stored.verdict, stored.reason) != (case.rater_id, verdict, reason):
+        raise Conflict("This form was already used for another decision, and nothing was stored. Reload the page.")
+    if stored is None:
+        evidence = "\n".join(case.flagged.reasons) if case.flagged else ""
+        judgement = FlagJudgement(verdict=verdict, reason=reason, evidence=evidence)
+        at = flags.add_flag_decision(tx, case.rater_id, decision_id, judgement, staff_id=staff_id, now=now)
+        digest = digest_flag_decision(verdict, reason, evidence, staff_id, at)
+        content = {"verdict": verdict, "reason": reason, "decision": decision_id, "digest": digest}
+        rater = raters.find_rater(tx, case.rater_id)
+        # An event of the rater, so that it is erased with them.
+        log_event_about(tx, case.campaign_id, rater, "decision_recorded", content, staff_id=staff_id, now=now)
 
 
 def _find_faults(verdict: str, reason: str) -> list[str]:
