@@ -21,7 +21,10 @@ ALT = "A red and a blue square, side by side on a table in a kitchen."
 
 def test_an_image_is_blurred_until_a_rater_asks_for_it(page: Page, live: Live) -> None:
     staff_id = staff.create_sign_in_link(live.platform, "ada", now=live.clock()).staff.id
-    campaigns.create_campaign(live.platform, definition(), (), staff_id=staff_id, now=NOW)
+    campaign = definition(
+        guidelines=f"# Squares\n\nJudge what is shown.\n\n![{ALT}](a.png)\n\n![Elsewhere](https://x.org/b.png)"
+    )
+    campaigns.create_campaign(live.platform, campaign, (), staff_id=staff_id, now=NOW)
     images.add_images(live.platform, "pilot", [read_image("a.png", draw(size=(600, 400)))], staff_id=staff_id, now=NOW)
     conversation = Conversation.from_turns([("human", "What is in this picture?"), ("bot", "Two squares.")])
     item = Item("1", conversation, {IMAGE: "a.png", IMAGE_ALT: ALT})
@@ -33,11 +36,19 @@ def test_an_image_is_blurred_until_a_rater_asks_for_it(page: Page, live: Live) -
     page.get_by_role("button", name="I understand, continue").click()
     page.get_by_role("checkbox", name="My answers may be analysed").check()
     page.get_by_role("button", name="I agree and want to take part").click()
-    image = page.get_by_role("img", name=ALT)
+    guide = page.get_by_role("img", name=ALT)
+    expect(guide).to_have_css("filter", "blur(32px)")
+    assert guide.evaluate("image => image.naturalWidth") == 600
+    page.locator("#main").get_by_role("checkbox", name="Show the image").check()
+    expect(guide).to_have_css("filter", "none")
+    check_page(page, "guidelines-image")
+    page.get_by_role("link", name="Begin").click()
+    page.wait_for_url("**/rate?begin=1")
+    image = page.locator("#conversation").get_by_role("img", name=ALT)
     expect(image).to_have_css("filter", "blur(32px)")
     assert image.evaluate("image => image.decode().then(() => image.naturalWidth)") == 600
     check_page(page, "image-blurred", bar=True)
-    page.get_by_role("checkbox", name="Show the image").focus()
+    page.locator("#conversation").get_by_role("checkbox", name="Show the image").focus()
     page.keyboard.press("Space")
     expect(image).to_have_css("filter", "none")
     check_page(page, "image-shown", bar=True)

@@ -1,6 +1,6 @@
 """Check before opening: faults that stop a campaign from working, and doubts for its owner."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
@@ -10,6 +10,7 @@ from dissensus.schema.campaign.completion_codes import PANEL_OUTCOMES
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.roles import Role
 from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.records.image import IMAGE_NAME
 from dissensus.schema.records.item import Item
 from dissensus.text.markdown import find_images
 
@@ -19,7 +20,7 @@ ATTEMPT_REVIEW: Final = "red-team-review"
 """Questionnaire about attempts."""
 
 Severity: TypeAlias = Literal["error", "warning"]
-FindingPage: TypeAlias = Literal["builder", "items", "staff", "links"]
+FindingPage: TypeAlias = Literal["builder", "items", "images", "staff", "links"]
 
 FIXED_PARTS: Final = (
     "the items, the questions about them, chatbots and modes, and the comparison of responses",
@@ -76,6 +77,7 @@ class OpeningFacts:
     refused_chatbots: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # Reasons by chatbot
     missing_models: tuple[str, ...] = ()  # Registered models that do not exist
     page_languages: tuple[str, ...] = ("en",)  # Languages of the pages of raters
+    images: frozenset[str] = frozenset()  # Names of the images
     has_entry: bool = True  # False if there is neither an open link nor a personal one
 
 
@@ -131,7 +133,7 @@ def check_opening(campaign: Campaign, facts: OpeningFacts) -> tuple[Finding, ...
         *_check_repeat(campaign, facts.items.n_items),
         *_check_experts(campaign, facts),
         *_check_languages(campaign, facts),
-        *_check_texts(campaign),
+        *_check_texts(campaign, facts),
         *_check_entry(campaign, facts),
         *_check_recruit(campaign),
         *(
@@ -321,24 +323,54 @@ def _check_languages(campaign: Campaign, facts: OpeningFacts) -> Iterator[Findin
         )
 
 
-def _check_texts(campaign: Campaign) -> Iterator[Finding]:
+def _check_texts(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding]:
+    yield from _check_guidelines(campaign.guidelines, facts.images)
     texts = {
-        "guidelines": campaign.guidelines,
         "warning": campaign.warning,
         "consent.text": campaign.consent.text,
         "help": campaign.help,
         "thanks": campaign.thanks,
     }
     for place, wording in texts.items():
-        images = [address for text in wording.values() for address in find_images(text)]
+        images = [address for text in wording.values() for address, _ in find_images(text)]
         if images:
             yield Finding(
                 severity="warning",
                 place=place,
-                problem=f"{place} has an image, {format_value(images[0])}, and images are not loaded: raters read its "
-                "alternative text instead.",
+                problem=f"{place} has an image, {format_value(images[0])}, and only guidelines show images: raters "
+                "read its alternative text instead.",
                 remedy="Describe in words what it shows, or link to it.",
                 page="builder",
+            )
+
+
+def _check_guidelines(guidelines: Mapping[str, str], names: Collection[str]) -> Iterator[Finding]:
+    """Yield the images of the guidelines that raters would not see."""
+    for address, alternative in (image for text in guidelines.values() for image in find_images(text)):
+        if not IMAGE_NAME.fullmatch(address):
+            yield Finding(
+                severity="warning",
+                problem=f"The guidelines have an image from elsewhere, {format_value(address)}, which is not loaded: "
+                "raters read its alternative text instead.",
+                remedy="Add it to the images of the campaign, and write its file name alone.",
+                place="guidelines",
+                page="builder",
+            )
+        elif not alternative.strip():
+            yield Finding(
+                severity="error",
+                problem=f"The image {format_value(address)} of the guidelines has no alternative text.",
+                remedy=f"Write it in the brackets: ![What it shows]({address}).",
+                place="guidelines",
+                page="builder",
+            )
+        elif address not in names:
+            yield Finding(
+                severity="error",
+                place="guidelines",
+                problem=f"The guidelines show the image {format_value(address)}, which the campaign does not have.",
+                remedy="Add the image, or take it out of the text.",
+                page="images",
             )
 
 

@@ -1,7 +1,7 @@
 """Markdown of campaign texts and of responses, as HTML without raw HTML, remote images or other addresses."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Final
 
@@ -14,7 +14,7 @@ SCHEMES: Final = re.compile(r"(https?|mailto|tel):", re.IGNORECASE)
 LOWEST_HEADING: Final = 6
 
 
-def render_text(text: str, level: int = 2) -> str:
+def render_text(text: str, level: int = 2, *, draw_image: Callable[[str, str], str] | None = None) -> str:
     r"""Render a text of a campaign as HTML.
 
     Parameters
@@ -24,6 +24,8 @@ def render_text(text: str, level: int = 2) -> str:
         own and do not learn where the reader came from. Raw HTML is text, and an image is its alternative text.
     level
         Level of the highest headings of the text; those below follow it without a gap.
+    draw_image
+        Function that returns the HTML of an image by its address and alternative text, empty for that text alone.
 
     Examples
     --------
@@ -42,7 +44,10 @@ def render_text(text: str, level: int = 2) -> str:
         elif token.type == "link_open":
             token.attrs = _link_attributes(str(token.attrs["href"]))
         elif token.type == "image":
-            _make_text(token, _alternative(token))
+            alternative = _alternative(token)
+            drawn = draw_image(str(token.attrs["src"]), alternative) if draw_image is not None else ""
+            _make_text(token, drawn or alternative)
+            token.type = "html_inline" if drawn else "text"
     return str(parser.renderer.render(tokens, parser.options, {}))
 
 
@@ -73,16 +78,16 @@ def render_response(text: str) -> str:
     return str(parser.renderer.render(tokens, parser.options, {}))
 
 
-def find_images(text: str) -> tuple[str, ...]:
-    """Return the addresses of the images in a text of a campaign, which are not loaded.
+def find_images(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the addresses and alternative texts of the images in a text of a campaign.
 
     Examples
     --------
     >>> find_images("See ![scale](https://a.example/scale.png) and `![b](c)`.")
-    ('https://a.example/scale.png',)
+    (('https://a.example/scale.png', 'scale'),)
     """
     tokens = _all_tokens(_parser().parse(text))
-    return tuple(str(token.attrs["src"]) for token in tokens if token.type == "image")
+    return tuple((str(token.attrs["src"]), _alternative(token)) for token in tokens if token.type == "image")
 
 
 @cache

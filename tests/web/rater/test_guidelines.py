@@ -1,14 +1,20 @@
 """Guidelines: before the first item, and behind a link on every later page."""
 
+from pathlib import Path
+
 import pytest
 from tests.support.campaign_definitions import pilot
-from tests.support.campaigns import CHECKS, open_campaign
+from tests.support.campaigns import CHECKS, NOW, definition, items, open_campaign, owner
+from tests.support.image_files import draw
 from tests.support.live_site import Live
 from tests.support.rating_pages import page_text
 
 from dissensus.errors import InvalidInput
+from dissensus.files.images import read_image
 from dissensus.schema.campaign.definition import write_campaign
 from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.workflows.campaign import campaigns, images, opening
+from dissensus.workflows.campaign.opening import SiteServices
 
 GUIDELINES = "Judge **the last answer** alone.\n\nSee [our policy](https://example.org/policy)."
 
@@ -61,3 +67,32 @@ def test_guidelines_need_every_language() -> None:
         parse_campaign(pilot(guidelines={"en": "Judge it."}))
     campaign = parse_campaign(pilot(guidelines={"en": "Judge it.", "de": "Beurteilen Sie."}))
     assert parse_campaign(write_campaign(campaign)).guidelines == campaign.guidelines
+
+
+def test_images_of_guidelines_are_sent_to_raters_of_their_campaign(live: Live) -> None:
+    staff_id = owner(live.platform.database)
+    guidelines = {"en": "![A scale](scale.png) ![](bare.png) ![Elsewhere](https://example.org/x.png)"}
+    campaigns.create_campaign(live.platform, definition(guidelines=guidelines), items(2), staff_id=staff_id, now=NOW)
+    services = SiteServices(chatbot_hosts=frozenset(), model_registry=Path("none"), languages=("en",))
+
+    def list_problems() -> list[str]:
+        findings = opening.check_draft(live.platform, "pilot", services, staff_id=staff_id)
+        return [finding.problem for finding in findings if finding.place == "guidelines"]
+
+    missing = "The guidelines show the image 'scale.png', which the campaign does not have."
+    bare = "The image 'bare.png' of the guidelines has no alternative text."
+    elsewhere = "The guidelines have an image from elsewhere, 'https://example.org/x.png', which is not loaded"
+    assert [problem.partition(":")[0] for problem in list_problems()] == [missing, bare, elsewhere.partition(":")[0]]
+    drawn = [read_image(name, draw()) for name in ("scale.png", "other.png")]
+    images.add_images(live.platform, "pilot", drawn, staff_id=staff_id, now=NOW)
+    assert missing not in list_problems()
+    key = campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=NOW).key
+    visitor = live.visitor()
+    page = visitor.enter(str(key))
+    assert '<img src="/guidelines/images/scale.png" alt="A scale" loading="lazy">' in page.text
+    assert page.text.count("<img") == 2, "the page and its dialog"
+    sent = visitor.get("/guidelines/images/scale.png")
+    assert (sent.status_code, sent.headers["content-type"]) == (200, "image/png")
+    # Images of items are sent with the items alone, and nothing to strangers.
+    assert visitor.get("/guidelines/images/other.png").status_code == 404
+    assert live.visitor().get("/guidelines/images/scale.png").status_code == 403

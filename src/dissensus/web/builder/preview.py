@@ -148,7 +148,8 @@ def _care(draft: _Draft) -> PageContext | None:
 def _guidelines(draft: _Draft) -> PageContext | None:
     if not draft.campaign.guidelines:
         return None
-    return GuidelinesPage(language=draft.language, step=draft.step("rate"), form_token="")
+    # The site sends images to raters, and to members once the draft exists; a preview has their texts.
+    return GuidelinesPage(language=draft.language, step=draft.step("rate"), form_token="", images="")
 
 
 def _topics(draft: _Draft) -> PageContext | None:

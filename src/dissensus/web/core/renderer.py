@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from importlib.resources import files
+from itertools import count
 from typing import Any, ClassVar, Final, Protocol
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
@@ -13,6 +14,7 @@ from markupsafe import Markup
 from dissensus.pipeline.monitor import CELL
 from dissensus.schema.campaign.definition import ResponseFormat, localise
 from dissensus.schema.money import to_major_units
+from dissensus.schema.records.image import IMAGE_NAME
 from dissensus.schema.records.item import Item
 from dissensus.text import markdown
 from dissensus.web.core.translations import languages, load_phrases, negotiate_language, text_direction
@@ -88,9 +90,23 @@ def create_renderer() -> PageRenderer:
     return PageRenderer(environment)
 
 
-def format_text(text: str, level: int = 2) -> Markup:
-    """Format a text of a campaign, which is Markdown."""
-    return Markup(markdown.render_text(text, level))  # noqa: S704 - made of escaped text
+def format_text(text: str, level: int = 2, images: str = "", label: str = "") -> Markup:
+    """Format a text of a campaign, which is Markdown; images below a path are blurred until a box is ticked."""
+    ids = (f"image-{level}-{number}" for number in count(1))
+
+    def draw_image(address: str, alternative: str) -> str:
+        if not (images and IMAGE_NAME.fullmatch(address) and alternative.strip()):
+            return ""
+        return PICTURE.format(id=next(ids), label=label, address=f"{images}/{address}", alternative=alternative)
+
+    return Markup(markdown.render_text(text, level, draw_image=draw_image))  # noqa: S704 - made of escaped text
+
+
+PICTURE: Final = Markup(
+    '<span class="picture"><input class="unveil" type="checkbox" id="{id}"><label for="{id}">{label}</label>'
+    '<span class="frame"><img src="{address}" alt="{alternative}" loading="lazy"></span></span>'
+)
+"""Image in a text of a campaign."""
 
 
 def format_response(text: str) -> Markup:

@@ -15,6 +15,7 @@ class GuidelinesPage:
     language: str
     step: RaterState
     form_token: str
+    images: str = "/guidelines/images"  # Path of the images
 
 
 def precede_step(step: RaterState) -> bool:

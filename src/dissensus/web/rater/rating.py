@@ -18,7 +18,7 @@ from dissensus.web.core.forms import QuestionForm, check_storable, read_answers,
 from dissensus.web.core.rater_auth import SESSION_COOKIE, UNPROCESSABLE, SessionKey, rater_of_form, rater_of_session
 from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, image_response, page
 from dissensus.web.core.site import Site, address_digest
-from dissensus.web.core.staff_auth import Public, SiteOf
+from dissensus.web.core.staff_auth import Name, Public, SiteOf
 from dissensus.web.rater import chat, guidelines, step_json
 from dissensus.web.rater.attention_checks import AttentionCheckPage
 from dissensus.web.rater.care import SurveyPage, TopicsPage
@@ -205,6 +205,12 @@ def to_question_form(questionnaire: "Questionnaire", answers: Mapping[str, Any])
 
 def _to_answer(value: str | Sequence[str]) -> "Answer":
     return value if isinstance(value, str) else tuple(value)
+
+
+@router.get("/guidelines/images/{image}")
+def send_guideline_image(site: SiteOf, image: Name, session: SessionKey = "") -> Response:
+    """Send an image of the guidelines."""
+    return image_response(images.load_guideline_image(site.platform, rater_of_session(site, session), image))
 
 
 @router.get("/rate/{assignment_id}/image")

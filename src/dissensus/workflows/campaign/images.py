@@ -12,11 +12,12 @@ from dissensus.schema.hints import format_value
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.records.image import IMAGE, IMAGE_ALT, StoredImage
 from dissensus.schema.records.item import Item
-from dissensus.store import assignments, images, notices
+from dissensus.store import assignments, campaigns, images, notices
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.images import ImageRow
 from dissensus.store.items import count_items, iterate_items
 from dissensus.store.raters import RaterRow
+from dissensus.text.markdown import find_images
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
@@ -129,6 +130,15 @@ def load_assigned_image(platform: Platform, rater: RaterRow, assignment_id: str)
             raise NotFound("This item is not shown any more, since it was reported.")
         image_name = assignment.item.attributes.get(IMAGE)
         return _require(None if image_name is None else images.find_image(tx, rater.campaign_id, image_name))
+
+
+def load_guideline_image(platform: Platform, rater: RaterRow, image_name: str) -> StoredImage:
+    """Return an image that the guidelines of a rater's campaign show."""
+    with platform.database.reading() as tx:
+        campaign_row = campaigns.get_campaign(tx, rater.campaign_id)
+        guidelines = platform.definitions.load(tx, campaign_row).guidelines
+        shown = {address for text in guidelines.values() for address, _ in find_images(text)}
+        return _require(images.find_image(tx, campaign_row.id, image_name) if image_name in shown else None)
 
 
 def _require(image: StoredImage | None) -> StoredImage:

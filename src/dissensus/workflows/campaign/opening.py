@@ -18,7 +18,7 @@ from dissensus.campaign.opening import (
 )
 from dissensus.errors import Conflict, NotAllowed
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.store import items, members, overview
+from dissensus.store import images, items, members, overview
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.models.registry import list_campaign_models
 from dissensus.workflows.platform.platform import Platform
@@ -56,6 +56,7 @@ def check_draft(
                 model.name for model in list_campaign_models(services.model_registry, campaign) if model.missing
             ),
             page_languages=services.languages,
+            images=frozenset(image.name for image in images.list_images(tx, campaign_row.id)),
             has_entry=campaign_row.key is not None or overview.load_campaign_numbers(tx, campaign_row.id).n_invited > 0,
         )
     return check_opening(campaign, facts)
