@@ -1,6 +1,6 @@
 """Raters with their invitations, sessions and self-descriptions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from secrets import token_hex
@@ -197,6 +197,13 @@ def find_rater(tx: Connection, rater_id: str) -> RaterRow | None:
     """Return a rater by their id."""
     row = tx.execute(select(*RATER_COLUMNS).where(RaterTable.id == rater_id)).one_or_none()
     return None if row is None else RaterRow(**row._mapping)
+
+
+def list_raters_by_number(tx: Connection, campaign_id: str, numbers: Collection[int]) -> tuple[RaterRow, ...]:
+    """Return the raters of a campaign with some entry numbers, in their order."""
+    owned = (RaterTable.campaign_id == campaign_id) & RaterTable.number.in_(numbers)
+    rows = tx.execute(select(*RATER_COLUMNS).where(owned, ~RaterTable.rehearsal).order_by(RaterTable.number))
+    return tuple(RaterRow(**row._mapping) for row in rows)
 
 
 def entered_by_open_link(tx: Connection, rater_id: str) -> bool:

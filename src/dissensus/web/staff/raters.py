@@ -35,7 +35,6 @@ PAGE_SIZE: Final = 50
 ANSWERS_PAGE_SIZE: Final = 25
 MAX_ORDER: Final = 1_000_000_000
 MAX_DIGITS: Final = 10
-MAX_ID: Final = 36
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,9 +214,13 @@ def _read_verdict(form: FormData) -> FlagVerdict:
     return FlagVerdict(**dict(zip(("id", "verdict", "reason"), fields, strict=True)))
 
 
-def _read_raters(form: FormData) -> list[str]:
-    """Return the ids of the selected raters."""
-    return [str(rater_id)[:MAX_ID] for rater_id in form.getlist("rater")]
+def _read_raters(form: FormData) -> list[int]:
+    """Return the zero-based entry numbers of the selected raters, each once."""
+    numbers = [str(number) for number in form.getlist("rater")]
+    for number in numbers:
+        if not (number.isascii() and number.isdecimal() and len(number) < MAX_DIGITS):
+            raise InvalidInput(f"{format_value(number)} is not the number of a rater. Go back to the list.")
+    return list(dict.fromkeys(int(number) - 1 for number in numbers))
 
 
 @router.get("/campaigns/{name}/raters/{rater_id}")

@@ -19,6 +19,7 @@ from dissensus.store.campaigns import CampaignRow
 from dissensus.store.flags import VERDICTS, FlagDecisionRow, FlagJudgement
 from dissensus.store.flags import FlagVerdict as StoredVerdict
 from dissensus.store.monitoring import MonitoringSnapshot
+from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_event_about
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.idempotency import parse_form_id
@@ -56,7 +57,7 @@ class FlagPlan:
     """Selected raters of a campaign whose flags are to be decided at once."""
 
     cases: tuple[FlaggedRaterView, ...]
-    others: tuple[tuple[int, str], ...]  # Zero-based numbers of raters without a flag, and the reason
+    others: tuple[tuple[int, str], ...]  # Zero-based numbers of other raters, and the reason
 
 
 def load_flag_case(platform: Platform, name: str, rater_id: str, *, staff_id: str) -> FlaggedRaterView:
@@ -67,47 +68,49 @@ def load_flag_case(platform: Platform, name: str, rater_id: str, *, staff_id: st
 
 
 def _load_flag_case(tx: Connection, campaign_row: CampaignRow, rater_id: str) -> FlaggedRaterView:
-    case = _find_flag_case(tx, campaign_row, rater_id, monitoring.find_snapshot(tx, campaign_row.id))
+    rater = raters.find_rater(tx, rater_id)
+    if rater is None or rater.campaign_id != campaign_row.id or rater.state == "withdrawn":
+        raise NotFound(f"There is no such rater in {campaign_row.name}, or they withdrew.")
+    case = _to_flag_case(tx, rater, monitoring.find_snapshot(tx, campaign_row.id))
     if case.flagged is None and not case.decisions:
         raise NotFound(f"Rater {case.number + 1} {NO_FLAG}, so there is nothing to decide.")
     return case
 
 
-def _find_flag_case(
-    tx: Connection, campaign_row: CampaignRow, rater_id: str, snapshot: MonitoringSnapshot | None
-) -> FlaggedRaterView:
-    rater = raters.find_rater(tx, rater_id)
-    if rater is None or rater.campaign_id != campaign_row.id or rater.state == "withdrawn":
-        raise NotFound(f"There is no such rater in {campaign_row.name}, or they withdrew.")
+def _to_flag_case(tx: Connection, rater: RaterRow, snapshot: MonitoringSnapshot | None) -> FlaggedRaterView:
     all_flagged = () if snapshot is None else snapshot.figures.flagged
     times = None if snapshot is None else snapshot.figures.pool.times
     return FlaggedRaterView(
-        campaign_id=campaign_row.id,
-        rater_id=rater_id,
+        campaign_id=rater.campaign_id,
+        rater_id=rater.id,
         number=rater.number,
-        flagged=next((flagged for flagged in all_flagged if flagged.rater_id == rater_id), None),
+        flagged=next((flagged for flagged in all_flagged if flagged.rater_id == rater.id), None),
         pool_median_ms=None if times is None else times.median,
-        decisions=flags.list_flag_decisions(tx, rater_id),
+        decisions=flags.list_flag_decisions(tx, rater.id),
     )
 
 
-def plan_flags(platform: Platform, name: str, rater_ids: Sequence[str], *, staff_id: str) -> FlagPlan:
-    """Return about which of some raters there is something to decide."""
+def plan_flags(platform: Platform, name: str, numbers: Sequence[int], *, staff_id: str) -> FlagPlan:
+    """Return about which of the raters with some zero-based entry numbers there is something to decide."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        return _plan_flags(tx, campaign_row, rater_ids)
+        return _plan_flags(tx, campaign_row, numbers)
 
 
-def _plan_flags(tx: Connection, campaign_row: CampaignRow, rater_ids: Sequence[str]) -> FlagPlan:
-    if not rater_ids:
+def _plan_flags(tx: Connection, campaign_row: CampaignRow, numbers: Sequence[int]) -> FlagPlan:
+    if not numbers:
         raise InvalidInput("No rater is selected. Go back to the list and select at least one.")
-    if len(rater_ids) > MAX_SELECTED:
-        raise InvalidInput(f"{len(rater_ids):,} raters are selected, and at most {MAX_SELECTED} are decided at once.")
+    if len(numbers) > MAX_SELECTED:
+        raise InvalidInput(f"{len(numbers):,} raters are selected, and at most {MAX_SELECTED} are decided at once.")
     snapshot = monitoring.find_snapshot(tx, campaign_row.id)
-    cases = [_find_flag_case(tx, campaign_row, rater_id, snapshot) for rater_id in dict.fromkeys(rater_ids)]
+    selected = raters.list_raters_by_number(tx, campaign_row.id, numbers)
+    cases = [_to_flag_case(tx, rater, snapshot) for rater in selected if rater.state != "withdrawn"]
     return FlagPlan(
         cases=tuple(case for case in cases if case.flagged is not None or case.decisions),
-        others=tuple((case.number, NO_FLAG) for case in cases if case.flagged is None and not case.decisions),
+        others=(
+            *((case.number, NO_FLAG) for case in cases if case.flagged is None and not case.decisions),
+            *((rater.number, "withdrew") for rater in selected if rater.state == "withdrawn"),
+        ),
     )
 
 
@@ -123,13 +126,13 @@ def decide_flag(
 
 
 def decide_flags(
-    platform: Platform, name: str, rater_ids: Sequence[str], decision: FlagVerdict, *, staff_id: str, now: datetime
+    platform: Platform, name: str, numbers: Sequence[int], decision: FlagVerdict, *, staff_id: str, now: datetime
 ) -> int:
     """Store one decision about each of some raters, and return their number; those without a flag stay as they are."""
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         checked, form_id = _check_verdict(decision), UUID(parse_form_id(decision.id))
-        cases = _plan_flags(tx, campaign_row, rater_ids).cases
+        cases = _plan_flags(tx, campaign_row, numbers).cases
         for case in cases:
             _store_decision(tx, case, checked, str(uuid5(form_id, case.rater_id)), staff_id=staff_id, now=now)
     return len(cases)
