@@ -64,8 +64,8 @@ def list_chats(
             listed := store.list_chats(tx, campaign_row.id, purposes, chat_filter, after=after, most=window)
         ):
             reviews_of = _group_reviews(tx, platform, [one.chat for one in listed], chat, staff_id)
-            found = [_to_view(one, reviews_of.get(one.chat.id, ())) for one in listed]
-            views += [view for view in found if not chat_filter.tag or chat_filter.tag in view.tags]
+            window_views = [_to_view(one, reviews_of.get(one.chat.id, ())) for one in listed]
+            views += [view for view in window_views if not chat_filter.tag or chat_filter.tag in view.tags]
             if len(listed) < window:
                 break
             after = listed[-1].cursor
