@@ -83,7 +83,10 @@ def test_items_of_red_team_attempts(real_data: Callable[[str], Path]) -> None:
     assert items[0].attributes["task_descripton_harmlessness_score"] == "2.299738407135009"
     assert items[0].attributes["is_upworker"] == "false"
     assert "tags" not in items[0].attributes
-    assert notes == (MADE,)
+    # Reviewers see the plan, and reviews lead back to the record.
+    assert [item.item_id for item in items] == [str(number) for number in range(1, 11)]
+    assert [item.attributes["item_intent"] for item in items] == [one["task_description"] for one in attempts]
+    assert notes == ()
 
 
 # one conversation in every form

@@ -42,6 +42,12 @@ SIDE: Final = "item_side"
 PAIR_ID: Final = "item_pair"
 """Attribute with the id or row of the pair."""
 
+INTENT: Final = "item_intent"
+"""Attribute with what the person wanted to achieve, which reviewers see."""
+
+_OF_ATTEMPTS: Final = frozenset({"transcript", "task_description", "red_team_member_id"})
+"""Keys by which published red-team attempts are recognised."""
+
 ID_LENGTH: Final = 16
 """Digits of an id that is derived from the conversation."""
 
@@ -93,6 +99,9 @@ def read_items(source: Any, *, item: str | None = None, pairs: Pairs = "both") -
 
     Notes
     -----
+    Red-team attempts as published have no ids: each has the number of its record, so that reviews lead back to it, and
+    ``task_description`` as ``item_intent``, which reviewers see.
+
     Rows with the same id and the same conversation are one item. If the file has ids, their attributes must be equal
     too; if ids are made, the first row counts and a note says so.
 
@@ -169,6 +178,7 @@ def _piece(line: int, piece: str) -> ParsedConversation:
 def _from_table(frame: pl.DataFrame, item: str | None, pairs: Pairs) -> Items:
     if frame.is_empty():
         raise InvalidInput("The table has no rows.")
+    frame = _name_attempts(frame)
     columns = conversations.find_conversation_columns(frame.columns)
     if item is not None:
         require_column(item, frame.columns, "item")
@@ -193,6 +203,14 @@ def _from_table(frame: pl.DataFrame, item: str | None, pairs: Pairs) -> Items:
         rows, notes = _Rows(parsed, indices, ids, attributes), ()
     items = _assemble(rows, repeated=names.RATER_ID in frame.columns)
     return items._replace(notes=(*(note,) * bool(left_out), *notes, *items.notes))
+
+
+def _name_attempts(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return published red-team attempts with the number of their record as id, and their plan as intent."""
+    if not set(frame.columns) >= _OF_ATTEMPTS or {names.ITEM_ID, "id", INTENT} & set(frame.columns):
+        return frame
+    numbers = pl.int_range(1, pl.len() + 1).cast(pl.String).alias(names.ITEM_ID)
+    return frame.rename({"task_description": INTENT}).with_columns(numbers)
 
 
 def _sides(
