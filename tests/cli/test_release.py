@@ -60,7 +60,7 @@ def test_a_release_is_written_checked_and_analysed(run: RunCommand, folder: Path
     refused = run("release", plan, "--dry-run")
     assert refused.returncode == 1
     assert "unsigned  texts: Somebody read the texts" in refused.stdout
-    assert re.search(r'check = "membership"\n +by = "…"\n +code = "[0-9a-f]{12}"', refused.stdout)
+    assert re.search(r'check = "membership"\n +by = "…"\n +code = "[0-9a-f]{64}"', refused.stdout)
     release(run, folder)
     assert {path.relative_to(folder / "out").as_posix() for path in (folder / "out").rglob("*") if path.is_file()} == {
         *("README.md", "datasheet.md", "croissant.json", "CITATION.cff", "LICENSE.md", "CHANGES.md", "release.json"),

@@ -35,6 +35,9 @@ from dissensus.pipeline.release.source import KeyUse
 from dissensus.schema.campaign.definition import Pay
 from dissensus.schema.campaign.recruit import RecruitSettings
 from dissensus.schema.campaign.shipped import load_campaign
+from dissensus.schema.records.conversation import Turn
+from dissensus.schema.records.notice import SourceNotice
+from dissensus.schema.records.preference import Pick, Preference
 from dissensus.schema.release.parser import parse_plan
 
 SMALL = {("Man", "young"): 6, ("Man", "old"): 2, ("Woman", "young"): 6}
@@ -61,14 +64,22 @@ def test_two_people_sign_where_the_plan_says_so() -> None:
         assert assess_release(make_source(), sign_all(plan, verdict, *people), KEY).verdict.passed is passed
 
 
-@pytest.mark.parametrize("change", ["answer", "round"])
+@pytest.mark.parametrize("change", ["answer", "round", "licence", "answers", "k", "notice"])
 def test_a_signature_lapses_with_any_change(change: str) -> None:
     plan, source = sign_all(make_plan(), assess().verdict), make_source()
     if change == "answer":
         answers = pl.when(pl.int_range(pl.len()) == 3).then(pl.lit("Unsure")).otherwise(pl.lit("No"))
         source = make_source(source.table.with_columns(Q_overall=answers))
+    elif change == "notice":
+        source = make_source(notices=(SourceNotice(name="ours", licence="MIT"),))
     else:
-        plan = replace(plan, round_times_ms=10_000)
+        changes: dict[str, Any] = {
+            "round": {"round_times_ms": 10_000},
+            "licence": {"licence": "CC0-1.0"},
+            "answers": {"answers": {**plan.answers, "purpose": "Another one."}},
+            "k": {"anonymity": replace(plan.anonymity, k=6)},
+        }
+        plan = replace(plan, **changes[change])
     verdict = assess_release(source, plan, KEY).verdict
     assert failed(verdict) == ["signatures"]
     assert "which is not its code" in find_check(verdict, "signatures").check.evidence[1]
@@ -224,6 +235,32 @@ def test_a_dropped_column_is_gone() -> None:
     assessed = assess(make_source(make_table().with_columns(worker=pl.lit("x"))), drop=["worker", "rater_age"])
     assert failed(assessed.verdict) == []
     assert {"worker", "rater_age"}.isdisjoint(assessed.publication.table.columns)
+
+
+def test_pairs_tell_no_dropped_column() -> None:
+    pair = {"item_response_b": "B", "item_model_a": "tern", "item_conversation": "c1", "item_edit": "Question 3"}
+    told = {name: pl.lit(value) for name, value in pair.items()}
+    preference = Preference(
+        preference_id="item1",
+        conversation_id="c1",
+        context=(Turn("human", "Hello."),),
+        a="A",
+        b="B",
+        criterion="more helpful",
+        picks=(Pick("person-1", "b", 3),),
+        models=("tern", "gull"),
+    )
+    source = make_source(
+        make_table().with_columns(**told).rename({"Q_overall": "Q_preference"}),
+        questions=("Q_preference",),
+        question="Q_preference",
+        preferences=(preference,),
+    )
+    assert assess(source).derived.pairs is not None
+    for name in ("item_model_a", "item_conversation"):
+        assert assess(source, drop=[name]).derived.pairs is None
+    with pytest.raises(InvalidInput, match="drop: item_edit holds responses with which conversations went on"):
+        assess(source, drop=["item_edit"])
 
 
 def test_small_cells_are_refused_and_named() -> None:

@@ -1,8 +1,10 @@
 """Assessment of a release: the published table with the verdict on it."""
 
 import hashlib
-from dataclasses import dataclass, replace
-from typing import Final
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Final
 
 import polars as pl
 
@@ -23,6 +25,8 @@ from dissensus.schema.release.plan import ReleasePlan
 
 EVIDENCE: Final = Pseudonyms(bytes(KEY_BYTES))
 """Ids under which evidence is found; they are never published."""
+UNSIGNED: Final[Mapping[str, Any]] = {"signatures": (), "key": None, "previous": None, "older": ()}
+"""Fields of a plan that signatures do not cover: they name files of the owner, and come after the signatures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +53,7 @@ def assess_release(source: ReleaseSource, plan: ReleasePlan, pseudonyms: Pseudon
     raters = source.table[names.RATER_ID].drop_nulls().cast(pl.String).str.strip_chars().unique()
     ids = {rater: EVIDENCE.rater_id(rater) for rater in raters}
     derived, publication = derive_records(source, plan, judged, ids), judged
-    content = digest_content(judged.table, derived)
+    content = digest_content(source, plan, judged.table, derived)
     if pseudonyms is not None:
         secret = {rater: pseudonyms.rater_id(rater) for rater in raters}
         publication = rename_raters(judged, {ids[rater]: secret[rater] for rater in raters})
@@ -119,9 +123,18 @@ def _list_key_checks(source: ReleaseSource, plan: ReleasePlan, publication: Publ
     return [checks.defer_check(key_checks[0]), checks.defer_check(key_checks[1]) if source.earlier else key_checks[1]]
 
 
-def digest_content(table: pl.DataFrame, derived: DerivedRecords) -> str:
-    """Return the SHA-256 of all cells of a table, and of all records that are derived from it."""
+def digest_content(source: ReleaseSource, plan: ReleasePlan, table: pl.DataFrame, derived: DerivedRecords) -> str:
+    """Return the SHA-256 of what is published: cells, derived records, and what documents say by plan and source."""
     digest = hashlib.sha256(table.write_csv().encode())
     for line in derived.lines():
         digest.update(line.encode())
+    stated = replace(plan, **UNSIGNED)
+    definition = None if source.facts is None else source.facts.definition
+    digest.update(json.dumps([stated, source.notices, definition], default=_to_plain, sort_keys=True).encode())
     return digest.hexdigest()
+
+
+def _to_plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    return dict(value) if isinstance(value, Mapping) else str(value)

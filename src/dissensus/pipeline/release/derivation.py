@@ -7,6 +7,7 @@ from typing import Final
 
 import polars as pl
 
+from dissensus.errors import InvalidInput
 from dissensus.pipeline.release.pairs import ReleasedPairs, released_pairs
 from dissensus.pipeline.release.pseudonyms import conceal_conversation
 from dissensus.pipeline.release.publication import Publication, redact
@@ -25,6 +26,10 @@ UPWORK: Final = "rater_is_upworker"
 OF_PAIRS: Final = (PREFERENCE, "context", "response", RESPONSE_B)
 OF_ATTEMPTS: Final = (SUCCESS, "context", "response", INTENT)
 """Columns without which the files are not derived, since they would publish what the table does not."""
+_MODELS: Final = frozenset({"item_model_a", "item_model_b"})
+TOLD_BY_PAIRS: Final = _MODELS | {"phase", "item_conversation", "item_criterion"}
+TOLD_BY_ATTEMPTS: Final = _MODELS | {"item_conversation", "item_continued", EDIT}
+"""Columns that not every source has, which the files would tell if a plan drops them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,16 +53,35 @@ def derive_records(
 
     A file is left out if the plan drops a column that it would publish.
     """
+    _check_edits(source, plan)
     published = set(publication.raters[names.RATER_ID])
     pseudonyms = {rater: pseudonym for rater, pseudonym in ids.items() if pseudonym in published}
     columns = set(publication.table.columns)
     preferences = list(_publish_preferences(source.preferences, plan, pseudonyms, with_edits=columns >= {EDIT}))
-    has_pairs, has_attempts = columns.issuperset(OF_PAIRS), columns.issuperset(OF_ATTEMPTS)
+    has_pairs = columns.issuperset(OF_PAIRS) and TOLD_BY_PAIRS.isdisjoint(plan.drop)
+    has_attempts = columns.issuperset(OF_ATTEMPTS) and TOLD_BY_ATTEMPTS.isdisjoint(plan.drop)
     pairs = released_pairs(preferences) if preferences and has_pairs else None
     return DerivedRecords(
         pairs=pairs if pairs is not None and pairs.pairs else None,
         attempts=tuple(_publish_attempts(source.attempts, plan, publication, pseudonyms)) if has_attempts else (),
     )
+
+
+def _check_edits(source: ReleaseSource, plan: ReleasePlan) -> None:
+    """Raise if a plan drops edits with which conversations went on, since later contexts have them."""
+    needed = ("item_conversation", EDIT, "context")
+    if EDIT not in plan.drop or "context" in plan.drop or not set(needed) <= set(source.table.columns):
+        return
+    rows = list(source.table.select(needed).iter_rows())
+    edits: dict[str, list[str]] = {}
+    for conversation, edit, _ in rows:
+        if edit:
+            edits.setdefault(conversation, []).append(edit)
+    if any(edit in (context or "") for conversation, _, context in rows for edit in edits.get(conversation, ())):
+        raise InvalidInput(
+            f"drop: {EDIT} holds responses with which conversations went on, so that context has them too. Drop both, "
+            "or neither."
+        )
 
 
 def _publish_preferences(

@@ -10,7 +10,8 @@ from dissensus.pipeline.release.statistics import ReleaseStatistic
 from dissensus.schema.release.plan import ReleasePlan, Signature
 
 CheckOutcome: TypeAlias = Literal["passed", "failed", "unsigned", "deferred"]
-CODE_DIGITS: Final = 12
+SHOWN_DIGITS: Final = 12
+"""Digits by which a message names a code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +91,8 @@ def judge_release(
 ) -> ReleaseVerdict:
     """Return the verdict on checks of a content, given by its digest.
 
-    The code of a check covers its evidence and the content: whatever changes afterwards needs another signature.
+    The code of a check covers its evidence and the content, which includes the plan: whatever changes afterwards
+    needs another signature.
     Signatures on the site lapse silently, since nobody can remove them from its log.
     """
     signed = replace(plan, signatures=(*plan.signatures, *on_site))
@@ -123,9 +125,9 @@ def _normalise_name(name: str) -> str:
 
 
 def code_evidence(check: ReleaseCheck, content: str) -> str:
-    """Return the code by which a person signs the evidence of a check."""
+    """Return the code by which a person signs the evidence of a check: a whole SHA-256, so that no two are alike."""
     text = "\n".join((check.name, content, check.promise, *check.evidence, *check.internal))
-    return hashlib.sha256(text.encode()).hexdigest()[:CODE_DIGITS]
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _check_signatures(signatures: Sequence[Signature], judged: Sequence[JudgedCheck]) -> ReleaseCheck:
@@ -136,7 +138,10 @@ def _check_signatures(signatures: Sequence[Signature], judged: Sequence[JudgedCh
         promise="Every signature is of the evidence of this release.",
         evidence=(
             f"{len(signatures) - len(stale):,} signatures are of this evidence.",
-            *(f"{one.by} signed {one.check} with the code {one.code}, which is not its code." for one in stale),
+            *(
+                f"{one.by} signed {one.check} with the code {one.code[:SHOWN_DIGITS]}, which is not its code."
+                for one in stale
+            ),
         ),
         holds=not stale,
         remedy="Something changed after they signed, or the check has no signature. Let them look again, and replace "
