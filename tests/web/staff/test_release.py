@@ -8,14 +8,14 @@ import httpx
 import pytest
 from tests.support.campaigns import NOW
 from tests.support.rated_campaigns import rated_campaign
-from tests.support.releases import failed, plan_text
+from tests.support.releases import failed, find_check, plan_text
 from tests.support.staff_browsers import House, send
 
 from dissensus.campaign.event_log import EventKind
 from dissensus.errors import InvalidInput
 from dissensus.files.releases.folder import read_record
 from dissensus.schema.release.parser import parse_plan
-from dissensus.store import events
+from dissensus.store import events, staff
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import members
 from dissensus.workflows.rater import withdrawal
@@ -136,8 +136,24 @@ def test_signatures_lapse_and_others_see_nothing(house: House, campaign: Campaig
     assert late.status_code == 422
     assert "Nothing was signed" in late.text
     assert failed(prepare_release(parse_plan(PLAN), tmp_path, house.platform).assessed.verdict) == []
-    # A plan that the data do not support is kept, with the reason.
+    # Nobody writes names into the plan, and owners who may not sign any more do not count.
+    with house.platform.database.reading() as tx:
+        staff_id = str(staff.find_staff_by_name(tx, "ada").id)  # type: ignore[union-attr]
+    named = PLAN + '\n[[signatures]]\ncheck = "texts"\nby = "Grace"\ncode = "0"\n'
+    assert "The plan on the site has none" in send(ada, PAGE, plan=named).text
+    send(ada, PAGE, plan=PLAN)
+    send(ada, f"{PAGE}/signatures", check="texts", code=find_codes(ada.get(PAGE))["texts"])
+    assert "Signed by ada, one of 2." in ada.get(PAGE).text
+    with house.platform.database.writing() as tx:
+        staff.set_disabled(tx, staff_id, at=NOW)
+    judged = find_check(prepare_release(parse_plan(PLAN), tmp_path, house.platform).assessed.verdict, "texts")
+    assert judged.signed_by == ()
+    with house.platform.database.writing() as tx:
+        staff.set_disabled(tx, staff_id, at=None)
+    # A plan that the data do not support is kept, with the reason, of which the log says who saw it.
+    looked = count_events(house, campaign, "viewed")
     send(ada, PAGE, plan=PLAN.replace("rater_age", "rater_height"))
     shown = ada.get(PAGE)
     assert "There is no column &#39;rater_height&#39;" in shown.text
     assert read_outcomes(shown) == {}
+    assert count_events(house, campaign, "viewed") > looked

@@ -99,9 +99,13 @@ def test_texts_can_change_after_raters_came_and_the_design_cannot(platform: Plat
     campaigns.change_state(platform, "pilot", "paused", **by)  # type: ignore[arg-type]
     with pytest.raises(Conflict, match="replication and seed cannot change after raters entered"):
         campaigns.revise_campaign(platform, "pilot", definition(replication=3, seed=4), **by)  # type: ignore[arg-type]
-    revised = campaigns.revise_campaign(platform, "pilot", definition(warning="Worse."), **by)  # type: ignore[arg-type]
+    worse = definition(warning="Worse.", release_signers=2)
+    revised = campaigns.revise_campaign(platform, "pilot", worse, **by)  # type: ignore[arg-type]
     with platform.database.reading() as tx:
         assert platform.definitions.load(tx, revised).warning["en"] == "Worse."
+    for changes in ({}, {"release_signers": 1}):
+        with pytest.raises(Conflict, match="release_signers is 2, and can only grow"):
+            campaigns.revise_campaign(platform, "pilot", definition(**changes), **by)  # type: ignore[arg-type]
 
 
 def test_a_clone_is_a_draft_without_raters(platform: Platform) -> None:

@@ -112,6 +112,26 @@ def test_a_copied_key_is_known_from_the_log(platform: Platform, campaign: Campai
     assert "key" in failed(prepare_release(other, tmp_path, platform).assessed.verdict)
 
 
+def test_nothing_is_left_of_a_release_that_is_not_registered(
+    platform: Platform, campaign: CampaignRow, tmp_path: Path
+) -> None:
+    verdict = prepare_release(PLAN, tmp_path, platform).assessed.verdict
+    prepared = prepare_release(sign_all(PLAN, verdict), tmp_path, platform)
+    key = tmp_path / PLAN.key_file
+    before = key.read_bytes()
+    key.write_text("")
+    with pytest.raises(InvalidInput, match="has 0 keys"):
+        write_prepared(prepared, tmp_path / "out", platform=platform, now=NOW)
+    key.write_bytes(before)
+    withdraw(platform, campaign)
+    with pytest.raises(Conflict, match="Since the release was judged, 1 of its raters"):
+        write_prepared(prepared, tmp_path / "out", platform=platform, now=NOW)
+    assert not [path for path in tmp_path.iterdir() if path.is_dir()]
+    assert key.read_bytes() == before
+    with platform.database.reading() as tx:
+        assert not list(events.iterate_events(tx, campaign.id, "released"))
+
+
 def test_a_version_with_a_new_key_is_refused(platform: Platform, campaign: CampaignRow, tmp_path: Path) -> None:
     write(platform, tmp_path)
     with pytest.raises(Conflict, match=r"crowded 1.0 was written before with another key"):

@@ -44,15 +44,20 @@ def write_release(
 ) -> str:
     """Write a release into a new folder, and return the SHA-256 of its manifest.
 
-    `register` is called with it before the folder appears; if that fails, nothing is left.
+    `register` is called with it once the folder is there, so that nothing is logged that does not exist; if it fails,
+    the folder is removed.
     """
     check_new_folder(folder)
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     try:
         shutil.rmtree(temporary, ignore_errors=True)
         manifest = _write_files(table, derived, documents, temporary)
-        register(manifest)
         temporary.rename(folder)
+        try:
+            register(manifest)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
     except (OSError, PolarsError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise Unavailable(f"{folder} cannot be written: {reason}. Nothing was left there.") from None

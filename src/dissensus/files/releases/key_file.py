@@ -64,6 +64,13 @@ def record_key_use(path: Path, use: KeyUse) -> None:
         _write(path, file.key, (*file.uses, use))
 
 
+def remove_key_use(path: Path, use: KeyUse) -> None:
+    """Remove a release that was not written after all."""
+    file = open_key_file(path)
+    if use in file.uses:
+        _write(path, file.key, tuple(one for one in file.uses if one != use))
+
+
 def _write(path: Path, key: bytes, uses: Sequence[KeyUse]) -> None:
     lines = [f"key {key.hex()}", *(f"used {use.name} {use.version} {use.manifest}" for use in uses)]
     part = path.with_name(f".{path.name}.{os.getpid()}.part")

@@ -186,6 +186,11 @@ def _check_frozen(old: Campaign, new: Campaign) -> None:
         raise Conflict(
             f"{' and '.join(changed)} cannot change after raters entered: answers would not be comparable. {CLONE_HINT}"
         )
+    if (new.release_signers or 0) < (old.release_signers or 0):
+        raise Conflict(
+            f"release_signers is {old.release_signers}, and can only grow after raters entered: one owner could undo "
+            "what asks for several."
+        )
     _check_pay(old.pay, new.pay)
 
 

@@ -1,6 +1,7 @@
 """Source of a release from a campaign of the site."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,8 +12,9 @@ from dissensus.campaign.event_log import AuditEvent
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.pipeline.release.source import CampaignFacts, KeyUse, ReleaseSource
 from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.ratings import columns as names
 from dissensus.schema.release.plan import PURPOSE, ReleasePlan, Signature
-from dissensus.store import audit, consents, events, recruits, staff
+from dissensus.store import audit, consents, events, members, recruits, staff
 from dissensus.store import export as export_store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import overview
@@ -108,24 +110,50 @@ def _list_requested(campaign: Campaign, plan: ReleasePlan) -> tuple[str, ...]:
     return (plan.purpose, PURPOSE) if asked else (plan.purpose,)
 
 
+@contextmanager
 def log_release(
-    platform: Platform, plan: ReleasePlan, source: ReleaseSource, fingerprint: str, manifest: str, now: datetime
-) -> None:
-    """Log that a release was written, with the head of the log that it states."""
+    platform: Platform,
+    plan: ReleasePlan,
+    source: ReleaseSource,
+    fingerprint: str,
+    manifest: str,
+    now: datetime,
+    *,
+    again: bool,
+) -> Iterator[None]:
+    """Log that a release was written, with the head of the log that it states, unless the body raises.
+
+    Raise if somebody who is in it withdrew or refused since it was judged. One that is made again is checked alone.
+    """
     name = str(plan.campaign)
     staff_id = overview.owner_id_of(platform, name)
     facts = source.facts
     content: dict[str, Any] = {"name": plan.name, "version": plan.version, "manifest": manifest, "key": fingerprint}
     content |= {} if facts is None else {"head": facts.head, "events": facts.n_events}
     with platform.database.writing() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        log_staff_event(tx, campaign_row.id, "released", staff_id, now, **content)
+        campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
+        _check_raters(tx, campaign_row, source)
+        if not again:
+            log_staff_event(tx, campaign_row.id, "released", staff_id, now, **content)
+        yield
+
+
+def _check_raters(tx: Connection, campaign_row: CampaignRow, source: ReleaseSource) -> None:
+    rater_ids = frozenset(source.table[names.RATER_ID])
+    gone = rater_ids.intersection(audit.iterate_withdrawn_raters(tx, campaign_row.id))
+    gone |= rater_ids - _list_consented(tx, rater_ids, source.purposes)
+    refused = export_store.list_refused_items(tx, campaign_row.id, (PURPOSE,)).intersection(source.table[names.ITEM_ID])
+    if gone or refused:
+        raise Conflict(
+            f"Since the release was judged, {len(gone):,} of its raters and authors of {len(refused):,} of its items "
+            "withdrew or agreed no longer. Run the command again. Nothing was written."
+        )
 
 
 def _list_signatures(
     tx: Connection, campaign_row: CampaignRow, plan: ReleasePlan, released: list[AuditEvent]
 ) -> Iterator[Signature]:
-    """Yield the signatures on the site, up to the release of this version, which is made again with the same ones."""
+    """Yield the signatures of present owners, or those up to the release of this version, if it is made again."""
     written = (one.at for one in released if (one.content["name"], one.content["version"]) == (plan.name, plan.version))
     until = next(written, None)
     signed = [
@@ -133,6 +161,10 @@ def _list_signatures(
         for event in events.iterate_events(tx, campaign_row.id, "release_signed")
         if event.staff_id is not None and (until is None or event.at <= until)
     ]
+    if until is None:  # of a release that is made again they stand
+        owners = {member.staff_id for member in members.list_members(tx, campaign_row.id) if member.role == "owner"}
+        able = owners - set(staff.load_disabled_accounts(tx))
+        signed = [event for event in signed if event.staff_id in able]
     people = staff.load_staff_names(tx, {str(event.staff_id) for event in signed})
     for event in signed:
         yield Signature(check=event.content["check"], by=people[str(event.staff_id)], code=event.content["code"])

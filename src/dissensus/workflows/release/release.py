@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 import dissensus
-from dissensus.errors import Conflict, InvalidInput
+from dissensus.errors import Conflict, DissensusError, InvalidInput
 from dissensus.files.raw.content import decode_utf8
 from dissensus.files.releases.folder import (
     MANIFEST,
@@ -17,7 +18,7 @@ from dissensus.files.releases.folder import (
     read_release_table,
     write_release,
 )
-from dissensus.files.releases.key_file import KeyFile, open_key_file, record_key_use
+from dissensus.files.releases.key_file import KeyFile, open_key_file, record_key_use, remove_key_use
 from dissensus.pipeline.release.assessment import AssessedRelease, assess_release
 from dissensus.pipeline.release.changes import compare_releases
 from dissensus.pipeline.release.description import DataFile, describe_release
@@ -140,7 +141,7 @@ def _compare_before(prepared: PreparedRelease) -> ChangesBefore | None:
 
 
 def _make_register(prepared: PreparedRelease, platform: Platform | None, now: datetime) -> Callable[[str], None]:
-    """Return what records a manifest, before the folder appears: a version has one content."""
+    """Return what records the manifest of a folder, which is removed if that fails: a version has one content."""
     plan = prepared.plan
 
     def register(manifest: str) -> None:
@@ -150,8 +151,24 @@ def _make_register(prepared: PreparedRelease, platform: Platform | None, now: da
                 f"{plan.name} {plan.version} was written before with another content. Raise the version, since users "
                 "may have it. Nothing was written."
             )
-        record_key_use(prepared.key_file, KeyUse(name=plan.name, version=plan.version, manifest=manifest))
-        if platform is not None and plan.campaign is not None and not same:
-            log_release(platform, plan, prepared.source, prepared.pseudonyms.fingerprint, manifest, now)
+        use = KeyUse(name=plan.name, version=plan.version, manifest=manifest)
+        try:
+            with _logging(prepared, use, platform, now, again=bool(same)):
+                record_key_use(prepared.key_file, use)
+        except BaseException:
+            if not same:
+                with suppress(DissensusError):  # the first error is told
+                    remove_key_use(prepared.key_file, use)
+            raise
 
     return register
+
+
+def _logging(
+    prepared: PreparedRelease, use: KeyUse, platform: Platform | None, now: datetime, *, again: bool
+) -> AbstractContextManager[None]:
+    """Return a context after which the release of a campaign is logged, unless it raises."""
+    if platform is None or prepared.plan.campaign is None:
+        return nullcontext()
+    fingerprint = prepared.pseudonyms.fingerprint
+    return log_release(platform, prepared.plan, prepared.source, fingerprint, use.manifest, now, again=again)

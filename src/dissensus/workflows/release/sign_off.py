@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from dissensus.errors import Conflict, DissensusError, InvalidInput, NotFound
+from dissensus.errors import Conflict, DissensusError, InvalidInput, NotAllowed, NotFound
 from dissensus.pipeline.release.assessment import AssessedRelease, assess_release
 from dissensus.pipeline.release.plan_draft import draft_plan
 from dissensus.schema.hints import format_value
@@ -95,6 +95,8 @@ def sign_check(platform: Platform, name: str, check: str, code: str, *, staff_id
     release = load_release(platform, name, staff_id=staff_id, now=now)
     judged = [] if release.assessed is None else release.assessed.verdict.checks
     signed = next((each for each in judged if each.check.name == check and each.code == code), None)
+    if signed is not None and signed.outcome not in ("unsigned", "passed"):
+        raise Conflict(f"Nothing was signed: {check} failed, and no signature mends that. {signed.check.remedy}")
     if signed is None:
         raise Conflict(
             "Nothing was signed: the plan, the data or the evidence changed since the page was loaded. Look again."
@@ -102,7 +104,9 @@ def sign_check(platform: Platform, name: str, check: str, code: str, *, staff_id
     if release.person in signed.signed_by:
         return
     with platform.database.writing() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
+        campaign_row, role = campaign_for_member(tx, name, staff_id, lock=True)
+        if role != "owner" or staff.is_disabled(tx, staff_id):
+            raise NotAllowed(f"Owners of {name} sign its release. Ask one of them.")
         log_staff_event(tx, campaign_row.id, "release_signed", staff_id, now, check=check, code=code)
 
 
@@ -111,6 +115,11 @@ def _parse_plan(text: str, name: str) -> ReleasePlan:
     if plan.campaign != name:
         raise InvalidInput(
             f"campaign: It is {format_value(plan.campaign)}, and the page is that of {name}. Write that."
+        )
+    if plan.signatures:
+        raise InvalidInput(
+            "signatures: The plan on the site has none, since anybody could write a name there. Remove them, and let "
+            "each owner sign on the page."
         )
     return plan
 
