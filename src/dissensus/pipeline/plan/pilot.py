@@ -1,5 +1,6 @@
 """Pilot of a plan: variance components of a ratings file."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -84,6 +85,15 @@ def measure_pilot(
     _check_size(item, rater, hit, answer)
     fit = _fit_model(item, rater, hit, group, len(names))
     sds = dict(zip(("rater", "item", "group × item"), (float(term.sds[0]) for term in fit.random), strict=False))
+    effects = tuple(
+        _describe_effect(name, sd, term.sd_errors[0]) for (name, sd), term in zip(sds.items(), fit.random, strict=True)
+    )
+    if effects[0].ci_low is None:
+        raise UndefinedEstimate(
+            "The pilot does not determine how much raters differ: the standard deviation between them is estimated as "
+            f"{sds['rater']:.2f}, without an interval, and power would be overstated. Let more raters rate more items, "
+            "or plan from a preset: --preset dices-350."
+        )
     model = RatingModel(
         rater_sd=min(sds["rater"], LARGEST_SD),
         item_sd=min(sds["item"], LARGEST_SD),
@@ -95,16 +105,13 @@ def measure_pilot(
         answer=answer,
         share=float(hit.mean()),
         model=model,
-        effects=tuple(
-            _describe_effect(name, sd, term.sd_errors[0])
-            for (name, sd), term in zip(sds.items(), fit.random, strict=True)
-        ),
+        effects=effects,
         groups=None if group is None else {name: float(hit[group == g].mean()) for g, name in enumerate(names)},
         n_raters=n_raters,
         n_items=n_items,
         dirichlet=_fit_answers(item, code, len(ratings.scale(question))),
         minutes_per_item=_median_minutes(ratings),
-        warnings=_list_warnings(n_raters),
+        warnings=tuple(_list_warnings(n_raters, effects)),
     )
 
 
@@ -181,10 +188,20 @@ def _median_minutes(ratings: Ratings) -> float | None:
     return None if median is None else float(median) / MINUTE_MS  # type: ignore[arg-type]
 
 
-def _list_warnings(n_raters: int) -> tuple[str, ...]:
-    if n_raters >= FEW_RATERS:
-        return ()
-    return (
-        f"The pilot has {n_raters} raters: the standard deviation between raters is uncertain, and with it every "
-        f"power. From {FEW_RATERS} raters on it is known better.",
-    )
+def _list_warnings(n_raters: int, effects: tuple[PilotEffect, ...]) -> Iterator[str]:
+    if n_raters < FEW_RATERS:
+        yield (
+            f"The pilot has {n_raters} raters: the standard deviation between raters is uncertain, and with it every "
+            f"power. From {FEW_RATERS} raters on it is known better."
+        )
+    for effect in effects:
+        if effect.ci_low is None:
+            yield (
+                f"The pilot does not determine the standard deviation of {effect.name}: it is taken as "
+                f"{min(effect.sd, LARGEST_SD):.2f}, and may be larger."
+            )
+        if effect.sd > LARGEST_SD:
+            yield (
+                f"The standard deviation of {effect.name} is {effect.sd:.1f} in the pilot, and taken as "
+                f"{LARGEST_SD:g}: answers are nearly all the same. Look at the pilot first."
+            )
