@@ -3,13 +3,14 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from tests.support.commands import RunCommand
 
 
 def test_groups_prints_designs_and_the_smallest(run: RunCommand) -> None:
-    done = run("plan", "groups", "--per-item", "20", "--simulations", "20", "--hourly-rate", "12")
+    done = run("plan", "groups", "--per-item", "20", "--simulations", "50", "--hourly-rate", "12")
     assert (done.returncode, done.stderr) == (0, "")
     assert "to detect a difference of .100 in the share of Yes with a power of .80" in done.stdout
     assert "Smallest: 58 raters per group." in done.stdout
@@ -17,6 +18,11 @@ def test_groups_prints_designs_and_the_smallest(run: RunCommand) -> None:
 
 
 def test_a_pilot_file_is_measured(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
+    frame, rng = pl.read_csv(ratings_csv), np.random.default_rng(3)
+    raters = frame["rater_id"].unique(maintain_order=True).to_list()
+    share = frame["rater_id"].replace_strict(dict(zip(raters, np.linspace(0.2, 0.8, len(raters)), strict=True)))
+    yes = rng.random(len(frame)) < share.to_numpy()
+    frame.with_columns(Q_overall=pl.Series(np.where(yes, "Yes", "No"))).write_csv(ratings_csv)
     words = ("--by", "gender", "--raters", "10,20", "--items", "30", "--simulations", "0", "-o", "plan.json")
     done = run("plan", "groups", ratings_csv, *words)
     assert done.returncode == 0, done.stderr
@@ -27,7 +33,7 @@ def test_a_pilot_file_is_measured(run: RunCommand, ratings_csv: Path, tmp_path: 
 
 
 def test_csv_has_a_row_for_each_design(run: RunCommand, tmp_path: Path) -> None:
-    done = run("plan", "groups", "--raters", "10,20,40", "--simulations", "20", "-o", "plan.csv")
+    done = run("plan", "groups", "--raters", "10,20,40", "--simulations", "45", "-o", "plan.csv")
     assert done.returncode == 0, done.stderr
     frame = pl.read_csv(tmp_path / "plan.csv")
     assert frame["raters_per_group"].to_list() == [10, 20, 40]

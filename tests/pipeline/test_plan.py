@@ -10,7 +10,7 @@ import pytest
 from tests.pipeline.tables import simulate_frame
 
 from dissensus.campaign.pay import compute_owed
-from dissensus.errors import InvalidInput, NotFound
+from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
 from dissensus.pipeline.plan.comparison import ComparisonSettings, plan_comparison
 from dissensus.pipeline.plan.cost import CostRates
 from dissensus.pipeline.plan.groups import plan_groups
@@ -61,8 +61,21 @@ def test_a_pilot_that_determines_nothing_is_refused(where: pl.Expr, words: str) 
         measure_pilot(Ratings.from_frame(frame.filter(where), categories=["No", "Unsure", "Yes"]))
 
 
+def test_a_pilot_whose_raters_answer_by_chance_is_refused() -> None:
+    """Without an interval of the standard deviation of raters, every power would be too high."""
+    rng = np.random.default_rng(1)
+    rows = [
+        {"rater_id": f"r{r}", "item_id": f"i{i}", "Q_overall": str(rng.choice(["No", "Yes"]))}
+        for r in range(10)
+        for i in range(8)
+    ]
+    with pytest.raises(UndefinedEstimate, match="does not determine how much raters differ"):
+        measure_pilot(Ratings.from_frame(pl.DataFrame(rows), categories=["No", "Yes"]))
+
+
 def test_small_pilots_are_warned_of() -> None:
-    assert "The pilot has 24 raters" in measure_pilot(Ratings.from_frame(simulate_frame(2))).warnings[0]
+    pilot = measure_pilot(simulate_ratings(n_items=30, raters_per_cell=4, item_sd=0.75, rater_sd=0.65, seed=4))
+    assert "The pilot has 24 raters" in pilot.warnings[0]
 
 
 def test_the_smallest_design_reaches_the_power_and_one_rater_less_does_not(dices: Pilot) -> None:
@@ -101,11 +114,49 @@ def test_an_interaction_needs_more_raters_than_a_difference(dices: Pilot) -> Non
         ({"difference": 0}, "no design detects nothing"),
         ({"statistic": "decomposition"}, "comes from simulations alone"),
         ({"others": 5, "statistic": "interaction"}, "four cells of one size"),
+        (
+            {"difference": 0.0001},
+            r"a difference of 0\.0001 on 350 items: even with 100,000 .* a difference of 0\.00",
+        ),
+        ({"difference": 0.2, "n_items": 30, "others": 2}, r"against 2 other raters: .* Plan \d+ raters compared with"),
+        ({"statistic": "alpha"}, "no closed form"),
+        ({"statistic": "agreement", "simulations": 50}, r"agreement of a group is 0\.6\d+ .* and 0\.100 was asked"),
+        ({"simulations": 40}, "40 simulations are too few for a level of 0.05: .* Give 45 or more"),
     ],
 )
 def test_impossible_plans_say_what_would_work(dices: Pilot, changes: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
         plan_groups(dices, settings(**changes))
+
+
+def test_effects_on_items_do_not_count_as_power() -> None:
+    """A difference of a tenth of a point is not found on ten items; where items alone reject, the plan warns."""
+    pilot = load_pilot("dices-350", by="age")
+    with pytest.raises(InvalidInput, match=r"detects a difference of 0\.001 on 10 items: .* a difference of 0\.01"):
+        plan_groups(pilot, settings(difference=0.001, n_items=10))
+    plan = plan_groups(pilot, settings(difference=0.02, n_items=10, raters=(20, 40_000)))
+    assert plan.designs[1].null_rate > 0.5  # type: ignore[operator]
+    assert any("even if groups do not differ over all items" in note for note in plan.notes)
+    assert plan.designs[0].null_rate == pytest.approx(0.05, abs=0.005)
+
+
+def test_differences_have_a_sign() -> None:
+    """.95 and .85 can be compared, as .05 and .15 are."""
+    low, high = (
+        plan_groups(load_pilot("dices-350"), settings(share=share, difference=difference, raters=(40,))).designs[0]
+        for share, difference in ((0.95, -0.1), (0.05, 0.1))
+    )
+    assert low.power == pytest.approx(high.power)
+    assert low.detectable == pytest.approx(-high.detectable)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("per_item", [None, 8])
+def test_an_interaction_is_not_said_to_be_tested_by_analyse(dices: Pilot, per_item: int | None) -> None:
+    notes = " ".join(plan_groups(dices, settings(statistic="interaction", per_item=per_item)).notes)
+    assert "Test the interaction by dissensus model" in notes
+    assert "Power is that of the test of analyse" not in notes
+    assert "the simulated power holds" not in notes
+    assert "--level 0.05/m" in notes
 
 
 def test_presets_name_what_they_know() -> None:
@@ -135,10 +186,10 @@ def test_efficient_designs_have_no_better_one_for_less_money(dices: Pilot) -> No
 
 
 def test_json_has_settings_population_and_designs(dices: Pilot) -> None:
-    plan = json.loads(plan_groups(dices, settings(raters=(20,), simulations=30)).to_json())
+    plan = json.loads(plan_groups(dices, settings(raters=(20,), simulations=45)).to_json())
     assert (plan["schema_version"], plan["question"]) == (1, "groups")
     assert plan["pilot"]["model"] == {"rater_sd": 0.689, "item_sd": 0.764, "group_item_sd": 0.076}
-    assert plan["designs"][0]["simulated"]["n_simulations"] == 30
+    assert plan["designs"][0]["simulated"]["n_simulations"] == 45
 
 
 def test_precision_depends_on_people_more_than_on_ratings(dices: Pilot) -> None:

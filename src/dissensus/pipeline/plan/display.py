@@ -1,7 +1,7 @@
 """Plans as tables."""
 
 from dissensus.pipeline.plan.comparison import ComparisonPlan
-from dissensus.pipeline.plan.groups import GroupPlan, PlannedDesign
+from dissensus.pipeline.plan.groups import IN_CLOSED_FORM, GroupPlan, PlannedDesign
 from dissensus.pipeline.plan.interim import InterimLook
 from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.plan.pool import PoolPlan
@@ -21,14 +21,15 @@ STATISTICS = {
 def group_plan_page(plan: GroupPlan) -> Page:
     """Return the table of designs of a comparison of groups."""
     settings = plan.settings
-    goal = STATISTICS[settings.statistic].format(format_short(settings.difference, 3), plan.pilot.answer)
+    goal = STATISTICS[settings.statistic].format(_format_difference(settings.difference), plan.pilot.answer)
     if plan.smallest is None:
         result = "No design of the table reaches it."
     else:
-        result = f"Smallest: {format_count(plan.smallest, 'rater')} per group."
+        smallest = "Smallest" if settings.statistic in IN_CLOSED_FORM else "Smallest of these"
+        result = f"{smallest}: {format_count(plan.smallest, 'rater')} per group."
     summary = (
         f"Raters per group to detect {goal} with a power of {format_short(settings.power)} at level "
-        f"{format_short(settings.level)}. {result}"
+        f"{f'{settings.level:g}'.removeprefix('0')}. {result}"
     )
     has_cost = settings.rates is not None
     head = ("Raters per group", "Raters", "Ratings of an item", "Items of a rater", "Power", "Simulated (95 %)")
@@ -56,6 +57,10 @@ def _design_line(design: PlannedDesign, *, has_cost: bool) -> tuple[str, ...]:
         return cells
     cost = UNKNOWN if design.cost is None else f"{design.cost:,.2f}"
     return (*cells, format_number(design.minutes_per_rater), cost + ("*" if design.is_efficient else ""))
+
+
+def _format_difference(value: float) -> str:
+    return format_short(value, 3) if abs(value) >= 0.01 else f"{value:g}"
 
 
 def _format_simulated(simulated: SimulatedPower) -> str:

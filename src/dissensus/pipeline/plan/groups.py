@@ -1,6 +1,7 @@
 """Raters per group that detect a difference between groups."""
 
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
@@ -47,6 +48,7 @@ class PlannedDesign:
     simulated: SimulatedPower | None
     detectable: float | None  # smallest difference that reaches the power
     design_effect: float | None
+    null_rate: float | None  # at which the test rejects without a difference over all items
     minutes_per_rater: int | None
     cost: float | None
     is_efficient: bool = False  # no other design of the table has more power for less money
@@ -114,7 +116,11 @@ def plan_groups(
         designs=tuple(_mark_efficient(designs)),
         smallest=smallest,
         items_sd=variance.items**0.5,
-        notes=(*_list_notes(settings, variance.items), *_doubt_smallest(designs, smallest, settings.power)),
+        notes=(
+            *_list_notes(settings, variance.items),
+            *_doubt_items(designs, smallest, settings.level),
+            *_doubt_smallest(designs, smallest, settings.power),
+        ),
     )
 
 
@@ -140,9 +146,10 @@ def _set_alternative(model: RatingModel, settings: GroupPlanSettings, share: flo
     """Check that the difference is possible, and return the model with it."""
     if not 0.001 <= share <= 0.999:
         raise InvalidInput(f"The share is {share:.3f}; give one from .001 to .999.")
-    if settings.statistic in IN_CLOSED_FORM and share + settings.difference >= 1:
+    if settings.statistic in IN_CLOSED_FORM and not 0 < share + settings.difference < 1:
+        side, most = ("higher", 1 - share) if settings.difference > 0 else ("lower", share)
         raise InvalidInput(
-            f"A share of {share:.2f} cannot be higher by {settings.difference:.2f}; at most {1 - share:.2f} remain."
+            f"A share of {share:.2f} cannot be {side} by {abs(settings.difference):.2f}; at most {most:.2f} remain."
         )
     if settings.statistic == "decomposition":
         return solve_group_item_sd(model, share, settings.difference)
@@ -150,10 +157,9 @@ def _set_alternative(model: RatingModel, settings: GroupPlanSettings, share: flo
 
 
 def _choose_numbers(smallest: int | None, settings: GroupPlanSettings) -> tuple[int, ...]:
+    least, most = _least_raters(settings), _most_raters(settings)
     if smallest is None:
-        return FALLBACK
-    least = _least_raters(settings)
-    most = _most_raters(settings)
+        return tuple(sorted({min(most, max(least, n)) for n in FALLBACK}))
     return tuple(sorted({min(most, max(least, round(factor * smallest))) for factor in GRID} | {smallest}))
 
 
@@ -189,7 +195,8 @@ def _plan_design(
     design = build_design(settings, share, n)
     in_closed_form = settings.statistic in IN_CLOSED_FORM
     if settings.statistic in ("alpha", "agreement"):
-        design = _set_loading(model, settings, share, design)
+        loading = solve_loading(model, share, settings.difference, statistic=settings.statistic)
+        design = replace(design, cells=(*design.cells[:-1], replace(design.cells[-1], loading=loading)))
     cell = design.cells[-1]
     load = design.load(cell)
     rates = settings.rates
@@ -216,26 +223,27 @@ def _plan_design(
         else None,
         detectable=_find_detectable(model, settings, share, n) if in_closed_form else None,
         design_effect=model.components(share).design_effect(load) if in_closed_form else None,
+        null_rate=_find_null_rate(model, settings, share, n) if in_closed_form else None,
         minutes_per_rater=rates.minutes(load) if rates else None,
         cost=round(sum(rates.money(design.load(c), c.n_raters) for c in design.cells), 2) if rates else None,
     )
 
 
-def _set_loading(
-    model: RatingModel, settings: GroupPlanSettings, share: float, design: ContrastDesign
-) -> ContrastDesign:
-    """Return the design with weaker item effects in the last cell."""
-    scale = 1.0 if settings.statistic == "alpha" else 2 * share * (1 - share)
-    loading = solve_loading(model, share, settings.difference / scale)
-    return replace(design, cells=(*design.cells[:-1], replace(design.cells[-1], loading=loading)))
-
-
 def _find_detectable(model: RatingModel, settings: GroupPlanSettings, share: float, n: int) -> float | None:
-    def power(difference: float) -> float:
-        design = build_design(settings, share, n, difference)
-        return contrast_power(difference, contrast_variance(model, design), level=settings.level)
+    """Return the smallest difference of the sign asked for that reaches the power."""
+    sign = math.copysign(1, settings.difference)
 
-    return smallest_difference(power, settings.power, 0.999 - share)
+    def power(size: float) -> float:
+        design = build_design(settings, share, n, sign * size)
+        return contrast_power(size, contrast_variance(model, design), level=settings.level)
+
+    size = smallest_difference(power, settings.power, 0.999 - share if sign > 0 else share - 0.001)
+    return None if size is None else sign * size
+
+
+def _find_null_rate(model: RatingModel, settings: GroupPlanSettings, share: float, n: int) -> float:
+    variance = contrast_variance(model, build_design(settings, share, n, 0.0))
+    return 2 * contrast_power(0.0, variance, level=settings.level)
 
 
 def _part(progress: Callable[[float], None], place: int, n: int) -> Callable[[float], None]:
@@ -266,13 +274,52 @@ def _explain_unreachable(model: RatingModel, settings: GroupPlanSettings, share:
         wide = build_design(more, share, min(_most_raters(more), most * 1000))
         return contrast_power(settings.difference, contrast_variance(model, wide), level=settings.level)
 
-    needed = find_smallest(with_items, settings.power, settings.n_items, 100_000)
-    remedy = "Raise the ratings of an item" if needed is None else f"Plan {needed:,} items, more ratings of an item"
-    least = "" if detectable is None else f", or a difference of {detectable:.3f}"
-    return (
-        f"No number of raters detects a difference of {settings.difference:.3f} on {settings.n_items:,} items with "
-        f"{settings.per_item} ratings each: even with an item for each rater the power is {best:.2f}. {remedy}{least}."
+    def with_others(others: int) -> float:
+        more = replace(settings, others=others)
+        wide = build_design(more, share, _most_raters(more))
+        return contrast_power(settings.difference, contrast_variance(model, wide), level=settings.level)
+
+    items = find_smallest(with_items, settings.power, settings.n_items + 1, 100_000)
+    others = (
+        find_smallest(with_others, settings.power, settings.others + 1, MOST_RATERS)
+        if settings.others is not None and settings.per_item is None
+        else None
     )
+    remedies = [
+        *([f"{others:,} raters compared with"] if others is not None else []),
+        *([f"{items:,} items"] if items is not None else []),
+        *(["more ratings of an item"] if settings.per_item is not None else []),
+        *([] if detectable is None else [f"a difference of {format_difference(detectable)}"]),
+    ]
+    design_words = "" if settings.per_item is None else f" with {settings.per_item} ratings each"
+    against = "" if settings.others is None else f", against {settings.others:,} other raters"
+    return (
+        f"No number of raters detects a difference of {format_difference(settings.difference)} on "
+        f"{settings.n_items:,} items{design_words}{against}: even with {most:,} raters per group the power is "
+        f"{best:.2f}. " + (f"Plan {', or '.join(remedies)}." if remedies else "Plan for a larger difference.")
+    )
+
+
+def format_difference(value: float) -> str:
+    """Format a difference with three digits after the point, or with more where it has no others.
+
+    Examples
+    --------
+    >>> format_difference(0.1), format_difference(0.0001)
+    ('0.100', '0.0001')
+    """
+    return f"{value:.3f}" if abs(value) >= 0.01 else f"{value:.2g}"
+
+
+def _doubt_items(designs: Sequence[PlannedDesign], smallest: int | None, level: float) -> Iterator[str]:
+    """Yield a warning if effects of groups on items alone make the test reject twice as often as at its level."""
+    chosen = next((design for design in designs if design.raters_per_group == smallest), designs[-1])
+    if chosen.null_rate is not None and chosen.null_rate > 2 * level:
+        yield (
+            f"Warning: with {chosen.raters_per_group:,} raters per group the test rejects in "
+            f"{100 * chosen.null_rate:.0f} % of campaigns even if groups do not differ over all items: it finds that "
+            "they differ on these items. Plan more items to find a difference over all."
+        )
 
 
 def _doubt_smallest(designs: Sequence[PlannedDesign], smallest: int | None, power: float) -> Iterator[str]:
@@ -288,7 +335,17 @@ def _doubt_smallest(designs: Sequence[PlannedDesign], smallest: int | None, powe
 
 
 def _list_notes(settings: GroupPlanSettings, items_variance: float) -> Iterator[str]:
-    if settings.statistic in IN_CLOSED_FORM:
+    if settings.statistic == "interaction":
+        yield (
+            "The test is that of a contrast of four shares, with errors clustered by rater, in closed form; analyse "
+            "has no such test. Test the interaction by dissensus model."
+        )
+        yield (
+            "Simulated: raters are exchanged between the four cells."
+            if settings.per_item is None
+            else "Nothing was simulated: sparse designs have no permutation test of an interaction."
+        )
+    elif settings.statistic == "share":
         yield (
             "Power is that of the test of analyse, which exchanges raters between groups, in closed form with a design "
             "effect. It is about raters beyond those asked, and about these items."
@@ -296,16 +353,16 @@ def _list_notes(settings: GroupPlanSettings, items_variance: float) -> Iterator[
         if settings.per_item is not None and settings.per_item < FEW_PER_GROUP * settings.n_cells:
             yield (
                 f"With fewer than {FEW_PER_GROUP} ratings of an item by each group the test is weaker than the closed "
-                "form, by up to 5 points at one rating; the simulated power holds."
+                "form, by up to 5 points at one rating"
+                + ("; the simulated power holds." if settings.simulations else ". Simulate, to see how much.")
             )
-        if items_variance > 0:
-            yield f"Over samples of items the difference varies with standard deviation {items_variance**0.5:.3f}."
     else:
         yield (
             "Power is that of the permutation test of analyse, by simulation. The smallest design is that of the table."
         )
-    if settings.statistic == "interaction" and settings.per_item is not None:
-        yield (
-            "Sparse designs have no permutation test of an interaction, so nothing was simulated. Test it by dissensus "
-            "model."
-        )
+    if settings.statistic in IN_CLOSED_FORM and items_variance > 1e-12:
+        yield f"Over samples of items the difference varies with standard deviation {items_variance**0.5:.3f}."
+    yield (
+        f"Power is that of one test at level {settings.level:g}. Where m tests are adjusted together, as analyse does, "
+        f"--level {settings.level:g}/m gives a power that adjustment does not lower."
+    )

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.cost import CostRates
 from dissensus.schema.numbers import check_number, check_whole
-from dissensus.stats.planning.simulated_power import PlannedStatistic
+from dissensus.stats.planning.simulated_power import PlannedStatistic, check_simulations
 
 MOST_RATERS = 100_000
 MOST_ITEMS = 1_000_000
 MOST_SIMULATIONS = 100_000
+LEAST_LEVEL_OF_ALPHA = 0.001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +32,7 @@ class GroupPlanSettings:
 
     def __post_init__(self) -> None:
         check_whole("n_items", self.n_items, 1, MOST_ITEMS)
-        check_number("difference", self.difference, 0, 1)
+        check_number("difference", self.difference, -1, 1)
         check_number("power", self.power, 0.01, 0.999)
         check_number("level", self.level, 0.0001, 0.5)
         check_whole("simulations", self.simulations, 0, MOST_SIMULATIONS)
@@ -48,6 +49,23 @@ class GroupPlanSettings:
             )
         if not self.difference:
             raise InvalidInput("The difference is 0, and no design detects nothing. Give the least that matters.")
+        if self.statistic in ("share", "interaction"):
+            if self.simulations:
+                check_simulations(self.simulations, self.level)
+        else:
+            self._check_simulated()
+
+    def _check_simulated(self) -> None:
+        if self.difference < 0:
+            raise InvalidInput(f"The difference is {self.difference:g}; for {self.statistic} give its size, above 0.")
+        if not self.simulations:
+            raise InvalidInput(f"Power of {self.statistic} has no closed form. Simulate 500 campaigns or more.")
+        check_simulations(self.simulations, self.level)
+        if self.statistic == "alpha" and self.level < LEAST_LEVEL_OF_ALPHA:
+            raise InvalidInput(
+                f"A level of {self.level:g} takes too many permutations for alpha, which has no pooled null "
+                f"distribution. Give {LEAST_LEVEL_OF_ALPHA:g} or more, or plan for agreement."
+            )
 
     @property
     def n_cells(self) -> int:

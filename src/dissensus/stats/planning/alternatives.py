@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import Final, Literal
 
 from dissensus.errors import InvalidInput
 from dissensus.stats.planning.rating_model import LARGEST_SD, RatingModel
@@ -34,22 +34,25 @@ def share_between_groups(model: RatingModel, share: float) -> float:
     return (within - between) / (share * (1 - share) - between)
 
 
-def solve_loading(model: RatingModel, share: float, alpha_difference: float) -> float:
-    """Return the loading of item effects in a group whose alpha is lower by a difference.
+def solve_loading(
+    model: RatingModel, share: float, difference: float, *, statistic: Literal["alpha", "agreement"] = "alpha"
+) -> float:
+    """Return the loading of item effects in a group whose alpha or pairwise agreement is lower by a difference.
 
     Raises
     ------
     InvalidInput
-        The difference exceeds what the other group's alpha allows.
+        The difference exceeds what the other group's value allows.
     """
     whole = item_agreement(model, share)
-    most = whole - item_agreement(model, share, 0.0)
-    if not 0 <= alpha_difference < most:
+    scale = 1.0 if statistic == "alpha" else 2 * share * (1 - share)  # agreement is 1 - 2 p (1 - p) (1 - alpha)
+    most = scale * (whole - item_agreement(model, share, 0.0))
+    if not 0 <= difference < most:
         raise InvalidInput(
-            f"Alpha of a group is {whole:.3f} in this population, so that it can be lower by less than {most:.3f}, and "
-            f"{alpha_difference:.3f} was asked for. Plan for a smaller difference."
+            f"The {statistic} of a group is {1 - scale * (1 - whole):.3f} in this population, so that it can be lower "
+            f"by less than {most:.3f}, and {difference:.3f} was asked for. Plan for a smaller difference."
         )
-    return _solve(lambda loading: alpha_difference - whole + item_agreement(model, share, loading), 0.0, 1.0)
+    return _solve(lambda loading: difference / scale - whole + item_agreement(model, share, loading), 0.0, 1.0)
 
 
 def solve_group_item_sd(model: RatingModel, share: float, between: float) -> RatingModel:

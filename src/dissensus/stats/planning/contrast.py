@@ -158,10 +158,11 @@ def contrast_variance(model: RatingModel, design: ContrastDesign) -> ContrastVar
 def contrast_power(difference: float, variance: ContrastVariance, *, level: float = 0.05) -> float:
     r"""Return the power of the two-sided t test of a contrast whose errors are clustered by rater.
 
-    .. math:: \Pr\Bigl(\Bigl|\frac{\hat\delta}{\sqrt{\hat V_R}}\Bigr| > t\Bigr), \qquad
-              \hat\delta \sim N(\delta, V_R + V_I), \quad \nu \hat V_R / V_R \sim \chi^2_\nu
+    .. math:: \Pr\Bigl(\frac{\hat\delta}{\sqrt{\hat V_R}} > t\Bigr), \qquad
+              \hat\delta \sim N(|\delta|, V_R + V_I), \quad \nu \hat V_R / V_R \sim \chi^2_\nu
 
-    integrated over :math:`\hat V_R`; with :math:`V_I = 0` it is the noncentral t distribution.
+    integrated over :math:`\hat V_R`; with :math:`V_I = 0` it is the noncentral t distribution. Differences of the wrong
+    sign do not count. Without a difference, twice the result is the rate at which the test rejects.
 
     Parameters
     ----------
@@ -179,7 +180,8 @@ def contrast_power(difference: float, variance: ContrastVariance, *, level: floa
     Notes
     -----
     The test is about the items of the campaign. A contrast that varies over items (:math:`V_I`) is a part of what it
-    finds, so that without a difference over all items it may reject more often than at its level.
+    finds, so that without a difference over all items it may reject more often than at its level, and no number of
+    raters has a power above :math:`\Phi(|\delta| / \sqrt{V_I})`.
 
     Examples
     --------
@@ -198,7 +200,7 @@ def contrast_power(difference: float, variance: ContrastVariance, *, level: floa
     scale = math.sqrt(variance.raters + variance.items)
     cut = limit * np.exp(log_square / 2) * math.sqrt(variance.raters)
     cdf = NormalDist().cdf
-    chance = [cdf((difference - c) / scale) + cdf((-difference - c) / scale) for c in cut.tolist()]
+    chance = [cdf((abs(difference) - c) / scale) for c in cut.tolist()]
     return float(density @ np.array(chance) / density.sum())
 
 
@@ -220,8 +222,8 @@ def find_smallest(power: Callable[[int], float], target: float, least: int, most
 
 
 def smallest_difference(power: Callable[[float], float], target: float, most: float) -> float | None:
-    """Return the smallest difference whose power reaches a target, by bisection; None if `most` does not."""
-    if power(most) < target:
+    """Return the smallest difference whose power reaches a target, by bisection; None if `most` does not, or 0 does."""
+    if power(most) < target or power(0.0) >= target:
         return None
     low, high = 0.0, most
     while high - low > 1e-4:

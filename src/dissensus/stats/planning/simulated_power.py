@@ -1,5 +1,6 @@
 """Power by simulation: answers from the multilevel model, tested by permutation of raters."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -11,17 +12,20 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 from dissensus.stats.cluster_robust import wilson_interval
-from dissensus.stats.design import METRICS, Design, statistics
+from dissensus.stats.design import Design
 from dissensus.stats.groups.statistics import group_statistics
 from dissensus.stats.planning.assignment import BalancedAssignment, draw_assignment, draw_model_answers
 from dissensus.stats.planning.contrast import ContrastDesign
 from dissensus.stats.planning.rating_model import RatingModel
 from dissensus.stats.result import FloatArray
+from dissensus.stats.significance import permutation_p
 
 PlannedStatistic: TypeAlias = Literal["share", "interaction", "agreement", "alpha", "decomposition"]
 PLANNED_STATISTICS: Final[tuple[PlannedStatistic, ...]] = get_args(PlannedStatistic)
 SHUFFLES: Final = 9
 """Permutations of the raters of each simulated campaign; those of all campaigns make one null distribution."""
+LEAST_BEYOND: Final = 20
+"""Permutations beyond the critical value, without which it is too uncertain."""
 SIMULATIONS_OF_ASSIGNMENT: Final = 25
 """Simulations that share an assignment of items to raters."""
 ROUNDING: Final = 1e-9
@@ -39,14 +43,14 @@ class SimulatedPower:
     n_simulations
         Number of simulated campaigns.
     critical
-        Value that the statistic has to pass.
+        Value that the statistic has to pass; None if each campaign has its own.
     """
 
     power: float
     ci_low: float
     ci_high: float
     n_simulations: int
-    critical: float
+    critical: float | None
 
 
 def simulate_power(
@@ -63,7 +67,8 @@ def simulate_power(
 
     Each simulated campaign has raters, items and answers of its own. Its statistic is compared with the distribution
     of that statistic after exchanges of raters between groups, as the permutation tests of `analyse` do; the exchanges
-    of all campaigns are pooled, which takes 9 of each instead of a thousand.
+    of all campaigns are pooled, which takes 9 of each instead of a thousand. Alpha is not studentised, and its
+    distribution is another one in each campaign: it is compared with permutations of its own campaign.
 
     Parameters
     ----------
@@ -72,7 +77,7 @@ def simulate_power(
     statistic
         "share": difference of shares, studentised by the variance between raters; "interaction": contrast of four
         shares, for designs in which every rater rates every item. "agreement": difference of the pairwise agreements
-        within two groups. "alpha": Krippendorff's alpha of the first group, for designs in which every rater rates
+        within two groups. "alpha": Krippendorff's alpha of the last group, for designs in which every rater rates
         every item. "decomposition": share of the disagreement that lies between groups.
     level
         Level of the test; "decomposition" is one-sided, all others are two-sided.
@@ -90,27 +95,43 @@ def simulate_power(
     Raises
     ------
     InvalidInput
-        The statistic has no valid test in the design.
+        The statistic has no valid test in the design, or there are too few simulations for the level.
     """
     _check_statistic(statistic, design)
+    check_simulations(n_simulations, level)
     compute = _choose_statistics(statistic, design)
-    observed, null = np.empty(n_simulations), np.empty((n_simulations, SHUFFLES))
+    shuffles = SHUFFLES if statistic != "alpha" else math.ceil(round(10 / level, 6)) - 1  # p of 2 (1 + 4) / (B + 1)
+    observed, null = np.empty(n_simulations), np.empty((n_simulations, shuffles))
     for s, child in enumerate(seed.spawn(n_simulations)):
         rng = np.random.default_rng(child)
         if s % SIMULATIONS_OF_ASSIGNMENT == 0:
             assignment = draw_assignment(rng, design)
-        order = np.tile(np.arange(assignment.cell.size), (SHUFFLES + 1, 1))
+        order = np.tile(np.arange(assignment.cell.size), (shuffles + 1, 1))
         order[1:] = rng.permuted(order[1:], axis=1)
         answers = draw_model_answers(rng, model, design, assignment)
         values = compute(assignment, answers, order)
         observed[s], null[s] = values[0], values[1:]
         if progress is not None:
             progress((s + 1) / n_simulations)
+    if statistic == "alpha":
+        return _summarise(permutation_p(observed, null.T) <= level + ROUNDING, None)
     return _count_rejections(observed, null, statistic, level)
+
+
+def check_simulations(n_simulations: int, level: float) -> None:
+    """Raise if too few simulations would determine the critical value of a level."""
+    least = math.ceil(round(LEAST_BEYOND / (SHUFFLES * level), 6))
+    if n_simulations < least:
+        raise InvalidInput(
+            f"{n_simulations:,} simulations are too few for a level of {level:g}: they do not determine the critical "
+            f"value. Give {least:,} or more."
+        )
 
 
 def _choose_statistics(statistic: PlannedStatistic, design: ContrastDesign) -> Callable[..., FloatArray]:
     """Return the function that computes a statistic for each order of the raters."""
+    if statistic == "alpha":
+        return partial(alpha_statistics, design)
     if statistic not in ("share", "interaction"):
         return partial(_group_statistics, design, statistic)
     return partial(_contrast_statistics, design) if is_crossed(design) else difference_statistics
@@ -185,6 +206,23 @@ def difference_statistics(
     return result
 
 
+def alpha_statistics(
+    design: ContrastDesign,
+    assignment: BalancedAssignment,
+    answers: npt.NDArray[np.bool_],
+    order: npt.NDArray[np.int64],
+) -> FloatArray:
+    """Return Krippendorff's alpha of the raters of the last cell, who all rate every item, for each order."""
+    table = np.zeros((design.n_items, assignment.cell.size))
+    table[assignment.item, assignment.rater] = answers
+    n = design.cells[-1].n_raters
+    given = table @ (assignment.cell[order] == len(design.cells) - 1).T.astype(np.float64)
+    n_all, all_given = n * design.n_items, given.sum(axis=0)
+    within = (given * (n - given)).sum(axis=0) / (n - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(1 - within * (n_all - 1) / (all_given * (n_all - all_given)))
+
+
 def _group_statistics(
     design: ContrastDesign,
     statistic: PlannedStatistic,
@@ -203,8 +241,6 @@ def _group_statistics(
         2,
     )
     inside, outside = np.array([0]), np.array([1])
-    if statistic == "alpha":
-        return np.asarray(statistics(ratings, codes, inside, outside)[:, 0, METRICS.index("irr")])
     result = group_statistics(ratings, codes, inside, outside, answer=1)
     return result.between_t if statistic == "decomposition" else np.asarray(result.agreement_t[:, 0])
 
@@ -212,19 +248,14 @@ def _group_statistics(
 def _count_rejections(
     observed: FloatArray, null: FloatArray, statistic: PlannedStatistic, level: float
 ) -> SimulatedPower:
-    """Compare each campaign with the pooled null distribution; alpha, which has no zero, with both of its tails."""
-    if statistic == "alpha":
-        centre = float(np.nanmedian(null))
-        observed, null = observed - centre, null - centre
+    """Compare each campaign with the pooled null distribution."""
     if statistic != "decomposition":
         observed, null = np.abs(observed), np.abs(null)
     critical = float(np.nanquantile(null, 1 - level, method="higher"))
-    n_rejected = int((observed > critical).sum())
-    low, high = wilson_interval(n_rejected / observed.size, observed.size, Z_95)
-    return SimulatedPower(
-        power=n_rejected / observed.size,
-        ci_low=low,
-        ci_high=high,
-        n_simulations=observed.size,
-        critical=critical,
-    )
+    return _summarise(observed > critical, critical)
+
+
+def _summarise(rejected: npt.NDArray[np.bool_], critical: float | None) -> SimulatedPower:
+    power = float(rejected.mean())
+    low, high = wilson_interval(power, rejected.size, Z_95)
+    return SimulatedPower(power=power, ci_low=low, ci_high=high, n_simulations=rejected.size, critical=critical)
