@@ -216,11 +216,11 @@ def alpha_statistics(
     table = np.zeros((design.n_items, assignment.cell.size))
     table[assignment.item, assignment.rater] = answers
     n = design.cells[-1].n_raters
-    given = table @ (assignment.cell[order] == len(design.cells) - 1).T.astype(np.float64)
-    n_all, all_given = n * design.n_items, given.sum(axis=0)
-    within = (given * (n - given)).sum(axis=0) / (n - 1)
+    hits = table @ (assignment.cell[order] == len(design.cells) - 1).T.astype(np.float64)
+    n_all, n_hits = n * design.n_items, hits.sum(axis=0)
+    within = (hits * (n - hits)).sum(axis=0) / (n - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(1 - within * (n_all - 1) / (all_given * (n_all - all_given)))
+        return np.asarray(1 - within * (n_all - 1) / (n_hits * (n_all - n_hits)))
 
 
 def _group_statistics(
