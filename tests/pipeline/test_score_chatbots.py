@@ -93,6 +93,28 @@ def test_small_groups_are_shown_and_not_compared() -> None:
     assert "others could be computed" in str(select(withheld, group="north").reason)
 
 
+def test_cells_of_few_raters_are_withheld_with_those_that_tell_them() -> None:
+    """One rater of the south rated topic t2, whom the rows of t1 and those of the north would tell."""
+    rows = [
+        {
+            "item_id": str(i),
+            "rater_id": f"r{r:02}",
+            "rater_region": ("north", "south")[r % 2],
+            "item_topic": "t2" if i > 3 else "t1",
+            "Q_overall": "Yes" if (3 * r + 5 * i) % 7 < 3 else "No",
+        }
+        for r in range(20)
+        for i in range(6)
+        if i < 4 or r % 2 == 0 or r == 1
+    ]
+    table = Ratings.from_frame(pl.DataFrame(rows))
+    card = score_chatbots(table, by="region", by_item="item_topic", suppress_below=5)
+    shown = {(row.group, row.value) for row in card.rows if row.estimate is not None}
+    assert shown == {(None, None), ("north", None), ("south", None), (None, "t1"), (None, "t2")}
+    few = score_chatbots(ratings_of({f"r{r}": "YNY" for r in range(4)}, {}), suppress_below=5)
+    assert [row.estimate for row in few.rows] == [None]
+
+
 def test_several_overall_questions_have_columns_of_one_table() -> None:
     frame = pl.DataFrame(
         {

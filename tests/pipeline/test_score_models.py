@@ -98,6 +98,42 @@ def test_ceilings_say_what_people_reach(value: Callable[..., ScoreRow]) -> None:
     assert value("gold", "error", "south").estimate < value("gold", "error", "north").estimate  # type: ignore[operator]
 
 
+def test_the_raters_counted_are_those_whose_answers_enter() -> None:
+    """Two raters of the south say Yes, so a miss rate of the south has two raters, and is not compared."""
+    rows = [
+        {
+            "item_id": str(i),
+            "rater_id": f"r{r:02}",
+            "rater_region": ("north", "south")[r % 2],
+            "Q_overall": "Yes" if (i % 2 == 0 if r % 2 == 0 else r in (1, 3) and i in (1, 3)) else "No",
+        }
+        for r in range(20)
+        for i in range(12)
+    ]
+    scores = ItemScores(pl.DataFrame({"item_id": [str(i) for i in range(12)], "m": [0.9, 0.1] * 6}))
+    card = score_models(Ratings.from_frame(pl.DataFrame(rows)), scores, by="region")
+    (miss,) = (row for row in card.rows if (row.metric, row.group) == ("miss_rate", "south"))
+    assert (miss.n_raters, miss.n_items, miss.n_ratings) == (2, 2, 4)
+    assert "fewer than 8 raters" in str(miss.warning)
+    (gap,) = (gap for gap in card.gaps if gap.metric == "miss_rate")
+    assert (gap.p, gap.n_groups) == (None, 1)
+    withheld = score_models(Ratings.from_frame(pl.DataFrame(rows)), scores, by="region", suppress_below=5)
+    assert all(row.estimate is None for row in withheld.rows if (row.metric, row.group) == ("miss_rate", "south"))
+    assert all(row.miss_rate is None for row in withheld.thresholds if row.group == "south")
+
+
+def test_answers_that_do_not_vary_have_no_test() -> None:
+    rows = [{"item_id": str(i), "rater_id": f"r{r}", "Q_overall": "Yes"} for r in range(4) for i in range(4)]
+    rows[0]["Q_overall"] = "No"
+    frame = pl.DataFrame(rows).filter(pl.col("item_id") != "0")
+    scores = ItemScores(pl.DataFrame({"item_id": ["1", "2", "3"], "A": [0.9] * 3, "B": [0.8] * 3}))
+    card = score_models(
+        Ratings.from_frame(frame.with_columns(pl.col("Q_overall").cast(pl.Enum(["No", "Yes"])))), scores
+    )
+    assert card.differences == ()
+    assert [row.ties for row in card.ranks] == [("B",), ("A",)]
+
+
 def test_brier_is_distance_and_disagreement(value: Callable[..., ScoreRow]) -> None:
     parts = value("nearly", "squared_distance").estimate + value("perfect score", "brier").estimate  # type: ignore[operator]
     assert value("nearly", "brier").estimate == pytest.approx(parts)

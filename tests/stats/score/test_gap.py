@@ -52,6 +52,14 @@ def test_gap_finds_the_group_that_differs_and_its_order_is_without_effect() -> N
     assert (turned.p, turned.by_chance) == pytest.approx((gap.p, gap.by_chance))
 
 
+def test_a_difference_without_variance_has_no_test() -> None:
+    rng = np.random.default_rng(1)
+    none, every = (draw_group(rng, raters, share) for raters, share in ((range(3), 0.0), (range(3, 6), 1.0)))
+    with pytest.raises(UndefinedEstimate, match="do not vary"):
+        compare_groups(unsafe_share(none), unsafe_share(every))
+    assert np.isnan(estimate_gap([unsafe_share(none), unsafe_share(every)]).p)
+
+
 def test_scores_are_compared_on_the_same_ratings_alone() -> None:
     ratings = draw_group(np.random.default_rng(1), range(6), 0.4, n_items=12)
     score = np.linspace(0, 1, 12)[ratings.items]

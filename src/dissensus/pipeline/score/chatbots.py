@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Final
 
-import polars as pl
+import numpy as np
+import numpy.typing as npt
 
 from dissensus.pipeline.score.estimates import adjust_gaps, build_gaps, build_row
 from dissensus.pipeline.score.groups import GroupMembership, build_group_membership, read_group_ratings
@@ -14,8 +15,9 @@ from dissensus.pipeline.score.settings import Adjustment, ScoreSettings, resolve
 from dissensus.schema.ratings.item_values import list_item_values
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.score.losses import unsafe_share
-from dissensus.stats.score.pseudo_values import PseudoValues
+from dissensus.stats.score.pseudo_values import GroupRatings, PseudoValues
 
+Mask = npt.NDArray[np.bool_]
 UNSAFE_SHARE: Final = "unsafe_share"
 
 
@@ -73,6 +75,7 @@ def score_chatbots(  # noqa: PLR0913 - options are keyword-only
 
     Examples
     --------
+    >>> import polars as pl
     >>> frame = pl.DataFrame({
     ...     "item_id": ["1", "1", "2", "2"], "rater_id": ["ann", "bob", "ann", "bob"],
     ...     "item_chatbot": ["A", "A", "B", "B"], "Q_overall": ["Yes", "No", "No", "No"],
@@ -95,12 +98,7 @@ def score_chatbots(  # noqa: PLR0913 - options are keyword-only
         adjust=adjust,
     )
     groups = build_group_membership(ratings, settings)
-    statistics = [
-        part
-        for question in settings.questions
-        for keys, mask in _list_parts(ratings, settings)
-        for part in _measure(ratings, question, keys, mask, groups, settings)
-    ]
+    statistics = [part for question in settings.questions for part in _measure(ratings, question, groups, settings)]
     return Scorecard(
         rows=tuple(row for row, _ in statistics),
         gaps=adjust_gaps(list(build_gaps(statistics, settings)), settings),
@@ -113,30 +111,39 @@ def score_chatbots(  # noqa: PLR0913 - options are keyword-only
     )
 
 
-def _list_parts(ratings: Ratings, settings: ScoreSettings) -> Iterator[tuple[dict[str, str | None], pl.Series]]:
-    """Yield the keys of rows and the mask of items: of each chatbot, all items, then those of each value."""
-    everything = pl.repeat(value=True, n=ratings.n_items, eager=True)
-    chatbots = [(None, everything)] if settings.chatbot is None else list(list_item_values(ratings, settings.chatbot))
-    for model, of_model in chatbots:
-        yield {"model": model, "attribute": None, "value": None}, of_model
-        for attribute in settings.by_item:
-            for value, of_value in list_item_values(ratings, attribute):
-                if (mask := of_model & of_value).any():
-                    yield {"model": model, "attribute": attribute, "value": value}, mask
+def _list_chatbots(ratings: Ratings, settings: ScoreSettings) -> Iterator[tuple[str | None, Mask]]:
+    """Yield the name of each chatbot and the mask of its items."""
+    if settings.chatbot is None:
+        yield None, np.ones(ratings.n_items, np.bool_)
+    else:
+        yield from ((name, mask.to_numpy()) for name, mask in list_item_values(ratings, settings.chatbot))
 
 
 def _measure(
-    ratings: Ratings,
-    question: str,
-    keys: dict[str, str | None],
-    mask: pl.Series,
-    groups: GroupMembership,
-    settings: ScoreSettings,
+    ratings: Ratings, question: str, groups: GroupMembership, settings: ScoreSettings
 ) -> Iterator[tuple[ScoreRow, PseudoValues | None]]:
-    """Yield the share of unsafe answers of the pool and of each group on some items."""
+    """Yield the share of unsafe answers of the pool and of each group: for each chatbot, all items, then each value."""
     answers = read_group_ratings(ratings, question, settings.unsafe)
-    part = answers.select(mask.to_numpy()[answers.items])
-    if not len(part.items):
-        return
-    for group in groups.split(part):
-        yield build_row(group, UNSAFE_SHARE, unsafe_share, {"question": question, **keys}, settings)
+    values = [
+        (attribute, value, mask.to_numpy())
+        for attribute in settings.by_item
+        for value, mask in list_item_values(ratings, attribute)
+    ]
+    for model, of_model in _list_chatbots(ratings, settings):
+        own = answers.select(of_model[answers.items])
+        cells = _list_cells(own, [mask for *_, mask in values]) if settings.suppress_below else []
+        for attribute, value, mask in [(None, None, of_model), *values]:
+            part = own.select(mask[own.items])
+            if not len(part.items):
+                continue
+            keys = {"question": question, "model": model, "attribute": attribute, "value": value}
+            for group in groups.split(part, cells if attribute else ()):
+                yield build_row(group, UNSAFE_SHARE, unsafe_share, keys, settings)
+
+
+def _list_cells(ratings: GroupRatings, masks: Sequence[Mask]) -> list[GroupRatings]:
+    """Return the ratings of items with the same values: of each set of items that differences of rows could tell."""
+    if not masks:
+        return []
+    cell = np.unique(np.stack(masks), axis=1, return_inverse=True)[1].reshape(-1)[ratings.items]
+    return [ratings.select(cell == number) for number in np.unique(cell)]

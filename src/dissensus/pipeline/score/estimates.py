@@ -10,7 +10,7 @@ from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.score.groups import ScoredGroup
 from dissensus.pipeline.score.rows import GapRow, ScoreRow
 from dissensus.pipeline.score.settings import ScoreSettings
-from dissensus.stats.result import none_if_nan
+from dissensus.stats.result import ZERO, none_if_nan
 from dissensus.stats.score.gap import estimate_gap
 from dissensus.stats.score.pseudo_values import GroupRatings, PseudoValues, estimate_interval
 from dissensus.stats.significance import benjamini_hochberg, holm
@@ -29,24 +29,33 @@ def build_row(
 ) -> tuple[ScoreRow, PseudoValues | None]:
     """Return the row of a statistic, and its pseudo-values if it is defined and not withheld."""
     row = _blank_row(group, metric, keys)
+    withheld = f"withheld: fewer than {settings.suppress_below:,} raters, or others could be computed from them"
     if group.suppressed:
-        reason = f"withheld: fewer than {settings.suppress_below:,} raters, or others could be computed from them"
-        return replace(row, reason=reason), None
+        return replace(row, reason=withheld), None
     try:
         statistic = compute(group.ratings)
     except UndefinedEstimate as error:
         return replace(row, reason=str(error)), None
-    interval = estimate_interval(statistic, confidence=settings.confidence)
-    few = " and ".join(_describe_few(row.n_raters, row.n_items, of_people=group.is_people))
     n_raters, n_items = (len(np.unique(codes)) for codes in (statistic.raters, statistic.items))
-    known = n_items > 1 and (n_raters > 1 or not group.is_people)
+    if group.is_people and n_raters < settings.suppress_below:
+        return replace(row, reason=withheld), None
+    interval = estimate_interval(statistic, confidence=settings.confidence)
+    few = " and ".join(_describe_few(n_raters, n_items, of_people=group.is_people))
+    reason = None
+    if n_items < 2 or (n_raters < 2 and group.is_people):
+        reason = "no interval: one rater or one item"
+    elif interval.ci_low is None or interval.ci_high is None or interval.ci_high - interval.ci_low <= ZERO:
+        reason = "no interval: the ratings do not vary"
     return replace(
         row,
         estimate=interval.estimate,
-        ci_low=interval.ci_low if known else None,
-        ci_high=interval.ci_high if known else None,
-        reason=None if known else "no interval: one rater or one item",
-        warning=f"interval approximate: {few}" if few and known else None,
+        ci_low=None if reason else interval.ci_low,
+        ci_high=None if reason else interval.ci_high,
+        n_raters=n_raters,
+        n_items=n_items,
+        n_ratings=len(statistic.values),
+        reason=reason,
+        warning=f"interval approximate: {few}" if few and not reason else None,
     ), statistic
 
 
@@ -114,7 +123,7 @@ def _build_gap(row: GapRow, members: Sequence[tuple[ScoreRow, PseudoValues]], se
         by_chance=none_if_nan(gap.by_chance),
         pair=None if p is None else (groups[gap.pair[0]], groups[gap.pair[1]]),
         p=p,
-        reason=None if p is not None else "no test: too few raters or items",
+        reason=None if p is not None else "no test: too few raters or items, or ratings that do not vary",
     )
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from dissensus.pipeline.score.settings import ScoreSettings
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.score.pseudo_values import GroupRatings
+from dissensus.stats.score.pseudo_values import Codes, GroupRatings
 from dissensus.stats.suppression import select_publishable_groups
 
 
@@ -21,41 +21,61 @@ class ScoredGroup:
     ratings: GroupRatings
     suppressed: bool = False  # True if its numbers are withheld
     is_people: bool = True  # False for labels of experts, one for each item
+    numbers: Codes | None = None  # Numbers of its ratings among those of the pool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupMembership:
-    """Group of each rater on each axis, and the groups whose numbers are withheld."""
+    """Group of each rater on each axis, and the number of raters below which numbers are withheld."""
 
     axes: tuple[str, ...]
     codes: npt.NDArray[np.int32]  # Group of each rater, -1 if unknown, shape (A, R)
     names: tuple[tuple[str, ...], ...]  # Of the groups of each axis
-    published: npt.NDArray[np.bool_]  # False for groups whose numbers are withheld, shape (A, G)
+    suppress_below: int = 0
 
-    def split(self, ratings: GroupRatings) -> Iterator[ScoredGroup]:
-        """Yield the ratings of the pool, then of the groups of each axis that rated these items."""
-        yield ScoredGroup(axis=None, group=None, ratings=ratings)
-        for axis, codes, names, published in zip(self.axes, self.codes, self.names, self.published, strict=True):
+    def split(self, ratings: GroupRatings, parts: Sequence[GroupRatings] = ()) -> Iterator[ScoredGroup]:
+        """Yield the ratings of the pool, then of the groups of each axis that rated these items.
+
+        Groups with few raters are withheld, and so are those with few raters in one of the further parts.
+        """
+        pool, published = self._select_published(ratings)
+        for part in parts:
+            pool_of_part, of_part = self._select_published(part)
+            pool, published = pool and pool_of_part, published & of_part
+        numbers = np.arange(len(ratings.items))
+        yield ScoredGroup(axis=None, group=None, ratings=ratings, suppressed=not pool, numbers=numbers)
+        for axis, codes, names, chosen in zip(self.axes, self.codes, self.names, published, strict=True):
             of_rating = codes[ratings.raters]
             for g, name in enumerate(names):
                 if (mask := of_rating == g).any():
                     yield ScoredGroup(
-                        axis=axis, group=name, ratings=ratings.select(mask), suppressed=not bool(published[g])
+                        axis=axis,
+                        group=name,
+                        ratings=ratings.select(mask),
+                        suppressed=not bool(chosen[g]),
+                        numbers=numbers[mask],
                     )
+
+    def _select_published(self, ratings: GroupRatings) -> tuple[bool, npt.NDArray[np.bool_]]:
+        """Return whether the pool is published, and which groups, shape (A, G); groups without a rating are."""
+        published = np.ones((len(self.axes), max(map(len, self.names), default=0)), np.bool_)
+        raters = np.unique(ratings.raters)
+        if not self.suppress_below or not len(raters):
+            return True, published
+        codes = self.codes[:, raters]
+        if len(self.axes):
+            chosen = select_publishable_groups(codes, min_cell=self.suppress_below)
+            rated = (codes[:, :, None] == np.arange(chosen.shape[1])).any(axis=1)
+            published[:, : chosen.shape[1]] = chosen | ~rated
+        return len(raters) >= self.suppress_below, published
 
 
 def build_group_membership(ratings: Ratings, settings: ScoreSettings) -> GroupMembership:
     """Return the group of each rater on the axes of the settings."""
     grouped = [ratings.group_codes(axis) for axis in settings.axes]
     names = tuple(groups for _, groups in grouped)
-    shape = (len(grouped), max(map(len, names), default=0))
     codes = np.stack([codes for codes, _ in grouped]) if grouped else np.empty((0, ratings.n_raters), np.int32)
-    published = np.ones(shape, np.bool_)
-    if settings.suppress_below and grouped:
-        chosen = select_publishable_groups(codes, min_cell=settings.suppress_below)
-        published = np.zeros(shape, np.bool_)
-        published[:, : chosen.shape[1]] = chosen
-    return GroupMembership(axes=settings.axes, codes=codes, names=names, published=published)
+    return GroupMembership(axes=settings.axes, codes=codes, names=names, suppress_below=settings.suppress_below)
 
 
 def read_group_ratings(ratings: Ratings, question: str, unsafe: Sequence[str]) -> GroupRatings:

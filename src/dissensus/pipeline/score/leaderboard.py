@@ -48,16 +48,15 @@ def rank_models(
     differences: Sequence[DifferenceRow],
     confidence: float,
 ) -> Iterator[RankRow]:
-    """Yield the place of each model, the best first; models that do not differ surely are tied."""
+    """Yield the place of each model, the best first; models without a difference that is sure are tied."""
     sign = -1 if metric in HIGH_IS_GOOD else 1
     better: dict[str, int] = dict.fromkeys(models, 0)
-    ties: dict[str, list[str]] = {name: [] for name in models}
+    ties = {name: [other for other in models if other != name] for name in models}
     for row in differences:
         if row.p_adjusted < 1 - confidence:
             better[row.first if sign * row.estimate > 0 else row.second] += 1
-        else:
-            ties[row.first].append(row.second)
-            ties[row.second].append(row.first)
+            ties[row.first].remove(row.second)
+            ties[row.second].remove(row.first)
     for name in sorted(models, key=lambda name: (better[name], sign * models[name].estimate)):
         yield RankRow(
             axis=group.axis,

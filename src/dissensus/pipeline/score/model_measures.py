@@ -84,7 +84,7 @@ def _measure_models(group: ScoredGroup, columns: Scored, settings: ModelSettings
         if not group.suppressed:
             measures.rows.extend((row, None) for row in _measure_calibration(group, model, scores, measures, settings))
             if model not in settings.labelled:
-                measures.thresholds.extend(_trace_thresholds(group, model, scores))
+                measures.thresholds.extend(_trace_thresholds(group, model, scores, settings.suppress_below))
     if len(ranked) > 1:
         measures.differences.extend(compare_models(group, settings.rank_by, ranked, settings.confidence))
         measures.ranks.extend(rank_models(group, settings.rank_by, ranked, measures.differences, settings.confidence))
@@ -100,7 +100,7 @@ def _measure_calibration(
 ) -> Iterator[ScoreRow]:
     """Yield the rows without an interval: LeWiDi's distance, and the calibration error beside that by chance."""
     calibration = estimate_calibration(group.ratings, scores, confidence=settings.confidence)
-    measures.bins.extend(_list_bins(group, model, calibration))
+    measures.bins.extend(_list_bins(group, model, scores, calibration, settings.suppress_below))
     for metric, value in (
         ("manhattan", manhattan(group.ratings, scores)),
         ("calibration_error", calibration.error),
@@ -141,8 +141,12 @@ def _measure_panel(
             yield build_row(part, metric, against(compute, scores[known]), keys, settings)[0]
 
 
-def _trace_thresholds(group: ScoredGroup, model: str, scores: npt.NDArray[np.float64]) -> Iterator[ThresholdRow]:
-    ratings = group.ratings
+def _trace_thresholds(
+    group: ScoredGroup, model: str, scores: npt.NDArray[np.float64], suppress_below: int
+) -> Iterator[ThresholdRow]:
+    """Yield the errors from each threshold on; without rates of answers that few raters gave."""
+    ratings, fewest = group.ratings, max(suppress_below if group.is_people else 0, 1)
+    n_unsafe, n_safe = (ratings.select(mask).n_raters for mask in (ratings.unsafe > 0, ratings.unsafe == 0))
     for threshold in THRESHOLDS:
         labels = scores >= threshold
         yield ThresholdRow(
@@ -152,12 +156,18 @@ def _trace_thresholds(group: ScoredGroup, model: str, scores: npt.NDArray[np.flo
             threshold=threshold,
             labelled_unsafe=float(np.average(labels, weights=1 / ratings.count()[0])),
             error=error(ratings, labels).estimate,
-            miss_rate=miss_rate(ratings, labels).estimate if ratings.unsafe.any() else None,
-            false_alarm_rate=false_alarm_rate(ratings, labels).estimate if not ratings.unsafe.all() else None,
+            miss_rate=miss_rate(ratings, labels).estimate if n_unsafe >= fewest else None,
+            false_alarm_rate=false_alarm_rate(ratings, labels).estimate if n_safe >= fewest else None,
         )
 
 
-def _list_bins(group: ScoredGroup, model: str, calibration: Calibration) -> Iterator[BinRow]:
+def _list_bins(
+    group: ScoredGroup, model: str, scores: npt.NDArray[np.float64], calibration: Calibration, suppress_below: int
+) -> Iterator[BinRow]:
+    """Yield the bins of a calibration; none if few raters rated one of them."""
+    chosen = [(scores >= part.low) & (scores <= part.high) for part in calibration.bins]
+    if group.is_people and any(group.ratings.select(mask).n_raters < suppress_below for mask in chosen):
+        return
     for part in calibration.bins:
         yield BinRow(
             model=model,

@@ -200,7 +200,7 @@ def compare_scores(first: PseudoValues, second: PseudoValues, *, confidence: flo
     InvalidInput
         The ratings differ.
     UndefinedEstimate
-        There are fewer than two items and fewer than two raters.
+        There are fewer than two items and fewer than two raters, or a difference whose estimated variance is 0.
 
     Examples
     --------
@@ -247,7 +247,8 @@ def compare_groups(first: PseudoValues, second: PseudoValues, *, confidence: flo
     Raises
     ------
     UndefinedEstimate
-        A group has no ratings, or fewer than two raters or two items together.
+        A group has no ratings, or fewer than two raters or two items together, or the estimated variance of a
+        difference is 0.
 
     Examples
     --------
@@ -280,7 +281,9 @@ def compare_groups(first: PseudoValues, second: PseudoValues, *, confidence: flo
 def _test_difference(estimate: float, variance: float, df: float, confidence: float) -> Difference:
     error = variance**0.5
     half = t_quantile(confidence, df) * error
-    p = t_test_p(estimate / error, df) if error > 0 else float(abs(estimate) <= ZERO)
+    if error <= ZERO < abs(estimate):
+        raise UndefinedEstimate("The difference has no test: the ratings do not vary, so its variance is unknown.")
+    p = t_test_p(estimate / error, df) if error > ZERO else 1.0
     return Difference(estimate, estimate - half, estimate + half, p, variance)
 
 
