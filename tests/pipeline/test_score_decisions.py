@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -17,7 +18,7 @@ SOUTH = ("NN", "YY", "NN", "YY", "NN")
 
 
 @pytest.fixture(scope="module")
-def ratings() -> Ratings:
+def frame() -> pl.DataFrame:
     words = {"N": "No", "U": "Unsure", "Y": "Yes"}
     rows = [
         {
@@ -32,7 +33,12 @@ def ratings() -> Ratings:
         for i, letters in enumerate(north + south for north, south in zip(NORTH, SOUTH, strict=True))
         for r, letter in enumerate(letters)
     ]
-    return Ratings.from_frame(pl.DataFrame(rows), questions="all")
+    return pl.DataFrame(rows)
+
+
+@pytest.fixture(scope="module")
+def ratings(frame: pl.DataFrame) -> Ratings:
+    return Ratings.from_frame(frame, questions="all")
 
 
 Compare = Callable[..., dict[str, tuple[str, ...]]]
@@ -87,7 +93,52 @@ def test_the_people_overruled_are_counted(ratings: Ratings) -> None:
     assert value[second, None, "blocked"] == pytest.approx(2 / 5)
     assert comparison.decisions[1].changed == ("3",)
     gaps = {gap.model: gap for gap in comparison.gaps}
-    assert (gaps[first].worst, gaps[second].worst) == ("south", "north")
+    assert gaps[first].worst == "south"
+    assert (gaps[second].worst, gaps[second].p) == (None, None)
+    assert "fewer of the rater's own group" in str(gaps[second].reason)
+
+
+def test_each_rating_is_judged_by_the_decision_without_its_rater(frame: pl.DataFrame, ratings: Ratings) -> None:
+    rules = ["plurality", "share", "dices", "any-question"]
+    costs = [(1, 1), (1, 3)]
+    names = [decision.name for decision in compare_decisions(ratings, rules=rules, costs=costs).decisions]
+    overruled = dict.fromkeys(names, 0)
+    letters = [north + south for north, south in zip(NORTH, SOUTH, strict=True)]
+    for rater in range(10):
+        others = compare_decisions(
+            Ratings.from_frame(frame.filter(pl.col("rater_id") != f"r{rater}"), questions="all"),
+            rules=rules,
+            costs=costs,
+        )
+        for decision in others.decisions:
+            for item, given in enumerate(letters):
+                overruled[decision.name] += (given[rater] == "Y") != (str(item) in decision.blocked)
+    rows = compare_decisions(ratings, rules=rules, costs=costs).rows
+    found = {str(row.model): row.estimate for row in rows if row.metric == "overruled"}
+    assert found == pytest.approx({name: n / 50 for name, n in overruled.items()})
+
+
+def test_groups_of_identical_raters_do_not_differ_by_the_number_of_ratings() -> None:
+    """Answers by lot: a decision by most of six ratings of the north and one of the south overrules half of both."""
+    rng = np.random.default_rng(5)
+    rows = [
+        {
+            "item_id": str(i),
+            "rater_id": f"{region}{r}",
+            "rater_region": region,
+            "Q_overall": ("No", "Yes")[rng.integers(2)],
+        }
+        for i in range(200)
+        for region, raters in (("north", rng.choice(30, 6, replace=False)), ("south", rng.choice(10, 1)))
+        for r in raters
+    ]
+    comparison = compare_decisions(Ratings.from_frame(pl.DataFrame(rows)), by="region")
+    for row in comparison.rows:
+        if row.metric == "overruled":
+            assert row.estimate == pytest.approx(0.5, abs=0.1)
+    tested = {gap.model: gap.p for gap in comparison.gaps if gap.p is not None}
+    assert set(tested) == {"plurality", "share"}
+    assert min(tested.values()) > 0.05
 
 
 def test_the_page_shows_and_does_not_choose(ratings: Ratings) -> None:

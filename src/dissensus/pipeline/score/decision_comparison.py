@@ -60,9 +60,9 @@ class DecisionComparison(Scorecard):
     rows
         For the pool and each group, with the name of a decision as `model`: blocked (share of items), overruled (share
         of ratings that the decision contradicts), its parts blocked_though_safe and passed_though_unsafe, and cost
-        (mean cost of a rating). Intervals are for other raters and items that are decided likewise.
+        (mean cost of a rating). Each rating is judged by the decision that the rule makes without its rater.
     gaps
-        Gap of overruled between groups.
+        Gap of overruled between groups; without numbers for rules over groups and populations.
     settings
         Settings that reproduce the result.
     """
@@ -118,6 +118,7 @@ class DecisionComparison(Scorecard):
         """Yield the rules, the costs with their thresholds, and the items on which decisions differ."""
         for rule in dict.fromkeys(decision.rule for decision in self.decisions):
             yield f"{rule}: blocks an item if {RULES[rule]}."
+        yield "Overruled: each rating by the decision that the rule makes without the answers of its rater."
         ratios = ", ".join(f"{costs} from {costs.threshold:.2f}" for costs in self.settings.costs)
         yield f"Costs of blocking what is safe : of letting through what is not, and the threshold: {ratios}."
         first, *others = self.decisions

@@ -1,6 +1,7 @@
 """Comparison of decisions: each rule, at each ratio of costs, does what to whom."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from typing import Final
@@ -17,8 +18,18 @@ from dissensus.pipeline.score.groups import (
     build_group_membership,
     read_group_ratings,
 )
-from dissensus.pipeline.score.rows import ScoreRow
-from dissensus.pipeline.score.rules import RULES, Blocks, BoundRule, Costs, RuleInput, bind_rules, share_unsafe
+from dissensus.pipeline.score.rows import GapRow, ScoreRow
+from dissensus.pipeline.score.rules import (
+    RULES,
+    WITHOUT_GAP,
+    Blocks,
+    BoundRule,
+    Costs,
+    RuleInput,
+    bind_rules,
+    share_unsafe,
+    share_unsafe_of_others,
+)
 from dissensus.pipeline.score.settings import Adjustment, DecisionSettings, resolve_settings
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.item_scores import ItemScores
@@ -30,6 +41,7 @@ from dissensus.stats.cluster_robust import Floats
 from dissensus.stats.counts import count_answers
 from dissensus.stats.score.pseudo_values import GroupRatings, PseudoValues, average_ratings
 
+Share = Callable[[GroupRatings], Floats]
 Measured = tuple[ScoreRow, PseudoValues | None]
 _NEEDS: Final = (
     "group rules need an axis (--by), expert needs gold labels (--gold), dices and any-question need several "
@@ -122,22 +134,26 @@ def compare_decisions(  # noqa: PLR0913 - options are keyword-only
         gold=gold,
     )
     membership = build_group_membership(ratings, settings)
-    data = _read_input(ratings, settings, membership, scores, populations)
-    bound = tuple(bind_rules(data, settings.rules, q))
+    overall = read_group_ratings(ratings, settings.questions[0], settings.unsafe)
+    of_items, of_others = (
+        _read_input(ratings, settings, membership, scores, populations, judged) for judged in (None, overall)
+    )
+    bound = tuple(bind_rules(of_items, settings.rules, q))
     if not bound:
         raise InvalidInput(f"The data support none of the rules {', '.join(settings.rules)}: {_NEEDS}.")
     decisions = list(_decide(bound, settings, ratings.items[ITEM_ID]))
+    by_others = [rule.block(costs) for rule in bind_rules(of_others, settings.rules, q) for costs in settings.costs]
     statistics = [
         part
-        for decision, blocks in decisions
-        for group in membership.split(data.overall)
-        for part in _measure(group, decision, blocks, settings)
+        for (decision, blocks), by_other in zip(decisions, by_others, strict=True)
+        for group in membership.split(overall)
+        for part in _measure(group, decision, blocks, by_other, settings)
     ]
-    gaps = build_gaps([part for part in statistics if part[0].metric == OVERRULED], settings)
+    gaps = list(_build_overruled_gaps(statistics, [decision for decision, _ in decisions], settings))
     return DecisionComparison(
         decisions=tuple(decision for decision, _ in decisions),
         rows=tuple(row for row, _ in statistics),
-        gaps=adjust_gaps(list(gaps), settings),
+        gaps=adjust_gaps(gaps, settings),
         settings=settings,
         n_raters=ratings.n_raters,
         n_items=ratings.n_items,
@@ -171,49 +187,60 @@ def _read_input(
     membership: GroupMembership,
     scores: ItemScores | None,
     populations: ItemScores | None,
+    judged: GroupRatings | None,
 ) -> RuleInput:
+    """Return the shares of each item; or, of each rating that is judged, those of its item without its rater."""
     first, *others = settings.questions
     answers = {name: read_group_ratings(ratings, name, settings.unsafe) for name in settings.questions}
+    share: Share = (
+        partial(share_unsafe, n_items=ratings.n_items)
+        if judged is None
+        else partial(share_unsafe_of_others, judged=judged)
+    )
+    items = np.arange(ratings.n_items) if judged is None else judged.items
     return RuleInput(
-        overall=answers[first],
-        n_items=ratings.n_items,
-        plurality=_find_plurality(ratings, first, settings),
-        questions={name: share_unsafe(answers[name], ratings.n_items) for name in others},
-        worst=_share_worst(ratings, others, settings) if len(others) > 1 else None,
-        groups=dict(_share_groups(answers[first], ratings.n_items, membership, settings)),
-        populations=_align(ratings, populations),
-        experts=None if settings.gold is None else _read_experts(ratings, settings),
-        scores=_align(ratings, scores),
+        share=share(answers[first]),
+        plurality=_find_plurality(ratings, first, settings, of_others=judged is not None),
+        questions={name: share(answers[name]) for name in others},
+        worst=share(_read_worst(ratings, others, settings)) if len(others) > 1 else None,
+        groups=dict(_share_groups(answers[first], share, membership, settings)),
+        populations={name: column[items] for name, column in _align(ratings, populations).items()},
+        experts=None if settings.gold is None else _read_experts(ratings, settings)[items],
+        scores={name: column[items] for name, column in _align(ratings, scores).items()},
     )
 
 
-def _find_plurality(ratings: Ratings, question: str, settings: DecisionSettings) -> Floats:
-    """Return 1 for items whose most frequent answer is unsafe, 0 for others and for ties with a safe answer."""
+def _find_plurality(ratings: Ratings, question: str, settings: DecisionSettings, *, of_others: bool) -> Floats:
+    """Return 1 for items whose most frequent answer is unsafe, 0 for others and for ties with a safe answer.
+
+    Of the others of each rating: the same without the rating.
+    """
     item, _, answer = ratings.codes(question)
     scale = ratings.scale(question)
     counts = count_answers(item, answer, n_items=ratings.n_items, n_categories=len(scale))
     unsafe = np.isin(scale, settings.unsafe)
+    if of_others:
+        counts = counts[item]
+        counts[np.arange(len(item)), answer] -= 1
     return np.asarray(counts[:, unsafe].max(axis=1) > counts[:, ~unsafe].max(axis=1), dtype=np.float64)
 
 
-def _share_worst(ratings: Ratings, questions: Sequence[str], settings: DecisionSettings) -> Floats:
-    """Return the share of raters whose worst answer to the questions is unsafe."""
+def _read_worst(ratings: Ratings, questions: Sequence[str], settings: DecisionSettings) -> GroupRatings:
+    """Return the worst answer of each rater of an item to the questions."""
     worst = take_worst(ratings.answers.select(questions))
     known = worst.is_not_null().to_numpy()
-    items = ratings.answers["item"].to_numpy().astype(np.int64)[known]
+    items, raters = (ratings.answers[name].to_numpy().astype(np.int64)[known] for name in ("item", "rater"))
     unsafe = worst.is_in(settings.unsafe).fill_null(value=False).to_numpy().astype(np.float64)[known]
-    return share_unsafe(GroupRatings(items=items, raters=np.zeros_like(items), unsafe=unsafe), ratings.n_items)
+    return GroupRatings(items=items, raters=raters, unsafe=unsafe)
 
 
 def _share_groups(
-    answers: GroupRatings, n_items: int, membership: GroupMembership, settings: DecisionSettings
+    answers: GroupRatings, share: Share, membership: GroupMembership, settings: DecisionSettings
 ) -> Iterator[tuple[str, Floats]]:
     """Yield the shares of the groups of each axis that have enough raters."""
     for axis in membership.axes:
         groups = (group for group in membership.split(answers) if group.axis == axis and not group.suppressed)
-        shares = [
-            share_unsafe(group.ratings, n_items) for group in groups if group.ratings.n_raters >= settings.min_raters
-        ]
+        shares = [share(group.ratings) for group in groups if group.ratings.n_raters >= settings.min_raters]
         if len(shares) > 1:
             yield axis, np.stack(shares)
 
@@ -266,15 +293,17 @@ def _decide(
             )
 
 
-def _measure(group: ScoredGroup, decision: Decision, blocks: Blocks, settings: DecisionSettings) -> Iterator[Measured]:
-    """Yield the shares of a group's ratings that a decision overrules, and their mean cost."""
+def _measure(
+    group: ScoredGroup, decision: Decision, blocks: Blocks, by_others: Blocks, settings: DecisionSettings
+) -> Iterator[Measured]:
+    """Yield the shares of a group's ratings that the decision without their rater overrules, and their mean cost."""
     ratings = group.ratings
-    is_blocked, unsafe = blocks[ratings.items], ratings.unsafe > 0
+    is_blocked, unsafe = by_others[group.numbers], ratings.unsafe > 0
     safe_blocked, unsafe_passed = (part.astype(np.float64) for part in (is_blocked & ~unsafe, ~is_blocked & unsafe))
     cost = decision.block_cost * safe_blocked + decision.miss_cost * unsafe_passed
     keys = {"model": decision.name, "question": settings.questions[0]}
     for metric, values in (
-        ("blocked", is_blocked.astype(np.float64)),
+        ("blocked", blocks[ratings.items].astype(np.float64)),
         (OVERRULED, safe_blocked + unsafe_passed),
         ("blocked_though_safe", safe_blocked),
         ("passed_though_unsafe", unsafe_passed),
@@ -282,6 +311,29 @@ def _measure(group: ScoredGroup, decision: Decision, blocks: Blocks, settings: D
     ):
         yield build_row(
             group, metric, partial(average_ratings, values=values, is_share=metric != "cost"), keys, settings
+        )
+
+
+def _build_overruled_gaps(
+    statistics: Sequence[Measured], decisions: Sequence[Decision], settings: DecisionSettings
+) -> Iterator[GapRow]:
+    """Yield the gap of each decision, withheld where a rule does not judge the ratings of all groups alike."""
+    rules = {decision.name: decision.rule for decision in decisions}
+    for gap in build_gaps([part for part in statistics if part[0].metric == OVERRULED], settings):
+        reason = WITHOUT_GAP.get(rules[str(gap.model)])
+        yield (
+            gap
+            if reason is None
+            else replace(
+                gap,
+                worst=None,
+                best=None,
+                estimate=None,
+                by_chance=None,
+                pair=None,
+                p=None,
+                reason=gap.reason or reason,
+            )
         )
 
 

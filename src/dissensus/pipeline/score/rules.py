@@ -25,6 +25,15 @@ RULES: Final[Mapping[str, str]] = {
 }
 """Rules, and the condition on which each blocks an item."""
 OVER_GROUPS: Final = ("group-balanced", "any-group", "worst-group")
+WITHOUT_GAP: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        OVER_GROUPS,
+        "no gap: without a rater, such a rule hears fewer of the rater's own group, and groups of other sizes are not "
+        "judged alike",
+    ),
+    "poststratified": "no gap: shares of populations may rest on the same ratings, which cannot be left out",
+}
+"""Rules whose shares of overruled ratings do not compare groups fairly, and the reason."""
 _ROUNDING: Final = 1e-12
 
 
@@ -46,10 +55,12 @@ class Costs:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RuleInput:
-    """Shares of unsafe answers to each item, from which rules decide; NaN where nobody answered."""
+    """Shares of unsafe answers from which rules decide: of each item, or of each rating by others of its item.
 
-    overall: GroupRatings
-    n_items: int
+    NaN where nobody answered.
+    """
+
+    share: Floats  # Of all raters, shape (I,)
     plurality: Floats  # 1 where the most frequent answer is unsafe, and no safe answer is as frequent
     questions: Mapping[str, Floats]  # Share of each further question, shape (I,)
     worst: Floats | None  # Share of raters whose worst answer to these questions is unsafe
@@ -75,14 +86,35 @@ def share_unsafe(ratings: GroupRatings, n_items: int) -> Floats:
     return np.asarray(np.where(n > 0, unsafe / np.maximum(n, 1), np.nan))
 
 
+def share_unsafe_of_others(ratings: GroupRatings, judged: GroupRatings) -> Floats:
+    """Return the share of unsafe answers to the item of each judged rating by all but its rater; NaN without any.
+
+    Examples
+    --------
+    >>> ratings = GroupRatings(items=np.array([0, 0, 0]), raters=np.arange(3), unsafe=np.array([1.0, 0.0, 0.0]))
+    >>> share_unsafe_of_others(ratings, ratings).tolist()
+    [0.0, 0.5, 0.5]
+    """
+    n_raters = int(max(ratings.raters.max(initial=-1), judged.raters.max(initial=-1))) + 1
+    n_items = int(max(ratings.items.max(initial=-1), judged.items.max(initial=-1))) + 1
+    pairs = np.concatenate([part.items * n_raters + part.raters for part in (ratings, judged)])
+    row = np.unique(pairs, return_inverse=True)[1]
+    given, asked = row[: len(ratings.items)], row[len(ratings.items) :]
+    n, unsafe = (
+        np.bincount(ratings.items, weights=weights, minlength=n_items)[judged.items]
+        - np.bincount(given, weights=weights, minlength=int(row.max(initial=-1)) + 1)[asked]
+        for weights in (np.ones(len(ratings.items)), ratings.unsafe)
+    )
+    return np.asarray(np.where(n > 0, unsafe / np.maximum(n, 1), np.nan))
+
+
 def bind_rules(data: RuleInput, rules: Sequence[str], q: float) -> Iterator[BoundRule]:
     """Yield each rule that the data support: group rules once an axis, others once for each population or model."""
-    pool = share_unsafe(data.overall, data.n_items)
     for rule in rules:
         if rule == "plurality":
             yield _decided(rule, rule, data.plurality > 0)
         elif rule == "share":
-            yield _reach(rule, rule, pool)
+            yield _reach(rule, rule, data.share)
         elif rule == "dices" and data.worst is not None:
             yield _reach(rule, rule, data.worst)
         elif rule == "any-question" and data.questions:
