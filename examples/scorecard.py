@@ -85,7 +85,7 @@ def tabulate_decisions(comparison: ds.DecisionComparison) -> str:
     worst = {gap.model: gap for gap in comparison.gaps if gap.axis == "rater_race"}
     lines = [
         f"| {decision.name} | {decision.n_blocked} | {len(decision.changed)} "
-        f"| {100 * pool[decision.name].estimate:.1f} | {worst[decision.name].worst} |"
+        f"| {100 * pool[decision.name].estimate:.1f} | {worst[decision.name].worst or ''} |"
         for decision in comparison.decisions
     ]
     head = "| decision | blocked | changed | overruled (%) | most of |\n|---|--:|--:|--:|---|"

@@ -99,10 +99,10 @@ def share_unsafe_of_others(ratings: GroupRatings, judged: GroupRatings) -> Float
     n_items = int(max(ratings.items.max(initial=-1), judged.items.max(initial=-1))) + 1
     pairs = np.concatenate([part.items * n_raters + part.raters for part in (ratings, judged)])
     row = np.unique(pairs, return_inverse=True)[1]
-    given, asked = row[: len(ratings.items)], row[len(ratings.items) :]
+    pair, judged_pair = row[: len(ratings.items)], row[len(ratings.items) :]
     n, unsafe = (
         np.bincount(ratings.items, weights=weights, minlength=n_items)[judged.items]
-        - np.bincount(given, weights=weights, minlength=int(row.max(initial=-1)) + 1)[asked]
+        - np.bincount(pair, weights=weights, minlength=int(row.max(initial=-1)) + 1)[judged_pair]
         for weights in (np.ones(len(ratings.items)), ratings.unsafe)
     )
     return np.asarray(np.where(n > 0, unsafe / np.maximum(n, 1), np.nan))
