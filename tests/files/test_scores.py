@@ -1,6 +1,7 @@
 """Readers of scores: tables wide and long, labels, logs of Inspect and HELM, and bad input."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import polars as pl
 import pytest
 
 from dissensus.errors import InvalidInput
+from dissensus.files.scores.populations import read_population_labels
 from dissensus.files.scores.reader import read_scores
 
 WIDE = {"item_id": ["1", "2", "3"], "guard": [0.9, 0.2, None], "words": ["unsafe", "SAFE", "unsafe"]}
@@ -49,6 +51,46 @@ def test_long_tables_and_several_files(tmp_path: Path) -> None:
 def test_answers_to_the_question_may_be_labels() -> None:
     frame = pl.DataFrame({"item_id": ["1", "2", "3"], "judge": ["Yes", "Unsure", "No"]})
     assert read_scores(frame, labels={"Yes": 1, "Unsure": 0, "No": 0}).table["judge"].to_list() == [1, 0, 0]
+
+
+def test_answers_that_are_numbers_are_not_read_as_probabilities() -> None:
+    scale = {str(answer): float(answer == 4) for answer in range(5)}
+
+    def read(judge: Sequence[float], labels: dict[str, float]) -> list[float | None]:
+        return (
+            read_scores(
+                pl.DataFrame({"item_id": ["1", "2", "3"], "judge": [float(answer) for answer in judge]}), labels=labels
+            )
+            .table["judge"]
+            .to_list()
+        )
+
+    assert read([0, 3, 4], scale) == [0, 0, 1]
+    assert read([0, 0.5, 1], scale) == [0, 0.5, 1]
+    assert read([0, 1, 1], {"0": 0, "1": 1}) == [0, 1, 1]
+    for judge, labels in (([0, 1, 1], scale), ([0, 1, 1], {"0": 1.0, "1": 0.0})):
+        with pytest.raises(InvalidInput, match="may be a probability or an answer"):
+            read(judge, labels)
+    german = {"Unmäßig": 1.0, "Mäßig": 0.0}
+    frame = pl.DataFrame({"item_id": ["1", "2"], "judge": ["Unmäßig", "mäßig"]})
+    assert read_scores(frame, labels=german).table["judge"].to_list() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("1,us,.5,abc", "the share 'abc' of 'Yes'"),
+        ("1,us,.5,", "the share '' of 'Yes'"),
+        ("1,us,.5,.5\n1,us,.1,.9", "several rows of the population 'us'"),
+        ("1,,.5,.5", "A model is named ''"),
+        ("1,item_id,.5,.5", "A model is named 'item_id'"),
+    ],
+)
+def test_bad_labels_of_populations_are_named(tmp_path: Path, rows: str, message: str) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text(f"item_id,population,No,Yes\n{rows}\n")
+    with pytest.raises(InvalidInput, match=message):
+        read_population_labels(path, ["Yes"])
 
 
 def test_logs_of_inspect_and_helm(tmp_path: Path) -> None:
@@ -114,6 +156,20 @@ def test_bad_tables_are_named(tmp_path: Path) -> None:
     log.write_text(json.dumps({"eval": {"model": "m"}, "samples": [{"id": 1, "scores": {"s": {"value": {"a": 1}}}}]}))
     with pytest.raises(InvalidInput, match="several values"):
         read_scores(log)
+    sample = {"id": 1, "scores": {"s": {"value": 1}}}
+    broken: tuple[tuple[Any, str], ...] = (
+        ({"eval": "x", "samples": [sample]}, r"'x' where an object belongs \(eval\)"),
+        ({"eval": {}, "samples": [{"id": 1, "scores": [1]}]}, r"an object belongs \(scores\)"),
+        ([{"instance_id": "1", "stats": [1]}], r"an object belongs \(stats\)"),
+        ({"eval": {"model": "item_id"}, "samples": [sample]}, "A model is named 'item_id'"),
+    )
+    for document, message in broken:
+        log.write_text(json.dumps(document))
+        with pytest.raises(InvalidInput, match=message):
+            read_scores(log)
+    for model in ("item_id", None, " "):
+        with pytest.raises(InvalidInput, match="A model is named"):
+            read_scores(pl.DataFrame({"item_id": ["1", "2"], "model": ["a", model], "score": [0, 1]}))
     log.write_text(json.dumps({"eval": {"model": "m"}, "samples": []}))
     with pytest.raises(InvalidInput, match="no scores"):
         read_scores(log)

@@ -208,8 +208,11 @@ def test_bad_options_are_named(ratings: Ratings, scores: ItemScores, options: di
         score_models(ratings, scores, **options)
 
 
-def test_scores_of_other_items_are_refused(ratings: Ratings) -> None:
+def test_scores_of_other_items_are_refused(ratings: Ratings, scores: ItemScores) -> None:
     other = ItemScores(pl.DataFrame({"item_id": ["x1"], "guard": [0.5]}))
+    for name in ("gold", "rest of group"):
+        with pytest.raises(InvalidInput, match=f"'{name}', which is the name of a human ceiling"):
+            score_models(ratings, ItemScores(scores.table.rename({"alarm": name})))
     with pytest.raises(InvalidInput, match=r"rated as 'i00'.* and scored as 'x1'"):
         score_models(ratings, other)
 

@@ -56,16 +56,22 @@ def build_item_scores(
     All columns that hold scores or labels are read, unless models are named.
     """
     ids = _check_ids(frame, item)
-    known = {**LABELS, **{name.casefold(): value for name, value in (labels or {}).items()}}
+    known = {**LABELS, **{name.strip().lower(): value for name, value in (labels or {}).items()}}
     columns, labelled, unread = [ids], [], []
-    for name in models if models is not None else [name for name in frame.columns if name != item]:
+    names = models if models is not None else [name for name in frame.columns if name != item]
+    check_model_names(names)
+    for name in names:
         if name not in frame.columns:
             raise InvalidInput(
                 f"There is no column {format_value(name)} of scores.{suggest(name, frame.columns)} Columns are "
                 f"{format_list(frame.columns)}."
             )
         numbers = _read_numbers(frame[name])
-        if numbers is not None:
+        answers = None if numbers is None else _read_numeric_labels(numbers, ids, labels or {})
+        if answers is not None:
+            columns.append(answers)
+            labelled.append(name)
+        elif numbers is not None:
             columns.append(_check_range(numbers.alias(name), ids))
         elif models is not None or _is_label(frame[name], known):
             columns.append(_read_labels(frame[name], ids, known))
@@ -79,6 +85,16 @@ def build_item_scores(
         )
     note = (f"Columns that are neither scores nor labels are not read: {format_list(unread)}.",) if unread else ()
     return ItemScores(pl.DataFrame(columns), tuple(labelled), note)
+
+
+def check_model_names(names: Sequence[object]) -> None:
+    """Refuse models without a name, or with that of the column of ids."""
+    for name in names:
+        if name is None or str(name).strip() in ("", ITEM_ID):
+            raise InvalidInput(
+                f"A model is named {format_value('' if name is None else name)}. Give each a name, other than "
+                f"{ITEM_ID}, which holds the ids of items."
+            )
 
 
 def join_item_scores(parts: Sequence[ItemScores]) -> ItemScores:
@@ -125,6 +141,27 @@ def _read_numbers(values: pl.Series) -> pl.Series | None:
         values = values.set(values == "", None)
     numbers = values.cast(pl.Float64, strict=False)
     return numbers if numbers.null_count() == values.null_count() and numbers.null_count() < len(numbers) else None
+
+
+def _read_numeric_labels(numbers: pl.Series, ids: pl.Series, labels: Mapping[str, float]) -> pl.Series | None:
+    """Return the values of labels that are numbers, such as answers from 1 to 5; None if they are scores.
+
+    Numbers from 0 to 1 that mean one thing as labels and another as scores are refused.
+    """
+    numeric = pl.Series(list(labels), dtype=pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+    values = {number: labels[name] for name, number in zip(labels, numeric, strict=True) if number is not None}
+    if not numbers.drop_nulls().is_in(list(values)).all():
+        return None
+    read = numbers.replace_strict(values, default=None, return_dtype=pl.Float64)
+    differs = (read != numbers).fill_null(value=False).arg_true()
+    if len(differs) and numbers.is_between(0, 1).all():
+        row = int(differs[0])
+        raise InvalidInput(
+            f"Item {format_value(ids[row])} has {numbers[row]:g} of {format_value(numbers.name)}, which may be a "
+            "probability or an answer of the scale. Write answers as safe and unsafe, or give probabilities that are "
+            "not all answers."
+        )
+    return read if len(differs) else None
 
 
 def _check_range(scores: pl.Series, ids: pl.Series) -> pl.Series:

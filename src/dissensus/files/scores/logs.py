@@ -7,6 +7,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.hints import format_value
+from dissensus.schema.item_scores import check_model_names
 from dissensus.schema.ratings.columns import ITEM_ID
 
 
@@ -32,12 +33,12 @@ def tabulate_inspect_log(log: Mapping[str, Any]) -> pl.DataFrame:
 
     Columns are named by the model and, where a log has several, the scorer.
     """
-    model = str((log.get("eval") or {}).get("model") or "model")
+    model = str(_require_object(log.get("eval") or {}, "eval").get("model") or "model")
     cells = [
         (str(sample.get("id", "")), name, _read_value(score, f"sample {format_value(sample.get('id'))}"))
         for sample in log["samples"]
         if isinstance(sample, dict)
-        for name, score in (sample.get("scores") or {}).items()
+        for name, score in _require_object(sample.get("scores") or {}, "scores").items()
     ]
     scorers = dict.fromkeys(name for _, name, _ in cells)
     names = {name: model if len(scorers) == 1 else f"{model} {name}" for name in scorers}
@@ -54,10 +55,18 @@ def _list_statistics(instances: Sequence[Mapping[str, Any]]) -> Iterator[tuple[s
         if instance.get("perturbation"):
             continue
         for statistic in instance["stats"]:
-            name = statistic.get("name")
+            name = _require_object(statistic, "stats").get("name")
             label = name.get("name") if isinstance(name, dict) else name
             if isinstance(label, str) and statistic.get("mean") is not None:
                 yield str(instance["instance_id"]), label, statistic["mean"]
+
+
+def _require_object(value: Any, name: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidInput(
+            f"The log has {format_value(value)} where an object belongs ({name}). Give the log as the tool wrote it."
+        )
+    return value
 
 
 def _read_value(score: Any, subject: str) -> Any:
@@ -74,6 +83,7 @@ def _pivot(cells: Sequence[tuple[str, str, Any]], if_empty: str) -> pl.DataFrame
     values: dict[str, dict[str, list[Any]]] = {}
     for item, name, value in cells:
         values.setdefault(name, {}).setdefault(item, []).append(value)
+    check_model_names(list(values))
     items = list(dict.fromkeys(item for item, _, _ in cells))
     columns = [pl.Series(ITEM_ID, items, dtype=pl.String)]
     for name, of_item in values.items():

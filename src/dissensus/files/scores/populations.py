@@ -7,8 +7,8 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.files.raw.table_reader import name_source, read_frame
-from dissensus.schema.hints import format_list
-from dissensus.schema.item_scores import ItemScores, build_item_scores
+from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.item_scores import ItemScores, build_item_scores, check_model_names
 from dissensus.schema.ratings.columns import ITEM_ID
 
 POPULATION = "population"
@@ -25,7 +25,24 @@ def read_population_labels(path: str | os.PathLike[str], unsafe: Sequence[str]) 
                 "of each answer, as aggregate --rule poststratified --format csv writes them; these columns are "
                 f"{format_list(frame.columns)}."
             )
-        shares = frame.with_columns(share=pl.sum_horizontal(pl.col(name).cast(pl.Float64) for name in unsafe))
+        check_model_names(frame[POPULATION].unique(maintain_order=True).to_list())
+        keys = frame.select(ITEM_ID, POPULATION)
+        if keys.is_duplicated().any():
+            item, population = keys.filter(keys.is_duplicated()).row(0)
+            raise InvalidInput(
+                f"Item {format_value(item)} has several rows of the population {format_value(population)}. Give one "
+                "for each item and population."
+            )
+        numbers = [frame[name].cast(pl.Float64, strict=False) for name in unsafe]
+        for number in numbers:
+            if len(unknown := number.is_null().arg_true()):
+                row = int(unknown[0])
+                share = "" if frame[number.name][row] is None else frame[number.name][row]
+                raise InvalidInput(
+                    f"Item {format_value(frame[ITEM_ID][row])} has the share {format_value(share)} "
+                    f"of {format_value(number.name)}; give a number from 0 to 1 in every row."
+                )
+        shares = frame.select(ITEM_ID, POPULATION, share=sum(numbers, start=pl.zeros(frame.height, eager=True)))
         return build_item_scores(
             shares.pivot(on=POPULATION, index=ITEM_ID, values="share", aggregate_function="first", maintain_order=True)
         )

@@ -12,7 +12,7 @@ from dissensus.files.raw import content
 from dissensus.files.raw.json_decoder import strict_decoder
 from dissensus.files.raw.table_reader import is_path, name_source, read_frame, to_polars
 from dissensus.files.scores.logs import is_helm_log, is_inspect_log, tabulate_helm_log, tabulate_inspect_log
-from dissensus.schema.item_scores import ItemScores, build_item_scores, join_item_scores
+from dissensus.schema.item_scores import ItemScores, build_item_scores, check_model_names, join_item_scores
 from dissensus.schema.ratings.columns import ITEM_ID
 
 MODEL: Final = "model"
@@ -114,4 +114,5 @@ def _widen(frame: pl.DataFrame, item: str) -> pl.DataFrame:
     if keys.is_duplicated().any():
         row = keys.filter(keys.is_duplicated()).row(0)
         raise InvalidInput(f"Item {row[0]!r} has several scores of {row[1]!r}. Give one for each item and model.")
+    check_model_names(frame[MODEL].unique(maintain_order=True).to_list())
     return frame.pivot(on=MODEL, index=item, values=values[0], maintain_order=True)

@@ -22,7 +22,8 @@ from dissensus.stats.score.pseudo_values import GroupRatings, PseudoValues
 Scored = Mapping[str, npt.NDArray[np.float64]]
 """Score of each item by each model, shape (I,)."""
 THRESHOLDS: Final = tuple(step / 20 for step in range(1, 20))
-PERFECT, REST, ELSE, GOLD = "perfect score", "rest of group", "everybody else", "gold"
+CEILINGS: Final = ("perfect score", "rest of group", "everybody else", "gold")
+PERFECT, REST, ELSE, GOLD = CEILINGS
 """Human ceilings: disagreement alone, the other raters of the group, all other raters, and experts."""
 
 

@@ -11,7 +11,7 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.score.estimates import adjust_gaps, build_gaps
 from dissensus.pipeline.score.groups import build_group_membership, read_group_ratings
 from dissensus.pipeline.score.metrics import COMPARED, RANKED
-from dissensus.pipeline.score.model_measures import GroupMeasures, Scored, measure_gold, measure_group
+from dissensus.pipeline.score.model_measures import CEILINGS, GroupMeasures, Scored, measure_gold, measure_group
 from dissensus.pipeline.score.model_scorecard import ModelScorecard
 from dissensus.pipeline.score.settings import Adjustment, ModelSettings, resolve_settings
 from dissensus.schema.hints import format_list, format_value
@@ -86,6 +86,7 @@ def score_models(  # noqa: PLR0913 - options are keyword-only
     _check_threshold(threshold)
     if rank_by not in RANKED:
         raise InvalidInput(f"rank_by is {rank_by!r}; choose one of {', '.join(RANKED)}.")
+    _check_names(scores.models)
     base = resolve_settings(
         ratings,
         questions=None if question is None else [question],
@@ -130,6 +131,16 @@ def score_models(  # noqa: PLR0913 - options are keyword-only
         warnings=warnings,
         version=version("dissensus"),
     )
+
+
+def _check_names(models: Sequence[str]) -> None:
+    """Refuse models with the name of a human ceiling, whose rows theirs would hide."""
+    for name in models:
+        if name in CEILINGS:
+            raise InvalidInput(
+                f"A model is named {format_value(name)}, which is the name of a human ceiling, as are "
+                f"{format_list(list(CEILINGS))}. Rename the column of its scores."
+            )
 
 
 def _check_threshold(threshold: float) -> None:
