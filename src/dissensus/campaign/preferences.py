@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from dissensus.campaign.assignment import FIRST
 from dissensus.campaign.export_table import ExportedRating
 from dissensus.schema.campaign.chat import MAX_STRENGTH
 from dissensus.schema.records.item import Item
@@ -22,13 +23,15 @@ def to_pick(rating: ExportedRating) -> Pick:
 
 
 def build_preferences(ratings: Iterable[ExportedRating], criterion: Criterion) -> tuple[Preference, ...]:
-    """Return a preference for each pair, with the picks of all its raters.
+    """Return a preference for each pair, with the picks of all its raters, of whom the first rating counts.
 
     Pairs with the same first human turn share a conversation id, so that they stay together when data are split.
     """
     items: dict[str, Item] = {}
     picks: dict[str, list[Pick]] = {}
     for rating in ratings:
+        if rating.showing != FIRST:
+            continue
         items[rating.item.item_id] = rating.item
         picks.setdefault(rating.item.item_id, []).append(to_pick(rating))
     return tuple(_build_preference(item, tuple(picks[item_id]), criterion) for item_id, item in items.items())

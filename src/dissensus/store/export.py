@@ -14,7 +14,7 @@ from dissensus.schema.records.notice import SOURCE
 from dissensus.store import chats
 from dissensus.store.answer_drafts import SaveTable, load_saves, load_visits
 from dissensus.store.assignments import IS_FIRST, AssignmentTable
-from dissensus.store.chats import ChatTable
+from dissensus.store.chats import ChatExchangeTable, ChatTable
 from dissensus.store.check_answers import load_attempts_by_rater
 from dissensus.store.consents import has_agreed
 from dissensus.store.flags import load_excluded_raters
@@ -77,12 +77,24 @@ def iterate_ended_chats(tx: Connection, campaign_id: str, purposes: Sequence[str
             yield EndedChat(chat=chat, success=success[chat.id])
 
 
-def find_chat_period(tx: Connection, campaign_id: str) -> tuple[datetime, datetime]:
-    """Return the begin of the first and of the last ended conversation of a campaign that has one."""
+def count_chat_exchanges(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> int:
+    """Count the messages in ended conversations of raters who agreed to all purposes."""
+    query = (
+        select(func.count())
+        .select_from(ChatExchangeTable)
+        .join(ChatTable, ChatTable.id == ChatExchangeTable.chat_id)
+        .join(RaterTable, RaterTable.id == ChatTable.rater_id)
+        .where(is_participant(campaign_id), has_agreed(purposes), ChatTable.state == "done")
+    )
+    return tx.scalar(query) or 0
+
+
+def find_chat_period(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> tuple[datetime, datetime]:
+    """Return the begin of the first and of the last ended conversation of raters who agreed; there must be one."""
     query = (
         select(func.min(ChatTable.started_at), func.max(ChatTable.started_at))
         .join(RaterTable, RaterTable.id == ChatTable.rater_id)
-        .where(is_participant(campaign_id), ChatTable.state == "done")
+        .where(is_participant(campaign_id), has_agreed(purposes), ChatTable.state == "done")
     )
     first, last = tx.execute(query).one()
     return first, last
@@ -104,6 +116,21 @@ def list_refused_items(tx: Connection, campaign_id: str, purposes: Sequence[str]
         .where(ItemTable.campaign_id == campaign_id, ~has_agreed(purposes))
     )
     return frozenset(tx.scalars(query))
+
+
+def iterate_refused_chats(tx: Connection, purposes: Sequence[str]) -> Iterator[chats.ChatRow]:
+    """Yield all conversations of the site whose authors did not agree to all purposes."""
+    query = (
+        select(ChatTable.id)
+        .join(RaterTable, RaterTable.id == ChatTable.rater_id)
+        .where(~has_agreed(purposes), ~RaterTable.rehearsal)
+        .order_by(ChatTable.id)
+        .limit(CHAT_WINDOW)
+    )
+    last = ""
+    while ids := tx.scalars(query.where(ChatTable.id > last)).all():
+        last = ids[-1]
+        yield from chats.load_chats(tx, ids)
 
 
 @dataclass(frozen=True, slots=True)

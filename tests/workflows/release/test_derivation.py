@@ -3,11 +3,13 @@
 import gzip
 import json
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from sqlalchemy import select, update
 from tests.support.campaigns import AGREED, NOW
 from tests.support.chat_campaigns import finish_chat, open_chat_campaign
 from tests.support.pair_campaigns import open_pair_campaign, prefer
@@ -20,10 +22,13 @@ from dissensus.files.raw.table_reader import read_frame
 from dissensus.files.releases.verification import validate_release
 from dissensus.pipeline.collect.chat import ResponsePick
 from dissensus.schema.release.plan import ReleasePlan
+from dissensus.store.assignments import AssignmentTable
+from dissensus.store.chats import ChatTable
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
+from dissensus.workflows.release.campaign_source import load_source
 from dissensus.workflows.release.release import PreparedRelease, prepare_release, write_prepared
 
 SECRET = "ann@example.org"
@@ -66,6 +71,16 @@ def test_pairs_are_those_of_the_published_raters(platform: Platform, tmp_path: P
         prefer(platform, rater, strength)
         rating.declare_attributes(platform, rater, {"rater_age": age}, now=NOW)
         ids.append(rater.id)
+    # Of a pair that was shown twice the first choice counts.
+    done = (AssignmentTable.rater_id == ids[3], AssignmentTable.state == "done")
+    with platform.database.writing() as tx:
+        again = str(tx.scalar(select(AssignmentTable.id).where(*done).limit(1)))
+        moved = update(AssignmentTable).where(AssignmentTable.id == again)
+        tx.execute(moved.values(rater_id=ids[0], showing=2))
+    twice = prepare_release(plan_of(), tmp_path, platform).source.preferences
+    assert sorted(len(one.picks) for one in twice) == [3, 4, 4, 4]
+    with platform.database.writing() as tx:
+        tx.execute(moved.values(rater_id=ids[3], showing=1))
     prepared = write(platform, tmp_path, plan_of())
     # The only old rater is left out, with all picks.
     assert len(prepared.assessed.publication.left_out) == 1
@@ -108,7 +123,14 @@ def test_conversations_are_published_as_pairs_and_attempts(
 ) -> None:
     with pytest.raises(InvalidInput, match="with_text: Raters of pilot wrote its conversations themselves"):
         prepare_release(plan_of(), tmp_path, platform)
+    with pytest.raises(InvalidInput, match="pilot has 6 ratings or messages, and 5 are judged on the site"):
+        load_source(platform, plan_of(with_text=True), most=5)
+    with platform.database.writing() as tx:
+        refused = update(ChatTable).where(ChatTable.rater_id == talkers[3].id)
+        tx.execute(refused.values(started_at=NOW - timedelta(days=9)))
     prepared = write(platform, tmp_path, plan_of(with_text=True))
+    assert prepared.source.facts is not None
+    assert prepared.source.facts.first_day == NOW.date()  # of those who agreed
     verdict = prepared.assessed.verdict
     assert "whoever recognises one of them" in find_check(verdict, "membership").check.evidence[-1]
     assert "1 email address" not in find_check(verdict, "texts").check.evidence[0]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 from tests.support.campaigns import NOW
-from tests.support.chat_campaigns import begin_chat, open_chat_campaign
+from tests.support.chat_campaigns import begin_chat, open_chat_campaign, send_message
 from tests.support.rated_campaigns import rated_campaign
 from tests.support.releases import failed, find_check, make_plan, sign_all
 
@@ -14,7 +14,9 @@ from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.files.releases.folder import digest_file, read_record
 from dissensus.files.releases.verification import validate_release
+from dissensus.pipeline.collect.chat import ResponsePick, build_conversation
 from dissensus.schema.release.plan import ReleasePlan
+from dissensus.store import chats as chats_store
 from dissensus.store import events
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.consents import ConsentTable
@@ -23,6 +25,7 @@ from dissensus.store.items import ItemTable
 from dissensus.workflows.campaign import audit
 from dissensus.workflows.platform import backup
 from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.rater import chat as rater_chat
 from dissensus.workflows.rater import enrolment, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
 from dissensus.workflows.release.release import prepare_release, write_prepared
@@ -201,14 +204,24 @@ def test_conversations_of_authors_who_refused_are_left_out(
         consent = {"rating": True, "release": agreed}
         author, _ = enrolment.enrol_rater(platform, Arrival("talk", str(chats.key), "en"), consent, now=NOW)
         names[item] = begin_chat(platform, author)
+        exchange, _ = send_message(platform, author, names[item])
+        rater_chat.pick_response(platform, author, exchange, ResponsePick(strength=3), now=NOW)
     with platform.database.writing() as tx:
         for item, chat_id in names.items():
             copied = update(ItemTable).where(ItemTable.campaign_id == campaign.id, ItemTable.name == item)
             tx.execute(copied.values(name=chat_id))
+        # The same conversation under a name of its own is of the same author.
+        chat = chats_store.find_chat(tx, names[items[1]])
+        assert chat is not None
+        turns = [{"speaker": turn.speaker, "text": turn.text} for turn in build_conversation(chat.exchanges).turns]
+        other = update(ItemTable).where(ItemTable.campaign_id == campaign.id, ItemTable.name == items[2])
+        content = tx.scalar(select(ItemTable.content).where(ItemTable.name == items[2]))
+        assert content is not None
+        tx.execute(other.values(content={**content, "turns": turns}))
     prepared = prepare_release(PLAN, tmp_path, platform)
     published = prepared.assessed.publication.table["item_id"].unique()
-    assert set(items[2:]) < set(published)
-    assert len(published) == 5
+    assert set(items[3:]) < set(published)
+    assert len(published) == 4
     assert not set(names.values()) & set(published)
 
 

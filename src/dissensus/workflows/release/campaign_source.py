@@ -6,13 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import polars as pl
 from sqlalchemy import Connection
 
 from dissensus.campaign.event_log import AuditEvent
 from dissensus.errors import Conflict, InvalidInput
+from dissensus.files.catalogue import load_notice
+from dissensus.pipeline.release.publication import redact
 from dissensus.pipeline.release.source import CampaignFacts, KeyUse, ReleaseSource
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.ratings import columns as names
+from dissensus.schema.records.notice import SOURCE
 from dissensus.schema.release.plan import PURPOSE, ReleasePlan, Signature
 from dissensus.store import audit, consents, events, members, recruits, staff
 from dissensus.store import export as export_store
@@ -22,7 +26,6 @@ from dissensus.workflows.campaign.audit import link_pending_events
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.export.consent_scope import required_purposes
-from dissensus.workflows.export.notices import load_notices
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.release.collection import collect_chats, collect_ratings
 
@@ -54,7 +57,7 @@ def load_source(
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         campaign = platform.definitions.load(tx, campaign_row)
         purposes = required_purposes(campaign, _list_requested(campaign, plan))
-        _check_size(tx, campaign_row, purposes, most)
+        _check_size(tx, campaign_row, campaign, purposes, most)
         collected = (
             collect_ratings(tx, campaign_row, campaign, purposes, plan)
             if campaign.chat is None
@@ -90,17 +93,29 @@ def load_source(
             ),
             key_uses=tuple(_to_use(event) for event in of_site if event.content["key"] == fingerprint),
             earlier=tuple(map(_to_use, released)),
-            notices=load_notices(tx, campaign_row),
+            notices=tuple(map(load_notice, _list_sources(collected.table))),
             signatures=tuple(_list_signatures(tx, campaign_row, plan, released)),
         )
 
 
-def _check_size(tx: Connection, campaign_row: CampaignRow, purposes: tuple[str, ...], most: int | None) -> None:
-    n_ratings = export_store.count_rating_export(tx, campaign_row.id, purposes).exported.ratings
+def _list_sources(table: pl.DataFrame) -> list[str]:
+    """Return the datasets of the items of a table, without those that nobody rated."""
+    named = table[SOURCE].drop_nulls().cast(pl.String).unique() if SOURCE in table.columns else ()
+    return sorted(set(map(redact, named)))
+
+
+def _check_size(
+    tx: Connection, campaign_row: CampaignRow, campaign: Campaign, purposes: tuple[str, ...], most: int | None
+) -> None:
+    n_ratings = (
+        export_store.count_rating_export(tx, campaign_row.id, purposes).exported.ratings
+        if campaign.chat is None
+        else export_store.count_chat_exchanges(tx, campaign_row.id, purposes)
+    )
     if most is not None and n_ratings > most:
         raise InvalidInput(
-            f"{campaign_row.name} has {n_ratings:,} ratings, and {most:,} are judged on the site. Use the command: "
-            "dissensus release PLAN --dry-run"
+            f"{campaign_row.name} has {n_ratings:,} ratings or messages, and {most:,} are judged on the site. "
+            "Use the command: dissensus release PLAN --dry-run"
         )
 
 

@@ -52,8 +52,8 @@ def collect_ratings(
 ) -> CollectedRecords:
     """Return the finished ratings of a campaign, and preferences where they are of pairs."""
     counts = export_store.count_rating_export(tx, campaign_row.id, purposes)
-    refused = export_store.list_refused_items(tx, campaign_row.id, (PURPOSE,))
     finished = [rating for window in export_store.iterate_ratings(tx, campaign_row.id, purposes) for rating in window]
+    refused = _list_refused(tx, campaign_row, finished)
     ratings = [rating for rating in finished if rating.item.item_id not in refused]
     omissions = describe_omissions(counts, purposes)
     if len(ratings) < len(finished):
@@ -76,6 +76,17 @@ def collect_ratings(
         preferences=() if pair is None else build_preferences(unflagged, pair.criterion),
         question=None if pair is None else PREFERENCE,
     )
+
+
+def _list_refused(tx: Connection, campaign_row: CampaignRow, ratings: list[ExportedRating]) -> set[str]:
+    """Return the items that are conversations of this site, by name or content, whose authors did not agree."""
+    by_content = {
+        build_conversation([one for one in chat.exchanges if one.response is not None])
+        for chat in export_store.iterate_refused_chats(tx, (PURPOSE,))
+        if any(one.response is not None for one in chat.exchanges)
+    }
+    named = export_store.list_refused_items(tx, campaign_row.id, (PURPOSE,))
+    return {*named, *(one.item.item_id for one in ratings if one.item.conversation in by_content)}
 
 
 def _to_table(
@@ -120,7 +131,7 @@ def collect_chats(
         raise NotFound(
             f"{campaign_row.name} has no preference and no rated attempt to release yet. {' '.join(omissions)}".rstrip()
         )
-    period = export_store.find_chat_period(tx, campaign_row.id)
+    period = export_store.find_chat_period(tx, campaign_row.id, purposes)
     attempts = ((completed.rater_id, to_attempt(completed, chat)) for completed in chats)
     return CollectedRecords(
         table=_to_chat_table(rows),

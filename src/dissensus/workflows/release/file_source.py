@@ -8,6 +8,7 @@ import polars as pl
 from dissensus.errors import InvalidInput
 from dissensus.files.catalogue import identify_dataset, load_notice
 from dissensus.files.raw.table_reader import read_frame
+from dissensus.pipeline.release.publication import redact
 from dissensus.pipeline.release.source import ReleaseSource
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings import columns as names
@@ -45,7 +46,7 @@ def _list_datasets(table: pl.DataFrame, plan: ReleasePlan, folder: Path) -> list
     """Return the datasets that items are from: those that the table names, and those of which the files are."""
     named = table[SOURCE].drop_nulls().cast(pl.String).unique() if SOURCE in table.columns else ()
     files = (identify_dataset(folder / file) for file in (plan.ratings, plan.items) if file is not None)
-    return sorted({*named, *filter(None, files)})
+    return sorted({*map(redact, named), *filter(None, files)})
 
 
 def _join_items(table: pl.DataFrame, path: Path) -> pl.DataFrame:
