@@ -45,6 +45,8 @@ def test_csv_has_a_row_for_each_design(run: RunCommand, tmp_path: Path) -> None:
     [
         (("--raters", "ten"), "write it as 10,20,40"),
         (("--difference", "0.7"), "at most 0.67 remain"),
+        (("--raters", ""), "is not a list of whole numbers"),
+        (("--minutes-per-item", "-3"), "describe a cost. Give the pay of an hour"),
         (("--share-of", "Yes"), "describe a pilot. Name its ratings file."),
         (("ratings.csv", "--preset", "dices-350"), "Leave out one of them"),
         (("--hourly-rate", "12", "--currency", "pounds"), "is not a currency code"),
@@ -78,6 +80,20 @@ def test_pool_prints_seats_of_each_cell(run: RunCommand, tmp_path: Path) -> None
         assert (refused.returncode, refused.stdout) == (1, "")
         assert "is not like" in refused.stderr
     assert "An axis is named twice" in run("plan", "pool", *axes, "--axis", "rater_gender=X:0.1").stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--axis", "g=Man:.5,Man:.4"),
+        ("--axis", "g=Man:.5", "--removal", ".1", "--removal", ".5"),
+        ("--axis", "g=Man:.5", "--removal", "Man=.1", "--removal", "Man=.5"),
+    ],
+)
+def test_repeated_groups_of_a_pool_are_refused(run: RunCommand, words: tuple[str, ...]) -> None:
+    refused = run("plan", "pool", *words)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "Give" in refused.stderr
 
 
 def test_comparison_prints_power_with_raters_who_stay(run: RunCommand) -> None:

@@ -21,6 +21,7 @@ from dissensus.pipeline.plan.settings import GroupPlanSettings
 from dissensus.pipeline.plan.shipped_presets import load_pilot
 from dissensus.pipeline.simulate.balanced import simulate_ratings
 from dissensus.schema.campaign.definition import Pay
+from dissensus.schema.campaign.quota import Quota
 from dissensus.schema.ratings.table import Ratings
 
 RATES = CostRates(currency="GBP", hourly_rate=12, minutes_per_item=1.5)
@@ -119,7 +120,7 @@ def test_an_interaction_needs_more_raters_than_a_difference(dices: Pilot) -> Non
             r"a difference of 0\.0001 on 350 items: even with 100,000 .* a difference of 0\.00",
         ),
         ({"difference": 0.2, "n_items": 30, "others": 2}, r"against 2 other raters: .* Plan \d+ raters compared with"),
-        ({"statistic": "alpha"}, "no closed form"),
+        ({"statistic": "alpha", "simulations": 50, "level": 0.0005}, "Give 4,445 or more"),
         ({"statistic": "agreement", "simulations": 50}, r"agreement of a group is 0\.6\d+ .* and 0\.100 was asked"),
         ({"simulations": 40}, "40 simulations are too few for a level of 0.05: .* Give 45 or more"),
     ],
@@ -242,12 +243,29 @@ def test_seats_leave_enough_raters_of_every_cell_in_simulated_campaigns() -> Non
         ({"axes": {"a": {"x": -0.1, "y": 0.5}}}, "The share of x in a is -0.1"),
         ({"axes": {}}, "There is no axis"),
         ({"group_removal": {"Men": 0.2}}, "no group 'Men'.* Did you mean 'Man'"),
+        ({"group_removal": {"Man": 0.2, "gen z": 0.1}}, "groups of two axes, so that a cell has two"),
+        ({"group_removal": {"Man": 0.2, "rater_gender.Man": 0.1}}, "A group has two rates"),
+        ({"axes": {"a": {"x": 0.5}, "b": {"x": 0.5}}, "group_removal": {"x": 0.1}}, r"Write 'a\.x', 'b\.x'"),
+        ({"axes": {name: {name: 0.9} for name in "abcde"}}, "There are 5 axes"),
+        ({"seats": 1, "removal": 0.9}, "a quota has 200 % at most"),
+        ({"axes": {"a": {"x": 0.5, "y": 0.5}}, "per_item": 50}, "50 ratings of an item cannot come from 21 raters"),
         ({"axes": {"a": {"x": 1e-6, "y": 0.5}}}, "A cell is too rare"),
     ],
 )
 def test_pools_that_cannot_be_are_refused(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
         plan_pool(PoolSettings(**{"axes": DICES_POOL, **changes}))
+
+
+def test_seats_of_a_pool_are_those_of_its_quota() -> None:
+    """The rest has the margin, too; and the chance is that of people who begin, drawn."""
+    plan = plan_pool(PoolSettings(axes={"g": {"Man": 0.3, "Woman": 0.3}}, seats=30, dropout=0.2, removal=0.2))
+    quota = Quota(axes={"g": {"Man": ("Man",), "Woman": ("Woman",)}}, seats=30, rest=plan.rest)
+    capacities = replace(quota, margin_percent=plan.margin_percent).capacities
+    assert [*(cell.seats for cell in plan.cells), plan.rest_seats] == list(capacities.values())
+    rng, cell = np.random.default_rng(2), plan.cells[0]
+    seated = np.minimum(rng.binomial(cell.begun, 0.8, 40_000), cell.seats)
+    assert (rng.binomial(seated, 0.8) >= 30).mean() == pytest.approx(cell.chance_begun, abs=0.01)
 
 
 def test_a_budget_buys_raters_and_they_items(dices: Pilot) -> None:

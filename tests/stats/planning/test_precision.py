@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 from tests.support.planned_designs import MODEL
 
+from dissensus.stats.multilevel.variance import split_random
 from dissensus.stats.planning.assignment import draw_assignment, draw_model_answers
 from dissensus.stats.planning.precision import contrast_half_width, item_precision, single_share
 
@@ -27,14 +28,25 @@ def test_intervals_of_a_share_have_the_spread_of_simulated_shares() -> None:
 def test_majorities_agree_with_the_population_as_often_as_drawn_ones(per_item: int) -> None:
     rng = np.random.default_rng(per_item)
     centre, n_items = stats.norm.ppf(0.33) * MODEL.total_sd(), 40_000
-    scale = np.sqrt(1 + MODEL.rater_sd**2 + MODEL.group_item_sd**2)
-    share = stats.norm.cdf((centre + MODEL.item_sd * rng.normal(size=n_items)) / scale)
+    groups = MODEL.item_sd * rng.normal(size=(n_items, 1)) + MODEL.group_item_sd * rng.normal(size=(n_items, 3))
+    share = stats.norm.cdf((centre + groups) / np.sqrt(1 + MODEL.rater_sd**2)).mean(axis=1)
     given = rng.binomial(per_item, share)
     agrees = np.where(2 * given == per_item, 0.5, (2 * given > per_item) == (share > 0.5))
-    assert item_precision(MODEL, 0.33, per_item).label_agreement == pytest.approx(agrees.mean(), abs=0.01)
+    assert item_precision(MODEL, 0.33, per_item, groups=3).label_agreement == pytest.approx(agrees.mean(), abs=0.01)
 
 
 def test_reliability_is_that_of_the_generalizability_study() -> None:
-    precision = item_precision(replace(MODEL, group_item_sd=0), 0.33, 10)
-    assert precision.reliability == pytest.approx(0.75**2 / (0.75**2 + 0.1))
-    assert precision.dependability == pytest.approx(0.75**2 / (0.75**2 + 0.1 * (1 + 0.65**2)))
+    """Effects of groups on items are split as `model --details` splits them, by the shares of pairs of groups."""
+    precision = item_precision(MODEL, 0.33, 10, groups=3)
+    ones, raters, items = np.ones((6, 4, 1)), np.full(6, 1 / 6), np.full(4, 0.25)
+    parts = split_random(ones, raters, items, rater_share=2 / 3, item_share=1.0)
+    item = MODEL.item_sd**2 + MODEL.group_item_sd**2 * parts.item[0, 0]
+    error = (MODEL.group_item_sd**2 * parts.interaction[0, 0] + 1) / 10
+    assert precision.reliability == pytest.approx(item / (item + error))
+    assert precision.dependability == pytest.approx(item / (item + error + MODEL.rater_sd**2 / 10))
+
+
+def test_majorities_of_many_raters_are_those_of_the_normal_distribution() -> None:
+    exact, normal = (item_precision(MODEL, 0.33, k, groups=2).label_agreement for k in (4999, 5000))
+    assert normal == pytest.approx(exact, abs=1e-3)
+    assert item_precision(MODEL, 0.33, 100_000_000).label_agreement > 0.99

@@ -14,6 +14,8 @@ from dissensus.pipeline.plan.cost import CostRates
 from dissensus.pipeline.plan.pilot import Pilot, measure_pilot
 from dissensus.pipeline.plan.shipped_presets import load_pilot
 
+ASSUMED_MINUTES = 2.0
+"""Minutes of a rating that nobody measured: the median of DICES-350."""
 PILOT, DESIGN, COST, TEST = "Population", "Design", "Cost", "Test"
 
 ItemCountOption = Annotated[
@@ -42,13 +44,19 @@ def with_cost_options(command: Callable[..., None]) -> Callable[..., None]:
     return _with_options(command, "rates", read_rates)
 
 
+MEASURED = "measured"
+"""Parameter that gets the pilot of the command, if it has one."""
+
+
 def _with_options(command: Callable[..., None], name: str, read: Callable[..., Any]) -> Callable[..., None]:
-    options = inspect.signature(read).parameters
+    parameters = inspect.signature(read).parameters
+    options = {option: value for option, value in parameters.items() if option != MEASURED}
     own = [parameter for parameter in inspect.signature(command).parameters.values() if parameter.name != name]
 
     @wraps(command)
     def with_options(**values: Any) -> None:
-        command(**{name: read(**{option: values.pop(option) for option in options})}, **values)
+        context = {MEASURED: values.get("pilot")} if MEASURED in parameters else {}
+        command(**{name: read(**context, **{option: values.pop(option) for option in options})}, **values)
 
     set_options(with_options, [*options.values(), *own] if name == "pilot" else [*own, *options.values()])
     return with_options
@@ -92,38 +100,50 @@ def read_pilot(
 
 
 def read_rates(
+    measured: Pilot | None,
     hourly_rate: Annotated[
         float | None,
         typer.Option(metavar="AMOUNT", min=0, help="Pay of an hour of work.", rich_help_panel=COST),
     ] = None,
-    currency: Annotated[str, typer.Option(metavar="CODE", help="Currency.", rich_help_panel=COST)] = "GBP",
+    currency: Annotated[
+        str | None, typer.Option(metavar="CODE", help="Currency. Default: GBP.", rich_help_panel=COST)
+    ] = None,
     minutes_per_item: Annotated[
-        float,
-        typer.Option(metavar="M", help="Minutes of a rating; 2 is the median of DICES-350.", rich_help_panel=COST),
-    ] = 2.0,
+        float | None,
+        typer.Option(
+            metavar="M", help="Minutes of a rating. Default: the median of the pilot, else 2.", rich_help_panel=COST
+        ),
+    ] = None,
     minutes_per_rater: Annotated[
-        float,
-        typer.Option(metavar="M", help="Minutes beside ratings: consent, questions.", rich_help_panel=COST),
-    ] = 5.0,
+        float | None,
+        typer.Option(metavar="M", help="Minutes beside ratings: consent, questions. Default: 5.", rich_help_panel=COST),
+    ] = None,
     fee: Annotated[
-        float, typer.Option(metavar="PERCENT", help="Fee of the recruiter on the pay.", rich_help_panel=COST)
-    ] = 0.0,
+        float | None,
+        typer.Option(metavar="PERCENT", help="Fee of the recruiter on the pay. Default: 0.", rich_help_panel=COST),
+    ] = None,
 ) -> CostRates | None:
     """Return the rates of pay and time, None without a rate of pay."""
     if hourly_rate is None:
+        if not all(value is None for value in (currency, minutes_per_item, minutes_per_rater, fee)):
+            raise InvalidInput(
+                "--currency, --minutes-per-item, --minutes-per-rater and --fee describe a cost. Give the pay of an "
+                "hour, --hourly-rate 12, or leave them out."
+            )
         return None
+    of_pilot = measured.minutes_per_item if measured is not None else None
     return CostRates(
-        currency=currency,
+        currency=currency or "GBP",
         hourly_rate=hourly_rate,
-        minutes_per_item=minutes_per_item,
-        minutes_per_rater=minutes_per_rater,
-        fee_percent=fee,
+        minutes_per_item=(of_pilot or ASSUMED_MINUTES) if minutes_per_item is None else minutes_per_item,
+        minutes_per_rater=5.0 if minutes_per_rater is None else minutes_per_rater,
+        fee_percent=fee or 0.0,
     )
 
 
 def split_numbers(option: str, text: str | None) -> tuple[int, ...]:
     """Parse a list of whole numbers, such as 10,20,40."""
     try:
-        return tuple(int(word) for word in text.split(",")) if text else ()
+        return tuple(int(word) for word in text.split(",")) if text is not None else ()
     except ValueError:
         raise InvalidInput(f"{option} {text!r} is not a list of whole numbers; write it as 10,20,40.") from None

@@ -37,7 +37,7 @@ def pool(
         list[str] | None,
         typer.Option(
             metavar="SHARE|GROUP=SHARE",
-            help="Raters removed for their quality, of all or of a group; repeatable.",
+            help="Raters removed for their quality, of all or of a group (or AXIS.GROUP); repeatable.",
             rich_help_panel=POOL,
         ),
     ] = None,
@@ -84,6 +84,8 @@ def _split_axis(text: str) -> tuple[str, dict[str, float]]:
     shares = {}
     for part in groups.split(","):
         group, _, share = part.rpartition(":")
+        if group.strip() in shares:
+            raise InvalidInput(f"--axis {text!r} names {group.strip()!r} twice. Give each group once.")
         shares[group.strip()] = _parse_share(f"--axis {text!r}", share, "rater_gender=Man:0.5,Woman:0.5")
     if not equals or not name.strip() or "" in shares:
         raise InvalidInput(f"--axis {text!r} is not like rater_gender=Man:0.5,Woman:0.5.")
@@ -92,15 +94,18 @@ def _split_axis(text: str) -> tuple[str, dict[str, float]]:
 
 def _split_removal(texts: list[str]) -> tuple[float, dict[str, float]]:
     """Parse removal such as 0.15, and Man=0.23 for a group."""
-    overall, by_group = 0.0, {}
+    overall: float | None = None
+    by_group: dict[str, float] = {}
     for text in texts:
         group, equals, share = text.rpartition("=")
         value = _parse_share(f"--removal {text!r}", share, "0.15, or Man=0.23")
+        if group in by_group or (not equals and overall is not None):
+            raise InvalidInput(f"--removal {text!r}: a rate for {group or 'all raters'} is given before. Give one.")
         if equals:
             by_group[group] = value
         else:
             overall = value
-    return overall, by_group
+    return overall or 0.0, by_group
 
 
 def _parse_share(option: str, text: str, example: str) -> float:

@@ -136,8 +136,8 @@ def pool_plan_page(plan: PoolPlan) -> Page:
     n_raters = sum(cell.seats for cell in plan.cells)
     summary = (
         f"{format_count(len(plan.cells), 'cell')} of {format_count(settings.seats, 'usable rater')}: admit "
-        f"{n_raters:,} raters and {plan.rest:,} outside all groups (margin {plan.margin_percent} %). Enough remain in "
-        f"every cell with probability {format_short(plan.confidence)}."
+        f"{n_raters:,} raters and {plan.rest_seats:,} outside all groups (margin {plan.margin_percent} %). "
+        f"Enough remain in every cell with probability {format_short(plan.confidence)}."
     )
     lines = tuple(
         (
@@ -149,6 +149,7 @@ def pool_plan_page(plan: PoolPlan) -> Page:
             f"{cell.seats:,}",
             f"{cell.begun:,}",
             format_short(cell.chance, 3),
+            format_short(cell.chance_begun, 3),
         )
         for cell in plan.cells
     )
@@ -161,12 +162,22 @@ def pool_plan_page(plan: PoolPlan) -> Page:
         "Seats",
         "People who begin",
         "Chance of enough",
+        "If so many begin",
     )
     call = (
         f"Open call: of {plan.open_call:,} people of the pool who begin, enough finish in every cell with probability "
         f"{format_short(plan.open_call_confidence)}; people of full cells are turned away before they begin."
     )
     notes = [call]
+    least = sum(cell.least_seats for cell in plan.cells)
+    if least < n_raters:
+        notes.append(
+            f"One margin for all cells admits {n_raters - least:,} raters more than removal needs. To save them, write "
+            "the least seats of each cell in [[quota.cells]] of the campaign, with margin_percent = 0."
+        )
+    for axis, groups in settings.axes.items():
+        if sum(groups.values()) < 0.995:
+            notes.append(f"{100 * (1 - sum(groups.values())):.0f} % of the pool are in no group of {axis}.")
     if settings.per_item is not None and "balanced" not in plan.campaign["quota"]:
         notes.append(
             "The quota is not balanced over items: some cell, or the rest, would have none of the ratings of an item. "
@@ -174,12 +185,13 @@ def pool_plan_page(plan: PoolPlan) -> Page:
         )
     if plan.cost is not None and settings.rates is not None:
         notes.append(
-            f"Cost: {plan.cost:,.2f} {settings.rates.currency}, {plan.minutes_per_rater} minutes for each rater; those "
-            "who drop out are paid for half of their items."
+            f"Cost: {plan.cost:,.2f} {settings.rates.currency}, {plan.minutes_per_rater} minutes for each rater, "
+            f"{settings.rates.minutes_per_item:g} of them for each rating; those who drop out are paid for "
+            "half of their items."
         )
     caption = (
         "Least seats: raters who finish, so that removal leaves the needed ones in every cell. Seats: with the margin, "
-        "which is one for all cells."
+        "which is one for all cells. Chance of enough: of all seats; if so many begin: of the people who begin."
     )
     return Page(summary, (Grid(head, lines, caption),), tuple(notes))
 

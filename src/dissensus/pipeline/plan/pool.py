@@ -4,17 +4,19 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import product
-from math import ceil, prod
+from math import prod
 from typing import Any, Final
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.cost import CostRates
-from dissensus.schema.campaign.quota import Quota
+from dissensus.schema.campaign.quota import REST, Quota
+from dissensus.schema.campaign.quota_parser import MAX_AXES, MAX_MARGIN
 from dissensus.schema.hints import format_list, suggest
 from dissensus.schema.numbers import check_number, check_whole
 from dissensus.schema.ratings.columns import CROSSED
 from dissensus.stats.planning.recruitment import (
     binomial_at_least,
+    chance_of_enough,
     open_call_confidence,
     people_for_cells,
     people_for_open_call,
@@ -54,13 +56,36 @@ class PoolSettings:
             _check_shares(axis, groups)
         if prod(len(groups) for groups in self.axes.values()) > MOST_CELLS:
             raise InvalidInput(f"The axes make more than {MOST_CELLS} cells. Use fewer groups or axes.")
-        names = [group for groups in self.axes.values() for group in groups]
-        for group in self.group_removal:
-            if group not in names:
-                raise InvalidInput(
-                    f"There is no group {group!r} to be removed from.{suggest(group, names)} Groups are "
-                    f"{format_list(names)}."
-                )
+        if len(self.axes) > MAX_AXES:
+            raise InvalidInput(f"There are {len(self.axes)} axes, and a quota has {MAX_AXES} at most. Use fewer.")
+        removed = [self._find_group(name) for name in self.group_removal]
+        if len(set(removed)) < len(removed):
+            raise InvalidInput("A group has two rates of removal. Give it one.")
+        if len({axis for axis, _ in removed}) > 1:
+            raise InvalidInput(
+                "Rates of removal are given for groups of two axes, so that a cell has two. Give those of one axis, or "
+                "cross the axes in one."
+            )
+
+    def _find_group(self, name: str) -> tuple[str, str]:
+        """Return the axis and the group that a name, GROUP or AXIS.GROUP, means."""
+        pairs = [(axis, group) for axis, groups in self.axes.items() for group in groups]
+        matches = [pair for pair in pairs if name in (pair[1], f"{pair[0]}.{pair[1]}")]
+        if len(matches) == 1:
+            return matches[0]
+        names = [group for _, group in pairs]
+        if matches:
+            raise InvalidInput(
+                f"{name!r} is a group of several axes. Write {format_list([f'{a}.{group}' for a, group in matches])}."
+            )
+        raise InvalidInput(
+            f"There is no group {name!r} to be removed from.{suggest(name, names)} Groups are {format_list(names)}."
+        )
+
+    @property
+    def removal_by_group(self) -> dict[tuple[str, str], float]:
+        """Share of removed raters by axis and group."""
+        return {self._find_group(name): value for name, value in self.group_removal.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +100,7 @@ class RecruitedCell:
     seats: int  # with the margin, which is one for all cells
     begun: int  # people who begin, so that enough finish
     chance: float  # that enough of the seats remain
+    chance_begun: float  # that enough remain of so many people who begin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +113,8 @@ class PoolPlan:
     confidence: float  # that enough of the seats of all cells remain
     open_call: int  # people of the whole pool who begin, until all seats are taken
     open_call_confidence: float
-    rest: int  # seats of people outside all groups
+    rest: int  # target of people outside all groups
+    rest_seats: int  # with the margin
     minutes_per_rater: int | None
     cost: float | None
     campaign: dict[str, Any]
@@ -111,13 +138,26 @@ def plan_pool(settings: PoolSettings) -> PoolPlan:
     needed = [settings.seats] * len(crossed)
     seats = people_for_cells(needed, [1 - r for r in removal], settings.confidence)
     margin = max(_margin_for(settings.seats, n) for n in seats)
-    capacity = [ceil(settings.seats * (100 + margin) / 100)] * len(crossed)
+    if margin > MAX_MARGIN:
+        raise InvalidInput(
+            f"Removal takes so many that a cell of {settings.seats:,} needs {max(seats):,} seats, a margin of "
+            f"{margin:,} %, and a quota has {MAX_MARGIN} % at most. Plan more seats of a cell, or raters who are "
+            "removed less."
+        )
+    rest = _rest_seats(shares, sum(needed))
+    quota = Quota(axes=_group_answers(settings), seats=settings.seats, rest=rest, margin_percent=margin)
+    total = sum(quota.targets.values())
+    if settings.per_item is not None and settings.per_item > total:
+        raise InvalidInput(
+            f"{settings.per_item:,} ratings of an item cannot come from {total:,} raters, who rate an item once. Plan "
+            "more seats, or fewer ratings of an item."
+        )
+    capacity = [quota.capacities[CROSSED.join(cell)] for cell in crossed]
     finish = 1 - settings.dropout
     begun = people_for_cells(capacity, [finish] * len(crossed), settings.confidence)
     finishing = [share * finish for share in shares]
     call = people_for_open_call(finishing, capacity, settings.confidence)
-    rest = _rest_seats(shares, sum(needed))
-    n_raters = sum(capacity) + rest
+    n_raters = sum(quota.capacities.values())
     chances = [binomial_at_least(n, 1 - r, settings.seats) for n, r in zip(capacity, removal, strict=True)]
     load = settings.n_items if settings.per_item is None else settings.n_items * settings.per_item / n_raters
     rates = settings.rates
@@ -133,6 +173,7 @@ def plan_pool(settings: PoolSettings) -> PoolPlan:
                 seats=n,
                 begun=b,
                 chance=chance,
+                chance_begun=chance_of_enough(b, finish, n, 1 - r, settings.seats),
             )
             for cell, s, r, m, n, b, chance in zip(
                 crossed, shares, removal, seats, capacity, begun, chances, strict=True
@@ -143,6 +184,7 @@ def plan_pool(settings: PoolSettings) -> PoolPlan:
         open_call=call,
         open_call_confidence=open_call_confidence(call, finishing, capacity),
         rest=rest,
+        rest_seats=quota.capacities[REST],
         minutes_per_rater=rates.minutes(load) if rates else None,
         cost=_compute_cost(rates, load, n_raters, sum(begun) - sum(capacity)) if rates else None,
         campaign=_write_campaign(settings, margin, rest),
@@ -162,7 +204,8 @@ def _check_shares(axis: str, groups: Mapping[str, float]) -> None:
 
 
 def _find_removal(settings: PoolSettings, cell: tuple[str, ...]) -> float:
-    return next((settings.group_removal[group] for group in cell if group in settings.group_removal), settings.removal)
+    rates = settings.removal_by_group
+    return next((rates[pair] for pair in zip(settings.axes, cell, strict=True) if pair in rates), settings.removal)
 
 
 def _margin_for(target: int, seats: int) -> int:
@@ -181,6 +224,10 @@ def _compute_cost(rates: CostRates, load: float, finished: int, dropped: int) ->
     return round(rates.money(load, finished) + rates.money(load / 2, dropped), 2)
 
 
+def _group_answers(settings: PoolSettings) -> dict[str, dict[str, tuple[str, ...]]]:
+    return {axis: {group: (group,) for group in groups} for axis, groups in settings.axes.items()}
+
+
 def _write_campaign(settings: PoolSettings, margin: int, rest: int) -> dict[str, Any]:
     """Return the part of a campaign's definition that follows from the plan."""
     quota: dict[str, Any] = {
@@ -191,11 +238,7 @@ def _write_campaign(settings: PoolSettings, margin: int, rest: int) -> dict[str,
     }
     if settings.per_item is None:
         return {"quota": quota}
-    shares = Quota(
-        axes={axis: {group: (group,) for group in groups} for axis, groups in settings.axes.items()},
-        seats=settings.seats,
-        rest=rest,
-    ).shares(settings.per_item)
+    shares = Quota(axes=_group_answers(settings), seats=settings.seats, rest=rest).shares(settings.per_item)
     # A quota can be balanced only if every cell has a rater of each item.
     balance = {"balanced": True} if min(shares.values()) else {}
     return {"replication": settings.per_item, "quota": {**quota, **balance}}

@@ -9,6 +9,7 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.balance import split_ratings
 from dissensus.pipeline.plan.cost import CostRates
 from dissensus.pipeline.plan.pilot import Pilot
+from dissensus.pipeline.plan.settings import MOST_RATERS
 from dissensus.schema.numbers import check_whole
 from dissensus.stats.planning.contrast import ContrastDesign, DesignCell
 from dissensus.stats.planning.precision import (
@@ -16,6 +17,7 @@ from dissensus.stats.planning.precision import (
     ItemPrecision,
     contrast_half_width,
     item_precision,
+    pool_half_width,
     single_share,
 )
 
@@ -75,8 +77,10 @@ def plan_precision(
     check_whole("n_items", n_items, 1)
     if not raters:
         raise InvalidInput("There is no number of raters. Give some, such as 50, 100 and 200.")
+    for n in raters:
+        check_whole("raters", n, 2, MOST_RATERS)
     for k in per_item:
-        check_whole("per_item", k, 1)
+        check_whole("per_item", k, 1, MOST_RATERS)
     rows = [
         _measure_design(pilot, n, k, n_items=n_items, groups=groups, confidence=confidence, rates=rates)
         for n in raters
@@ -113,11 +117,11 @@ def _measure_design(
         per_item=per_item,
         n_items=n_items,
         items_per_rater=load,
-        share=contrast_half_width(model, whole, confidence=confidence),
+        share=pool_half_width(model, whole, groups, confidence=confidence),
         group_share=contrast_half_width(
             model, single_share(share, sizes[-1], counts[-1], n_items), confidence=confidence
         ),
         difference=contrast_half_width(model, ContrastDesign(tuple(cells), n_items), confidence=confidence),
-        item=item_precision(model, share, per_item, confidence=confidence),
+        item=item_precision(model, share, per_item, groups=groups, confidence=confidence),
         cost=rates.money(load, n_raters) if rates else None,
     )

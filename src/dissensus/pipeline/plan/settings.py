@@ -43,10 +43,6 @@ class GroupPlanSettings:
             check_whole("per_item", self.per_item, 1, MOST_RATERS)
         if self.others is not None and self.n_cells != 2:
             raise InvalidInput("An interaction has four cells of one size. Leave out the raters of the other group.")
-        if not self.simulations and self.statistic not in ("share", "interaction"):
-            raise InvalidInput(
-                f"The power for {self.statistic} comes from simulations alone. Simulate 100 campaigns or more."
-            )
         if not self.difference:
             raise InvalidInput("The difference is 0, and no design detects nothing. Give the least that matters.")
         if self.statistic in ("share", "interaction"):
@@ -59,7 +55,9 @@ class GroupPlanSettings:
         if self.difference < 0:
             raise InvalidInput(f"The difference is {self.difference:g}; for {self.statistic} give its size, above 0.")
         if not self.simulations:
-            raise InvalidInput(f"Power of {self.statistic} has no closed form. Simulate 500 campaigns or more.")
+            raise InvalidInput(
+                f"The power for {self.statistic} comes from simulations alone. Simulate 100 campaigns or more."
+            )
         check_simulations(self.simulations, self.level)
         if self.statistic == "alpha" and self.level < LEAST_LEVEL_OF_ALPHA:
             raise InvalidInput(

@@ -17,6 +17,8 @@ MAX_AXES: Final = 4
 MAX_GROUPS: Final = 50
 MAX_CELLS: Final = 500
 MAX_SEATS: Final = 100_000
+MAX_MARGIN: Final = 200
+"""Percent."""
 MAX_HOLD: Final = 60 * 24 * 30
 """Minutes."""
 
@@ -37,7 +39,7 @@ def parse_quota(table: DefinitionTable, demographics: Questionnaire | None, repl
         seats=table.get_number("seats", 10, MAX_SEATS, least=0),
         rest=table.get_number("rest", 0, MAX_SEATS, least=0),
         cells=_cells(table, axes),
-        margin_percent=table.get_number("margin_percent", 0, 200, least=0),
+        margin_percent=table.get_number("margin_percent", 0, MAX_MARGIN, least=0),
         hold_minutes=table.get_number("hold_minutes", DEFAULT_HOLD, MAX_HOLD),
         source=table.get_choice("source", SOURCES, "screener"),
         balanced=table.get_flag("balanced", default=False),

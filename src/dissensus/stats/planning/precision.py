@@ -1,16 +1,19 @@
 """Precision of shares, differences and labels of items in a design."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
+from typing import Final
 
 import numpy as np
 
 from dissensus.stats.cluster_robust import t_quantile
 from dissensus.stats.planning.contrast import ContrastDesign, DesignCell, contrast_variance
-from dissensus.stats.planning.rating_model import RatingModel
+from dissensus.stats.planning.rating_model import RatingModel, ShareComponents
 from dissensus.stats.result import check_confidence
 
+MANY_RATERS: Final = 5000
+"""Raters of an item from whom on their majority has a normal distribution."""
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
 
 
@@ -72,13 +75,44 @@ def contrast_half_width(model: RatingModel, design: ContrastDesign, *, confidenc
     return HalfWidth(raters=t * math.sqrt(variance.raters), both=t * math.sqrt(variance.raters + variance.items))
 
 
-def item_precision(model: RatingModel, share: float, per_item: int, *, confidence: float = 0.95) -> ItemPrecision:
-    r"""Return the precision of the answers to one item by K raters of the whole pool.
+def pool_half_width(model: RatingModel, design: ContrastDesign, groups: int, *, confidence: float = 0.95) -> HalfWidth:
+    """Return the precision of the share of a pool of G groups of one size, in a design of one cell."""
+    check_confidence(confidence)
+    (cell,) = design.cells
+    parts = pool_components(model, cell.share, groups)
+    raters = (parts.rater + parts.residual / design.load(cell)) / cell.n_raters
+    t = t_quantile(confidence, cell.n_raters - 1)
+    return HalfWidth(raters=t * math.sqrt(raters), both=t * math.sqrt(raters + parts.item / design.n_items))
+
+
+def pool_components(model: RatingModel, share: float, groups: int) -> ShareComponents:
+    """Return the variance components of a pool of G groups: effects of groups on items average out over the groups.
+
+    Examples
+    --------
+    >>> model = RatingModel(rater_sd=0.7, item_sd=0.7, group_item_sd=0.4)
+    >>> pool_components(model, 0.3, 1) == model.components(0.3)
+    True
+    >>> pool_components(model, 0.3, 4).item < pool_components(model, 0.3, 2).item < model.components(0.3).item
+    True
+    """
+    parts = model.components(share)
+    shared = model.item_covariance((share, 1.0), (share, 1.0))
+    item = parts.item if groups == 1 else shared + (parts.item - shared) / groups
+    return replace(parts, item=item, residual=parts.residual + parts.item - item)
+
+
+def item_precision(
+    model: RatingModel, share: float, per_item: int, *, groups: int = 1, confidence: float = 0.95
+) -> ItemPrecision:
+    r"""Return the precision of the answers to one item by K raters of a pool of G groups of one size.
 
     The variance of an item's share is :math:`(\sigma^2_r + \sigma^2_e) / K` on average over items. A majority agrees
     with that of the population with the probability that a binomial number of K raters with the item's own share is on
-    its side of one half, averaged over items. Reliability is
-    :math:`s_i^2 / (s_i^2 + (s_{gi}^2 + 1) / K)`, dependability has :math:`s_r^2` in the error too (Brennan 2001).
+    its side of one half, averaged over items; from 5,000 raters on, by the normal distribution. Reliability is
+    :math:`v / (v + (s_{gi}^2 (1 - 1/G) + 1) / K)` with :math:`v = s_i^2 + s_{gi}^2 / G`, since effects of groups on an
+    item have an average over groups that belongs to the item; dependability has :math:`s_r^2` in the error too
+    (Brennan 2001).
 
     References
     ----------
@@ -90,22 +124,28 @@ def item_precision(model: RatingModel, share: float, per_item: int, *, confidenc
     >>> round(precise.reliability, 6), precise.reliability == precise.dependability
     (0.9, True)
     """
-    parts = model.components(share)
+    parts = pool_components(model, share, groups)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
-    item, rater, residual = model.item_sd**2, model.rater_sd**2, model.group_item_sd**2 + 1
+    of_groups = model.group_item_sd**2
+    item, rater, residual = model.item_sd**2 + of_groups / groups, model.rater_sd**2, of_groups * (1 - 1 / groups) + 1
     return ItemPrecision(
         half_width=z * math.sqrt((parts.rater + parts.residual) / per_item),
-        label_agreement=_label_agreement(model, share, per_item),
+        label_agreement=_label_agreement(model, share, per_item, groups),
         reliability=item / (item + residual / per_item),
         dependability=item / (item + (rater + residual) / per_item),
     )
 
 
-def _label_agreement(model: RatingModel, share: float, per_item: int) -> float:
+def _label_agreement(model: RatingModel, share: float, per_item: int, groups: int) -> float:
     normal = NormalDist()
     centre = normal.inv_cdf(share) * model.total_sd()
-    scale = math.sqrt(1 + model.rater_sd**2 + model.group_item_sd**2)
-    shares = np.array([normal.cdf((centre + model.item_sd * node) / scale) for node in _NODES.tolist()])
+    item_sd = math.hypot(model.item_sd, model.group_item_sd / math.sqrt(groups))
+    scale = math.sqrt(model.total_sd() ** 2 - item_sd**2)
+    shares = np.array([normal.cdf((centre + item_sd * node) / scale) for node in _NODES.tolist()])
+    if per_item >= MANY_RATERS:
+        bounded = shares.clip(1e-12, 1 - 1e-12)
+        distance = np.abs(bounded - 0.5) * np.sqrt(per_item / (bounded * (1 - bounded)))
+        return float(_WEIGHTS @ np.array([normal.cdf(d) for d in distance.tolist()]) / _WEIGHTS.sum())
     counts = np.arange(per_item + 1)
     choose = np.array([math.lgamma(per_item + 1) - math.lgamma(k + 1) - math.lgamma(per_item - k + 1) for k in counts])
     bounded = shares.clip(1e-12, 1 - 1e-12)[:, None]

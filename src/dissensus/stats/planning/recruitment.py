@@ -11,6 +11,7 @@ from dissensus.stats.result import FloatArray, IntArray
 
 MOST_PEOPLE: Final = 200_000
 """Largest number of people that is searched."""
+NEGLIGIBLE: Final = 1e-12
 
 
 def binomial_at_least(n: int, p: float, k: int) -> float:
@@ -30,6 +31,28 @@ def binomial_at_least(n: int, p: float, k: int) -> float:
     counts = np.arange(k, n + 1)
     logs = _log_choose(n, counts) + counts * math.log(p) + (n - counts) * math.log1p(-p)
     return min(1.0, float(np.exp(logs).sum()))
+
+
+def chance_of_enough(begun: int, finish: float, seats: int, keep: float, needed: int) -> float:
+    """Return the probability that enough of the people who begin finish, have a seat and remain.
+
+    Examples
+    --------
+    Two people for one seat, half of whom finish, and half of those remain:
+
+    >>> chance_of_enough(2, 0.5, 1, 0.5, 1)
+    0.375
+    """
+    if finish >= 1:
+        return binomial_at_least(min(begun, seats), keep, needed)
+    total = binomial_at_least(begun, finish, seats) * binomial_at_least(seats, keep, needed)
+    for m in range(min(begun, seats - 1), needed - 1, -1):
+        ways = math.lgamma(begun + 1) - math.lgamma(m + 1) - math.lgamma(begun - m + 1)
+        chance = math.exp(ways + m * math.log(finish) + (begun - m) * math.log1p(-finish))
+        if chance < NEGLIGIBLE and m < begun * finish:
+            break
+        total += chance * binomial_at_least(m, keep, needed)
+    return total
 
 
 def people_for_cell(needed: int, p: float, confidence: float) -> int:
