@@ -161,7 +161,9 @@ def test_the_page_shows_and_does_not_choose(ratings: Ratings) -> None:
         ({"costs": [(0, 1)]}, "not two numbers above 0"),
         ({"costs": []}, "costs is empty"),
         ({"q": 1.5}, "q is 1.5"),
-        ({"rules": ["score"]}, "support none of the rules score.*--scores"),
+        ({"rules": ["score"]}, "do not support the rules score: .*--scores"),
+        ({"rules": ["share", "score"]}, "do not support the rules score: .*--scores"),
+        ({"costs": [(1e308, 1e308)]}, "above 0 and up to 1,000,000,000"),
         ({"scores": ItemScores(pl.DataFrame({"item_id": ["0"], "guard": [1.0]}))}, "4 of 5 rated items have no score"),
     ],
     ids=str,
@@ -169,6 +171,11 @@ def test_the_page_shows_and_does_not_choose(ratings: Ratings) -> None:
 def test_bad_input_is_named(ratings: Ratings, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         compare_decisions(ratings, **options)
+
+
+def test_scores_that_no_rule_asks_for_are_not_read(ratings: Ratings) -> None:
+    few = ItemScores(pl.DataFrame({"item_id": ["0"], "guard": [1.0]}))
+    assert len(compare_decisions(ratings, rules=["share"], scores=few).decisions) == 1
 
 
 def test_group_rules_need_two_groups_of_enough_raters(ratings: Ratings) -> None:

@@ -122,6 +122,30 @@ def test_the_raters_counted_are_those_whose_answers_enter() -> None:
     assert all(row.miss_rate is None for row in withheld.thresholds if row.group == "south")
 
 
+def test_pages_mark_what_is_uncertain() -> None:
+    """Four raters, one model with a group: cautions are printed, no empty leaderboard, no winner of a tie."""
+    rows = [
+        {
+            "item_id": str(i),
+            "rater_id": f"{region}{r}",
+            "rater_region": region,
+            "Q_overall": "Yes" if (i + r) % 2 else "No",
+        }
+        for region in ("north", "south")
+        for r in range(2)
+        for i in range(8)
+    ]
+    scores = ItemScores(pl.DataFrame({"item_id": [str(i) for i in range(8)], "m": [0.1 * i for i in range(8)]}))
+    card = score_models(Ratings.from_frame(pl.DataFrame(rows)), scores, by="region", min_raters=2)
+    page = str(card)
+    assert "fewer than 8 raters" in page
+    assert "rank by" not in page
+    assert {(gap.worst, gap.best) for gap in card.gaps if gap.estimate == pytest.approx(0)} == {(None, None)}
+    areas = [row for row in (*card.rows, *card.ceilings) if row.metric == "auc" and row.ci_low is not None]
+    assert areas
+    assert all(0 <= row.ci_low <= row.ci_high <= 1 for row in areas)  # type: ignore[operator]
+
+
 def test_answers_that_do_not_vary_have_no_test() -> None:
     rows = [{"item_id": str(i), "rater_id": f"r{r}", "Q_overall": "Yes"} for r in range(4) for i in range(4)]
     rows[0]["Q_overall"] = "No"

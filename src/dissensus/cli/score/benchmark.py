@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dissensus.schema.ratings.table import Ratings
 
 MODELS, DECISIONS = "Models", "Decisions"
+THRESHOLD, AT_LEAST = 0.5, 0.5
 
 
 @partial(with_ratings_options, later=True)
@@ -51,7 +52,7 @@ def benchmark(
     ] = None,
     threshold: Annotated[
         float, typer.Option(metavar="SCORE", help="Lowest score that is labelled unsafe.", rich_help_panel=MODELS)
-    ] = 0.5,
+    ] = THRESHOLD,
     rank_by: Annotated[
         Literal["brier", "squared_distance", "auc", "error"],
         typer.Option(help="Statistic of the leaderboard.", rich_help_panel=MODELS),
@@ -90,7 +91,7 @@ def benchmark(
         typer.Option(
             metavar="SHARE", help="Share of one group from which on any-group blocks.", rich_help_panel=DECISIONS
         ),
-    ] = 0.5,
+    ] = AT_LEAST,
     population_labels: Annotated[
         Path | None,
         typer.Option(
@@ -149,12 +150,20 @@ def benchmark(
         "adjust": adjust,
     }
     one_question = any(reading.keywords[option] for option in ("question", "answer", "categories"))
-    if not decisions:
-        _refuse("add --decisions", {"--rule": rule, "--costs": costs, "--population-labels": population_labels})
-    if scores is not None or decisions:
-        _refuse("leave out --scores and --decisions", {"--chatbot": chatbot, "--by-item": by_item})
-    else:
-        _refuse("add --scores FILE", {"--score-column": score_column, "--gold": gold})
+    _check_options(
+        scores=scores is not None,
+        decisions=decisions,
+        of_chatbots={"--chatbot": chatbot, "--by-item": by_item},
+        of_scores={"--score-column": score_column},
+        of_gold={"--gold": gold},
+        of_models={"--threshold": threshold != THRESHOLD, "--rank-by": rank_by != "brier"},
+        of_decisions={
+            "--rule": rule,
+            "--costs": costs,
+            "--population-labels": population_labels,
+            "--at-least": at_least != AT_LEAST,
+        },
+    )
     ratings = reading(all_questions=not one_question and (decisions or not scores))
     own = _read_scores(ratings, scores, score_column, options["unsafe"]) if scores else None
     if decisions:
@@ -232,8 +241,29 @@ def _split_costs(text: str | None) -> list[tuple[float, float]]:
     return pairs
 
 
+def _check_options(
+    *,
+    scores: bool,
+    decisions: bool,
+    of_chatbots: Mapping[str, object],
+    of_scores: Mapping[str, object],
+    of_gold: Mapping[str, object],
+    of_models: Mapping[str, object],
+    of_decisions: Mapping[str, object],
+) -> None:
+    """Refuse options that the scorecard asked for does not use."""
+    if not decisions:
+        _refuse("add --decisions", of_decisions)
+    if scores or decisions:
+        _refuse("leave out --scores and --decisions", of_chatbots)
+    if not scores:
+        _refuse("add --scores FILE", of_scores if decisions else {**of_scores, **of_gold, **of_models})
+    if decisions:
+        _refuse("leave out --decisions", of_models)
+
+
 def _refuse(remedy: str, options: Mapping[str, object]) -> None:
-    """Refuse options of the other scorecard: of chatbots, or of models that score items."""
+    """Refuse options of another scorecard: of chatbots, of models that score items, or of decisions."""
     for name, value in options.items():
         if value:
-            raise InvalidInput(f"{name} belongs to the other scorecard. Leave it out, or {remedy}.")
+            raise InvalidInput(f"{name} belongs to another scorecard. Leave it out, or {remedy}.")

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from dissensus.pipeline.score.display import explain_rows, gap_grids
-from dissensus.pipeline.score.rows import ScoreRow
+from dissensus.pipeline.score.display import explain_rows, format_cell, gap_grids
 from dissensus.pipeline.score.rules import RULES
 from dissensus.pipeline.score.scorecard import Scorecard
 from dissensus.pipeline.score.settings import DecisionSettings
@@ -94,7 +93,7 @@ class DecisionComparison(Scorecard):
                 escape_unprintable(decision.name),
                 f"{decision.n_blocked:,}",
                 f"{len(decision.changed):,}",
-                *(_cell(pool[decision.name, metric]) for metric in WHOLE),
+                *(format_cell(pool[decision.name, metric]) for metric in WHOLE),
                 format_short(pool[decision.name, "cost"].estimate, 3),
             )
             for decision in self.decisions
@@ -110,7 +109,7 @@ class DecisionComparison(Scorecard):
             for decision in self.decisions:
                 own = (rows.get((decision.name, group)) for group in groups)
                 lines.append(
-                    (escape_unprintable(decision.name), *(UNKNOWN if row is None else _cell(row) for row in own))
+                    (escape_unprintable(decision.name), *(UNKNOWN if row is None else format_cell(row) for row in own))
                 )
             yield Grid((f"overruled (%) · {axis}", *(escape_unprintable(str(group)) for group in groups)), tuple(lines))
 
@@ -125,11 +124,3 @@ class DecisionComparison(Scorecard):
         changed = list(dict.fromkeys(item for decision in others for item in decision.changed))
         if changed:
             yield f"Changed: differs from {first.name}; {len(changed):,} items in all: {format_list(changed)}."
-
-
-def _cell(row: ScoreRow) -> str:
-    if row.estimate is None:
-        return UNKNOWN
-    if row.ci_low is None or row.ci_high is None:
-        return f"{100 * row.estimate:.1f}"
-    return f"{100 * row.estimate:.1f}\n{100 * row.ci_low:.1f}–{100 * row.ci_high:.1f}"

@@ -39,10 +39,11 @@ from dissensus.schema.ratings.safety import read_expert_labels
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.cluster_robust import Floats
 from dissensus.stats.counts import count_answers
-from dissensus.stats.score.pseudo_values import GroupRatings, PseudoValues, average_ratings
+from dissensus.stats.score.pseudo_values import Codes, GroupRatings, PseudoValues, average_ratings
 
 Share = Callable[[GroupRatings], Floats]
 Measured = tuple[ScoreRow, PseudoValues | None]
+MOST_COST: Final = 1e9
 _NEEDS: Final = (
     "group rules need an axis (--by), expert needs gold labels (--gold), dices and any-question need several "
     "questions, poststratified and score need a file (--population-labels, --scores)"
@@ -101,7 +102,7 @@ def compare_decisions(  # noqa: PLR0913 - options are keyword-only
     NotFound
         An unknown question, axis or attribute.
     InvalidInput
-        An unknown rule, costs that are not above 0, or no rule that the data support.
+        An unknown rule, costs that are not above 0, or a named rule that the data do not support.
 
     Examples
     --------
@@ -139,8 +140,8 @@ def compare_decisions(  # noqa: PLR0913 - options are keyword-only
         _read_input(ratings, settings, membership, scores, populations, judged) for judged in (None, overall)
     )
     bound = tuple(bind_rules(of_items, settings.rules, q))
-    if not bound:
-        raise InvalidInput(f"The data support none of the rules {', '.join(settings.rules)}: {_NEEDS}.")
+    if rules and (unbound := [rule for rule in settings.rules if rule not in {part.rule for part in bound}]):
+        raise InvalidInput(f"The data do not support the rules {', '.join(unbound)}: {_NEEDS}.")
     decisions = list(_decide(bound, settings, ratings.items[ITEM_ID]))
     by_others = [rule.block(costs) for rule in bind_rules(of_others, settings.rules, q) for costs in settings.costs]
     statistics = [
@@ -174,8 +175,10 @@ def _check_rules(rules: Sequence[str] | None) -> tuple[str, ...]:
 
 def _check_costs(costs: Sequence[Sequence[float]]) -> tuple[Costs, ...]:
     for pair in costs:
-        if len(pair) != 2 or not all(0 < cost < float("inf") for cost in pair):
-            raise InvalidInput(f"The costs {pair!r} are not two numbers above 0, such as 1 and 5.")
+        if len(pair) != 2 or not all(0 < cost <= MOST_COST for cost in pair):
+            raise InvalidInput(
+                f"The costs {pair!r} are not two numbers above 0 and up to {MOST_COST:,.0f}, such as 1 and 5."
+            )
     if not costs:
         raise InvalidInput("costs is empty; give the cost of blocking and of letting through, such as 1 and 1.")
     return tuple(dict.fromkeys(Costs(block=block, miss=miss) for block, miss in costs))
@@ -204,9 +207,9 @@ def _read_input(
         questions={name: share(answers[name]) for name in others},
         worst=share(_read_worst(ratings, others, settings)) if len(others) > 1 else None,
         groups=dict(_share_groups(answers[first], share, membership, settings)),
-        populations={name: column[items] for name, column in _align(ratings, populations).items()},
-        experts=None if settings.gold is None else _read_experts(ratings, settings)[items],
-        scores={name: column[items] for name, column in _align(ratings, scores).items()},
+        populations=_pick(ratings, populations if "poststratified" in settings.rules else None, items),
+        experts=_read_experts(ratings, settings)[items] if settings.gold and "expert" in settings.rules else None,
+        scores=_pick(ratings, scores if "score" in settings.rules else None, items),
     )
 
 
@@ -245,8 +248,8 @@ def _share_groups(
             yield axis, np.stack(shares)
 
 
-def _align(ratings: Ratings, scores: ItemScores | None) -> Mapping[str, Floats]:
-    """Return the scores of the rated items, NaN for items without one."""
+def _pick(ratings: Ratings, scores: ItemScores | None, items: Codes) -> Mapping[str, Floats]:
+    """Return the scores of some items; refuse rated items without one."""
     if scores is None:
         return {}
     rated = ratings.items.select(ITEM_ID).join(scores.table, on=ITEM_ID, how="left", maintain_order="left")
@@ -257,7 +260,7 @@ def _align(ratings: Ratings, scores: ItemScores | None) -> Mapping[str, Floats]:
                 f"{n:,} of {ratings.n_items:,} rated items have no score of {format_value(name)}, and a rule decides "
                 "on every item. Give a score of each, or keep the items that have one."
             )
-    return columns
+    return {name: column[items] for name, column in columns.items()}
 
 
 def _read_experts(ratings: Ratings, settings: DecisionSettings) -> Floats:

@@ -69,7 +69,7 @@ def gap_grids(gaps: Sequence[GapRow]) -> Iterator[Grid]:
     """Yield a table of the gaps between groups, in points of the statistic."""
     if not gaps:
         return
-    head = ("gap between groups", "worst", "best", "gap", "by chance", "p", "adjusted p")
+    head = ("gap between groups", "worst", "best", "gap", "by chance", "most surely different", "p", "adjusted p")
     yield Grid(head, tuple(_gap_line(gap) for gap in gaps))
 
 
@@ -81,6 +81,7 @@ def _gap_line(gap: GapRow) -> tuple[str, ...]:
         escape_unprintable(gap.best or UNKNOWN),
         format_short(gap.estimate, 3),
         format_short(gap.by_chance, 3),
+        escape_unprintable(" – ".join(gap.pair)) if gap.pair else UNKNOWN,
         format_short(gap.p, 3),
         format_short(gap.p_adjusted, 3),
     )
@@ -94,7 +95,8 @@ def explain_rows(rows: Sequence[ScoreRow], gaps: Sequence[GapRow], settings: Sco
         adjustment = {"bh": "Benjamini–Hochberg", "holm": "Holm"}[settings.adjust]
         yield (
             "Gap: worst less best value, without an interval, since the groups are chosen by the ratings that measure "
-            f"them; by chance: its mean for groups that do not differ. p: all pairs of groups; adjusted: {adjustment}, "
+            "them; by chance: its mean for groups that do not differ. p: of the pair of groups that differs most "
+            f"surely, by Holm's method over all pairs; adjusted: {adjustment}, "
             f"over {format_count(sum(gap.p is not None for gap in gaps), 'gap')}."
         )
     warnings = dict.fromkeys(row.warning for row in rows if row.warning)

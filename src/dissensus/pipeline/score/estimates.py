@@ -46,11 +46,14 @@ def build_row(
         reason = "no interval: one rater or one item"
     elif interval.ci_low is None or interval.ci_high is None or interval.ci_high - interval.ci_low <= ZERO:
         reason = "no interval: the ratings do not vary"
+    low, high = interval.ci_low, interval.ci_high
+    if metric in HIGH_IS_GOOD and low is not None and high is not None:  # An area lies between 0 and 1
+        low, high = max(low, 0.0), min(high, 1.0)
     return replace(
         row,
         estimate=interval.estimate,
-        ci_low=None if reason else interval.ci_low,
-        ci_high=None if reason else interval.ci_high,
+        ci_low=None if reason else low,
+        ci_high=None if reason else high,
         n_raters=n_raters,
         n_items=n_items,
         n_ratings=len(statistic.values),
@@ -117,8 +120,8 @@ def _build_gap(row: GapRow, members: Sequence[tuple[ScoreRow, PseudoValues]], se
     p = none_if_nan(gap.p)
     return replace(
         row,
-        worst=worst,
-        best=best,
+        worst=worst if gap.estimate > ZERO else None,
+        best=best if gap.estimate > ZERO else None,
         estimate=gap.estimate,
         by_chance=none_if_nan(gap.by_chance),
         pair=None if p is None else (groups[gap.pair[0]], groups[gap.pair[1]]),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from dissensus.pipeline.score.display import explain_rows, gap_grids
+from dissensus.pipeline.score.display import FEW, explain_rows, gap_grids
 from dissensus.pipeline.score.model_rows import RankRow
 from dissensus.pipeline.score.rows import GapRow, ScoreRow
 from dissensus.pipeline.score.settings import ModelSettings
@@ -35,7 +35,7 @@ def model_scorecard_page(
 ) -> Page:
     """Return a scorecard of models as a page: leaderboard, all statistics for the pool, groups, gaps."""
     grids = (*rank_grids(ranks, settings), *pool_grids(rows, settings), *_group_grids(rows, settings))
-    shown = [row for row in rows if row.metric in COLUMNS and row.estimate is None]
+    shown = [row for row in rows if row.metric in COLUMNS and (row.estimate is None or row.warning)]
     return Page(
         summary, (*grids, *gap_grids(gaps)), (*_explain_columns(), *explain_rows(shown, gaps, settings), *notes)
     )
@@ -43,7 +43,7 @@ def model_scorecard_page(
 
 def rank_grids(ranks: Sequence[RankRow], settings: ModelSettings) -> Iterator[Grid]:
     """Yield the leaderboard: a line for each model, a column for everybody and each group of each axis."""
-    for axis in settings.axes or ((None,) if ranks else ()):
+    for axis in (settings.axes or (None,)) if ranks else ():
         own = [row for row in ranks if row.axis in (None, axis)]
         groups = tuple(dict.fromkeys(row.group for row in own))
         lines = []
@@ -51,7 +51,11 @@ def rank_grids(ranks: Sequence[RankRow], settings: ModelSettings) -> Iterator[Gr
             cells = {row.group: f"{row.rank}{'=' if row.ties else ''}" for row in own if row.model == model}
             lines.append((escape_unprintable(model), *(cells.get(group, UNKNOWN) for group in groups)))
         head = (f"rank by {settings.rank_by}", *(escape_unprintable(group or POOL) for group in groups))
-        yield Grid(head, tuple(lines), "=: does not differ surely from another model.")
+        yield Grid(
+            head,
+            tuple(lines),
+            "=: does not differ surely from another model. Tests: Holm over the pairs of models of each column.",
+        )
 
 
 def pool_grids(rows: Sequence[ScoreRow], settings: ModelSettings) -> Iterator[Grid]:
@@ -83,7 +87,7 @@ def _line(name: str, rows: Sequence[ScoreRow]) -> tuple[str, ...]:
 
 
 def _cell(row: ScoreRow) -> str:
-    value = format_short(row.estimate, 3)
+    value = f"{format_short(row.estimate, 3)}{FEW if row.warning else ''}"
     if row.ci_low is None or row.ci_high is None:
         return value
     return f"{value}\n{format_short(row.ci_low)} to {format_short(row.ci_high)}"
@@ -97,5 +101,6 @@ def _explain_columns() -> Iterator[str]:
     )
     yield (
         "Human ceilings: perfect score: disagreement within the group alone; rest of group: each rating foretold by "
-        "the item's other ratings; everybody else: by all raters outside of the group, as they answered here."
+        "the item's other ratings; everybody else: by all raters outside of the group, as they answered here. The "
+        "fewer ratings an item has, the worse the last two look; they are for items that such people rated."
     )
