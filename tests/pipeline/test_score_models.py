@@ -118,8 +118,11 @@ def test_the_raters_counted_are_those_whose_answers_enter() -> None:
     (gap,) = (gap for gap in card.gaps if gap.metric == "miss_rate")
     assert (gap.p, gap.n_groups) == (None, 1)
     withheld = score_models(Ratings.from_frame(pl.DataFrame(rows)), scores, by="region", suppress_below=5)
-    assert all(row.estimate is None for row in withheld.rows if (row.metric, row.group) == ("miss_rate", "south"))
-    assert all(row.miss_rate is None for row in withheld.thresholds if row.group == "south")
+    rates = [row for row in withheld.rows if row.metric in ("miss_rate", "false_alarm_rate") and row.group == "south"]
+    assert [row.estimate for row in rates] == [None, None]
+    for curve in withheld.thresholds:
+        if curve.group == "south":
+            assert (curve.miss_rate, curve.false_alarm_rate) == (None, None)
 
 
 def test_pages_mark_what_is_uncertain() -> None:

@@ -1,6 +1,7 @@
 """Measures of the scores of models against one group, or against gold, beside human ceilings."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from dissensus.pipeline.score.leaderboard import compare_models, rank_models
 from dissensus.pipeline.score.metrics import RANKED, against, list_statistics, manhattan
 from dissensus.pipeline.score.model_rows import BinRow, DifferenceRow, RankRow, ThresholdRow
 from dissensus.pipeline.score.rows import ScoreRow
+from dissensus.pipeline.score.rules import share_unsafe
 from dissensus.pipeline.score.settings import ModelSettings
 from dissensus.stats.score.calibration import Calibration, estimate_calibration
 from dissensus.stats.score.discrimination import rest_auc
@@ -66,10 +68,7 @@ def measure_gold(gold: npt.NDArray[np.float64], columns: Scored, settings: Model
 def share_elsewhere(ratings: GroupRatings, everybody: GroupRatings) -> npt.NDArray[np.float64]:
     """Return the share of unsafe answers to each item by all other raters; NaN where there are none."""
     others = everybody.select(~np.isin(everybody.raters, ratings.raters))
-    n_items = int(everybody.items.max()) + 1
-    n = np.bincount(others.items, minlength=n_items)
-    unsafe = np.bincount(others.items, weights=others.unsafe, minlength=n_items)
-    return np.asarray(np.where(n > 0, unsafe / np.maximum(n, 1), np.nan))
+    return share_unsafe(others, int(everybody.items.max()) + 1)
 
 
 def _measure_models(group: ScoredGroup, columns: Scored, settings: ModelSettings) -> GroupMeasures:
@@ -77,8 +76,12 @@ def _measure_models(group: ScoredGroup, columns: Scored, settings: ModelSettings
     ranked: dict[str, PseudoValues] = {}
     for model, column in columns.items():
         scores = column[group.ratings.items]
-        for metric, compute in list_statistics(settings.threshold):
-            row, values = build_row(group, metric, against(compute, scores), _keys(model, settings), settings)
+        rows = {
+            metric: build_row(group, metric, against(compute, scores), _keys(model, settings), settings)
+            for metric, compute in list_statistics(settings.threshold)
+        }
+        _withhold_complements(rows)
+        for metric, (row, values) in rows.items():
             measures.rows.append((row, values))
             if metric == settings.rank_by and values is not None:
                 ranked[model] = values
@@ -90,6 +93,18 @@ def _measure_models(group: ScoredGroup, columns: Scored, settings: ModelSettings
         measures.differences.extend(compare_models(group, settings.rank_by, ranked, settings.confidence))
         measures.ranks.extend(rank_models(group, settings.rank_by, ranked, measures.differences, settings.confidence))
     return measures
+
+
+def _withhold_complements(rows: dict[str, tuple[ScoreRow, PseudoValues | None]]) -> None:
+    """Withhold both parts of the error where one is, since the error and the other part tell it."""
+    for first, second in (("miss_rate", "false_alarm_rate"), ("error_unanimous", "error_split")):
+        for metric, complement in ((first, second), (second, first)):
+            reason = rows[metric][0].reason or ""
+            if reason.startswith("withheld"):
+                rows[complement] = (
+                    replace(rows[complement][0], estimate=None, ci_low=None, ci_high=None, reason=reason, warning=None),
+                    None,
+                )
 
 
 def _measure_calibration(
@@ -148,6 +163,8 @@ def _trace_thresholds(
     """Yield the errors from each threshold on; without rates of answers that few raters gave."""
     ratings, fewest = group.ratings, max(suppress_below if group.is_people else 0, 1)
     n_unsafe, n_safe = (ratings.select(mask).n_raters for mask in (ratings.unsafe > 0, ratings.unsafe == 0))
+    if 0 < min(n_unsafe, n_safe) < fewest:  # The error and one rate tell the other rate
+        n_unsafe = n_safe = 0
     for threshold in THRESHOLDS:
         labels = scores >= threshold
         yield ThresholdRow(

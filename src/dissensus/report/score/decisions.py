@@ -18,9 +18,9 @@ MOST, LEAST = "group overruled most", "group overruled least"
 DECISION_METHODS: Final = (
     Method(
         "Overruled",
-        r"\frac{1}{I} \sum_i \frac{1}{m_i} \sum_r \left[ d_i \ne y_{ri} \right]",
-        "The mean share of the ratings of a group that a decision d contradicts. Intervals are for other raters and "
-        "other items that are decided likewise.",
+        r"\frac{1}{I} \sum_i \frac{1}{m_i} \sum_r \left[ d_i^{(-r)} \ne y_{ri} \right]",
+        "The mean share of the ratings of a group that are contradicted by the decision d, made without the answers of "
+        "their rater. Intervals are for other raters and other items.",
         "Gordon et al. (2022), Jury Learning",
         ("decisions",),
     ),
@@ -66,7 +66,7 @@ def _draw_axes(comparison: DecisionComparison) -> Iterator[Figure]:
             draw=lambda width, points=points: draw_group_points(  # type: ignore[misc]
                 [("", points)], width, series=(EVERYBODY, MOST, LEAST), per_cent=True
             ),
-            notes=("Lines: intervals for other raters and other items that are decided likewise.",),
+            notes=("Lines: intervals for other raters and other items.",),
             axis=axis,
         )
 
