@@ -56,7 +56,7 @@ def test_pages_of_attempts_are_accessible(live: Live, browser: Browser) -> None:
         page.get_by_role("link", name="Attempts and their success").click()
         expect(page.get_by_role("heading", name="Reviews")).to_be_visible()
         check_page(page, "attempts")
-        page.locator("#content").get_by_role("link", name="Conversations", exact=True).click()
+        page.get_by_label("Pages of pilot").get_by_role("link", name="Conversations", exact=True).click()
         page.get_by_label("Success").select_option("4")
         page.get_by_role("button", name="Show").click()
         check_page(page, "chats")
