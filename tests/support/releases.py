@@ -33,6 +33,18 @@ PLAN: Mapping[str, Any] = {
 }
 
 
+CROWDED: Mapping[str, Any] = {
+    "name": "crowded",
+    "campaign": "crowded",
+    "ratings": None,
+    "title": None,
+    "warning": None,
+    "drop": ["rater_raw_race", "rater_education", "rater_race", "rater_age"],
+    "anonymity": {"small_cells": "leave out", "k": 2},
+}
+"""Changes that make a plan of the campaign of `rated_campaign`."""
+
+
 def plan_text(**changes: Any) -> str:
     """The text of a plan of files; None leaves a key out."""
     values = {**PLAN, **changes}

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from tests.support.campaigns import NOW
 from tests.support.rated_campaigns import rated_campaign
-from tests.support.releases import failed, find_check, plan_text
+from tests.support.releases import CROWDED, failed, find_check, plan_text
 from tests.support.staff_browsers import House, send
 
 from dissensus.campaign.event_log import EventKind
@@ -23,15 +23,7 @@ from dissensus.workflows.release.release import prepare_release, write_prepared
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 PAGE = "/campaigns/crowded/release"
-PLAN = plan_text(
-    name="crowded",
-    campaign="crowded",
-    ratings=None,
-    title=None,
-    warning=None,
-    drop=["rater_raw_race", "rater_education", "rater_race", "rater_age"],
-    anonymity={"small_cells": "leave out", "k": 2},
-)
+PLAN = plan_text(**CROWDED)
 
 
 @pytest.fixture

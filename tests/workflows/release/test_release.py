@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 from tests.support.campaigns import NOW
 from tests.support.chat_campaigns import begin_chat, open_chat_campaign, send_message
 from tests.support.rated_campaigns import rated_campaign
-from tests.support.releases import failed, find_check, make_plan, sign_all
+from tests.support.releases import CROWDED, failed, find_check, make_plan, sign_all
 
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.files.raw.table_reader import read_frame
@@ -30,15 +30,7 @@ from dissensus.workflows.rater import enrolment, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
 from dissensus.workflows.release.release import prepare_release, write_prepared
 
-PLAN = make_plan(
-    name="crowded",
-    campaign="crowded",
-    ratings=None,
-    title=None,
-    warning=None,
-    drop=["rater_raw_race", "rater_education", "rater_race", "rater_age"],
-    anonymity={"small_cells": "leave out", "k": 2},
-)
+PLAN = make_plan(**CROWDED)
 
 
 @pytest.fixture
