@@ -54,7 +54,7 @@ def test_a_page_of_chatbots_has_the_shares_by_question_and_value(ratings: Rating
     drawn = figures(page)["shares-Q_overall"]
     assert drawn.table["estimate"].to_list() == [row.estimate for row in card.rows if row.attribute is None]
     worst = max((row for row in card.rows if row.axis and not row.attribute), key=lambda row: row.estimate or 0)
-    assert f"{100 * (worst.estimate or 0):.1f} %." in drawn.reading
+    assert f"{100 * (worst.estimate or 0):.1f} % ({worst.group})." in drawn.reading
     assert "by value" in figures(page)["shares-degree_of_harm"].reading
     assert [section.name for section in page.sections] == ["shares", "gaps"]
 

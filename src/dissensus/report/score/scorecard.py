@@ -139,14 +139,15 @@ def _read_shares(rows: Sequence[ScoreRow]) -> str:
     grouped = [row for row in rows if row.axis is not None]
     if pool is None or pool.estimate is None:
         return "No group is large enough to be shown."
-    text = f"{100 * pool.estimate:.1f} % of the answers of everybody are unsafe"
+    text = f"Raters call {100 * pool.estimate:.1f} % of responses unsafe"
     if pool.value is not None:
         of_pool = [100 * (row.estimate or 0) for row in rows if row.axis is None]
-        text = f"{min(of_pool):.1f} to {max(of_pool):.1f} % of the answers of everybody are unsafe, by value"
+        text = f"Raters call {min(of_pool):.1f} to {max(of_pool):.1f} % of responses unsafe, by value"
     if not grouped:
         return f"{text}."
     worst = max(grouped, key=lambda row: row.estimate or 0)
-    return f"{text}, and most of {escape_unprintable(str(worst.group))}: {100 * (worst.estimate or 0):.1f} %."
+    share = f"{100 * (worst.estimate or 0):.1f} %"
+    return f"{text}; the highest share of a group is {share} ({escape_unprintable(str(worst.group))})."
 
 
 def gap_sections(card: Scorecard) -> Iterator[Section]:
