@@ -24,7 +24,19 @@ def test_a_pool_sets_the_quota_and_the_replication() -> None:
     assert campaign.replication == 60
     assert campaign.quota is not None
     assert campaign.quota.targets == {"Man": 50, "Woman": 50, "rest": 1}
-    assert campaign.quota.capacities["Man"] >= plan.cells[0].least_seats
+    assert campaign.quota.capacities["Man"] == plan.cells[0].seats
+
+
+def test_cells_with_other_removal_have_their_own_seats() -> None:
+    """No margin of the cell that needs most is given to all; men of DICES-350 were removed three times as often."""
+    rates = {"Man": 14 / 61, "Woman": 5 / 62}
+    plan = plan_pool(PoolSettings(axes=GENDER, seats=10, group_removal=rates))
+    file = read_plan(plan.to_json())
+    quota = apply_plan(DICES, file).quota
+    assert quota is not None
+    assert quota.capacities == {"Man": 17, "Woman": 13, "rest": 1}
+    assert plan.confidence >= 0.9
+    assert file.as_event()["cells"] == {"Man": 17}
 
 
 def test_raters_of_a_group_fill_a_quota_of_one_axis() -> None:

@@ -74,7 +74,7 @@ def test_pool_prints_seats_of_each_cell(run: RunCommand, tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     plan = json.loads((tmp_path / "plan.json").read_text())
     assert [(cell["cell"], cell["removal"]) for cell in plan["cells"]] == [("Man", 0.23), ("Woman", 0.08)]
-    assert plan["cells"][0]["least_seats"] > plan["cells"][1]["least_seats"] > 50
+    assert plan["cells"][0]["seats"] > plan["cells"][1]["seats"] > 50
     for words in (("--axis", "a=x:half"), ("--axis", "Man"), (*axes, "--removal", "few")):
         refused = run("plan", "pool", *words)
         assert (refused.returncode, refused.stdout) == (1, "")

@@ -227,12 +227,18 @@ def test_seats_leave_enough_raters_of_every_cell_in_simulated_campaigns() -> Non
     assert (remaining >= 10).all(axis=0).mean() == pytest.approx(plan.confidence, abs=0.01)
     shares = [cell.share * 0.9 for cell in plan.cells]
     people = rng.multinomial(plan.open_call, [*shares, 1 - sum(shares)], n)[:, :-1]
-    assert (people >= plan.cells[0].seats).all(axis=1).mean() == pytest.approx(plan.open_call_confidence, abs=0.01)
+    seats = np.array([cell.seats for cell in plan.cells])
+    assert (people >= seats).all(axis=1).mean() == pytest.approx(plan.open_call_confidence, abs=0.01)
     assert plan.open_call_confidence >= 0.9
-    assert max(cell.least_seats for cell in plan.cells) <= plan.cells[0].seats
-    assert plan.cost is not None
     quota = plan.campaign["quota"]
-    assert (plan.campaign["replication"], quota["seats"], quota["margin_percent"]) == (20, 10, plan.margin_percent)
+    assert (plan.campaign["replication"], quota["seats"], quota["margin_percent"]) == (20, min(seats), 0)
+    assert [cell["seats"] for cell in quota["cells"]] == [max(seats)] * 3
+    dropped = rng.negative_binomial(seats, 0.9, (n, len(seats))).sum(axis=1).mean()
+    load = 350 * 20 / (seats.sum() + plan.rest_seats)
+    assert plan.expected_cost == pytest.approx(
+        RATES.money(load, seats.sum() + plan.rest_seats) + RATES.money(load / 2, dropped), rel=0.005
+    )
+    assert plan.expected_cost < plan.cost  # type: ignore[operator]
     assert quota["axes"]["rater_gender"] == {"Man": ["Man"], "Woman": ["Woman"]}
 
 
@@ -247,7 +253,6 @@ def test_seats_leave_enough_raters_of_every_cell_in_simulated_campaigns() -> Non
         ({"group_removal": {"Man": 0.2, "rater_gender.Man": 0.1}}, "A group has two rates"),
         ({"axes": {"a": {"x": 0.5}, "b": {"x": 0.5}}, "group_removal": {"x": 0.1}}, r"Write 'a\.x', 'b\.x'"),
         ({"axes": {name: {name: 0.9} for name in "abcde"}}, "There are 5 axes"),
-        ({"seats": 1, "removal": 0.9}, "a quota has 200 % at most"),
         ({"axes": {"a": {"x": 0.5, "y": 0.5}}, "per_item": 50}, "50 ratings of an item cannot come from 21 raters"),
         ({"axes": {"a": {"x": 1e-6, "y": 0.5}}}, "A cell is too rare"),
     ],

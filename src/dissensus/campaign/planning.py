@@ -10,6 +10,7 @@ from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.hints import format_list
+from dissensus.schema.ratings.columns import CROSSED
 
 PLANNED_KEYS: Final = ("replication", "max_items", "quota")
 MAX_LENGTH: Final = 1_000_000
@@ -28,7 +29,14 @@ class CampaignPlan:
         quota = self.definition.get("quota", {})
         numbers = {name: quota[name] for name in ("seats", "rest", "margin_percent") if name in quota}
         plain = {name: value for name, value in self.definition.items() if name != "quota"}
-        return {"question": self.question, "sha256": self.sha256, **plain, **numbers}
+        cells = {CROSSED.join(cell["groups"].values()): cell["seats"] for cell in quota.get("cells", ())}
+        return {
+            "question": self.question,
+            "sha256": self.sha256,
+            **plain,
+            **numbers,
+            **({"cells": cells} if cells else {}),
+        }
 
 
 def read_plan(text: str) -> CampaignPlan:

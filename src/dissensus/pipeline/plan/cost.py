@@ -46,6 +46,6 @@ class CostRates:
         worked = self.minutes_per_rater + n_items * self.minutes_per_item
         return ceil(round(worked / PAID_STEP, 9)) * PAID_STEP
 
-    def money(self, n_items: float, n_raters: int) -> float:
+    def money(self, n_items: float, n_raters: float) -> float:
         """Return the cost of raters with so many items each, with the recruiter's fee."""
         return round(n_raters * self.minutes(n_items) / 60 * self.hourly_rate * (1 + self.fee_percent / 100), 2)

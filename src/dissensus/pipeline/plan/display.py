@@ -1,7 +1,8 @@
 """Plans as tables."""
 
 from dissensus.pipeline.plan.comparison import ComparisonPlan
-from dissensus.pipeline.plan.groups import IN_CLOSED_FORM, GroupPlan, PlannedDesign
+from dissensus.pipeline.plan.group_designs import IN_CLOSED_FORM, PlannedDesign
+from dissensus.pipeline.plan.groups import GroupPlan
 from dissensus.pipeline.plan.interim import InterimLook
 from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.plan.pool import PoolPlan
@@ -136,7 +137,7 @@ def pool_plan_page(plan: PoolPlan) -> Page:
     n_raters = sum(cell.seats for cell in plan.cells)
     summary = (
         f"{format_count(len(plan.cells), 'cell')} of {format_count(settings.seats, 'usable rater')}: admit "
-        f"{n_raters:,} raters and {plan.rest_seats:,} outside all groups (margin {plan.margin_percent} %). "
+        f"{n_raters:,} raters and {plan.rest_seats:,} outside all groups ({_describe_margin(plan)}). "
         f"Enough remain in every cell with probability {format_short(plan.confidence)}."
     )
     lines = tuple(
@@ -145,7 +146,6 @@ def pool_plan_page(plan: PoolPlan) -> Page:
             format_short(cell.share, 3),
             f"{cell.needed:,}",
             format_short(cell.removal, 3),
-            f"{cell.least_seats:,}",
             f"{cell.seats:,}",
             f"{cell.begun:,}",
             format_short(cell.chance, 3),
@@ -158,7 +158,6 @@ def pool_plan_page(plan: PoolPlan) -> Page:
         "Share of the pool",
         "Needed",
         "Removal",
-        "Least seats",
         "Seats",
         "People who begin",
         "Chance of enough",
@@ -169,12 +168,6 @@ def pool_plan_page(plan: PoolPlan) -> Page:
         f"{format_short(plan.open_call_confidence)}; people of full cells are turned away before they begin."
     )
     notes = [call]
-    least = sum(cell.least_seats for cell in plan.cells)
-    if least < n_raters:
-        notes.append(
-            f"One margin for all cells admits {n_raters - least:,} raters more than removal needs. To save them, write "
-            "the least seats of each cell in [[quota.cells]] of the campaign, with margin_percent = 0."
-        )
     for axis, groups in settings.axes.items():
         if sum(groups.values()) < 0.995:
             notes.append(f"{100 * (1 - sum(groups.values())):.0f} % of the pool are in no group of {axis}.")
@@ -185,15 +178,21 @@ def pool_plan_page(plan: PoolPlan) -> Page:
         )
     if plan.cost is not None and settings.rates is not None:
         notes.append(
-            f"Cost: {plan.cost:,.2f} {settings.rates.currency}, {plan.minutes_per_rater} minutes for each rater, "
+            f"Cost: {plan.cost:,.2f} {settings.rates.currency} if so many begin"
+            + (f", {plan.expected_cost:,.2f} expected" if plan.expected_cost != plan.cost else "")
+            + f"; {plan.minutes_per_rater} minutes for each rater, "
             f"{settings.rates.minutes_per_item:g} of them for each rating; those who drop out are paid for "
             "half of their items."
         )
     caption = (
-        "Least seats: raters who finish, so that removal leaves the needed ones in every cell. Seats: with the margin, "
-        "which is one for all cells. Chance of enough: of all seats; if so many begin: of the people who begin."
+        "Seats: raters who finish, so that removal leaves the needed ones in every cell. Chance of enough: of all "
+        "seats; if so many begin: of the people who begin."
     )
     return Page(summary, (Grid(head, lines, caption),), tuple(notes))
+
+
+def _describe_margin(plan: PoolPlan) -> str:
+    return f"margin {plan.margin_percent} %" if "cells" not in plan.campaign["quota"] else "each cell has its own seats"
 
 
 METRICS = {

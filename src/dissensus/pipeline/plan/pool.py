@@ -1,7 +1,7 @@
 """People to invite so that every cell of a quota ends with enough raters."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import product
 from math import prod
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.cost import CostRates
-from dissensus.schema.campaign.quota import REST, Quota
+from dissensus.schema.campaign.quota import REST, Quota, QuotaCell
 from dissensus.schema.campaign.quota_parser import MAX_AXES, MAX_MARGIN
 from dissensus.schema.hints import format_list, suggest
 from dissensus.schema.numbers import check_number, check_whole
@@ -96,9 +96,9 @@ class RecruitedCell:
     share: float  # of the pool
     needed: int  # usable raters
     removal: float
-    least_seats: int  # raters who finish, so that enough remain
-    seats: int  # with the margin, which is one for all cells
+    seats: int  # raters who finish, so that enough remain
     begun: int  # people who begin, so that enough finish
+    expected_begun: float  # people who begin until all seats are taken, on average
     chance: float  # that enough of the seats remain
     chance_begun: float  # that enough remain of so many people who begin
 
@@ -109,14 +109,15 @@ class PoolPlan:
 
     settings: PoolSettings
     cells: tuple[RecruitedCell, ...]
-    margin_percent: int
+    margin_percent: int  # of all cells, if they need equal numbers of seats; else 0, and the campaign lists its cells
     confidence: float  # that enough of the seats of all cells remain
     open_call: int  # people of the whole pool who begin, until all seats are taken
     open_call_confidence: float
     rest: int  # target of people outside all groups
     rest_seats: int  # with the margin
     minutes_per_rater: int | None
-    cost: float | None
+    cost: float | None  # of so many people who begin
+    expected_cost: float | None  # of all seats, with as many drop-outs as are expected
     campaign: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
@@ -137,15 +138,7 @@ def plan_pool(settings: PoolSettings) -> PoolPlan:
     removal = [_find_removal(settings, cell) for cell in crossed]
     needed = [settings.seats] * len(crossed)
     seats = people_for_cells(needed, [1 - r for r in removal], settings.confidence)
-    margin = max(_margin_for(settings.seats, n) for n in seats)
-    if margin > MAX_MARGIN:
-        raise InvalidInput(
-            f"Removal takes so many that a cell of {settings.seats:,} needs {max(seats):,} seats, a margin of "
-            f"{margin:,} %, and a quota has {MAX_MARGIN} % at most. Plan more seats of a cell, or raters who are "
-            "removed less."
-        )
-    rest = _rest_seats(shares, sum(needed))
-    quota = Quota(axes=_group_answers(settings), seats=settings.seats, rest=rest, margin_percent=margin)
+    quota = _fit_quota(settings, crossed, seats, shares)
     total = sum(quota.targets.values())
     if settings.per_item is not None and settings.per_item > total:
         raise InvalidInput(
@@ -169,26 +162,41 @@ def plan_pool(settings: PoolSettings) -> PoolPlan:
                 share=s,
                 needed=settings.seats,
                 removal=r,
-                least_seats=m,
                 seats=n,
                 begun=b,
+                expected_begun=n / finish,
                 chance=chance,
                 chance_begun=chance_of_enough(b, finish, n, 1 - r, settings.seats),
             )
-            for cell, s, r, m, n, b, chance in zip(
-                crossed, shares, removal, seats, capacity, begun, chances, strict=True
-            )
+            for cell, s, r, n, b, chance in zip(crossed, shares, removal, capacity, begun, chances, strict=True)
         ),
-        margin_percent=margin,
+        margin_percent=quota.margin_percent,
         confidence=prod(chances),
         open_call=call,
         open_call_confidence=open_call_confidence(call, finishing, capacity),
-        rest=rest,
+        rest=quota.rest,
         rest_seats=quota.capacities[REST],
         minutes_per_rater=rates.minutes(load) if rates else None,
         cost=_compute_cost(rates, load, n_raters, sum(begun) - sum(capacity)) if rates else None,
-        campaign=_write_campaign(settings, margin, rest),
+        expected_cost=_compute_cost(rates, load, n_raters, n_raters * settings.dropout / finish) if rates else None,
+        campaign=_write_campaign(settings, quota),
     )
+
+
+def _fit_quota(
+    settings: PoolSettings, crossed: Sequence[tuple[str, ...]], seats: Sequence[int], shares: Sequence[float]
+) -> Quota:
+    """Return the quota with so many seats: by a margin if all cells need equal numbers, else by cells of their own."""
+    axes = {axis: {group: (group,) for group in groups} for axis, groups in settings.axes.items()}
+    if len(set(seats)) == 1 and (margin := _margin_for(settings.seats, seats[0])) <= MAX_MARGIN:
+        rest = _rest_seats(shares, settings.seats * len(crossed))
+        return Quota(axes=axes, seats=settings.seats, rest=rest, margin_percent=margin)
+    cells = tuple(
+        QuotaCell(groups=dict(zip(settings.axes, cell, strict=True)), seats=n)
+        for cell, n in zip(crossed, seats, strict=True)
+        if n != min(seats)
+    )
+    return Quota(axes=axes, seats=min(seats), rest=_rest_seats(shares, sum(seats)), cells=cells)
 
 
 def _check_shares(axis: str, groups: Mapping[str, float]) -> None:
@@ -213,32 +221,29 @@ def _margin_for(target: int, seats: int) -> int:
     return max(0, -(-(100 * (seats - 1) + 1 - 100 * target) // target)) if seats > target else 0
 
 
-def _rest_seats(shares: list[float], total: int) -> int:
+def _rest_seats(shares: Sequence[float], total: int) -> int:
     """Return the seats of people outside all groups, at least one: declining must not exclude a rater."""
     outside = max(0.0, 1 - sum(shares))
     return max(1, round(total * outside / max(sum(shares), ROUNDING)))
 
 
-def _compute_cost(rates: CostRates, load: float, finished: int, dropped: int) -> float:
+def _compute_cost(rates: CostRates, load: float, finished: int, dropped: float) -> float:
     """Return the pay of all who finish, and of those who drop out for half of their items."""
     return round(rates.money(load, finished) + rates.money(load / 2, dropped), 2)
 
 
-def _group_answers(settings: PoolSettings) -> dict[str, dict[str, tuple[str, ...]]]:
-    return {axis: {group: (group,) for group in groups} for axis, groups in settings.axes.items()}
-
-
-def _write_campaign(settings: PoolSettings, margin: int, rest: int) -> dict[str, Any]:
+def _write_campaign(settings: PoolSettings, quota: Quota) -> dict[str, Any]:
     """Return the part of a campaign's definition that follows from the plan."""
-    quota: dict[str, Any] = {
+    values: dict[str, Any] = {
         "axes": {axis: {group: [group] for group in groups} for axis, groups in settings.axes.items()},
-        "seats": settings.seats,
-        "rest": rest,
-        "margin_percent": margin,
+        "seats": quota.seats,
+        "rest": quota.rest,
+        "margin_percent": quota.margin_percent,
     }
+    if quota.cells:
+        values["cells"] = [{"groups": dict(cell.groups), "seats": cell.seats} for cell in quota.cells]
     if settings.per_item is None:
-        return {"quota": quota}
-    shares = Quota(axes=_group_answers(settings), seats=settings.seats, rest=rest).shares(settings.per_item)
+        return {"quota": values}
     # A quota can be balanced only if every cell has a rater of each item.
-    balance = {"balanced": True} if min(shares.values()) else {}
-    return {"replication": settings.per_item, "quota": {**quota, **balance}}
+    balance = {"balanced": True} if min(quota.shares(settings.per_item).values()) else {}
+    return {"replication": settings.per_item, "quota": {**values, **balance}}
