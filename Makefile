@@ -62,7 +62,8 @@ fuzz: $(READY)  ## look for inputs that break a reader, a minute for each; kept 
 	done
 
 test-ml: $(ML_READY)  ## run the tests that need torch or ArviZ, in an environment of their own
-	OMP_NUM_THREADS=1 $(ML)/bin/pytest -n $(JOBS) -m ml $(ARGS) tests/preference tests/files tests/cli tests/pipeline
+	OMP_NUM_THREADS=1 $(ML)/bin/pytest -n $(JOBS) -m ml $(ARGS) tests/preference tests/files tests/cli tests/pipeline \
+	  tests/workflows/release
 
 # Wheels of torch differ by machine, and pip finds one for the processor alone where it lies on the disk: so pip installs
 # it, unpinned by hashes. Settings of this project for uv leave transformers out: so they are not read.

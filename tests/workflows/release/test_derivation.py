@@ -24,7 +24,9 @@ from dissensus.pipeline.collect.chat import ResponsePick
 from dissensus.schema.release.plan import ReleasePlan
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.chats import ChatTable
+from dissensus.store.core.database import connect
 from dissensus.store.raters import RaterRow
+from dissensus.workflows.platform import backup
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
@@ -57,9 +59,23 @@ def write(platform: Platform, folder: Path, plan: ReleasePlan, name: str = "out"
     return prepared
 
 
+def write_restored(folder: Path, plan: ReleasePlan) -> bytes:
+    """Write a release again, from a backup in the embedded kind of database, and return all bytes of it."""
+    again = folder / "again"
+    again.mkdir()
+    key = (folder / plan.key_file).read_text("utf-8").splitlines()
+    (again / plan.key_file).write_text("\n".join(line for line in key if not line.startswith("used")))
+    url = f"sqlite:///{again / 'restored.db'}"
+    backup.restore_backup(url, folder / "backup.zip")
+    database = connect(url)
+    write(Platform(database), again, plan)
+    database.dispose()
+    return everything_in(again / "out")
+
+
 def everything_in(folder: Path) -> bytes:
     """All bytes of a folder, unpacked."""
-    files = [path for path in folder.rglob("*") if path.is_file()]
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
     return b"".join(gzip.decompress(p.read_bytes()) if p.suffix == ".gz" else p.read_bytes() for p in files)
 
 
@@ -81,7 +97,9 @@ def test_pairs_are_those_of_the_published_raters(platform: Platform, tmp_path: P
     assert sorted(len(one.picks) for one in twice) == [3, 4, 4, 4]
     with platform.database.writing() as tx:
         tx.execute(moved.values(rater_id=ids[3], showing=1))
+    backup.write_backup(platform, tmp_path / "backup.zip", now=NOW)
     prepared = write(platform, tmp_path, plan_of())
+    assert write_restored(tmp_path, plan_of()) == everything_in(tmp_path / "out")
     # The only old rater is left out, with all picks.
     assert len(prepared.assessed.publication.left_out) == 1
     table = read_frame(tmp_path / "out/data/ratings.csv")
@@ -101,6 +119,11 @@ def test_pairs_are_those_of_the_published_raters(platform: Platform, tmp_path: P
     names = [file["name"] for file in croissant["distribution"]]
     assert "data/ratings.csv" in names
     assert "pairs/helpful-base/train.jsonl.gz" in names
+    # A later version tells which pairs are gone.
+    withdrawal.withdraw_rater(platform, ids[0], now=NOW)
+    write(platform, tmp_path, plan_of(version="1.1", previous="out"), "next")
+    told = "Pairs: 4 before, 4 now; new 0, gone 0, with another chosen answer"
+    assert told in (tmp_path / "next/CHANGES.md").read_text("utf-8")
     # What the table does not have is not derived either.
     without = prepare_release(plan_of(version="2.0", drop=["item_response_b"]), tmp_path, platform).assessed
     assert without.derived.pairs is None
@@ -128,6 +151,7 @@ def test_conversations_are_published_as_pairs_and_attempts(
     with platform.database.writing() as tx:
         refused = update(ChatTable).where(ChatTable.rater_id == talkers[3].id)
         tx.execute(refused.values(started_at=NOW - timedelta(days=9)))
+    backup.write_backup(platform, tmp_path / "backup.zip", now=NOW)
     prepared = write(platform, tmp_path, plan_of(with_text=True))
     assert prepared.source.facts is not None
     assert prepared.source.facts.first_day == NOW.date()  # of those who agreed
@@ -149,8 +173,16 @@ def test_conversations_are_published_as_pairs_and_attempts(
     assert SECRET.encode() not in content
     assert not any(rater.id.encode() in content for rater in talkers)
     assert "Until this release 1 did." in (tmp_path / "out/datasheet.md").read_text("utf-8")
-    assert (write(platform, tmp_path, plan_of(with_text=True), "again").pseudonyms) == prepared.pseudonyms
-    assert everything_in(tmp_path / "again") == content
+    assert write_restored(tmp_path, plan_of(with_text=True)) == content
+    # Whoever edits a twin and corrects the manifest is found by the other one, and so are raters from elsewhere.
+    copy = tmp_path / "out/red_team_attempts.parquet"
+    pl.read_parquet(copy).head(2).write_parquet(copy)
+    twin = next((tmp_path / "out/pairs").rglob("*.parquet"))
+    pl.read_parquet(twin).with_columns(edited_by=pl.lit("ann"), chosen=pl.lit("x")).write_parquet(twin)
+    found = [finding.check for finding in validate_release(tmp_path / "out").findings]
+    assert found == ["changed file", "changed file", "twins differ", "unknown raters", "twins differ"]
+    pl.read_parquet(twin).drop("strengths").write_parquet(twin)
+    assert "other columns" in [finding.check for finding in validate_release(tmp_path / "out").findings]
 
 
 def test_a_changed_conversation_needs_another_signature(
@@ -163,3 +195,32 @@ def test_a_changed_conversation_needs_another_signature(
     dropped = prepare_release(replace(plan, drop=("item_edit",)), tmp_path, platform).assessed
     assert dropped.derived.pairs is not None
     assert all(pair.edited_by is None for pair in dropped.derived.pairs.pairs)
+
+
+@pytest.mark.ml
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib", "ignore::DeprecationWarning:mlcroissant")
+def test_pairs_and_attempts_load_with_croissant_datasets_and_pandas(
+    platform: Platform, talkers: list[RaterRow], tmp_path: Path
+) -> None:
+    """All libraries read the same records of each file, and the metadata have no fault."""
+    mlcroissant, datasets = pytest.importorskip("mlcroissant"), pytest.importorskip("datasets")
+    pandas = pytest.importorskip("pandas")
+    write(platform, tmp_path, plan_of(with_text=True))
+    out = tmp_path / "out"
+    croissant = mlcroissant.Dataset(str(out / "croissant.json"))
+    assert croissant.metadata.ctx.issues.report() == ""
+    names = {one.name for one in croissant.metadata.record_sets} - {"ratings"}
+    assert {name.rpartition("/")[0] for name in names} == {
+        *("", "pairs/helpful-base", "pairs/helpful-online", "pairs/not-in-hh-rlhf/harmless-online"),
+    }
+    for name in names:
+        column = "chosen" if name.startswith("pairs/") else "transcript"
+        texts = pl.read_parquet(out / f"{name}.parquet")[column].to_list()
+        assert [one[f"{name}/{column}"].decode() for one in croissant.records(name)] == texts
+        config, split = name.split("/")[-2:] if "/" in name else (name, "train")
+        rows = datasets.load_dataset(str(out), config, cache_dir=str(tmp_path / "cache"))[split]
+        assert rows[column][:] == texts
+        assert pandas.read_parquet(out / f"{name}.parquet")[column].tolist() == texts
+    for path in (out / "red_team_attempts.jsonl.gz", out / "red_team_attempts.parquet"):
+        assert len(read_attempts(path).attempts) == 3

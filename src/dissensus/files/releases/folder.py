@@ -5,7 +5,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +20,7 @@ from dissensus.files.raw.table_reader import read_frame
 from dissensus.files.raw.table_writer import write_content
 from dissensus.pipeline.release.derivation import DerivedRecords
 from dissensus.pipeline.release.description import DataFile
-from dissensus.pipeline.release.documents import ATTEMPTS, CSV, PAIRS, PARQUET, RECORD
+from dissensus.pipeline.release.documents import ATTEMPTS, ATTEMPTS_TWIN, CSV, PAIRS, PARQUET, RECORD
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.release.plan import MAX_CELL
 
@@ -76,12 +76,18 @@ def _write_files(table: pl.DataFrame, derived: DerivedRecords, documents: Docume
         write_pairs(derived.pairs, folder / PAIRS)
     if derived.attempts:
         write_attempts(derived.attempts, folder / ATTEMPTS)
-    data = {path: DataFile(digest_file(folder / path), (folder / path).stat().st_size) for path in _list_files(folder)}
+        write_attempts(derived.attempts, folder / ATTEMPTS_TWIN)
+    data = {path: _describe_file(folder / path) for path in _list_files(folder)}
     for path, text in documents(data).items():
         (folder / path).write_text(text, "utf-8", newline="\n")
     manifest = _manifest(folder)
     (folder / MANIFEST).write_bytes(manifest)
     return hashlib.sha256(manifest).hexdigest()
+
+
+def _describe_file(path: Path) -> DataFile:
+    columns = pl.read_parquet_schema(path) if path.suffix == ".parquet" else None
+    return DataFile(sha256=digest_file(path), size=path.stat().st_size, columns=columns)
 
 
 def check_new_folder(folder: Path) -> None:
@@ -179,17 +185,43 @@ def read_release_table(folder: Path) -> pl.DataFrame:
     return read_plain_table(folder / PARQUET)
 
 
+def read_derived_tables(folder: Path) -> dict[str, pl.DataFrame]:
+    """Return the pairs and attempts of a release, as far as changes are told of them."""
+    tables = {}
+    if paths := sorted((folder / PAIRS).rglob("*.parquet")):
+        tables["pairs"] = pl.concat(read_columns(path, "pair_id", "chosen_answer") for path in paths)
+    if (folder / ATTEMPTS_TWIN).is_file():
+        tables["attempts"] = read_columns(folder / ATTEMPTS_TWIN, "transcript", "rating")
+    return tables
+
+
+def read_columns(path: Path, *columns: str) -> pl.DataFrame:
+    """Return some columns of a file of a release."""
+    table = read_frame(path)
+    _check_columns(table, path, columns)
+    return table.select(columns)
+
+
+def _check_columns(table: pl.DataFrame, path: Path, columns: Sequence[str]) -> None:
+    for name in columns:
+        if name not in table.columns:
+            raise InvalidInput(f"{path} has no column {name}, as each release has. Get the release again.")
+        _check_plain(name, table.schema[name], path)
+
+
+def _check_plain(name: str, dtype: pl.DataType, path: Path) -> None:
+    if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+        raise InvalidInput(
+            f"{path} has {dtype} in {name}; a release has texts, numbers, and yes or no. Get the release again."
+        )
+
+
 def read_plain_table(path: Path) -> pl.DataFrame:
     """Read a table of a release: ids are texts, and no cell is nested or binary."""
     table = read_frame(path)
-    for name in (names.ITEM_ID, names.RATER_ID):
-        if name not in table.columns:
-            raise InvalidInput(f"{path} has no column {name}, as each release has. Get the release again.")
+    _check_columns(table, path, (names.ITEM_ID, names.RATER_ID))
     for name, dtype in table.schema.items():
-        if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
-            raise InvalidInput(
-                f"{path} has {dtype} in {name}; a release has texts, numbers, and yes or no. Get the release again."
-            )
+        _check_plain(name, dtype, path)
         if name in (names.ITEM_ID, names.RATER_ID) and dtype != pl.String:
             raise InvalidInput(f"{path} has {dtype} in {name}; a release has texts there. Get the release again.")
     return table

@@ -8,18 +8,22 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import DissensusError
+from dissensus.files.attempts.tables import read_attempts
+from dissensus.files.pairs.columns import CHOSEN, REJECTED
+from dissensus.files.pairs.release import TWIN
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.files.releases.folder import (
     MANIFEST,
     SIGNATURE,
     digest_file,
+    read_columns,
     read_manifest,
     read_plain_table,
     read_record,
 )
 from dissensus.pipeline.release.cells import N_RATERS, count_cells
 from dissensus.pipeline.release.columns import MOMENTS, list_quasi_identifiers
-from dissensus.pipeline.release.documents import CSV, PARQUET
+from dissensus.pipeline.release.documents import ATTEMPTS, ATTEMPTS_TWIN, CSV, PAIRS, PARQUET
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.findings import FailedCheck
 from dissensus.schema.ratings.validation import Validation, unreadable_validation
@@ -77,6 +81,7 @@ def _find_faults(
         elif digest_file(folder / path) != digests[path]:
             yield _fault("changed file", f"{path} does not have its digest: it was changed after signing.", again)
     yield from _find_table_faults(folder, record, table, again)
+    yield from _find_derived_faults(folder, table, again)
 
 
 def _find_table_faults(folder: Path, record: dict[str, Any], table: pl.DataFrame, again: str) -> Iterator[FailedCheck]:
@@ -101,6 +106,28 @@ def _find_table_faults(folder: Path, record: dict[str, Any], table: pl.DataFrame
     for name in MOMENTS:
         if name in table.columns and record.get("timestamps") == "none" and table[name].null_count() < table.height:
             yield _fault("moments", f"{name} has moments of answers, which the release states to leave out.", again)
+
+
+def _find_derived_faults(folder: Path, table: pl.DataFrame, again: str) -> Iterator[FailedCheck]:
+    """Yield faults of pairs and attempts: other records in a twin, or raters who are not in the table."""
+    raters = set(table[names.RATER_ID])
+    for path in sorted((folder / PAIRS).rglob("*.parquet")):
+        twin, name = read_frame(path), path.relative_to(folder).as_posix()
+        if dict(twin.schema) != TWIN:
+            yield _fault("other columns", f"{name} has other columns or types than pairs of a release.", again)
+            continue
+        published = read_columns(path.with_suffix(".jsonl.gz"), CHOSEN, REJECTED)
+        if not twin.select(CHOSEN, REJECTED).equals(published):
+            yield _fault("twins differ", f"{name} does not have the pairs of its .jsonl.gz.", again)
+        named = {*twin["edited_by"].drop_nulls(), *twin["strengths"].explode().struct.field("rater_id").drop_nulls()}
+        if not named <= raters:
+            yield _fault("unknown raters", f"{name} names {len(named - raters):,} raters who are not in {CSV}.", again)
+    if (folder / ATTEMPTS).is_file():
+        attempts, twins = (read_attempts(folder / name).attempts for name in (ATTEMPTS, ATTEMPTS_TWIN))
+        if attempts != twins:
+            yield _fault("twins differ", f"{ATTEMPTS} and {ATTEMPTS_TWIN} do not have the same attempts.", again)
+        if len({attempt.red_team_member_id for attempt in attempts}) > len(raters):
+            yield _fault("unknown raters", f"{ATTEMPTS} has more red-teamers than {CSV} has raters.", again)
 
 
 def _fault(check: str, message: str, remedy: str) -> FailedCheck:

@@ -54,7 +54,10 @@ def _lines(release: ReleaseDescription, path: str, files: Sequence[str]) -> Iter
     if any(file.startswith("pairs/") for file in files):
         yield "| `pairs/` | chosen and rejected responses, as hh-rlhf has them, with Parquet twins and the policy |"
     if any(file.startswith("red_team_attempts") for file in files):
-        yield "| `red_team_attempts.jsonl.gz` | conversations as red-team attempts, as hh-rlhf has them |"
+        yield (
+            "| `red_team_attempts.jsonl.gz`, `red_team_attempts.parquet` | conversations as red-team attempts, as "
+            "hh-rlhf has them, twice |"
+        )
     yield "| `datasheet.md` | what happened, and what not to do with it |"
     yield "| `croissant.json` | metadata for programs (Croissant 1.1, RAI 1.0) |"
     yield "| `CHANGES.md` | changes since the version before |"
@@ -75,13 +78,13 @@ def _header(release: ReleaseDescription, path: str, files: Sequence[str]) -> Ite
         "size_categories": [size],
         "task_categories": ["text-classification"],
         "tags": ["croissant", "disagreement", "safety", "not-for-all-audiences"],
-        "configs": [{"config_name": "default", "data_files": path}, *_pair_configs(files)],
+        "configs": [{"config_name": "default", "data_files": path}, *_derived_configs(files)],
     }
     yield from (f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in values.items() if value)
 
 
-def _pair_configs(files: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield one configuration for each tranche of pairs, with its splits."""
+def _derived_configs(files: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield one configuration for each tranche of pairs, with its splits, and one for attempts."""
     twins = [file for file in files if file.startswith("pairs/") and file.endswith(".parquet")]
     for folder in dict.fromkeys(file.rpartition("/")[0] for file in twins):
         splits = [
@@ -90,6 +93,9 @@ def _pair_configs(files: Sequence[str]) -> Iterator[dict[str, Any]]:
             if file.rpartition("/")[0] == folder
         ]
         yield {"config_name": folder.rpartition("/")[2], "data_files": splits}
+    for file in files:
+        if file.startswith("red_team_attempts") and file.endswith(".parquet"):
+            yield {"config_name": file.removesuffix(".parquet"), "data_files": file}
 
 
 def _join(text: str) -> str:

@@ -1,7 +1,8 @@
 """Changes between two releases."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import polars as pl
 
@@ -10,10 +11,30 @@ from dissensus.pipeline.release.statistics import estimate_alpha, read_published
 from dissensus.schema.hints import format_list
 from dissensus.schema.ratings import columns as names
 
+_CHANGED: Final = {"pairs": "chosen answer", "attempts": "rating"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordChanges:
+    """Changes of pairs or attempts."""
+
+    kind: str
+    before: int
+    now: int
+    new: int
+    gone: int
+    changed: int  # pairs with another chosen answer, attempts with another rating
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kind.capitalize()}: {self.before:,} before, {self.now:,} now; new {self.new:,}, "
+            f"gone {self.gone:,}, with another {_CHANGED[self.kind]} {self.changed:,}."
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseChanges:
-    """Changes from one table to another; pairs have the value before and now."""
+    """Changes from one table to another; tuples of two have the value before and now."""
 
     ratings: tuple[int, int]
     raters: tuple[int, int]
@@ -26,6 +47,7 @@ class ReleaseChanges:
     new_raters: int | None
     changed_ratings: int | None
     alpha: tuple[float | None, float | None]
+    records: tuple[RecordChanges, ...] = ()
 
     def sentences(self) -> Iterator[str]:
         """Yield the changes as sentences."""
@@ -46,10 +68,45 @@ class ReleaseChanges:
             yield f"Ratings of the others that differ: {self.changed_ratings:,}."
         before, now = ("undefined" if value is None else f"{value:.3f}" for value in self.alpha)
         yield f"Krippendorff's alpha: {before} before, {now} now."
+        yield from map(str, self.records)
 
 
-def compare_releases(old: pl.DataFrame, new: pl.DataFrame, question: str | None = None) -> ReleaseChanges:
-    """Return what changed from an old table to a new one."""
+def compare_records(old: Mapping[str, pl.DataFrame], new: Mapping[str, pl.DataFrame]) -> tuple[RecordChanges, ...]:
+    """Return the changes of pairs and attempts; each table has a key and what may change of it.
+
+    Examples
+    --------
+    >>> old, new = (pl.DataFrame({"pair_id": ["1", "2"], "chosen_answer": list(chosen)}) for chosen in ("ab", "bb"))
+    >>> print(*compare_records({"pairs": old}, {"pairs": new}))
+    Pairs: 2 before, 2 now; new 0, gone 0, with another chosen answer 1.
+    """
+    known = {**old, **new}
+    return tuple(
+        _compare_kind(kind, old.get(kind, table.clear()), new.get(kind, table.clear())) for kind, table in known.items()
+    )
+
+
+def _compare_kind(kind: str, before: pl.DataFrame, now: pl.DataFrame) -> RecordChanges:
+    key, value = before.columns
+    before, now = (table.select(pl.all().cast(pl.String)) for table in (before, now))
+    n_before, n_now = (table.group_by(key).agg(pl.len().cast(pl.Int64)) for table in (before, now))
+    counts = n_before.join(n_now, on=key, how="full", coalesce=True, suffix="_now").fill_null(0)
+    more = int((counts["len_now"] - counts["len"]).clip(lower_bound=0).sum())
+    both = before.unique(key, keep="none").join(now.unique(key, keep="none"), on=key, suffix="_now")
+    return RecordChanges(
+        kind=kind,
+        before=before.height,
+        now=now.height,
+        new=more,
+        gone=more + before.height - now.height,
+        changed=both.filter(pl.col(value).ne_missing(pl.col(f"{value}_now"))).height,
+    )
+
+
+def compare_releases(
+    old: pl.DataFrame, new: pl.DataFrame, question: str | None = None, records: tuple[RecordChanges, ...] = ()
+) -> ReleaseChanges:
+    """Return what changed from an old table to a new one, with the changes of records that are derived from them."""
     items = [set(table[names.ITEM_ID].cast(pl.String)) for table in (old, new)]
     raters = [set(table[names.RATER_ID].cast(pl.String)) for table in (old, new)]
     linked = bool(raters[0] & raters[1])
@@ -65,6 +122,7 @@ def compare_releases(old: pl.DataFrame, new: pl.DataFrame, question: str | None 
         new_raters=len(raters[1] - raters[0]) if linked else None,
         changed_ratings=_count_changes(old, new) if linked else None,
         alpha=(_alpha(old, question), _alpha(new, question)),
+        records=records,
     )
 
 

@@ -55,6 +55,7 @@ CONTEXT: Final[Mapping[str, Any]] = {
 CONFORMS_TO: Final = ("http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0")
 FILE_ID: Final = "ratings-csv"
 RECORDS: Final = "ratings"
+_FORMATS: Final = {".csv": "text/csv", ".parquet": "application/x-parquet", ".jsonl.gz": "application/gzip"}
 
 
 def write_croissant(release: ReleaseDescription, *, path: str, files: Mapping[str, DataFile]) -> str:
@@ -78,15 +79,15 @@ def write_croissant(release: ReleaseDescription, *, path: str, files: Mapping[st
         "distribution": [
             _file(name, file, file_id=FILE_ID if name == path else name)
             for name, file in files.items()
-            if name == path or name.endswith(".jsonl.gz")
+            if name.endswith(tuple(_FORMATS))
         ],
         "recordSet": [
-            {
-                "@type": "cr:RecordSet",
-                "@id": RECORDS,
-                "name": RECORDS,
-                "field": [_field(name, dtype) for name, dtype in release.columns.items()],
-            }
+            _record_set(RECORDS, release.columns, FILE_ID),
+            *(
+                _record_set(name.removesuffix(".parquet"), file.columns, name)
+                for name, file in files.items()
+                if file.columns is not None and name.removesuffix(".parquet") != path.removesuffix(".csv")
+            ),
         ],
     }
     return json.dumps(metadata, ensure_ascii=False, indent=2) + "\n"
@@ -98,7 +99,7 @@ def _file(path: str, file: DataFile, *, file_id: str) -> dict[str, Any]:
         "@id": file_id,
         "name": path,
         "contentUrl": path,
-        "encodingFormat": "text/csv" if path.endswith(".csv") else "application/gzip",
+        "encodingFormat": next(kind for end, kind in _FORMATS.items() if path.endswith(end)),
         "contentSize": f"{file.size} B",
         "sha256": file.sha256,
     }
@@ -141,14 +142,24 @@ def _responsible_ai(release: ReleaseDescription) -> dict[str, Any]:
     return {key: value for key, value in {**texts, **period}.items() if value and value != [""]}
 
 
-def _field(name: str, dtype: pl.DataType) -> dict[str, Any]:
+def _record_set(name: str, columns: Mapping[str, pl.DataType], file_id: str) -> dict[str, Any]:
+    """Return the records of a file; lists within cells are left to readers of Parquet."""
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "field": [_field(name, column, dtype, file_id) for column, dtype in columns.items() if not dtype.is_nested()],
+    }
+
+
+def _field(records: str, name: str, dtype: pl.DataType, file_id: str) -> dict[str, Any]:
     kind = "sc:Boolean" if dtype == pl.Boolean else "sc:Integer" if dtype.is_integer() else "sc:Text"
     if dtype.is_float():
         kind = "sc:Float"
     return {
         "@type": "cr:Field",
-        "@id": f"{RECORDS}/{name}",
+        "@id": f"{records}/{name}",
         "name": name,
         "dataType": kind,
-        "source": {"fileObject": {"@id": FILE_ID}, "extract": {"column": name}},
+        "source": {"fileObject": {"@id": file_id}, "extract": {"column": name}},
     }

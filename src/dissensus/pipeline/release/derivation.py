@@ -45,6 +45,19 @@ class DerivedRecords:
         for record in (*map(asdict, pairs), *map(asdict, self.attempts)):
             yield json.dumps(record, ensure_ascii=False, sort_keys=True)
 
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Return the pairs and attempts, as far as changes are told of them."""
+        tables = {}
+        if self.pairs is not None:
+            rows = [(pair.pair_id, pair.chosen) for pair in self.pairs.pairs]
+            tables["pairs"] = pl.DataFrame(rows, ["pair_id", "chosen_answer"], orient="row")
+        if self.attempts:
+            schema = {"transcript": pl.String, "rating": pl.Int8}
+            tables["attempts"] = pl.DataFrame(
+                [(one.transcript, one.rating) for one in self.attempts], schema, orient="row"
+            )
+        return tables
+
 
 def derive_records(
     source: ReleaseSource, plan: ReleasePlan, publication: Publication, ids: dict[str, str]

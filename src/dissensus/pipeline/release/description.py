@@ -26,6 +26,7 @@ class DataFile:
 
     sha256: str
     size: int
+    columns: Mapping[str, pl.DataType] | None = None  # of a Parquet file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ PARQUET: Final = "data/ratings.parquet"
 PAIRS: Final = "pairs"
 """Folder of pairs, as hh-rlhf has them."""
 ATTEMPTS: Final = "red_team_attempts.jsonl.gz"
+ATTEMPTS_TWIN: Final = "red_team_attempts.parquet"
 RECORD: Final = "release.json"
 SCHEMA_VERSION: Final = 1
 INTERNAL: Final = ("internal", "code")

@@ -14,13 +14,14 @@ from dissensus.files.releases.folder import (
     MANIFEST,
     check_new_folder,
     digest_file,
+    read_derived_tables,
     read_record,
     read_release_table,
     write_release,
 )
 from dissensus.files.releases.key_file import KeyFile, open_key_file, record_key_use, remove_key_use
 from dissensus.pipeline.release.assessment import AssessedRelease, assess_release
-from dissensus.pipeline.release.changes import compare_releases
+from dissensus.pipeline.release.changes import compare_records, compare_releases
 from dissensus.pipeline.release.description import DataFile, describe_release
 from dissensus.pipeline.release.documents import ChangesBefore, write_documents
 from dissensus.pipeline.release.pseudonyms import Pseudonyms
@@ -136,7 +137,9 @@ def _compare_before(prepared: PreparedRelease) -> ChangesBefore | None:
     record = read_record(prepared.folder / plan.previous)
     if record["name"] != plan.name:  # another dataset of the same data, which is joined and not replaced
         return None
-    changes = compare_releases(source.previous, prepared.assessed.publication.table, prepared.assessed.question)
+    assessed = prepared.assessed
+    records = compare_records(read_derived_tables(prepared.folder / plan.previous), assessed.derived.tables())
+    changes = compare_releases(source.previous, assessed.publication.table, assessed.question, records)
     return ChangesBefore(version=record["version"], changes=changes)
 
 
