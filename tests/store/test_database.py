@@ -18,7 +18,7 @@ from dissensus.store.core import database as database_module
 from dissensus.store.core import schema
 from dissensus.store.core.database import Database, connect
 from dissensus.store.core.orm import hash_key, new_id, new_key
-from dissensus.store.staff import LoginLinkTable, StaffTable
+from dissensus.store.staff import SignInLinkTable, StaffTable
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 890123, tzinfo=UTC)
 
@@ -118,7 +118,7 @@ def test_dispose_waits_for_open_transactions(database: Database) -> None:
 
 def test_foreign_keys_hold(database: Database) -> None:
     with pytest.raises(Exception, match=r"(?i)foreign key"), database.writing() as tx:
-        tx.execute(insert(LoginLinkTable).values(key_hash=hash_key("k"), staff_id="nobody", expires_at=NOW))
+        tx.execute(insert(SignInLinkTable).values(key_hash=hash_key("k"), staff_id="nobody", expires_at=NOW))
 
 
 def test_an_unreachable_database_is_reported(tmp_path: Path) -> None:

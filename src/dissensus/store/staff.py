@@ -1,4 +1,4 @@
-"""Staff accounts with login links, sessions and passwords."""
+"""Staff accounts with sign-in links, sessions and passwords."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -59,10 +59,10 @@ class StaffTable(Base):
     disabled_at: Mapped[datetime | None] = mapped_column(doc="Time since which the account is not admitted.")
 
 
-class LoginLinkTable(Base):
-    """A one-time login link."""
+class SignInLinkTable(Base):
+    """A one-time sign-in link."""
 
-    __tablename__ = "login_link"
+    __tablename__ = "sign_in_link"
 
     key_hash: Mapped[str] = mapped_column(HASH, primary_key=True)
     staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), index=True)
@@ -155,30 +155,30 @@ def find_staff_name(tx: Connection, staff_id: str) -> str | None:
     return name
 
 
-def add_login_link(tx: Connection, staff_id: str, key: str, *, expires_at: datetime) -> None:
-    """Insert a login link, by the hash of its key."""
-    tx.execute(insert(LoginLinkTable).values(key_hash=hash_key(key), staff_id=staff_id, expires_at=expires_at))
+def add_sign_in_link(tx: Connection, staff_id: str, key: str, *, expires_at: datetime) -> None:
+    """Insert a sign-in link, by the hash of its key."""
+    tx.execute(insert(SignInLinkTable).values(key_hash=hash_key(key), staff_id=staff_id, expires_at=expires_at))
 
 
-def is_login_link_valid(tx: Connection, key: str, *, now: datetime) -> bool:
-    """Return whether a login link is valid, without using it up."""
-    return tx.scalar(select(LoginLinkTable.staff_id).where(_is_valid(key, now))) is not None
+def is_sign_in_link_valid(tx: Connection, key: str, *, now: datetime) -> bool:
+    """Return whether a sign-in link is valid, without using it up."""
+    return tx.scalar(select(SignInLinkTable.staff_id).where(_is_valid(key, now))) is not None
 
 
-def use_login_link(tx: Connection, key: str, *, now: datetime) -> str | None:
-    """Use up a login link, and return the id of its account; None if it is not valid.
+def use_sign_in_link(tx: Connection, key: str, *, now: datetime) -> str | None:
+    """Use up a sign-in link, and return the id of its account; None if it is not valid.
 
     Of two concurrent uses only one succeeds, since a single statement checks and updates.
     """
-    use = update(LoginLinkTable).where(_is_valid(key, now)).values(used_at=now).returning(LoginLinkTable.staff_id)
+    use = update(SignInLinkTable).where(_is_valid(key, now)).values(used_at=now).returning(SignInLinkTable.staff_id)
     return tx.scalar(use)
 
 
 def _is_valid(key: str, now: datetime) -> ColumnElement[bool]:
     return (
-        (LoginLinkTable.key_hash == hash_key(key))
-        & LoginLinkTable.used_at.is_(None)
-        & (LoginLinkTable.expires_at > now)
+        (SignInLinkTable.key_hash == hash_key(key))
+        & SignInLinkTable.used_at.is_(None)
+        & (SignInLinkTable.expires_at > now)
     )
 
 
@@ -239,14 +239,14 @@ def end_session_by_key(tx: Connection, key: str) -> None:
 
 
 def end_all_sessions(tx: Connection, staff_id: str) -> int:
-    """Delete all sessions and login links of an account, and return the number of sessions."""
-    tx.execute(delete(LoginLinkTable).where(LoginLinkTable.staff_id == staff_id))
+    """Delete all sessions and sign-in links of an account, and return the number of sessions."""
+    tx.execute(delete(SignInLinkTable).where(SignInLinkTable.staff_id == staff_id))
     return tx.execute(delete(SessionTable).where(SessionTable.staff_id == staff_id)).rowcount
 
 
 def end_other_sessions(tx: Connection, staff_id: str, key: str) -> None:
-    """Delete all sessions but one, and all login links, of an account."""
-    tx.execute(delete(LoginLinkTable).where(LoginLinkTable.staff_id == staff_id))
+    """Delete all sessions but one, and all sign-in links, of an account."""
+    tx.execute(delete(SignInLinkTable).where(SignInLinkTable.staff_id == staff_id))
     tx.execute(delete(SessionTable).where(SessionTable.staff_id == staff_id, SessionTable.key_hash != hash_key(key)))
 
 
@@ -315,6 +315,6 @@ def set_password_hash(tx: Connection, staff_id: str, password_hash: str) -> None
 
 
 def delete_expired_sessions(tx: Connection, *, now: datetime) -> None:
-    """Delete expired sessions, of raters too, and login links."""
-    tx.execute(delete(LoginLinkTable).where(LoginLinkTable.expires_at <= now))
+    """Delete expired sessions, of raters too, and sign-in links."""
+    tx.execute(delete(SignInLinkTable).where(SignInLinkTable.expires_at <= now))
     tx.execute(delete(SessionTable).where(SessionTable.expires_at <= now))

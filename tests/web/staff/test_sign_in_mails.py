@@ -16,7 +16,7 @@ from tests.support.staff_browsers import House, create_draft, send, token_of
 from dissensus.settings import load_mail_sender
 from dissensus.store.identity.mails import MailTable
 from dissensus.store.members import StaffInvitationTable
-from dissensus.store.staff import LoginLinkTable
+from dissensus.store.staff import SignInLinkTable
 from dissensus.workflows.platform import staff
 from dissensus.workflows.platform.mail_delivery import MailDelivery
 
@@ -112,7 +112,7 @@ def test_keys_of_mailed_links_cannot_be_read_in_the_database(mailing: House, mai
     send(mailing.owner(), INVITE, role="carer", address="mia@example.net")
     fill(mailing.stranger(), "/sign-in", "/sign-in/mail", address="ada@example.net")
     with mailing.platform.database.reading() as tx:
-        stored = str([tx.execute(select(table)).all() for table in (MailTable, StaffInvitationTable, LoginLinkTable)])
+        stored = str([tx.execute(select(table)).all() for table in (MailTable, StaffInvitationTable, SignInLinkTable)])
     keys = [
         link_of(message).rpartition("/")[2] for message in deliver(mailing, mailbox) if "once" in message.get_content()
     ]

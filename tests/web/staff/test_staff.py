@@ -242,7 +242,7 @@ def test_the_password_form_is_bound_to_the_browser(house: House) -> None:
 def test_client_addresses_are_stored_as_hashes(house: House) -> None:
     enter(house.stranger(), "ada", "wrong password")
     with house.platform.database.reading() as tx:
-        rows = tx.exec_driver_sql("SELECT fingerprint FROM login_failure").scalars().all()
+        rows = tx.exec_driver_sql("SELECT fingerprint FROM sign_in_failure").scalars().all()
     assert len(rows) == 2
     assert all(re.fullmatch(r"[0-9a-f]{64}", row) for row in rows)
 

@@ -29,8 +29,8 @@ from dissensus.store.check_answers import CheckAnswerTable
 from dissensus.store.core.database import Database, connect
 from dissensus.store.core.idempotency import IdempotencyTable
 from dissensus.store.core.leases import LeaseTable
-from dissensus.store.core.login_failures import LoginFailureTable
 from dissensus.store.core.orm import Base, hash_key
+from dissensus.store.core.sign_in_failures import SignInFailureTable
 from dissensus.store.flags import FlagDecisionTable
 from dissensus.store.gold import GoldDecisionTable, GoldLabelTable, GoldProgressTable
 from dissensus.store.identity.api_tokens import ApiTokenExclusionTable, ApiTokenTable
@@ -46,7 +46,7 @@ from dissensus.store.payments import PaymentTable
 from dissensus.store.raters import RaterRow
 from dissensus.store.recruits import RecruitTable
 from dissensus.store.release import release_plans
-from dissensus.store.staff import LoginLinkTable
+from dissensus.store.staff import SignInLinkTable
 from dissensus.store.webhooks import WebhookTable
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
@@ -96,7 +96,7 @@ def full_campaign(platform: Platform) -> CampaignRow:
     rating.report_item(platform, rater, "help", "I need a break.", assignment_id=assignment.id, now=NOW)
     members.create_member_invitation(platform, "pilot", "analyst", staff_id=campaign.staff_id, now=NOW)
     with platform.database.writing() as tx:
-        tx.execute(insert(LoginLinkTable).values(key_hash=hash_key("k"), staff_id=campaign.staff_id, expires_at=NOW))
+        tx.execute(insert(SignInLinkTable).values(key_hash=hash_key("k"), staff_id=campaign.staff_id, expires_at=NOW))
         times = {"created_at": NOW, "expires_at": NOW, "used_at": None}
         tx.execute(
             insert(ApiTokenTable).values(key_hash="k6", staff_id=campaign.staff_id, name="x", scopes="export", **times)
@@ -115,7 +115,7 @@ def full_campaign(platform: Platform) -> CampaignRow:
         tx.execute(insert(ApiTokenExclusionTable).values(token_id="k6", campaign_id=campaign.id))
         response = {"token_hash": "k6", "key": "once", "digest": "d", "status": 201, "encrypted_body": "eA=="}
         tx.execute(insert(IdempotencyTable).values(**response, created_at=NOW))
-        tx.execute(insert(LoginFailureTable).values(fingerprint="f", n_failures=2, last_at=NOW))
+        tx.execute(insert(SignInFailureTable).values(fingerprint="f", n_failures=2, last_at=NOW))
         tx.execute(insert(CheckAnswerTable).values(rater_id=rater.id, name="rules", attempt=1, answer="No", at=NOW))
         tx.execute(
             insert(PaymentTable).values(id="p", rater_id=rater.id, amount=650, staff_id=campaign.staff_id, at=NOW)
@@ -290,7 +290,7 @@ def test_a_database_with_rows_is_not_overwritten(backup_path: Path, platform: Pl
     before = read_rows(platform.database)
     with pytest.raises(
         Conflict,
-        match=r"The database is not empty: there are rows in 'event', 'lease', 'login_failure', 'passkey_challenge', ",
+        match="The database is not empty: there are rows in 'event', 'lease', 'passkey_challenge', 'rate_limit', ",
     ):
         backup.restore_backup(database_url, backup_path)
     assert read_rows(platform.database) == before
@@ -347,7 +347,7 @@ def edit_manifest(path: Path, **changes: object) -> None:
         (lambda path: edit_manifest(path, more=1), "manifest.json cannot be read"),
         (
             lambda path: edit_manifest(path, parts={}),
-            "its manifest lacks 'event', 'lease', 'login_failure', 'passkey_challenge', 'rate_limit', ",
+            "its manifest lacks 'event', 'lease', 'passkey_challenge', 'rate_limit', ",
         ),
         (lambda path: edit_manifest(path, format="dissensus-backup-9"), "of the format 'dissensus-backup-9'"),
         (lambda path: edit_manifest(path, revision="0000"), "of revision '0000', and this version works with"),

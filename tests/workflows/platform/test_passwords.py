@@ -13,11 +13,11 @@ from sqlalchemy import select
 from tests.support.campaigns import NOW
 
 from dissensus.errors import InvalidInput, NotAllowed, NotFound
-from dissensus.store.core.login_failures import LoginFailureTable
+from dissensus.store.core.sign_in_failures import SignInFailureTable
 from dissensus.store.staff import StaffTable
 from dissensus.workflows.platform import passwords, staff
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.platform.sign_in_limits import ADDRESS_LIMIT, NAME_LIMIT, LoginTraces
+from dissensus.workflows.platform.sign_in_limits import ADDRESS_LIMIT, NAME_LIMIT, SignInTraces
 
 CHEAP = passwords.make_hasher(passes=1, memory_mib=1)
 GOOD = "correct horse battery"
@@ -37,7 +37,7 @@ def enter(
     password: str = GOOD,
     name: str = "ada",
     *,
-    traces: LoginTraces = TRACES,
+    traces: SignInTraces = TRACES,
     now: datetime = NOW,
 ) -> str:
     return passwords.sign_in_with_password(platform, CHEAP, name, password, traces=traces, now=now)
@@ -167,7 +167,7 @@ def test_failures_delay_the_next_attempt_and_a_success_clears_them(platform: Pla
 
 def test_delays_are_limited_to_15_minutes_and_expire_after_a_day(platform: Platform) -> None:
     with platform.database.writing() as tx:
-        tx.execute(LoginFailureTable.__table__.insert().values(fingerprint="name", n_failures=4000, last_at=NOW))  # type: ignore[attr-defined]
+        tx.execute(SignInFailureTable.__table__.insert().values(fingerprint="name", n_failures=4000, last_at=NOW))  # type: ignore[attr-defined]
     with pytest.raises(NotAllowed, match="Try again in 900 seconds"):
         enter(platform)
     with pytest.raises(NotAllowed, match=WRONG):
@@ -206,7 +206,7 @@ def test_successes_from_an_address_do_not_count_against_it(platform: Platform) -
     with pytest.raises(NotAllowed, match=WRONG):
         enter(platform, "wrong")
     with platform.database.reading() as tx:
-        counts = {row.fingerprint: row.n_failures for row in tx.execute(select(LoginFailureTable.__table__))}
+        counts = {row.fingerprint: row.n_failures for row in tx.execute(select(SignInFailureTable.__table__))}
     assert counts == {"name": 1, "address": 1}
 
 

@@ -10,7 +10,7 @@ from tests.support.campaigns import AGREED, NOW, definition, items, open_campaig
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.errors import InvalidInput, NotAllowed, NotFound
-from dissensus.store.staff import LoginLinkTable, SessionTable
+from dissensus.store.staff import SessionTable, SignInLinkTable
 from dissensus.workflows.campaign import campaigns, notices, overview
 from dissensus.workflows.platform import staff
 from dissensus.workflows.platform.mail_delivery import SIGN_IN_LINK_LIFETIME
@@ -101,7 +101,7 @@ def test_keys_are_not_stored(platform: Platform) -> None:
     key = staff.create_sign_in_link(platform, "ada", now=NOW).key
     session = staff.sign_in_with_link(platform, key, now=NOW)
     with platform.database.reading() as tx:
-        stored = [*tx.scalars(select(LoginLinkTable.key_hash)), *tx.scalars(select(SessionTable.key_hash))]
+        stored = [*tx.scalars(select(SignInLinkTable.key_hash)), *tx.scalars(select(SessionTable.key_hash))]
     assert all(len(one) == 64 for one in stored)
     assert not {key, session} & set(stored)
 
@@ -112,7 +112,7 @@ def test_expired_links_and_sessions_are_removed_with_the_next_link(platform: Pla
     later = NOW + timedelta(hours=13)
     staff.create_sign_in_link(platform, "ada", now=later)
     with platform.database.reading() as tx:
-        assert list(tx.scalars(select(LoginLinkTable.expires_at))) == [later + SIGN_IN_LINK_LIFETIME]
+        assert list(tx.scalars(select(SignInLinkTable.expires_at))) == [later + SIGN_IN_LINK_LIFETIME]
         assert list(tx.scalars(select(SessionTable.expires_at))) == []
 
 

@@ -24,7 +24,7 @@ from dissensus.store.items import ItemTable
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import audit, items
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import enrolment, journey, planning, rating, withdrawal
+from dissensus.workflows.rater import assignment, enrolment, journey, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
 
 THREADS = 16
@@ -124,7 +124,7 @@ def test_one_rater_on_many_devices_has_one_plan(crowded: Platform) -> None:
     rater = enter(crowded, campaign.key)
     states = run_concurrently(lambda _: journey.next_state(crowded, rater, now=NOW))
     assert len({step.assignment and step.assignment.id for step in states}) == 1
-    assert check_loads(crowded, campaign.id) == {1: planning.BATCH_SIZE, 0: 30 - planning.BATCH_SIZE}
+    assert check_loads(crowded, campaign.id) == {1: assignment.BATCH_SIZE, 0: 30 - assignment.BATCH_SIZE}
 
 
 @pytest.mark.parametrize("turn", range(3))

@@ -2,7 +2,7 @@
 
 ::
 
-    staff ─┬─ login_link   api_token ── idempotency   login_failure   rate_limit
+    staff ─┬─ sign_in_link   api_token ── idempotency   sign_in_failure   rate_limit
            ├─ totp   recovery_code   passkey   security_event   mail       passkey_challenge
            └─ member ─────┐
     campaign ─┬───────────┴─ staff_invitation
@@ -57,7 +57,7 @@ from dissensus.store import (  # noqa: F401
     staff,
     webhooks,
 )
-from dissensus.store.core import idempotency, leases, login_failures, rate_limits  # noqa: F401
+from dissensus.store.core import idempotency, leases, rate_limits, sign_in_failures  # noqa: F401
 from dissensus.store.core.orm import Base
 from dissensus.store.identity import api_tokens, mails, passkeys, second_factors, security_log  # noqa: F401
 from dissensus.store.lists import raters as rater_lists  # noqa: F401

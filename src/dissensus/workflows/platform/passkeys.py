@@ -20,7 +20,7 @@ from dissensus.workflows.platform.second_factors import (
     delete_idle_recovery_codes,
     find_pending_staff,
 )
-from dissensus.workflows.platform.sign_in_limits import LoginTraces, count_attempt, record_success
+from dissensus.workflows.platform.sign_in_limits import SignInTraces, count_attempt, record_success
 from dissensus.workflows.platform.staff import delete_expired_keys, open_session, validate_name
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def remove_passkey(platform: Platform, staff: StaffRow, passkey_id: str, *, sess
 
 
 def begin_sign_in(
-    platform: Platform, party: RelyingParty, *, form_key: str, traces: LoginTraces, now: datetime
+    platform: Platform, party: RelyingParty, *, form_key: str, traces: SignInTraces, now: datetime
 ) -> dict[str, Any]:
     """Create a challenge for a browser that is not signed in, as one attempt of its address; return the options."""
     count_attempt(platform, traces, now)
@@ -174,7 +174,7 @@ def sign_in_with_passkey(
     credential: str,
     *,
     form_key: str,
-    traces: LoginTraces,
+    traces: SignInTraces,
     network: str | None = None,
     now: datetime,
 ) -> str:

@@ -13,7 +13,7 @@ from dissensus.store import staff as store
 from dissensus.store.identity.security_log import log_security_event
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.platform.sign_in_limits import LoginTraces, count_attempt, record_success
+from dissensus.workflows.platform.sign_in_limits import SignInTraces, count_attempt, record_success
 from dissensus.workflows.platform.staff import delete_expired_keys, find_staff, open_session
 
 MIN_LENGTH: Final = 12
@@ -49,7 +49,7 @@ def sign_in_with_password(
     name: str,
     password: str,
     *,
-    traces: LoginTraces,
+    traces: SignInTraces,
     network: str | None = None,
     now: datetime,
 ) -> str:
@@ -106,7 +106,7 @@ def confirm_password(
     password: str,
     *,
     session: str,
-    traces: LoginTraces,
+    traces: SignInTraces,
     now: datetime,
 ) -> None:
     """Verify the current password of a signed-in person, and record that they proved their identity."""

@@ -20,7 +20,7 @@ from dissensus.store.identity.passkeys import PasskeyRow
 from dissensus.store.identity.security_log import log_security_event
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.platform.sign_in_limits import LoginTraces, count_attempt, record_success
+from dissensus.workflows.platform.sign_in_limits import SignInTraces, count_attempt, record_success
 from dissensus.workflows.platform.staff import find_staff, open_session
 
 PURPOSE: Final = "totp"
@@ -163,7 +163,7 @@ def finish_sign_in(
     session: str,
     code: str,
     *,
-    traces: LoginTraces,
+    traces: SignInTraces,
     network: str | None = None,
     now: datetime,
 ) -> str:
@@ -191,7 +191,7 @@ def confirm_code(
     code: str,
     *,
     session: str,
-    traces: LoginTraces,
+    traces: SignInTraces,
     now: datetime,
 ) -> None:
     """Check a code of a signed-in person, and record that they proved their identity."""
@@ -211,7 +211,7 @@ def _check_code(
         log_security_event(tx, "recovery_code_used", staff_id, now, left, network=network)
         return
     totp = store.find_totp(tx, staff_id)
-    # A secret that waits for its first code is no second factor.
+    # A secret that waits for its first code is not yet a second factor.
     is_confirmed = totp is not None and totp.confirmed_at is not None
     if not (is_confirmed and _use_totp(tx, keys, staff_id, code, now=now)):
         raise NotAllowed("The code is wrong, or was used before. Enter the next code of the app, or a recovery code.")

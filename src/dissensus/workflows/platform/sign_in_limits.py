@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from dissensus.errors import NotAllowed
-from dissensus.store.core import login_failures
+from dissensus.store.core import sign_in_failures
 from dissensus.workflows.platform.platform import Platform
 
 MAX_WAIT: Final = timedelta(minutes=15)
@@ -30,19 +30,19 @@ ADDRESS_LIMIT: Final = AttemptLimit(20, timedelta(hours=1), cleared_by_success=F
 """Own successes must not clear an address: a member could otherwise guess the passwords of others without a limit."""
 MAIL_LIMIT: Final = AttemptLimit(3, timedelta(hours=1), cleared_by_success=False)
 """Limit of mailed links by the address that was asked for; none of them is a success."""
-LoginTraces = Mapping[str, AttemptLimit]
+SignInTraces = Mapping[str, AttemptLimit]
 """Fingerprints of the name and the address of an attempt, with their limits."""
 
 
-def count_attempt(platform: Platform, traces: LoginTraces, now: datetime) -> None:
+def count_attempt(platform: Platform, traces: SignInTraces, now: datetime) -> None:
     """Count an attempt as failed before checking it, so that parallel ones count too; refuse it during the backoff."""
     with platform.database.writing() as tx:
-        login_failures.delete_failures_before(tx, now - FAILURE_RETENTION)
+        sign_in_failures.delete_failures_before(tx, now - FAILURE_RETENTION)
         for trace, limit in traces.items():
-            login_failures.delete_failures_before(tx, now - limit.retention, fingerprint=trace)
-        before = login_failures.load_failures(tx, tuple(traces))
+            sign_in_failures.delete_failures_before(tx, now - limit.retention, fingerprint=trace)
+        before = sign_in_failures.load_failures(tx, tuple(traces))
         for trace, limit in sorted(traces.items()):
-            n_failures = login_failures.count_login_failure(tx, trace, now=now) - 1
+            n_failures = sign_in_failures.count_sign_in_failure(tx, trace, now=now) - 1
             n_before, last_at = before.get(trace, (0, now))
             # A parallel attempt that was counted in between happened just now.
             until = (last_at if n_failures == n_before else now) + _backoff(n_failures - limit.n_free)
@@ -51,12 +51,12 @@ def count_attempt(platform: Platform, traces: LoginTraces, now: datetime) -> Non
                 raise NotAllowed(f"Too many tries. Try again in {seconds:,} second{'s' * (seconds > 1)}.")
 
 
-def record_success(tx: Connection, traces: LoginTraces) -> None:
+def record_success(tx: Connection, traces: SignInTraces) -> None:
     """Clear the failures that a success clears; elsewhere take back the attempt, which was counted as failed."""
-    login_failures.clear_failures(tx, tuple(trace for trace, limit in traces.items() if limit.cleared_by_success))
+    sign_in_failures.clear_failures(tx, tuple(trace for trace, limit in traces.items() if limit.cleared_by_success))
     for trace, limit in sorted(traces.items()):
         if not limit.cleared_by_success:
-            login_failures.forgive_login_failure(tx, trace)
+            sign_in_failures.forgive_sign_in_failure(tx, trace)
 
 
 def _backoff(n_beyond: int) -> timedelta:

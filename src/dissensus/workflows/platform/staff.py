@@ -21,7 +21,7 @@ from dissensus.store.staff import StaffRow, StaffSession
 from dissensus.workflows.platform.mail_delivery import SIGN_IN_LINK_LIFETIME, encrypt_link_key
 from dissensus.workflows.platform.mail_message import parse_address
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.platform.sign_in_limits import LoginTraces, count_attempt
+from dissensus.workflows.platform.sign_in_limits import SignInTraces, count_attempt
 
 SESSION_LIFETIME: Final = timedelta(hours=12)
 """Validity of a session that is in use."""
@@ -58,13 +58,13 @@ def create_sign_in_link(platform: Platform, name: str, *, now: datetime) -> Sign
         staff = existing or store.add_staff(tx, name, now=now)
         delete_expired_keys(tx, now=now)
         key = new_key()
-        store.add_login_link(tx, staff.id, key, expires_at=now + SIGN_IN_LINK_LIFETIME)
+        store.add_sign_in_link(tx, staff.id, key, expires_at=now + SIGN_IN_LINK_LIFETIME)
         log_security_event(tx, "sign_in_link_created", staff.id, now, {"by": "the operator"})
     return SignInLink(key, staff, existing is None)
 
 
 def mail_sign_in_link(
-    platform: Platform, keys: SecretKeys, address: str, *, traces: LoginTraces, network: str | None, now: datetime
+    platform: Platform, keys: SecretKeys, address: str, *, traces: SignInTraces, network: str | None, now: datetime
 ) -> None:
     """Mail a single-use sign-in link to the person with an address; nothing happens for an unknown one.
 
@@ -77,7 +77,7 @@ def mail_sign_in_link(
             return
         delete_expired_keys(tx, now=now)
         key = new_key()
-        store.add_login_link(tx, staff.id, key, expires_at=now + SIGN_IN_LINK_LIFETIME)
+        store.add_sign_in_link(tx, staff.id, key, expires_at=now + SIGN_IN_LINK_LIFETIME)
         log_security_event(tx, "sign_in_link_mailed", staff.id, now, {}, network=network)
         add_mail(tx, staff.id, "sign_in_link", now, encrypt_link_key(keys, key))
 
@@ -111,14 +111,14 @@ def validate_name(name: str) -> str:
 def check_sign_in_link(platform: Platform, key: str, *, now: datetime) -> None:
     """Check a sign-in link without using it."""
     with platform.database.reading() as tx:
-        if not store.is_login_link_valid(tx, key, now=now):
+        if not store.is_sign_in_link_valid(tx, key, now=now):
             raise _stale_link()
 
 
 def sign_in_with_link(platform: Platform, key: str, *, network: str | None = None, now: datetime) -> str:
     """Use a sign-in link and return the key of a new session."""
     with platform.database.writing() as tx:
-        staff_id = store.use_login_link(tx, key, now=now)
+        staff_id = store.use_sign_in_link(tx, key, now=now)
         if staff_id is None:
             raise _stale_link()
         return open_session(tx, staff_id, "link", network=network, now=now)

@@ -18,8 +18,8 @@ from dissensus.store.chats import ChatRow
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.rater.assignment import abandoned_before, has_more_items, is_exhausted, plan_items
 from dissensus.workflows.rater.context import RaterContext, load_rater
-from dissensus.workflows.rater.planning import abandoned_before, has_more_items, is_exhausted, plan_items
 
 DAY = timedelta(days=1)
 

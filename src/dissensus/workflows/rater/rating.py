@@ -20,10 +20,10 @@ from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.platform.member_mails import NoticeKind, queue_member_mails
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import recruitment
+from dissensus.workflows.rater.assignment import plan_items
 from dissensus.workflows.rater.context import RaterContext, check_not_withdrawn, load_rater
 from dissensus.workflows.rater.corrections import check_correction
 from dissensus.workflows.rater.journey import RaterState, next_state, planned_state
-from dissensus.workflows.rater.planning import plan_items
 from dissensus.workflows.rater.rate_limits import take_notice
 
 COMPACTION_INTERVAL: Final = 50

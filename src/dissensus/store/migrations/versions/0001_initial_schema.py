@@ -57,11 +57,11 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name", name="pk_lease"),
     )
     op.create_table(
-        "login_failure",
+        "sign_in_failure",
         sa.Column("fingerprint", HASH, nullable=False),
         sa.Column("n_failures", sa.Integer(), nullable=False),
         sa.Column("last_at", MOMENT, nullable=False),
-        sa.PrimaryKeyConstraint("fingerprint", name="pk_login_failure"),
+        sa.PrimaryKeyConstraint("fingerprint", name="pk_sign_in_failure"),
     )
     op.create_table(
         "rate_limit",
@@ -119,15 +119,15 @@ def upgrade() -> None:
     )
     op.create_index("ix_campaign_staff_id", "campaign", ["staff_id"], unique=False)
     op.create_table(
-        "login_link",
+        "sign_in_link",
         sa.Column("key_hash", HASH, nullable=False),
         sa.Column("staff_id", ID, nullable=False),
         sa.Column("expires_at", MOMENT, nullable=False),
         sa.Column("used_at", MOMENT, nullable=True),
-        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_login_link_staff_id"),
-        sa.PrimaryKeyConstraint("key_hash", name="pk_login_link"),
+        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_sign_in_link_staff_id"),
+        sa.PrimaryKeyConstraint("key_hash", name="pk_sign_in_link"),
     )
-    op.create_index("ix_login_link_staff_id", "login_link", ["staff_id"], unique=False)
+    op.create_index("ix_sign_in_link_staff_id", "sign_in_link", ["staff_id"], unique=False)
     op.create_table(
         "totp",
         sa.Column("staff_id", ID, nullable=False),

@@ -17,7 +17,7 @@ from dissensus.web.staff.identity.passkey_relying_party import require_relying_p
 from dissensus.web.staff.identity.second_factor import PAGE, recovery_codes_page, second_factor_page
 from dissensus.web.staff.identity.sign_in import SignInKey, code_page, password_page, redirect_signed_in
 from dissensus.workflows.platform import passkeys, second_factors
-from dissensus.workflows.platform.sign_in_limits import ADDRESS_LIMIT, LoginTraces
+from dissensus.workflows.platform.sign_in_limits import ADDRESS_LIMIT, SignInTraces
 
 router = APIRouter()
 
@@ -105,7 +105,7 @@ def finish_sign_in(site: SiteOf, request: Request, form: PublicForm, sign_in_key
     return redirect_signed_in(site, request, session)
 
 
-def _traces(site: Site, request: Request) -> LoginTraces:
+def _traces(site: Site, request: Request) -> SignInTraces:
     return {address_digest(site, request): ADDRESS_LIMIT}
 
 

@@ -19,7 +19,7 @@ from dissensus.workflows.campaign import members
 from dissensus.workflows.campaign.members import MemberInvitation
 from dissensus.workflows.platform import passwords, second_factors, staff
 from dissensus.workflows.platform.passwords import MIN_LENGTH
-from dissensus.workflows.platform.sign_in_limits import ADDRESS_LIMIT, MAIL_LIMIT, NAME_LIMIT, LoginTraces
+from dissensus.workflows.platform.sign_in_limits import ADDRESS_LIMIT, MAIL_LIMIT, NAME_LIMIT, SignInTraces
 
 if TYPE_CHECKING:
     from dissensus.store.staff import StaffRow
@@ -244,7 +244,7 @@ def submit_code(site: SiteOf, request: Request, form: PublicForm, session: Sessi
     return redirect_signed_in(site, request, new_session)
 
 
-def code_traces(site: Site, request: Request, staff_row: "StaffRow") -> LoginTraces:
+def code_traces(site: Site, request: Request, staff_row: "StaffRow") -> SignInTraces:
     """Return the traces of an attempt to enter a code."""
     return {
         site.tokens.keyed_digest("code", staff_row.id): NAME_LIMIT,

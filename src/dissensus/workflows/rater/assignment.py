@@ -1,4 +1,4 @@
-"""Plan the items of a rater."""
+"""Assignment of items to a rater: what is planned, and whether more can become available."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
