@@ -17,6 +17,16 @@ from tests.support.paths import ROOT
 PACKAGE: Final = ROOT / "src" / "dissensus"
 MAX_MODULES: Final = 25
 QUESTION_WORDS: Final = re.compile(r"(What|How|Who|Whom|Whose|Where|When|Whether|Why|Which|Whoever|Whatever)\b")
+HEADINGS: Final = {  # and comments
+    ".css": re.compile(r"/\*\s*(.*)"),
+    ".html": re.compile(r"<(?:h[1-6]|summary|caption)\b[^>]*>(.*)"),
+    ".js": re.compile(r"^\s*//\s*(.*)", re.MULTILINE),
+    ".md": re.compile(r"^#+ (.*)", re.MULTILINE),
+    ".toml": re.compile(r"^#\s*(.*)", re.MULTILINE),
+}
+# The title of the start page asks the question of the project.
+QUESTION_TITLES: Final = frozenset({"How differently people judge the safety of conversational AI</h1>"})
+IS_NO: Final = re.compile(r"(?<![Tt]here )\b(is|are|was|were) (no|none)\b(?! (longer|more|better|worse)\b)")
 SECTIONS: Final = re.compile(r"^\s*(Parameters|Returns|Raises|Yields)\n\s*-{3,}$", re.MULTILINE)
 NOUNS_IN_ING: Final = frozenset(
     {
@@ -114,6 +124,7 @@ FEATURES: Final = (
         "pair",
         "password",
         "pay",
+        "planning",
         "platinum",
         "preference",
         "quota",
@@ -138,7 +149,7 @@ FEATURES: Final = (
 TECHNICAL_MODULES: Final = frozenset(
     {
         *("adjudication", "comparison", "labelling", "queue"),  # parts of gold
-        *("context", "journey", "planning", "lifecycle", "step_json"),  # the state of a rater or a campaign
+        *("context", "journey", "lifecycle", "step_json"),  # the state of a rater or a campaign
         *("check_answers", "oidc_sign_in", "public_events", "training_pairs"),
         *("definition", "parser", "roles", "shipped"),
         *("auth", "client", "encryption", "folder", "openapi", "openapi_pages", "pagination", "platform", "protocol"),
@@ -213,6 +224,33 @@ def test_comments_begin_with_no_question_word() -> None:
         if token.type == tokenize.COMMENT and QUESTION_WORDS.match(token.string.lstrip("#: "))
     ]
     assert questions == []
+
+
+def test_headings_and_comments_begin_with_no_question_word() -> None:
+    questions = {
+        f"{relative_path(path)}: {text}"
+        for path in texts()
+        for text in (HEADINGS[path.suffix].findall(path.read_text("utf-8")) if path.suffix in HEADINGS else ())
+        if QUESTION_WORDS.match(text) and text not in QUESTION_TITLES
+    }
+    assert questions == set()
+
+
+def test_a_thing_is_not_another_rather_than_no_other() -> None:
+    idioms = [
+        f"{relative_path(path)}:{number} {line.strip()[:80]}"
+        for path in texts()
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1)
+        if IS_NO.search(line) and not (path.suffix == ".html" and "is none" in line)  # a test of Jinja
+    ]
+    assert idioms == []
+
+
+def texts() -> Iterator[Path]:
+    """Yield the texts of the package and of its documents."""
+    yield from sources()
+    yield from (path for suffix in HEADINGS.keys() - {".md"} for path in sorted(PACKAGE.rglob(f"*{suffix}")))
+    yield from sorted((ROOT / "docs").rglob("*.md"))
 
 
 def test_pronouns_are_names_in_comprehensions_only() -> None:

@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @dataclass
 class Receiver:
-    """Where it listens, and what it got."""
+    """Address of the receiver, and the requests that it got."""
 
     port: int = 0
     requests: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What the package shows without data: names, settings, permissions, tables, help texts, the API."""
+"""Public surface of the package, without data: names, settings, permissions, tables, help texts, the API."""
 
 import inspect
 import re

@@ -27,7 +27,7 @@ def test_a_changed_line_is_reported(recordings: tuple[Path, Path]) -> None:
 def test_a_listed_rename_is_no_difference(recordings: tuple[Path, Path]) -> None:
     assert list(differences(*recordings, [Rename("rater_kind", "rater_sort", files="part/*")])) == []
     assert len(list(differences(*recordings, [Rename("rater_kind", "rater_sort", files="other/*")]))) == 1
-    # A part of a word is no word.
+    # A part of a word is not renamed.
     assert len(list(differences(*recordings, [Rename("kind", "sort")]))) == 1
 
 

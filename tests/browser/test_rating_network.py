@@ -85,9 +85,9 @@ def test_failed_saves_are_retried_and_rejections_shown(live: Live, page: Page) -
     page.unroute("**/save")
     page.evaluate("dispatchEvent(new Event('online'))")
     expect(page.locator("#saved")).to_have_text("Saved")
-    page.route("**/save", lambda route: route.fulfill(status=422, json={"error": "That is no answer."}))
+    page.route("**/save", lambda route: route.fulfill(status=422, json={"error": "That is not an answer."}))
     page.locator("[name=Q4_misinformation]").nth(1).check()
-    expect(page.locator("#alert")).to_contain_text("That is no answer.")
+    expect(page.locator("#alert")).to_contain_text("That is not an answer.")
     expect(page.locator("#alert").get_by_role("link", name="Reload the page")).to_be_visible()
     assert page.evaluate("Object.keys(localStorage).filter(name => name.startsWith('dissensus:'))") == []
 

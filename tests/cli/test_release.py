@@ -72,7 +72,7 @@ def test_a_release_is_written_checked_and_analysed(run: RunCommand, folder: Path
     assert run("report", "out", "-o", "report.html", "--permutations", "0", "--bootstrap", "0").returncode == 0
     analysed = json.loads(run("analyse", "out", "--format", "json").stdout)
     assert analysed["overall"]["irr"]["n_raters"] == 12
-    assert run("validate", ".").returncode == 1  # consents are no ratings
+    assert run("validate", ".").returncode == 1  # consents are not ratings
     key = folder / "pilot-1.0.key"
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     assert [str(use) for use in open_key_file(key).uses] == ["pilot 1.0"]

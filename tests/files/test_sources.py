@@ -135,7 +135,7 @@ def test_all_faulty_entries_of_a_lewidi_file_are_listed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"annotators": "people.json"}, "--annotators belongs to LeWiDi files"),
+        ({"annotators": "people.json"}, "--annotators is an option of LeWiDi files"),
         ({"kind": "lewidi"}, "is not a LeWiDi file"),
         ({"kind": "narrow"}, "There is no kind 'narrow'"),
         ({"rater_columns": "label_{rater_id}"}, "No column is named like"),

@@ -194,7 +194,7 @@ def test_impossible_formulas_are_refused(formula: str, kind: type[DissensusError
     ("base", "says"),
     [
         ({"rater_race": "Whit"}, "no such level. Did you mean 'White'? Its levels are 'Asian', 'Black', 'White'."),
-        ({"rater_age": "young"}, "The base names 'rater_age', which is no effect of the formula."),
+        ({"rater_age": "young"}, "The base names 'rater_age', which is not an effect of the formula."),
         ({"item_length": "3"}, "The base of item_length is '3'"),
     ],
 )

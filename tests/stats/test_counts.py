@@ -64,8 +64,8 @@ def test_order_of_raters_does_not_matter(matrix: NDArray[np.int64]) -> None:
     [
         pytest.param([0, 1], [0], {}, id="lengths differ"),
         pytest.param([-1], [0], {}, id="negative item"),
-        pytest.param([0.5], [0], {}, id="item is no integer"),
-        pytest.param([0], [0.5], {}, id="answer is no integer"),
+        pytest.param([0.5], [0], {}, id="item is not an integer"),
+        pytest.param([0], [0.5], {}, id="answer is not an integer"),
         pytest.param([0.0], [np.inf], {}, id="infinite answer"),
         pytest.param([np.nan], [0.0], {}, id="item is missing"),
         pytest.param([2], [0], {"n_items": 2}, id="item beyond n_items"),
@@ -82,7 +82,7 @@ def test_malformed_long_input(items: list[float], answers: list[float], options:
     ("matrix", "options"),
     [
         pytest.param([0, 1], {}, id="one dimension"),
-        pytest.param([[0, 0.5]], {}, id="code is no integer"),
+        pytest.param([[0, 0.5]], {}, id="code is not an integer"),
         pytest.param([[0, np.inf]], {}, id="infinite code"),
         pytest.param([[0, 3]], {"n_categories": 3}, id="code beyond n_categories"),
     ],

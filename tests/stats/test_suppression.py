@@ -17,7 +17,7 @@ CODES = st.tuples(st.integers(1, 3), st.integers(1, 12), st.integers(0, 2**32)).
 
 
 def is_isolated(sums: FloatArray, min_cell: int) -> bool:
-    """Whether some sums describe few people alone, by trying all few people."""
+    """Return whether some sums describe few people alone, by trying all few people."""
     n, rank = sums.shape[1], np.linalg.matrix_rank(sums)
     return any(
         np.linalg.matrix_rank(np.delete(sums, few, axis=1)) < rank

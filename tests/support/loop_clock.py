@@ -1,4 +1,4 @@
-"""How long an event loop waits for the processor, and how much memory a request takes."""
+"""Waits of an event loop for the processor, and memory of a request."""
 
 import asyncio
 import re

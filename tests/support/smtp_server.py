@@ -26,7 +26,7 @@ OK = "250 OK"
 
 @dataclass
 class Mailbox:
-    """What the server received, and what it replies to the end of a message."""
+    """Messages that the server received, and its reply to the end of a message."""
 
     replies: list[str] = field(default_factory=list)  # One for each message; OK afterwards
     recipient_replies: list[str] = field(default_factory=list)

@@ -15,7 +15,7 @@ from dissensus.schema.records.item import Item
 from dissensus.text.markdown import find_images
 
 HELPFUL: Final = "helpful"
-"""Mode of conversations that are no attempts."""
+"""Mode of conversations that are not attempts."""
 ATTEMPT_REVIEW: Final = "red-team-review"
 """Questionnaire about attempts."""
 
@@ -208,7 +208,7 @@ def _check_items(campaign: Campaign, items: ItemFindings) -> Iterator[Finding]:
             severity="warning",
             place="items",
             problem=f"{_count(n, 'a conversation of the mode helpful')}{scope}, the first is {format_value(first)}: "
-            "reviewers are asked how far each attempt went, and these are none.",
+            "reviewers are asked how far each attempt went, and these are not attempts.",
             remedy="Remove the items and add those of red teaming alone.",
             page="items",
         )

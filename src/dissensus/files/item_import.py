@@ -85,7 +85,7 @@ class ItemColumn:
 
 @dataclass(frozen=True, slots=True)
 class RefusedRow:
-    """A row that is no item."""
+    """A row that is not a valid item."""
 
     number: int
     item_id: str | None  # None in a table without ids

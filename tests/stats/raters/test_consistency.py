@@ -58,7 +58,7 @@ def test_noise_alone_is_no_consistency_and_no_noise_is_all_of_it() -> None:
 
 
 def test_raters_with_one_answer_are_consistent_by_chance() -> None:
-    """Differences between raters are no consistency: each says the same to every item, but for one answer."""
+    """Differences between raters do not count as consistency: each says the same to every item, but for one answer."""
     first = np.repeat([0, 1, 2], 10)
     second = first.copy()
     second[::10] = (second[::10] + 1) % 3

@@ -131,7 +131,7 @@ def test_submissions_are_decided_by_the_rules_of_the_pages(house: House, prolifi
         {"first": ["A"], "second": ["A"]},
     )
     assert submissions[away]["screened_out_account"]["due"] == 50
-    # Working time is no ground for rejection, and Prolific ids are not disclosed.
+    # Working time is not a ground for rejection, and Prolific ids are not disclosed.
     assert all("ms" not in field for field in submissions[good])
     assert prolific.submissions[good]["participant_id"] not in str(submissions)
     reject = {"decision": "reject", "category": "FAILED_CHECK", "reason": RETURN_REASON}

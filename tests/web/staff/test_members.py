@@ -106,7 +106,7 @@ def test_owners_see_and_end_what_members_made(house: House, ada: httpx.Client) -
     page = ada.get(MEMBERS).text
     assert "invited by ada" in page
     assert "made by bob, with the token bobs program" in page
-    # The token without a scope in campaigns is no matter of this one.
+    # The token without a scope in campaigns does not belong to this one.
     assert "elsewhere" not in page
     (token,) = re.findall(r'name="token" value="(\w+)"', page)
     assert send(bob, f"{MEMBERS}/token", token="0" * 64).status_code == 404

@@ -151,7 +151,7 @@ def test_the_release_before_is_named_and_the_one_that_was_logged(
     with (tmp_path / "out" / "SHA256SUMS").open("a") as manifest:
         manifest.write(f"{digest_file(tmp_path / PLAN.key_file)}  ./SHA256SUMS.txt\n")
     (tmp_path / "out" / "SHA256SUMS.txt").write_bytes((tmp_path / PLAN.key_file).read_bytes())
-    with pytest.raises(InvalidInput, match="previous: out is none of the releases of this data"):
+    with pytest.raises(InvalidInput, match="previous: out is not one of the releases of this data"):
         prepare_release(replace(later, previous="out"), tmp_path, platform)
 
 

@@ -44,7 +44,7 @@ def load_source(
     if kind == "lewidi":
         raise InvalidInput(f"{source} is not a LeWiDi file: one JSON object with an entry for each item.")
     if options.annotators is not None:
-        raise InvalidInput(f"--annotators belongs to LeWiDi files, and {_name(source)} is none. Leave it out.")
+        raise InvalidInput(f"--annotators is an option of LeWiDi files, and {_name(source)} is not one. Leave it out.")
     frame = to_frame(source)
     is_wide = kind == "wide" or options.rater_columns is not None or options.item_columns is not None
     if not is_wide and (kind is not None or not _may_be_wide(strip_headers(frame)[0], options)):

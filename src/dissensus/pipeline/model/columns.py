@@ -90,7 +90,8 @@ def parse_base(texts: Mapping[str, str], names: Mapping[str, str]) -> dict[str, 
     for name in texts:
         if name not in full:
             raise NotFound(
-                f"The base names {format_value(name)}, which is no effect of the formula.{suggest(name, list(full))} "
+                f"The base names {format_value(name)}, which is not an effect of the formula."
+                f"{suggest(name, list(full))} "
                 f"Its effects are of {format_list(list(dict.fromkeys(names.values()))) or 'no column'}."
             )
     return {full[name]: level for name, level in texts.items()}

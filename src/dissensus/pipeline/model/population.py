@@ -146,8 +146,8 @@ def _rake(named: NamedDesign, label: str, table: pl.DataFrame, counts: Sequence[
     for name, level, count in rows:
         if name not in full:
             raise InvalidInput(
-                f"The population {format_value(label)} has margins of {format_value(name)}, which is no attribute of "
-                f"raters in the formula.{suggest(name, list(full))} They are {format_list(list(full.values()))}."
+                f"The population {format_value(label)} has margins of {format_value(name)}, which is not an attribute "
+                f"of raters in the formula.{suggest(name, list(full))} They are {format_list(list(full.values()))}."
             )
         (code,) = _encode(label, named.rows.columns[full[name]], [level])
         margin = margins.setdefault(full[name], {})

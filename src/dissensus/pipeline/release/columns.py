@@ -73,7 +73,7 @@ def select_columns(source: ReleaseSource, plan: ReleasePlan) -> pl.DataFrame:
 
 
 def list_texts(source: ReleaseSource) -> tuple[str, ...]:
-    """Return the columns with free text of raters; the texts of items are none."""
+    """Return the columns with free text of raters; the texts of items do not count."""
     return tuple(
         name
         for name in source.table.columns

@@ -1,4 +1,4 @@
-"""Notice of a source: what others say of the data from which items are."""
+"""Notice of a source: the terms and warnings of the data that items come from."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -56,7 +56,7 @@ const later = () => {
   }, WAIT_MS);
 };
 
-// TOML is saved by its button, since half a line is no TOML.
+// TOML is saved by its button, since half a line is not valid TOML.
 if (!text) form.addEventListener("input", later);
 
 form.addEventListener("submit", async (event) => {

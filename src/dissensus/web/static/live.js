@@ -1,4 +1,4 @@
-// Figures of a campaign under way, which renew themselves while somebody looks at their page.
+// Figures of a running campaign, refreshed while their page is visible.
 
 const EVERY_MS = 20_000;
 // Requests keep a session alive; a tab that nobody touches must not.
@@ -9,7 +9,7 @@ for (const kind of ["pointermove", "keydown", "scroll", "focus"]) {
   addEventListener(kind, () => { touched = Date.now(); }, { passive: true });
 }
 
-// What holds the focus, a selection or a chosen box stays as it is until the next time.
+// An element with the focus, a selection or a checked box is not replaced until it has none.
 function inUse(element) {
   const selection = getSelection();
   return element.contains(document.activeElement) || element.querySelector(":checked")

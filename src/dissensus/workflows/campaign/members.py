@@ -134,7 +134,7 @@ def _check_mailed_invitations(tx: Connection, name: str, now: datetime) -> None:
     pending = store.list_pending_invitations(tx, campaign_id=campaign_row.id, now=now)
     if sum(one.address is not None for one in pending) > MAX_MAILED_INVITATIONS:
         raise Conflict(
-            f"{MAX_MAILED_INVITATIONS} mailed invitations to {name} are not used yet, and there can be no more. "
+            f"{MAX_MAILED_INVITATIONS} mailed invitations to {name} are not used yet, and more are not allowed. "
             "Revoke some, wait until they are used, or create a link and pass it on."
         )
 

@@ -87,8 +87,8 @@ def _add_history(source: ReleaseSource, plan: ReleasePlan, key: KeyFile, folder:
     for path, digest in zip(folders, digests, strict=True):
         if earlier and digest not in known:
             raise InvalidInput(
-                f"previous: {os.path.relpath(path, folder)} is none of the releases of this data: the SHA-256 of its "
-                f"{MANIFEST} is {digest}. Name the folders of {format_list([str(use) for use in earlier])}."
+                f"previous: {os.path.relpath(path, folder)} is not one of the releases of this data: the SHA-256 of "
+                f"its {MANIFEST} is {digest}. Name the folders of {format_list([str(use) for use in earlier])}."
             )
     return replace(
         source,
