@@ -1,4 +1,4 @@
-"""Plans of the documentation, as docs/generated/planning-{dices,quota,chatbots}.md.
+"""Plans of the documentation, as docs/generated/planning-*.md, and their figures, as docs/_static/planning/.
 
 python reproduce/planning.py                               # from the preset, without data
 DISSENSUS_DATA=FOLDER python reproduce/planning.py presets # the values of the preset, from the ratings
@@ -17,8 +17,19 @@ from dissensus.pipeline.plan.pool import PoolSettings, plan_pool
 from dissensus.pipeline.plan.precision import plan_precision
 from dissensus.pipeline.plan.settings import GroupPlanSettings
 from dissensus.pipeline.plan.shipped_presets import load_pilot
+from dissensus.report.figure import Figure
+from dissensus.report.planning.comparison import comparison_power
+from dissensus.report.planning.groups import cost_frontier, power_curve
+from dissensus.report.planning.pool import pool_cells
+from dissensus.report.planning.precision import interval_widths
+from dissensus.report.theme import COLUMN_WIDTH, TEXT_WIDTH
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from reproduce.gallery import lines, picture
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "generated"
+PICTURES = PAGES.parent / "_static" / "planning"
 RATES = CostRates(currency="GBP", hourly_rate=12, minutes_per_item=2)
 # Raters of DICES-350 who were kept, by group, and all others.
 GROUPS = {
@@ -33,6 +44,37 @@ def write(name: str, lines: list[str]) -> None:
     """Write a table."""
     text = "% Made by `python reproduce/planning.py`; do not edit.\n\n" + "\n".join(lines) + "\n"
     (PAGES / f"planning-{name}.md").write_text(text, encoding="utf-8")
+
+
+def draw(name: str, figure: Figure) -> None:
+    """Write a figure, for wide and for narrow pages, with its reading and notes."""
+    for suffix, width in (("", TEXT_WIDTH), ("-narrow", COLUMN_WIDTH)):
+        (PICTURES / f"{name}{suffix}.svg").write_text(picture(figure, width), encoding="utf-8")
+    text = (
+        "\n".join(lines(figure, name))
+        .replace("gallery.py", "planning.py")
+        .replace("../_static/gallery", "_static/planning")
+    )
+    (PAGES / f"planning-{name}-figure.md").write_text(text + "\n", encoding="utf-8")
+
+
+def draw_all() -> None:
+    """Draw the figures of the documentation."""
+    pilot = load_pilot("dices-350", by="race")
+    plan = plan_groups(pilot, GroupPlanSettings(difference=0.1, per_item=20, rates=RATES, simulations=500))
+    draw("power", power_curve(plan))
+    draw("cost", cost_frontier(plan))
+    draw(
+        "widths",
+        interval_widths(plan_precision(pilot, raters=(20, 50, 100, 200, 400), per_item=(5, 10, 20), n_items=350)),
+    )
+    axes = {"rater_gender": {"Man": 0.49, "Woman": 0.51}, "rater_age": {"gen z": 0.3, "millenial": 0.4, "gen x+": 0.3}}
+    removal = {"Man": 14 / 61, "Woman": 5 / 62}
+    draw("pool", pool_cells(plan_pool(PoolSettings(axes=axes, seats=10, dropout=0.1, group_removal=removal))))
+    settings = ComparisonSettings(
+        perturbation=0.05, budget=2000, rates=RATES, per_item=(1, 2, 5, 10, 20, 50), same_raters=False
+    )
+    draw("chatbots", comparison_power(plan_comparison(load_pilot("dices-350"), settings)))
 
 
 def plan_dices() -> list[str]:
@@ -84,7 +126,8 @@ def plan_quota() -> list[str]:
     lines += [
         "",
         f"For 60 usable raters of each group with probability .90, {cell.seats} are admitted to each (margin "
-        f"{pool.margin_percent} %), and {cell.begun} begin, for {pool.cost:,.0f} GBP.",
+        f"{pool.margin_percent} %), and {cell.begun} begin, for {pool.cost:,.0f} GBP; "
+        f"{pool.expected_cost:,.0f} GBP are expected.",
     ]
     return lines
 
@@ -125,3 +168,4 @@ if __name__ == "__main__":
         write("dices", plan_dices())
         write("quota", plan_quota())
         write("chatbots", plan_chatbots())
+        draw_all()

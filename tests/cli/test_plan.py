@@ -61,11 +61,16 @@ def test_bad_input_is_refused_in_one_sentence(
     assert "Traceback" not in done.stderr
 
 
-def test_precision_prints_widths_and_reliability(run: RunCommand) -> None:
-    done = run("plan", "precision", "--raters", "50,100", "--per-item", "5,20", "--groups", "5")
+def test_precision_prints_and_draws_widths_and_reliability(run: RunCommand, tmp_path: Path) -> None:
+    words = ("plan", "precision", "--raters", "50,100", "--per-item", "5,20", "--groups", "5")
+    done = run(*words)
     assert (done.returncode, done.stderr) == (0, "")
     assert "Half-widths of 95 % intervals of the share of Yes" in done.stdout
     assert len([line for line in done.stdout.splitlines() if line.startswith(("50 ", "100 "))]) == 4
+    drawn = run(*words, "--figures", "figures", "-o", "plan.html")
+    assert drawn.returncode == 0, drawn.stderr
+    assert "Half-widths of intervals" in (tmp_path / "plan.html").read_text()
+    assert (tmp_path / "figures" / "plan-labels.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_pool_prints_seats_of_each_cell(run: RunCommand, tmp_path: Path) -> None:

@@ -5,10 +5,10 @@ from typing import Annotated
 import typer
 
 from dissensus.cli import result_writer
-from dissensus.cli.options import SeedOption
+from dissensus.cli.options import PageOutputOption, SeedOption
 from dissensus.cli.plan.options import COST, DESIGN, TEST, split_numbers, with_cost_options, with_pilot_options
-from dissensus.cli.plan.output import write_plan
-from dissensus.cli.result_writer import FormatOption, OutputOption
+from dissensus.cli.plan.output import check_target, write_plan
+from dissensus.cli.result_writer import FiguresOption, FormatOption
 from dissensus.pipeline.plan.comparison import ComparisonSettings, plan_comparison
 from dissensus.pipeline.plan.cost import CostRates
 from dissensus.pipeline.plan.display import comparison_plan_page
@@ -56,8 +56,9 @@ def comparison(
         int, typer.Option(metavar="N", min=100, help="Simulations of each design.", rich_help_panel=TEST)
     ] = 1000,
     seed: SeedOption = 0,
+    figures: FiguresOption = None,
     format: FormatOption = None,  # noqa: A002 - the option's name
-    output: OutputOption = None,
+    output: PageOutputOption = None,
 ) -> None:
     """Compute how many items and ratings of a response tell two chatbots apart under a budget.
 
@@ -65,8 +66,7 @@ def comparison(
 
     Example: dissensus plan comparison --preset dices-350 --budget 2000 --hourly-rate 12 --perturbation 0.1
     """
-    kind = result_writer.choose_format(format, output)
-    result_writer.check_output(output)
+    target = check_target(format, output, figures)
     settings = ComparisonSettings(
         metric=metric,
         perturbation=perturbation,
@@ -81,4 +81,4 @@ def comparison(
     )
     with result_writer.progress_bar("Simulating comparisons") as progress:
         plan = plan_comparison(pilot, settings, progress=progress)
-    write_plan(plan, plan.rows, comparison_plan_page(plan), kind, output)
+    write_plan(plan, plan.rows, comparison_plan_page(plan), target)

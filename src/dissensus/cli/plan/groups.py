@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from dissensus.cli import result_writer
-from dissensus.cli.options import SeedOption
+from dissensus.cli.options import PageOutputOption, SeedOption
 from dissensus.cli.plan.options import (
     DESIGN,
     PILOT,
@@ -18,8 +18,8 @@ from dissensus.cli.plan.options import (
     with_cost_options,
     with_pilot_options,
 )
-from dissensus.cli.plan.output import write_plan
-from dissensus.cli.result_writer import FormatOption, OutputOption
+from dissensus.cli.plan.output import check_target, write_plan
+from dissensus.cli.result_writer import FiguresOption, FormatOption
 from dissensus.pipeline.plan.cost import CostRates
 from dissensus.pipeline.plan.display import group_plan_page
 from dissensus.pipeline.plan.groups import plan_groups
@@ -76,8 +76,9 @@ def groups(
         typer.Option(metavar="N", min=0, help="Simulated campaigns per design; 0 for none.", rich_help_panel=TEST),
     ] = 500,
     seed: SeedOption = 0,
+    figures: FiguresOption = None,
     format: FormatOption = None,  # noqa: A002 - the option's name
-    output: OutputOption = None,
+    output: PageOutputOption = None,
 ) -> None:
     """Compute how many raters per group detect a difference between groups, with power and cost.
 
@@ -86,8 +87,7 @@ def groups(
     Example: dissensus plan groups --preset dices-350 --by race --difference 0.1 --items 350 --per-item 20
     --hourly-rate 12
     """
-    kind = result_writer.choose_format(format, output)
-    result_writer.check_output(output)
+    target = check_target(format, output, figures)
     settings = GroupPlanSettings(
         difference=difference,
         statistic=statistic,
@@ -104,4 +104,4 @@ def groups(
     )
     with result_writer.progress_bar("Simulating campaigns") as progress:
         plan = plan_groups(pilot, settings, progress=progress)
-    write_plan(plan, plan.designs, group_plan_page(plan), kind, output)
+    write_plan(plan, plan.designs, group_plan_page(plan), target)

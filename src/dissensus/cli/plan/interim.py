@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dissensus.cli import result_writer
-from dissensus.cli.options import ConfidenceOption
-from dissensus.cli.plan.output import write_plan
+from dissensus.cli.options import ConfidenceOption, PageOutputOption
+from dissensus.cli.plan.output import check_target, write_plan
 from dissensus.cli.ratings_options import load_ratings
-from dissensus.cli.result_writer import FormatOption, OutputOption
+from dissensus.cli.result_writer import FiguresOption, FormatOption
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.display import interim_page
 from dissensus.pipeline.plan.interim import look_at_ratings
@@ -33,8 +32,9 @@ def interim(
         float, typer.Option(metavar="W", help="Half-width of the intervals at which the campaign may stop.")
     ] = 0.05,
     confidence: ConfidenceOption = 0.95,
+    figures: FiguresOption = None,
     format: FormatOption = None,  # noqa: A002 - the option's name
-    output: OutputOption = None,
+    output: PageOutputOption = None,
 ) -> None:
     """Compute intervals of a running campaign that hold at every look, and advise where to send the next ratings.
 
@@ -44,8 +44,7 @@ def interim(
     """
     from dissensus.files.raw.table_reader import read_frame
 
-    kind = result_writer.choose_format(format, output)
-    result_writer.check_output(output)
+    target = check_target(format, output, figures)
     table = load_ratings([ratings], question=question)
     look = look_at_ratings(
         table,
@@ -55,7 +54,7 @@ def interim(
         half_width=half_width,
         confidence=confidence,
     )
-    write_plan(look, look.rows, interim_page(look), kind, output)
+    write_plan(look, look.rows, interim_page(look), target)
 
 
 def _order_raters(frame: "pl.DataFrame") -> list[str]:

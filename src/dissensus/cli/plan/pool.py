@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from dissensus.cli import result_writer
+from dissensus.cli.options import PageOutputOption
 from dissensus.cli.plan.options import DESIGN, ItemCountOption, PerItemOption, with_cost_options
-from dissensus.cli.plan.output import write_plan
-from dissensus.cli.result_writer import FormatOption, OutputOption
+from dissensus.cli.plan.output import check_target, write_plan
+from dissensus.cli.result_writer import FiguresOption, FormatOption
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.cost import CostRates
 from dissensus.pipeline.plan.display import pool_plan_page
@@ -46,8 +46,9 @@ def pool(
     ] = 0.9,
     items: ItemCountOption = 350,
     per_item: PerItemOption = None,
+    figures: FiguresOption = None,
     format: FormatOption = None,  # noqa: A002 - the option's name
-    output: OutputOption = None,
+    output: PageOutputOption = None,
 ) -> None:
     """Compute how many people to invite so that every cell of a quota ends with enough raters.
 
@@ -56,8 +57,7 @@ def pool(
     Example: dissensus plan pool --axis "rater_gender=Man:0.49,Woman:0.51" --seats 50 --dropout 0.1 --removal Man=0.23
     --removal Woman=0.08 -o plan.json
     """
-    kind = result_writer.choose_format(format, output)
-    result_writer.check_output(output)
+    target = check_target(format, output, figures)
     overall, by_group = _split_removal(removal or [])
     axes = [_split_axis(text) for text in axis]
     if len(dict(axes)) < len(axes):
@@ -75,7 +75,7 @@ def pool(
             rates=rates,
         )
     )
-    write_plan(plan, plan.cells, pool_plan_page(plan), kind, output)
+    write_plan(plan, plan.cells, pool_plan_page(plan), target)
 
 
 def _split_axis(text: str) -> tuple[str, dict[str, float]]:

@@ -4,11 +4,10 @@ from typing import Annotated
 
 import typer
 
-from dissensus.cli import result_writer
-from dissensus.cli.options import ConfidenceOption
+from dissensus.cli.options import ConfidenceOption, PageOutputOption
 from dissensus.cli.plan.options import DESIGN, ItemCountOption, split_numbers, with_cost_options, with_pilot_options
-from dissensus.cli.plan.output import write_plan
-from dissensus.cli.result_writer import FormatOption, OutputOption
+from dissensus.cli.plan.output import check_target, write_plan
+from dissensus.cli.result_writer import FiguresOption, FormatOption
 from dissensus.pipeline.plan.cost import CostRates
 from dissensus.pipeline.plan.display import precision_plan_page
 from dissensus.pipeline.plan.pilot import Pilot
@@ -37,15 +36,15 @@ def precision(
         typer.Option(metavar="N", min=2, help="Groups of equal size among the raters.", rich_help_panel=DESIGN),
     ] = 2,
     confidence: ConfidenceOption = 0.95,
+    figures: FiguresOption = None,
     format: FormatOption = None,  # noqa: A002 - the option's name
-    output: OutputOption = None,
+    output: PageOutputOption = None,
 ) -> None:
     """Compute how precise shares, differences and labels of items are, by raters and ratings of an item.
 
     Example: dissensus plan precision --preset dices-350 --raters 50,100,200 --per-item 5,10,20 --groups 5
     """
-    kind = result_writer.choose_format(format, output)
-    result_writer.check_output(output)
+    target = check_target(format, output, figures)
     plan = plan_precision(
         pilot,
         raters=split_numbers("--raters", raters),
@@ -55,4 +54,4 @@ def precision(
         confidence=confidence,
         rates=rates,
     )
-    write_plan(plan, plan.rows, precision_plan_page(plan), kind, output)
+    write_plan(plan, plan.rows, precision_plan_page(plan), target)
