@@ -14,6 +14,7 @@ from dissensus.stats.suppression import select_publishable_groups
 SCALE = ("No", "Unsure", "Yes")
 GROUPS = ("a", "b", "c")
 ITEMS = tuple(f"i{n}" for n in range(30))
+POSITIONS = {name: position for position, name in enumerate(ITEMS)}
 
 
 def simulate_answers(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -45,7 +46,7 @@ def test_disagreement_is_the_largest_distance_of_groups_that_can_be_published(se
     )
     within: dict[int, float | None] = {}
     between: dict[int, float | None] = {}
-    for summary in summarise_items(state, raters, ITEMS, {"rater_x": GROUPS}):
+    for summary in summarise_items(state, raters, POSITIONS, {"rater_x": GROUPS}):
         (within if summary.axis == WITHIN else between)[summary.position] = summary.disagreement
     for position in range(len(ITEMS)):
         rated = answers[:, position] >= 0

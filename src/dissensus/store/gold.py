@@ -202,6 +202,13 @@ def load_progress(tx: Connection, campaign_id: str) -> dict[str, tuple[ItemState
     return {row.item_id: (row.state, row.safety) for row in rows}
 
 
+def load_settled_labels(tx: Connection, campaign_id: str) -> dict[str, str]:
+    """Return the gold labels that experts settled, by the name of the item."""
+    query = select(ItemTable.name, GoldProgressTable.safety).join(ItemTable, ItemTable.id == GoldProgressTable.item_id)
+    settled = (GoldProgressTable.campaign_id == campaign_id) & GoldProgressTable.safety.is_not(None)
+    return dict(tx.execute(query.where(settled)).all())
+
+
 def count_disputes(tx: Connection, campaign_id: str, staff_id: str) -> int:
     """Count the disputed items that are shown to raters, and that a member of staff did not label."""
     labelled = select(GoldLabelTable.id).where(

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 from operator import attrgetter
@@ -41,9 +41,9 @@ class ItemSummaryTable(Base):
 
     __tablename__ = "item_summary"
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), primary_key=True)
+    position: Mapped[int] = mapped_column(primary_key=True, doc="Of the item.")
     question: Mapped[str] = mapped_column(primary_key=True)
     axis: Mapped[str] = mapped_column(primary_key=True, doc="Empty for all raters.")
-    position: Mapped[int] = mapped_column(primary_key=True, doc="Of the item.")
     counts: Mapped[list[int]] = mapped_column(Document, doc="Answers of all raters, in the order of the scale.")
     disagreement: Mapped[float | None]
 
@@ -268,6 +268,12 @@ def is_snapshot_current(tx: Connection, campaign_id: str) -> bool:
     return not any(tx.scalar(select(query.exists())) for query in changes)
 
 
+def find_update_time(tx: Connection, campaign_id: str) -> datetime | None:
+    """Return the time when the figures of a campaign last changed, None without any."""
+    query = select(MonitoringSnapshotTable.updated_at).where(MonitoringSnapshotTable.campaign_id == campaign_id)
+    return tx.scalar(query)
+
+
 def find_snapshot_time(tx: Connection, campaign_id: str) -> datetime | None:
     """Return the time of the figures of a campaign, None without any."""
     query = select(MonitoringSnapshotTable.read_at).where(MonitoringSnapshotTable.campaign_id == campaign_id)
@@ -303,12 +309,12 @@ def find_published_figures(tx: Connection, campaign_id: str) -> MonitoringSnapsh
     return MonitoringSnapshot(figures=figures, through=0, updated_at=row.at, read_at=row.at)
 
 
-def load_item_summaries(tx: Connection, campaign_id: str) -> dict[tuple[str, str, int], ItemSummary]:
-    """Return the stored summaries of items by question, axis and position."""
+def load_item_summaries(tx: Connection, campaign_id: str) -> dict[tuple[int, str, str], ItemSummary]:
+    """Return the stored summaries of items by position, question and axis."""
     table = ItemSummaryTable
     query = select(table.question, table.axis, table.position, table.counts, table.disagreement)
     return {
-        (row.question, row.axis, row.position): ItemSummary(
+        (row.position, row.question, row.axis): ItemSummary(
             question=row.question,
             axis=row.axis,
             position=row.position,
@@ -326,29 +332,36 @@ def find_disagreement(tx: Connection, campaign_id: str, question: str, axis: str
     return tx.scalar(select(table.disagreement).where(same, table.position == position))
 
 
-def replace_item_summaries(tx: Connection, campaign_id: str, summaries: Iterable[ItemSummary]) -> None:
-    """Store the summaries of items, of which only those that differ from the stored ones are written."""
-    stored = load_item_summaries(tx, campaign_id)
-    current = {(row.question, row.axis, row.position): row for row in summaries}
-    outdated = [key for key, row in stored.items() if current.get(key) != row]
+def replace_item_summaries(
+    tx: Connection, campaign_id: str, positions: Collection[int], summaries: Iterable[ItemSummary]
+) -> None:
+    """Replace the summaries of the items at some positions; those of other items stay."""
+    outdated = [{"outdated": position} for position in positions]
     if outdated:
-        keys = [dict(zip(("b_question", "b_axis", "b_position"), key, strict=True)) for key in outdated]
-        tx.execute(_DELETE_SUMMARY, [{"b_campaign": campaign_id, **key} for key in keys])
-    new = [row for key, row in current.items() if stored.get(key) != row]
-    if new:
-        rows = [{"campaign_id": campaign_id, **asdict(row), "counts": list(row.counts)} for row in new]
+        # One statement for each item, since databases limit the parameters of one.
+        table = ItemSummaryTable
+        in_campaign = table.campaign_id == campaign_id
+        tx.execute(delete(table).where(in_campaign, table.position == bindparam("outdated")), outdated)
+    rows = [_to_summary_row(campaign_id, summary) for summary in summaries]
+    if rows:
         tx.execute(insert(ItemSummaryTable), rows)
 
 
-_DELETE_SUMMARY = delete(ItemSummaryTable).where(
-    ItemSummaryTable.campaign_id == bindparam("b_campaign"),
-    ItemSummaryTable.question == bindparam("b_question"),
-    ItemSummaryTable.axis == bindparam("b_axis"),
-    ItemSummaryTable.position == bindparam("b_position"),
-)
+def _to_summary_row(campaign_id: str, summary: ItemSummary) -> dict[str, Any]:
+    return {
+        "campaign_id": campaign_id,
+        "position": summary.position,
+        "question": summary.question,
+        "axis": summary.axis,
+        "counts": list(summary.counts),
+        "disagreement": summary.disagreement,
+    }
 
 
-def delete_snapshot(tx: Connection, campaign_id: str) -> None:
-    """Delete the snapshot and summaries of a campaign, which include a rater who withdrew."""
-    tx.execute(delete(ItemSummaryTable).where(ItemSummaryTable.campaign_id == campaign_id))
+def delete_figures(tx: Connection, rater_id: str, campaign_id: str) -> None:
+    """Delete the snapshot of a campaign, and the summaries of the items that a rater who withdraws was assigned."""
+    assigned = select(ItemTable.position).join(AssignmentTable, AssignmentTable.item_id == ItemTable.id)
+    positions = assigned.where(AssignmentTable.rater_id == rater_id)
+    in_campaign = ItemSummaryTable.campaign_id == campaign_id
+    tx.execute(delete(ItemSummaryTable).where(in_campaign, ItemSummaryTable.position.in_(positions)))
     tx.execute(delete(MonitoringSnapshotTable).where(MonitoringSnapshotTable.campaign_id == campaign_id))

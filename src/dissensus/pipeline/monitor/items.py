@@ -48,34 +48,35 @@ class ItemAnswers:
 
 
 def summarise_items(
-    state: MonitorState, raters: Sequence[MonitoredRater], items: Sequence[str], axes: Mapping[str, Sequence[str]]
+    state: MonitorState, raters: Sequence[MonitoredRater], positions: Mapping[str, int], axes: Mapping[str, Sequence[str]]
 ) -> Iterator[ItemSummary]:
-    """Yield the summaries of all items that were rated, by question and axis.
+    """Yield the summaries of some items, given with their positions, as far as they were rated, by question and axis.
 
     Within all raters, disagreement is one minus pairwise agreement. Between groups it is the largest group distance
     of two groups whose answers can be published; items with fewer such groups have none.
     """
-    item_codes, rater_codes = state.items(items), state.raters([rater.rater_id for rater in raters])
+    at = list(positions.values())
+    item_codes, rater_codes = state.items(list(positions)), state.raters([rater.rater_id for rater in raters])
     for question, scale in state.scales.all.items():
         answers = state.answers(question)
         counted = (item_codes >= 0) & (rater_codes >= 0) & (answers >= 0)
         cells = (item_codes[counted], rater_codes[counted], answers[counted])
-        counts = _count_pairs(cells[0], cells[2], len(items), len(scale))
+        counts = _count_pairs(cells[0], cells[2], len(at), len(scale))
         rated = np.flatnonzero(counts.sum(axis=1))
-        of_item = {int(position): tuple(counts[position].tolist()) for position in rated}
-        for position, answered in of_item.items():
+        of_item = {int(item): tuple(counts[item].tolist()) for item in rated}
+        for item, answered in of_item.items():
             yield ItemSummary(
                 question=question,
                 axis=WITHIN,
-                position=position,
+                position=at[item],
                 counts=answered,
                 disagreement=measure_disagreement(answered),
             )
         for axis, values in axes.items():
             names, groups = code_groups(raters, axis, values)
-            for position, distance in _measure_distances(cells, groups, (len(items), len(names), len(scale))):
+            for item, distance in _measure_distances(cells, groups, (len(at), len(names), len(scale))):
                 yield ItemSummary(
-                    question=question, axis=axis, position=position, counts=of_item[position], disagreement=distance
+                    question=question, axis=axis, position=at[item], counts=of_item[item], disagreement=distance
                 )
 
 
@@ -99,7 +100,7 @@ def _count_pairs(rows: Codes, columns: Codes, n_rows: int, n_columns: int) -> np
 def _measure_distances(
     cells: tuple[Codes, Codes, Codes], groups: Codes, shape: tuple[int, int, int]
 ) -> Iterator[tuple[int, float]]:
-    """Yield the position of each item with at least two publishable groups, and the largest distance of two of them."""
+    """Yield the index of each item with at least two publishable groups, and the largest distance of two of them."""
     n_items, n_groups, n_answers = shape
     items, raters, answers = cells
     if n_groups < 2 or not items.size:
@@ -114,8 +115,8 @@ def _measure_distances(
         both = selected[:, first] & selected[:, second]
         distances = item_group_distances(counts[both, first], counts[both, second])
         largest[both] = np.maximum(largest[both], distances)
-    for position in np.flatnonzero(selected.sum(axis=1) >= 2):
-        yield int(position), float(largest[position])
+    for item in np.flatnonzero(selected.sum(axis=1) >= 2):
+        yield int(item), float(largest[item])
 
 
 def tabulate_item(

@@ -102,6 +102,7 @@ class MonitorState:
         self._answer_codes = np.zeros((len(self._questions), INITIAL_CAPACITY), np.int16)
         # Rater, item, milliseconds and seconds since 1970 of each row; the rater of a free row is -1.
         self._columns = np.full((4, INITIAL_CAPACITY), -1, np.int64)
+        self._changed: set[int] = set()  # Codes of items
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -113,11 +114,13 @@ class MonitorState:
             return
         rows = [self._find_row(name) for name in batch]
         self._columns[:, rows] = np.array([self._encode(rating) for rating in batch.values()], np.int64).T
+        self._changed.update(self._columns[1, rows].tolist())
         self._answer_codes[:, rows] = self._encode_answers(list(batch.values()))
 
     def drop(self, assignment_ids: Collection[str]) -> None:
         """Remove ratings; unknown assignments are ignored."""
         rows = [self._rows.pop(name) for name in set(assignment_ids) if name in self._rows]
+        self._changed.update(self._columns[1, rows].tolist())
         self._columns[0, rows] = -1
         self._free += rows
 
@@ -125,6 +128,19 @@ class MonitorState:
         """Remove all ratings of some raters."""
         codes = {self._rater_codes.pop(name) for name in set(rater_ids) if name in self._rater_codes}
         self.drop([name for name, row in self._rows.items() if self._columns[0, row] in codes] if codes else ())
+
+    def mark_raters(self, rater_ids: Collection[str]) -> None:
+        """Mark the items of raters, whose groups changed, as changed."""
+        codes = [self._rater_codes[name] for name in rater_ids if name in self._rater_codes]
+        if codes:
+            self._changed.update(self._columns[1, np.isin(self._columns[0], codes)].tolist())
+
+    def take_changed_items(self) -> list[str]:
+        """Return the items whose ratings, or groups of raters, changed since the last call."""
+        names = list(self._item_codes)  # In the order of codes
+        changed = [names[code] for code in sorted(self._changed)]
+        self._changed = set()
+        return changed
 
     def raters(self, rater_ids: Sequence[str]) -> Codes:
         """Return the index of each rating's rater among these, shape (N,), -1 for other raters."""

@@ -106,10 +106,10 @@ def find_rater_figures(tx: Connection, campaign_id: str, rater_id: str) -> Rater
     return None if row is None else _to_figures(row)
 
 
-def has_withdrawn(tx: Connection, campaign_id: str, rater_ids: Collection[str]) -> bool:
-    """Return whether one of some raters of a campaign has withdrawn."""
-    withdrawn = (RaterTable.campaign_id == campaign_id) & (RaterTable.state == "withdrawn")
-    return any(rater_id in rater_ids for rater_id in tx.scalars(select(RaterTable.id).where(withdrawn)))
+def count_withdrawn(tx: Connection, campaign_id: str) -> int:
+    """Count the raters of a campaign who have withdrawn."""
+    query = select(func.count()).select_from(RaterTable).where(RaterTable.campaign_id == campaign_id)
+    return tx.scalar(query.where(RaterTable.state == "withdrawn")) or 0
 
 
 def delete_rater_figures(tx: Connection, campaign_id: str) -> None:

@@ -1,7 +1,7 @@
 """Compute and show monitoring snapshots of running campaigns."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
@@ -27,7 +27,6 @@ from dissensus.pipeline.monitor import (
     suppress_figures,
 )
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.schema.ratings.columns import GOLD
 from dissensus.store import campaigns, events, flags, gold, overview
 from dissensus.store import monitoring as store
 from dissensus.store.campaigns import CampaignRow
@@ -35,7 +34,6 @@ from dissensus.store.flags import FlagDecisionRow
 from dissensus.store.lists import raters as rater_lists
 from dissensus.store.monitoring import MonitoringSnapshot, Participant
 from dissensus.workflows.campaign.members import campaign_for_member
-from dissensus.workflows.gold.labelling import gold_columns_by_item
 from dissensus.workflows.platform.member_mails import queue_member_mails
 from dissensus.workflows.platform.platform import Platform
 
@@ -59,6 +57,8 @@ class _CampaignCache:
     save_numbers: frozenset[int] = frozenset()  # numbers of the recent saves that were read
     through: int = 0  # number of the last save
     n_gold: int = 0  # gold labels and decisions
+    n_withdrawn: int = 0  # raters who had withdrawn when the answers were read
+    updated_at: datetime | None = None  # time of the stored figures; None without any
 
 
 @dataclass(slots=True)
@@ -99,36 +99,40 @@ def _refresh_snapshot(platform: Platform, cache: MonitoringCache, campaign_row: 
         valid = entry is not None and entry.digest == campaign_row.digest
         entry = entry if entry is not None and valid else _new_cache(platform, tx, campaign_row)
         changed = any([_read_new_rows(tx, campaign_row, entry), _read_gold(tx, campaign_row, entry), not valid])
-    changed = changed or not _confirm_snapshot(platform, campaign_row, entry, now)
+        positions, summaries = _list_outdated_summaries(tx, campaign_row, entry, valid=valid)
+    changed = changed or bool(positions) or not _confirm_snapshot(platform, campaign_row, entry, now)
     if changed:
         snapshot = MonitoringSnapshot(
             figures=_compute_figures(entry), through=entry.through, updated_at=now, read_at=now
         )
-        summaries, rater_figures = list(_summarise_items(entry)), _list_rater_figures(entry)
+        rater_figures = _list_rater_figures(entry)
         with platform.database.writing() as tx:
-            if not _lock_raters(tx, campaign_row.id, entry):
+            if not _lock_figures(tx, campaign_row.id, entry):
                 return False
             n_flagged = _count_new_flags(cache, campaign_row.id, store.find_snapshot(tx, campaign_row.id), snapshot)
             if n_flagged:
                 queue_member_mails(tx, campaign_row, "raters_flagged", now)
                 events.append_event(tx, campaign_row.id, "raters_flagged", {"n": n_flagged}, now=now)
             store.set_snapshot(tx, campaign_row.id, snapshot)
-            store.replace_item_summaries(tx, campaign_row.id, summaries)
+            store.replace_item_summaries(tx, campaign_row.id, positions, summaries)
             rater_lists.replace_rater_figures(tx, campaign_row.id, rater_figures)
+        entry.updated_at = now
     if campaign_row.state == "closed":
         _publish_figures(platform, campaign_row, entry, now)
     cache.campaigns[campaign_row.id] = entry
     return changed
 
 
-def _lock_raters(tx: Connection, campaign_id: str, entry: _CampaignCache) -> bool:
-    """Lock a campaign, and return whether neither it was deleted nor a rater withdrew since they were read.
+def _lock_figures(tx: Connection, campaign_id: str, entry: _CampaignCache) -> bool:
+    """Lock a campaign, and return whether its figures may be stored.
 
-    The lock keeps both from happening meanwhile; what was deleted is to leave no figures.
+    It may have been deleted since its answers were read, a rater may have withdrawn, and another process may have
+    stored figures. The lock keeps all of them from happening meanwhile; what was deleted is to leave no figures.
     """
     campaigns.get_campaign(tx, campaign_id, lock=True)
-    deleted = campaigns.is_deleted(tx, campaign_id)
-    return not deleted and not rater_lists.has_withdrawn(tx, campaign_id, entry.raters)
+    withdrawn = rater_lists.count_withdrawn(tx, campaign_id) != entry.n_withdrawn
+    replaced = store.find_update_time(tx, campaign_id) != entry.updated_at
+    return not (campaigns.is_deleted(tx, campaign_id) or withdrawn or replaced)
 
 
 def _count_new_flags(
@@ -152,7 +156,7 @@ def _publish_figures(platform: Platform, campaign_row: CampaignRow, entry: _Camp
     figures = suppress_figures(_compute_figures(entry), entry.state, list(entry.raters.values()))
     if figures is not None:
         with platform.database.writing() as tx:
-            if _lock_raters(tx, campaign_row.id, entry):
+            if _lock_figures(tx, campaign_row.id, entry):
                 store.add_published_figures(tx, campaign_row.id, figures, at=now)
 
 
@@ -185,6 +189,7 @@ def _read_new_rows(tx: Connection, campaign_row: CampaignRow, entry: _CampaignCa
     saves = store.load_assignments_saved_since(tx, campaign_row.id, entry.through or through)
     assignment_ids = {assignment_id for number, assignment_id in saves.items() if number not in entry.save_numbers}
     assignment_ids.update(store.list_done_assignment_ids(tx, raters.keys() - entry.raters.keys()))
+    entry.state.mark_raters([rater_id for rater_id in raters if raters[rater_id] != entry.raters.get(rater_id)])
     for state in (entry.state, entry.repeats):
         state.drop_raters(entry.raters.keys() - raters.keys())
     finished = store.iterate_finished(tx, sorted(assignment_ids), entry.state.scales.questions)
@@ -194,6 +199,7 @@ def _read_new_rows(tx: Connection, campaign_row: CampaignRow, entry: _CampaignCa
         state.add(rating for rating in ratings if rating.showing == showing)
     changed = bool(ratings) or raters != entry.raters
     entry.raters, entry.save_numbers, entry.through = raters, frozenset(saves), max(through, entry.through)
+    entry.n_withdrawn = rater_lists.count_withdrawn(tx, campaign_row.id)
     return changed
 
 
@@ -202,8 +208,8 @@ def _read_gold(tx: Connection, campaign_row: CampaignRow, entry: _CampaignCache)
     n_gold = 0 if entry.campaign.gold is None else gold.count_labels_and_decisions(tx, campaign_row.id)
     if n_gold == entry.n_gold:
         return False
-    settled = gold_columns_by_item(tx, entry.campaign, campaign_row)
-    entry.items = {name: label or settled[name].get(GOLD) for name, label in entry.gold_of_file.items()}
+    settled = gold.load_settled_labels(tx, campaign_row.id)
+    entry.items = {name: label or settled.get(name) for name, label in entry.gold_of_file.items()}
     entry.n_gold = n_gold
     return True
 
@@ -235,9 +241,29 @@ def _list_rater_figures(entry: _CampaignCache) -> tuple[RaterFigures, ...]:
     return list_rater_figures(entry.state, raters, list(entry.items), monitoring_axes(entry.campaign))
 
 
-def _summarise_items(entry: _CampaignCache) -> Iterator[ItemSummary]:
-    raters = list(entry.raters.values())
-    return summarise_items(entry.state, raters, list(entry.items), monitoring_axes(entry.campaign))
+def _list_outdated_summaries(
+    tx: Connection, campaign_row: CampaignRow, entry: _CampaignCache, *, valid: bool
+) -> tuple[Collection[int], Collection[ItemSummary]]:
+    """Return the positions of items whose stored summaries are outdated, and the current summaries of these items.
+
+    They are the items whose ratings changed, as long as this cache stored the other summaries. Otherwise, and after a
+    withdrawal, all summaries are compared with the stored ones.
+    """
+    changed, updated_at = set(entry.state.take_changed_items()), store.find_update_time(tx, campaign_row.id)
+    current, entry.updated_at = valid and updated_at == entry.updated_at, updated_at
+    if current:
+        positions: Collection[int] = [position for position, name in enumerate(entry.items) if name in changed]
+        return positions, _summarise_items(entry, changed).values()
+    computed, stored = _summarise_items(entry, entry.items), store.load_item_summaries(tx, campaign_row.id)
+    positions = {key[0] for key in computed.keys() | stored.keys() if computed.get(key) != stored.get(key)}
+    return positions, [summary for summary in computed.values() if summary.position in positions]
+
+
+def _summarise_items(entry: _CampaignCache, names: Collection[str]) -> dict[tuple[int, str, str], ItemSummary]:
+    """Return the summaries of some items by position, question and axis."""
+    positions = {name: position for position, name in enumerate(entry.items) if name in names}
+    summaries = summarise_items(entry.state, list(entry.raters.values()), positions, monitoring_axes(entry.campaign))
+    return {(summary.position, summary.question, summary.axis): summary for summary in summaries}
 
 
 def find_summary_faults(platform: Platform, tx: Connection, campaign_id: str) -> tuple[str, ...] | None:
@@ -248,9 +274,8 @@ def find_summary_faults(platform: Platform, tx: Connection, campaign_id: str) ->
     entry = _new_cache(platform, tx, campaign_row)
     _read_new_rows(tx, campaign_row, entry)
     names = list(entry.items)
-    items = {(row.question, row.axis, row.position): row for row in _summarise_items(entry)}
-    stored_items = store.load_item_summaries(tx, campaign_id)
-    wrong = {position for _, _, position in _find_differences(items, stored_items)}
+    computed, stored = _summarise_items(entry, entry.items), store.load_item_summaries(tx, campaign_id)
+    wrong = {position for position, _, _ in _find_differences(computed, stored)}
     faults = [f"The stored summary of item {names[i]} does not match its answers." for i in sorted(wrong)]
     raters = {row.rater_id: row for row in _list_rater_figures(entry)}
     for rater_id in sorted(_find_differences(raters, rater_lists.load_rater_figures(tx, campaign_id))):

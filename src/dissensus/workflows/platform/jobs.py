@@ -83,7 +83,8 @@ def default_jobs(*, security_log_days: int = SECURITY_LOG_DAYS) -> dict[str, Job
 def _monitoring_job() -> ThrottledJob:
     """Return the monitoring job with its own cache."""
     cache = MonitoringCache()
-    return ThrottledJob(lambda platform, now: refresh_snapshots(platform, cache, now=now))
+    # Intervals of large campaigns take seconds at each change.
+    return ThrottledJob(lambda platform, now: refresh_snapshots(platform, cache, now=now), most_s=60.0)
 
 
 @dataclass(slots=True, kw_only=True)

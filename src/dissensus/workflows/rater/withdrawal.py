@@ -79,8 +79,8 @@ def withdraw_rater(platform: Platform, rater_id: str, *, staff_id: str | None = 
         if campaign.chat is not None:
             erase_conversation_items(tx, rater_id, campaign.chat, now=now)
         seats.release_seat(tx, rater_id, now=now)
+        monitoring.delete_figures(tx, rater_id, rater.campaign_id)
         n = erasure.erase_rater(tx, rater)
-        monitoring.delete_snapshot(tx, rater.campaign_id)
         rater_lists.delete_rater_figures(tx, rater.campaign_id)
         reports.delete_reports(tx, rater.campaign_id)
         raters.set_rater_state(tx, rater_id, "withdrawn", now=now)

@@ -356,13 +356,13 @@ def upgrade() -> None:
     op.create_table(
         "item_summary",
         sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("question", sa.String(), nullable=False),
         sa.Column("axis", sa.String(), nullable=False),
-        sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("counts", DOCUMENT, nullable=False),
         sa.Column("disagreement", sa.Double(), nullable=True),
         sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_item_summary_campaign_id"),
-        sa.PrimaryKeyConstraint("campaign_id", "question", "axis", "position", name="pk_item_summary"),
+        sa.PrimaryKeyConstraint("campaign_id", "position", "question", "axis", name="pk_item_summary"),
     )
     op.create_index(
         "ix_item_summary_disagreement",
