@@ -240,9 +240,11 @@ FILL: Final = (
     """ (SELECT 'safety' AS part, <json:'{"safety":"Yes","reason":""}'> AS answers"""
     """ UNION ALL SELECT 'degree', <json:'{"degree":"Moderate"}'>"""
     """ UNION ALL SELECT 'topics', <json:'{"topics":["Violence"]}'>) p WHERE i.position % 5 = 0 AND i.position > 0""",
-    "INSERT INTO gold_progress (item_id, campaign_id, state, safety) SELECT id, campaign_id,"
-    " CASE position % 3 WHEN 0 THEN 'in_progress' WHEN 1 THEN 'disputed' ELSE 'settled' END,"
-    " CASE position % 3 WHEN 2 THEN 'Yes' END FROM item WHERE position % 5 = 0 AND position > 0",
+    "INSERT INTO gold_progress (item_id, campaign_id, state, safety, n_safety, n_degree, n_topics)"
+    " SELECT id, campaign_id, CASE position % 3 WHEN 0 THEN 'in_progress' WHEN 1 THEN 'disputed' ELSE 'settled' END,"
+    " CASE position % 3 WHEN 2 THEN 'Yes' END, CASE position % 3 WHEN 0 THEN 5 ELSE 0 END,"
+    " CASE position % 3 WHEN 0 THEN 2 ELSE 0 END, CASE position % 3 WHEN 0 THEN 2 ELSE 0 END"
+    " FROM item WHERE position % 5 = 0 AND position > 0",
     "INSERT INTO event (campaign_id, kind, rater_id, staff_id, content, salt, digest, at)"
     """ SELECT (SELECT id FROM campaign), 'item_skipped', rater_id, NULL, <json:'{"item":"x"}'>, 'x', 'x', <at>"""
     " FROM assignment WHERE state = 'done'",

@@ -135,6 +135,13 @@ def list_open_parts(progress: ItemProgress) -> tuple[GoldPart, ...]:
     return tuple(part for part, state in progress.items() if state.state == "open")
 
 
+def count_missing_labels(progress: ItemProgress) -> dict[GoldPart, int]:
+    """Return the number of labels that each part still needs."""
+    return {
+        part: state.n_needed - len(state.labels) if state.state == "open" else 0 for part, state in progress.items()
+    }
+
+
 def list_wanted_parts(progress: ItemProgress, staff_id: str) -> tuple[GoldPart, ...]:
     """Return the open parts that an expert has not labelled yet."""
     return tuple(part for part in list_open_parts(progress) if progress[part].label_by(staff_id) is None)

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -66,6 +66,9 @@ class GoldProgressTable(Base):
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"))
     state: Mapped[str]
     safety: Mapped[str | None] = mapped_column(doc="Settled gold label; null before.")
+    n_safety: Mapped[int] = mapped_column(doc="Labels of safety that the item still needs.")
+    n_degree: Mapped[int]
+    n_topics: Mapped[int]
 
 
 WINDOW: Final = 1_000
@@ -81,6 +84,7 @@ class GoldTarget:
     name: str
     attributes: Mapping[str, str]  # Attributes from the file of the items
     withheld: bool  # True if a rater reported it, so that it is hidden from everybody
+    gold_of_file: bool  # True if its file has the labels of all parts
 
 
 _TARGET_COLUMNS = (
@@ -89,15 +93,25 @@ _TARGET_COLUMNS = (
     ItemTable.name,
     ItemTable.content["attributes"].label("attributes"),
     ItemTable.withheld,
+    ItemTable.gold_of_file,
 )
 
 
-def list_targets(
-    tx: Connection, campaign_id: str, *, start: int = 0, most: int | None = None
-) -> tuple[GoldTarget, ...]:
-    """Return the items of a campaign in their order, from a position on."""
-    in_campaign = (ItemTable.campaign_id == campaign_id) & (ItemTable.position >= start)
-    query = select(*_TARGET_COLUMNS).where(in_campaign).order_by(ItemTable.position).limit(most)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldProgressRow:
+    """State of the labels of an item."""
+
+    state: ItemState
+    safety: str | None  # Settled gold label
+    n_safety: int  # Labels that each part still needs
+    n_degree: int
+    n_topics: int
+
+
+def list_targets(tx: Connection, campaign_id: str, positions: Collection[int] | None = None) -> tuple[GoldTarget, ...]:
+    """Return all items of a campaign, or those at some positions, in their order."""
+    query = select(*_TARGET_COLUMNS).where(ItemTable.campaign_id == campaign_id).order_by(ItemTable.position)
+    query = query if positions is None else query.where(ItemTable.position.in_(positions))
     return tuple(GoldTarget(**row._mapping) for row in tx.execute(query.execution_options(yield_per=WINDOW)))
 
 
@@ -187,33 +201,28 @@ def add_decision(tx: Connection, item_id: str, decision: GoldDecision) -> None:
     tx.execute(insert(GoldDecisionTable).values(**row))
 
 
-def set_progress(tx: Connection, campaign_id: str, item_id: str, state: ItemState, safety: str | None) -> None:
-    """Store the state of the labels of an item, and its settled label; the campaign must be locked."""
-    columns = {"state": state, "safety": safety}
+def set_progress(tx: Connection, campaign_id: str, item_id: str, progress: GoldProgressRow) -> None:
+    """Store the state of the labels of an item; the campaign must be locked."""
+    columns = asdict(progress)
     stored = tx.execute(update(GoldProgressTable).where(GoldProgressTable.item_id == item_id).values(**columns))
     if not stored.rowcount:
         tx.execute(insert(GoldProgressTable).values(item_id=item_id, campaign_id=campaign_id, **columns))
 
 
-def load_progress(tx: Connection, campaign_id: str) -> dict[str, tuple[ItemState, str | None]]:
-    """Return the stored states of labels, and settled labels, by item id."""
-    columns = (GoldProgressTable.item_id, GoldProgressTable.state, GoldProgressTable.safety)
-    rows = tx.execute(select(*columns).where(GoldProgressTable.campaign_id == campaign_id))
-    return {row.item_id: (row.state, row.safety) for row in rows}
+def load_progress(tx: Connection, campaign_id: str) -> dict[str, GoldProgressRow]:
+    """Return the stored states of labels by item id."""
+    table = GoldProgressTable
+    rows = tx.execute(select(table).where(table.campaign_id == campaign_id))
+    return {
+        row.item_id: GoldProgressRow(
+            state=row.state, safety=row.safety, n_safety=row.n_safety, n_degree=row.n_degree, n_topics=row.n_topics
+        )
+        for row in rows
+    }
 
 
 def load_settled_labels(tx: Connection, campaign_id: str) -> dict[str, str]:
     """Return the gold labels that experts settled, by the name of the item."""
     query = select(ItemTable.name, GoldProgressTable.safety).join(ItemTable, ItemTable.id == GoldProgressTable.item_id)
     settled = (GoldProgressTable.campaign_id == campaign_id) & GoldProgressTable.safety.is_not(None)
-    return dict(tx.execute(query.where(settled)).all())
-
-
-def count_disputes(tx: Connection, campaign_id: str, staff_id: str) -> int:
-    """Count the disputed items that are shown to raters, and that a member of staff did not label."""
-    labelled = select(GoldLabelTable.id).where(
-        GoldLabelTable.item_id == GoldProgressTable.item_id, GoldLabelTable.staff_id == staff_id
-    )
-    query = select(func.count()).select_from(GoldProgressTable).join(ItemTable)
-    in_dispute = (GoldProgressTable.campaign_id == campaign_id) & (GoldProgressTable.state == "disputed")
-    return tx.scalar(query.where(in_dispute, ~ItemTable.withheld, ~labelled.exists())) or 0
+    return {row.name: row.safety for row in tx.execute(query.where(settled)) if row.safety is not None}

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.campaign.event_log import SALT_BYTES, digest_item, digest_sequence
 from dissensus.errors import Conflict
+from dissensus.schema.campaign.gold import COLUMNS
 from dissensus.schema.hints import count_rest, format_value
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
@@ -26,6 +27,7 @@ class ItemTable(Base):
         UniqueConstraint("campaign_id", "name"),
         UniqueConstraint("campaign_id", "position"),
         Index("ix_item_campaign_id_load", "campaign_id", "load"),
+        Index("ix_item_campaign_id_withheld", "campaign_id", "withheld", "gold_of_file"),
     )
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
@@ -38,6 +40,9 @@ class ItemTable(Base):
     load: Mapped[int] = mapped_column(default=0, doc="Assignments that are open or done.")
     withheld: Mapped[bool] = mapped_column(
         default=False, server_default=false(), doc="True if a rater reported it as illegal content."
+    )
+    gold_of_file: Mapped[bool] = mapped_column(
+        default=False, server_default=false(), doc="True if its file has the gold labels of all parts."
     )
 
 
@@ -87,7 +92,12 @@ def _to_content(item: Item) -> dict[str, Any]:
 
 def _content_columns(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
     salt = token_hex(SALT_BYTES)
-    return {"content": content, "salt": salt, "digest": digest_item(name, content, salt)}
+    return {
+        "content": content,
+        "salt": salt,
+        "digest": digest_item(name, content, salt),
+        "gold_of_file": all(column in content["attributes"] for column in COLUMNS.values()),
+    }
 
 
 def digest_items(tx: Connection, campaign_id: str) -> str:

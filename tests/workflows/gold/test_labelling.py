@@ -4,8 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -16,6 +19,7 @@ from tests.support.raters import enter, rate_all
 
 from dissensus.campaign.export_table import export_form
 from dissensus.campaign.filters.item_filter import ItemFilter
+from dissensus.campaign.gold_labels import ITEM_STATES, list_open_parts, list_wanted_parts
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.schema.campaign.shipped import load_campaign
@@ -30,7 +34,7 @@ from dissensus.workflows.campaign.audit import audit_campaign
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.export import ratings
 from dissensus.workflows.gold import adjudication, queue
-from dissensus.workflows.gold.labelling import gold_columns_by_item
+from dissensus.workflows.gold.labelling import gold_columns_by_item, gold_settings_of, list_labelled_items
 from dissensus.workflows.platform import staff
 from dissensus.workflows.platform.platform import Platform
 
@@ -60,7 +64,7 @@ def load_columns(platform: Platform, staff_id: str, item: str = "item-0") -> dic
 
 
 def load_state(platform: Platform, staff_id: str, position: int = 0) -> str:
-    return queue.list_labels(platform, "pilot", staff_id=staff_id)[position].state
+    return queue.list_labels(platform, "pilot", most=9, staff_id=staff_id)[position].state
 
 
 def count_labels(platform: Platform) -> int:
@@ -171,7 +175,7 @@ def test_a_label_can_be_corrected_until_all_are_in(platform: Platform) -> None:
     assert label_item(platform, experts[0], {**NO, "degree": "Debatable"}, revision=3) == "first"
     with pytest.raises(Conflict, match="nobody verifies their own"):
         label_item(platform, experts[0], YES, revision=3)
-    (first, *_) = queue.list_labels(platform, "pilot", staff_id=experts[0])
+    (first, *_) = queue.list_labels(platform, "pilot", most=9, staff_id=experts[0])
     assert [label.answers["degree"] for label in first.standings["degree"].history] == ["Benign", "Debatable"]
     assert first.standings["degree"].labels[0].answers["degree"] == "Debatable"
     assert len(first.standings["safety"].history) == 1
@@ -190,7 +194,7 @@ def test_a_late_label_is_stored_for_the_parts_that_need_it(platform: Platform) -
     label_item(platform, experts[0], YES)
     label_item(platform, experts[1], YES)
     assert label_item(platform, experts[2], NO) == "partly"
-    (first, *_) = queue.list_labels(platform, "pilot", staff_id=experts[0])
+    (first, *_) = queue.list_labels(platform, "pilot", most=9, staff_id=experts[0])
     assert [len(one.labels) for one in first.standings.values()] == [3, 2, 2]
 
 
@@ -239,7 +243,7 @@ def test_a_second_decision_requires_having_seen_the_first(platform: Platform) ->
     with pytest.raises(Conflict, match="ada already made this decision"):
         decide(platform, grace, {"safety": "No"}, reason="So do I.", revision=1)
     decide(platform, grace, {"safety": "Yes", "reasons": ["Other"]}, reason="Look again.", revision=1)
-    (first, *_) = queue.list_labels(platform, "pilot", staff_id=owner)
+    (first, *_) = queue.list_labels(platform, "pilot", most=9, staff_id=owner)
     history = [(one.name, one.answers["safety"], one.reason) for one in first.standings["safety"].decisions]
     assert history == [("ada", "No", "I looked."), ("grace", "Yes", "Look again.")]
     assert load_columns(platform, owner)["safety_gold"] == "Yes"
@@ -284,7 +288,7 @@ def test_labels_of_removed_members_stay(platform: Platform) -> None:
     members_workflow.remove_member(platform, "pilot", "expert-0", staff_id=owner, now=NOW)
     with pytest.raises(NotFound, match="There is no campaign"):
         label_item(platform, experts[0], YES, 1)
-    (first, *_) = queue.list_labels(platform, "pilot", staff_id=owner)
+    (first, *_) = queue.list_labels(platform, "pilot", most=9, staff_id=owner)
     assert [label.name for label in first.standings["safety"].labels] == ["expert-0", "expert-1", "expert-2"]
 
 
@@ -340,6 +344,54 @@ def test_a_queue_offers_the_item_nearest_to_completion(platform: Platform) -> No
     assert (disputed_label.target.name, disputed_label.differing) == ("item-1", ("safety", "degree", "topics"))
 
 
+def test_queues_and_lists_follow_from_the_labels_of_each_item(platform: Platform) -> None:
+    """Counts and lists of stored states beside the progress that is computed from the labels of all items."""
+    of_file = {"safety_gold": "No", "degree_of_harm": "Benign", "harm_type": "Health"}
+    attributes = [of_file, {"safety_gold": "Yes"}, *({} for _ in range(10))]
+    rated = tuple(replace(item, attributes=own) for item, own in zip(items(12), attributes, strict=True))
+    owner, experts = create_gold_campaign(platform, 4, rated=rated)
+    rng = Random(7)
+    for _ in range(50):
+        with suppress(Conflict, InvalidInput):
+            parts = rng.choice((YES, NO, {"safety": "No"}))
+            label_item(platform, rng.choice(experts), parts, rng.randrange(1, 10))
+    with platform.database.writing() as tx:
+        tx.execute(update(ItemTable).where(ItemTable.position.in_([3, 11])).values(withheld=True))
+    with platform.database.reading() as tx:
+        campaign, _ = campaign_for_member(tx, "pilot", owner)
+        gold = gold_settings_of(platform.definitions.load(tx, campaign))
+        everything = list_labelled_items(tx, campaign, gold)
+    states = Counter(item.state for item in everything)
+    assert min(states[state] for state in ITEM_STATES) > 0
+    for state in (None, *ITEM_STATES):
+        expected = [item.target.position for item in everything if state in (None, item.state)]
+        listed = queue.list_labels(platform, "pilot", only=state, most=99, staff_id=owner)
+        assert [item.target.position for item in listed] == expected
+        last = queue.load_labels_page(platform, "pilot", only=state, page=99, size=2, staff_id=owner)
+        assert (last.counts, last.pages) == (states, -(-len(expected) // 2))
+        assert [item.target.position for item in last.items] == expected[2 * last.pages - 2 :]
+    shown = [item for item in everything if not item.target.withheld]
+    for expert in (*experts, owner):
+        own = queue.load_gold_queue(platform, "pilot", staff_id=expert)
+        wanted = {item.target.position: list_wanted_parts(item.standings, expert) for item in shown}
+        begun = [item for item in shown if item.state == "in_progress"]
+        assert (own.states, own.n_of_file, own.n_withheld) == (states, 1, 2)
+        assert own.n_first == sum(item.state == "unlabelled" for item in shown)
+        assert own.n_verify == sum("safety" in wanted[item.target.position] for item in begun)
+        assert own.n_check == sum(bool({"degree", "topics"} & {*wanted[item.target.position]}) for item in begun)
+        correctable = [
+            item.target.position
+            for item in begun
+            if any(item.standings[part].label_by(expert) for part in list_open_parts(item.standings))
+        ]
+        decidable = [item.target.position for item in shown if item.state == "disputed" and item.may_decide(expert)]
+        assert ([item.target.position for item in own.correctable], own.n_correctable) == (
+            correctable,
+            len(correctable),
+        )
+        assert ([item.target.position for item in own.to_decide], own.n_to_decide) == (decidable, len(decidable))
+
+
 def test_reported_items_are_withheld_from_experts(platform: Platform) -> None:
     _, experts = create_gold_campaign(platform)
     with platform.database.writing() as tx:
@@ -393,7 +445,7 @@ def test_concurrent_labels_fill_exactly_the_needed_ones(crowded: Platform) -> No
     with ThreadPoolExecutor(THREADS) as threads:
         outcomes = Counter(threads.map(act, experts))
     assert outcomes == {"first": 1, "further": 1, "partly": 1, "late": 13}
-    (first, *_) = queue.list_labels(crowded, "pilot", staff_id=experts[0])
+    (first, *_) = queue.list_labels(crowded, "pilot", most=9, staff_id=experts[0])
     assert [label.position for label in first.standings["safety"].labels] == [0, 1, 2]
     assert [len(one.labels) for one in first.standings.values()] == [3, 2, 2]
 

@@ -48,7 +48,10 @@ class ItemAnswers:
 
 
 def summarise_items(
-    state: MonitorState, raters: Sequence[MonitoredRater], positions: Mapping[str, int], axes: Mapping[str, Sequence[str]]
+    state: MonitorState,
+    raters: Sequence[MonitoredRater],
+    positions: Mapping[str, int],
+    axes: Mapping[str, Sequence[str]],
 ) -> Iterator[ItemSummary]:
     """Yield the summaries of some items, given with their positions, as far as they were rated, by question and axis.
 

@@ -1,6 +1,6 @@
 """Raters in a list, sorted by stored figures, and the items of one rater."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any

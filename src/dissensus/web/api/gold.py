@@ -49,9 +49,7 @@ def list_gold(
     """List items with settled labels; single labels are shown once all labels of an item are in."""
     list_name = f"gold of {name} that is {state}"
     (start,) = read_cursor(site, list_name, after) or [0]
-    rows = queue.list_labels_from(
-        site.platform, name, only=state, start=start, most=limit + 1, staff_id=caller.staff.id
-    )
+    rows = queue.list_labels(site.platform, name, only=state, start=start, most=limit + 1, staff_id=caller.staff.id)
     items, next_cursor = paginate(site, list_name, rows, limit, lambda item: item.target.position + 1)
     return CursorPage(data=[_to_resource(item) for item in items], next=next_cursor)
 

@@ -1,6 +1,5 @@
 """Gold label pages: labelling, adjudication and comparison."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final, TypeAlias
@@ -28,8 +27,7 @@ from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.gold import adjudication, comparison, labelling
 from dissensus.workflows.gold import queue as queue_workflow
 from dissensus.workflows.gold.comparison import GoldComparison
-from dissensus.workflows.gold.labelling import LabelledItem
-from dissensus.workflows.gold.queue import GoldQueue, GoldTask
+from dissensus.workflows.gold.queue import GoldQueue, GoldTask, LabelsPage
 
 router = APIRouter()
 
@@ -106,11 +104,8 @@ class GoldLabelsPage(StaffPage):
     states: ClassVar[Mapping[ItemState, str]] = STATES
 
     name: str
-    counts: Mapping[ItemState, int]
-    items: tuple[LabelledItem, ...]
+    labels: LabelsPage
     selected_state: ItemState | None
-    page: int
-    pages: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,21 +279,11 @@ def show_labels(
     """Show the labelling state of all items."""
     if state and state not in ITEM_STATES:
         raise InvalidInput(f"{format_value(state)} is not a state of an item. States are {format_list(ITEM_STATES)}.")
-    items = queue_workflow.list_labels(site.platform, name, staff_id=caller.staff.id)
-    counts = Counter(item.state for item in items)
-    selected = [item for item in items if not state or item.state == state]
-    pages = max(1, -(-len(selected) // PAGE_SIZE))
-    number = min(number, pages)
-    context = caller.page(
-        GoldLabelsPage,
-        name=name,
-        counts={state: counts[state] for state in ITEM_STATES},
-        items=tuple(selected[(number - 1) * PAGE_SIZE : number * PAGE_SIZE]),
-        selected_state=next((known for known in ITEM_STATES if known == state), None),
-        page=number,
-        pages=pages,
+    selected = next((known for known in ITEM_STATES if known == state), None)
+    labels = queue_workflow.load_labels_page(
+        site.platform, name, only=selected, page=number, size=PAGE_SIZE, staff_id=caller.staff.id
     )
-    return page(site, context)
+    return page(site, caller.page(GoldLabelsPage, name=name, labels=labels, selected_state=selected))
 
 
 @router.get("/campaigns/{name}/gold/comparison")

@@ -7,9 +7,9 @@ from sqlalchemy import Connection
 
 from dissensus.recruit.prolific import SubmissionStatus
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.store import care, flags, gold, members, notices, recruits
+from dissensus.store import care, flags, members, notices, recruits
 from dissensus.store.campaigns import CampaignRow
-from dissensus.store.lists import raters
+from dissensus.store.lists import gold, raters
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
 

@@ -19,7 +19,7 @@ from dissensus.schema.questionnaire.question import Wording
 from dissensus.schema.ratings.columns import GOLD
 from dissensus.store import gold as store
 from dissensus.store.campaigns import CampaignRow
-from dissensus.store.gold import GoldTarget
+from dissensus.store.gold import GoldProgressRow, GoldTarget
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
@@ -57,11 +57,11 @@ def list_labelled_items(tx: Connection, campaign_row: CampaignRow, gold: Gold) -
     return tuple(_to_labelled_item(gold, target, labels, decisions) for target in targets)
 
 
-def list_labelled_items_from(
-    tx: Connection, campaign_row: CampaignRow, gold: Gold, *, start: int, most: int
+def list_labelled_items_at(
+    tx: Connection, campaign_row: CampaignRow, gold: Gold, positions: Collection[int]
 ) -> tuple[LabelledItem, ...]:
-    """Return items from a position on with the state of their labels."""
-    return _load_labelled(tx, campaign_row, gold, store.list_targets(tx, campaign_row.id, start=start, most=most))
+    """Return the items at some positions with the state of their labels, in their order."""
+    return _load_labelled(tx, campaign_row, gold, store.list_targets(tx, campaign_row.id, positions))
 
 
 def _load_labelled(
@@ -88,12 +88,19 @@ def _to_labelled_item(
 def save_progress(tx: Connection, campaign_row: CampaignRow, gold: Gold, target: GoldTarget) -> None:
     """Store the state of the labels of an item, which lists and counts are read from."""
     (item,) = _load_labelled(tx, campaign_row, gold, [target])
-    store.set_progress(tx, campaign_row.id, target.id, *_summarise(item))
+    store.set_progress(tx, campaign_row.id, target.id, _to_progress(item))
 
 
-def _summarise(item: LabelledItem) -> tuple[ItemState, str | None]:
-    """Return the state of an item, and its label of safety that experts settled."""
-    return item.state, core.to_attributes(item.standings).get(GOLD)
+def _to_progress(item: LabelledItem) -> GoldProgressRow:
+    """Return the state of an item, its label of safety that experts settled, and the labels that it still needs."""
+    missing = core.count_missing_labels(item.standings)
+    return GoldProgressRow(
+        state=item.state,
+        safety=core.to_attributes(item.standings).get(GOLD),
+        n_safety=missing["safety"],
+        n_degree=missing["degree"],
+        n_topics=missing["topics"],
+    )
 
 
 def find_progress_faults(tx: Connection, campaign_row: CampaignRow, campaign: Campaign) -> Iterator[str]:
@@ -101,9 +108,10 @@ def find_progress_faults(tx: Connection, campaign_row: CampaignRow, campaign: Ca
     stored = store.load_progress(tx, campaign_row.id)
     items = () if campaign.gold is None else list_labelled_items(tx, campaign_row, campaign.gold)
     for item in items:
-        computed = _summarise(item) if core.list_labellers(item.standings) else None
+        computed = _to_progress(item) if core.list_labellers(item.standings) else None
+        of_file = all(part.state == "file" for part in item.standings.values())
         # A conversation that was erased keeps its labels, and has no attributes any more.
-        if not item.target.withheld and stored.get(item.target.id) != computed:
+        if not item.target.withheld and (stored.get(item.target.id), item.target.gold_of_file) != (computed, of_file):
             yield f"The stored state of the labels of item {item.target.name} does not match its labels."
 
 

@@ -1,7 +1,6 @@
 """Work queue of experts: items that need labels, single tasks, and lists of labels."""
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +11,8 @@ from dissensus.schema.campaign.gold import Gold
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.records.item import Item
 from dissensus.store import items
+from dissensus.store.lists import gold as lists
+from dissensus.store.lists.gold import OpenItem
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.gold.adjudication import count_decisions, decision_form, latest_decisions
 from dissensus.workflows.gold.labelling import (
@@ -20,14 +21,14 @@ from dissensus.workflows.gold.labelling import (
     gold_settings_of,
     label_form,
     latest_answers_by,
-    list_labelled_items,
-    list_labelled_items_from,
+    list_labelled_items_at,
     load_labelled_item,
 )
 from dissensus.workflows.platform.platform import Platform
 
-WINDOW_SIZE: Final = 500
-"""Items whose labels are read at once."""
+MAX_DISPUTES: Final = 50
+MAX_CORRECTABLE: Final = 20
+"""Items that a queue lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +42,10 @@ class GoldQueue:
     n_verify: int  # items whose safety needs verification
     n_check: int  # items whose degree or topics need a check
     next: int | None  # position of the most urgent item
-    to_decide: tuple[LabelledItem, ...]  # items that the expert may adjudicate
-    correctable: tuple[LabelledItem, ...]  # items whose labels the expert may still correct
+    to_decide: tuple[LabelledItem, ...]  # first items that the expert may adjudicate
+    n_to_decide: int
+    correctable: tuple[LabelledItem, ...]  # first items whose labels the expert may still correct
+    n_correctable: int
     n_of_file: int  # items with all labels from their file
     n_withheld: int  # items withheld from everybody
 
@@ -71,40 +74,31 @@ def load_gold_queue(platform: Platform, name: str, *, staff_id: str) -> GoldQueu
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         campaign = platform.definitions.load(tx, campaign_row)
-        labelled_items = list_labelled_items(tx, campaign_row, gold_settings_of(campaign))
-    available = [item for item in labelled_items if not item.target.withheld]
-    open_parts = [(core.list_wanted_parts(item.standings, staff_id), item.state == "in_progress") for item in available]
-    states = Counter(item.state for item in labelled_items)
-    return GoldQueue(
-        campaign=campaign,
-        gold=gold_settings_of(campaign),
-        states={state: states[state] for state in core.ITEM_STATES},
-        n_first=sum(bool(parts) and not in_progress for parts, in_progress in open_parts),
-        n_verify=sum("safety" in parts and in_progress for parts, in_progress in open_parts),
-        n_check=sum(bool({"degree", "topics"} & {*parts}) and in_progress for parts, in_progress in open_parts),
-        next=_next_item(available, staff_id),
-        to_decide=tuple(item for item in available if item.state == "disputed" and item.may_decide(staff_id)),
-        correctable=tuple(item for item in available if _is_correctable(item, staff_id)),
-        n_of_file=sum(all(part.state == "file" for part in item.standings.values()) for item in labelled_items),
-        n_withheld=len(labelled_items) - len(available),
-    )
-
-
-def _next_item(labelled_items: list[LabelledItem], staff_id: str) -> int | None:
-    """Return the position of the most urgent item: the one that lacks the fewest labels."""
-    candidates = [
-        (
-            sum(part.n_needed - len(part.labels) for part in item.standings.values() if part.state == "open"),
-            item.target.position,
+        gold, counts = gold_settings_of(campaign), lists.count_gold_items(tx, campaign_row.id)
+        open_items = lists.list_open_items(tx, campaign_row.id, staff_id)
+        correctable = [item.position for item in open_items if item.is_correctable]
+        disputes = lists.list_disputes(tx, campaign_row.id, staff_id, most=MAX_DISPUTES)
+        return GoldQueue(
+            campaign=campaign,
+            gold=gold,
+            states=counts.states,
+            n_first=counts.n_first,
+            n_verify=sum("safety" in item.wanted for item in open_items),
+            n_check=sum(bool({"degree", "topics"} & {*item.wanted}) for item in open_items),
+            next=_find_urgent(open_items, lists.find_unlabelled(tx, campaign_row.id)),
+            to_decide=list_labelled_items_at(tx, campaign_row, gold, disputes),
+            n_to_decide=lists.count_disputes(tx, campaign_row.id, staff_id),
+            correctable=list_labelled_items_at(tx, campaign_row, gold, correctable[:MAX_CORRECTABLE]),
+            n_correctable=len(correctable),
+            n_of_file=counts.n_of_file,
+            n_withheld=counts.n_withheld,
         )
-        for item in labelled_items
-        if core.list_wanted_parts(item.standings, staff_id)
-    ]
-    return min(candidates, default=(0, None))[1]
 
 
-def _is_correctable(item: LabelledItem, staff_id: str) -> bool:
-    return any(item.standings[part].label_by(staff_id) for part in core.list_open_parts(item.standings))
+def _find_urgent(open_items: Sequence[OpenItem], unlabelled: int | None) -> int | None:
+    """Return the position of the item in progress that lacks the fewest labels, otherwise of the first unlabelled."""
+    candidates = [(sum(item.missing.values()), item.position) for item in open_items if item.wanted]
+    return min(candidates)[1] if candidates else unlabelled
 
 
 def load_gold_task(platform: Platform, name: str, position: int, *, staff_id: str) -> GoldTask:
@@ -126,24 +120,38 @@ def load_gold_task(platform: Platform, name: str, position: int, *, staff_id: st
     )
 
 
-def list_labels_from(
-    platform: Platform, name: str, *, only: ItemState | None = None, start: int, most: int, staff_id: str
+def list_labels(
+    platform: Platform, name: str, *, only: ItemState | None = None, start: int = 0, most: int, staff_id: str
 ) -> tuple[LabelledItem, ...]:
     """Return items from a position on, of one state or all, with the state of their labels."""
-    result: list[LabelledItem] = []
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         gold = gold_settings_of(platform.definitions.load(tx, campaign_row))
-        while len(result) < most and (
-            window := list_labelled_items_from(tx, campaign_row, gold, start=start, most=WINDOW_SIZE)
-        ):
-            result += [item for item in window if only is None or item.state == only]
-            start = window[-1].target.position + 1
-    return tuple(result[:most])
+        positions = lists.list_positions(tx, campaign_row.id, only, start=start, most=most)
+        return list_labelled_items_at(tx, campaign_row, gold, positions)
 
 
-def list_labels(platform: Platform, name: str, *, staff_id: str) -> tuple[LabelledItem, ...]:
-    """Return all items of a campaign with the state of their labels."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelsPage:
+    """A page of items with the state of their labels."""
+
+    counts: Mapping[ItemState, int]
+    items: tuple[LabelledItem, ...]
+    page: int
+    pages: int
+
+
+def load_labels_page(
+    platform: Platform, name: str, *, only: ItemState | None, page: int, size: int, staff_id: str
+) -> LabelsPage:
+    """Return a page of items of one state, or of all; the last one if there are fewer."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        return list_labelled_items(tx, campaign_row, gold_settings_of(platform.definitions.load(tx, campaign_row)))
+        gold = gold_settings_of(platform.definitions.load(tx, campaign_row))
+        counts = lists.count_gold_items(tx, campaign_row.id).states
+        n = sum(counts.values()) if only is None else counts[only]
+        pages = max(1, -(-n // size))
+        page = min(page, pages)
+        positions = lists.list_positions(tx, campaign_row.id, only, offset=(page - 1) * size, most=size)
+        items = list_labelled_items_at(tx, campaign_row, gold, positions)
+        return LabelsPage(counts=counts, items=items, page=page, pages=pages)

@@ -278,12 +278,14 @@ def upgrade() -> None:
         sa.Column("digest", HASH, nullable=False),
         sa.Column("load", sa.Integer(), nullable=False),
         sa.Column("withheld", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column("gold_of_file", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_item_campaign_id"),
         sa.PrimaryKeyConstraint("id", name="pk_item"),
         sa.UniqueConstraint("campaign_id", "name", name="uq_item_campaign_id_name"),
         sa.UniqueConstraint("campaign_id", "position", name="uq_item_campaign_id_position"),
     )
     op.create_index("ix_item_campaign_id_load", "item", ["campaign_id", "load"])
+    op.create_index("ix_item_campaign_id_withheld", "item", ["campaign_id", "withheld", "gold_of_file"])
     op.create_table(
         "member",
         sa.Column("campaign_id", ID, nullable=False),
@@ -472,6 +474,9 @@ def upgrade() -> None:
         sa.Column("campaign_id", ID, nullable=False),
         sa.Column("state", sa.String(), nullable=False),
         sa.Column("safety", sa.String(), nullable=True),
+        sa.Column("n_safety", sa.Integer(), nullable=False),
+        sa.Column("n_degree", sa.Integer(), nullable=False),
+        sa.Column("n_topics", sa.Integer(), nullable=False),
         sa.CheckConstraint(
             "state IN ('unlabelled', 'in_progress', 'disputed', 'settled')", name=op.f("ck_gold_progress_state")
         ),

@@ -1,0 +1,137 @@
+"""Items in lists of experts and owners, by the state of their gold labels."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
+
+from dissensus.campaign.gold_labels import ITEM_STATES, ItemState
+from dissensus.schema.campaign.gold import PARTS, GoldPart
+from dissensus.store.gold import GoldLabelTable, GoldProgressTable
+from dissensus.store.items import ItemTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldCounts:
+    """Items of a campaign by the state of their gold labels."""
+
+    states: Mapping[ItemState, int]
+    n_of_file: int  # Items with all labels from their file
+    n_withheld: int
+    n_first: int  # Items that experts may label, and nobody has
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenItem:
+    """An item with some labels that needs more."""
+
+    position: int
+    missing: Mapping[GoldPart, int]  # Labels that each part needs
+    labelled: Collection[GoldPart]  # Parts that the expert who reads it labelled
+
+    @property
+    def wanted(self) -> tuple[GoldPart, ...]:
+        """Parts that need a label of this expert."""
+        return tuple(part for part, n in self.missing.items() if n and part not in self.labelled)
+
+    @property
+    def is_correctable(self) -> bool:
+        """True if the expert may still correct a label."""
+        return any(self.missing[part] for part in self.labelled)
+
+
+def count_gold_items(tx: Connection, campaign_id: str) -> GoldCounts:
+    """Count the items of a campaign by the state of their labels."""
+    progress, item = GoldProgressTable, ItemTable
+    in_campaign = item.campaign_id == campaign_id
+    items = tx.execute(
+        select(item.withheld, item.gold_of_file, func.count())
+        .where(in_campaign)
+        .group_by(item.withheld, item.gold_of_file)
+    ).all()
+    begun = select(item.withheld, progress.state, func.count()).join(item, item.id == progress.item_id)
+    labelled = tx.execute(
+        begun.where(progress.campaign_id == campaign_id).group_by(item.withheld, progress.state)
+    ).all()
+    n_of_file = sum(n for _, of_file, n in items if of_file)
+    states = {state: sum(n for _, other, n in labelled if other == state) for state in ITEM_STATES}
+    states["unlabelled"] = sum(n for _, _, n in items) - n_of_file - sum(states.values())
+    states["settled"] += n_of_file
+    n_visible = sum(n for withheld, of_file, n in items if not withheld and not of_file)
+    return GoldCounts(
+        states=states,
+        n_of_file=n_of_file,
+        n_withheld=sum(n for withheld, _, n in items if withheld),
+        n_first=n_visible - sum(n for withheld, _, n in labelled if not withheld),
+    )
+
+
+def list_open_items(tx: Connection, campaign_id: str, staff_id: str) -> tuple[OpenItem, ...]:
+    """Return the items in progress that are shown to experts, with the parts that one of them labelled, in order."""
+    progress = GoldProgressTable
+    columns = [getattr(progress, f"n_{part}") for part in PARTS]
+    query = (
+        select(ItemTable.position, *columns, *(_has_label(staff_id, part).label(part) for part in PARTS))
+        .join(ItemTable, ItemTable.id == progress.item_id)
+        .where(progress.campaign_id == campaign_id, progress.state == "in_progress", ~ItemTable.withheld)
+        .order_by(ItemTable.position)
+    )
+    return tuple(
+        OpenItem(
+            position=position,
+            missing=dict(zip(PARTS, numbers[: len(PARTS)], strict=True)),
+            labelled=[part for part, has_label in zip(PARTS, numbers[len(PARTS) :], strict=True) if has_label],
+        )
+        for position, *numbers in tx.execute(query)
+    )
+
+
+def _has_label(staff_id: str, part: GoldPart | None = None) -> ColumnElement[bool]:
+    """Return the condition that a member of staff labelled an item, or a part of it."""
+    label = GoldLabelTable
+    query = select(label.id).where(label.item_id == GoldProgressTable.item_id, label.staff_id == staff_id)
+    return (query if part is None else query.where(label.part == part)).exists()
+
+
+def find_unlabelled(tx: Connection, campaign_id: str) -> int | None:
+    """Return the position of the first item that experts may label and nobody has, or None."""
+    query = select(ItemTable.position).where(_is_in_state(campaign_id, "unlabelled"), ~ItemTable.withheld)
+    return tx.scalar(query.order_by(ItemTable.position).limit(1))
+
+
+def count_disputes(tx: Connection, campaign_id: str, staff_id: str) -> int:
+    """Count the disputed items that are shown to raters, and that a member of staff did not label."""
+    query = select(func.count()).select_from(GoldProgressTable).join(ItemTable)
+    return tx.scalar(query.where(_is_to_decide(campaign_id, staff_id))) or 0
+
+
+def list_disputes(tx: Connection, campaign_id: str, staff_id: str, *, most: int) -> tuple[int, ...]:
+    """Return the positions of the first items that `count_disputes` counts."""
+    query = select(ItemTable.position).join(GoldProgressTable, GoldProgressTable.item_id == ItemTable.id)
+    disputes = query.where(_is_to_decide(campaign_id, staff_id)).order_by(ItemTable.position).limit(most)
+    return tuple(tx.scalars(disputes))
+
+
+def _is_to_decide(campaign_id: str, staff_id: str) -> ColumnElement[bool]:
+    in_dispute = and_(GoldProgressTable.campaign_id == campaign_id, GoldProgressTable.state == "disputed")
+    return and_(in_dispute, ~ItemTable.withheld, ~_has_label(staff_id))
+
+
+def list_positions(
+    tx: Connection, campaign_id: str, state: ItemState | None, *, start: int = 0, offset: int = 0, most: int
+) -> tuple[int, ...]:
+    """Return the positions of items in a state, or of all, from a position on and without the first ones of them."""
+    query = select(ItemTable.position).where(_is_in_state(campaign_id, state), ItemTable.position >= start)
+    return tuple(tx.scalars(query.order_by(ItemTable.position).offset(offset).limit(most)))
+
+
+def _is_in_state(campaign_id: str, state: ItemState | None) -> ColumnElement[bool]:
+    in_campaign, progress = ItemTable.campaign_id == campaign_id, GoldProgressTable
+    if state is None:
+        return in_campaign
+    if state == "unlabelled":
+        begun = select(progress.item_id).where(progress.item_id == ItemTable.id).exists()
+        return and_(in_campaign, ~ItemTable.gold_of_file, ~begun)
+    labelled = select(progress.item_id).where(progress.campaign_id == campaign_id, progress.state == state)
+    in_state = ItemTable.id.in_(labelled)
+    return and_(in_campaign, or_(ItemTable.gold_of_file, in_state) if state == "settled" else in_state)
