@@ -1,6 +1,7 @@
 """Details of multilevel models: tests of terms, shares of variance, reliability, divided items, belief and checks."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -184,9 +185,10 @@ def test_belief_adds_up(details: ModelDetails) -> None:
 def test_repeated_answers_split_belief_and_noise(ratings: Ratings) -> None:
     item, rater, answer = ratings.codes("Q")
     first = pl.DataFrame({"item_id": item, "rater_id": rater, "Q": [("No", "Unsure", "Yes")[k] for k in answer]})
-    same, others = first.sample(300, seed=1), first.sample(300, seed=1).with_columns(pl.col("Q").shuffle(seed=2))
-    consistencies = {}
-    for name, second in (("same", same), ("others", others)):
+    same = first.sample(300, seed=1)
+    mixed = same.with_columns(pl.when(pl.col("rater_id") < 20).then(pl.col("Q").shuffle(seed=2)).otherwise(pl.col("Q")))
+    consistencies, warnings = {}, {}
+    for name, second in (("same", same), ("mixed", mixed)):
         frame = pl.concat([first.with_columns(repeat=pl.lit(1)), second.with_columns(repeat=pl.lit(2))])
         model = fit_model(Ratings.from_frame(frame), f"Q ~ {RANDOM}", details=True, draws=26)
         assert model.details is not None
@@ -197,9 +199,16 @@ def test_repeated_answers_split_belief_and_noise(ratings: Ratings) -> None:
         assert not any("Consistency is unknown" in note for note in model.notes)
         assert any("300 second ratings of repeated items" in note for note in model.notes)
         assert "300 repeated answers" in str(model)
+        assert belief.consistency_p is not None
         consistencies[name] = belief.consistency
+        warnings[name] = [text for text in model.warnings if text.startswith("Raters differ in how often they repeat")]
     assert consistencies["same"] > 0.9
-    assert consistencies["others"] < 0.2
+    assert 0.3 < consistencies["mixed"] < 0.85
+    assert not warnings["same"]
+    (warning,) = warnings["mixed"]
+    least = {int(name) for name in re.findall(r"'(\d+)'", warning)}
+    assert least <= set(range(20))
+    assert len(least) == 3
 
 
 def test_ids_are_those_of_the_items_of_the_question(ratings: Ratings) -> None:

@@ -76,6 +76,19 @@ def test_differences_are_from_the_largest_group(model: MultilevelModel) -> None:
             assert row.difference == pytest.approx(row.estimate - base[0].estimate)
 
 
+def test_probabilities_of_the_highest_share_are_those_of_the_truth(model: MultilevelModel) -> None:
+    assert model.predictions is not None
+    rows = {(row.axis, row.group, row.answer): row.probability_highest for row in model.predictions.shares}
+    assert rows["rater_race", "Asian", "Yes"] == pytest.approx(1, abs=0.01)
+    assert rows["rater_race", "White", "No"] == pytest.approx(1, abs=0.01)
+    genders = rows["rater_gender", "Man", "Yes"], rows["rater_gender", "Woman", "Yes"]  # Of no effect
+    assert all(value is not None and 0.01 < value < 0.99 for value in genders)
+    for axis in (None, "rater_race", "rater_gender", "rater_race*rater_gender"):
+        total = sum(value or 0 for (name, _, answer), value in rows.items() if (name, answer) == (axis, "Unsure"))
+        assert total == pytest.approx(1)
+    assert "P(highest)" in str(model)
+
+
 def test_a_population_of_one_group_answers_like_the_group(model: MultilevelModel) -> None:
     for population, group in (("asian", "Asian"), ("white", "White")):
         for answer, share in shares(model, population).items():

@@ -1,14 +1,18 @@
 """Write nuts.json: posterior means of multilevel models by NumPyro's No-U-Turn sampler, with Monte Carlo errors.
 
-    pip install numpyro==0.22.0 "arviz-stats[xarray]==0.8.0" numba polars
-    PYTHONPATH=src:. python tests/reference/multilevel/nuts.py
+    pip install numpyro==0.22.0 "arviz-stats[xarray]==0.8.0" numba polars narwhals
+    DISSENSUS_DATA=… PYTHONPATH=src:. python tests/reference/multilevel/nuts.py [two] [three] [dices]
 
+Without arguments all are written: simulated ratings with two and three answers, and DICES-350 without flagged raters.
 Priors: t with 3 degrees of freedom, scale 1 for coefficients and 2.5 for standard deviations, normal with mean 0 and
 standard deviation 2 for thresholds at the mean of the covariates.
 """
 
 import json
+import os
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import jax
@@ -22,9 +26,13 @@ from numpyro.distributions import constraints
 from numpyro.infer import MCMC, NUTS
 from tests.stats.multilevel.designs import simulate_design
 
+from dissensus.files.ratings.reader import read_ratings
+from dissensus.pipeline.model.design import build_design
+from dissensus.schema.formula import parse_formula
 from dissensus.stats.multilevel.design import ModelDesign
 
 FILE = Path(__file__).with_suffix(".json")
+FORMULA = "Q_overall ~ rater_race + rater_gender + rater_age + (1 | rater_id) + (1 | item_id)"
 CHAINS = 2
 
 numpyro.enable_x64()
@@ -87,8 +95,23 @@ def sample(design: ModelDesign, iterations: int, seed: int) -> dict[str, object]
     return result
 
 
+def dices() -> ModelDesign:
+    """Return the ratings of DICES-350 with main effects."""
+    ratings = read_ratings(Path(os.environ["DISSENSUS_DATA"], "dices-350", "ratings.csv")).exclude_flagged()
+    return build_design(ratings, parse_formula(FORMULA)).design
+
+
+MODELS: dict[str, tuple[Callable[[], ModelDesign], int]] = {
+    "three": (lambda: simulate_design(raters=30, items=40, categories=3, seed=5), 3000),
+    "two": (lambda: simulate_design(raters=30, items=40, categories=2, seed=5), 3000),
+    "dices": (dices, 700),
+}
+"""Designs with the number of draws of a chain."""
+
 if __name__ == "__main__":
-    results: dict[str, object] = {"numpyro": numpyro.__version__}
-    for name, categories in (("three", 3), ("two", 2)):
-        results[name] = sample(simulate_design(raters=30, items=40, categories=categories, seed=5), 3000, 1)
-    FILE.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+    results: dict[str, object] = json.loads(FILE.read_text("utf-8")) if FILE.exists() else {}
+    results["numpyro"] = numpyro.__version__
+    for name in sys.argv[1:] or MODELS:
+        design, iterations = MODELS[name]
+        results[name] = sample(design(), iterations, 1)
+        FILE.write_text(json.dumps(results, indent=1) + "\n", "utf-8")

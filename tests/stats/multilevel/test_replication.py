@@ -25,7 +25,7 @@ def test_new_answers_have_the_probabilities_of_the_draws(width: bool) -> None:
         coefficients=draws.coefficients[index],
         effects=tuple(x[index] for x in draws.effects),
     )
-    answers = np.array(list(replicate_answers(fit.approximation, same, 3000, np.random.default_rng(1))))
+    answers = np.array(list(replicate_answers(fit.approximation.likelihood, same, 3000, np.random.default_rng(1))))
     rater, item = (term.groups for term in design.random)
     location = design.fixed.values[design.fixed.row] @ draws.coefficients[0]
     location = location + draws.effects[0][0][rater, 0] + draws.effects[1][0][item, 0]

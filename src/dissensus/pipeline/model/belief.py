@@ -1,13 +1,22 @@
 """Belief and noise: stable differences between raters against the residual, within an item."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Final
 
 import numpy as np
 
 from dissensus.pipeline.model.design import NamedDesign
 from dissensus.pipeline.model.facets import ModelFacets, VarianceDraws, summarize
-from dissensus.stats.multilevel.consistency import ResidualConsistency, estimate_residual_consistency
+from dissensus.pipeline.tables import format_short
+from dissensus.schema.hints import format_list
+from dissensus.schema.ratings.columns import RATER_ID
+from dissensus.stats.multilevel.consistency import (
+    ResidualConsistency,
+    compare_consistency,
+    estimate_residual_consistency,
+)
 from dissensus.stats.multilevel.fit import OrdinalFit
 from dissensus.stats.multilevel.posterior import PosteriorDraws
 from dissensus.stats.raters.consistency import match_repeats
@@ -16,6 +25,10 @@ NO_REPEATS: Final = (
     "Consistency is unknown: the table has one answer of each rater to each item, so that what a rater thinks of one "
     "item alone cannot be told from noise."
 )
+NORMAL: Final = NormalDist()
+ALPHA: Final = 0.05
+LEAST_CONSISTENT: Final = 3
+"""Raters with the fewest equal answers that a warning names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +37,8 @@ class Belief:
 
     `stable` is of differences between raters that are the same for all items, `interaction` of those that the model
     lets vary by item, and `residual` of all others: of a rater on one item, and noise. Only repeated answers of a rater
-    to an item split the last; `consistency` is then the share of it that repeats.
+    to an item split the last; `consistency` is then the share of it that repeats, and `consistency_p` the p-value of
+    the test that all raters repeat their answers alike.
     """
 
     stable: float
@@ -39,6 +53,7 @@ class Belief:
     consistency: float | None
     consistency_ci_low: float | None
     consistency_ci_high: float | None
+    consistency_p: float | None
     n_repeats: int
 
     @property
@@ -47,8 +62,21 @@ class Belief:
         return None if self.consistency is None else self.residual * (1 - self.consistency)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedShare:
+    """Share of the residual that repeated answers have in common, and how raters differ in it.
+
+    `p` is that of the test that they do not, None for a single rater; `least` are the raters with the fewest equal
+    answers beside those expected, if these are significantly few.
+    """
+
+    residual: ResidualConsistency
+    p: float | None
+    least: tuple[str, ...]
+
+
 def split_belief(
-    facets: ModelFacets, variances: VarianceDraws, repeating: ResidualConsistency | None, confidence: float
+    facets: ModelFacets, variances: VarianceDraws, repeating: RepeatedShare | None, confidence: float
 ) -> Belief:
     """Split the variance within an item into stable differences, interactions and residual."""
     parts = variances.expect(facets.split(facets.rater_weights()))
@@ -68,16 +96,17 @@ def split_belief(
         residual=shares[2][0],
         residual_ci_low=shares[2][1],
         residual_ci_high=shares[2][2],
-        consistency=repeating.estimate if repeating else None,
-        consistency_ci_low=repeating.ci_low if repeating else None,
-        consistency_ci_high=repeating.ci_high if repeating else None,
-        n_repeats=repeating.n_repeats if repeating else 0,
+        consistency=repeating.residual.estimate if repeating else None,
+        consistency_ci_low=repeating.residual.ci_low if repeating else None,
+        consistency_ci_high=repeating.residual.ci_high if repeating else None,
+        consistency_p=repeating.p if repeating else None,
+        n_repeats=repeating.residual.n_repeats if repeating else 0,
     )
 
 
 def compare_repeats(
     named: NamedDesign, fit: OrdinalFit, draws: PosteriorDraws, confidence: float
-) -> ResidualConsistency | None:
+) -> RepeatedShare | None:
     """Return the share of the residual that repeated answers have in common; None if no answer was repeated."""
     ratings, rows = named.ratings, named.rows
     question = named.formula.response
@@ -93,4 +122,26 @@ def compare_repeats(
     known = second >= 0
     if not known.any():
         return None
-    return estimate_residual_consistency(fit.approximation, draws, row[known], second[known], confidence=confidence)
+    row, second = row[known], second[known]
+    residual = estimate_residual_consistency(fit.approximation.likelihood, draws, row, second, confidence=confidence)
+    raters = rows.rater[row]
+    if len(np.unique(raters)) < 2:
+        return RepeatedShare(residual=residual, p=None, least=())
+    comparison = compare_consistency(
+        raters, named.design.answers[row] == second, residual.expected, n_raters=ratings.n_raters
+    )
+    order = np.argsort(comparison.deviations, kind="stable")[:LEAST_CONSISTENT]
+    least = order[comparison.deviations[order] < NORMAL.inv_cdf(ALPHA / 2)]
+    return RepeatedShare(residual=residual, p=comparison.p, least=tuple(ratings.raters[RATER_ID][least.tolist()]))
+
+
+def warn_of_raters(repeating: RepeatedShare | None) -> Iterator[str]:
+    """Yield a warning if raters differ in how often they repeat an answer."""
+    if repeating is None or repeating.p is None or repeating.p >= ALPHA:
+        return
+    least = f", the least of all {format_list(repeating.least)}" if repeating.least else ""
+    yield (
+        f"Raters differ in how often they repeat an answer (p = {format_short(repeating.p, 3)}){least}. Consistency, "
+        "belief and noise are averages over careful and careless raters, and the interval of consistency is too "
+        "narrow; dissensus vet has the consistency of each rater."
+    )

@@ -10,13 +10,14 @@ from typing import Any, Final
 import numpy as np
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.model.belief import NO_REPEATS, Belief, compare_repeats, split_belief
+from dissensus.pipeline.model.belief import NO_REPEATS, Belief, compare_repeats, split_belief, warn_of_raters
 from dissensus.pipeline.model.design import NamedDesign, toggle_widths
 from dissensus.pipeline.model.divided_items import DividedItem, rank_items
 from dissensus.pipeline.model.draws import ModelDraws, draw_model
 from dissensus.pipeline.model.facets import ModelFacets, VarianceDraws
 from dissensus.pipeline.model.label_changes import read_rated_texts
 from dissensus.pipeline.model.predictive_checks import (
+    NOISE,
     AlternativeModel,
     PredictiveCheck,
     check_predictions,
@@ -26,6 +27,7 @@ from dissensus.pipeline.model.priors import parse_priors
 from dissensus.pipeline.model.reliability import Reliability, study_reliability
 from dissensus.pipeline.model.term_tests import TermTest, test_terms
 from dissensus.pipeline.model.variance_shares import VarianceShare, share_variance
+from dissensus.pipeline.tables import format_short
 from dissensus.schema.hints import format_list
 from dissensus.stats.multilevel.fit import Link, MaximumFit, OrdinalFit, fit_ordinal
 from dissensus.stats.multilevel.posterior import PosteriorDraws
@@ -85,7 +87,7 @@ def describe_model(
         belief=split_belief(facets, variances, repeating, confidence),
         predictive_checks=checks,
         alternative=alternative,
-        warnings=(*_warn_of_checks(checks, alternative),),
+        warnings=(*_warn_of_checks(checks, alternative), *warn_of_raters(repeating)),
         notes=(
             *(() if repeating else (NO_REPEATS,)),
             *([drawn.describe_order()] if divided else []),
@@ -132,6 +134,14 @@ def _warn_of_checks(checks: Sequence[PredictiveCheck], alternative: AlternativeM
             + bool(n_mended)
             * f" {widths} it passes {n_mended} of them."
         )
+    for check in checks:
+        if check.check == NOISE and not check.passes and check.observed > check.replicated:
+            yield (
+                f"Raters differ more than the model says in how closely they follow the others: correlations with "
+                f"them have a standard deviation of {format_short(check.observed)}, where "
+                f"{format_short(check.ci_low)} to {format_short(check.ci_high)} are replicated. Either some answer "
+                "carelessly or they judge by other standards; the residual, belief and noise are averages of them."
+            )
 
 
 def _note_axes(facets: ModelFacets) -> Iterator[str]:

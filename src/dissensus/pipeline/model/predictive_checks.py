@@ -12,12 +12,14 @@ from dissensus.pipeline.model.prediction import rater_columns
 from dissensus.stats.multilevel.fit import Integration, OrdinalFit
 from dissensus.stats.multilevel.posterior import PosteriorDraws
 from dissensus.stats.multilevel.replication import replicate_answers
+from dissensus.stats.raters.rest_correlation import rest_correlations
 from dissensus.stats.result import IntArray
 
 MOST_ANSWERS: Final = 20_000_000
 """New answers that are drawn at most, over all draws."""
 FEWEST_DRAWS: Final = 26
 COUNT: Final = "raters who never answer"
+NOISE: Final = "sd over raters of the correlation with others"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +27,7 @@ class PredictiveCheck:
     """A statistic of the observed answers, and of new answers that the model predicts."""
 
     check: str  # Such as "raters who never answer Unsure"
-    answer: str
+    answer: str | None  # None for a statistic of all answers
     axis: str | None  # Of groups
     observed: float
     replicated: float  # Mean
@@ -59,7 +61,7 @@ def check_predictions(
     observed = _measure(named, named.design.answers)
     n_draws = min(len(draws.thresholds), max(FEWEST_DRAWS, MOST_ANSWERS // fit.n_ratings))
     replications = np.array(
-        [_measure(named, answers) for answers in replicate_answers(fit.approximation, draws, n_draws, rng)]
+        [_measure(named, answers) for answers in replicate_answers(fit.approximation.likelihood, draws, n_draws, rng)]
     )
     low, high = np.quantile(replications, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     above, below = (replications >= observed).mean(0), (replications <= observed).mean(0)
@@ -79,7 +81,7 @@ def check_predictions(
 
 class _Statistic(NamedTuple):
     check: str
-    answer: str
+    answer: str | None
     axis: str | None
 
 
@@ -92,6 +94,7 @@ def _list_statistics(named: NamedDesign) -> Iterator[_Statistic]:
         "sd over items of the share of {}",
     ):
         yield from (_Statistic(name.format(answer), answer, None) for answer in named.categories)
+    yield _Statistic(NOISE, None, None)
     for axis in list_axes(named):
         for answer in named.categories:
             yield _Statistic(f"range over {axis} of the share of {answer}", answer, axis)
@@ -109,6 +112,8 @@ def _measure(named: NamedDesign, answers: IntArray) -> NDArray[np.float64]:
     rated = by_rater.sum(1) > 0
     parts = [by_rater.sum(0) / len(answers), ((by_rater == 0) & rated[:, None]).sum(0)]
     parts += [_share(counts).std(0) for counts in (by_rater, by_item)]
+    correlations = rest_correlations(rows.rater, rows.item, answers)
+    parts.append(np.atleast_1d(np.nanstd(correlations) if np.isfinite(correlations).any() else 0.0))
     for axis in list_axes(named):
         column = rows.columns[axis]
         by_group = np.zeros((len(column.levels), n_answers))

@@ -311,7 +311,7 @@ def share_grid(predictions: Predictions, confidence: float) -> Grid:
         if row.axis is None or AXES not in row.axis:
             rows.setdefault((row.axis, row.group), []).append(row)
     return Grid(
-        ("predicted share", "raters", *answers, interval, "difference", interval),
+        ("predicted share", "raters", *answers, interval, "difference", interval, "P(highest)"),
         tuple(
             (
                 _name(axis or "population", group),
@@ -322,10 +322,12 @@ def share_grid(predictions: Predictions, confidence: float) -> Grid:
                 UNKNOWN
                 if shares[-1].difference_ci_low is None
                 else f"{format_short(shares[-1].difference_ci_low)} to {format_short(shares[-1].difference_ci_high)}",
+                format_short(shares[-1].probability_highest, 3),
             )
             for (axis, group), shares in rows.items()
         ),
-        f"Intervals are of {answers[-1]!r}; differences are from the group with the most raters.",
+        f"Intervals are of {answers[-1]!r}; differences are from the group with the most raters. P(highest): that the "
+        f"share of {answers[-1]!r} is the largest of the attribute's groups.",
     )
 
 

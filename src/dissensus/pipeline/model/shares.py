@@ -37,6 +37,8 @@ class PredictedShare:
     difference: float | None
     difference_ci_low: float | None
     difference_ci_high: float | None
+    # That the share is the largest among the groups of the axis, or the populations; None for a single one
+    probability_highest: float | None
     n_raters: int
 
 
@@ -139,14 +141,13 @@ def _describe(
     populations: Sequence[Population], shares: NDArray[np.float64], categories: Sequence[str], confidence: float
 ) -> Iterator[PredictedShare]:
     """Yield the mean and interval of each share, and of its difference from the largest group of the axis."""
-    largest: dict[str, int] = {}
+    members: dict[str | None, list[int]] = {}
     for index, population in enumerate(populations):
-        if population.axis is not None:
-            best = largest.setdefault(population.axis, index)
-            if population.n_raters > populations[best].n_raters:
-                largest[population.axis] = index
+        members.setdefault(population.axis, []).append(index)
+    highest = {axis: _rank_first(shares[:, indices]) for axis, indices in members.items()}
     for index, population in enumerate(populations):
-        base = None if population.axis is None else largest[population.axis]
+        rivals = members[population.axis]
+        base = None if population.axis is None else max(rivals, key=lambda rival: populations[rival].n_raters)
         for answer, name in enumerate(categories):
             share = _summarize(shares[:, index, answer], confidence)
             difference: tuple[float | None, float | None, float | None] = (None, None, None)
@@ -162,8 +163,16 @@ def _describe(
                 difference=difference[0],
                 difference_ci_low=difference[1],
                 difference_ci_high=difference[2],
+                probability_highest=(
+                    float(highest[population.axis][rivals.index(index), answer]) if len(rivals) > 1 else None
+                ),
                 n_raters=population.n_raters,
             )
+
+
+def _rank_first(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probability that each population has the largest share, by answer, from shares by draw."""
+    return np.asarray((shares.argmax(1)[:, None] == np.arange(shares.shape[1])[:, None]).mean(0))
 
 
 def _label(

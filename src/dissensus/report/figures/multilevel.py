@@ -24,6 +24,7 @@ MOST_DIVIDED: Final = 5
 """Items of each group that a figure shows."""
 SMALLEST_RATE: Final = 0.001
 """False sign rate below which draws do not tell how small it is."""
+ALL_ANSWERS: Final = "all answers"
 GAP: Final = 16
 
 
@@ -149,13 +150,19 @@ def _name_group(group: str, row: PredictedShare) -> str:
 
 
 def _read_shares(rows: Sequence[PredictedShare]) -> str:
-    """Return the range of the last answer, and the groups that differ from the largest one."""
+    """Return the range of the last answer, how certain its top is, and the groups that differ from the largest one."""
     low, high = min(rows, key=lambda row: row.estimate), max(rows, key=lambda row: row.estimate)
     answer = escape_unprintable(rows[0].answer)
     span = (
         f"New raters of {escape_unprintable(high.group)} would say {answer} to {format_percent(high.estimate)} of the "
         f"items, those of {escape_unprintable(low.group)} to {format_percent(low.estimate)}."
     )
+    first = max((row for row in rows if row.probability_highest is not None), key=_rank, default=None)
+    if first is not None:
+        span += (
+            f" The highest share is that of {escape_unprintable(first.group)} with a probability of "
+            f"{format_short(first.probability_highest)}."
+        )
     beyond = [
         escape_unprintable(row.group)
         for row in rows
@@ -167,6 +174,10 @@ def _read_shares(rows: Sequence[PredictedShare]) -> str:
     if rows[0].axis is None or not base:
         return span
     return f"{span} From {base[0]} {f'differ {join_first(beyond)}' if beyond else 'no group differs'}."
+
+
+def _rank(row: PredictedShare) -> float:
+    return row.probability_highest or 0.0
 
 
 def _share_notes(rows: Sequence[PredictedShare]) -> Iterator[str]:
@@ -248,7 +259,7 @@ def predictive_checks(model: MultilevelModel) -> Figure:
         raise UndefinedEstimate("The model was fitted without predictive checks.")
     panels: dict[str, list[PredictiveCheck]] = {}
     for row in checks:
-        name = row.check.removesuffix(row.answer).replace(RATER_PREFIX, "").strip()
+        name = row.check.removesuffix(row.answer or "").replace(RATER_PREFIX, "").strip()
         panels.setdefault(name, []).append(row)
     failed = [row for row in checks if not row.passes]
     return Figure(
@@ -272,12 +283,12 @@ def predictive_checks(model: MultilevelModel) -> Figure:
 def _check_rows(name: str, rows: Sequence[PredictiveCheck]) -> MeanRows:
     lines = tuple(
         MeanRow(
-            name=f"{escape_unprintable(row.answer)}\n{'passes' if row.passes else 'fails'}",
+            name=f"{escape_unprintable(row.answer or ALL_ANSWERS)}\n{'passes' if row.passes else 'fails'}",
             marks={"observed": _mark(row.observed), "by the model": _mark(row.replicated, row)},
         )
         for row in rows
     )
-    return MeanRows(f"{name} …", lines)
+    return MeanRows(f"{name} …" if rows[0].answer else name, lines)
 
 
 def _read_checks(failed: Sequence[PredictiveCheck], n: int) -> str:

@@ -1,15 +1,18 @@
 """Consistency of the residual of a multilevel model: the share of it that repeated answers have in common."""
 
+import math
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.stats.multilevel import kernels
 from dissensus.stats.multilevel.kernels import PROBIT
-from dissensus.stats.multilevel.posterior import ChainSample, NormalApproximation, PosteriorDraws
+from dissensus.stats.multilevel.laplace import LaplaceLikelihood
+from dissensus.stats.multilevel.posterior import PosteriorDraws
 from dissensus.stats.multilevel.replication import locate_ratings, rating_order
 from dissensus.stats.result import FloatArray, IntArray
 
@@ -24,18 +27,22 @@ SMALLEST_TAIL: Final = 1e-15
 TAILS: Final = 101
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ResidualConsistency:
-    """Share of the residual that repeats, with its interval and the number of repeated answers."""
+    """Share of the residual that repeats, with its interval and the number of repeated answers.
+
+    `expected` is the probability of each second answer to equal the first at the estimate, shape (N,).
+    """
 
     estimate: float
     ci_low: float
     ci_high: float
     n_repeats: int
+    expected: FloatArray
 
 
 def estimate_residual_consistency(
-    approximation: NormalApproximation | ChainSample,
+    likelihood: LaplaceLikelihood,
     draws: PosteriorDraws,
     rows: IntArray,
     second: IntArray,
@@ -59,10 +66,10 @@ def estimate_residual_consistency(
 
     Parameters
     ----------
-    approximation
-        Approximation or sample of the fitted model, from which `draws` come.
+    likelihood
+        Likelihood of the fitted model.
     draws
-        Draws of parameters and effects.
+        Draws of its parameters and effects.
     rows
         Ratings of the design that were repeated, shape (N,).
     second
@@ -84,24 +91,99 @@ def estimate_residual_consistency(
     -----
     The second answer is assumed to have the thresholds and effects of the first one. A rater who remembers an answer
     is consistent. Pairs of answers count as independent, although those of one rater share the error of its effect:
-    where raters differ in consistency the interval is too narrow.
+    where raters differ in consistency, which `compare_consistency` tests, the interval is too narrow.
     """
     n = len(rows)
     if not n:
         raise UndefinedEstimate("Consistency is undefined: no item was answered twice by one rater.")
     n_draws = min(len(draws.thresholds), MOST_DRAWS, max(FEWEST_DRAWS, SUMMED_REPEATS // n))
-    both = np.stack([approximation.likelihood.design.answers[rows], second], axis=1).astype(np.int64)
-    weights = np.exp(-0.5 * NODES**2)
-    sums = np.zeros((n, len(SHARES)))
-    for number in np.linspace(0, len(draws.thresholds) - 1, n_draws).astype(int).tolist():
-        edges = _standardize_thresholds(approximation, draws, rows, number)
-        low, high = (np.take_along_axis(edges, both + place, axis=1) for place in (0, 1))
-        kernels.add_repeat_probabilities(low, high, SHARES, NODES, weights / weights.sum(), sums)
-    log_likelihood = np.log(np.maximum(sums, SMALLEST_TAIL)).sum(0)
+    chosen = np.linspace(0, len(draws.thresholds) - 1, n_draws).astype(int).tolist()
+    edges = [_standardize_thresholds(likelihood, draws, rows, number) for number in chosen]
+    first = likelihood.design.answers[rows].astype(np.int64)
+    probabilities = _average_probabilities(edges, first, second, SHARES)
+    log_likelihood = np.log(np.maximum(probabilities, SMALLEST_TAIL)).sum(0)
     density = np.exp(log_likelihood - log_likelihood.max())
     density /= density.sum()
+    estimate = float(density @ SHARES)
     ci_low, ci_high = _shortest_interval(density, confidence)
-    return ResidualConsistency(estimate=float(density @ SHARES), ci_low=ci_low, ci_high=ci_high, n_repeats=n)
+    return ResidualConsistency(
+        estimate=estimate,
+        ci_low=ci_low,
+        ci_high=ci_high,
+        n_repeats=n,
+        expected=_average_probabilities(edges, first, first, np.array([estimate]))[:, 0],
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ConsistencyComparison:
+    """Test that all raters repeat their answers as often as one consistency for all expects.
+
+    Parameters
+    ----------
+    p
+        P-value.
+    deviations
+        Equal answers of each rater less those expected, in standard deviations, shape (R,); NaN without repeats.
+    """
+
+    p: float
+    deviations: FloatArray
+
+
+def compare_consistency(
+    raters: IntArray, equal: npt.NDArray[np.bool_], expected: FloatArray, *, n_raters: int
+) -> ConsistencyComparison:
+    r"""Test whether raters differ in how often they repeat an answer.
+
+    .. math:: Q = \sum_r \frac{\bigl(\sum_{n \in r} (e_n - p_n)\bigr)^2}{\sum_{n \in r} p_n (1 - p_n)}
+
+    with 1 for an equal second answer :math:`e_n` and its probability :math:`p_n`. As raters have few repeats, Q is
+    compared with the multiple of a chi-square variable that has its mean and variance under equal consistency
+    (Satterthwaite 1946, https://doi.org/10.2307/3002019), by Wilson & Hilferty's normal approximation
+    (1931, https://doi.org/10.1073/pnas.17.12.684).
+
+    Parameters
+    ----------
+    raters, equal, expected
+        Rater, whether the second answer equals the first, and the probability of that, for each repeat, shape (N,).
+    n_raters
+        Number R of raters.
+
+    Raises
+    ------
+    UndefinedEstimate
+        Fewer than two raters have repeats.
+    """
+    spread = expected * (1 - expected)
+    variance = np.bincount(raters, spread, n_raters)
+    has_repeats = variance > 0
+    if has_repeats.sum() < 2:
+        raise UndefinedEstimate("Consistency of raters is compared between two or more of them.")
+    difference = np.bincount(raters, equal - expected, n_raters)[has_repeats]
+    fourth = np.bincount(raters, spread * (1 - 6 * spread), n_raters)[has_repeats]
+    squares = difference**2 / variance[has_repeats]
+    mean = float(has_repeats.sum())
+    spread_of_sum = float((2 + fourth / variance[has_repeats] ** 2).sum())
+    df = 2 * mean**2 / spread_of_sum
+    cube_root = (float(squares.sum()) / mean) ** (1 / 3)
+    z = (cube_root - (1 - 2 / (9 * df))) / math.sqrt(2 / (9 * df))
+    deviations = np.full(n_raters, np.nan)
+    deviations[has_repeats] = difference / np.sqrt(variance[has_repeats])
+    return ConsistencyComparison(p=NormalDist().cdf(-z), deviations=deviations)
+
+
+def _average_probabilities(
+    edges: list[FloatArray], first: IntArray, second: IntArray, shares: FloatArray
+) -> FloatArray:
+    """Return the probability of each second answer given the first by share, averaged over draws of thresholds."""
+    both = np.stack([first, second], axis=1)
+    weights = np.exp(-0.5 * NODES**2)
+    sums = np.zeros((len(first), len(shares)))
+    for bounds in edges:
+        low, high = (np.take_along_axis(bounds, both + place, axis=1) for place in (0, 1))
+        kernels.add_repeat_probabilities(low, high, shares, NODES, weights / weights.sum(), sums)
+    return sums / len(edges)
 
 
 def _shortest_interval(density: FloatArray, confidence: float) -> tuple[float, float]:
@@ -115,10 +197,9 @@ def _shortest_interval(density: FloatArray, confidence: float) -> tuple[float, f
 
 
 def _standardize_thresholds(
-    approximation: NormalApproximation | ChainSample, draws: PosteriorDraws, rows: IntArray, number: int
+    likelihood: LaplaceLikelihood, draws: PosteriorDraws, rows: IntArray, number: int
 ) -> FloatArray:
     """Return the thresholds at some ratings as quantiles of their standard normal residual, between infinite ones."""
-    likelihood = approximation.likelihood
     place = np.argsort(rating_order(likelihood))[rows]
     location, width = locate_ratings(likelihood, draws, number)
     thresholds = draws.thresholds[number]

@@ -20,7 +20,7 @@ from dissensus.stats.multilevel.design import ModelDesign, RandomTerm
 from dissensus.stats.multilevel.kernels import LOGIT, PROBIT
 from dissensus.stats.multilevel.laplace import LaplaceLikelihood
 from dissensus.stats.multilevel.maximum import TOLERANCE, Maximum, maximize, update_inverse
-from dissensus.stats.multilevel.posterior import ChainSample, Curvature, NormalApproximation
+from dissensus.stats.multilevel.posterior import ChainSample, Curvature, NormalApproximation, PosteriorDistribution
 from dissensus.stats.multilevel.priors import ModelPriors, PriorPenalty
 from dissensus.stats.multilevel.quadrature import correct_by_quadrature
 from dissensus.stats.result import FloatArray, IntArray
@@ -138,7 +138,7 @@ class OrdinalFit:
     link: Link
     integration: Integration
     estimator: Estimator
-    approximation: NormalApproximation | ChainSample
+    approximation: PosteriorDistribution
     log_likelihood_error: float = 0.0
 
     @property

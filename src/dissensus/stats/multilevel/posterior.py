@@ -1,7 +1,7 @@
 """Draws of parameters and random effects of a fitted multilevel model."""
 
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -79,6 +79,24 @@ class PosteriorDraws:
             factors=tuple(factor[index] for factor in self.factors),
             effects=tuple(effects[index] for effects in self.effects),
         )
+
+
+class PosteriorDistribution(Protocol):
+    """Distribution of parameters and random effects, from which to draw: an approximation, or a sampler's chains."""
+
+    @property
+    def likelihood(self) -> LaplaceLikelihood:
+        """Likelihood of the model."""
+        ...
+
+    @property
+    def most_draws(self) -> int:
+        """Largest number of draws that it gives."""
+        ...
+
+    def draw(self, n_draws: int, rng: np.random.Generator) -> PosteriorDraws:
+        """Draw parameters and effects."""
+        ...
 
 
 class Draw(NamedTuple):

@@ -8,12 +8,12 @@ import numpy.typing as npt
 from dissensus.stats.multilevel import kernels
 from dissensus.stats.multilevel.kernels import PROBIT
 from dissensus.stats.multilevel.laplace import LaplaceLikelihood
-from dissensus.stats.multilevel.posterior import ChainSample, NormalApproximation, PosteriorDraws
+from dissensus.stats.multilevel.posterior import PosteriorDraws
 from dissensus.stats.result import FloatArray
 
 
 def replicate_answers(
-    approximation: NormalApproximation | ChainSample, draws: PosteriorDraws, n_draws: int, rng: np.random.Generator
+    likelihood: LaplaceLikelihood, draws: PosteriorDraws, n_draws: int, rng: np.random.Generator
 ) -> Iterator[npt.NDArray[np.int8]]:
     """Draw new answers of all ratings, once for each of the first draws, in the order of the design.
 
@@ -23,10 +23,10 @@ def replicate_answers(
 
     Parameters
     ----------
-    approximation
-        Approximation or sample of the fitted model, from which `draws` come.
+    likelihood
+        Likelihood of the fitted model.
     draws
-        Draws of parameters and effects.
+        Draws of its parameters and effects.
     n_draws
         Number of replications, at most that of draws.
     rng
@@ -37,7 +37,6 @@ def replicate_answers(
     NDArray
         Category of each rating, numbers from 0, shape (N,).
     """
-    likelihood = approximation.likelihood
     place = rating_order(likelihood)
     n = len(place)
     for s in range(n_draws):
