@@ -21,7 +21,7 @@ class SignedTasteModel:
         self.sign = sign
 
     def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
-        return [[self.sign * TASTE.liked(talk.rated.text)] for talk in transcripts]
+        return [[self.sign * TASTE.utility(talk.rated.text)] for talk in transcripts]
 
 
 @pytest.mark.parametrize(("sign", "agreement"), [(1.0, 1.0), (-1.0, 0.0), (0.0, 0.5)])
@@ -43,7 +43,7 @@ def test_picks_follow_the_bradley_terry_model() -> None:
     rng = np.random.default_rng(1)
     a, b = online_loop.SCRIPT.responses[:2]
     picks = [TASTE.pick(a, b, rng) for _ in range(4000)]
-    expected = 1 / (1 + np.exp(TASTE.liked(a) - TASTE.liked(b)))
+    expected = 1 / (1 + np.exp(TASTE.utility(a) - TASTE.utility(b)))
     assert np.mean(np.array(picks) > 0) == pytest.approx(expected, abs=4 * 0.5 / 4000**0.5)
     assert set(map(abs, picks)) == {1, 2, 3}
 

@@ -146,7 +146,7 @@ class OpenAICompatible:
     async def _attempt(self, request: CompletionRequest, end: Deadline) -> AsyncGenerator[str, None]:
         """Send a request once, and yield pieces of text."""
         due = self._due(self._request_policy.first_token_s, "no text arrived for", end)
-        async with self._answered(request.body, due) as answer:
+        async with self._open_response(request.body, due) as answer:
             reader = request.reader = self._reader(answer)
             async with aclosing(_raw_bytes(answer)) as portions:
                 while not (reader.done or request.builder.cut):
@@ -164,7 +164,7 @@ class OpenAICompatible:
         return due if due.at < end.at else end
 
     @asynccontextmanager
-    async def _answered(self, body: Mapping[str, Any], due: Deadline) -> AsyncIterator[httpx.Response]:
+    async def _open_response(self, body: Mapping[str, Any], due: Deadline) -> AsyncIterator[httpx.Response]:
         """Send a request, and always release the connection."""
         request = self._http.build_request("POST", f"{self._endpoint.url}/chat/completions", json=body)
         with self._map_errors(due):

@@ -82,13 +82,13 @@ class Taste:
 
     weights: Floats  # Of each of `WORDS`, in log odds
 
-    def liked(self, text: str) -> float:
+    def utility(self, text: str) -> float:
         """Return the utility of a response, in log odds."""
         return float(sum(weight for word, weight in zip(WORDS, self.weights, strict=True) if word in text))
 
     def pick(self, a: str, b: str, rng: np.random.Generator) -> int:
         """Draw a pick between two responses: 1 to 3 for b, −1 to −3 for a."""
-        odds = self.liked(b) - self.liked(a) + float(rng.logistic())
+        odds = self.utility(b) - self.utility(a) + float(rng.logistic())
         return (1 if odds > 0 else -1) * min(3, 1 + int(abs(odds)))
 
 
@@ -184,9 +184,11 @@ def taste_agreement(model: Model, taste: Taste) -> ClusteredEstimate:
     single, other_single = (sample_responses(ScriptedBot(script=TRIAL_SCRIPT), first) for first in (0, N_TRIALS))
     scores = [model.score(map(_trial_conversation, texts)) for texts in (single, other_single)]
     preferred = np.sign([one[-1] - other[-1] for one, other in zip(*scores, strict=True)])
-    liked = np.sign([taste.liked(one) - taste.liked(other) for one, other in zip(single, other_single, strict=True)])
-    decided = liked != 0
-    return clustered_share((1 + preferred * liked)[decided] / 2, np.arange(N_TRIALS)[decided])
+    utility = np.sign(
+        [taste.utility(one) - taste.utility(other) for one, other in zip(single, other_single, strict=True)]
+    )
+    decided = utility != 0
+    return clustered_share((1 + preferred * utility)[decided] / 2, np.arange(N_TRIALS)[decided])
 
 
 def best_of_n_win_rate(model: Model, taste: Taste) -> ClusteredEstimate:
@@ -194,7 +196,7 @@ def best_of_n_win_rate(model: Model, taste: Taste) -> ClusteredEstimate:
     base = ScriptedBot(script=TRIAL_SCRIPT)
     best = sample_responses(BestOfN(bot=base, scorer=scorer_from_model(model), n=SAMPLES), 0)
     single = sample_responses(base, 0)
-    preferred = np.sign([taste.liked(one) - taste.liked(other) for one, other in zip(best, single, strict=True)])
+    preferred = np.sign([taste.utility(one) - taste.utility(other) for one, other in zip(best, single, strict=True)])
     return clustered_share((1 + preferred) / 2, np.arange(N_TRIALS))
 
 
@@ -203,14 +205,14 @@ def sample_responses(bot: Bot, first: int) -> list[str]:
 
     async def collect() -> list[str]:
         return [
-            (await collect_response(bot, _opening(number), seed=number)).text
+            (await collect_response(bot, _opening_conversation(number), seed=number)).text
             for number in range(first, first + N_TRIALS)
         ]
 
     return asyncio.run(collect())
 
 
-def _opening(number: int) -> Conversation:
+def _opening_conversation(number: int) -> Conversation:
     return Conversation.from_turns([("human", f"What shall we speak of? (trial {number})")])
 
 

@@ -85,7 +85,7 @@ def read_conversations(table: pl.DataFrame) -> ConversationColumn:
     columns = texts.columns
     distinct = texts.with_row_index("row").unique(columns, keep="first", maintain_order=True)
     reader: Callable[..., ParsedConversation] = (
-        _continued if columns[0] == PROMPT else _split if columns[1:] else _parse_complete
+        _parse_response if columns[0] == PROMPT else _split if columns[1:] else _parse_complete
     )
     conversations = [_read_row(row + 1, reader, *parts) for row, *parts in distinct.iter_rows()]
     numbered = distinct.drop("row").with_row_index("index")
@@ -173,7 +173,7 @@ def parse_message_list(text: str) -> Chat | None:
     return parse_messages(messages) if all(isinstance(message, dict) for message in messages) else None
 
 
-def _continued(prompt: str, response: str) -> ParsedConversation:
+def _parse_response(prompt: str, response: str) -> ParsedConversation:
     """Parse a prompt and a response: texts, or lists of messages."""
     if not prompt.strip():
         return _parse_complete(response)

@@ -95,7 +95,7 @@ def _attempts(source: Path, target: Path, options: ConversionOptions) -> Convers
         raise InvalidInput(f"--as-released has no effect here: {target} is {target_kind}. Leave it out.")
     unknown: dict[str, None] = {}
     count = Counter[str]()
-    attempts = _counted(stream_attempts(source, unknown), count)
+    attempts = _count_attempts(stream_attempts(source, unknown), count)
     if target_kind == "red-team":
         write_attempts(attempts, target, as_released=options.as_released, overwrite=options.overwrite)
         skipped: SkippedCounts = {}
@@ -105,7 +105,7 @@ def _attempts(source: Path, target: Path, options: ConversionOptions) -> Convers
     return ConversionResult("red-team", count.total(), "attempts", target_kind, notes)
 
 
-def _counted(attempts: Iterable[Attempt], count: Counter[str]) -> Iterator[Attempt]:
+def _count_attempts(attempts: Iterable[Attempt], count: Counter[str]) -> Iterator[Attempt]:
     for attempt in attempts:
         count["read"] += 1
         yield attempt

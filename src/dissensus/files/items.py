@@ -117,7 +117,7 @@ def read_items(source: Any, *, item: str | None = None, pairs: Pairs = "both") -
     if pairs not in get_args(Pairs):
         raise InvalidInput(f"pairs is {format_value(pairs)}; choose one of {', '.join(get_args(Pairs))}.")
     if is_path(source) and Path(source).suffix.lower() in PASTED:
-        text = _pasted(Path(source))
+        text = _read_pasted(Path(source))
         with name_source(source):
             return parse_pasted_items(text)
     frame = to_frame(source)
@@ -153,7 +153,7 @@ def parse_pasted_items(text: str) -> Items:
     return _assemble(_Rows(parsed, pl.Series(range(len(parsed))), None, pl.DataFrame()))
 
 
-def _pasted(path: Path) -> str:
+def _read_pasted(path: Path) -> str:
     try:
         exists = path.is_file()
     except OSError:  # unreadable folder, or name too long

@@ -86,7 +86,7 @@ def evaluation_report(
     n_pairs, n_dialogues = evaluation.accuracy.n, evaluation.accuracy.clusters
     sections = (
         *_sections(evaluation, model, rival),
-        *_by_group(diagnostics),
+        *_show_groups(diagnostics),
         *_soft_labels(evaluation, model, rival),
     )
     names = {section.name for section in sections}
@@ -129,7 +129,7 @@ def _sections(evaluation: Evaluation, model: str, rival: RivalModel | None) -> I
         yield Section("difference", "Comparison with the other model", lead, (_difference(model, rival),))
 
 
-def _by_group(diagnostics: Diagnostics) -> Iterator[Section]:
+def _show_groups(diagnostics: Diagnostics) -> Iterator[Section]:
     if diagnostics.by_group:
         lead = "Accuracy with and without knowledge of the groups of raters."
         yield Section("groups", "Accuracy by group", lead, (group_accuracy_table(diagnostics),))

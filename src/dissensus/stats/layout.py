@@ -73,14 +73,14 @@ def k_means(points: FloatArray, k: int, rng: np.random.Generator) -> Clusters:
 def _draw_starts(points: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
     """Draw distant starts by k-means++, at most as many as there are distinct points."""
     centers = [points[rng.integers(len(points))]]
-    nearest = _squared(points, centers[0])
+    nearest = _square_distances(points, centers[0])
     while len(centers) < k and nearest.max() > 1e-12:
         centers.append(points[rng.choice(len(points), p=nearest / nearest.sum())])
-        nearest = np.minimum(nearest, _squared(points, centers[-1]))
+        nearest = np.minimum(nearest, _square_distances(points, centers[-1]))
     return np.array(centers)
 
 
-def _squared(points: FloatArray, center: FloatArray) -> FloatArray:
+def _square_distances(points: FloatArray, center: FloatArray) -> FloatArray:
     return np.asarray(((points - center) ** 2).sum(axis=1))
 
 

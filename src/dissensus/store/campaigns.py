@@ -116,7 +116,7 @@ def blank_campaign(tx: Connection, campaign_row: CampaignRow, *, now: datetime) 
 def get_campaign_by_name(tx: Connection, name: str, *, lock: bool = False) -> CampaignRow:
     """Return a campaign by its name; `lock` locks its row."""
     row = tx.execute(
-        _locked(select(*CAMPAIGN_COLUMNS).where(CampaignTable.name == name, IS_PRESENT), lock)
+        _lock_row(select(*CAMPAIGN_COLUMNS).where(CampaignTable.name == name, IS_PRESENT), lock)
     ).one_or_none()
     if row is None:
         raise NotFound(f"There is no campaign {format_value(name)}.")
@@ -125,7 +125,7 @@ def get_campaign_by_name(tx: Connection, name: str, *, lock: bool = False) -> Ca
 
 def get_campaign(tx: Connection, campaign_id: str, *, lock: bool = False) -> CampaignRow:
     """Return a campaign by its id."""
-    return CampaignRow(**tx.execute(_locked(_SELECT_BY_ID, lock), {"campaign_id": campaign_id}).one()._mapping)
+    return CampaignRow(**tx.execute(_lock_row(_SELECT_BY_ID, lock), {"campaign_id": campaign_id}).one()._mapping)
 
 
 def is_deleted(tx: Connection, campaign_id: str) -> bool:
@@ -162,7 +162,7 @@ def list_campaign_ids(tx: Connection) -> dict[str, str]:
     return {row.name: row.id for row in tx.execute(query)}
 
 
-def _locked(query: Select[Any], lock: bool) -> Select[Any]:
+def _lock_row(query: Select[Any], lock: bool) -> Select[Any]:
     # SQLite ignores the lock: it has one writer at a time.
     return query.with_for_update() if lock else query
 

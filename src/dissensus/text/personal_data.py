@@ -114,7 +114,7 @@ class _Finder(NamedTuple):
         return [match.span(1) for match in self.pattern.finditer(text) if self.is_valid(match[1])]
 
 
-def _overlapping(pattern: str, required: str, is_valid: Callable[[str], bool] = bool) -> _Finder:
+def _match_overlapping(pattern: str, required: str, is_valid: Callable[[str], bool] = bool) -> _Finder:
     """Match a pattern at every position, since an invalid match may overlap a valid one."""
     return _Finder(re.compile(rf"(?=({pattern}))"), required, is_valid)
 
@@ -195,25 +195,25 @@ _STREETS = (
 )
 _DIGITS = "0123456789"
 _FINDERS: Mapping[Kind, _Finder] = {
-    "url_with_user": _overlapping(
+    "url_with_user": _match_overlapping(
         r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,15}://[^\s/@]{1,256}@[\w.-]{0,252}\w", "@"
     ),
-    "email_address": _overlapping(
+    "email_address": _match_overlapping(
         r"(?<![\w.+%-])[\w.+%-]{1,64}@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}(?!\w)",
         "@",
     ),
-    "iban": _overlapping(rf"(?<!\w)(?ai:{_IBANS})(?!\w)", _DIGITS, _is_iban),
-    "card_number": _overlapping(rf"(?<![\w.,])(?:{_CARDS})(?!\w)", _DIGITS, _is_card_number),
-    "social_security_number": _overlapping(
+    "iban": _match_overlapping(rf"(?<!\w)(?ai:{_IBANS})(?!\w)", _DIGITS, _is_iban),
+    "card_number": _match_overlapping(rf"(?<![\w.,])(?:{_CARDS})(?!\w)", _DIGITS, _is_card_number),
+    "social_security_number": _match_overlapping(
         r"(?<![\w-])(?!000|666|9)[0-9]{3}([ -])(?!00)[0-9]{2}\2(?!0000)[0-9]{4}(?![\w-])", _DIGITS
     ),
-    "ip_address": _overlapping(
+    "ip_address": _match_overlapping(
         r"(?<![\w.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?!\w|\.[0-9])"
         r"|(?<![\w:.])[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?![\w:])",
         _DIGITS,
         _is_public,
     ),
-    "telephone_number": _overlapping(_TELEPHONES, _DIGITS, _is_telephone),
-    "street_address": _overlapping(_STREETS, _DIGITS),
-    "handle": _overlapping(r"(?<![\w@./+-])@[A-Za-z_]\w{1,29}(?![\w@]|\.\w)", "@"),
+    "telephone_number": _match_overlapping(_TELEPHONES, _DIGITS, _is_telephone),
+    "street_address": _match_overlapping(_STREETS, _DIGITS),
+    "handle": _match_overlapping(r"(?<![\w@./+-])@[A-Za-z_]\w{1,29}(?![\w@]|\.\w)", "@"),
 }

@@ -43,7 +43,7 @@ def make_preview(definition: Mapping[str, Any], language: str) -> Campaign:
         try:
             return parse_campaign(table)
         except InvalidDefinition as error:
-            for path in sorted({fault.path for fault in error.faults}, key=_descending):
+            for path in sorted({fault.path for fault in error.faults}, key=_order_last_first):
                 _remove(table, path)
             _complete(table, language)
     return parse_campaign(_complete({"languages": [language]}, language))
@@ -54,7 +54,7 @@ def _languages_of(definition: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(map(str, languages)) if isinstance(languages, list) else ()
 
 
-def _descending(path: Path) -> tuple[tuple[int, str], ...]:
+def _order_last_first(path: Path) -> tuple[tuple[int, str], ...]:
     """Return a key that puts later rows of a list first, so that earlier ones keep their numbers."""
     return tuple((-part, "") if isinstance(part, int) else (0, part) for part in path)
 

@@ -82,7 +82,7 @@ def train(
     read = load_pairs(pairs, known_purpose, raters)
     with result_writer.progress_bar("Training") as progress:
         training = {"purpose": known_purpose, "excluded": read.excluded, "seed": seed, "progress": progress}
-        card = _trained(plan, read.pairs, output, **training)
+        card = _train_and_save(plan, read.pairs, output, **training)
     if not is_first_process():
         return
     held_out = card["held_out"]
@@ -105,7 +105,7 @@ def _plan(
     return TrainingPlan.for_kind(kind, counting)
 
 
-def _trained(
+def _train_and_save(
     plan: TrainingPlan | TransformerPlan, pairs: Sequence[Pair], output: Path, **options: Any
 ) -> dict[str, Any]:
     """Train and save a model, and return its card."""

@@ -107,7 +107,7 @@ def fetch(  # noqa: PLR0913 - options are keyword-only
     if timeout <= 0 or tries < 1:
         raise InvalidInput(f"timeout is {timeout:g} and tries is {tries}; both are above 0.")
     dataset = load_dataset(dataset) if isinstance(dataset, str) else dataset
-    folder, chosen = Path(folder), _matching(dataset, only)
+    folder, chosen = Path(folder), _select_files(dataset, only)
     base = _base(dataset.base if mirror is None else mirror)
     date = (now or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     fetched = []
@@ -127,7 +127,7 @@ def fetch(  # noqa: PLR0913 - options are keyword-only
     return tuple(fetched)
 
 
-def _matching(dataset: Dataset, only: str | None) -> list[DatasetFile]:
+def _select_files(dataset: Dataset, only: str | None) -> list[DatasetFile]:
     chosen = [file for file in dataset.files if only is None or fnmatchcase(file.path, only)]
     if not chosen:
         paths = format_list([file.path for file in dataset.files])
@@ -190,7 +190,7 @@ def _find_existing(file: DatasetFile, folder: Path, *, force: bool) -> Fetched |
     if not target.exists():
         return None
     size, sha256 = _measure(target)
-    expected, source = _expected(file, folder)
+    expected, source = _expect_file(file, folder)
     if sha256 == expected.sha256:
         return Fetched(path=target, size=size, sha256=sha256, checked_against=source, downloaded=False)
     if force:
@@ -206,7 +206,7 @@ def _write_notice(dataset: Dataset) -> str:
 def _accept(job: Download, file: DatasetFile, folder: Path, entry: Mapping[str, str], *, force: bool) -> Fetched:
     """Rename a downloaded file if it is verified, else remove it."""
     size, sha256 = _measure(job.part)
-    expected, source = (file, None) if force and not file.sha256 else _expected(file, folder)
+    expected, source = (file, None) if force and not file.sha256 else _expect_file(file, folder)
     if expected.size not in (None, size) or expected.sha256 not in (None, sha256):
         discard(job.part)
         raise _mismatch(job.url, _difference(size, sha256, expected, source), source)
@@ -217,7 +217,7 @@ def _accept(job: Download, file: DatasetFile, folder: Path, entry: Mapping[str, 
     return Fetched(path=target, size=size, sha256=sha256, checked_against=source, downloaded=True)
 
 
-def _expected(file: DatasetFile, folder: Path) -> tuple[DatasetFile, Source | None]:
+def _expect_file(file: DatasetFile, folder: Path) -> tuple[DatasetFile, Source | None]:
     """Return the expected size and hash of a file, and their source."""
     if file.sha256 is not None:
         return file, "catalogue"

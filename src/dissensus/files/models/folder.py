@@ -59,7 +59,7 @@ def save_model(model: AnyModel, folder: Path) -> None:
         write_transformer(model, folder)
     else:
         head, arrays = disassemble_model(model)
-        write_atomically(_packed(arrays), folder / WEIGHTS)
+        write_atomically(_pack_arrays(arrays), folder / WEIGHTS)
     for name, values in ((MODEL, head), (CARD, model.card)):
         write_atomically(_json(values), folder / name)
     write_atomically("".join(f"{hash_file(folder / name)}  {name}\n" for name in names).encode(), folder / SUMS)
@@ -118,7 +118,7 @@ def load_model(folder: Path, *, encoder: Encoder | None = None) -> AnyModel:
     try:
         head, card = json.loads(_read(folder / MODEL)), json.loads(_read(folder / CARD))
         if names is ARRAY_FILES:
-            return _of_arrays(head, card, _read(folder / WEIGHTS), encoder)
+            return _build_model(head, card, _read(folder / WEIGHTS), encoder)
         if foreign := _others(folder, names):
             raise ValueError(f"it holds {format_list(foreign, 3)} too")
         return read_transformer(head, card, folder)
@@ -159,13 +159,13 @@ def _json(values: dict[str, Any]) -> bytes:
     return (json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode()
 
 
-def _packed(arrays: dict[str, npt.NDArray[Any]]) -> bytes:
+def _pack_arrays(arrays: dict[str, npt.NDArray[Any]]) -> bytes:
     out = io.BytesIO()
     np.savez(out, allow_pickle=False, **arrays)
     return out.getvalue()
 
 
-def _of_arrays(head: dict[str, Any], card: dict[str, Any], weights: bytes, encoder: Encoder | None) -> AnyModel:
+def _build_model(head: dict[str, Any], card: dict[str, Any], weights: bytes, encoder: Encoder | None) -> AnyModel:
     with zipfile.ZipFile(io.BytesIO(weights)) as packed:
         if sum(part.file_size for part in packed.infolist()) > MAX_FILE_BYTES:
             raise ValueError("its arrays are too large")

@@ -55,21 +55,21 @@ def disassemble_model(model: OfArrays) -> ModelParts:
     """Serialise a model, without its card."""
     kind = model_kind(model)
     if isinstance(model, MeanVariance):
-        head, arrays = _of_linear(model.mean, kind)
+        head, arrays = _split_linear(model.mean, kind)
         spreads = {f"{kind}_spread": weights for kind, weights in model.spread_weights.items()}
         return ModelParts(head | {name: getattr(model, name) for name in _SPREAD_NUMBERS}, arrays | spreads)
     if isinstance(model, Groups):
-        head, arrays = _of_linear(model.population, kind)
+        head, arrays = _split_linear(model.population, kind)
         head |= {"axes": {axis: list(names) for axis, names in model.axes.items()}, "effects": list(model.effects)}
         for number, effects in enumerate(model.effects.values()):
             arrays[f"effects_{number}"] = effects.values
             arrays |= {} if effects.directions is None else {DIRECTIONS: effects.directions}
         return ModelParts(head, arrays)
     if isinstance(model, Embedding):
-        head, arrays = _of_linear(model.words, kind)
+        head, arrays = _split_linear(model.words, kind)
         encoder = {name: getattr(model.encoder, name) for name in _ENCODER}
         return ModelParts(head | {"encoder": encoder, "context": model.crossed}, arrays | {VECTORS: model.weights})
-    return _of_linear(model, kind)
+    return _split_linear(model, kind)
 
 
 def assemble_model(
@@ -85,7 +85,7 @@ def assemble_model(
     return _ASSEMBLERS[head["kind"]](head, _linear(head, card, arrays), arrays)
 
 
-def _of_linear(model: Linear, kind_of_model: str) -> ModelParts:
+def _split_linear(model: Linear, kind_of_model: str) -> ModelParts:
     head = {"schema_version": 1, "kind": kind_of_model, "purpose": model.purpose, "features": list(model.vocabularies)}
     arrays: dict[str, npt.NDArray[Any]] = {}
     for kind, vocabulary in model.vocabularies.items():

@@ -131,11 +131,11 @@ def to_text_table(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _parquet(frame: pl.DataFrame) -> bytes:
     buffer = BytesIO()
-    frame.with_columns(_typed(column) for column in frame).write_parquet(buffer)
+    frame.with_columns(_cast_column(column) for column in frame).write_parquet(buffer)
     return buffer.getvalue()
 
 
-def _typed(column: pl.Series) -> pl.Series:
+def _cast_column(column: pl.Series) -> pl.Series:
     """Return a column in the type for its name; unchanged if its text would change."""
     if column.name in (names.ITEM_ID, names.RATER_ID):
         return column.cast(pl.String) if column.dtype.is_integer() else column

@@ -62,11 +62,11 @@ def _maximise(answers: LabelMatrix, parameters: Parameters, right: Floats) -> Pa
     ease = np.exp(log_ease)[answers.item]
     ability = _step(ability, answers.rater, right, lambda values: (values[answers.rater] * ease, ease))
 
-    def of_items(values: Floats) -> tuple[Floats, Floats]:
+    def derive_items(values: Floats) -> tuple[Floats, Floats]:
         logit = ability[answers.rater] * np.exp(values)[answers.item]
         return logit, logit
 
-    return Parameters(ability, _step(log_ease, answers.item, right, of_items))
+    return Parameters(ability, _step(log_ease, answers.item, right, derive_items))
 
 
 def _step(values: Floats, owner: Codes, right: Floats, link: Callable[[Floats], tuple[Floats, Floats]]) -> Floats:

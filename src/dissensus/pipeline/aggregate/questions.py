@@ -83,7 +83,7 @@ def overall_answers(ratings: Ratings, questionnaire: Questionnaire | None = None
     """
     ratings.require_raters("An overall answer of each rater")
     questionnaire = questionnaire or _questionnaire_of(ratings)
-    missing = _missing(ratings, questionnaire)
+    missing = _list_missing(ratings, questionnaire)
     if missing:
         raise NotFound(
             f"The overalls of {questionnaire.name} need {missing[0]}"
@@ -105,18 +105,18 @@ def _questionnaire_of(ratings: Ratings) -> Questionnaire:
     """Return the shipped questionnaire whose granular questions were all read."""
     shipped = [load_questionnaire(name) for name in published_questionnaires()]
     for questionnaire in shipped:
-        if not _missing(ratings, questionnaire):
+        if not _list_missing(ratings, questionnaire):
             return questionnaire
-    nearest = min(shipped, key=lambda questionnaire: len(_missing(ratings, questionnaire)))
+    nearest = min(shipped, key=lambda questionnaire: len(_list_missing(ratings, questionnaire)))
     raise NotFound(
         "The DICES rule makes overall answers from granular questions, and no questionnaire has all of its granular "
         f"questions among those read ({format_list(ratings.questions, 5)}). Shipped questionnaires are "
         f"{format_list(published_questionnaires())}; {nearest.name} would also need "
-        f"{format_list(_missing(ratings, nearest), 3)}."
+        f"{format_list(_list_missing(ratings, nearest), 3)}."
     )
 
 
-def _missing(ratings: Ratings, questionnaire: Questionnaire) -> list[str]:
+def _list_missing(ratings: Ratings, questionnaire: Questionnaire) -> list[str]:
     """Return the granular questions of the overalls that were not read."""
     needed = dict.fromkeys(name for parts in questionnaire.overalls.values() for name in parts)
     return [name for name in needed if name not in ratings.questions]

@@ -54,16 +54,16 @@ def _analyse_part(part: Ratings, settings: AnalysisSettings, attribute: str, val
     analysis = run(part, own)
     for row in analysis.overall:
         if row.metric in OF_POOL:
-            yield _of_part(row, attribute, value, part.n_items)
+            yield _name_part(row, attribute, value, part.n_items)
     for row in analysis.rows:
         if row.metric in OF_GROUPS:
-            yield _of_part(row, attribute, value, part.n_items)
+            yield _name_part(row, attribute, value, part.n_items)
     for axis, reason in reasons.items():
         if reason is not None:
             blank = Row(
                 axis=axis, group=None, against=None, metric="between_share", estimate=None, n_raters=0, n_items=0
             )
-            yield _of_part(replace(blank, reason=reason), attribute, value, part.n_items)
+            yield _name_part(replace(blank, reason=reason), attribute, value, part.n_items)
 
 
 def _explain_incomparable(part: Ratings, axis: str, against: str) -> str | None:
@@ -77,7 +77,7 @@ def _explain_incomparable(part: Ratings, axis: str, against: str) -> str | None:
     return None
 
 
-def _of_part(row: Row, attribute: str, value: str, n_items: int) -> ItemRow:
+def _name_part(row: Row, attribute: str, value: str, n_items: int) -> ItemRow:
     few = f"fewer than {FEWEST_ITEMS_OF_VALUE} items" if n_items < FEWEST_ITEMS_OF_VALUE else None
     warning = "; ".join(text for text in (row.warning, few) if text) or None
     fields = {name: getattr(row, name) for name in Row.__dataclass_fields__} | {"warning": warning}

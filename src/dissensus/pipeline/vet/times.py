@@ -42,12 +42,12 @@ def summarise_times(ratings: Ratings, raters: pl.DataFrame, axes: Sequence[str])
     )
     return AnswerTimes(
         items=joined.drop("item"),
-        groups=pl.concat([_of_groups(ratings, raters, axis) for axis in axes]) if axes else _empty_groups(),
+        groups=pl.concat([_summarise_groups(ratings, raters, axis) for axis in axes]) if axes else _empty_groups(),
         correlations=_correlations(raters),
     )
 
 
-def _of_groups(ratings: Ratings, raters: pl.DataFrame, axis: str) -> pl.DataFrame:
+def _summarise_groups(ratings: Ratings, raters: pl.DataFrame, axis: str) -> pl.DataFrame:
     codes, names = ratings.group_codes(axis)
     lines = []
     for code, name in enumerate(names):

@@ -155,7 +155,7 @@ def evaluate(
     weight = np.array([pair.weight for pair in pairs])
     cases = _Cases(score_hits(margin), score_hits(length_margin), pair_clusters(pairs), weight, confidence)
     all_pairs, certainty = np.ones(len(pairs), dtype=bool), probability(np.abs(margin))
-    gaps = np.bincount(_in_bin(certainty), weights=weight * (certainty - cases.right))
+    gaps = np.bincount(_find_bins(certainty), weights=weight * (certainty - cases.right))
     return Evaluation(
         accuracy=cases.share(all_pairs),
         length_alone=cases.share(all_pairs, length=True),
@@ -197,7 +197,7 @@ def score_hits(margin: Floats) -> Floats:
     return np.asarray((np.sign(margin) + 1) / 2)
 
 
-def _in_bin(confidence: Floats) -> Integers:
+def _find_bins(confidence: Floats) -> Integers:
     return np.minimum((2 * confidence - 1) * BINS, BINS - 1).astype(np.int64)
 
 
@@ -209,7 +209,9 @@ def _masks(bin_index: Integers) -> Iterator[npt.NDArray[np.bool_]]:
 def _expected_ece(confidence: Floats, weight: Floats) -> float:
     """Return the mean ECE of a calibrated model; ties are half a hit, so they have no gap."""
     decided = confidence > 0.5
-    gaps = (_expected_gap(confidence[mask & decided], weight[mask & decided]) for mask in _masks(_in_bin(confidence)))
+    gaps = (
+        _expected_gap(confidence[mask & decided], weight[mask & decided]) for mask in _masks(_find_bins(confidence))
+    )
     return sum(gaps) / float(weight.sum())
 
 
@@ -231,7 +233,7 @@ def _expected_gap(confidence: Floats, weight: Floats) -> float:
 
 def _bins(cases: _Cases, confidence: Floats) -> Iterator[Bin]:
     """Yield the non-empty bins."""
-    bin_index = _in_bin(confidence)
+    bin_index = _find_bins(confidence)
     for k, mask in zip(np.unique(bin_index).tolist(), _masks(bin_index), strict=True):
         mean = float(np.average(confidence[mask], weights=cases.weight[mask]))
         yield Bin(0.5 + k / BINS / 2, 0.5 + (k + 1) / BINS / 2, mean, cases.share(mask))

@@ -88,7 +88,7 @@ def _draw(layout: AttemptMap, points: Sequence[dict[str, Any]], width: int) -> S
     color = alt.Color("went:N", scale=alt.Scale(domain=names, range=colors))
     shape = alt.Shape("went:N", scale=alt.Scale(domain=names, range=shapes))
     marks = alt.Chart(to_inline_data([{name: point[name] for name in ("x", "y", "went")} for point in points]))
-    middles = alt.Chart(to_inline_data(list(map(_find_centres(layout), layout.regions))))
+    middles = alt.Chart(to_inline_data(_find_centres(layout)))
     text = middles.mark_text(fontSize=13, fontWeight="bold")
     plate = middles.mark_point(shape="circle", filled=True, size=340, color=PAPER, opacity=0.9)
     return stack_layers(
@@ -108,9 +108,7 @@ def _scale(layout: AttemptMap, axis: int) -> alt.Scale:
     return alt.Scale(domain=[low, high if high > low else low + 1], nice=False, zero=False, padding=12)
 
 
-def _find_centres(layout: AttemptMap) -> Any:
-    def of(region: Any) -> dict[str, Any]:
-        x, y = layout.centers[region.number - 1].tolist()
-        return {"x": x, "y": y, "text": str(region.number)}
-
-    return of
+def _find_centres(layout: AttemptMap) -> list[dict[str, Any]]:
+    numbers = [region.number for region in layout.regions]
+    centres = [layout.centers[number - 1].tolist() for number in numbers]
+    return [{"x": x, "y": y, "text": str(number)} for number, (x, y) in zip(numbers, centres, strict=True)]

@@ -30,7 +30,7 @@ REASONS: Final = 4
 
 def success(analysis: AttemptAnalysis) -> Figure:
     """Draw the share of successes by type and size of the model."""
-    return _by_cell(
+    return _draw_cells(
         analysis,
         analysis.success,
         name="success",
@@ -42,7 +42,7 @@ def success(analysis: AttemptAnalysis) -> Figure:
 def reviewers_success(analysis: AttemptAnalysis) -> Figure:
     """Draw the share of reviews that call an attempt a success, by type and size of the model."""
     assert analysis.reviewed is not None  # noqa: S101 - the caller checks it
-    return _by_cell(
+    return _draw_cells(
         analysis,
         analysis.reviewed.success,
         name="reviewers-success",
@@ -52,7 +52,7 @@ def reviewers_success(analysis: AttemptAnalysis) -> Figure:
     )
 
 
-def _by_cell(
+def _draw_cells(
     analysis: AttemptAnalysis,
     cells: Sequence[AttemptCell],
     *,

@@ -97,7 +97,7 @@ def _panel(
     ]
     shapes = alt.Chart(to_inline_data(steps)).mark_area(interpolate="step-after", color=PALE, opacity=0.45)
     color = alt.Color("status:N", scale=scales[0], legend=alt.Legend(symbolType="stroke", symbolStrokeWidth=3))
-    observed = alt.Chart(to_inline_data(_observed(rows, names.middles, reach)))
+    observed = alt.Chart(to_inline_data(_mark_observed(rows, names.middles, reach)))
     line, star = observed.mark_rule(strokeWidth=2.5), observed.mark_text(dx=5, dy=4, align="left", fontWeight="bold")
     return [
         shapes.encode(x, names.y("top"), alt.Y2("bottom:Q"), alt.Detail("row:N")),
@@ -112,7 +112,7 @@ def _outline(edges: FloatArray, counts: Counts, bottom: float, scale: float) -> 
     return [{"x": float(x), "top": bottom - n * scale, "bottom": bottom} for x, n in zip(edges, heights, strict=True)]
 
 
-def _observed(rows: Sequence[Row], middles: Sequence[float], reach: float) -> list[dict[str, Any]]:
+def _mark_observed(rows: Sequence[Row], middles: Sequence[float], reach: float) -> list[dict[str, Any]]:
     return [
         {
             "x": row.estimate,

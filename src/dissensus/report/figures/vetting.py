@@ -175,15 +175,15 @@ def encode_status(status: pl.Series, width: int) -> list[Any]:
     color, edge, shape, size, opacity = zip(*(LOOKS[name] for name in names), strict=True)
     legend = alt.Legend(columns=count_legend_columns(names, width))
 
-    def by_status(look: Sequence[Any]) -> dict[str, Any]:
+    def encode(look: Sequence[Any]) -> dict[str, Any]:
         return {"scale": alt.Scale(type="ordinal", domain=names, range=list(look)), "legend": legend}
 
     return [
-        alt.Color("status:N", **by_status(color)),
-        alt.Stroke("status:N", **by_status(edge)),
-        alt.Shape("status:N", **by_status(shape)),
-        alt.Size("status:N", **by_status(size)),
-        alt.Opacity("status:N", **by_status(opacity)),
+        alt.Color("status:N", **encode(color)),
+        alt.Stroke("status:N", **encode(edge)),
+        alt.Shape("status:N", **encode(shape)),
+        alt.Size("status:N", **encode(size)),
+        alt.Opacity("status:N", **encode(opacity)),
     ]
 
 

@@ -39,7 +39,7 @@ def check_answers(
             canonical[question.name] = answer
             _add_own_words(question, answers, canonical, faults)
         elif complete and question.required:
-            faults.append(AnswerProblem(question.name, "missing", f"There is no answer. {_allowed(question)}"))
+            faults.append(AnswerProblem(question.name, "missing", f"There is no answer. {_describe_allowed(question)}"))
     return canonical, tuple(faults)
 
 
@@ -68,7 +68,7 @@ def _unknown_name(name: object, names: Sequence[str], *, search: bool) -> Answer
     )
 
 
-def _allowed(question: Question) -> str:
+def _describe_allowed(question: Question) -> str:
     if question.kind == "text":
         return f"Write up to {question.max_length:,} characters."
     some = "some" if question.max_answers is None else f"up to {question.max_answers}"
@@ -90,12 +90,14 @@ def _check_answer(question: Question, value: object) -> Answer | AnswerProblem |
 def _check_choice(question: Question, value: object) -> str | AnswerProblem:
     if not isinstance(value, str):
         return AnswerProblem(
-            question.name, "form", f"The answer is {describe_type(value)}, not text. {_allowed(question)}"
+            question.name, "form", f"The answer is {describe_type(value)}, not text. {_describe_allowed(question)}"
         )
     if value not in question.answers:
         hint = suggest(value, question.answers)
         return AnswerProblem(
-            question.name, "scale", f"{format_value(value)} is not among its answers.{hint} {_allowed(question)}"
+            question.name,
+            "scale",
+            f"{format_value(value)} is not among its answers.{hint} {_describe_allowed(question)}",
         )
     return value
 
@@ -103,7 +105,7 @@ def _check_choice(question: Question, value: object) -> str | AnswerProblem:
 def _check_choices(question: Question, value: object) -> tuple[str, ...] | AnswerProblem | None:
     if not isinstance(value, (list, tuple)):
         return AnswerProblem(
-            question.name, "form", f"The answer is {describe_type(value)}, not a list. {_allowed(question)}"
+            question.name, "form", f"The answer is {describe_type(value)}, not a list. {_describe_allowed(question)}"
         )
     for choice in value:
         answer = _check_choice(question, choice)

@@ -131,7 +131,7 @@ def _parse_question(table: DefinitionTable, scale: tuple[str, ...], shared: Mapp
         examples=_examples(table),
         labels=_labels(table, allowed, shared),
         heading=table.get_text("heading"),
-        when=_when(table),
+        when=_parse_when(table),
         required=table.get_flag("required", default=True),
         exclusive=table.get_texts("exclusive", limits.MAX_ANSWERS),
         self_describe=table.get_text("self_describe"),
@@ -187,7 +187,7 @@ def _labels(
     return MappingProxyType({**in_order, **{answer: label for answer, label in own.items() if answer not in in_order}})
 
 
-def _when(table: DefinitionTable) -> When | None:
+def _parse_when(table: DefinitionTable) -> When | None:
     when = table.get_table("when")
     if when is None:
         return None

@@ -68,14 +68,14 @@ def _parse_table(table: DefinitionTable) -> ReleasePlan | None:
             table.add_error(key, "The campaign has it. Remove it.")
     if "ratings" in table.data:
         for key in ("title", "warning"):
-            _required(table, key, "No campaign says it. Write it.")
+            _get_required(table, key, "No campaign says it. Write it.")
     released = _date(table)
     values: dict[str, Any] = {
         "name": _pattern(table, "name", SLUG, "up to 60 of a to z, 0 to 9 and -"),
         "version": _pattern(table, "version", VERSION, 'numbers with points: "1.0"'),
         "creators": table.get_texts("creators", MAX_TEXTS, needed=True),
-        "contact": _required(table, "contact", "Write an address to which users and raters can turn."),
-        "licence": _required(table, "licence", 'Write an identifier of https://spdx.org/licenses: "CC-BY-4.0".'),
+        "contact": _get_required(table, "contact", "Write an address to which users and raters can turn."),
+        "licence": _get_required(table, "licence", 'Write an identifier of https://spdx.org/licenses: "CC-BY-4.0".'),
         **{key: table.get_text(key) for key in ("campaign", "ratings", "items", "consents", "key", "previous")},
         **{key: table.get_text(key) for key in ("title", "question")},
         "warning": _long_text(table, "warning"),
@@ -98,7 +98,7 @@ def _parse_table(table: DefinitionTable) -> ReleasePlan | None:
     return None if released is None else ReleasePlan(released=released, **values)
 
 
-def _required(table: DefinitionTable, key: str, remedy: str) -> str:
+def _get_required(table: DefinitionTable, key: str, remedy: str) -> str:
     if key not in table.data:
         table.add_error(key, f"It is missing. {remedy}")
     return (_long_text(table, key) if key == "warning" else table.get_text(key)) or ""
@@ -170,4 +170,4 @@ def _answers(table: DefinitionTable) -> Mapping[str, str]:
 
 def _signature(table: DefinitionTable) -> Signature:
     table.check_keys(("check", "by", "code"))
-    return Signature(**{key: _required(table, key, "Write it.") for key in ("check", "by", "code")})
+    return Signature(**{key: _get_required(table, key, "Write it.") for key in ("check", "by", "code")})

@@ -118,7 +118,7 @@ class ChatResponder:
 
     async def _run(self, stream: ExchangeStream, rater: "RaterRow", exchange_id: str) -> None:
         try:
-            request = await _in_thread(
+            request = await _run_in_thread(
                 lambda: chat_responses.claim_responses(self._platform, rater, exchange_id, now=self._clock())
             )
             if request is not None:
@@ -141,12 +141,12 @@ class ChatResponder:
         finally:
             heartbeat.cancel()
             if not stream.complete:
-                await _in_thread(lambda: chat_responses.release_claim(self._platform, request.exchange_id))
+                await _run_in_thread(lambda: chat_responses.release_claim(self._platform, request.exchange_id))
 
     async def _renew_claim(self, exchange_id: str) -> None:
         while True:
             await asyncio.sleep(HEARTBEAT_S)
-            await _in_thread(lambda: chat_responses.prolong_claim(self._platform, exchange_id, now=self._clock()))
+            await _run_in_thread(lambda: chat_responses.prolong_claim(self._platform, exchange_id, now=self._clock()))
 
     async def _respond(
         self, stream: ExchangeStream, rater: "RaterRow", request: ResponseRequest, pending: "PendingResponse"
@@ -160,7 +160,7 @@ class ChatResponder:
             async with aclosing(bot.stream(request.conversation, pending.seed)) as chunks:
                 async for chunk in chunks:
                     if isinstance(chunk, Response):
-                        await _in_thread(partial(self._store, rater, request, pending, chunk))
+                        await _run_in_thread(partial(self._store, rater, request, pending, chunk))
                     else:
                         stream.add(pending.position, chunk)
         except DissensusError as error:
@@ -176,7 +176,7 @@ class ChatResponder:
         self, stream: ExchangeStream, request: ResponseRequest, pending: "PendingResponse", failure: "ResponseFailure"
     ) -> None:
         stream.failed = True
-        await _in_thread(
+        await _run_in_thread(
             lambda: chat_responses.mark_response_failed(self._platform, request.exchange_id, pending, failure)
         )
 
@@ -212,7 +212,7 @@ class ChatResponder:
                     break
                 if not stream.ended or n < len(stream.chunks):
                     continue
-            state = await _in_thread(
+            state = await _run_in_thread(
                 lambda: chat_responses.response_state(self._platform, rater, exchange_id, now=self._clock())
             )
             if state in ("complete", "failed"):
@@ -225,5 +225,5 @@ class ChatResponder:
         yield "end", {}
 
 
-async def _in_thread(function: Callable[[], Result]) -> Result:
+async def _run_in_thread(function: Callable[[], Result]) -> Result:
     return await anyio.to_thread.run_sync(function)

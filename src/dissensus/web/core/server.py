@@ -72,7 +72,7 @@ def serve(settings: Settings, keys: SecretKeys, *, ready: Callable[[int], None] 
     """Serve the site until interrupted or terminated; requests in progress are finished."""
     oidc.check_oidc_settings(settings)
     with (
-        _listening(settings.host, settings.port) as listener,
+        _open_socket(settings.host, settings.port) as listener,
         tempfile.TemporaryDirectory(prefix="dissensus-metrics-") as folder,
     ):
         ready(listener.getsockname()[1])
@@ -90,7 +90,7 @@ def serve(settings: Settings, keys: SecretKeys, *, ready: Callable[[int], None] 
 
 def serve_app(app: FastAPI, host: str, port: int, *, ready: Callable[[int], None] = lambda _port: None) -> None:
     """Serve an application in this process until interrupted or terminated."""
-    with _listening(host, port) as listener:
+    with _open_socket(host, port) as listener:
         ready(listener.getsockname()[1])
         # Proxy headers are ignored: nothing here depends on the client address.
         config = uvicorn.Config(
@@ -152,7 +152,7 @@ def _set_malloc_options() -> None:
                 mallopt(option, value)
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _open_socket(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=2048)

@@ -30,14 +30,14 @@ def state_to_program_json(step: RaterState, form_token: str) -> dict[str, Any]:
     """Serialise a rater's state for a program, with turns and CSRF token."""
     return {
         **state_to_json(step, None),
-        **_rated(step.assignment),
+        **_show_item(step.assignment),
         "check": _check(step),
         "chat": _chat(step),
         "form_token": form_token,
     }
 
 
-def _rated(assignment: "AssignmentRow | None") -> dict[str, Any]:
+def _show_item(assignment: "AssignmentRow | None") -> dict[str, Any]:
     """Return the item as the rater sees it, the responses of a pair from left to right."""
     if assignment is None:
         return {"turns": None, "responses": []}

@@ -52,7 +52,7 @@ def add_images(
     _slot: SlowRequestSlot,
 ) -> Response:
     """Add the images of a form, and name the files that are refused."""
-    read = read_image_files(_uploaded(form))
+    read = read_image_files(_read_uploads(form))
     rows = images.add_images(site.platform, name, read.images, staff_id=caller.staff.id, now=site.clock())
     context = caller.page(
         ImagesPage,
@@ -83,6 +83,6 @@ def send_image(
     return image_response(images.load_image(site.platform, name, image, staff_id=caller.staff.id))
 
 
-def _uploaded(form: FormData) -> list[tuple[str, bytes]]:
+def _read_uploads(form: FormData) -> list[tuple[str, bytes]]:
     files = [file for file in form.getlist("images") if isinstance(file, UploadFile) and file.filename]
     return [(str(file.filename), file.file.read()) for file in files]

@@ -133,7 +133,7 @@ def _annotations(key: str, entry: Mapping[str, Any]) -> Texts:
         annotations = {rater: _written(label) for rater, label in raw.items()}
         _check_names(key, entry.get("annotators"), annotations)
     elif isinstance(raw, str):
-        annotations = _paired(key, entry.get("annotators"), raw)
+        annotations = _pair_annotations(key, entry.get("annotators"), raw)
     else:
         raise _wrong(key, "it has no annotations. Leave out entries without annotations.")
     for count in _COUNTS:
@@ -150,7 +150,7 @@ def _check_names(key: str, annotators: object, annotations: Texts) -> None:
         )
 
 
-def _paired(key: str, annotators: object, labels: str) -> Texts:
+def _pair_annotations(key: str, annotators: object, labels: str) -> Texts:
     """Return the annotations of an entry of 2023, where raters and labels are two parallel lists."""
     if not isinstance(annotators, str) or not annotators.strip():
         raise _wrong(key, "it has no annotators, so it is not known who gave which annotation.")
@@ -307,11 +307,15 @@ def _entry(item: Texts, annotations: Mapping[str, str], scale: Sequence[str]) ->
         "number of annotations": n,
         "annotations": dict(annotations),
         "soft_label": {answer: counts[answer] / n for answer in scale},
-        **({"other_info": {_info_field(column): _nested(value) for column, value in info.items()}} if info else {}),
+        **(
+            {"other_info": {_info_field(column): _decode_nested(value) for column, value in info.items()}}
+            if info
+            else {}
+        ),
     }
 
 
-def _nested(text: str | None) -> object:
+def _decode_nested(text: str | None) -> object:
     """Return the list or object that a text encodes, if encoding it gives the same text again."""
     if text is None or text[:1] not in ("[", "{"):
         return text

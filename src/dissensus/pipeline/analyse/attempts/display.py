@@ -113,8 +113,8 @@ _Row = tuple[str, str, str | None, str | None, BootstrapEstimate]
 
 
 def _rows(analysis: AttemptAnalysis) -> Iterator[_Row]:
-    yield from _of_cells("success", analysis.success)
-    yield from _of_cells("harmlessness", analysis.harmlessness)
+    yield from _list_cells("success", analysis.success)
+    yield from _list_cells("harmlessness", analysis.harmlessness)
     for level in analysis.relation.levels:
         yield "harmlessness by rating", str(level.rating), None, None, level.mean
     yield "rank correlation of rating and harmlessness", "", None, None, analysis.relation.spearman
@@ -125,12 +125,12 @@ def _rows(analysis: AttemptAnalysis) -> Iterator[_Row]:
     if analysis.reviewed:
         for row in analysis.reviewed.agreement:
             yield row.coefficient, f"{row.raters}, {row.scale}", None, None, row.estimate
-        yield from _of_cells("success by reviewers", analysis.reviewed.success)
+        yield from _list_cells("success by reviewers", analysis.reviewed.success)
         for level in analysis.reviewed.relation.levels:
             yield "mean of reviewers by rating", str(level.rating), None, None, level.mean
         yield "rank correlation of rating and reviewers", "", None, None, analysis.reviewed.relation.spearman
 
 
-def _of_cells(measure: str, cells: Sequence[AttemptCell]) -> Iterator[_Row]:
+def _list_cells(measure: str, cells: Sequence[AttemptCell]) -> Iterator[_Row]:
     for cell in cells:
         yield measure, "", cell.model_type, cell.size, cell.mean
