@@ -32,6 +32,6 @@ from dissensus.report.groups import groups_of as groups_of
 from dissensus.report.result import Report as Report
 from dissensus.report.tables import ReportTable as ReportTable
 from dissensus.report.tables import dataset as dataset
-from dissensus.report.tables import of_groups as of_groups
+from dissensus.report.tables import group_table as group_table
 from dissensus.report.tables import pool as pool
-from dissensus.report.tables import times_of_groups as times_of_groups
+from dissensus.report.tables import time_table as time_table

@@ -42,7 +42,7 @@ from dissensus.report.multilevel import (
     term_tests,
     variance_shares,
 )
-from dissensus.report.tables import Disclosure, ReportTable, dataset, of_groups, pool, times_of_groups
+from dissensus.report.tables import Disclosure, ReportTable, dataset, group_table, pool, time_table
 from dissensus.schema.ratings.columns import CROSS, GOLD, ITEM_TEXT, PLATINUM, REST, TEXTS
 from dissensus.schema.ratings.table import Ratings
 
@@ -238,7 +238,7 @@ def _agreement(source: ReportInput) -> Section:
         "give."
     )
     parts = SectionParts()
-    parts.add(lambda: of_groups(source.analysis, source.groups))
+    parts.add(lambda: group_table(source.analysis, source.groups))
     for groups in source.groups:
         parts.add(lambda groups=groups: agreement(source.analysis, groups))  # type: ignore[misc]
     if source.groups and source.analysis.settings.level == "nominal":
@@ -423,9 +423,7 @@ def _vetting_and_filter(source: ReportInput) -> Iterator[Section]:
     vetting = vet(source.ratings, question=source.question, by=simple)
     care = SectionParts()
     care.add(lambda: evidence(vetting))
-    care.add(
-        lambda: times_of_groups(vetting, [groups for groups in source.groups_with_flagged if CROSS not in groups.axis])
-    )
+    care.add(lambda: time_table(vetting, [groups for groups in source.groups_with_flagged if CROSS not in groups.axis]))
     care.add(lambda: times(vetting))
     yield Section(*names[0], tuple(care.parts), tuple(care.absent))
     yield Section(*names[1], *_filter(source, vetting, simple))

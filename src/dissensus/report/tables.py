@@ -142,7 +142,7 @@ def pool(ratings: Ratings, groups: Sequence[DisplayedGroups]) -> ReportTable:
     )
 
 
-def times_of_groups(vetting: Vetting, groups: Sequence[DisplayedGroups]) -> ReportTable:
+def time_table(vetting: Vetting, groups: Sequence[DisplayedGroups]) -> ReportTable:
     """Return the answer times of groups, and their rank correlations with other evidence on raters.
 
     Parameters
@@ -277,7 +277,7 @@ def _pool_grid(table: pl.DataFrame, groups: DisplayedGroups, n_raters: int, *, w
     return Grid(head, tuple(lines))
 
 
-def of_groups(analysis: Analysis, groups: Sequence[DisplayedGroups]) -> ReportTable:
+def group_table(analysis: Analysis, groups: Sequence[DisplayedGroups]) -> ReportTable:
     """Return the table of an analysis, without suppressed axes and groups.
 
     Parameters
