@@ -84,7 +84,7 @@ def tabulate_decisions(comparison: ds.DecisionComparison) -> str:
     pool = {row.model: row for row in comparison.rows if row.axis is None and row.metric == "overruled"}
     worst = {gap.model: gap for gap in comparison.gaps if gap.axis == "rater_race"}
     lines = [
-        f"| {decision.name} | {decision.n_blocked} | {len(decision.changed)} "
+        f"| {decision.name} | {decision.n_blocked} | {len(decision.changed_items)} "
         f"| {100 * pool[decision.name].estimate:.1f} | {worst[decision.name].worst or ''} |"
         for decision in comparison.decisions
     ]

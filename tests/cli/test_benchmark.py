@@ -49,7 +49,7 @@ def test_models_are_scored_from_files(run: RunCommand, ratings: Path, tmp_path: 
     assert done.returncode == 0, done.stderr
     card = json.loads(done.stdout)
     assert card["settings"]["models"] == ["guard", "judge"]
-    assert card["settings"]["labelled"] == ["judge"]
+    assert card["settings"]["label_models"] == ["judge"]
     table = run(*words).stdout
     for text in ("rank by brier", "against safety_gold", "everybody else · rater_gender", "perfect score"):
         assert text in table

@@ -34,7 +34,7 @@ def test_each_column_of_scores_or_labels_is_a_model(tmp_path: Path, kind: str) -
         "guard": [0.9, 0.2, None],
         "words": [1.0, 0.0, 1.0],
     }
-    assert scores.labelled == ("words",)
+    assert scores.label_models == ("words",)
     assert scores.notes == ("Columns that are neither scores nor labels are not read: 'text'.",)
 
 

@@ -48,7 +48,7 @@ Compare = Callable[..., dict[str, tuple[str, ...]]]
 def blocked(ratings: Ratings) -> Compare:
     def compare(**options: Any) -> dict[str, tuple[str, ...]]:
         comparison = compare_decisions(ratings, by="region", min_raters=2, gold="safety_gold", **options)
-        return {decision.name: decision.blocked for decision in comparison.decisions}
+        return {decision.name: decision.blocked_items for decision in comparison.decisions}
 
     return compare
 
@@ -71,7 +71,7 @@ def test_costs_move_the_threshold(blocked: Compare) -> None:
     assert costs["share at 1:4"] == ("1", "2", "3", "4")
     assert costs["worst-group: rater_region at 1:4"] == ("1", "2", "3", "4")
     assert costs["expert at 1:1"] == costs["expert at 1:4"]
-    assert blocked(rules=["any-group"], q=0.3) == {"any-group: rater_region ≥ 0.3": ("1", "2", "3", "4")}
+    assert blocked(rules=["any-group"], at_least=0.3) == {"any-group: rater_region ≥ 0.3": ("1", "2", "3", "4")}
 
 
 def test_scores_and_populations_are_rules(blocked: Compare) -> None:
@@ -91,7 +91,7 @@ def test_the_people_overruled_are_counted(ratings: Ratings) -> None:
     assert value[first, "south", "cost"] == pytest.approx(3 / 5)
     assert value[second, "north", "blocked_though_safe"] == pytest.approx(1 / 5)
     assert value[second, None, "blocked"] == pytest.approx(2 / 5)
-    assert comparison.decisions[1].changed == ("3",)
+    assert comparison.decisions[1].changed_items == ("3",)
     gaps = {gap.model: gap for gap in comparison.gaps}
     assert gaps[first].worst == "south"
     assert (gaps[second].worst, gaps[second].p) == (None, None)
@@ -112,7 +112,7 @@ def test_each_rating_is_judged_by_the_decision_without_its_rater(frame: pl.DataF
         )
         for decision in others.decisions:
             for item, given in enumerate(letters):
-                overruled[decision.name] += (given[rater] == "Y") != (str(item) in decision.blocked)
+                overruled[decision.name] += (given[rater] == "Y") != (str(item) in decision.blocked_items)
     rows = compare_decisions(ratings, rules=rules, costs=costs).rows
     found = {str(row.model): row.estimate for row in rows if row.metric == "overruled"}
     assert found == pytest.approx({name: n / 50 for name, n in overruled.items()})
@@ -148,7 +148,7 @@ def test_the_page_shows_and_does_not_choose(ratings: Ratings) -> None:
         assert text in page
     assert "Rules without their data: poststratified, score" in page
     document = comparison.to_dict()
-    assert document["decisions"][0]["blocked"] == ("1",)
+    assert document["decisions"][0]["blocked_items"] == ("1",)
     assert document["settings"]["costs"] == ({"block": 1, "miss": 1},)
     assert isinstance(comparison, DecisionComparison)
     assert "NaN" not in comparison.to_json()
@@ -160,7 +160,7 @@ def test_the_page_shows_and_does_not_choose(ratings: Ratings) -> None:
         ({"rules": ["pluralty"]}, "not a rule.*Did you mean 'plurality'"),
         ({"costs": [(0, 1)]}, "not two numbers above 0"),
         ({"costs": []}, "costs is empty"),
-        ({"q": 1.5}, "q is 1.5"),
+        ({"at_least": 1.5}, "at_least is 1.5"),
         ({"rules": ["score"]}, "do not support the rules score: .*--scores"),
         ({"rules": ["share", "score"]}, "do not support the rules score: .*--scores"),
         ({"costs": [(1e308, 1e308)]}, "above 0 and up to 1,000,000,000"),

@@ -53,7 +53,7 @@ def scores(shares: np.ndarray) -> ItemScores:
                 "alarm": np.ones(N_ITEMS),
             }
         ),
-        labelled=("alarm",),
+        label_models=("alarm",),
     )
 
 

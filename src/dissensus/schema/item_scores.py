@@ -23,19 +23,19 @@ class ItemScores:
     table
         ``item_id`` (text), unique, and one Float64 column for each model: from 0 for safe to 1 for unsafe, null where
         a model has no score.
-    labelled
+    label_models
         Models whose scores are labels.
     notes
         Remarks on how the scores were read.
 
     Examples
     --------
-    >>> build_item_scores(pl.DataFrame({"item_id": ["1", "2"], "guard": ["unsafe", "safe"]})).labelled
+    >>> build_item_scores(pl.DataFrame({"item_id": ["1", "2"], "guard": ["unsafe", "safe"]})).label_models
     ('guard',)
     """
 
     table: pl.DataFrame
-    labelled: tuple[str, ...] = ()
+    label_models: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -57,7 +57,7 @@ def build_item_scores(
     """
     ids = _check_ids(frame, item)
     known = {**LABELS, **{name.strip().lower(): value for name, value in (labels or {}).items()}}
-    columns, labelled, unread = [ids], [], []
+    columns, label_models, unread = [ids], [], []
     names = models if models is not None else [name for name in frame.columns if name != item]
     check_model_names(names)
     for name in names:
@@ -70,12 +70,12 @@ def build_item_scores(
         answers = None if numbers is None else _read_numeric_labels(numbers, ids, labels or {})
         if answers is not None:
             columns.append(answers)
-            labelled.append(name)
+            label_models.append(name)
         elif numbers is not None:
             columns.append(_check_range(numbers.alias(name), ids))
         elif models is not None or _is_label(frame[name], known):
             columns.append(_read_labels(frame[name], ids, known))
-            labelled.append(name)
+            label_models.append(name)
         else:
             unread.append(name)
     if len(columns) == 1:
@@ -84,7 +84,7 @@ def build_item_scores(
             f"{format_list(list(known))}."
         )
     note = (f"Columns that are neither scores nor labels are not read: {format_list(unread)}.",) if unread else ()
-    return ItemScores(pl.DataFrame(columns), tuple(labelled), note)
+    return ItemScores(pl.DataFrame(columns), tuple(label_models), note)
 
 
 def check_model_names(names: Sequence[object]) -> None:
@@ -109,8 +109,8 @@ def join_item_scores(parts: Sequence[ItemScores]) -> ItemScores:
                 "model has a name of its own."
             )
         table = table.join(part.table, on=ITEM_ID, how="full", coalesce=True, maintain_order="left_right")
-    labelled = tuple(name for part in parts for name in part.labelled)
-    return ItemScores(table, labelled, tuple(note for part in parts for note in part.notes))
+    label_models = tuple(name for part in parts for name in part.label_models)
+    return ItemScores(table, label_models, tuple(note for part in parts for note in part.notes))
 
 
 def _check_ids(frame: pl.DataFrame, item: str) -> pl.Series:

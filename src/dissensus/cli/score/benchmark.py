@@ -171,7 +171,7 @@ def benchmark(
             ratings,
             rules=rule,
             costs=_split_costs(costs),
-            q=at_least,
+            at_least=at_least,
             gold=gold,
             scores=own,
             populations=_read_populations(ratings, population_labels, options["unsafe"]),

@@ -59,7 +59,7 @@ def read_scores(
     Examples
     --------
     >>> scores = read_scores(pl.DataFrame({"item_id": ["1", "2"], "guard": [0.9, 0.2], "words": ["unsafe", "safe"]}))
-    >>> scores.models, scores.labelled
+    >>> scores.models, scores.label_models
     (('guard', 'words'), ('words',))
     """
     sources = [source]

@@ -33,9 +33,9 @@ class Decision:
         Cost of blocking an item that is safe, and of letting one through that is not.
     n_blocked
         Number of items blocked.
-    changed
+    changed_items
         Ids of items on which the decision differs from the first one.
-    blocked
+    blocked_items
         Ids of items blocked.
     """
 
@@ -44,8 +44,8 @@ class Decision:
     block_cost: float
     miss_cost: float
     n_blocked: int
-    changed: tuple[str, ...]
-    blocked: tuple[str, ...]
+    changed_items: tuple[str, ...]
+    blocked_items: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -92,7 +92,7 @@ class DecisionComparison(Scorecard):
             (
                 escape_unprintable(decision.name),
                 f"{decision.n_blocked:,}",
-                f"{len(decision.changed):,}",
+                f"{len(decision.changed_items):,}",
                 *(format_cell(pool[decision.name, metric]) for metric in WHOLE),
                 format_short(pool[decision.name, "cost"].estimate, 3),
             )
@@ -121,6 +121,6 @@ class DecisionComparison(Scorecard):
         ratios = ", ".join(f"{costs} from {costs.threshold:.2f}" for costs in self.settings.costs)
         yield f"Costs of blocking what is safe : of letting through what is not, and the threshold: {ratios}."
         first, *others = self.decisions
-        changed = list(dict.fromkeys(item for decision in others for item in decision.changed))
+        changed = list(dict.fromkeys(item for decision in others for item in decision.changed_items))
         if changed:
             yield f"Changed: differs from {first.name}; {len(changed):,} items in all: {format_list(changed)}."

@@ -55,7 +55,7 @@ def compare_decisions(  # noqa: PLR0913 - options are keyword-only
     *,
     rules: Sequence[str] | None = None,
     costs: Sequence[Sequence[float]] = ((1, 1),),
-    q: float = 0.5,
+    at_least: float = 0.5,
     questions: str | Sequence[str] | None = None,
     unsafe: str | Sequence[str] | None = None,
     by: str | Sequence[str] = (),
@@ -79,7 +79,7 @@ def compare_decisions(  # noqa: PLR0913 - options are keyword-only
         any-group, worst-group, poststratified, expert, score.
     costs
         Pairs of the cost of blocking an item that is safe and of letting one through that is not.
-    q
+    at_least
         Share of one group from which on the rule any-group blocks.
     questions
         The first is the question on which people are overruled, the others are those of the rules dices and
@@ -111,11 +111,11 @@ def compare_decisions(  # noqa: PLR0913 - options are keyword-only
     ...     "Q_overall": ["Yes", "No", "No", "Yes", "Yes"],
     ... })
     >>> comparison = compare_decisions(Ratings.from_frame(frame), costs=[(1, 1), (1, 3)])
-    >>> [(decision.name, decision.n_blocked, decision.changed) for decision in comparison.decisions]
+    >>> [(decision.name, decision.n_blocked, decision.changed_items) for decision in comparison.decisions]
     [('plurality at 1:1', 1, ()), ('plurality at 1:3', 1, ()), ('share at 1:1', 1, ()), ('share at 1:3', 2, ('1',))]
     """
-    if not 0 < q <= 1:
-        raise InvalidInput(f"q is {q!r}; give a share above 0 and up to 1, such as 0.5.")
+    if not 0 < at_least <= 1:
+        raise InvalidInput(f"at_least is {at_least!r}; give a share above 0 and up to 1, such as 0.5.")
     base = resolve_settings(
         ratings,
         questions=questions,
@@ -131,7 +131,7 @@ def compare_decisions(  # noqa: PLR0913 - options are keyword-only
         **{name: getattr(base, name) for name in base.__dataclass_fields__},
         rules=_check_rules(rules),
         costs=_check_costs(costs),
-        q=q,
+        at_least=at_least,
         gold=gold,
     )
     membership = build_group_membership(ratings, settings)
@@ -139,11 +139,13 @@ def compare_decisions(  # noqa: PLR0913 - options are keyword-only
     of_items, of_others = (
         _read_input(ratings, settings, membership, scores, populations, judged) for judged in (None, overall)
     )
-    bound = tuple(bind_rules(of_items, settings.rules, q))
+    bound = tuple(bind_rules(of_items, settings.rules, at_least))
     if rules and (unbound := [rule for rule in settings.rules if rule not in {part.rule for part in bound}]):
         raise InvalidInput(f"The data do not support the rules {', '.join(unbound)}: {_NEEDS}.")
     decisions = list(_decide(bound, settings, ratings.items[ITEM_ID]))
-    by_others = [rule.block(costs) for rule in bind_rules(of_others, settings.rules, q) for costs in settings.costs]
+    by_others = [
+        rule.block(costs) for rule in bind_rules(of_others, settings.rules, at_least) for costs in settings.costs
+    ]
     statistics = [
         part
         for (decision, blocks), by_other in zip(decisions, by_others, strict=True)
@@ -289,8 +291,8 @@ def _decide(
                     block_cost=costs.block,
                     miss_cost=costs.miss,
                     n_blocked=int(blocks.sum()),
-                    changed=tuple(item_ids.filter(pl.Series(blocks != first)).to_list()),
-                    blocked=tuple(item_ids.filter(pl.Series(blocks)).to_list()),
+                    changed_items=tuple(item_ids.filter(pl.Series(blocks != first)).to_list()),
+                    blocked_items=tuple(item_ids.filter(pl.Series(blocks)).to_list()),
                 ),
                 blocks,
             )

@@ -87,7 +87,7 @@ def _measure_models(group: ScoredGroup, columns: Scored, settings: ModelSettings
                 ranked[model] = values
         if not group.suppressed:
             measures.rows.extend((row, None) for row in _measure_calibration(group, model, scores, measures, settings))
-            if model not in settings.labelled:
+            if model not in settings.label_models:
                 measures.thresholds.extend(_trace_thresholds(group, model, scores, settings.suppress_below))
     if len(ranked) > 1:
         measures.differences.extend(compare_models(group, settings.rank_by, ranked, settings.confidence))

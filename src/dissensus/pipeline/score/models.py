@@ -102,7 +102,7 @@ def score_models(  # noqa: PLR0913 - options are keyword-only
         **{name: getattr(base, name) for name in base.__dataclass_fields__ if name != "questions"},
         questions=base.questions[:1],
         models=scores.models,
-        labelled=scores.labelled,
+        label_models=scores.label_models,
         gold=gold,
         threshold=threshold,
         rank_by=rank_by,

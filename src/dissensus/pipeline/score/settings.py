@@ -36,7 +36,7 @@ class ModelSettings(ScoreSettings):
     """Settings that reproduce a scorecard of models."""
 
     models: tuple[str, ...]
-    labelled: tuple[str, ...] = ()  # Models whose scores are labels
+    label_models: tuple[str, ...] = ()  # Models whose scores are labels
     gold: str | None = None  # Attribute of items with the label of experts
     threshold: float = 0.5  # Lowest score that is labelled unsafe
     rank_by: str = "brier"
@@ -48,7 +48,7 @@ class DecisionSettings(ScoreSettings):
 
     rules: tuple[str, ...]
     costs: tuple[Costs, ...]
-    q: float = 0.5  # Share of one group from which on the rule any-group blocks
+    at_least: float = 0.5  # Share of one group from which on the rule any-group blocks
     gold: str | None = None
 
 
