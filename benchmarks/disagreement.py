@@ -222,7 +222,7 @@ def page() -> Iterator[str]:
     yield "% Made by `benchmarks/disagreement.py`; do not edit."
     yield ""
     yield (
-        f"{KNOWN} comparisons by 4 of 40 raters each, and {UNKNOWN} more on which what is true is foretold; means over "
+        f"{KNOWN} comparisons by 4 of 40 raters each, and {UNKNOWN} more on which what is true is predicted; means over "
         f"{SEEDS} seeds with 95 % intervals. Columns: standard deviation, in log odds, of what half of the words mean "
         "to women and, turned round, to men. Raters differ by 0.3 beside."
     )

@@ -59,9 +59,9 @@ def test_models_are_scored_from_files(run: RunCommand, ratings: Path, tmp_path: 
 def test_options_of_the_other_scorecard_are_refused(run: RunCommand, ratings: Path, tmp_path: Path) -> None:
     done = run("benchmark", ratings, "--gold", "safety_gold")
     assert done.returncode == 1
-    assert "--gold belongs to another scorecard. Leave it out, or add --scores FILE." in done.stderr
+    assert "--gold is an option of another scorecard. Leave it out, or add --scores FILE." in done.stderr
     for words in (("--threshold", "0.7"), ("--at-least", "0.3"), ("--decisions", "--rank-by", "auc")):
-        assert "belongs to another scorecard" in run("benchmark", ratings, *words).stderr
+        assert "is an option of another scorecard" in run("benchmark", ratings, *words).stderr
     scores = tmp_path / "scores.csv"
     pl.DataFrame({"item_id": ["1"], "guard": [2.5]}).write_csv(scores)
     done = run("benchmark", ratings, "--scores", scores)

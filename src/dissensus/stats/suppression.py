@@ -115,7 +115,7 @@ def can_isolate(sums: npt.NDArray[np.float64], min_cell: int = MIN_CELL) -> bool
     sums
         Weight of each person in each sum, shape (S, R).
     min_cell
-        Number of people from which on a combination isolates nobody.
+        Smallest number of people whom a combination may describe.
 
     Notes
     -----

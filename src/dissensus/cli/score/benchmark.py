@@ -89,7 +89,7 @@ def benchmark(
     at_least: Annotated[
         float,
         typer.Option(
-            metavar="SHARE", help="Share of one group from which on any-group blocks.", rich_help_panel=DECISIONS
+            metavar="SHARE", help="Least share of one group at which any-group blocks.", rich_help_panel=DECISIONS
         ),
     ] = AT_LEAST,
     population_labels: Annotated[
@@ -128,7 +128,7 @@ def benchmark(
     From ratings alone: how often each group calls responses unsafe. Questions are all overall ones, Q_overall first,
     unless --question names one.
 
-    With --scores: how well each model foretells each group, and how well people do.
+    With --scores: agreement of each model with each group, beside that of people.
 
     With --decisions: what each rule would block, at each ratio of costs, and whom it overrules.
 
@@ -251,7 +251,7 @@ def _check_options(
     of_models: Mapping[str, object],
     of_decisions: Mapping[str, object],
 ) -> None:
-    """Refuse options that the scorecard asked for does not use."""
+    """Refuse options of other scorecards than the requested one."""
     if not decisions:
         _refuse("add --decisions", of_decisions)
     if scores or decisions:
@@ -266,4 +266,4 @@ def _refuse(remedy: str, options: Mapping[str, object]) -> None:
     """Refuse options of another scorecard: of chatbots, of models that score items, or of decisions."""
     for name, value in options.items():
         if value:
-            raise InvalidInput(f"{name} belongs to another scorecard. Leave it out, or {remedy}.")
+            raise InvalidInput(f"{name} is an option of another scorecard. Leave it out, or {remedy}.")

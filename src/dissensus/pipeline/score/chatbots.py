@@ -52,7 +52,7 @@ def score_chatbots(  # noqa: PLR0913 - options are keyword-only
     chatbot
         Attribute of items that names the chatbot.
     min_raters
-        Raters from which on a group counts in gaps; 2 at least.
+        Fewest raters of a group that counts in gaps, at least 2.
     suppress_below
         Raters below which the numbers of a group are withheld, with those from which they could be computed.
     confidence

@@ -1,4 +1,4 @@
-"""Comparison of decisions: each rule, at each ratio of costs, does what to whom."""
+"""Comparison of decisions by each rule, at each ratio of costs, and their effects on each group."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -80,7 +80,7 @@ def compare_decisions(  # noqa: PLR0913 - options are keyword-only
     costs
         Pairs of the cost of blocking an item that is safe and of letting one through that is not.
     at_least
-        Share of one group from which on the rule any-group blocks.
+        Least share of one group at which the rule any-group blocks.
     questions
         The first is the question on which people are overruled, the others are those of the rules dices and
         any-question; by default the overall ones, ``Q_overall`` first.

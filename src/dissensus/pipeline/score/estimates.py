@@ -16,7 +16,7 @@ from dissensus.stats.score.pseudo_values import GroupRatings, PseudoValues, esti
 from dissensus.stats.significance import benjamini_hochberg, holm
 
 FEWEST_RATERS: Final = 8
-"""Raters from which on 95 % intervals covered about 93 % or more."""
+"""Fewest raters with which 95 % intervals covered about 93 % or more."""
 FEWEST_ITEMS: Final = 30
 HIGH_IS_GOOD: Final = ("auc",)
 NO_INTERVAL: Final = "no interval: chance alone makes the value larger"

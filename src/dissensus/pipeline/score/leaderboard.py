@@ -48,7 +48,7 @@ def rank_models(
     differences: Sequence[DifferenceRow],
     confidence: float,
 ) -> Iterator[RankRow]:
-    """Yield the place of each model, the best first; models without a difference that is sure are tied."""
+    """Yield the rank of each model, the best first; models that do not differ significantly are tied."""
     sign = -1 if metric in HIGH_IS_GOOD else 1
     better: dict[str, int] = dict.fromkeys(models, 0)
     ties = {name: [other for other in models if other != name] for name in models}

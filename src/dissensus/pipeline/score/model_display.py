@@ -54,7 +54,7 @@ def rank_grids(ranks: Sequence[RankRow], settings: ModelSettings) -> Iterator[Gr
         yield Grid(
             head,
             tuple(lines),
-            "=: does not differ surely from another model. Tests: Holm over the pairs of models of each column.",
+            "=: not significantly different from another model. Tests: Holm over the pairs of models of each column.",
         )
 
 
@@ -100,7 +100,7 @@ def _explain_columns() -> Iterator[str]:
         "error beside that of a calibrated score; unanimous, split: error on items on which the group is."
     )
     yield (
-        "Human ceilings: perfect score: disagreement within the group alone; rest of group: each rating foretold by "
+        "Human ceilings: perfect score: disagreement within the group alone; rest of group: each rating predicted by "
         "the item's other ratings; everybody else: by all raters outside of the group, as they answered here. The "
         "fewer ratings an item has, the worse the last two look; they are for items that such people rated."
     )

@@ -16,10 +16,10 @@ class RankRow:
     model, estimate
         The model and its value.
     rank
-        One more than the number of models that are surely better. Models of one rank may differ surely, and models of
+        One more than the number of models that are significantly better. Models of one rank may differ, and models of
         several ranks may not: `ties` tells.
     ties
-        Models from which it does not differ surely, or of which the difference has no test.
+        Models from which it does not differ significantly, or with which it was not compared.
     """
 
     axis: str | None

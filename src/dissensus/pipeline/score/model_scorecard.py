@@ -23,7 +23,7 @@ class ModelScorecard(Scorecard):
         calibration_error_by_chance.
     ceilings
         What people themselves reach, whose `model` is "perfect score" (disagreement within the group alone), "rest of
-        group" (each rating foretold by the item's other ratings), "everybody else" (by all raters outside of the
+        group" (each rating predicted by the item's other ratings), "everybody else" (by all raters outside of the
         group) or "gold"; and the share of unsafe answers, without a model.
     ranks, differences
         Leaderboard of each group, and paired differences of each two models.

@@ -37,7 +37,7 @@ def score_models(  # noqa: PLR0913 - options are keyword-only
     confidence: float = 0.95,
     adjust: Adjustment = "bh",
 ) -> ModelScorecard:
-    """Score models against each group of raters: for whom are they wrong, and beside which human ceiling.
+    """Score models against each group of raters, beside human ceilings.
 
     Parameters
     ----------

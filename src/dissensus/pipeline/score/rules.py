@@ -46,7 +46,7 @@ class Costs:
 
     @property
     def threshold(self) -> float:
-        """Share of unsafe answers from which on blocking costs less."""
+        """Least share of unsafe answers at which blocking costs less."""
         return self.block / (self.block + self.miss)
 
     def __str__(self) -> str:

@@ -25,8 +25,8 @@ class ScoreSettings:
     axes: tuple[str, ...] = ()
     by_item: tuple[str, ...] = ()  # Attributes of items whose values have rows of their own
     chatbot: str | None = None  # Attribute of items that names the chatbot
-    min_raters: int = 8  # Raters from which on a group counts in gaps
-    suppress_below: int = 0  # Raters below which the numbers of a group are withheld
+    min_raters: int = 8  # Fewest raters of a group that counts in gaps
+    suppress_below: int = 0  # Groups with fewer raters are withheld
     confidence: float = 0.95
     adjust: Adjustment = "bh"
 
@@ -48,7 +48,7 @@ class DecisionSettings(ScoreSettings):
 
     rules: tuple[str, ...]
     costs: tuple[Costs, ...]
-    at_least: float = 0.5  # Share of one group from which on the rule any-group blocks
+    at_least: float = 0.5  # Least share of one group at which the rule any-group blocks
     gold: str | None = None
 
 

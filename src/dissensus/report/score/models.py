@@ -53,7 +53,7 @@ def model_scorecard_report(card: ModelScorecard, *, command: str = "") -> Docume
         Section(
             "losses",
             "Models against groups",
-            "How well each model foretells the answers of each group, and how well people do.",
+            "Agreement of each model with the answers of each group, beside that of people.",
             (*losses, _statistics_table(card)),
         ),
         *_rank_sections(card),
@@ -141,7 +141,7 @@ def _rank_sections(card: ModelScorecard) -> Iterator[Section]:
             infer_schema_length=None,
         ),
     )
-    yield Section("leaderboard", "Leaderboard", "Models of the same rank do not differ surely.", (table,))
+    yield Section("leaderboard", "Leaderboard", "Models of the same rank are not significantly different.", (table,))
 
 
 def _threshold_sections(card: ModelScorecard) -> Iterator[Section]:

@@ -27,7 +27,7 @@ FEWEST_RATERS: Final = {
     "corrected_gai": 25,
     "pairwise_agreement_difference": 15,
 }
-"""Raters from which on 95 % intervals covered about 93 % or more."""
+"""Fewest raters with which 95 % intervals covered about 93 % or more."""
 
 OF_OWN: Final = (*OF_GROUP, "cross_negentropy")
 OF_OTHERS: Final = ("gai", "corrected_gai")
@@ -82,7 +82,7 @@ WIDE_UP_TO_RATERS: Final = {
     "negentropy_difference": 13,
     "plurality_size_difference": 12,
 }
-"""Raters up to which 95 % intervals covered more than 97 %."""
+"""Most raters with which 95 % intervals covered more than 97 %."""
 WIDE_IF_FEW_OTHERS: Final = ("cross_negentropy",)
 WIDE_IF_RARE: Final = ("gai", "irr_difference", "gai_difference")
 WIDE_IF_RARE_AND_SPARSE: Final = ("irr",)
