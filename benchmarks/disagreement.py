@@ -222,15 +222,15 @@ def page() -> Iterator[str]:
     yield "% Made by `benchmarks/disagreement.py`; do not edit."
     yield ""
     yield (
-        f"{KNOWN} comparisons by 4 of 40 raters each, and {UNKNOWN} more on which what is true is predicted; means over "
-        f"{SEEDS} seeds with 95 % intervals. Columns: standard deviation, in log odds, of what half of the words mean "
-        "to women and, turned round, to men. Raters differ by 0.3 beside."
+        f"{KNOWN} comparisons by 4 of 40 raters each for training, and {UNKNOWN} more for evaluation; means over "
+        f"{SEEDS} seeds with 95 % intervals. Columns: standard deviation, in log odds, of the weights of half of the "
+        "words for women, which have the opposite sign for men. Raters differ by a further 0.3."
     )
     yield ""
     yield from table(
         results,
         {
-            "recovered": "groups: correlation of found and true difference of women and men",
+            "recovered": "groups: correlation of estimated and true difference of women and men",
             "opposed": "groups: AUROC of pairs on which women and men prefer different answers",
             "spread": "mean-variance: the same by the spread",
             "close by mean-variance": "mean-variance: the same by how close its choice is",
