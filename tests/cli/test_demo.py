@@ -36,7 +36,7 @@ def test_every_stage_writes_what_it_says_and_the_site_runs_until_interrupted(
     (folder / "dissensus-demo.db").write_text("of an earlier demo")
     output = run_until_interrupted(tmp_path, port)
     check_ratings(output, folder)
-    check_release(output, folder / "demo-1.0")
+    check_releases(output, folder)
     check_conversations(output, folder / "conversations")
     audit_result = json.loads(run("audit", "demo", "--json", database_url=database_url(folder)).stdout)
     assert audit_result["holds"] is True
@@ -90,10 +90,12 @@ def check_ratings(output: str, folder: Path) -> None:
     assert "internal" in (folder / "ratings.csv.README.txt").read_text("utf-8")
 
 
-def check_release(output: str, folder: Path) -> None:
-    assert "The first plan is refused: anonymity, membership, texts, datasheet." in output
+def check_releases(output: str, folder: Path) -> None:
+    assert "The first plan of demo is refused: anonymity, membership, texts, datasheet." in output
+    assert "The first plan of demo-red-team is refused: with_text." in output
     assert re.search(r"demo-1.0 has \d+ ratings of \d+ raters", output)
-    assert validate_release(folder).ok
+    assert re.search(r"demo-red-team-1.0 has 24 ratings of 6 raters, \d+ pairs and 8 attempts", output)
+    assert all(validate_release(folder / name).ok for name in ("demo-1.0", "demo-red-team-1.0"))
 
 
 def check_conversations(output: str, folder: Path) -> None:

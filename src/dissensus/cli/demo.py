@@ -16,7 +16,8 @@ def demo(
     """Run a small campaign through every stage: simulated raters take part over HTTP; then export, report and the site.
 
     One of them withdraws, simulated experts label the items, a simulated owner decides about flagged raters,
-    others talk with scripted chatbots, the ratings go through the gate of a release, and the audit log is verified.
+    others talk with scripted chatbots, ratings and conversations go through the gate of a release, and the audit log
+    is verified.
     All data are simulated, with the differences between groups of DICES-350. Files of an earlier demo in DIR are
     replaced.
 

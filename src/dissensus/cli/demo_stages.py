@@ -18,7 +18,7 @@ import typer
 from dissensus.cli import result_writer
 from dissensus.cli.platform.options import open_site_platform, utc_now
 from dissensus.demo import online_loop
-from dissensus.demo.release import release_ratings
+from dissensus.demo import release as demo_release
 from dissensus.demo.simulated import DemoCampaign, simulate_demo_campaign
 from dissensus.demo.staff import decide_flags, label_all
 from dissensus.demo.visitor import CONVERSATIONS, Visitor, hold_conversations, take_part
@@ -43,7 +43,7 @@ MAX_LEARNERS: Final = 16
 # A distinct name, so that no other database is mistaken for one of an earlier demo.
 DATABASE, RATINGS, PAGE, CHAT_FOLDER = "dissensus-demo.db", "ratings.csv", "report.html", "conversations"
 MODELS: Final = "models"
-RELEASE: Final = f"{NAME}-1.0"
+RELEASES: Final = {name: f"{name}-1.0" for name in (NAME, CHAT_CAMPAIGN)}
 SEED = 1
 # Permutations and replicates of the report: few, so that it is quick.
 DRAWS = 200
@@ -78,14 +78,15 @@ def run_demo(folder: Path, *, once: bool, port: int, items: int, raters: int) ->
 def _settings(folder: Path, port: int) -> Settings:
     """Return settings with a new database; remove the files of an earlier demo."""
     database = folder / DATABASE
-    outputs = tuple(folder / name for name in (RATINGS, PAGE, CHAT_FOLDER, MODELS, RELEASE))
+    outputs = tuple(folder / name for name in (RATINGS, PAGE, CHAT_FOLDER, MODELS, *RELEASES.values()))
     if not database.exists() and any(path.exists() for path in outputs):
         names = " and ".join(str(path) for path in outputs if path.exists())
         raise InvalidInput(f"{names} would be replaced, but no demo wrote it. Name another folder: --dir DIR")
     for suffix in ("", "-wal", "-shm", ".key"):
         database.with_name(DATABASE + suffix).unlink(missing_ok=True)
-    (folder / f"{RELEASE}.key").unlink(missing_ok=True)
-    for name in (CHAT_FOLDER, MODELS, RELEASE):
+    for name in RELEASES.values():
+        (folder / f"{name}.key").unlink(missing_ok=True)
+    for name in (CHAT_FOLDER, MODELS, *RELEASES.values()):
         shutil.rmtree(folder / name, ignore_errors=True)
     return Settings(database_url=f"sqlite:///{database}", port=port, model_registry=(folder / MODELS).absolute())
 
@@ -241,17 +242,23 @@ def _run_online_loop(settings: Settings, people: int) -> None:
 
 
 def _release(settings: Settings, folder: Path) -> None:
-    """Take the ratings through the gate of a release."""
-    typer.echo("6. The owner releases the ratings to the public.")
+    """Take the ratings and the conversations through the gate of a release."""
+    typer.echo("6. The owner releases the ratings and the conversations to the public.")
+    changes = {NAME: demo_release.RATINGS, CHAT_CAMPAIGN: demo_release.CONVERSATIONS}
     with open_site_platform(settings) as platform:
-        released = release_ratings(platform, NAME, folder, now=utc_now())
-    typer.echo(f"   The first plan is refused: {', '.join(released.refused)}.")
+        for name, mended in changes.items():
+            released = demo_release.release_campaign(platform, name, folder, mended, now=utc_now())
+            typer.echo(f"   The first plan of {name} is refused: {', '.join(released.refused)}.")
+            typer.echo(f"   {_describe_release(released, folder / RELEASES[name])}")
+
+
+def _describe_release(released: demo_release.DemoRelease, folder: Path) -> str:
     if released.open_checks:
-        typer.echo(f"   With fewer attributes too: {', '.join(released.open_checks)}. More raters would help.")
-        return
-    typer.echo(
-        f"   With fewer attributes, answers and signatures it passes: {folder / RELEASE} has {released.n_ratings:,} "
-        f"ratings of {released.n_raters:,} raters."
+        return f"The second one too: {', '.join(released.open_checks)}. More raters would help."
+    derived = f", {released.n_pairs} pairs and {released.n_attempts} attempts" if released.n_pairs else ""
+    return (
+        f"Mended, answered and signed it passes: {folder} has {released.n_ratings:,} ratings of "
+        f"{released.n_raters:,} raters{derived}."
     )
 
 

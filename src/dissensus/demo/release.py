@@ -1,10 +1,12 @@
-"""Release of the ratings of the demo: a plan that the gate refuses, and one that it passes."""
+"""Releases of the demo: for each campaign a plan that the gate refuses, and one that it passes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from dissensus.errors import InvalidInput
 from dissensus.pipeline.release.gate import ReleaseVerdict
 from dissensus.schema.release.parser import parse_plan
 from dissensus.schema.release.plan import AnonymityPlan, ReleasePlan, Signature
@@ -15,7 +17,7 @@ SIGNER: Final = "The simulated owner"
 ANSWERS: Final = {
     "purpose": "To show every stage of Dissensus.",
     "funding": "Nobody.",
-    "items_source": "Simulated conversations.",
+    "items_source": "Conversations of nobody: simulated ones, and those of simulated people with scripted chatbots.",
     "ethics_review": "None: nobody took part.",
     "impact": "None: nobody took part.",
     "uses": "Trying out programs that read ratings.",
@@ -24,36 +26,45 @@ ANSWERS: Final = {
 }
 
 
+RATINGS: Final[Mapping[str, Any]] = {"drop": ("rater_raw_race", "rater_race", "rater_education", "rater_age")}
+CONVERSATIONS: Final[Mapping[str, Any]] = {"with_text": True}
+"""What the second plan of ratings and that of conversations change."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoRelease:
-    """Outcome of the stage."""
+    """Outcome of the release of a campaign."""
 
     refused: tuple[str, ...]  # checks that the first plan does not pass
     open_checks: tuple[str, ...]  # the same of the second plan; empty if it was written
     n_ratings: int
     n_raters: int
+    n_pairs: int
+    n_attempts: int
 
 
-def release_ratings(platform: Platform, campaign: str, folder: Path, *, now: datetime) -> DemoRelease:
+def release_campaign(
+    platform: Platform, campaign: str, folder: Path, changes: Mapping[str, Any], *, now: datetime
+) -> DemoRelease:
     """Judge a plan without protection, then mend and sign it, and write the release `NAME-1.0` if it passes."""
     first = _plan(campaign, now)
-    refused = prepare_release(first, folder, platform).assessed.verdict
-    mended = replace(
-        first,
-        drop=("rater_raw_race", "rater_race", "rater_education", "rater_age"),
-        anonymity=AnonymityPlan(small_cells="leave out"),
-        answers=ANSWERS,
-    )
+    try:
+        refused = _list_open(prepare_release(first, folder, platform).assessed.verdict)
+    except InvalidInput as error:
+        refused = (str(error).partition(":")[0],)
+    mended = replace(first, anonymity=AnonymityPlan(small_cells="leave out"), answers=ANSWERS, **changes)
     signed = _sign(mended, prepare_release(mended, folder, platform).assessed.verdict)
     prepared = prepare_release(signed, folder, platform)
     if prepared.assessed.verdict.passed:
         write_prepared(prepared, folder / f"{signed.name}-{signed.version}", platform=platform, now=now)
-    publication = prepared.assessed.publication
+    publication, derived = prepared.assessed.publication, prepared.assessed.derived
     return DemoRelease(
-        refused=_list_open(refused),
+        refused=refused,
         open_checks=_list_open(prepared.assessed.verdict),
         n_ratings=publication.table.height,
         n_raters=publication.raters.height,
+        n_pairs=len(derived.pairs.pairs) if derived.pairs else 0,
+        n_attempts=len(derived.attempts),
     )
 
 
