@@ -78,6 +78,17 @@ def test_a_release_is_written_checked_and_analysed(run: RunCommand, folder: Path
     assert [str(use) for use in open_key_file(key).uses] == ["pilot 1.0"]
 
 
+def test_commands_read_the_question_of_a_release(run: RunCommand, folder: Path) -> None:
+    write_ratings(
+        make_table(n_items=5).with_columns(Q_a=pl.col("Q_overall").reverse(), Q_b="Q_overall").drop("Q_overall"), folder
+    )
+    write_plan(folder, question="Q_b")
+    release(run, folder)
+    own, named = (run("analyse", "out", *words).stdout for words in ((), ("--question", "Q_b")))
+    assert own == named != run("analyse", "out", "--question", "Q_a").stdout
+    assert run("report", "out", "-o", "report.html", "--permutations", "0", "--bootstrap", "0").returncode == 0
+
+
 def test_documents_say_what_happened(run: RunCommand, folder: Path) -> None:
     write_ratings(make_table().with_columns(item_source=pl.lit("hh-rlhf")), folder)
     write_plan(folder, drop=["rater_age"])

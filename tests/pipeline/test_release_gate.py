@@ -29,9 +29,10 @@ from dissensus.pipeline.release.consent_limits import list_group_limits
 from dissensus.pipeline.release.datasheet import write_datasheet
 from dissensus.pipeline.release.description import describe_release
 from dissensus.pipeline.release.joins import join_releases
-from dissensus.pipeline.release.membership import MAX_RATERS, attack_membership
+from dissensus.pipeline.release.membership import MAX_RATERS, TIME_ERROR, attack_membership, attack_workload
 from dissensus.pipeline.release.pseudonyms import Pseudonyms
 from dissensus.pipeline.release.source import KeyUse
+from dissensus.pipeline.release.statistics import number_cells
 from dissensus.schema.campaign.definition import Pay
 from dissensus.schema.campaign.recruit import RecruitSettings
 from dissensus.schema.campaign.shipped import load_campaign
@@ -534,6 +535,20 @@ def test_known_attributes_single_out_more() -> None:
     assert attack_membership(list_codes(answers[:, :3]), np.zeros(30, np.int64)) is None
 
 
+def test_amounts_of_work_single_out_whom_a_list_of_pay_tells() -> None:
+    """Person 0 rated one item less, and only person 1 was slow: an outsider who knows either finds them."""
+    table = (
+        make_table()
+        .with_columns(answer_time_ms=pl.when(rater_id=pl.lit("person-1")).then(90_000).otherwise(30_000))
+        .filter((pl.col("rater_id") != "person-0") | (pl.col("item_id") != "item0"))
+    )
+    evidence = find_check(assess(make_source(table)).verdict, "membership").check.evidence
+    assert evidence[1].startswith("Who knows how many rows a rater has singles out 8.3% of the raters")
+    # 55 seconds less of 360 are more than five percent too.
+    assert "recruiters do, singles out 16.7% of the raters" in evidence[2]
+    assert attack_workload(np.array([100, 96, 90, 100]), np.array([0, 0, 0, 1]), error=0.05) == (0.25, 0.5)
+
+
 def test_the_attack_of_many_raters_and_items_needs_little_memory() -> None:
     """A matrix of these raters and items would have 4 GB."""
     n_raters, n_items = 20_000, 100_000
@@ -573,6 +588,21 @@ def test_ids_of_dices_350_are_too_few_in_most_cells(real_data: Any) -> None:
     assert (ratings.n_raters, cells.height) == (104, 29)
     assert (cells["n_raters"] < 5).sum() == 23
     assert (cells["n_raters"] == 1).sum() == 4
+
+
+def test_raters_of_dices_350_are_singled_out_as_the_promises_say(real_data: Any) -> None:
+    """The figures of the page for ethics boards: by answers to few items, and by the whole time of a rater."""
+    ratings = read_ratings(real_data("dices-350/ratings.csv")).exclude_flagged()
+    cells = number_cells(ratings, ratings.raters, ("rater_gender", "rater_race", "rater_age"))
+    attacks = [attack_membership(ratings.codes("Q_overall"), cells, known_answers=n) for n in (5, 10, 20)]
+    answers = [(attack.by_answers, attack.by_answers_and_cell) for attack in attacks if attack is not None]
+    profiles = pl.read_csv(real_data("dices-350/rater_profiles.csv"), schema_overrides={"rater_id": pl.String})
+    times = ratings.raters.join(profiles, on="rater_id", how="left", maintain_order="left")["mean_answer_time_ms"] * 350
+    shares = [*answers, attack_workload(times.to_numpy(), cells, error=TIME_ERROR)]
+    rounded = [f"{alone:.0%} and {with_cell:.0%}" for alone, with_cell in shares]
+    assert rounded == ["20% and 75%", "66% and 92%", "93% and 98%", "4% and 62%"]
+    page = Path("docs/release-promises.md").read_text("utf-8")
+    assert all(text.replace("%", " %") in page for text in rounded)
 
 
 @pytest.mark.parametrize(

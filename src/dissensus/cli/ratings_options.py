@@ -37,6 +37,7 @@ from dissensus.cli.options import (
 from dissensus.cli.standard_input import spool
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.raw.atomic_write import check_distinct
+from dissensus.schema.ratings.columns import OVERALL
 
 if TYPE_CHECKING:
     from dissensus.schema.ratings.table import Ratings
@@ -71,6 +72,8 @@ def with_ratings_options(
             [*values["ratings"], *(values["items"] or ()), *([values["raters"]] if values["raters"] else ())],
             [values[name] for name in ("figure", "output") if values.get(name) is not None],
         )
+        if values["question"] is None and values["answer"] is None and len(values["ratings"]) == 1:
+            values["question"] = find_release_question(values["ratings"][0])
         values["ratings"] = [find_ratings_file(spool(path)) for path in values["ratings"]]
         for path in values["ratings"]:
             kind = read_record_kind(path)
@@ -213,6 +216,16 @@ def find_ratings_file(path: Path) -> Path:
     from dissensus.pipeline.release.documents import CSV
 
     return path / CSV if is_release(path) else path
+
+
+def find_release_question(path: Path) -> str | None:
+    """Return the question of a release that has no overall one, as its record states it."""
+    if not path.is_dir():
+        return None
+    from dissensus.files.releases.folder import is_release, read_record
+
+    question = str(read_record(path)["question"]) if is_release(path) else OVERALL
+    return None if question == OVERALL else question
 
 
 def read_record_kind(path: Path) -> str | None:

@@ -172,7 +172,9 @@ def test_conversations_are_published_as_pairs_and_attempts(
     content = everything_in(tmp_path / "out")
     assert SECRET.encode() not in content
     assert not any(rater.id.encode() in content for rater in talkers)
-    assert "Until this release 1 did." in (tmp_path / "out/datasheet.md").read_text("utf-8")
+    datasheet = (tmp_path / "out/datasheet.md").read_text("utf-8")
+    assert "Until this release 1 did." in datasheet
+    assert "whoever recognises one of them, or a sentence, finds its author" in datasheet
     assert write_restored(tmp_path, plan_of(with_text=True)) == content
     # Whoever edits a twin and corrects the manifest is found by the other one, and so are raters from elsewhere.
     copy = tmp_path / "out/red_team_attempts.parquet"

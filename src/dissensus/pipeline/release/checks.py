@@ -14,9 +14,9 @@ from dissensus.pipeline.release.consent_limits import list_group_limits
 from dissensus.pipeline.release.diversity import measure_diversity
 from dissensus.pipeline.release.gate import ReleaseCheck
 from dissensus.pipeline.release.joins import JoinedRelease
-from dissensus.pipeline.release.membership import attack_membership
+from dissensus.pipeline.release.membership import TIME_ERROR, attack_membership, attack_workload
 from dissensus.pipeline.release.publication import Publication
-from dissensus.pipeline.release.source import KeyUse, ReleaseSource, list_earlier_uses
+from dissensus.pipeline.release.source import AUTHORS, KeyUse, ReleaseSource, list_earlier_uses
 from dissensus.pipeline.release.statistics import list_answers, number_cells
 from dissensus.pipeline.release.times import is_coarse
 from dissensus.schema.hints import format_list, format_value
@@ -24,6 +24,7 @@ from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.records.image import IMAGE, IMAGE_ALT
 from dissensus.schema.release.plan import PURPOSE, ReleasePlan
+from dissensus.stats.result import IntArray
 
 MAX_LISTED: Final = 20
 MIN_ID: Final = 4
@@ -34,10 +35,6 @@ _WORD: Final = r"(?<![^\W_]){}(?![^\W_])"
 _PLATFORM: Final = re.compile(
     _WORD.format(r"(?:[0-9a-f]{24}|a(?=[a-z]*\d)[0-9a-z]{12,14})"),  # Prolific, Mechanical Turk
     re.IGNORECASE,
-)
-AUTHORS: Final = (
-    "Raters wrote these conversations: whoever recognises one of them, or a sentence, finds its author, all other "
-    "conversations by them and their attributes."
 )
 _MAIL: Final = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 
@@ -240,10 +237,26 @@ def check_membership(
     return ReleaseCheck(
         name="membership",
         promise="Somebody accepts how many raters an outsider can single out by what they know of them.",
-        evidence=(evidence, *([AUTHORS] if by_authors else [])),
+        evidence=(evidence, *_describe_workload(ratings, publication, cells), *([AUTHORS] if by_authors else [])),
         holds=True,
         judged=True,
     )
+
+
+def _describe_workload(ratings: Ratings, publication: Publication, cells: IntArray) -> Iterator[str]:
+    """Yield what a list of pay or a recruiter tells: how many rows each rater has, and their whole time."""
+    known = {"how many rows a rater has": (pl.len(), 0.0, "")}
+    if names.ANSWER_TIME in publication.table.columns:
+        whole_time = f"the whole time of a rater to {TIME_ERROR:.0%}, as recruiters do,"
+        known[whole_time] = (pl.col(names.ANSWER_TIME).sum(), TIME_ERROR, f" Drop {names.ANSWER_TIME} to prevent that.")
+    for name, (amount, error, remedy) in known.items():
+        amounts = publication.table.group_by(names.RATER_ID).agg(amount=amount)
+        ordered = ratings.raters.join(amounts, on=names.RATER_ID, how="left", maintain_order="left")["amount"]
+        alone, with_cell = attack_workload(ordered.to_numpy(), cells, error=error)
+        yield (
+            f"Who knows {name} singles out {alone:.1%} of the raters, and who knows their attributes too "
+            f"{with_cell:.1%}.{remedy}"
+        )
 
 
 def check_times(publication: Publication, plan: ReleasePlan) -> ReleaseCheck:

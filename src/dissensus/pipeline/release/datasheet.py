@@ -10,8 +10,10 @@ from math import nan
 from typing import Final
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
+from dissensus.pipeline.release.columns import DURATIONS
 from dissensus.pipeline.release.description import BLANK, ReleaseDescription
 from dissensus.pipeline.release.notices import describe_notices
+from dissensus.pipeline.release.source import AUTHORS
 from dissensus.schema.campaign.definition import localise
 from dissensus.schema.hints import format_list, suggest
 from dissensus.schema.release.plan import ReleasePlan
@@ -75,9 +77,12 @@ def _answer(question: DatasheetQuestion, release: ReleaseDescription) -> str:
 
 
 def _instances(release: ReleaseDescription) -> str:
+    unit = "all answers of one rater to one item: a conversation, or a text"
+    if release.by_authors:
+        unit = "a message of a rater to a chatbot, the responses to it, and which of them the rater preferred"
     return (
-        f"A row is all answers of one rater to one item: a conversation, or a text. There are {release.n_ratings:,} "
-        f"rows of {release.n_raters:,} raters about {release.n_items:,} items."
+        f"A row is {unit}. There are {release.n_ratings:,} rows of {release.n_raters:,} raters about "
+        f"{release.n_items:,} items."
     )
 
 
@@ -113,10 +118,13 @@ def _labels(release: ReleaseDescription) -> str:
         if release.alpha_interval is not None:
             low, high = release.alpha_interval
             alpha += f" (95 % interval {low:.3f} to {high:.3f}, two-way bootstrap)"
-    return (
-        f"Answers to `{release.question}`: {shares}. Krippendorff's alpha is {alpha}. Raters disagree: disagreement is "
-        "what this dataset is for, and no answer is the true one."
+    agreement = (
+        f"Krippendorff's alpha is {alpha}. Raters disagree: disagreement is what this dataset is for, and no answer is "
+        "the true one."
     )
+    if release.by_authors:
+        agreement = "Each message has the answers of its author alone, so that nothing is known of agreement."
+    return f"Answers to `{release.question}`: {shares}. {agreement}"
 
 
 def _missing(_: ReleaseDescription) -> str:
@@ -144,10 +152,11 @@ def _pool(release: ReleaseDescription) -> str:
 
 def _identify(release: ReleaseDescription) -> str:
     rule = release.plan.anonymity
+    authors = f" {AUTHORS}" if release.by_authors else ""
     return (
         f"Not by the attributes alone: each rater shares all of them with at least {rule.k - 1} others "
         f"({rule.k}-anonymity). Whoever knows some answers of a rater may find the rater by them, and then all their "
-        "other answers. Ids are pseudonyms by a secret key that is not published."
+        f"other answers.{authors} Ids are pseudonyms by a secret key that is not published."
     )
 
 
@@ -223,11 +232,13 @@ def _revocation(release: ReleaseDescription) -> str:
 
 def _cleaning(release: ReleaseDescription) -> str:
     plan = release.plan
-    lines = [
-        f"Durations are rounded to {plan.round_times_ms / 1000:g} s, moments of answers are "
-        f"{'left out' if plan.timestamps == 'none' else f'given by {plan.timestamps}'}, rows are sorted by item and "
-        "pseudonym."
-    ]
+    lines = ["Rows are sorted by item and pseudonym."]
+    if set(DURATIONS) & set(release.columns):
+        lines.append(f"Durations are rounded to {plan.round_times_ms / 1000:g} s.")
+    if plan.timestamps == "none":
+        lines.append("Moments of answers are left out.")
+    else:
+        lines.append(f"Moments of answers are given by {plan.timestamps}.")
     if plan.drop:
         lines.append(f"Left out: {format_list(plan.drop, 60)}.")
     lines += [

@@ -54,6 +54,7 @@ class ReleaseDescription:
     purposes: tuple[str, ...]  # to which raters agreed
     facts: CampaignFacts | None
     notices: tuple[SourceNotice, ...]  # of the datasets that items are from
+    by_authors: bool  # True if raters wrote the conversations
 
 
 def describe_release(
@@ -95,6 +96,7 @@ def describe_release(
         purposes=source.purposes,
         facts=source.facts,
         notices=source.notices,
+        by_authors=source.by_authors,
     )
 
 

@@ -16,6 +16,8 @@ from dissensus.stats.result import IntArray
 KNOWN_ANSWERS: Final = 5
 DRAWS: Final = 100
 """Sets of known answers of each rater."""
+TIME_ERROR: Final = 0.05
+"""Error with which an outsider knows the whole time of a rater."""
 MAX_RATERS: Final = 1_000
 """Raters who are looked for; of more, as many at random."""
 
@@ -76,6 +78,30 @@ def attack_membership(
         by_answers=float(shares[0]),
         by_answers_and_cell=float(shares[1]),
     )
+
+
+def attack_workload(amounts: IntArray, cells: IntArray, *, error: float = 0) -> tuple[float, float]:
+    """Return the shares of raters who are singled out by their amount of work, and by amount and cell together.
+
+    A recruiter and a list of pay tell how much each person did. A rater stands alone if nobody else has an amount that
+    differs by no more than the error, a share of the larger one.
+
+    Examples
+    --------
+    Two raters have as many ratings, in different cells; the third has more:
+
+    >>> alone, with_cell = attack_workload(np.array([20, 20, 31]), np.array([0, 1, 0]))
+    >>> round(alone, 2), with_cell
+    (0.33, 1.0)
+    """
+    return _share_alone(amounts, np.zeros_like(cells), error), _share_alone(amounts, cells, error)
+
+
+def _share_alone(amounts: IntArray, cells: IntArray, error: float) -> float:
+    order = np.lexsort((amounts, cells))
+    sorted_amounts, sorted_cells = amounts[order], cells[order]
+    near = (np.diff(sorted_amounts) <= error * sorted_amounts[1:]) & (np.diff(sorted_cells) == 0)
+    return float((~np.append(near, False) & ~np.append(False, near)).mean())
 
 
 def _group_rows(codes: IntArray, n: int = 0) -> list[IntArray]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from itertools import takewhile
+from typing import Final
 
 import polars as pl
 
@@ -12,6 +13,12 @@ from dissensus.schema.records.attempt import Attempt
 from dissensus.schema.records.notice import SourceNotice
 from dissensus.schema.records.preference import Preference
 from dissensus.schema.release.plan import ReleasePlan, Signature
+
+AUTHORS: Final = (
+    "Raters wrote these conversations: whoever recognises one of them, or a sentence, finds its author, all other "
+    "conversations by them and their attributes."
+)
+"""Warning of releases whose conversations are those of their raters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
