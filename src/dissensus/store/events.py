@@ -163,6 +163,12 @@ def get_chain_head(tx: Connection, campaign_id: str) -> tuple[int, str]:
     return (0, INITIAL_CHAIN_DIGEST) if row is None else (int(row.n_events), str(row.head_digest))
 
 
+def find_chain_digest(tx: Connection, campaign_id: str, n_events: int) -> str | None:
+    """Return the head that a chain had with so many events, or None."""
+    at = (EventTable.campaign_id == campaign_id) & (EventTable.sequence == n_events)
+    return tx.scalar(select(EventTable.chain_digest).where(at))
+
+
 def find_event(tx: Connection, campaign_id: str, number: int) -> AuditEvent | None:
     """Return an event of a campaign, or None."""
     in_campaign = (EventTable.number == number) & (EventTable.campaign_id == campaign_id)

@@ -31,7 +31,8 @@ from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
 from dissensus.workflows.release.campaign_source import load_source
-from dissensus.workflows.release.release import PreparedRelease, prepare_release, write_prepared
+from dissensus.workflows.release.registration import PreparedRelease
+from dissensus.workflows.release.release import prepare_release, write_prepared
 
 SECRET = "ann@example.org"
 

@@ -1,5 +1,6 @@
 """Releases of campaigns: consent, withdrawal, log, equal bytes from both kinds of database."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from tests.support.releases import CROWDED, failed, find_check, make_plan, sign_
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.files.releases.folder import digest_file, read_record
+from dissensus.files.releases.key_file import record_key_use
 from dissensus.files.releases.verification import validate_release
 from dissensus.pipeline.collect.chat import ResponsePick, build_conversation
+from dissensus.pipeline.release.source import KeyUse
 from dissensus.schema.release.plan import ReleasePlan
 from dissensus.store import chats as chats_store
 from dissensus.store import events
@@ -28,7 +31,7 @@ from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import chat as rater_chat
 from dissensus.workflows.rater import enrolment, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
-from dissensus.workflows.release.release import prepare_release, write_prepared
+from dissensus.workflows.release.release import prepare_release, register_folder, write_files, write_prepared
 
 PLAN = make_plan(**CROWDED)
 
@@ -125,6 +128,40 @@ def test_nothing_is_left_of_a_release_that_is_not_registered(
     assert key.read_bytes() == before
     with platform.database.reading() as tx:
         assert not list(events.iterate_events(tx, campaign.id, "released"))
+
+
+def test_a_folder_that_no_log_knows_is_registered_or_refused(
+    platform: Platform, campaign: CampaignRow, tmp_path: Path
+) -> None:
+    """The program stopped after the folder appeared: before the key had it, or after that and before the commit."""
+    verdict = prepare_release(PLAN, tmp_path, platform).assessed.verdict
+    signed = sign_all(PLAN, verdict)
+    prepared = prepare_release(signed, tmp_path, platform)
+    manifest = write_files(prepared, tmp_path / "out", register=lambda _: None)
+    shutil.copytree(tmp_path / "out", tmp_path / "edited")
+    (tmp_path / "edited" / "CHANGES.md").write_text("x")
+    record_key_use(tmp_path / PLAN.key_file, KeyUse(name="crowded", version="1.0", manifest=manifest))
+    rater = enrolment.enrol_rater(platform, Arrival("crowded", str(campaign.key), "en"), {"rating": True}, now=NOW)[0]
+    prepared = prepare_release(signed, tmp_path, platform)
+    with pytest.raises(Conflict, match=r"no log knows it: the program stopped before\. Register it with --register"):
+        write_prepared(prepared, tmp_path / "out", platform=platform, now=NOW)
+    with pytest.raises(InvalidInput, match="was changed after signing"):
+        register_folder(prepared, tmp_path / "edited", platform=platform, now=NOW)
+    # The log went on since, and the folder states the head that it had.
+    assert register_folder(prepared, tmp_path / "out", platform=platform, now=NOW) == manifest
+    with platform.database.reading() as tx:
+        (logged,) = [event.content for event in events.iterate_events(tx, campaign.id, "released")]
+    assert (logged["manifest"], logged["head"]) == (manifest, read_record(tmp_path / "out")["log"]["head"])
+    with pytest.raises(Conflict, match=r"crowded 1.0 is registered already"):
+        register_folder(prepare_release(signed, tmp_path, platform), tmp_path / "out", platform=platform, now=NOW)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["edited", "out"]
+    # Of another version the data change before it is registered.
+    signed = replace(signed, version="1.1", previous="out")
+    signed = sign_all(signed, prepare_release(signed, tmp_path, platform).assessed.verdict)
+    write_files(prepare_release(signed, tmp_path, platform), tmp_path / "next", register=lambda _: None)
+    withdrawal.withdraw_rater(platform, rater.id, now=NOW)
+    with pytest.raises(Conflict, match=r"next is not what crowded 1.1 would be by now"):
+        register_folder(prepare_release(signed, tmp_path, platform), tmp_path / "next", platform=platform, now=NOW)
 
 
 def test_a_version_with_a_new_key_is_refused(platform: Platform, campaign: CampaignRow, tmp_path: Path) -> None:

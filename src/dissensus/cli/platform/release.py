@@ -10,9 +10,10 @@ import typer
 
 from dissensus.cli.platform.options import SettingsOption, load_settings, open_site_platform, utc_now
 from dissensus.cli.result_writer import Format, FormatOption, choose_format, format_rows
-from dissensus.files.releases.folder import check_new_folder
+from dissensus.files.releases.folder import check_new_folder, is_release
 from dissensus.pipeline.release.gate import JudgedCheck, ReleaseVerdict
-from dissensus.workflows.release.release import PreparedRelease, prepare_release, read_plan, write_prepared
+from dissensus.workflows.release.registration import PreparedRelease
+from dissensus.workflows.release.release import prepare_release, read_plan, register_folder, write_prepared
 
 COLUMNS = ("statistic", "axis", "group", "before", "after")
 
@@ -26,6 +27,13 @@ def release(
         bool,
         typer.Option("--dry-run", help="Print the verdict, and write nothing but a new key, which signatures need."),
     ] = False,
+    register: Annotated[
+        bool,
+        typer.Option(
+            "--register",
+            help="Register the folder, which is complete and which no log knows, since the program stopped before.",
+        ),
+    ] = False,
     format: FormatOption = None,  # noqa: A002 - the option's name
     settings: SettingsOption = None,
 ) -> None:
@@ -38,7 +46,7 @@ def release(
     """
     plan = read_plan(plan_file)
     folder = Path(f"{plan.name}-{plan.version}") if output is None else output
-    if not dry_run:
+    if not (dry_run or is_release(folder)):
         check_new_folder(folder)
     site = nullcontext() if plan.campaign is None else open_site_platform(load_settings(settings), old=True)
     with site as platform:
@@ -49,8 +57,11 @@ def release(
             if not dry_run:
                 typer.echo("Nothing was written.", err=True)
             raise typer.Exit(0 if verdict.passed else 1)
-        manifest = write_prepared(prepared, folder, platform=platform, now=utc_now())
-    typer.echo(f"Wrote {folder}. The SHA-256 of its SHA256SUMS is {manifest}.", err=True)
+        write = register_folder if register else write_prepared
+        manifest = write(prepared, folder, platform=platform, now=utc_now())
+    typer.echo(
+        f"{'Registered' if register else 'Wrote'} {folder}. The SHA-256 of its SHA256SUMS is {manifest}.", err=True
+    )
     typer.echo(f"Keep {prepared.key_file} apart from it, and secret.", err=True)
 
 

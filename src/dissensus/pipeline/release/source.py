@@ -78,6 +78,7 @@ class ReleaseSource:
     campaign: Campaign | None = None
     facts: CampaignFacts | None = None
     key_uses: tuple[KeyUse, ...] = ()  # of the key of the plan, as far as known
+    logged: tuple[KeyUse, ...] | None = None  # those of them in the log of a site; None for files
     earlier: tuple[KeyUse, ...] = ()  # releases of the same data before this one, as far as known
     previous: pl.DataFrame | None = None  # table of the release before
     older: tuple[pl.DataFrame, ...] = ()  # tables of releases before that

@@ -68,6 +68,7 @@ def load_source(
         if fingerprint is not None:
             _check_version(of_site, plan, fingerprint)
         head = _find_head(tx, campaign_row, plan, released)
+        uses = tuple(_to_use(event) for event in of_site if event.content["key"] == fingerprint)
         return ReleaseSource(
             table=collected.table,
             consented=_list_consented(tx, collected.rater_ids, purposes),
@@ -91,7 +92,8 @@ def load_source(
                 head=head.digest,
                 n_events=head.n_events,
             ),
-            key_uses=tuple(_to_use(event) for event in of_site if event.content["key"] == fingerprint),
+            key_uses=uses,
+            logged=uses,
             earlier=tuple(map(_to_use, released)),
             notices=tuple(map(load_notice, _list_sources(collected.table))),
             signatures=tuple(_list_signatures(tx, campaign_row, plan, released)),
@@ -206,6 +208,15 @@ def _find_head(tx: Connection, campaign_row: CampaignRow, plan: ReleasePlan, rel
             return _LogHead(n_events=event.content["events"], digest=event.content["head"])
     n_events, digest = events.get_chain_head(tx, campaign_row.id)
     return _LogHead(n_events=n_events, digest=digest)
+
+
+def holds_head(platform: Platform, plan: ReleasePlan, n_events: int, digest: str) -> bool:
+    """Return whether the chain of the campaign of a plan had a head."""
+    with platform.database.reading() as tx:
+        campaign_row, _ = campaign_for_member(
+            tx, str(plan.campaign), overview.owner_id_of(platform, str(plan.campaign))
+        )
+        return events.find_chain_digest(tx, campaign_row.id, n_events) == digest
 
 
 def _list_consented(tx: Connection, rater_ids: frozenset[str], purposes: tuple[str, ...]) -> frozenset[str]:

@@ -1,49 +1,44 @@
-"""Write a release: plan, source, gate, folder, log."""
+"""Write a release: plan, source, gate, folder, log; or register a folder that no log knows."""
 
 import os
+import shutil
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import dissensus
-from dissensus.errors import Conflict, DissensusError, InvalidInput
+from dissensus.errors import InvalidInput
 from dissensus.files.raw.content import decode_utf8
 from dissensus.files.releases.folder import (
     MANIFEST,
-    check_new_folder,
     digest_file,
     read_derived_tables,
     read_record,
     read_release_table,
     write_release,
 )
-from dissensus.files.releases.key_file import KeyFile, open_key_file, record_key_use, remove_key_use
-from dissensus.pipeline.release.assessment import AssessedRelease, assess_release
+from dissensus.files.releases.key_file import KeyFile, open_key_file
+from dissensus.pipeline.release.assessment import assess_release
 from dissensus.pipeline.release.changes import compare_records, compare_releases
 from dissensus.pipeline.release.description import DataFile, describe_release
 from dissensus.pipeline.release.documents import ChangesBefore, write_documents
 from dissensus.pipeline.release.pseudonyms import Pseudonyms
-from dissensus.pipeline.release.source import KeyUse, ReleaseSource, list_earlier_uses
+from dissensus.pipeline.release.source import ReleaseSource, list_earlier_uses
 from dissensus.schema.hints import format_list
 from dissensus.schema.release.parser import parse_plan
 from dissensus.schema.release.plan import ReleasePlan
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.release.campaign_source import load_source, log_release
+from dissensus.workflows.release.campaign_source import load_source
 from dissensus.workflows.release.file_source import read_source
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedRelease:
-    """A release with its verdict, before anything is written."""
-
-    plan: ReleasePlan
-    folder: Path  # of the plan
-    key_file: Path
-    pseudonyms: Pseudonyms
-    source: ReleaseSource
-    assessed: AssessedRelease
+from dissensus.workflows.release.registration import (
+    PreparedRelease,
+    check_folder,
+    check_passed,
+    check_same,
+    make_register,
+    restate_head,
+)
 
 
 def read_plan(path: Path) -> ReleasePlan:
@@ -102,11 +97,31 @@ def _add_history(source: ReleaseSource, plan: ReleasePlan, key: KeyFile, folder:
 
 def write_prepared(prepared: PreparedRelease, folder: Path, *, platform: Platform | None = None, now: datetime) -> str:
     """Write a release that passed into a new folder, and return the SHA-256 of its manifest."""
+    check_passed(prepared)
+    check_folder(prepared, folder)
+    return write_files(prepared, folder, register=make_register(prepared, platform, now))
+
+
+def register_folder(prepared: PreparedRelease, folder: Path, *, platform: Platform | None = None, now: datetime) -> str:
+    """Register a complete folder that no log knows, since the program stopped before that, and return its digest.
+
+    The release is made again beside it, with the head of the log that it states: only the same bytes are registered.
+    """
+    check_passed(prepared)
+    prepared = restate_head(prepared, folder, platform)
+    copy = folder.with_name(f"{folder.name}.{os.getpid()}.again")
+    try:
+        manifest = write_files(prepared, copy, register=lambda _: None)
+    finally:
+        shutil.rmtree(copy, ignore_errors=True)
+    check_same(prepared, folder, manifest)
+    make_register(prepared, platform, now)(manifest)
+    return manifest
+
+
+def write_files(prepared: PreparedRelease, folder: Path, *, register: Callable[[str], None]) -> str:
+    """Write the files of a release into a new folder, and return the SHA-256 of their manifest."""
     assessed, plan = prepared.assessed, prepared.plan
-    if not assessed.verdict.passed:
-        open_checks = [each.check.name for each in assessed.verdict.checks if each.outcome != "passed"]
-        raise InvalidInput(f"The release did not pass: {', '.join(open_checks)}. Nothing was written.")
-    check_new_folder(folder)
     release = describe_release(
         prepared.source,
         plan,
@@ -121,13 +136,7 @@ def write_prepared(prepared: PreparedRelease, folder: Path, *, platform: Platfor
     def documents(data: Mapping[str, DataFile]) -> dict[str, str]:
         return write_documents(release, assessed.verdict, before, data)
 
-    return write_release(
-        assessed.publication.table,
-        assessed.derived,
-        documents,
-        folder,
-        register=_make_register(prepared, platform, now),
-    )
+    return write_release(assessed.publication.table, assessed.derived, documents, folder, register=register)
 
 
 def _compare_before(prepared: PreparedRelease) -> ChangesBefore | None:
@@ -141,37 +150,3 @@ def _compare_before(prepared: PreparedRelease) -> ChangesBefore | None:
     records = compare_records(read_derived_tables(prepared.folder / plan.previous), assessed.derived.tables())
     changes = compare_releases(source.previous, assessed.publication.table, assessed.question, records)
     return ChangesBefore(version=record["version"], changes=changes)
-
-
-def _make_register(prepared: PreparedRelease, platform: Platform | None, now: datetime) -> Callable[[str], None]:
-    """Return what records the manifest of a folder, which is removed if that fails: a version has one content."""
-    plan = prepared.plan
-
-    def register(manifest: str) -> None:
-        same = [use for use in prepared.source.key_uses if (use.name, use.version) == (plan.name, plan.version)]
-        if any(use.manifest != manifest for use in same):
-            raise Conflict(
-                f"{plan.name} {plan.version} was written before with another content. Raise the version, since users "
-                "may have it. Nothing was written."
-            )
-        use = KeyUse(name=plan.name, version=plan.version, manifest=manifest)
-        try:
-            with _logging(prepared, use, platform, now, again=bool(same)):
-                record_key_use(prepared.key_file, use)
-        except BaseException:
-            if not same:
-                with suppress(DissensusError):  # the first error is told
-                    remove_key_use(prepared.key_file, use)
-            raise
-
-    return register
-
-
-def _logging(
-    prepared: PreparedRelease, use: KeyUse, platform: Platform | None, now: datetime, *, again: bool
-) -> AbstractContextManager[None]:
-    """Return a context after which the release of a campaign is logged, unless it raises."""
-    if platform is None or prepared.plan.campaign is None:
-        return nullcontext()
-    fingerprint = prepared.pseudonyms.fingerprint
-    return log_release(platform, prepared.plan, prepared.source, fingerprint, use.manifest, now, again=again)
