@@ -25,7 +25,7 @@ endif
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(READY)  ## create .venv with everything pinned in requirements.lock
+setup: $(READY)  ## create .venv with everything pinned in requirements.lock, and compile the kernels
 
 $(READY): requirements.lock pyproject.toml
 	@command -v $(PYTHON) >/dev/null 2>&1 || { \
@@ -46,6 +46,7 @@ $(READY): requirements.lock pyproject.toml
 	$$UV venv --quiet --clear --python "`command -v $(PYTHON)`" $(VENV) && \
 	VIRTUAL_ENV=$(VENV) $$UV pip sync --quiet --compile-bytecode --require-hashes requirements.lock && \
 	VIRTUAL_ENV=$(VENV) $$UV pip install --quiet --no-deps --editable . && touch $@
+	@echo "Compiling kernels, for about half a minute ..." >&2; $(BIN)/dissensus compile
 
 demo: $(READY)  ## run a small campaign through every stage, then the site
 	@$(BIN)/dissensus demo $(ARGS)

@@ -29,6 +29,7 @@ COMMANDS = (
         "diff",
         "curate",
         "simulate",
+        "compile",
         "fetch",
         "demo",
     ),

@@ -60,6 +60,11 @@ COMMANDS: Final = {
         "simulate",
         "Simulate a campaign with known effects, in the schema of an official DICES file.",
     ),
+    "compile": LazyCommand(
+        "dissensus.cli.compile",
+        "compile_kernels",
+        "Compile the kernels of analyses, reports and models, and keep them for all later commands.",
+    ),
     "fetch": LazyCommand("dissensus.cli.fetch", "fetch", "Download a public data set from its authors, and check it."),
     "chat": LazyCommand(
         "dissensus.cli.chat",

@@ -1,0 +1,40 @@
+"""`dissensus compile`: later commands find every kernel compiled."""
+
+import subprocess
+import sys
+
+import pytest
+
+LATER_COMMANDS = """
+import sys
+from numba.core.dispatcher import Dispatcher
+from dissensus.cli.compile import compile_kernels
+from dissensus.pipeline.analyse import analyse
+from dissensus.pipeline.model import fit_model
+from dissensus.report.builder import build
+from dissensus.schema.ratings.table import Ratings
+from tests.pipeline.tables import simulate_frame
+
+def compiled():
+    rooms = [vars(module) for name, module in sorted(sys.modules.items()) if name.startswith("dissensus.stats.")]
+    return {kernel: list(kernel.signatures) for room in rooms for kernel in room.values()
+            if isinstance(kernel, Dispatcher)}
+
+compile_kernels()
+before = compiled()
+assert len(before) > 30
+for share_rated in (1.0, 0.5):
+    ratings = Ratings.from_frame(simulate_frame(3, share_rated=share_rated), questions="all")
+    for level in ("nominal", "ordinal"):
+        analyse(ratings, by=["race"], cross=["race*gender"], level=level, permutations=9, bootstrap=9)
+build(ratings, permutations=9, bootstrap=9)
+fit_model(ratings, "Q_overall ~ rater_gender + (1 | item_id) + (1 | rater_id)")
+later = {str(kernel): found for kernel, found in compiled().items() if found != before.get(kernel)}
+assert not later, later
+"""
+
+
+@pytest.mark.slow
+def test_later_commands_compile_nothing() -> None:
+    done = subprocess.run([sys.executable, "-c", LATER_COMMANDS], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
