@@ -72,7 +72,7 @@ COMMANDS: Final = {
         "Talk with a chatbot: each line is a turn; the end of input ends the conversation.",
     ),
     "demo": LazyCommand(
-        "dissensus.cli.demo",
+        "dissensus.cli.demo.commands",
         "demo",
         "Run a small campaign through every stage: simulated raters take part over HTTP; then export, report and the "
         "site.",

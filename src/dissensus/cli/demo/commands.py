@@ -28,6 +28,6 @@ def demo(
         "All people are simulated."
     )
     # Imported here, so that --help does not import polars.
-    from dissensus.cli.demo_stages import run_demo
+    from dissensus.cli.demo.stages import run_demo
 
     run_demo(dir, once=once, port=port, items=items, raters=raters)

@@ -1,0 +1,1 @@
+"""`dissensus demo` and its stages."""
