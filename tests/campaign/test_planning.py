@@ -12,6 +12,7 @@ from dissensus.pipeline.plan.groups import plan_groups
 from dissensus.pipeline.plan.pool import PoolSettings, plan_pool
 from dissensus.pipeline.plan.settings import GroupPlanSettings
 from dissensus.pipeline.plan.shipped_presets import load_pilot
+from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.shipped import load_campaign
 
 DICES = load_campaign("dices-350")
@@ -37,6 +38,18 @@ def test_cells_with_other_removal_have_their_own_seats() -> None:
     assert quota.capacities == {"Man": 17, "Woman": 13, "rest": 1}
     assert plan.confidence >= 0.9
     assert file.as_event()["cells"] == {"Man": 17}
+
+
+def test_groups_of_several_answers_keep_them() -> None:
+    ages = DICES.demographics.questions  # type: ignore[union-attr]
+    age = next(question for question in ages if question.name == "rater_age")
+    groups = {"young": list(age.scale[:1]), "others": list(age.scale[1:])}
+    mapping = {**DICES.as_mapping(), "quota": {"axes": {"rater_age": groups}, "seats": 5, "rest": 1}}
+    plan = plan_pool(PoolSettings(axes={"rater_age": {"young": 0.3, "others": 0.6}}, seats=20))
+    quota = apply_plan(parse_campaign(mapping), read_plan(plan.to_json())).quota
+    assert quota is not None
+    assert quota.seats == 20
+    assert quota.axes["rater_age"]["others"] == tuple(groups["others"])
 
 
 def test_raters_of_a_group_fill_a_quota_of_one_axis() -> None:

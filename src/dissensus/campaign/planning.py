@@ -22,6 +22,7 @@ class CampaignPlan:
 
     question: str
     definition: Mapping[str, Any]
+    file: str  # its text
     sha256: str  # of the file
 
     def as_event(self) -> dict[str, Any]:
@@ -63,7 +64,7 @@ def read_plan(text: str) -> CampaignPlan:
             f"The plan sets {format_list(unknown or ['quota'])}; it may set {format_list(PLANNED_KEYS)}. {remedy}"
         )
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return CampaignPlan(question=str(plan.get("question", "plan")), definition=definition, sha256=digest)
+    return CampaignPlan(question=str(plan.get("question", "plan")), definition=definition, file=text, sha256=digest)
 
 
 def apply_plan(campaign: Campaign, plan: CampaignPlan) -> Campaign:
@@ -78,10 +79,17 @@ def apply_plan(campaign: Campaign, plan: CampaignPlan) -> Campaign:
 def _merge_quota(current: Mapping[str, Any] | None, planned: Mapping[str, Any]) -> dict[str, Any]:
     """Return the quota with planned numbers; numbers of raters per group need a quota of one axis."""
     if "axes" in planned:
-        return {**{name: value for name, value in (current or {}).items() if name != "cells"}, **planned}
+        old = {name: value for name, value in (current or {}).items() if name != "cells"}
+        # Groups of several answers keep them: a plan knows their names alone.
+        same = _list_groups(old.get("axes", {})) == _list_groups(planned["axes"])
+        return {**old, **planned, **({"axes": old["axes"]} if same else {})}
     if current is None or len(current["axes"]) != 1:
         raise InvalidInput(
             "The plan says how many raters a group needs, and the campaign has no quota of one axis. Give it one, "
             "or plan its cells by dissensus plan pool."
         )
     return {**current, **planned}
+
+
+def _list_groups(axes: Mapping[str, Any]) -> dict[str, set[str]]:
+    return {axis: set(groups) for axis, groups in axes.items()}

@@ -43,6 +43,7 @@ from dissensus.store.lists import reports
 from dissensus.store.lists.reports import ReportFigureTable, ReportSectionTable
 from dissensus.store.monitoring import PublishedFiguresTable
 from dissensus.store.payments import PaymentTable
+from dissensus.store.planning import campaign_plans
 from dissensus.store.raters import RaterRow
 from dissensus.store.recruits import RecruitTable
 from dissensus.store.release import release_plans
@@ -169,6 +170,8 @@ def full_campaign(platform: Platform) -> CampaignRow:
         tx.execute(update(AssignmentTable).where(AssignmentTable.id == assignment.id).values(shown_first="b"))
         campaign_store.add_working_copy(tx, 'name = "Ä"', staff_id=campaign.staff_id, campaign_id=None, now=NOW)
         release_plans.save_plan(tx, campaign.id, 'name = "Ä"', staff_id=campaign.staff_id, now=NOW)
+        plan = campaign_plans.NewPlan(question="pool", file="{}", content='{"summary": "Ä"}')
+        campaign_plans.add_plan(tx, campaign.id, plan, staff_id=campaign.staff_id, now=NOW)
         reports.add_report(tx, "r", campaign.id, "{}", with_raters=True, staff_id=campaign.staff_id, now=NOW)
         tx.execute(insert(ReportSectionTable).values(report_id="r", name="answers", content='{"title": "Ä"}'))
         drawing = {"wide": "<svg/>", "narrow": "<svg/>", "numbers": "a\n1\n"}

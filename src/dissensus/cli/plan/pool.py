@@ -8,10 +8,10 @@ from dissensus.cli.options import PageOutputOption
 from dissensus.cli.plan.options import DESIGN, ItemCountOption, PerItemOption, with_cost_options
 from dissensus.cli.plan.output import check_target, write_plan
 from dissensus.cli.result_writer import FiguresOption, FormatOption
-from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.cost import CostRates
 from dissensus.pipeline.plan.display import pool_plan_page
 from dissensus.pipeline.plan.pool import PoolSettings, plan_pool
+from dissensus.pipeline.plan.pool_parser import parse_axes, parse_removal
 
 POOL = "Pool"
 
@@ -58,13 +58,10 @@ def pool(
     --removal Woman=0.08 -o plan.json
     """
     target = check_target(format, output, figures)
-    overall, by_group = _split_removal(removal or [])
-    axes = [_split_axis(text) for text in axis]
-    if len(dict(axes)) < len(axes):
-        raise InvalidInput("An axis is named twice. Give all groups of an axis in one --axis.")
+    overall, by_group = parse_removal(removal or [])
     plan = plan_pool(
         PoolSettings(
-            axes=dict(axes),
+            axes=parse_axes(axis),
             seats=seats,
             dropout=dropout,
             removal=overall,
@@ -76,40 +73,3 @@ def pool(
         )
     )
     write_plan(plan, plan.cells, pool_plan_page(plan), target)
-
-
-def _split_axis(text: str) -> tuple[str, dict[str, float]]:
-    """Parse an axis such as gender=Man:0.5,Woman:0.5."""
-    name, equals, groups = text.partition("=")
-    shares = {}
-    for part in groups.split(","):
-        group, _, share = part.rpartition(":")
-        if group.strip() in shares:
-            raise InvalidInput(f"--axis {text!r} names {group.strip()!r} twice. Give each group once.")
-        shares[group.strip()] = _parse_share(f"--axis {text!r}", share, "rater_gender=Man:0.5,Woman:0.5")
-    if not equals or not name.strip() or "" in shares:
-        raise InvalidInput(f"--axis {text!r} is not like rater_gender=Man:0.5,Woman:0.5.")
-    return name.strip(), shares
-
-
-def _split_removal(texts: list[str]) -> tuple[float, dict[str, float]]:
-    """Parse removal such as 0.15, and Man=0.23 for a group."""
-    overall: float | None = None
-    by_group: dict[str, float] = {}
-    for text in texts:
-        group, equals, share = text.rpartition("=")
-        value = _parse_share(f"--removal {text!r}", share, "0.15, or Man=0.23")
-        if group in by_group or (not equals and overall is not None):
-            raise InvalidInput(f"--removal {text!r}: a rate for {group or 'all raters'} is given before. Give one.")
-        if equals:
-            by_group[group] = value
-        else:
-            overall = value
-    return overall or 0.0, by_group
-
-
-def _parse_share(option: str, text: str, example: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise InvalidInput(f"{option} is not like {example}.") from None

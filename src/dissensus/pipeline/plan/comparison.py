@@ -111,11 +111,21 @@ def plan_comparison(
     pilot: Pilot,
     settings: ComparisonSettings,
     *,
+    most_answers: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> ComparisonPlan:
-    """Simulate the comparison for each number of ratings of a response; `progress` gets the share of work done."""
+    """Simulate the comparison for each number of ratings of a response; `progress` gets the share of work done.
+
+    With `most_answers` a plan of more simulated answers is refused.
+    """
     if pilot.dirichlet is None:
         raise InvalidInput(f"{pilot.source} has no distribution of answers over items. Name a ratings file.")
+    drawn = settings.n_raters * settings.load * settings.simulations * len(settings.per_item)
+    if most_answers is not None and drawn > most_answers:
+        raise InvalidInput(
+            f"{drawn:,} answers are too many to be simulated here. Plan a smaller budget or fewer designs, or use the "
+            "command dissensus plan comparison."
+        )
     model = pilot.model
     rater_share = model.rater_sd**2 / (model.rater_sd**2 + model.group_item_sd**2 + 1)
     rows = []

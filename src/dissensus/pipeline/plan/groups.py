@@ -26,6 +26,9 @@ from dissensus.stats.planning.rating_model import RatingModel
 from dissensus.stats.planning.simulated_power import is_crossed, simulate_power
 
 SCHEMA_VERSION: Final = 1
+WORK: Final = {"alpha": 20, "agreement": 10, "decomposition": 10}
+"""Work of a simulated answer, where permutations are not a matter of means of raters."""
+NOT_SIMULATED: Final = "Nothing was simulated: the designs are too large for a page. The command does it."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +63,16 @@ class GroupPlan:
 
 
 def plan_groups(
-    pilot: Pilot, settings: GroupPlanSettings, *, progress: Callable[[float], None] | None = None
+    pilot: Pilot,
+    settings: GroupPlanSettings,
+    *,
+    most_answers: int | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> GroupPlan:
-    """Compute the power of designs by the number of raters per group; `progress` gets the share of work done."""
+    """Compute the power of designs by the number of raters per group; `progress` gets the share of work done.
+
+    With `most_answers` designs of more simulated answers have their closed form alone.
+    """
     share = pilot.share if settings.share is None else settings.share
     model = _set_alternative(pilot.model, settings, share)
     in_closed_form = settings.statistic in IN_CLOSED_FORM
@@ -70,6 +80,7 @@ def plan_groups(
     if smallest is None and in_closed_form and not settings.raters:
         raise InvalidInput(explain_unreachable(model, settings, share))
     numbers = settings.raters or choose_numbers(smallest, settings)
+    asked, settings = settings, _limit_simulations(settings, share, numbers, most_answers)
     designs = []
     for place, n in enumerate(numbers):
         part = None if progress is None else _part(progress, place, len(numbers))
@@ -89,8 +100,27 @@ def plan_groups(
             *list_notes(settings, variance.items),
             *doubt_items(designs, smallest, settings.level),
             *doubt_smallest(designs, smallest, settings.power),
+            *(NOT_SIMULATED for _ in range(asked != settings)),
         ),
     )
+
+
+def _limit_simulations(
+    settings: GroupPlanSettings, share: float, numbers: Sequence[int], most_answers: int | None
+) -> GroupPlanSettings:
+    """Return settings without simulations that would draw more answers than allowed."""
+    if most_answers is None or not settings.simulations:
+        return settings
+    weight = WORK.get(settings.statistic, 1)
+    drawn = sum(build_design(settings, share, n).n_ratings for n in numbers) * settings.simulations * weight
+    if drawn <= most_answers:
+        return settings
+    if settings.statistic not in IN_CLOSED_FORM:
+        raise InvalidInput(
+            f"The power for {settings.statistic} comes from simulations, and these designs are too large to be "
+            "simulated here. Plan fewer raters or items, or use the command dissensus plan groups."
+        )
+    return replace(settings, simulations=0)
 
 
 def _set_alternative(model: RatingModel, settings: GroupPlanSettings, share: float) -> RatingModel:

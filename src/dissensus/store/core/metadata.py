@@ -16,6 +16,7 @@
               ├─ item_summary              │
               ├─ campaign_report ── report_section   report_figure
               ├─ release_plan              │
+              ├─ campaign_plan             │
               └─ seat ─────────────────────┼─ chat ── chat_exchange ─┬─ chat_candidate
                                            │                         └─ chat_pick
               session (of a rater or of staff)   event   event_chain   lease   webhook
@@ -62,6 +63,7 @@ from dissensus.store.core.orm import Base
 from dissensus.store.identity import api_tokens, mails, passkeys, second_factors, security_log  # noqa: F401
 from dissensus.store.lists import raters as rater_lists  # noqa: F401
 from dissensus.store.lists import reports  # noqa: F401
+from dissensus.store.planning import campaign_plans  # noqa: F401
 from dissensus.store.release import release_plans  # noqa: F401
 
 METADATA: Final[MetaData] = Base.metadata

@@ -34,6 +34,7 @@ TABS: Final = (
     CampaignTab("Watch", "monitoring", "numbers", _has_items),
     CampaignTab("Reports", "reports", "small-numbers"),
     CampaignTab("Release", "release", "release"),
+    CampaignTab("Plan", "plans", "revise", _has_items),
     CampaignTab("Quota", "quota", "small-numbers", lambda campaign: campaign.quota is not None),
     CampaignTab("Gold", "gold", "label", lambda campaign: campaign.gold is not None),
     CampaignTab("Messages", "notices", "notices"),

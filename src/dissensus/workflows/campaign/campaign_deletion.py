@@ -12,6 +12,7 @@ from dissensus.store import campaigns as store
 from dissensus.store import erasure, export, overview
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.lists import reports
+from dissensus.store.planning import campaign_plans
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.conversations import find_item_copies
 from dissensus.workflows.campaign.members import campaign_for_member
@@ -62,6 +63,7 @@ def delete_campaign(platform: Platform, name: str, *, confirmation: str, staff_i
         content = {"name": name, "items": preview.n_items, "raters": preview.n_raters}
         log_staff_event(tx, campaign_row.id, "deleted", staff_id, now, **content)
         reports.delete_reports(tx, campaign_row.id)
+        campaign_plans.delete_plans(tx, campaign_row.id)
         erasure.delete_campaign_rows(tx, campaign_row.id)
         store.blank_campaign(tx, campaign_row, now=now)
     # If a reader prevents it, a background job does it within a minute.

@@ -18,6 +18,7 @@ from dissensus.store import consents, erasure, gold, images, raters, seats
 from dissensus.store import items as items_store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.core.orm import new_key
+from dissensus.store.planning import campaign_plans
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.images import check_item_images
 from dissensus.workflows.campaign.members import campaign_for_member
@@ -70,10 +71,21 @@ def create_campaign(  # noqa: PLR0913 - options are keyword-only
         content = {"items": len(items), "items_digest": items_store.digest_items(tx, campaign_id)}
         log_staff_event(tx, campaign_id, "created", staff_id, now, definition=campaign.digest, **content)
         if plan is not None:
-            log_staff_event(tx, campaign_id, "planned", staff_id, now, **plan.as_event())
+            record_adoption(tx, campaign_id, plan, staff_id=staff_id, now=now)
         if copy_id is not None:
             store.delete_working_copy(tx, copy_id, revision=copy_revision)
         return store.get_campaign(tx, campaign_id)
+
+
+def record_adoption(
+    tx: Connection, campaign_id: str, plan: CampaignPlan, *, plan_id: str | None = None, staff_id: str, now: datetime
+) -> None:
+    """Store the plan that a draft follows, unless it has an id, and log it."""
+    if plan_id is None:
+        new = campaign_plans.NewPlan(question=plan.question, file=plan.file)
+        plan_id = campaign_plans.add_plan(tx, campaign_id, new, staff_id=staff_id, now=now)
+    campaign_plans.mark_adopted(tx, campaign_id, plan_id, now=now)
+    log_staff_event(tx, campaign_id, "planned", staff_id, now, **plan.as_event())
 
 
 def add_items(platform: Platform, name: str, items: Sequence[Item], *, staff_id: str, now: datetime) -> int:

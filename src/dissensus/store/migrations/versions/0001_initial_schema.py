@@ -324,6 +324,21 @@ def upgrade() -> None:
     )
     op.create_index("ix_campaign_report_campaign_id", "campaign_report", ["campaign_id"], unique=False)
     op.create_table(
+        "campaign_plan",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("staff_id", ID, nullable=False),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.Column("question", sa.String(), nullable=False),
+        sa.Column("file", sa.String(), nullable=False),
+        sa.Column("content", sa.String(), nullable=True),
+        sa.Column("adopted_at", MOMENT, nullable=True),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_campaign_plan_campaign_id"),
+        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_campaign_plan_staff_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_campaign_plan"),
+    )
+    op.create_index("ix_campaign_plan_campaign_id", "campaign_plan", ["campaign_id"], unique=False)
+    op.create_table(
         "release_plan",
         sa.Column("campaign_id", ID, nullable=False),
         sa.Column("staff_id", ID, nullable=False),

@@ -1,0 +1,1 @@
+"""Plans of campaigns, and interim looks at their ratings."""

@@ -1,0 +1,151 @@
+"""Plan pages: each question computed from the draft, adopted into its definition and its log; what is refused."""
+
+import json
+from html import unescape
+from typing import Any
+
+import httpx
+import pytest
+from tests.support.campaigns import NOW, items
+from tests.support.staff_browsers import House, send, token_of
+
+from dissensus.campaign.event_log import AuditEvent
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.campaign.shipped import load_campaign
+from dissensus.store import campaigns as campaign_store
+from dissensus.store import events
+from dissensus.workflows.campaign import campaigns, members
+from dissensus.workflows.platform import staff
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+PAGE = "/campaigns/dices-350/plans"
+FIELDS = {
+    "groups": {
+        "preset": "dices-350",
+        "by": "gender",
+        "statistic": "share",
+        "difference": "0.15",
+        "power": "0.8",
+        "level": "0.05",
+        "items": "60",
+        "hourly_rate": "12",
+        "minutes_per_item": "2",
+    },
+    "precision": {"preset": "dices-350", "raters": "20,50", "items": "60", "groups": "2"},
+    "pool": {
+        "axes": "rater_gender=Man:0.49,Woman:0.5",
+        "seats": "10",
+        "dropout": "0.1",
+        "removal": "0.1\nMan = 0.23",
+        "confidence": "0.9",
+        "items": "60",
+    },
+    "comparison": {
+        "preset": "dices-350",
+        "metric": "share",
+        "budget": "300",
+        "perturbation": "0.3",
+        "per_items": "1, 5",
+        "load": "20",
+        "hourly_rate": "12",
+    },
+}
+
+
+@pytest.fixture
+def ada(house: House) -> httpx.Client:
+    """A browser of the owner of a draft."""
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    campaigns.create_campaign(house.platform, load_campaign("dices-350"), items(3), staff_id=owner_id, now=NOW)
+    return house.owner()
+
+
+def compute(browser: httpx.Client, question: str, **changes: str) -> httpx.Response:
+    return send(browser, PAGE, question=question, **{**FIELDS[question], **changes})
+
+
+def find_definition(house: House) -> tuple[Campaign, list[AuditEvent]]:
+    """The definition of the draft, and its events of plans."""
+    with house.platform.database.reading() as tx:
+        row = campaign_store.get_campaign_by_name(tx, "dices-350")
+        return house.platform.definitions.load(tx, row), list(events.iterate_events(tx, row.id, "planned"))
+
+
+@pytest.mark.slow
+def test_a_draft_follows_its_plans_and_its_log_has_them(house: House, ada: httpx.Client) -> None:
+    """Pool, then raters of a group, then a comparison: a campaign is made from each."""
+    assert "rater_gender=" in ada.get(f"{PAGE}?question=pool").text
+    addresses = {}
+    for question in FIELDS:
+        done = compute(ada, question)
+        assert done.status_code == 303, unescape(done.text)
+        addresses[question] = done.headers["location"]
+    assert find_definition(house)[1] == []
+
+    assert "raters per group reach a power of .80" in ada.get(addresses["groups"]).text
+    light, dark = (ada.get(f"{addresses['groups']}/figures/plan-cost/{kind}") for kind in ("svg", "narrow.dark.svg"))
+    assert light.headers["content-type"] == dark.headers["content-type"] == "image/svg+xml"
+    assert "#0072B2" in light.text
+    assert "#56B4E9" in dark.text
+    refused = send(ada, f"{addresses['groups']}/adoption")
+    assert refused.status_code == 422
+    assert "the campaign has no quota of one axis" in refused.text
+
+    for question in ("pool", "groups", "comparison"):
+        assert send(ada, f"{addresses[question]}/adoption").status_code == 303
+    campaign, planned = find_definition(house)
+    smallest = json.loads(ada.get(f"{addresses['groups']}/plan.json").text)["smallest"]
+    assert campaign.quota is not None
+    assert campaign.quota.targets["Woman"] == smallest
+    assert (campaign.replication, campaign.max_items) in ((1, 20), (5, 20))
+    assert [event.content["question"] for event in planned] == ["pool", "groups", "comparison"]
+    assert "the campaign follows it" in ada.get(addresses["comparison"]).text
+    assert "the campaign follows it" not in ada.get(addresses["pool"]).text
+    assert "Take these numbers" not in ada.get(addresses["precision"]).text
+
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    members.add_member(house.platform, "dices-350", "alan", "analyst", staff_id=owner_id, now=NOW)
+    campaigns.change_state(house.platform, "dices-350", "open", staff_id=owner_id, now=NOW)
+    late = send(ada, f"{addresses['pool']}/adoption")
+    assert (late.status_code, "its numbers were planned before" in late.text) == (422, True)
+    assert compute(ada, "pool").status_code == 409
+    assert "Compute the plan" not in ada.get(PAGE).text
+    assert house.owner("alan").get(PAGE).status_code == 403
+
+
+BAD_INPUT: tuple[tuple[str, dict[str, str], str], ...] = (
+    ("groups", {"difference": "0.7"}, "at most 0.67 remain"),
+    ("groups", {"difference": "0.001"}, "No number of raters detects a difference of 0.001"),
+    ("groups", {"difference": "ten"}, "'ten' is not a number in “Difference to detect”"),
+    ("groups", {"items": "0"}, "in “Items”. Write a whole number from 1 to 5,000"),
+    ("groups", {"statistic": "mean"}, "'mean' cannot be chosen. Choose 'share'"),
+    ("groups", {"by": "shoe size"}, "has no effects of shoe size"),
+    ("groups", {"statistic": "alpha", "raters": "2000", "items": "5000"}, "too large to be simulated here"),
+    ("precision", {"raters": ""}, "There is no number of raters"),
+    ("precision", {"raters": "1,2,3,4,5,6,7,8,9"}, "has 9 numbers, and a page computes 8"),
+    ("pool", {"axes": "rater_gender=Man:0.6,Woman:0.6"}, "The shares of rater_gender add up to 1.200"),
+    ("pool", {"axes": "Man"}, "is not like rater_gender=Man:0.5,Woman:0.5"),
+    ("comparison", {"budget": "1"}, "is below one seat: a rater with 20 answers costs"),
+    ("comparison", {"hourly_rate": ""}, "A budget buys ratings at a rate of pay"),
+    ("comparison", {"budget": "999999"}, "are too many to be simulated here"),
+)
+
+
+def test_what_cannot_be_planned_is_said_in_the_form(ada: httpx.Client) -> None:
+    for question, changes, words in BAD_INPUT:
+        refused = compute(ada, question, **changes)
+        text = unescape(refused.text)
+        assert (refused.status_code, words in text) == (422, True), (changes, text)
+        # What was typed stands in the form again.
+        assert all(value in text for value in changes.values())
+
+
+def test_a_pilot_is_measured_and_a_small_one_refused(ada: httpx.Client) -> None:
+    cells = [(r, i, "Yes" if (r * 7 + i * 3 + r * i) % 5 < r % 4 else "No") for r in range(12) for i in range(12)]
+    data: dict[str, Any] = {"form_token": token_of(ada.get(PAGE)), "question": "precision", **FIELDS["precision"]}
+    for n_raters, status in ((12, 303), (2, 422)):
+        rows = [f"r{r},i{i},{answer}" for r, i, answer in cells if r < n_raters]
+        file = "\n".join(["rater_id,item_id,Q_overall", *rows])
+        done = ada.post(PAGE, data=data, files={"pilot": ("pilot.csv", file.encode(), "text/csv")})
+        assert done.status_code == status, unescape(done.text)
+    assert "The pilot has 2 raters, too few to show how much raters differ. The least that works is 8" in done.text
