@@ -15,6 +15,7 @@ from dissensus.files.attempts.tables import write_attempts as write_attempts
 from dissensus.files.fetch import fetch as fetch
 from dissensus.files.items import Items as Items
 from dissensus.files.items import read_items as read_items
+from dissensus.files.judge.folder import read_judge_run as read_judge_run
 from dissensus.files.models.folder import load_model as load_model
 from dissensus.files.models.folder import save_model as save_model
 from dissensus.files.pairs.comparisons import read_comparisons as read_comparisons
@@ -60,6 +61,10 @@ from dissensus.pipeline.analyse.attempts import attempt_map as attempt_map
 from dissensus.pipeline.curate import SamplePlan as SamplePlan
 from dissensus.pipeline.curate import Selection as Selection
 from dissensus.pipeline.curate import curate as curate
+from dissensus.pipeline.judge.audit.audit import audit_judge as audit_judge
+from dissensus.pipeline.judge.audit.result import JudgeAudit as JudgeAudit
+from dissensus.pipeline.judge.audit.rows import AuditRow as AuditRow
+from dissensus.pipeline.judge.records import JudgeResponses as JudgeResponses
 from dissensus.pipeline.model import MultilevelModel as MultilevelModel
 from dissensus.pipeline.release import PairPolicy as PairPolicy
 from dissensus.pipeline.release import ReleasedPair as ReleasedPair

@@ -118,6 +118,8 @@ class Loopback:
     url: str
     plays: deque[Play] = field(default_factory=deque)
     otherwise: Play = field(default_factory=lambda: says("Hello", " there."))
+    respond: Callable[[dict[str, Any]], Play] | None = None
+    """Reaction by the body of a request, in place of `otherwise`."""
     bodies: list[dict[str, Any]] = field(default_factory=list)
     heads: list[str] = field(default_factory=list)
     wires: list[Wire] = field(default_factory=list)
@@ -137,6 +139,7 @@ class Loopback:
             self.wires.append(wire)
             while head := read_head(lines):
                 length = next(int(line.split(":")[1]) for line in head if line.lower().startswith("content-length:"))
+                wire.keep_alive = False
                 self.next_for(head, json.loads(lines.read(length)))(wire)
                 if not wire.keep_alive:
                     break
@@ -148,7 +151,9 @@ class Loopback:
         with self.lock:
             self.heads.append("\n".join(head))
             self.bodies.append(body)
-            return self.plays.popleft() if self.plays else self.otherwise
+            if self.plays:
+                return self.plays.popleft()
+            return self.otherwise if self.respond is None else self.respond(body)
 
 
 def read_head(lines: Any) -> Sequence[str]:

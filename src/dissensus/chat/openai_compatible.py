@@ -38,6 +38,7 @@ CHAT_ERRORS_BY_STATUS: Final[Mapping[int, type[DissensusError]]] = {
     404: NotFound,
 }
 
+Messages: TypeAlias = list[dict[str, str]]
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 
@@ -85,8 +86,15 @@ class OpenAICompatible:
 
     async def stream(self, conversation: Conversation, seed: int) -> Stream:
         """Respond to a conversation, see `Bot`."""
+        messages = build_messages(conversation, self._chatbot.system_prompt)
+        async with aclosing(self.stream_messages(messages, seed)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    async def stream_messages(self, messages: Messages, seed: int, **parameters: Any) -> Stream:
+        """Respond to messages, with parameters besides those of the definition."""
         check_seed(seed)
-        body = self._body(conversation, seed)
+        body = self._body(messages, seed, parameters)
         request = CompletionRequest(body, ResponseBuilder(self._chatbot.max_length, self._clock, seed))
         async with self._slot():
             with self._breaker.guard():
@@ -100,11 +108,12 @@ class OpenAICompatible:
             raise ProviderRefusal(f"{self._chatbot.name} filters the whole response: {reader.finish}.")
         yield response
 
-    def _body(self, conversation: Conversation, seed: int) -> dict[str, Any]:
+    def _body(self, messages: Messages, seed: int, parameters: Mapping[str, Any]) -> dict[str, Any]:
         return {
             **self._chatbot.as_mapping().get("parameters", {}),
+            **parameters,
             "model": self._endpoint.model,
-            "messages": build_messages(conversation, self._chatbot.system_prompt),
+            "messages": messages,
             "seed": seed,
             "stream": True,
             "stream_options": {"include_usage": True},

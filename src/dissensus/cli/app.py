@@ -36,6 +36,11 @@ COMMANDS: Final = {
         "benchmark",
         "Score chatbots, guards and classifiers against each group of raters, beside human ceilings.",
     ),
+    "judge": LazyCommand(
+        "dissensus.cli.judge.commands",
+        "app",
+        "Let language models answer a questionnaire as raters of their own kind, and audit them against people.",
+    ),
     "vet": LazyCommand(
         "dissensus.cli.vet",
         "vet",

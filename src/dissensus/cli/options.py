@@ -30,6 +30,10 @@ RaterAttributeOption = Annotated[
         rich_help_panel=READING,
     ),
 ]
+RaterKindOption = Annotated[
+    Literal["person", "model", "all"],
+    typer.Option(help="Raters to read: people; models, which rater_kind names; or both.", rich_help_panel=READING),
+]
 CategoriesOption = Annotated[
     str | None,
     typer.Option(metavar="A,B,…", help='Answers in order, as "No,Unsure,Yes".', rich_help_panel=READING),

@@ -29,6 +29,7 @@ from dissensus.cli.options import (
     RaterAttributeOption,
     RaterColumnOption,
     RaterColumnsOption,
+    RaterKindOption,
     RatersOption,
     RenameOption,
     SetsOption,
@@ -138,6 +139,7 @@ def load_ratings(
     exclude_flagged: Annotated[
         bool, typer.Option("--exclude-flagged", help="Leave out flagged raters.", rich_help_panel=READING)
     ] = False,
+    rater_kind: RaterKindOption = "person",
     all_questions: bool = False,
     **table: Any,
 ) -> "Ratings":
@@ -154,6 +156,7 @@ def load_ratings(
         ratings if len(ratings) > 1 else ratings[0],
         items=items if items is None or len(items) > 1 else items[0],
         questions="all" if all_questions else None if question is None or answer is not None else [question],
+        rater_kind=rater_kind,
         **arguments,
     )
     for condition in where or ():

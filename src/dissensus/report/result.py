@@ -32,7 +32,7 @@ class Document:
     command: str  # Call that reproduces it
     notes: tuple[str, ...]  # Notes on reading the data, and caveats
     version: str  # The same data, version and seed give the same page
-    seed: int
+    seed: int | None = None  # None where nothing is drawn
     # Formulas of its numbers, and the notation that they share
     methods: tuple[Method, ...] = field(default=(), repr=False)
     words: str = field(default=WORDS, repr=False)

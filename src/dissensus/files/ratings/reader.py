@@ -20,6 +20,7 @@ from dissensus.schema.ratings.cleaning import CleaningRules, Duplicates, check_r
 from dissensus.schema.ratings.column_choice import ALL
 from dissensus.schema.ratings.findings import FailedCheck
 from dissensus.schema.ratings.merge import label_sources, merge_ratings
+from dissensus.schema.ratings.rater_kind import RaterKind, select_rater_kind
 from dissensus.schema.ratings.renames import DICES_RENAMES, Renames, rename_table, require_renames
 from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.ratings.validation import Validation, unreadable_validation, validate_table
@@ -48,6 +49,7 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
     rater_columns: str | None = None,
     item_columns: str | None = None,
     annotators: str | os.PathLike[str] | None = None,
+    rater_kind: RaterKind = "person",
 ) -> Ratings:
     """Read and check ratings.
 
@@ -74,6 +76,9 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
         file that has them.
     kind, rater_columns, item_columns, annotators
         As for `read_long`; the kind is detected by default.
+    rater_kind
+        ``person`` leaves out raters of kind ``model``, whose column ``rater_kind`` says so, with a note; ``model``
+        reads them alone, and ``all`` reads both.
 
     Raises
     ------
@@ -115,6 +120,7 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
     renamer.require_all()
     ratings = parts[0] if len(parts) == 1 else merge_ratings(parts, _label(sources))
     ratings = _join(ratings, None if tables is not None else items, raters, item, rater, rules, bins, sets)
+    ratings = select_rater_kind(ratings, rater_kind)
     return replace(ratings, notes=(*ratings.notes, *_suggest_bins(ratings)))
 
 

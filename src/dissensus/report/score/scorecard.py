@@ -69,7 +69,6 @@ def build_document(
         command=command or "dissensus.report.score",
         notes=(*card.warnings, *card.notes),
         version=card.version,
-        seed=0,
         methods=tuple(methods),
         words=WORDS,
     )

@@ -363,6 +363,10 @@ class Ratings:
         """Return the ratings of some items, by a Boolean mask of the rows of `items`."""
         return self if mask.all() else self._filter(mask.gather(self.answers["item"]))
 
+    def select_ratings(self, mask: pl.Series) -> Self:
+        """Return some of the ratings, by a Boolean mask of the rows of `answers`."""
+        return self if mask.all() else self._filter(mask)
+
     def select_question(self, question: str) -> Self:
         """Return the ratings that answer a question, without other questions."""
         mask = self._question(question).is_not_null()

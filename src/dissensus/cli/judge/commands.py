@@ -1,0 +1,25 @@
+"""`dissensus judge`: its commands in the order in which `--help` lists them."""
+
+from typing import Final
+
+import typer
+
+from dissensus.cli.lazy_group import LazyCommand, lazy_group
+
+COMMANDS: Final = {
+    "run": LazyCommand(
+        "dissensus.cli.judge.run", "run", "Let a language model answer the questionnaire of a campaign about items."
+    ),
+    "audit": LazyCommand(
+        "dissensus.cli.judge.audit",
+        "audit",
+        "Audit a judge: consistency, effects of presentation, agreement with groups of raters, personas.",
+    ),
+}
+
+app = typer.Typer(
+    cls=lazy_group(COMMANDS),
+    no_args_is_help=True,
+    help="Let language models answer a questionnaire as raters of their own kind, and audit them against people.",
+)
+"""Commands below `judge`."""

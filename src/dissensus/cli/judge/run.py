@@ -1,0 +1,221 @@
+"""`dissensus judge run`: a language model answers a questionnaire about items."""
+
+import os
+import sys
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dissensus.cli.options import RenameOption
+from dissensus.cli.ratings_options import split_renames
+from dissensus.errors import DissensusError, InvalidInput
+from dissensus.files.item_import import read_renamed_items
+from dissensus.files.items import read_items
+from dissensus.files.ratings.reader import read_ratings
+from dissensus.pipeline.judge.estimate import Prices
+from dissensus.pipeline.judge.personas import FEWEST, Persona, choose_personas
+from dissensus.pipeline.judge.presentation import check_probes
+from dissensus.pipeline.judge.request_plan import JudgeSettings, ResponseFormat
+from dissensus.schema.campaign.chatbot import Chatbot
+from dissensus.schema.campaign.chatbot_parser import parse_chatbot
+from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.schema.questionnaire.definition import Questionnaire
+from dissensus.schema.questionnaire.parser import parse_questionnaire
+from dissensus.schema.questionnaire.shipped import load_questionnaire, questionnaires
+from dissensus.schema.records.item import Item
+from dissensus.workflows.judge.run import JudgeProgress, JudgeRun, estimate_run, run_judge
+
+PERSONAS, REQUESTS = "Personas", "Requests"
+
+
+def run(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE…", help="Conversations: csv, jsonl, json, parquet, or pasted text.")
+    ],
+    judge: Annotated[Path, typer.Option(metavar="FILE", help="Definition of the model as TOML; see docs/chatbots.md.")],
+    questionnaire: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|FILE", help="Questionnaire that ships, or a file of one, or of a campaign that has one."
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder of the answers; an interrupted run goes on.")
+    ],
+    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Answers to each item, with seeds of their own.")] = 3,
+    probe: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Ask again with one thing changed: repeat, options, questions, wording, length, or all; repeatable.",
+        ),
+    ] = None,
+    persona_by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="AXIS",
+            help="Ask also as a person of each group, such as race; repeatable.",
+            rich_help_panel=PERSONAS,
+        ),
+    ] = None,
+    ratings: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Ratings of people, whose groups are the personas.", rich_help_panel=PERSONAS
+        ),
+    ] = None,
+    min_raters: Annotated[
+        int, typer.Option(metavar="K", help="Personas of groups with K raters or more.", rich_help_panel=PERSONAS)
+    ] = FEWEST,
+    response_format: Annotated[
+        ResponseFormat,
+        typer.Option(
+            help="Structured output that is asked of the server; text for servers without it.", rich_help_panel=REQUESTS
+        ),
+    ] = "json_schema",
+    per_minute: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Most requests a minute.", rich_help_panel=REQUESTS)
+    ] = None,
+    prices: Annotated[
+        str | None,
+        typer.Option(
+            metavar="IN:OUT",
+            help="Prices of a million tokens of prompts and of responses, for the estimate.",
+            rich_help_panel=REQUESTS,
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Estimate requests, tokens and cost; send nothing.", rich_help_panel=REQUESTS),
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Send without asking on a terminal.", rich_help_panel=REQUESTS)
+    ] = False,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of orders, and of the seeds of requests.")] = 0,
+    rename: RenameOption = None,
+) -> None:
+    """Let a language model answer the questionnaire of a campaign about items.
+
+    The order of questions and answers is drawn anew for each seed of an item. Responses that cannot be parsed are
+    counted and kept. The folder has ratings.csv, whose raters are of the kind model: no analysis reads them unless it
+    is asked to. Estimate the cost first.
+
+    Example: dissensus judge run items.csv --judge tern.toml --questionnaire dices-350 -o judged --dry-run
+    """
+    chatbot = _read_judge(judge)
+    personas = _choose_personas(persona_by, ratings, min_raters)
+    settings = JudgeSettings(
+        n_seeds=seeds,
+        seed=seed,
+        probes=check_probes(probe or ()),
+        personas=personas,
+        response_format=response_format,
+        system_prompt=chatbot.system_prompt,
+    )
+    judge_run = JudgeRun(
+        judge=chatbot,
+        items=tuple(_read_items(files, split_renames(rename))),
+        questionnaire=_read_questionnaire(questionnaire),
+        settings=settings,
+        folder=output,
+        per_minute=per_minute,
+    )
+    send(judge_run, _split_prices(prices), dry_run=dry_run, ask=not yes and sys.stdin.isatty())
+
+
+def send(judge_run: JudgeRun, prices: Prices | None, *, dry_run: bool, ask: bool) -> None:
+    """Print the estimate, ask, send, and print what came back."""
+    estimate = estimate_run(judge_run, prices=prices)
+    where = "to this machine" if judge_run.host is None else f"to {judge_run.host}"
+    typer.echo(f"{judge_run.judge.name}: {estimate}, {where}.", err=not dry_run)
+    if dry_run:
+        return
+    if ask and estimate.n_requests:
+        typer.confirm(f"Send {estimate.n_requests:,} requests with the texts of items {where}?", abort=True, err=True)
+    with _show_progress() as progress:
+        result = run_judge(judge_run, environment=os.environ, progress=progress)
+    n_answered = result.outcomes.get("answered", 0)
+    others = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in result.outcomes.items() if name != "answered")
+    typer.echo(f"{n_answered:,} of {result.n_requests:,} requests answered{f'; {others}' if others else ''}.")
+    if result.prompt_tokens is not None and result.response_tokens is not None:
+        typer.echo(f"Tokens: {result.prompt_tokens:,} of prompts, {result.response_tokens:,} of responses.", err=True)
+    typer.echo(f"Wrote {judge_run.folder}: {result.n_ratings:,} ratings by a model.", err=True)
+
+
+def _read_judge(path: Path) -> Chatbot:
+    return parse_chatbot(_read_text(path))
+
+
+def _read_questionnaire(source: str) -> Questionnaire:
+    """Read a questionnaire by name, or from a file of its own or of a campaign."""
+    if source in questionnaires():
+        return load_questionnaire(source)
+    if not Path(source).exists():
+        return load_questionnaire(source)  # The error lists those that ship
+    text = _read_text(Path(source))
+    try:
+        is_campaign = "questionnaire" in tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        is_campaign = False
+    return parse_campaign(text).questionnaire if is_campaign else parse_questionnaire(text)
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path} cannot be read as text: {error}.") from None
+
+
+def _read_items(files: list[Path], renames: dict[str, str | dict[str, str]]) -> Iterator[Item]:
+    for file in files:
+        read = read_renamed_items(file, read_items, renames)
+        for note in read.notes:
+            typer.echo(f"Note: {file}: {note}", err=True)
+        yield from read.items
+
+
+def _choose_personas(axes: list[str] | None, ratings: Path | None, min_raters: int) -> tuple[Persona, ...]:
+    if axes is None:
+        if ratings is not None:
+            raise InvalidInput(
+                "--ratings gives the groups of personas. Name their axis, --persona-by, or leave it out."
+            )
+        return ()
+    if ratings is None:
+        raise InvalidInput("Personas are groups of raters. Give ratings of people that have them: --ratings FILE")
+    personas, notes = choose_personas(read_ratings(ratings), axes, min_raters=min_raters)
+    for note in notes:
+        typer.echo(f"Note: {note}", err=True)
+    return personas
+
+
+def _split_prices(text: str | None) -> Prices | None:
+    """Parse the value of --prices, such as 0.15:0.6."""
+    if text is None:
+        return None
+    prompt, _, response = text.partition(":")
+    try:
+        return Prices(prompt=float(prompt), response=float(response))
+    except DissensusError:
+        raise
+    except ValueError:
+        raise InvalidInput(f"--prices {text!r} is not like 0.15:0.6.") from None
+
+
+@contextmanager
+def _show_progress() -> Iterator[JudgeProgress | None]:
+    """Show a progress bar, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        job = bar.add_task("Judging", total=1)
+        yield lambda n, total: bar.update(job, completed=n, total=total)

@@ -1,0 +1,1 @@
+"""Folder of a judge: raw responses, parsed answers, ratings, and settings of the run."""

@@ -1,0 +1,86 @@
+"""Files of a judge's run: settings, answers, ratings."""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.files.raw.atomic_write import write_atomically
+from dissensus.files.raw.table_stream import escape_formulas
+from dissensus.pipeline.judge.records import JudgeRecord, JudgeResponses
+from dissensus.schema.hints import format_list
+from dissensus.schema.questionnaire.parser import parse_questionnaire
+
+RUN: Final = "run.json"
+ANSWERS: Final = "answers.jsonl"
+RATINGS: Final = "ratings.csv"
+CACHE: Final = "cache.jsonl"
+FILES: Final = (RUN, ANSWERS, RATINGS, CACHE)
+
+
+def make_judge_folder(folder: Path) -> None:
+    """Make the folder of a run, or check that it is one."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        foreign = sorted(path.name for path in folder.iterdir() if path.name not in FILES)
+    except OSError as error:
+        raise InvalidInput(f"{folder} cannot be a folder: {error.strerror}. Name another one.") from None
+    if foreign:
+        raise InvalidInput(f"{folder} holds other files than a judge's: {format_list(foreign, 3)}. Name a new one.")
+
+
+def write_judge_run(
+    folder: Path, run: dict[str, Any], records: Sequence[JudgeRecord], ratings: pl.DataFrame | None
+) -> None:
+    """Write settings, answers and, if there are any, ratings; the settings last."""
+    lines = (json.dumps(record.to_dict(), ensure_ascii=False) + "\n" for record in records)
+    write_atomically("".join(lines).encode(), folder / ANSWERS)
+    if ratings is None:
+        (folder / RATINGS).unlink(missing_ok=True)
+    else:
+        write_atomically(escape_formulas(ratings)[0].write_csv().encode(), folder / RATINGS)
+    write_atomically((json.dumps(run, ensure_ascii=False, indent=2) + "\n").encode(), folder / RUN)
+
+
+def read_judge_run(folder: str | os.PathLike[str]) -> JudgeResponses:
+    """Read the responses of a complete run of `dissensus judge run`.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+
+    Returns
+    -------
+    JudgeResponses
+
+    Raises
+    ------
+    NotFound
+        The folder has no complete run.
+    InvalidInput
+        Its files are damaged.
+    """
+    folder = Path(folder)
+    if not (folder / RUN).is_file():
+        raise NotFound(
+            f"{folder} is not the folder of a complete run: {RUN} is missing. Begin or resume it: dissensus judge run"
+        )
+    try:
+        run = json.loads((folder / RUN).read_bytes())
+        rows = [json.loads(line) for line in (folder / ANSWERS).read_bytes().splitlines()]
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"{folder} cannot be read: {error}. Run the judge again; its answers are kept.") from None
+    if not isinstance(run, dict) or not all(isinstance(row, dict) for row in rows):
+        raise InvalidInput(f"{folder} does not hold the run of a judge. Run it again; its answers are kept.")
+    try:
+        judge, questionnaire = str(run["judge"]["name"]), parse_questionnaire(run["questionnaire"])
+    except (KeyError, TypeError):
+        raise InvalidInput(f"{folder / RUN} does not name judge and questionnaire. Run the judge again.") from None
+    return JudgeResponses(
+        judge=judge, questionnaire=questionnaire, records=tuple(JudgeRecord.from_dict(row) for row in rows)
+    )

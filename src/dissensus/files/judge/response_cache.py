@@ -1,0 +1,67 @@
+"""Cache of the raw responses of a judge: JSON Lines, appended one by one, so that an interruption loses none."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TextIO
+
+from dissensus.errors import InvalidInput, Unavailable
+from dissensus.pipeline.judge.response import RawResponse
+
+
+class ResponseCache:
+    """Raw responses by key of their request; an incomplete last line of an interrupted run is dropped."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._responses = {response.key: response for response in _read_responses(path)}
+        self._file: TextIO | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            _drop_incomplete_line(self._path)
+            self._file = self._path.open("a", encoding="utf-8")
+        except OSError as error:
+            raise Unavailable(f"{self._path} cannot be written: {error.strerror}.") from None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def __len__(self) -> int:
+        return len(self._responses)
+
+    def get(self, key: str) -> RawResponse | None:
+        """Return the response to a request, None before it is answered."""
+        return self._responses.get(key)
+
+    def add(self, response: RawResponse) -> None:
+        """Store a response at once."""
+        self._responses[response.key] = response
+        if self._file is not None:
+            self._file.write(json.dumps(asdict(response), ensure_ascii=False) + "\n")
+            self._file.flush()
+
+
+def _read_responses(path: Path) -> Iterator[RawResponse]:
+    if not path.exists():
+        return
+    lines = path.read_bytes().split(b"\n")[:-1]  # Without an incomplete last line
+    for number, line in enumerate(lines, start=1):
+        try:
+            row: dict[str, Any] = json.loads(line)
+            yield RawResponse(**row)
+        except (ValueError, TypeError):
+            raise InvalidInput(
+                f"{path}, line {number:,} is not a response of a judge. Name a new folder, or restore the file."
+            ) from None
+
+
+def _drop_incomplete_line(path: Path) -> None:
+    if path.exists() and (content := path.read_bytes()) and not content.endswith(b"\n"):
+        path.write_bytes(content[: content.rfind(b"\n") + 1])

@@ -1,0 +1,1 @@
+"""Audit of a judge against itself and against groups of raters."""

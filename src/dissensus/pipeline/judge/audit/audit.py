@@ -1,0 +1,274 @@
+"""Audit of a judge: consistency, effects of presentation, agreement with groups, personas."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from importlib.metadata import version
+
+import numpy as np
+import polars as pl
+
+from dissensus.errors import InvalidInput, UndefinedEstimate
+from dissensus.pipeline.judge.audit.answers import PAIR_KEYS, JudgeAnswers, align_ratings, read_answers
+from dissensus.pipeline.judge.audit.groups import PanelGroups
+from dissensus.pipeline.judge.audit.result import AuditSettings, JudgeAudit
+from dissensus.pipeline.judge.audit.rows import AuditRow, build_mean_row, build_rating_row
+from dissensus.pipeline.judge.presentation import PROBES
+from dissensus.pipeline.judge.records import JudgeRecord, JudgeResponses
+from dissensus.schema.hints import format_list
+from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.cluster_robust import Floats, Mean, clustered_mean
+from dissensus.stats.judge.agreement import (
+    distance_between,
+    distance_within,
+    distribution_distance,
+    spread_difference,
+)
+from dissensus.stats.judge.answers import PanelRatings, equality_distance, step_distance
+from dissensus.stats.judge.effects import estimate_consistency, estimate_effect
+from dissensus.stats.judge.rank import rank_judge
+from dissensus.stats.result import check_confidence, none_if_nan
+from dissensus.stats.score.pseudo_values import PseudoValues, compare_groups
+from dissensus.stats.significance import benjamini_hochberg
+
+
+def audit_judge(
+    responses: JudgeResponses,
+    ratings: Ratings | None = None,
+    *,
+    question: str | None = None,
+    by: str | Sequence[str] = (),
+    min_raters: int = 8,
+    suppress_below: int = 0,
+    confidence: float = 0.95,
+) -> JudgeAudit:
+    """Audit the answers of a judge to one question.
+
+    Parameters
+    ----------
+    responses
+        Responses of the judge, as `read_judge_run` reads them.
+    ratings
+        Ratings of people of the same items; without them agreement and personas are left out.
+    question
+        The question; by default the overall one, else the only one.
+    by
+        Axes, and crossed axes, of raters; those of personas are added.
+    min_raters
+        Raters from which on a group is compared with the judge.
+    suppress_below
+        Raters below which the numbers of a group are withheld, with those from which they could be computed.
+    confidence
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    JudgeAudit
+
+    Raises
+    ------
+    NotFound
+        An unknown question or axis.
+    InvalidInput
+        No answer of the judge, a scale of the ratings that is not that of the judge, or no item in common.
+    """
+    check_confidence(confidence)
+    answers = read_answers(responses.records, responses.questionnaire, question)
+    notes = list(_describe_responses(responses.records))
+    by = (by,) if isinstance(by, str) else by
+    rows = [*_measure_consistency(answers, confidence), *_measure_effects(answers, confidence)]
+    axes: tuple[str, ...] = ()
+    if ratings is not None:
+        axes = _list_axes(ratings, answers, by)
+        panel, note = _read_panel(ratings, answers)
+        notes += [*ratings.notes, *([note] if note else [])]
+        groups = PanelGroups(ratings, panel, axes, min_raters, suppress_below)
+        rows += _adjust(list(_measure_groups(answers, groups, confidence)))
+        rows += _measure_personas(answers, groups, confidence)
+    elif by:
+        raise InvalidInput("Groups are those of ratings of people. Give them, or leave the axes out.")
+    return JudgeAudit(
+        judge=responses.judge,
+        rows=tuple(rows),
+        outcomes=dict(Counter(record.outcome for record in responses.records)),
+        settings=AuditSettings(
+            question=answers.question,
+            scale=answers.scale,
+            axes=axes,
+            min_raters=min_raters,
+            suppress_below=suppress_below,
+            confidence=confidence,
+        ),
+        n_items=len(answers.item_ids),
+        n_raters=0 if ratings is None else ratings.n_raters,
+        notes=tuple(notes),
+        version=version("dissensus"),
+    )
+
+
+def _describe_responses(records: Sequence[JudgeRecord]) -> Iterator[str]:
+    lost = sum(record.outcome != "answered" for record in records)
+    if lost:
+        yield (
+            f"{lost:,} of {len(records):,} requests have no answer that counts and are left out; if the judge refuses "
+            "what is worse, the rest is milder than the items are."
+        )
+
+
+def _measure_consistency(answers: JudgeAnswers, confidence: float) -> Iterator[AuditRow]:
+    for persona in (None, *answers.personas):
+        estimate = partial(
+            estimate_consistency, answers.count(persona), equality_distance(len(answers.scale)), confidence=confidence
+        )
+        yield build_mean_row(AuditRow(metric="consistency", persona=persona), estimate)
+
+
+def _measure_effects(answers: JudgeAnswers, confidence: float) -> Iterator[AuditRow]:
+    """Yield, for each probe, the share of answers that it changed and the shift on the scale."""
+    repeated = answers.pair("repeat").select(*PAIR_KEYS, noise=pl.col("answer") != pl.col("answer_after"))
+    for probe in PROBES:
+        pairs = answers.pair(probe)
+        if pairs.is_empty():
+            continue
+        items, before, after = (pairs[name].to_numpy() for name in ("item", "answer", "answer_after"))
+        effect = estimate_effect(
+            items, before, after, len(answers.scale), signs=_sign_pairs(pairs, probe), confidence=confidence
+        )
+        yield build_mean_row(AuditRow(metric="changed", probe=probe), partial(getattr, effect, "changed"))
+        if probe == "repeat":
+            continue
+        yield build_mean_row(AuditRow(metric="shift", probe=probe), partial(getattr, effect, "shift"))
+        if repeated.height:
+            yield build_mean_row(
+                AuditRow(metric="changed_beyond_repeat", probe=probe), partial(_exceed, pairs, repeated, confidence)
+            )
+
+
+def _exceed(pairs: pl.DataFrame, repeated: pl.DataFrame, confidence: float) -> Mean:
+    """Return the share of changed answers less that between two seeds."""
+    joined = pairs.join(repeated, on=PAIR_KEYS)
+    changed = (joined["answer"] != joined["answer_after"]).cast(pl.Float64) - joined["noise"].cast(pl.Float64)
+    return clustered_mean(changed.to_numpy(), joined["item"].to_numpy(), confidence=confidence)
+
+
+def _sign_pairs(pairs: pl.DataFrame, probe: str) -> Floats:
+    """Return the direction of the change in each pair: last answer listed first, question asked later."""
+    if probe == "options":
+        return np.where(pairs["is_reversed_after"].to_numpy(), 1.0, -1.0)
+    if probe == "questions":
+        return np.asarray(np.sign(pairs["position_after"].to_numpy() - pairs["position"].to_numpy()))
+    return np.ones(pairs.height)
+
+
+def _list_axes(ratings: Ratings, answers: JudgeAnswers, by: Sequence[str]) -> tuple[str, ...]:
+    """Return the named axes with those of the personas."""
+    of_personas = (persona.partition("=")[0] for persona in answers.personas)
+    return tuple(dict.fromkeys(ratings.axis_name(axis) for axis in (*by, *of_personas)))
+
+
+def _read_panel(ratings: Ratings, answers: JudgeAnswers) -> tuple[PanelRatings, str | None]:
+    """Return the ratings of judged items, with the codes of the judge's items."""
+    ratings.require_raters("An audit with ratings")
+    question = answers.question if answers.question in ratings.questions else ratings.resolve_question()
+    scale = ratings.scale(question)
+    if scale != answers.scale:
+        raise InvalidInput(
+            f"The answers to {question} are {format_list(list(scale))} in the ratings, and those to {answers.question} "
+            f"{format_list(list(answers.scale))} in the questionnaire of the judge. Both must have the same scale: "
+            "--categories, or --rename COLUMN:OLD=NEW."
+        )
+    item, rater, answer = (codes.astype(np.int64) for codes in ratings.codes(question))
+    own, note = align_ratings(answers, ratings.items["item_id"], item)
+    return PanelRatings(items=own, raters=rater, answers=answer).select(own >= 0), note
+
+
+def _measure_groups(answers: JudgeAnswers, groups: PanelGroups, confidence: float) -> Iterator[AuditRow]:
+    """Yield agreement, distance and rank of the judge for the pool and each group."""
+    counts, n = answers.count(), len(answers.scale)
+    equality, steps = equality_distance(n), step_distance(n)
+    for axis, group, ratings, refusal in groups.split():
+        for metric, compute in (
+            ("agreement", lambda ratings=ratings: _complement(distance_between(ratings, counts, equality))),
+            ("human_agreement", lambda ratings=ratings: _complement(distance_within(ratings, counts, equality))),
+            (
+                "agreement_difference",
+                lambda ratings=ratings: _subtract(
+                    distance_within(ratings, counts, equality), distance_between(ratings, counts, equality)
+                ),
+            ),
+            ("distribution_distance", lambda ratings=ratings: distribution_distance(ratings, counts, steps)),
+            ("spread_difference", lambda ratings=ratings: spread_difference(ratings, counts, steps)),
+        ):
+            row = AuditRow(metric=metric, axis=axis, group=group)
+            yield replace(row, reason=refusal) if refusal else build_rating_row(row, compute, confidence)
+        yield _build_rank(AuditRow(metric="nearer_share", axis=axis, group=group), ratings, counts, steps, refusal)
+
+
+def _build_rank(
+    row: AuditRow, ratings: PanelRatings, counts: Floats, distance: Floats, refusal: str | None
+) -> AuditRow:
+    if refusal:
+        return replace(row, reason=refusal)
+    try:
+        rank = rank_judge(ratings, counts, distance)
+    except UndefinedEstimate as error:
+        return replace(row, reason=str(error))
+    return replace(row, estimate=rank.nearer_share, p=rank.p, n_raters=rank.n_raters)
+
+
+def _adjust(rows: Sequence[AuditRow]) -> list[AuditRow]:
+    """Return rows with p-values adjusted over all groups."""
+    adjusted = benjamini_hochberg(np.array([np.nan if row.p is None else row.p for row in rows]))
+    return [replace(row, p_adjusted=none_if_nan(p)) for row, p in zip(rows, adjusted, strict=True)]
+
+
+def _measure_personas(answers: JudgeAnswers, groups: PanelGroups, confidence: float) -> Iterator[AuditRow]:
+    """Yield, for each persona, whether it moves the judge toward its group, and its spread beside the group's."""
+    parts = {(axis, group): (ratings, refusal) for axis, group, ratings, refusal in groups.split()}
+    for persona in answers.personas:
+        axis, _, group = persona.partition("=")
+        ratings, refusal = parts.get((axis, group), (None, f"no ratings of {persona}"))
+        row = AuditRow(metric="toward_group", persona=persona, axis=axis, group=group)
+        if ratings is None or refusal:
+            yield replace(row, reason=refusal)
+            continue
+        yield from _measure_persona(row, answers, ratings, groups.others(axis, group), confidence)
+
+
+def _measure_persona(
+    row: AuditRow, answers: JudgeAnswers, own: PanelRatings, others: PanelRatings, confidence: float
+) -> Iterator[AuditRow]:
+    steps = step_distance(len(answers.scale))
+    plain, acted = answers.count(), answers.count(row.persona)
+    both = (plain.sum(axis=1, keepdims=True) > 0) & (acted.sum(axis=1, keepdims=True) > 0)
+    plain, acted = np.where(both, plain, 0), np.where(both, acted, 0)
+
+    def approach(ratings: PanelRatings) -> PseudoValues:
+        return _subtract(distance_between(ratings, plain, steps), distance_between(ratings, acted, steps))
+
+    yield build_rating_row(row, lambda: approach(own), confidence)
+    yield build_rating_row(replace(row, metric="toward_others"), lambda: approach(others), confidence)
+    more = replace(row, metric="toward_group_more")
+    try:
+        difference = compare_groups(approach(own), approach(others), confidence=confidence)
+    except UndefinedEstimate as error:
+        yield replace(more, reason=str(error))
+    else:
+        low, high = difference.ci_low, difference.ci_high
+        yield replace(more, estimate=difference.estimate, ci_low=low, ci_high=high, p=difference.p)
+    for metric, compute in (
+        ("human_spread", lambda: distance_within(own, acted, steps)),
+        ("spread_difference", lambda: spread_difference(own, acted, steps)),
+    ):
+        yield build_rating_row(replace(row, metric=metric), compute, confidence)
+
+
+def _complement(statistic: PseudoValues) -> PseudoValues:
+    """Return one less a statistic."""
+    return replace(statistic, values=1 - statistic.values)
+
+
+def _subtract(first: PseudoValues, second: PseudoValues) -> PseudoValues:
+    """Return the difference of two statistics of the same ratings."""
+    return replace(first, values=first.values - second.values, is_share=False)

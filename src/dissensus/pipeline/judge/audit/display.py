@@ -1,0 +1,170 @@
+"""Display of the audit of a judge as a page of tables."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from dissensus.pipeline.judge.audit.rows import AuditRow
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
+
+FEW: Final = "†"
+PROBE_NAMES: Final = {
+    "repeat": "another seed",
+    "options": "last answer listed first",
+    "questions": "asked later",
+    "wording": "other instructions",
+    "length": "longer response",
+}
+OUTCOME_NAMES: Final = {
+    "answered": "answered",
+    "refused": "refused by the provider",
+    "not_json": "not one JSON object",
+    "not_valid": "answers missing or not on the scale",
+    "cut": "cut at the limit of length",
+}
+_GROUP_COLUMNS: Final = ("agreement", "human_agreement", "agreement_difference", "distribution_distance")
+_PERSONA_COLUMNS: Final = ("toward_group", "toward_others", "toward_group_more", "human_spread", "spread_difference")
+
+
+def audit_page(
+    summary: str, rows: Sequence[AuditRow], outcomes: Mapping[str, int], confidence: float, notes: Sequence[str]
+) -> Page:
+    """Return the audit as a page: responses, consistency, probes, groups, personas."""
+    grids = (
+        outcome_grid(outcomes),
+        *consistency_grids(rows),
+        *effect_grids(rows),
+        *group_grids(rows),
+        *persona_grids(rows),
+    )
+    return Page(summary, grids, (*explain_audit(rows, confidence), *(f"Note: {note}" for note in notes)))
+
+
+def outcome_grid(outcomes: Mapping[str, int]) -> Grid:
+    """Return the table of outcomes of the requests."""
+    total = sum(outcomes.values())
+    lines = (
+        (name, f"{outcomes[key]:,}", format_short(100 * outcomes[key] / total, 1))
+        for key, name in OUTCOME_NAMES.items()
+        if outcomes.get(key)
+    )
+    return Grid(("responses", "requests", "%"), tuple(lines))
+
+
+def consistency_grids(rows: Sequence[AuditRow]) -> Iterator[Grid]:
+    """Yield the table of consistency over seeds, with and without personas."""
+    own = [row for row in rows if row.metric == "consistency"]
+    if own:
+        lines = (
+            (escape_unprintable(row.persona or "no persona"), f"{row.n_items:,}", format_estimate(row)) for row in own
+        )
+        yield Grid(("two seeds agree", "items", "%"), tuple(lines))
+
+
+def effect_grids(rows: Sequence[AuditRow]) -> Iterator[Grid]:
+    """Yield the table of the effects of presentation."""
+    probes = dict.fromkeys(row.probe for row in rows if row.probe)
+    if probes:
+        head = ("one thing changed", "pairs", "answers changed, %", "beyond another seed", "shift on the scale, %")
+        metrics = ("changed", "changed_beyond_repeat", "shift")
+        yield Grid(head, tuple(_effect_line(rows, str(probe), metrics) for probe in probes))
+
+
+def _effect_line(rows: Sequence[AuditRow], probe: str, metrics: Sequence[str]) -> tuple[str, ...]:
+    own = {row.metric: row for row in rows if row.probe == probe}
+    cells = (format_estimate(own[metric]) if metric in own else UNKNOWN for metric in metrics)
+    return (PROBE_NAMES[probe], f"{own['changed'].n_answers:,}", *cells)
+
+
+def group_grids(rows: Sequence[AuditRow]) -> Iterator[Grid]:
+    """Yield a table of agreement for each axis."""
+    own = [row for row in rows if row.metric in (*_GROUP_COLUMNS, "nearer_share") and row.persona is None]
+    axes: list[str | None] = list(dict.fromkeys(row.axis for row in own if row.axis is not None))
+    axes = axes or ([None] if own else [])
+    head = (
+        "raters",
+        "judge and rater agree, %",
+        "two raters agree, %",
+        "difference",
+        "distance",
+        "nearer than",
+        "p",
+        "adj. p",
+    )
+    for axis in axes:
+        groups = dict.fromkeys((row.axis, row.group) for row in own if row.axis in (None, axis))
+        lines = tuple(_group_line([row for row in own if (row.axis, row.group) == key]) for key in groups)
+        yield Grid((escape_unprintable(axis or "whole pool"), *head), lines)
+
+
+def _group_line(rows: Sequence[AuditRow]) -> tuple[str, ...]:
+    own = {row.metric: row for row in rows}
+    rank = own["nearer_share"]
+    name = "everybody" if rank.group is None else escape_unprintable(rank.group)
+    n_raters = max(row.n_raters for row in rows)
+    nearer = UNKNOWN if rank.estimate is None else f"{100 * rank.estimate:.0f} %"
+    return (
+        name,
+        f"{n_raters:,}" if n_raters else UNKNOWN,
+        *(format_estimate(own[metric]) for metric in _GROUP_COLUMNS),
+        nearer,
+        format_short(rank.p, 3),
+        format_short(rank.p_adjusted, 3),
+    )
+
+
+def persona_grids(rows: Sequence[AuditRow]) -> Iterator[Grid]:
+    """Yield the table of personas."""
+    own = [row for row in rows if row.persona is not None and row.metric in _PERSONA_COLUMNS]
+    if own:
+        head = (
+            "persona",
+            "nearer to its group",
+            "to others",
+            "more to its group",
+            "spread of people",
+            "spread less that",
+        )
+        personas = dict.fromkeys(str(row.persona) for row in own)
+        yield Grid(head, tuple(_persona_line(own, persona) for persona in personas))
+
+
+def _persona_line(rows: Sequence[AuditRow], persona: str) -> tuple[str, ...]:
+    own = {row.metric: row for row in rows if row.persona == persona}
+    cells = (format_estimate(own[metric]) if metric in own else UNKNOWN for metric in _PERSONA_COLUMNS)
+    return (escape_unprintable(persona), *cells)
+
+
+def format_estimate(row: AuditRow) -> str:
+    """Return a value in per cent of its range, with its interval below."""
+    if row.estimate is None:
+        return UNKNOWN
+    mark = FEW if row.warning else ""
+    if row.ci_low is None or row.ci_high is None:
+        return f"{100 * row.estimate:.1f}{mark}"
+    return f"{100 * row.estimate:.1f}{mark}\n{100 * row.ci_low:.1f} to {100 * row.ci_high:.1f}"
+
+
+def explain_audit(rows: Sequence[AuditRow], confidence: float) -> Iterator[str]:
+    """Yield the notes below the tables."""
+    metrics = {row.metric for row in rows}
+    yield f"Intervals: {100 * confidence:g} %, over other items and, where raters are compared, other raters."
+    if "shift" in metrics:
+        yield (
+            "Shift: change of the position on the scale, whose first answer is 0 % and last 100 %; above 0 toward "
+            "its last answer. Probes change one thing of a request that is otherwise the same."
+        )
+    if "agreement" in metrics:
+        yield (
+            "Difference: below 0 if the judge agrees less with raters of the group than they do with each other. "
+            "Distance: of the distributions of answers on the ordered scale, unbiased in the numbers of answers, so "
+            "that 0 is the same distribution and an estimate may be below 0. Nearer than: share of the raters of the "
+            "group than whom the judge is nearer to the rest of it; p: of the judge as one more rater of the group."
+        )
+    if "toward_group" in metrics:
+        yield (
+            "Personas: the distance on the scale between judge and raters that the persona takes away, for raters of "
+            "its group, for others, and the difference. Spread: distance between two raters of the group on one item; "
+            "below 0, two answers of the persona differ less than those of two people do."
+        )
+    yield from (f"{FEW} {warning}" for warning in dict.fromkeys(row.warning for row in rows if row.warning))
+    yield from (f"{UNKNOWN} {reason}" for reason in dict.fromkeys(row.reason for row in rows if row.reason))

@@ -1,0 +1,111 @@
+"""Result of the audit of a judge."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import polars as pl
+
+from dissensus.pipeline.judge.audit.display import audit_page
+from dissensus.pipeline.judge.audit.rows import AuditRow
+from dissensus.pipeline.tables import Page, format_count
+from dissensus.schema.tabular_result import TabularResult
+
+SCHEMA_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditSettings:
+    """Settings that reproduce an audit."""
+
+    question: str
+    scale: tuple[str, ...]
+    axes: tuple[str, ...] = ()
+    min_raters: int = 8  # Raters from which on a group is compared with the judge
+    suppress_below: int = 0
+    confidence: float = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class JudgeAudit(TabularResult):
+    """Audit of a judge; printed as tables.
+
+    Parameters
+    ----------
+    judge
+        Name of the judge.
+    rows
+        Statistics: consistency; changed, shift and changed_beyond_repeat of each probe; agreement, human_agreement,
+        agreement_difference, distribution_distance, spread_difference and nearer_share of each group; toward_group,
+        toward_others, toward_group_more, human_spread and spread_difference of each persona.
+    outcomes
+        Number of requests by outcome.
+    settings
+        Settings that reproduce the result with the same answers and ratings.
+    n_items, n_raters
+        Items of the judge, and raters.
+    notes
+        Remarks on the answers and the ratings.
+    version
+        Version of Dissensus.
+    """
+
+    judge: str
+    rows: tuple[AuditRow, ...]
+    outcomes: Mapping[str, int]
+    settings: AuditSettings
+    n_items: int
+    n_raters: int
+    notes: tuple[str, ...] = ()
+    version: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "dissensus_version": self.version,
+            "judge": self.judge,
+            "settings": asdict(self.settings),
+            "n_items": self.n_items,
+            "n_raters": self.n_raters,
+            "outcomes": dict(self.outcomes),
+            "notes": list(self.notes),
+            "rows": [asdict(row) for row in self.rows],
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return one line per row."""
+        return pl.DataFrame([asdict(row) for row in self.rows], schema=_ROW_SCHEMA)
+
+    def page(self) -> Page:
+        """Return the audit as tables."""
+        return audit_page(self._summary(), self.rows, self.outcomes, self.settings.confidence, self.notes)
+
+    def _summary(self) -> str:
+        beside = f", beside {format_count(self.n_raters, 'rater')}" if self.n_raters else ""
+        return (
+            f"{self.judge} on {self.settings.question}: {format_count(sum(self.outcomes.values()), 'request')} about "
+            f"{format_count(self.n_items, 'item')}{beside}."
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._summary()} {len(self.rows):,} rows)"
+
+    def __str__(self) -> str:
+        return self.page().as_text()
+
+    def _repr_html_(self) -> str:
+        return self.page().as_html()
+
+
+_INTEGERS: Final = ("n_raters", "n_items", "n_answers")
+_TEXTS: Final = ("metric", "probe", "persona", "axis", "group", "reason", "warning")
+_ROW_SCHEMA: Final = {
+    name: pl.Int64 if name in _INTEGERS else pl.String if name in _TEXTS else pl.Float64
+    for name in AuditRow.__dataclass_fields__
+}

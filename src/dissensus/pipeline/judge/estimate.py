@@ -1,0 +1,71 @@
+"""Estimate of tokens and cost of requests to a judge, before the first one is sent."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from dissensus.errors import InvalidInput
+from dissensus.pipeline.judge.request_plan import JudgeRequest
+from dissensus.pipeline.tables import format_count
+from dissensus.schema.questionnaire.question import Question
+
+CHARACTERS_PER_TOKEN: Final = 3.5
+"""English text has about four characters a token; fewer make the estimate an upper one."""
+TOKENS_PER_REQUEST: Final = 12
+"""Tokens of roles and separators."""
+MILLION: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """Prices of a million tokens of prompts and of responses, in any currency."""
+
+    prompt: float
+    response: float
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.prompt < MILLION and 0 <= self.response < MILLION):
+            raise InvalidInput(
+                f"The prices are {self.prompt:g} and {self.response:g}; give those of a million tokens, 0 or more."
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostEstimate:
+    """Number of requests, their tokens, and what they cost."""
+
+    n_requests: int
+    n_kept: int
+    prompt_tokens: int
+    response_tokens: int
+    cost: float | None = None
+
+    def __str__(self) -> str:
+        answered = f" ({self.n_kept:,} more are answered)" if self.n_kept else ""
+        cost = "" if self.cost is None else f", at most about {self.cost:,.2f} in the currency of the prices"
+        return (
+            f"{format_count(self.n_requests, 'request')}{answered}, about {self.prompt_tokens:,} tokens of prompts and "
+            f"{self.response_tokens:,} of responses{cost}"
+        )
+
+
+def estimate_cost(
+    requests: Iterable[JudgeRequest], questions: Sequence[Question], *, n_kept: int = 0, prices: Prices | None = None
+) -> CostEstimate:
+    """Estimate tokens and cost from the lengths of prompts, and of the longest response that is allowed."""
+    longest = _count_tokens(json.dumps({question.name: _longest_answer(question) for question in questions}))
+    n = prompt = 0
+    for request in requests:
+        n += 1
+        prompt += TOKENS_PER_REQUEST + sum(_count_tokens(message["content"]) for message in request.messages)
+    cost = None if prices is None else (prompt * prices.prompt + n * longest * prices.response) / MILLION
+    return CostEstimate(n_requests=n, n_kept=n_kept, prompt_tokens=prompt, response_tokens=n * longest, cost=cost)
+
+
+def _count_tokens(text: str) -> int:
+    return int(len(text) / CHARACTERS_PER_TOKEN) + 1
+
+
+def _longest_answer(question: Question) -> str | list[str]:
+    return list(question.answers) if question.kind == "multiple" else max(question.answers, key=len)

@@ -1,0 +1,62 @@
+"""Kind of raters: people, or models that judge; models are left out unless they are asked for."""
+
+from dataclasses import replace
+from typing import Final, Literal, get_args
+
+import polars as pl
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.hints import format_value
+from dissensus.schema.ratings import columns as names
+from dissensus.schema.ratings.table import Ratings
+
+RaterKind = Literal["person", "model", "all"]
+KINDS: Final[tuple[RaterKind, ...]] = get_args(RaterKind)
+_OF_MODELS: Final = (names.RATER_KIND, names.RATER_MODEL, names.RATER_PERSONA)
+
+
+def select_rater_kind(ratings: Ratings, kind: RaterKind) -> Ratings:
+    """Return the ratings of raters of a kind, with a note on those left out.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({
+    ...     "item_id": ["1", "1"], "rater_id": ["ann", "tern:1"], "rater_kind": [None, "model"], "Q1": ["Yes", "No"],
+    ... })
+    >>> people = select_rater_kind(Ratings.from_frame(frame), "person")
+    >>> people.n_raters, people.axes, people.notes[-1][:38]
+    (1, (), '1 rating by 1 rater of kind model is l')
+    """
+    if kind not in KINDS:
+        raise InvalidInput(f"rater_kind is {format_value(kind)}; choose one of {', '.join(KINDS)}.")
+    if names.RATER_KIND not in ratings.raters.columns:
+        if kind == "model":
+            raise InvalidInput(f"No rater is of kind model: there is no column {names.RATER_KIND}.")
+        return ratings
+    is_model = (ratings.raters[names.RATER_KIND].cast(pl.String) == names.MODEL).fill_null(value=False)
+    of_model = is_model.gather(ratings.answers["rater"])
+    n = int(of_model.sum())
+    if kind == "all" or (kind == "person" and not n):
+        if not n:
+            return ratings
+        counted = f"{_count(n, int(is_model.sum()))} of kind {names.MODEL} are read beside those of people."
+        return replace(ratings, notes=(*ratings.notes, counted))
+    if kind == "person" and n == ratings.n_ratings:
+        raise InvalidInput(
+            "Every rater is of kind model, and ratings of people are read here. Ask for them by name: --rater-kind "
+            'model (in Python: rater_kind="model").'
+        )
+    if kind == "model" and not n:
+        raise InvalidInput(f"No rater is of kind model: {names.RATER_KIND} has other values.")
+    chosen = ratings.select_ratings(of_model if kind == "model" else ~of_model)
+    if kind == "model":
+        return replace(chosen, notes=(*chosen.notes, "Only raters of kind model: these are answers of models."))
+    verb = "is" if n == 1 else "are"
+    note = f"{_count(n, int(is_model.sum()))} of kind {names.MODEL} {verb} left out; --rater-kind all has them."
+    blank = [name for name in _OF_MODELS if name in chosen.axes and not chosen.raters[name].count()]
+    return replace(chosen, raters=chosen.raters.drop(blank), notes=(*chosen.notes, note))
+
+
+def _count(n_ratings: int, n_raters: int) -> str:
+    ratings = f"{n_ratings:,} rating{'' if n_ratings == 1 else 's'}"
+    return f"{ratings} by {n_raters:,} rater{'' if n_raters == 1 else 's'}"
