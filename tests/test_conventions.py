@@ -253,6 +253,17 @@ def texts() -> Iterator[Path]:
     yield from sorted((ROOT / "docs").rglob("*.md"))
 
 
+def test_guides_name_files_that_exist() -> None:
+    roots = (ROOT, ROOT / "src", PACKAGE, PACKAGE / "web")
+    named = {
+        path
+        for guide in ("CONTRIBUTING.md", "docs/architecture.md")
+        for path in re.findall(r"`([\w./]*/[\w./]*)", (ROOT / guide).read_text("utf-8"))
+        if not path.startswith("/")
+    }
+    assert {path for path in named if not any((root / path).exists() for root in roots)} == set()
+
+
 def test_pronouns_are_names_in_comprehensions_only() -> None:
     pronouns = [
         f"{relative_path(path)}:{line} {name}"
