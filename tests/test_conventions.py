@@ -76,12 +76,12 @@ PRONOUNS: Final = frozenset({"one", "found", "kept", "given", "here", "said", "t
 LAYERS: Final = ("schema/campaign", "campaign", "store", "api_models", "client", "workflows", "web")
 WITHOUT_STEMS: Final = frozenset({"builder", "core", "middleware", "migrations", "versions"})
 STEMS: Final = """
-    account answer api_token assignment attempt attention_check audit backup campaign care chat completion_code consent
-    conversation correction curation design directory draft enrolment entry erasure event export flag gold guideline
-    idempotency image invite_link item job judge mail member monitoring notice opening overview pair passkey password pay
-    planning platinum preference quota rate_limit rater rating recruit registry rehearsal release repeat report
-    retraining scor screening seat second_factor security_log sign_in staff submission task webhook withdrawal
-    working_cop
+    account answer api_token assignment attempt attention_check audit backup campaign care chat completion_code
+    consent conversation correction curation design directory draft enrolment entry erasure event export flag gold
+    guideline idempotency image invite_link item job judge mail member monitoring notice opening overview pair
+    passkey password pay planning platinum preference quota rate_limit rater rating recruit registry rehearsal
+    release repeat report retraining scor screening seat second_factor security_log sign_in staff submission task
+    webhook withdrawal working_cop
 """
 TECHNICAL: Final = """
     auth check_answers client context definition encryption journey lifecycle oidc_sign_in openapi openapi_pages
