@@ -96,10 +96,17 @@ def test_signatures_are_of_evidence_that_needs_no_key() -> None:
         assert assess_release(make_source(), signed, key).verdict.passed
 
 
-def test_images_of_items_are_not_released() -> None:
+def test_images_of_items_are_released_where_the_plan_says_so_and_somebody_looked() -> None:
     source = make_source(make_table().with_columns(item_image=pl.lit("a.png"), item_image_alt=pl.lit("A knife.")))
     refused = find_check(assess(source).verdict, "columns").check
-    assert "Images of items are not released: nobody can screen them by pattern." in refused.evidence
+    assert "Images of items are not released, unless the plan says with_images = true." in refused.evidence
+    with_images = replace(make_plan(), with_images=True)
+    assert failed(assess_release(source, with_images, KEY).verdict) == ["images"]  # the campaign does not have it
+    verdicts = [assess_release(replace(source, images={"a.png": one}), with_images, KEY).verdict for one in "ab"]
+    assert [find_check(verdict, "images").outcome for verdict in verdicts] == ["unsigned", "unsigned"]
+    signed = sign_all(with_images, verdicts[0])
+    assert assess_release(replace(source, images={"a.png": "a"}), signed, KEY).verdict.passed
+    assert failed(assess_release(replace(source, images={"a.png": "b"}), signed, KEY).verdict) == ["signatures"]
     assert 'drop = ["item_image", "item_image_alt"]' in refused.remedy
     assert "columns" not in failed(assess(source, drop=["item_image", "item_image_alt"]).verdict)
 
@@ -614,6 +621,7 @@ def test_raters_of_dices_350_are_singled_out_as_the_promises_say(real_data: Any)
         ({"creators": None}, "creators: They are missing."),
         ({"anonymity": {"k": 1}}, "anonymity.k: It is 1. Write a whole number from 2"),
         ({"anonymity": {"small_cells": "hide"}}, "Allowed are 'refuse', 'blank', 'leave out'"),
+        ({"with_images": True}, "with_images: Images are released from campaigns alone. Remove it."),
         ({"timestamps": "second"}, "Allowed are 'none', 'month', 'day'"),
         ({"round_times_ms": 1}, "Write a whole number from 1,000"),
         ({"lisence": "MIT"}, "There is no key 'lisence'. Did you mean 'licence'"),

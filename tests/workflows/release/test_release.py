@@ -2,16 +2,20 @@
 
 import shutil
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from sqlalchemy import select, update
 from tests.support.campaigns import NOW
 from tests.support.chat_campaigns import begin_chat, open_chat_campaign, send_message
+from tests.support.image_files import draw
 from tests.support.rated_campaigns import rated_campaign
 from tests.support.releases import CROWDED, failed, find_check, make_plan, sign_all
 
 from dissensus.errors import Conflict, InvalidInput, NotFound
+from dissensus.files.images import read_image
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.files.releases.folder import digest_file, read_record
 from dissensus.files.releases.key_file import record_key_use
@@ -20,7 +24,7 @@ from dissensus.pipeline.collect.chat import ResponsePick, build_conversation
 from dissensus.pipeline.release.source import KeyUse
 from dissensus.schema.release.plan import ReleasePlan
 from dissensus.store import chats as chats_store
-from dissensus.store import events
+from dissensus.store import events, images, items
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.consents import ConsentTable
 from dissensus.store.core.database import connect
@@ -257,15 +261,33 @@ def test_conversations_of_authors_who_refused_are_left_out(
 def test_both_kinds_of_database_give_the_same_bytes(
     platform: Platform, database_url: str, campaign: CampaignRow, tmp_path: Path
 ) -> None:
-    """Those of the database, of either kind, and of its backup restored to the embedded one."""
+    """Those of the database, of either kind, and of its backup restored to the embedded one, images included."""
+    plan = replace(PLAN, with_images=True)
+    taken = Image.Exif()
+    taken[0x013B] = "Ann Lee"  # artist
+    with platform.database.writing() as tx:
+        images.add_images(tx, campaign.id, [read_image("a.jpg", draw("JPEG", exif=taken))], now=NOW)
+        item_id, content = tx.execute(select(ItemTable.id, ItemTable.content).limit(1)).one()
+        shown = {**content["attributes"], "item_image": "a.jpg", "item_image_alt": "Two colours."}
+        shown["item_source"] = "hh-rlhf"  # official files have no such column, and the terms travel with them too
+        items.set_item_attributes(tx, campaign.id, {item_id: shown})
     backup.write_backup(platform, tmp_path / "backup.zip", now=NOW)
     restored_url = f"sqlite:///{tmp_path / 'restored.db'}"
     backup.restore_backup(restored_url, tmp_path / "backup.zip")
     for name in "ab":
         (tmp_path / name).mkdir()
-    manifest = write(platform, tmp_path / "a")
+    manifest = write(platform, tmp_path / "a", plan)
+    released = (tmp_path / "a/out/images/a.jpg").read_bytes()
+    assert b"Ann Lee" not in released
+    assert "What the authors of hh-rlhf say" in (tmp_path / "a/out/README.md").read_text("utf-8")
+    assert dict(Image.open(BytesIO(released)).getexif()) == {}
+    table = read_frame(tmp_path / "a/out/data/ratings.csv").select("item_image", "item_image_alt").unique().drop_nulls()
+    assert table.rows() == [("a.jpg", "Two colours.")]
     key = (tmp_path / "a" / PLAN.key_file).read_text("utf-8").splitlines()
     (tmp_path / "b" / PLAN.key_file).write_text("\n".join(line for line in key if not line.startswith("used")))
     restored_database = connect(restored_url)
-    assert write(Platform(restored_database), tmp_path / "b") == manifest
+    assert write(Platform(restored_database), tmp_path / "b", plan) == manifest
     restored_database.dispose()
+    (tmp_path / "a/out/images/a.jpg").unlink()
+    found = [finding.check for finding in validate_release(tmp_path / "a/out").findings]
+    assert found == ["missing file", "missing image"]

@@ -5,7 +5,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -15,13 +15,15 @@ from polars.exceptions import PolarsError
 
 from dissensus.errors import Conflict, InvalidInput, Unavailable
 from dissensus.files.attempts.tables import write_attempts
+from dissensus.files.images import write_images
 from dissensus.files.pairs.release import write_pairs
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.files.raw.table_writer import write_content
 from dissensus.pipeline.release.derivation import DerivedRecords
 from dissensus.pipeline.release.description import DataFile
-from dissensus.pipeline.release.documents import ATTEMPTS, ATTEMPTS_TWIN, CSV, PAIRS, PARQUET, RECORD
+from dissensus.pipeline.release.documents import ATTEMPTS, ATTEMPTS_TWIN, CSV, IMAGES, PAIRS, PARQUET, RECORD
 from dissensus.schema.ratings import columns as names
+from dissensus.schema.records.image import StoredImage
 from dissensus.schema.release.plan import MAX_CELL
 
 MANIFEST: Final = "SHA256SUMS"
@@ -40,6 +42,7 @@ def write_release(
     documents: Documents,
     folder: Path,
     *,
+    images: Iterable[StoredImage] = (),
     register: Callable[[str], None],
 ) -> str:
     """Write a release into a new folder, and return the SHA-256 of its manifest.
@@ -51,7 +54,7 @@ def write_release(
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     try:
         shutil.rmtree(temporary, ignore_errors=True)
-        manifest = _write_files(table, derived, documents, temporary)
+        manifest = _write_files(table, derived, documents, temporary, images)
         temporary.rename(folder)
         try:
             register(manifest)
@@ -67,7 +70,9 @@ def write_release(
     return manifest
 
 
-def _write_files(table: pl.DataFrame, derived: DerivedRecords, documents: Documents, folder: Path) -> str:
+def _write_files(
+    table: pl.DataFrame, derived: DerivedRecords, documents: Documents, folder: Path, images: Iterable[StoredImage]
+) -> str:
     """Write all files, and return the SHA-256 of their manifest."""
     (folder / "data").mkdir(parents=True)
     write_content(table, folder / CSV, overwrite=False)
@@ -77,6 +82,7 @@ def _write_files(table: pl.DataFrame, derived: DerivedRecords, documents: Docume
     if derived.attempts:
         write_attempts(derived.attempts, folder / ATTEMPTS)
         write_attempts(derived.attempts, folder / ATTEMPTS_TWIN)
+    write_images(images, folder / IMAGES)
     data = {path: _describe_file(folder / path) for path in _list_files(folder)}
     for path, text in documents(data).items():
         (folder / path).write_text(text, "utf-8", newline="\n")

@@ -23,10 +23,12 @@ from dissensus.files.releases.folder import (
 )
 from dissensus.pipeline.release.cells import N_RATERS, count_cells
 from dissensus.pipeline.release.columns import MOMENTS, list_quasi_identifiers
-from dissensus.pipeline.release.documents import ATTEMPTS, ATTEMPTS_TWIN, CSV, PAIRS, PARQUET
+from dissensus.pipeline.release.documents import ATTEMPTS, ATTEMPTS_TWIN, CSV, IMAGES, PAIRS, PARQUET
+from dissensus.pipeline.release.publication import list_images
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.findings import FailedCheck
 from dissensus.schema.ratings.validation import Validation, unreadable_validation
+from dissensus.schema.records.image import IMAGE_NAME
 
 KIND: Final = "release"
 PSEUDONYM: Final = "^r[0-9a-f]{20}$"
@@ -82,6 +84,9 @@ def _find_faults(
             yield _fault("changed file", f"{path} does not have its digest: it was changed after signing.", again)
     yield from _find_table_faults(folder, record, table, again)
     yield from _find_derived_faults(folder, table, again)
+    for name in list_images(table):
+        if not IMAGE_NAME.fullmatch(name) or not (folder / IMAGES / name).is_file():
+            yield _fault("missing image", f"An item shows {name!r}, which is not in {IMAGES}/.", again)
 
 
 def _find_table_faults(folder: Path, record: dict[str, Any], table: pl.DataFrame, again: str) -> Iterator[FailedCheck]:

@@ -16,7 +16,7 @@ from dissensus.pipeline.release.derivation import DerivedRecords, derive_records
 from dissensus.pipeline.release.gate import ReleaseCheck, ReleaseVerdict, judge_release
 from dissensus.pipeline.release.joins import JoinedRelease, join_earlier_releases
 from dissensus.pipeline.release.pseudonyms import KEY_BYTES, Pseudonyms, conceal_conversation
-from dissensus.pipeline.release.publication import Publication, publish, rename_raters
+from dissensus.pipeline.release.publication import Publication, list_images, publish, rename_raters
 from dissensus.pipeline.release.source import ReleaseSource
 from dissensus.pipeline.release.statistics import compare_statistics, read_published
 from dissensus.schema.ratings import columns as names
@@ -108,6 +108,7 @@ def _list_checks(
         checks.check_membership(ratings, question, publication, by_authors=source.by_authors),
         checks.check_times(publication, plan),
         checks.check_texts(publication),
+        checks.check_images(source, publication, plan),
         checks.check_datasheet(list_open_questions(plan)),
     ]
 
@@ -128,6 +129,8 @@ def digest_content(source: ReleaseSource, plan: ReleasePlan, table: pl.DataFrame
     digest = hashlib.sha256(table.write_csv().encode())
     for line in derived.lines():
         digest.update(line.encode())
+    for name in list_images(table):
+        digest.update(f"{name} {source.images.get(name)}\n".encode())
     stated = replace(plan, **UNSIGNED)
     definition = None if source.facts is None else source.facts.definition
     digest.update(json.dumps([stated, source.notices, definition], default=_to_plain, sort_keys=True).encode())

@@ -7,6 +7,7 @@ from typing import Any, Final
 from dissensus.pipeline.release.croissant import cite_release
 from dissensus.pipeline.release.description import ReleaseDescription
 from dissensus.pipeline.release.notices import describe_notices
+from dissensus.schema.records.image import IMAGE, IMAGE_ALT
 
 SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
@@ -58,6 +59,8 @@ def _lines(release: ReleaseDescription, path: str, files: Sequence[str]) -> Iter
             "| `red_team_attempts.jsonl.gz`, `red_team_attempts.parquet` | conversations as red-team attempts, as "
             "hh-rlhf has them, twice |"
         )
+    if IMAGE in release.columns:
+        yield f"| `images/` | images of items, by their `{IMAGE}`; `{IMAGE_ALT}` says what each shows |"
     yield "| `datasheet.md` | what happened, and what not to do with it |"
     yield "| `croissant.json` | metadata for programs (Croissant 1.1, RAI 1.0) |"
     yield "| `CHANGES.md` | changes since the version before |"

@@ -15,7 +15,7 @@ from dissensus.pipeline.release.diversity import measure_diversity
 from dissensus.pipeline.release.gate import ReleaseCheck
 from dissensus.pipeline.release.joins import JoinedRelease
 from dissensus.pipeline.release.membership import TIME_ERROR, attack_membership, attack_workload
-from dissensus.pipeline.release.publication import Publication
+from dissensus.pipeline.release.publication import Publication, list_images
 from dissensus.pipeline.release.source import AUTHORS, KeyUse, ReleaseSource, list_earlier_uses
 from dissensus.pipeline.release.statistics import list_answers, number_cells
 from dissensus.pipeline.release.times import is_coarse
@@ -93,7 +93,8 @@ def check_columns(source: ReleaseSource, plan: ReleasePlan) -> ReleaseCheck:
     """Check that the meaning of every column is known."""
     unknown = list_unknown_columns(source, plan)
     texts = [name for name in list_texts(source) if name not in plan.drop]
-    images = [name for name in (IMAGE, IMAGE_ALT) if name in source.table.columns and name not in plan.drop]
+    shown = () if plan.with_images else (IMAGE, IMAGE_ALT)
+    images = [name for name in shown if name in source.table.columns and name not in plan.drop]
     unknown += images
     left_out = [f"Free texts of raters, left out: {format_list(texts)}."] if texts and not plan.with_text else []
     return ReleaseCheck(
@@ -102,7 +103,7 @@ def check_columns(source: ReleaseSource, plan: ReleasePlan) -> ReleaseCheck:
         evidence=(
             f"{len(source.table.columns):,} columns, of which unknown: {format_list(unknown) or 'none'}.",
             *left_out,
-            *(["Images of items are not released: nobody can screen them by pattern."] if images else []),
+            *(["Images of items are not released, unless the plan says with_images = true."] if images else []),
         ),
         holds=not unknown,
         remedy=f"Drop them: drop = {json.dumps(unknown, ensure_ascii=False)}. Answers are of a known scale, or few; "
@@ -305,6 +306,28 @@ def check_texts(publication: Publication) -> ReleaseCheck:
         ),
         holds=True,
         judged=bool(screen.n_texts),
+    )
+
+
+def check_images(source: ReleaseSource, publication: Publication, plan: ReleasePlan) -> ReleaseCheck:
+    """Check that the images of items are there, and that a person looked at them."""
+    names_of_images = list_images(publication.table) if plan.with_images else ()
+    absent = [name for name in names_of_images if name not in source.images]
+    return ReleaseCheck(
+        name="images",
+        promise="Somebody looked at the images, and found nothing that identifies a person.",
+        evidence=(
+            f"{len(names_of_images):,} images, encoded anew when they were added, without metadata. Faces, names and "
+            "places in them are not found by pattern.",
+            *([f"The site shows them on /campaigns/{plan.campaign}/images."] if names_of_images else []),
+            *names_of_images[:MAX_LISTED],
+            *([f"… and {len(names_of_images) - MAX_LISTED:,} more."] if len(names_of_images) > MAX_LISTED else []),
+            *(f"{name} is missing." for name in absent[:MAX_LISTED]),
+        ),
+        holds=not absent,
+        remedy="The campaign does not have the images that are missing. Leave all out: with_images = false and drop = "
+        + json.dumps([IMAGE, IMAGE_ALT]),
+        judged=bool(names_of_images),
     )
 
 

@@ -16,6 +16,7 @@ from dissensus.pipeline.release.notices import describe_notices
 from dissensus.pipeline.release.source import AUTHORS
 from dissensus.schema.campaign.definition import localise
 from dissensus.schema.hints import format_list, suggest
+from dissensus.schema.records.image import IMAGE
 from dissensus.schema.release.plan import ReleasePlan
 from dissensus.stats.exact import ExactTest, freeman_halton
 from dissensus.stats.significance import benjamini_hochberg
@@ -250,6 +251,8 @@ def _cleaning(release: ReleaseDescription) -> str:
         lines.append(
             "In texts, what looks like an address or a number of a person is replaced by its kind in brackets."
         )
+    if IMAGE in release.columns:
+        lines.append("Images of items were encoded anew, without metadata; nothing in them was covered.")
     if not plan.with_text:
         lines.append("Free texts of raters are left out.")
     return " ".join(lines)

@@ -21,6 +21,7 @@ from dissensus.pipeline.release.times import coarsen_times
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.cleaning import MISSING_WORDS
+from dissensus.schema.records.image import IMAGE
 from dissensus.schema.release.plan import ReleasePlan
 from dissensus.text.personal_data import find_personal_data
 
@@ -191,6 +192,11 @@ def redact(text: str) -> str:
     for span in reversed(find_personal_data(text)):
         text = f"{text[: span.start]}[{span.kind.replace('_', ' ')}]{text[span.end :]}"
     return text
+
+
+def list_images(table: pl.DataFrame) -> tuple[str, ...]:
+    """Return the names of the images that items of a table show."""
+    return tuple(table[IMAGE].drop_nulls().unique().sort()) if IMAGE in table.columns else ()
 
 
 def _order(table: pl.DataFrame) -> pl.DataFrame:

@@ -1,9 +1,10 @@
 """Source of a release: ratings, and facts about their raters and their campaign."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from itertools import takewhile
+from types import MappingProxyType
 from typing import Final
 
 import polars as pl
@@ -75,6 +76,7 @@ class ReleaseSource:
     preferences: tuple[Preference, ...] = ()  # from which pairs are made
     attempts: tuple[AuthoredAttempt, ...] = ()
     by_authors: bool = False  # True if raters wrote the conversations, so that each is of one rater
+    images: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # of the campaign: SHA-256 by name
     campaign: Campaign | None = None
     facts: CampaignFacts | None = None
     key_uses: tuple[KeyUse, ...] = ()  # of the key of the plan, as far as known

@@ -67,6 +67,8 @@ def _parse_table(table: DefinitionTable) -> ReleasePlan | None:
         if key in table.data and "campaign" in table.data:
             table.add_error(key, "The campaign has it. Remove it.")
     if "ratings" in table.data:
+        if "with_images" in table.data:
+            table.add_error("with_images", "Images are released from campaigns alone. Remove it.")
         for key in ("title", "warning"):
             _get_required(table, key, "No campaign says it. Write it.")
     released = _date(table)
@@ -85,6 +87,7 @@ def _parse_table(table: DefinitionTable) -> ReleasePlan | None:
         "older": table.get_texts("older", MAX_TEXTS),
         "drop": table.get_texts("drop", MAX_TEXTS),
         "with_text": table.get_flag("with_text", default=False),
+        "with_images": table.get_flag("with_images", default=False),
         "redact": table.get_flag("redact", default=True),
         "timestamps": table.get_choice("timestamps", TIMESTAMPS, "none"),
         "round_times_ms": table.get_number("round_times_ms", TIME_STEP_MS, 86_400_000, least=1_000),

@@ -65,6 +65,7 @@ class ReleasePlan:
     question: str | None = None  # for evidence and loss; default: Q_overall, else the only one
     drop: tuple[str, ...] = ()  # columns that are not released
     with_text: bool = False  # release free texts of raters
+    with_images: bool = False  # release images of items
     redact: bool = True  # replace what looks like personal data by its kind
     timestamps: Timestamps = "none"
     round_times_ms: int = TIME_STEP_MS

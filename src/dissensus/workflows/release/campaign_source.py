@@ -1,12 +1,11 @@
 """Source of a release from a campaign of the site."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import polars as pl
 from sqlalchemy import Connection
 
 from dissensus.campaign.event_log import AuditEvent
@@ -16,14 +15,15 @@ from dissensus.pipeline.release.publication import redact
 from dissensus.pipeline.release.source import CampaignFacts, KeyUse, ReleaseSource
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.ratings import columns as names
-from dissensus.schema.records.notice import SOURCE
+from dissensus.schema.records.image import StoredImage
 from dissensus.schema.release.plan import PURPOSE, ReleasePlan, Signature
-from dissensus.store import audit, consents, events, members, recruits, staff
+from dissensus.store import audit, consents, events, images, members, recruits, staff
 from dissensus.store import export as export_store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import overview
 from dissensus.workflows.campaign.audit import link_pending_events
 from dissensus.workflows.campaign.audit_log import log_staff_event
+from dissensus.workflows.campaign.images import load_image
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.platform.platform import Platform
@@ -81,6 +81,7 @@ def load_source(
             preferences=collected.preferences,
             attempts=collected.attempts,
             by_authors=collected.by_authors,
+            images={image.name: image.digest for image in images.list_images(tx, campaign_row.id)},
             campaign=campaign,
             facts=CampaignFacts(
                 definition=campaign_row.digest,
@@ -95,15 +96,9 @@ def load_source(
             key_uses=uses,
             logged=uses,
             earlier=tuple(map(_to_use, released)),
-            notices=tuple(map(load_notice, _list_sources(collected.table))),
+            notices=tuple(map(load_notice, sorted(set(map(redact, collected.datasets))))),
             signatures=tuple(_list_signatures(tx, campaign_row, plan, released)),
         )
-
-
-def _list_sources(table: pl.DataFrame) -> list[str]:
-    """Return the datasets of the items of a table, without those that nobody rated."""
-    named = table[SOURCE].drop_nulls().cast(pl.String).unique() if SOURCE in table.columns else ()
-    return sorted(set(map(redact, named)))
 
 
 def _check_size(
@@ -208,6 +203,13 @@ def _find_head(tx: Connection, campaign_row: CampaignRow, plan: ReleasePlan, rel
             return _LogHead(n_events=event.content["events"], digest=event.content["head"])
     n_events, digest = events.get_chain_head(tx, campaign_row.id)
     return _LogHead(n_events=n_events, digest=digest)
+
+
+def iterate_released_images(platform: Platform, plan: ReleasePlan, shown: Collection[str]) -> Iterator[StoredImage]:
+    """Yield the images that published items of a campaign show, one at a time."""
+    name = str(plan.campaign)
+    for image_name in shown:
+        yield load_image(platform, name, image_name, staff_id=overview.owner_id_of(platform, name))
 
 
 def holds_head(platform: Platform, plan: ReleasePlan, n_events: int, digest: str) -> bool:

@@ -19,6 +19,8 @@ from dissensus.pipeline.release.source import AuthoredAttempt
 from dissensus.schema.campaign.chat import ChatSettings
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.ratings import columns as names
+from dissensus.schema.records.image import IMAGE, IMAGE_ALT
+from dissensus.schema.records.notice import SOURCE
 from dissensus.schema.records.preference import SIDES, Preference
 from dissensus.schema.release.plan import PURPOSE, ReleasePlan
 from dissensus.store import export as export_store
@@ -41,6 +43,7 @@ class CollectedRecords:
     last_day: date
     withdrawn: int
     omissions: tuple[str, ...]
+    datasets: frozenset[str] = frozenset()  # that items are from
     preferences: tuple[Preference, ...] = ()
     attempts: tuple[AuthoredAttempt, ...] = ()
     by_authors: bool = False  # raters wrote the conversations
@@ -61,6 +64,8 @@ def collect_ratings(
             "Ratings of conversations whose authors did not agree to publication, which are left out: "
             f"{len(finished) - len(ratings):,}."
         )
+    if not plan.with_images and any(IMAGE in rating.item.attributes for rating in ratings):
+        omissions.append("Items showed images to raters, which are left out.")
     if not ratings:
         raise NotFound(f"{campaign_row.name} has no rating to release yet. {' '.join(omissions)}".rstrip())
     pair = campaign.pair
@@ -73,6 +78,7 @@ def collect_ratings(
         last_day=max(rating.times.answered_at for rating in ratings).date(),
         withdrawn=counts.withdrawn,
         omissions=tuple(omissions),
+        datasets=frozenset(filter(None, (rating.item.attributes.get(SOURCE) for rating in ratings))),
         preferences=() if pair is None else build_preferences(unflagged, pair.criterion),
         question=None if pair is None else PREFERENCE,
     )
@@ -94,7 +100,12 @@ def _to_table(
 ) -> pl.DataFrame:
     columns, gold = load_export_columns(tx, campaign_row, campaign)
     form = export_form(campaign, **columns, with_text=plan.with_text)
-    return to_frame([replace(rating, item=add_gold_attributes(rating.item, gold)) for rating in ratings], form)
+    table = to_frame([replace(rating, item=add_gold_attributes(rating.item, gold)) for rating in ratings], form)
+    # Official files do not have them.
+    shown = [IMAGE, IMAGE_ALT] if plan.with_images and any(IMAGE in one.item.attributes for one in ratings) else []
+    return table.with_columns(
+        pl.Series(name, [rating.item.attributes.get(name) for rating in ratings], pl.String) for name in shown
+    )
 
 
 def collect_chats(

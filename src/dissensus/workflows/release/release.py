@@ -24,12 +24,13 @@ from dissensus.pipeline.release.changes import compare_records, compare_releases
 from dissensus.pipeline.release.description import DataFile, describe_release
 from dissensus.pipeline.release.documents import ChangesBefore, write_documents
 from dissensus.pipeline.release.pseudonyms import Pseudonyms
+from dissensus.pipeline.release.publication import list_images
 from dissensus.pipeline.release.source import ReleaseSource, list_earlier_uses
 from dissensus.schema.hints import format_list
 from dissensus.schema.release.parser import parse_plan
 from dissensus.schema.release.plan import ReleasePlan
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.release.campaign_source import load_source
+from dissensus.workflows.release.campaign_source import iterate_released_images, load_source
 from dissensus.workflows.release.file_source import read_source
 from dissensus.workflows.release.registration import (
     PreparedRelease,
@@ -99,7 +100,7 @@ def write_prepared(prepared: PreparedRelease, folder: Path, *, platform: Platfor
     """Write a release that passed into a new folder, and return the SHA-256 of its manifest."""
     check_passed(prepared)
     check_folder(prepared, folder)
-    return write_files(prepared, folder, register=make_register(prepared, platform, now))
+    return write_files(prepared, folder, platform, register=make_register(prepared, platform, now))
 
 
 def register_folder(prepared: PreparedRelease, folder: Path, *, platform: Platform | None = None, now: datetime) -> str:
@@ -111,7 +112,7 @@ def register_folder(prepared: PreparedRelease, folder: Path, *, platform: Platfo
     prepared = restate_head(prepared, folder, platform)
     copy = folder.with_name(f"{folder.name}.{os.getpid()}.again")
     try:
-        manifest = write_files(prepared, copy, register=lambda _: None)
+        manifest = write_files(prepared, copy, platform, register=lambda _: None)
     finally:
         shutil.rmtree(copy, ignore_errors=True)
     check_same(prepared, folder, manifest)
@@ -119,7 +120,9 @@ def register_folder(prepared: PreparedRelease, folder: Path, *, platform: Platfo
     return manifest
 
 
-def write_files(prepared: PreparedRelease, folder: Path, *, register: Callable[[str], None]) -> str:
+def write_files(
+    prepared: PreparedRelease, folder: Path, platform: Platform | None = None, *, register: Callable[[str], None]
+) -> str:
     """Write the files of a release into a new folder, and return the SHA-256 of their manifest."""
     assessed, plan = prepared.assessed, prepared.plan
     release = describe_release(
@@ -136,7 +139,9 @@ def write_files(prepared: PreparedRelease, folder: Path, *, register: Callable[[
     def documents(data: Mapping[str, DataFile]) -> dict[str, str]:
         return write_documents(release, assessed.verdict, before, data)
 
-    return write_release(assessed.publication.table, assessed.derived, documents, folder, register=register)
+    table = assessed.publication.table
+    images = () if platform is None else iterate_released_images(platform, plan, list_images(table))
+    return write_release(table, assessed.derived, documents, folder, images=images, register=register)
 
 
 def _compare_before(prepared: PreparedRelease) -> ChangesBefore | None:
