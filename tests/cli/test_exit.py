@@ -36,7 +36,7 @@ COMMANDS = (
     *("chat", "serve", "work", "sign-in", "db upgrade", "db check"),
     *("export", "audit", "backup", "restore", "prolific study", "prolific events"),
     *(f"plan {word}" for word in ("groups", "precision", "pool", "comparison", "interim")),
-    *("judge run", "judge audit"),
+    *("judge run", "judge permit", "judge audit"),
     *(f"preference {word}" for word in ("train", "evaluate", "score", "show", "rank", "serve")),
     *(f"preference {word}" for word in ("register", "retrain", "versions", "rollback")),
     *(

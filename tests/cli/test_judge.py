@@ -78,11 +78,12 @@ def test_cost_first_then_answers_then_the_audit(
     rows = json.loads(run("judge", "audit", "judged", "--ratings", "people.csv", "--format", "json").stdout)["rows"]
     csv = run("judge", "audit", "judged", "--ratings", "people.csv", "--format", "csv").stdout
     assert csv.count("\n") >= len(rows)
-    page = run("judge", "audit", "judged", "--ratings", "people.csv", "-o", "audit.html", "--figures", "figures")
+    page = run("judge", "audit", "judged", "--ratings", "people.csv", "-o", "audit.html")
     assert page.returncode == 0, page.stderr
-    assert "Nothing is drawn at random" in (tmp_path / "audit.html").read_text()
-    names = {path.stem for path in (tmp_path / "figures").iterdir()}
-    assert names == {"changed-answers", "agreement-with-groups", "persona-shift"}
+    html = (tmp_path / "audit.html").read_text()
+    assert "Nothing is drawn at random" in html
+    for title in ("Answers changed by the presentation", "Agreement with each group", "Distance that a persona takes"):
+        assert title in html
 
 
 def test_answers_of_a_model_are_left_out_unless_asked_for(
@@ -103,6 +104,29 @@ def test_answers_of_a_model_are_left_out_unless_asked_for(
     assert dissensus.read_ratings(tmp_path / "both.csv", rater_kind="all").n_raters == 26
     with pytest.raises(dissensus.InvalidInput, match="No rater is of kind model"):
         dissensus.read_ratings(tmp_path / "people.csv", rater_kind="model")
+
+
+def test_texts_of_a_campaign_leave_with_permission_alone(
+    run: RunCommand, server: Loopback, words: tuple[str | Path, ...], tmp_path: Path
+) -> None:
+    site = {"database_url": f"sqlite:///{tmp_path / 'site.db'}"}
+    assert run("campaign", "new", "dices-350", "--items", "items.csv", "--name", "pilot", **site).returncode == 0
+    judging = ("judge", "run", "--campaign", "pilot", "--judge", "tern.toml", "-o", "judged", "--seeds", "1")
+    assert "6 requests" in run(*judging, "--dry-run", **site).stdout
+    refused = run(*judging, **site)
+    assert refused.returncode == 1
+    assert f"dissensus judge permit pilot --url {server.url}" in refused.stderr
+    assert not server.bodies
+    assert "Name the address, --url URL" in run("judge", "permit", "pilot", **site).stderr
+    assert run("judge", "permit", "pilot", "--url", server.url, **site).returncode == 0
+    done = run(*judging, **site)
+    assert "answered none of 6 requests (6 not_valid)" in done.stderr  # It knows no scale but No and Yes
+    assert len(server.bodies) == 6
+    assert "stay on this machine" in run("judge", "permit", "pilot", "--revoke", **site).stdout
+    assert run(*judging, "--seed", "1", **site).returncode == 1
+    assert run("audit", "pilot", **site).returncode == 0
+    assert "--campaign brings its items" in run(*judging, "--questionnaire", "safe.toml", **site).stderr
+    assert "Give files of conversations and --questionnaire" in run(*words[:2], *words[3:5], *words[-2:]).stderr
 
 
 def test_wrong_options_name_the_remedy(run: RunCommand, words: tuple[str | Path, ...]) -> None:

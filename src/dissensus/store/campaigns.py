@@ -37,6 +37,7 @@ class CampaignTable(Base):
     created_at: Mapped[datetime]
     changed_at: Mapped[datetime]
     archived_at: Mapped[datetime | None]
+    judge_url: Mapped[str | None] = mapped_column(doc="Address of a judge to which its texts may be sent.")
     deleted_at: Mapped[datetime | None] = mapped_column(
         doc="Time of the deletion; the row stays for the audit log, without definition, key and members."
     )
@@ -60,6 +61,7 @@ class CampaignRow:
     created_at: datetime
     changed_at: datetime  # Time of the last change of the definition or the state
     archived_at: datetime | None
+    judge_url: str | None = None  # Address of a judge to which its texts may be sent
 
 
 IS_PRESENT = CampaignTable.deleted_at.is_(None)
@@ -105,11 +107,16 @@ def set_archived(tx: Connection, campaign_id: str, at: datetime | None) -> None:
     tx.execute(update(CampaignTable).where(CampaignTable.id == campaign_id).values(archived_at=at))
 
 
+def set_judge_url(tx: Connection, campaign_id: str, url: str | None) -> None:
+    """Permit that texts are sent to a judge at an address, or to none."""
+    tx.execute(update(CampaignTable).where(CampaignTable.id == campaign_id).values(judge_url=url))
+
+
 def blank_campaign(tx: Connection, campaign_row: CampaignRow, *, now: datetime) -> None:
     """Leave a row that stands for a deleted campaign, to which the audit log refers; its name is free again."""
     name = f"{campaign_row.name} (deleted, {campaign_row.id})"
     blank: dict[str, Any] = {"definition": {}, "digest": digest_mapping({}), "key": None, "n_raters": 0}
-    blank |= {"name": name, "state": "closed", "deleted_at": now, "changed_at": now}
+    blank |= {"judge_url": None, "name": name, "state": "closed", "deleted_at": now, "changed_at": now}
     tx.execute(update(CampaignTable).where(CampaignTable.id == campaign_row.id).values(**blank))
 
 

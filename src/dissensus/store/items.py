@@ -133,6 +133,13 @@ def iterate_items(tx: Connection, campaign_id: str, *, start: int = 0, most: int
     yield from (to_item(name, content) for name, content in tx.execute(query))
 
 
+def iterate_visible_items(tx: Connection, campaign_id: str) -> Iterator[Item]:
+    """Yield the items of a campaign that are neither withheld nor erased, in their order."""
+    query = select(ItemTable.name, ItemTable.content).where(ItemTable.campaign_id == campaign_id)
+    visible = query.where(~ItemTable.withheld, ItemTable.salt.is_not(None)).order_by(ItemTable.position)
+    yield from (to_item(name, content) for name, content in tx.execute(visible))
+
+
 def to_item(name: str, content: Mapping[str, Any]) -> Item:
     """Return the item of a row."""
     turns, attributes = Conversation.from_dicts(content["turns"]), content["attributes"]

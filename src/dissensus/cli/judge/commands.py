@@ -10,6 +10,11 @@ COMMANDS: Final = {
     "run": LazyCommand(
         "dissensus.cli.judge.run", "run", "Let a language model answer the questionnaire of a campaign about items."
     ),
+    "permit": LazyCommand(
+        "dissensus.cli.judge.permit",
+        "permit",
+        "Permit as the owner that texts of a campaign are sent to a model; the log of the campaign has it.",
+    ),
     "audit": LazyCommand(
         "dissensus.cli.judge.audit",
         "audit",

@@ -3,14 +3,16 @@
 import os
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from dissensus.cli.options import RenameOption
+from dissensus.cli.platform.options import SettingsOption, load_settings, open_site_platform, utc_now
 from dissensus.cli.ratings_options import split_renames
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.item_import import read_renamed_items
@@ -27,25 +29,34 @@ from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.parser import parse_questionnaire
 from dissensus.schema.questionnaire.shipped import load_questionnaire, questionnaires
 from dissensus.schema.records.item import Item
+from dissensus.workflows.campaign import overview
+from dissensus.workflows.judge.permission import load_judged_campaign, record_judging
 from dissensus.workflows.judge.run import JudgeProgress, JudgeRun, estimate_run, run_judge
+from dissensus.workflows.platform.platform import Platform
 
 PERSONAS, REQUESTS = "Personas", "Requests"
 
 
 def run(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE…", help="Conversations: csv, jsonl, json, parquet, or pasted text.")
-    ],
+        list[Path] | None,
+        typer.Argument(metavar="[FILE]…", help="Conversations: csv, jsonl, json, parquet, or pasted text."),
+    ] = None,
+    *,
     judge: Annotated[Path, typer.Option(metavar="FILE", help="Definition of the model as TOML; see docs/chatbots.md.")],
-    questionnaire: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME|FILE", help="Questionnaire that ships, or a file of one, or of a campaign that has one."
-        ),
-    ],
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="Folder of the answers; an interrupted run goes on.")
     ],
+    questionnaire: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE", help="Questionnaire that ships, or a file of one, or of a campaign that has one."
+        ),
+    ] = None,
+    campaign: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Campaign of the site, in place of files: its items and its questions."),
+    ] = None,
     seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Answers to each item, with seeds of their own.")] = 3,
     probe: Annotated[
         list[str] | None,
@@ -97,12 +108,15 @@ def run(
     ] = False,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of orders, and of the seeds of requests.")] = 0,
     rename: RenameOption = None,
+    site: SettingsOption = None,
 ) -> None:
     """Let a language model answer the questionnaire of a campaign about items.
 
     The order of questions and answers is drawn anew for each seed of an item. Responses that cannot be parsed are
     counted and kept. The folder has ratings.csv, whose raters are of the kind model: no analysis reads them unless it
     is asked to. Estimate the cost first.
+
+    Texts of a campaign of the site leave this machine with the permission of its owner alone: dissensus judge permit.
 
     Example: dissensus judge run items.csv --judge tern.toml --questionnaire dices-350 -o judged --dry-run
     """
@@ -116,26 +130,56 @@ def run(
         response_format=response_format,
         system_prompt=chatbot.system_prompt,
     )
-    judge_run = JudgeRun(
-        judge=chatbot,
-        items=tuple(_read_items(files, split_renames(rename))),
-        questionnaire=_read_questionnaire(questionnaire),
-        settings=settings,
-        folder=output,
-        per_minute=per_minute,
-    )
-    send(judge_run, _split_prices(prices), dry_run=dry_run, ask=not yes and sys.stdin.isatty())
-
-
-def send(judge_run: JudgeRun, prices: Prices | None, *, dry_run: bool, ask: bool) -> None:
-    """Print the estimate, ask, send, and print what came back."""
-    estimate = estimate_run(judge_run, prices=prices)
-    where = "to this machine" if judge_run.host is None else f"to {judge_run.host}"
-    typer.echo(f"{judge_run.judge.name}: {estimate}, {where}.", err=not dry_run)
-    if dry_run:
+    options: dict[str, Any] = {"judge": chatbot, "settings": settings, "folder": output, "per_minute": per_minute}
+    sending = Sending(prices=_split_prices(prices), dry_run=dry_run, ask=not yes and sys.stdin.isatty())
+    if campaign is not None:
+        if files or questionnaire or rename:
+            raise InvalidInput(
+                "--campaign brings its items and questions. Leave out FILE, --questionnaire and --rename."
+            )
+        with open_site_platform(load_settings(site), old=True) as platform:
+            _send_campaign(platform, campaign, options, sending)
         return
-    if ask and estimate.n_requests:
+    if not files or questionnaire is None:
+        raise InvalidInput(
+            "Give files of conversations and --questionnaire, or a campaign of the site: --campaign NAME"
+        )
+    items = tuple(_read_items(files, split_renames(rename)))
+    send(JudgeRun(items=items, questionnaire=_read_questionnaire(questionnaire), **options), sending)
+
+
+def _send_campaign(platform: Platform, name: str, options: dict[str, Any], sending: "Sending") -> None:
+    """Let a judge answer the questions of a campaign about its items, as its owner."""
+    staff_id = overview.owner_id_of(platform, name)
+    questionnaire, items = load_judged_campaign(platform, name, staff_id=staff_id)
+    run = JudgeRun(items=items, questionnaire=questionnaire, campaign=name, **options)
+
+    def record(n_requests: int) -> None:
+        record_judging(platform, name, run, n_requests, staff_id=staff_id, now=utc_now())
+
+    send(run, sending, record)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sending:
+    """Options of sending: prices of the estimate, and whether to send and to ask."""
+
+    prices: Prices | None
+    dry_run: bool
+    ask: bool
+
+
+def send(judge_run: JudgeRun, sending: Sending, record: Callable[[int], None] | None = None) -> None:
+    """Print the estimate, ask, record, send, and print the outcomes."""
+    estimate = estimate_run(judge_run, prices=sending.prices)
+    where = "to this machine" if judge_run.host is None else f"to {judge_run.host}"
+    typer.echo(f"{judge_run.judge.name}: {estimate}, {where}.", err=not sending.dry_run)
+    if sending.dry_run:
+        return
+    if sending.ask and estimate.n_requests:
         typer.confirm(f"Send {estimate.n_requests:,} requests with the texts of items {where}?", abort=True, err=True)
+    if record is not None:
+        record(estimate.n_requests)
     with _show_progress() as progress:
         result = run_judge(judge_run, environment=os.environ, progress=progress)
     n_answered = result.outcomes.get("answered", 0)

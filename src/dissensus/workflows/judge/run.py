@@ -24,6 +24,7 @@ from dissensus.pipeline.judge.response import OUTCOMES, RawResponse
 from dissensus.schema.campaign.chatbot import Chatbot, Endpoint, LocalModel
 from dissensus.schema.hints import format_value
 from dissensus.schema.questionnaire.definition import Questionnaire
+from dissensus.schema.records.image import IMAGE
 from dissensus.schema.records.item import Item
 
 SCHEMA_VERSION: Final = 1
@@ -55,6 +56,8 @@ class JudgeRun:
         repeated = next((name for name, n in ids.items() if n > 1), None)
         if repeated is not None:
             raise InvalidInput(f"Item {format_value(repeated)} occurs twice. Give each item once.")
+        if image := next((item.item_id for item in self.items if IMAGE in item.attributes), None):
+            raise InvalidInput(f"Item {format_value(image)} has an image, which a judge does not see. Leave it out.")
         if pair := next((item.item_id for item in self.items if item.response_b is not None), None):
             raise InvalidInput(
                 f"Item {format_value(pair)} has two responses to compare. A judge rates one: give the conversations of "

@@ -111,6 +111,7 @@ def upgrade() -> None:
         sa.Column("created_at", MOMENT, nullable=False),
         sa.Column("changed_at", MOMENT, nullable=False),
         sa.Column("archived_at", MOMENT, nullable=True),
+        sa.Column("judge_url", sa.String(), nullable=True),
         sa.Column("deleted_at", MOMENT, nullable=True),
         sa.CheckConstraint("state IN ('draft', 'open', 'paused', 'closed')", name=op.f("ck_campaign_state")),
         sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_campaign_staff_id"),
