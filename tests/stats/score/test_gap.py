@@ -1,5 +1,7 @@
 """Differences of groups and of scores, and gaps: against known designs, simulation and published ranges."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,13 @@ def test_difference_is_that_of_welch_where_raters_alone_vary() -> None:
     assert difference.p == pytest.approx(0.0904288253)  # scipy.stats.ttest_ind(..., equal_var=False)
 
 
+def test_difference_on_two_items_has_one_degree_of_freedom() -> None:
+    rng = np.random.default_rng(3)
+    groups = [unsafe_share(draw_group(rng, raters, 0.4, n_items=2)) for raters in (range(20), range(20, 40))]
+    wide, narrow = (compare_groups(*groups, confidence=confidence) for confidence in (0.95, 0.5))
+    assert (wide.ci_high - wide.estimate) / (narrow.ci_high - narrow.estimate) == pytest.approx(12.7062, abs=1e-3)
+
+
 def test_gap_finds_the_group_that_differs_and_its_order_is_without_effect() -> None:
     rng = np.random.default_rng(7)
     groups = [
@@ -65,9 +74,9 @@ def test_scores_are_compared_on_the_same_ratings_alone() -> None:
     score = np.linspace(0, 1, 12)[ratings.items]
     same = compare_scores(brier(ratings, score), brier(ratings, score))
     assert (same.estimate, same.ci_low, same.ci_high) == (0, 0, 0)
-    half = ratings.select(ratings.items < 6)
-    with pytest.raises(InvalidInput, match="different ratings"):
-        compare_scores(brier(ratings, score), brier(half, score[ratings.items < 6]))
+    for other in (ratings.select(ratings.items < 6), replace(ratings, raters=ratings.raters[::-1])):
+        with pytest.raises(InvalidInput, match="different ratings"):
+            compare_scores(brier(ratings, score), brier(other, score[: len(other.items)]))
 
 
 def test_too_few_groups_raters_and_items() -> None:

@@ -98,6 +98,24 @@ def test_variance_of_the_area_over_items_is_nearly_that_of_the_jackknife() -> No
     assert half / 2.0452 == pytest.approx(jackknife**0.5, rel=0.05)  # Quantile of Student's t with 29
 
 
+def test_influence_of_an_item_on_the_area_is_its_derivative() -> None:
+    rng = np.random.default_rng(6)
+    items, score = np.repeat(np.arange(8), 3), np.array([0.1, 0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
+    unsafe = (rng.random(24) < score[items]).astype(float)
+    statistic = auc(GroupRatings(items=items, raters=np.arange(24), unsafe=unsafe), score[items])
+
+    def measure_area(weights: Floats) -> float:
+        share = np.bincount(items, weights=unsafe) / 3
+        pairs = np.outer(weights * share, weights * (1 - share)) * (1 - np.eye(8))
+        above = (score[:, None] > score) + (score[:, None] == score) / 2
+        return float((pairs * above).sum() / pairs.sum())
+
+    steps = 1e-6 * np.eye(8)
+    derivative = [(measure_area(1 + step) - measure_area(1 - step)) / 2e-6 for step in steps]
+    assert statistic.estimate == pytest.approx(measure_area(np.ones(8)))
+    np.testing.assert_allclose(np.bincount(items, weights=statistic.residuals) / 3 / 8, derivative, atol=1e-8)
+
+
 def test_a_perfect_and_a_constant_score() -> None:
     ratings = GroupRatings(items=np.arange(6), raters=np.arange(6) % 2, unsafe=np.array([1.0, 0, 1, 0, 0, 1]))
     assert auc(ratings, ratings.unsafe).estimate == 1
@@ -141,6 +159,10 @@ def test_calibration_of_a_calibrated_and_of_a_biased_score() -> None:
     halved = estimate_calibration(ratings, score[items] / 2)
     assert halved.error == pytest.approx(0.25, abs=0.02)
     assert halved.error > 5 * halved.by_chance
+    rare = GroupRatings(items=np.arange(12), raters=np.arange(12) % 6, unsafe=(np.arange(12) == 0).astype(float))
+    (part,) = estimate_calibration(rare, np.full(12, 0.05)).bins
+    assert part.share.ci_low is not None
+    assert 0 <= part.share.ci_low < part.share.estimate == pytest.approx(1 / 12)
 
 
 def test_undefined_statistics_say_why() -> None:
