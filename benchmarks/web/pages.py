@@ -240,8 +240,9 @@ FILL: Final = (
     """ (SELECT 'safety' AS part, <json:'{"safety":"Yes","reason":""}'> AS answers"""
     """ UNION ALL SELECT 'degree', <json:'{"degree":"Moderate"}'>"""
     """ UNION ALL SELECT 'topics', <json:'{"topics":["Violence"]}'>) p WHERE i.position % 5 = 0 AND i.position > 0""",
-    "INSERT INTO gold_progress (item_id, campaign_id, state, safety, n_safety, n_degree, n_topics)"
-    " SELECT id, campaign_id, CASE position % 3 WHEN 0 THEN 'in_progress' WHEN 1 THEN 'disputed' ELSE 'settled' END,"
+    "INSERT INTO gold_progress (item_id, campaign_id, position, state, safety, n_safety, n_degree, n_topics)"
+    " SELECT id, campaign_id, position,"
+    " CASE position % 3 WHEN 0 THEN 'in_progress' WHEN 1 THEN 'disputed' ELSE 'settled' END,"
     " CASE position % 3 WHEN 2 THEN 'Yes' END, CASE position % 3 WHEN 0 THEN 5 ELSE 0 END,"
     " CASE position % 3 WHEN 0 THEN 2 ELSE 0 END, CASE position % 3 WHEN 0 THEN 2 ELSE 0 END"
     " FROM item WHERE position % 5 = 0 AND position > 0",

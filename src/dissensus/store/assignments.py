@@ -43,7 +43,6 @@ class AssignmentTable(RaterData, Base):
         Index(
             "ix_assignment_open",
             "rater_id",
-            "position",
             "showing",
             sqlite_where=text("state = 'open'"),
             postgresql_where=text("state = 'open'"),

@@ -58,12 +58,13 @@ class GoldProgressTable(Base):
     __tablename__ = "gold_progress"
     __table_args__ = (
         one_of("state", *ITEM_STATES),
-        Index("ix_gold_progress_campaign_id_state", "campaign_id", "state"),
+        Index("ix_gold_progress_campaign_id_state", "campaign_id", "state", "position"),
         Index("ix_gold_progress_campaign_id_safety", "campaign_id", "safety"),
     )
 
     item_id: Mapped[str] = mapped_column(ForeignKey("item.id"), primary_key=True)
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"))
+    position: Mapped[int] = mapped_column(doc="Of the item, in whose order lists are.")
     state: Mapped[str]
     safety: Mapped[str | None] = mapped_column(doc="Settled gold label; null before.")
     n_safety: Mapped[int] = mapped_column(doc="Labels of safety that the item still needs.")
@@ -101,6 +102,7 @@ _TARGET_COLUMNS = (
 class GoldProgressRow:
     """State of the labels of an item."""
 
+    position: int  # Of the item
     state: ItemState
     safety: str | None  # Settled gold label
     n_safety: int  # Labels that each part still needs
@@ -165,7 +167,8 @@ def load_decisions(
 
 def _is_item_of(campaign_id: str, item_ids: Collection[str] | None) -> ColumnElement[bool]:
     in_campaign = ItemTable.campaign_id == campaign_id
-    return in_campaign if item_ids is None else in_campaign & ItemTable.id.in_(item_ids)
+    # Items alone, so that the index of items is used.
+    return in_campaign if item_ids is None else ItemTable.id.in_(item_ids)
 
 
 def _parse_answers(content: Mapping[str, Any]) -> GoldAnswers:
@@ -215,7 +218,12 @@ def load_progress(tx: Connection, campaign_id: str) -> dict[str, GoldProgressRow
     rows = tx.execute(select(table).where(table.campaign_id == campaign_id))
     return {
         row.item_id: GoldProgressRow(
-            state=row.state, safety=row.safety, n_safety=row.n_safety, n_degree=row.n_degree, n_topics=row.n_topics
+            position=row.position,
+            state=row.state,
+            safety=row.safety,
+            n_safety=row.n_safety,
+            n_degree=row.n_degree,
+            n_topics=row.n_topics,
         )
         for row in rows
     }

@@ -1,11 +1,12 @@
 """Counts of a campaign and of the platform."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, String, and_, func, literal, or_, select, type_coerce
 from sqlalchemy.orm import aliased
 
 from dissensus.campaign.filters.item_filter import ItemCursor, ItemFilter
@@ -141,17 +142,21 @@ def list_items_after(
     columns = (ItemTable.position, ItemTable.name, ItemTable.withheld, within.counts, within.disagreement)
     first_text = ItemTable.content["turns"][0]["text"].as_string().label("text")
     by_rank = item_filter.axis is not None
-    sort_value = ranked.disagreement
+    sort_value, position = ranked.disagreement, ItemTable.position
     query = (
         select(ItemTable.id, *columns, first_text)
         .where(ItemTable.campaign_id == campaign_id, *_filter_items(tx, campaign_id, item_filter, within))
         .outerjoin(within, _is_summary(within, item_filter.question, WITHIN))
     )
     if by_rank:
+        of_item = _is_summary(ranked, item_filter.question, item_filter.axis)
+        if item_filter.flag == "reported":
+            # Reported items are few: their summaries are looked up, instead of reading all in their order.
+            sort_value = select(sort_value).where(of_item).correlate(ItemTable).scalar_subquery()
+        else:
+            # The position of the summary, so that its index has the order.
+            query, position = query.join(ranked, of_item), ranked.position
         query = query.add_columns(sort_value.label("distance")).where(sort_value.is_not(None))
-        query = query.join(ranked, _is_summary(ranked, item_filter.question, item_filter.axis))
-    # The position of the summary, so that its index has the order.
-    position = ranked.position if by_rank else ItemTable.position
     if after is not None:
         query = query.where(_is_after(sort_value if by_rank else None, position, after, backwards=backwards))
     order: list[ColumnElement[Any]] = [position.desc() if backwards else position.asc()]
@@ -210,12 +215,16 @@ def _filter_items(tx: Connection, campaign_id: str, item_filter: ItemFilter, wit
 def _has_turn(tx: Connection, text: str) -> ColumnElement[bool]:
     """Return the condition that a turn of an item contains a text."""
     turns = ItemTable.content["turns"]
-    if tx.dialect.name == "sqlite":
-        rows = func.json_each(ItemTable.content, "$.turns").table_valued("value").alias("turn")
-        turn_text: Any = func.json_extract(rows.c.value, "$.text")
-    else:
+    if tx.dialect.name != "sqlite":
         rows = func.jsonb_array_elements(turns).table_valued("value").alias("turn")
-        turn_text = func.jsonb_extract_path_text(rows.c.value, "text")
+        return _exists_text(rows, func.jsonb_extract_path_text(rows.c.value, "text"), text)
+    rows = func.json_each(ItemTable.content, "$.turns").table_valued("value").alias("turn")
+    # Most items lack a text as it is written in JSON, and are not parsed.
+    written = type_coerce(ItemTable.content, String).contains(json.dumps(text)[1:-1], autoescape=True)
+    return and_(written, _exists_text(rows, func.json_extract(rows.c.value, "$.text"), text))
+
+
+def _exists_text(rows: Any, turn_text: Any, text: str) -> ColumnElement[bool]:
     return select(1).select_from(rows).where(turn_text.icontains(text, autoescape=True)).correlate(ItemTable).exists()
 
 

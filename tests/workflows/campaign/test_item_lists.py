@@ -2,11 +2,15 @@
 
 import pytest
 from sqlalchemy import Connection, event, insert
-from tests.support.campaigns import open_campaign
+from tests.support.campaigns import NOW, definition, open_campaign, owner
 
 from dissensus.campaign.filters.item_filter import ItemFilter
+from dissensus.schema.records.conversation import Conversation
+from dissensus.schema.records.item import Item
+from dissensus.store import campaigns as campaigns_store
 from dissensus.store import overview
 from dissensus.store.monitoring import ItemSummaryTable
+from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform.platform import Platform
 
 N_ITEMS = 400
@@ -52,3 +56,18 @@ def test_pages_by_disagreement_need_no_sorting(platform: Platform) -> None:
         assert seen == sorted(range(N_ITEMS), key=lambda position: (-(position % 7), position))
         reported = plan_of(tx, campaign.id, ItemFilter(question="Q_safe", flag="reported"))
         assert "ix_notice_rater_id" in reported, reported
+        assert "ix_item_summary_disagreement" not in reported, reported
+
+
+def test_any_text_of_a_turn_is_found(platform: Platform) -> None:
+    """As SQLite sees no upper case beyond ASCII, case is ignored there alone."""
+    texts = ('It\'s 100 % "fine"', "C:\\Temp_1", "Über 😀 Straße", "a\nb\tc", "plain")
+    rated = [Item(f"i{n}", Conversation.from_turns([("human", text), ("bot", "Yes")])) for n, text in enumerate(texts)]
+    campaigns.create_campaign(platform, definition(), rated, staff_id=owner(platform.database), now=NOW)
+    queries = ('"FINE"', "100 %", "%", "_1", "\\temp", "😀", "straße", "Über", "a\nB", "\tc", "\\u", "turns", "YES")
+    with platform.database.reading() as tx:
+        campaign_id = campaigns_store.get_campaign_by_name(tx, "pilot").id
+        for search in queries:
+            listed = overview.list_items_after(tx, campaign_id, ItemFilter(search=search), most=9)
+            expected = [n for n, text in enumerate(texts) if search.lower() in f"{text}\0yes".lower()]
+            assert [item.position for item in listed] == expected, search

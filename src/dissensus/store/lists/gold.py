@@ -2,8 +2,10 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
+from sqlalchemy.orm import InstrumentedAttribute
 
 from dissensus.campaign.gold_labels import ITEM_STATES, ItemState
 from dissensus.schema.campaign.gold import PARTS, GoldPart
@@ -22,12 +24,13 @@ class GoldCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenItem:
-    """An item with some labels that needs more."""
+class OpenItems:
+    """Items in progress that need the same labels, and of which an expert labelled the same parts."""
 
-    position: int
     missing: Mapping[GoldPart, int]  # Labels that each part needs
-    labelled: Collection[GoldPart]  # Parts that the expert who reads it labelled
+    labelled: Collection[GoldPart]  # Parts that the expert labelled
+    n: int
+    first: int  # Position of the first one
 
     @property
     def wanted(self) -> tuple[GoldPart, ...]:
@@ -35,7 +38,7 @@ class OpenItem:
         return tuple(part for part, n in self.missing.items() if n and part not in self.labelled)
 
     @property
-    def is_correctable(self) -> bool:
+    def are_correctable(self) -> bool:
         """True if the expert may still correct a label."""
         return any(self.missing[part] for part in self.labelled)
 
@@ -44,46 +47,58 @@ def count_gold_items(tx: Connection, campaign_id: str) -> GoldCounts:
     """Count the items of a campaign by the state of their labels."""
     progress, item = GoldProgressTable, ItemTable
     in_campaign = item.campaign_id == campaign_id
-    items = tx.execute(
-        select(item.withheld, item.gold_of_file, func.count())
-        .where(in_campaign)
-        .group_by(item.withheld, item.gold_of_file)
-    ).all()
-    begun = select(item.withheld, progress.state, func.count()).join(item, item.id == progress.item_id)
-    labelled = tx.execute(
-        begun.where(progress.campaign_id == campaign_id).group_by(item.withheld, progress.state)
-    ).all()
+    flags = (item.withheld, item.gold_of_file)
+    items = tx.execute(select(*flags, func.count()).where(in_campaign).group_by(*flags)).all()
+    begun = select(progress.state, func.count()).where(progress.campaign_id == campaign_id).group_by(progress.state)
+    states = {**dict.fromkeys(ITEM_STATES, 0), **dict(tx.execute(begun).all())}
+    hidden = select(func.count()).select_from(item).join(progress, progress.item_id == item.id)
+    n_labelled = sum(states.values()) - (tx.scalar(hidden.where(in_campaign, item.withheld.is_(True))) or 0)
     n_of_file = sum(n for _, of_file, n in items if of_file)
-    states = {state: sum(n for _, other, n in labelled if other == state) for state in ITEM_STATES}
-    states["unlabelled"] = sum(n for _, _, n in items) - n_of_file - sum(states.values())
-    states["settled"] += n_of_file
-    n_visible = sum(n for withheld, of_file, n in items if not withheld and not of_file)
     return GoldCounts(
-        states=states,
+        states={
+            **states,
+            "unlabelled": sum(n for _, _, n in items) - n_of_file - sum(states.values()),
+            "settled": states["settled"] + n_of_file,
+        },
         n_of_file=n_of_file,
         n_withheld=sum(n for withheld, _, n in items if withheld),
-        n_first=n_visible - sum(n for withheld, _, n in labelled if not withheld),
+        n_first=sum(n for withheld, of_file, n in items if not withheld and not of_file) - n_labelled,
     )
 
 
-def list_open_items(tx: Connection, campaign_id: str, staff_id: str) -> tuple[OpenItem, ...]:
-    """Return the items in progress that are shown to experts, with the parts that one of them labelled, in order."""
-    progress = GoldProgressTable
-    columns = [getattr(progress, f"n_{part}") for part in PARTS]
-    query = (
-        select(ItemTable.position, *columns, *(_has_label(staff_id, part).label(part) for part in PARTS))
-        .join(ItemTable, ItemTable.id == progress.item_id)
-        .where(progress.campaign_id == campaign_id, progress.state == "in_progress", ~ItemTable.withheld)
-        .order_by(ItemTable.position)
-    )
+def count_open_items(tx: Connection, campaign_id: str, staff_id: str) -> tuple[OpenItems, ...]:
+    """Count the items in progress that are shown to experts, by the labels that they need and have of one of them."""
+    columns = [*_MISSING.values(), *(_has_label(staff_id, part).label(part) for part in PARTS)]
+    query = select(func.count(), func.min(GoldProgressTable.position), *columns).join(ItemTable)
+    groups = tx.execute(query.where(_is_open(campaign_id)).group_by(*columns))
     return tuple(
-        OpenItem(
-            position=position,
-            missing=dict(zip(PARTS, numbers[: len(PARTS)], strict=True)),
-            labelled=[part for part, has_label in zip(PARTS, numbers[len(PARTS) :], strict=True) if has_label],
+        OpenItems(
+            missing=dict(zip(PARTS, values[: len(PARTS)], strict=True)),
+            labelled=[part for part, has_label in zip(PARTS, values[len(PARTS) :], strict=True) if has_label],
+            n=n,
+            first=first,
         )
-        for position, *numbers in tx.execute(query)
+        for n, first, *values in groups
     )
+
+
+def list_correctable(tx: Connection, campaign_id: str, staff_id: str, *, most: int) -> tuple[int, ...]:
+    """Return the positions of the first items in progress whose labels an expert may correct."""
+    correctable = or_(*(and_(_MISSING[part] > 0, _has_label(staff_id, part)) for part in PARTS))
+    query = select(GoldProgressTable.position).join(ItemTable).where(_is_open(campaign_id), correctable)
+    return tuple(tx.scalars(query.order_by(GoldProgressTable.position).limit(most)))
+
+
+_MISSING: Final[Mapping[GoldPart, InstrumentedAttribute[int]]] = {
+    "safety": GoldProgressTable.n_safety,
+    "degree": GoldProgressTable.n_degree,
+    "topics": GoldProgressTable.n_topics,
+}
+
+
+def _is_open(campaign_id: str) -> ColumnElement[bool]:
+    in_progress = and_(GoldProgressTable.campaign_id == campaign_id, GoldProgressTable.state == "in_progress")
+    return and_(in_progress, ~ItemTable.withheld)
 
 
 def _has_label(staff_id: str, part: GoldPart | None = None) -> ColumnElement[bool]:
@@ -107,9 +122,8 @@ def count_disputes(tx: Connection, campaign_id: str, staff_id: str) -> int:
 
 def list_disputes(tx: Connection, campaign_id: str, staff_id: str, *, most: int) -> tuple[int, ...]:
     """Return the positions of the first items that `count_disputes` counts."""
-    query = select(ItemTable.position).join(GoldProgressTable, GoldProgressTable.item_id == ItemTable.id)
-    disputes = query.where(_is_to_decide(campaign_id, staff_id)).order_by(ItemTable.position).limit(most)
-    return tuple(tx.scalars(disputes))
+    query = select(GoldProgressTable.position).join(ItemTable).where(_is_to_decide(campaign_id, staff_id))
+    return tuple(tx.scalars(query.order_by(GoldProgressTable.position).limit(most)))
 
 
 def _is_to_decide(campaign_id: str, staff_id: str) -> ColumnElement[bool]:

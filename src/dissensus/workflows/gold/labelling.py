@@ -95,6 +95,7 @@ def _to_progress(item: LabelledItem) -> GoldProgressRow:
     """Return the state of an item, its label of safety that experts settled, and the labels that it still needs."""
     missing = core.count_missing_labels(item.standings)
     return GoldProgressRow(
+        position=item.target.position,
         state=item.state,
         safety=core.to_attributes(item.standings).get(GOLD),
         n_safety=missing["safety"],

@@ -10,9 +10,9 @@ from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.gold import Gold
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.records.item import Item
-from dissensus.store import items
+from dissensus.store import items as items_store
 from dissensus.store.lists import gold as lists
-from dissensus.store.lists.gold import OpenItem
+from dissensus.store.lists.gold import OpenItems
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.gold.adjudication import count_decisions, decision_form, latest_decisions
 from dissensus.workflows.gold.labelling import (
@@ -75,29 +75,32 @@ def load_gold_queue(platform: Platform, name: str, *, staff_id: str) -> GoldQueu
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         campaign = platform.definitions.load(tx, campaign_row)
         gold, counts = gold_settings_of(campaign), lists.count_gold_items(tx, campaign_row.id)
-        open_items = lists.list_open_items(tx, campaign_row.id, staff_id)
-        correctable = [item.position for item in open_items if item.is_correctable]
+        open_items = lists.count_open_items(tx, campaign_row.id, staff_id)
+        n_correctable = sum(items.n for items in open_items if items.are_correctable)
+        correctable = lists.list_correctable(
+            tx, campaign_row.id, staff_id, most=MAX_CORRECTABLE if n_correctable else 0
+        )
         disputes = lists.list_disputes(tx, campaign_row.id, staff_id, most=MAX_DISPUTES)
         return GoldQueue(
             campaign=campaign,
             gold=gold,
             states=counts.states,
             n_first=counts.n_first,
-            n_verify=sum("safety" in item.wanted for item in open_items),
-            n_check=sum(bool({"degree", "topics"} & {*item.wanted}) for item in open_items),
+            n_verify=sum(items.n for items in open_items if "safety" in items.wanted),
+            n_check=sum(items.n for items in open_items if {"degree", "topics"} & {*items.wanted}),
             next=_find_urgent(open_items, lists.find_unlabelled(tx, campaign_row.id)),
             to_decide=list_labelled_items_at(tx, campaign_row, gold, disputes),
             n_to_decide=lists.count_disputes(tx, campaign_row.id, staff_id),
-            correctable=list_labelled_items_at(tx, campaign_row, gold, correctable[:MAX_CORRECTABLE]),
-            n_correctable=len(correctable),
+            correctable=list_labelled_items_at(tx, campaign_row, gold, correctable),
+            n_correctable=n_correctable,
             n_of_file=counts.n_of_file,
             n_withheld=counts.n_withheld,
         )
 
 
-def _find_urgent(open_items: Sequence[OpenItem], unlabelled: int | None) -> int | None:
+def _find_urgent(open_items: Sequence[OpenItems], unlabelled: int | None) -> int | None:
     """Return the position of the item in progress that lacks the fewest labels, otherwise of the first unlabelled."""
-    candidates = [(sum(item.missing.values()), item.position) for item in open_items if item.wanted]
+    candidates = [(sum(items.missing.values()), items.first) for items in open_items if items.wanted]
     return min(candidates)[1] if candidates else unlabelled
 
 
@@ -105,7 +108,7 @@ def load_gold_task(platform: Platform, name: str, position: int, *, staff_id: st
     """Return one item to label, adjudicate or read."""
     with platform.database.reading() as tx:
         campaign_row, campaign, labelled = load_labelled_item(tx, platform, name, position, staff_id)
-        (item,) = items.iterate_items(tx, campaign_row.id, start=position, most=1)
+        (item,) = items_store.iterate_items(tx, campaign_row.id, start=position, most=1)
     standings, decides = labelled.standings, labelled.may_decide(staff_id)
     is_open = bool(core.list_open_parts(standings))
     return GoldTask(

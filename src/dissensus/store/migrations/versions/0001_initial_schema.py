@@ -488,6 +488,7 @@ def upgrade() -> None:
         "gold_progress",
         sa.Column("item_id", ID, nullable=False),
         sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("state", sa.String(), nullable=False),
         sa.Column("safety", sa.String(), nullable=True),
         sa.Column("n_safety", sa.Integer(), nullable=False),
@@ -501,7 +502,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("item_id", name="pk_gold_progress"),
     )
     op.create_index("ix_gold_progress_campaign_id_safety", "gold_progress", ["campaign_id", "safety"])
-    op.create_index("ix_gold_progress_campaign_id_state", "gold_progress", ["campaign_id", "state"])
+    op.create_index("ix_gold_progress_campaign_id_state", "gold_progress", ["campaign_id", "state", "position"])
     op.create_table(
         "gold_label",
         sa.Column("id", ID, nullable=False),
@@ -569,7 +570,7 @@ def upgrade() -> None:
     op.create_index(
         "ix_assignment_open",
         "assignment",
-        ["rater_id", "position", "showing"],
+        ["rater_id", "showing"],
         unique=False,
         sqlite_where=sa.text("state = 'open'"),
         postgresql_where=sa.text("state = 'open'"),
