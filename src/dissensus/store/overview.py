@@ -142,7 +142,8 @@ def list_items_after(
     columns = (ItemTable.position, ItemTable.name, ItemTable.withheld, within.counts, within.disagreement)
     first_text = ItemTable.content["turns"][0]["text"].as_string().label("text")
     by_rank = item_filter.axis is not None
-    sort_value, position = ranked.disagreement, ItemTable.position
+    sort_value: Any = ranked.disagreement
+    position = ItemTable.position
     query = (
         select(ItemTable.id, *columns, first_text)
         .where(ItemTable.campaign_id == campaign_id, *_filter_items(tx, campaign_id, item_filter, within))

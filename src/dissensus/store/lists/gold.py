@@ -50,7 +50,8 @@ def count_gold_items(tx: Connection, campaign_id: str) -> GoldCounts:
     flags = (item.withheld, item.gold_of_file)
     items = tx.execute(select(*flags, func.count()).where(in_campaign).group_by(*flags)).all()
     begun = select(progress.state, func.count()).where(progress.campaign_id == campaign_id).group_by(progress.state)
-    states = {**dict.fromkeys(ITEM_STATES, 0), **dict(tx.execute(begun).all())}
+    counted = dict(tx.execute(begun).all())
+    states = {state: counted.get(state, 0) for state in ITEM_STATES}
     hidden = select(func.count()).select_from(item).join(progress, progress.item_id == item.id)
     n_labelled = sum(states.values()) - (tx.scalar(hidden.where(in_campaign, item.withheld.is_(True))) or 0)
     n_of_file = sum(n for _, of_file, n in items if of_file)
