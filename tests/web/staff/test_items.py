@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import select, update
 from tests.support.campaigns import NOW
 from tests.support.monitored_campaigns import N_ITEMS, add_crowd, member, open_monitored_campaign, rate_items, read
+from tests.support.rated_campaigns import rated_campaign
 from tests.support.staff_browsers import House, create_draft, send
 
 from dissensus.campaign.filters.item_filter import ItemCursor, ItemFilter
@@ -112,6 +113,21 @@ def test_an_item_shows_answers_gold_and_neighbours(house: House, campaign: Campa
     position = int(first.split("/")[-1]) - 1
     assert f"All raters {sum(summaries(house, campaign)[position, 'Q_safe', ''].counts)}" in text
     assert browser.get(f"{ITEMS}/999").status_code == 404
+
+
+def test_the_most_divided_questions_of_an_item_come_first(house: House) -> None:
+    rated_campaign(house.platform, 1, 3)
+    browser = house.owner("crowded")
+    text = browser.get("/campaigns/crowded/items/1?question=Q_overall").text
+    names = re.findall(r'<summary id="(\w+)-answers">', text)
+    divided, _, rest = text.partition("questions without disagreement</summary>")
+    ranks = [float(rank) for rank in re.findall(r"disagreement </span>([0-9.]+)", divided)]
+    assert names[0] == "Q_overall"
+    assert ranks[1:] == sorted(ranks[1:], reverse=True)
+    assert min(ranks[1:]) > 0
+    assert {*re.findall(r"disagreement </span>([0-9.]+)", rest)} == {"0.00"}
+    assert len(names) == len({*names}) == 24
+    assert text.count('<details class="answers" open>') == 1
 
 
 def test_groups_of_few_raters_are_hidden(house: House, campaign: CampaignRow) -> None:

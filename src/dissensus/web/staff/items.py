@@ -11,8 +11,9 @@ from starlette.datastructures import FormData
 
 from dissensus.campaign.filters.item_filter import ItemCursor, ItemFilter, ItemFlag
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.monitor import WITHIN
+from dissensus.pipeline.monitor import WITHIN, ItemAnswers
 from dissensus.schema.hints import format_value
+from dissensus.schema.questionnaire.question import Wording
 from dissensus.web.core.responses import SEE_OTHER, is_local_path, page
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
 from dissensus.web.core.suppression import check_report_filter, restrict_item, restrict_items
@@ -125,6 +126,25 @@ class ItemPage(StaffPage):
     name: str
     query: ItemQuery
     view: ItemView
+
+    @property
+    def answers(self) -> tuple[list[ItemAnswers], list[ItemAnswers]]:
+        """Answers to the question of the list and to those with disagreement, the most divided first, and the rest."""
+        ranked = sorted(self.view.answers, key=self._rank)
+        shown = sum(map(self._is_shown, ranked)) or 1
+        return ranked[:shown], ranked[shown:]
+
+    def _is_shown(self, answers: ItemAnswers) -> bool:
+        return answers.question == self.query.question or bool(answers.disagreement)
+
+    def _rank(self, answers: ItemAnswers) -> tuple[bool, float, bool]:
+        return answers.question != self.query.question, -(answers.disagreement or 0.0), not sum(answers.counts)
+
+    @property
+    def wordings(self) -> dict[str, Wording]:
+        """Text of each question, where it has one."""
+        questions = self.view.campaign.questionnaire.questions
+        return {question.name: question.text for question in questions if question.text}
 
 
 @router.get("/campaigns/{name}/items")
