@@ -47,7 +47,7 @@ class ItemAnswers:
     groups: tuple[GroupAnswers, ...]
 
     @property
-    def given(self) -> tuple[tuple[str, int], ...]:
+    def named_counts(self) -> tuple[tuple[str, int], ...]:
         """Answers that somebody gave, in the order of the scale, with their numbers of raters."""
         return tuple((answer, n) for answer, n in zip(self.scale, self.counts, strict=True) if n)
 
