@@ -1,17 +1,20 @@
 """Measure fits of multilevel models, and write docs/generated/multilevel.md.
 
-    DISSENSUS_DATA=… OPENBLAS_NUM_THREADS=1 python benchmarks/multilevel.py
+    DISSENSUS_DATA=… OPENBLAS_NUM_THREADS=1 python benchmarks/multilevel.py [TEXT]
 
-One thread, compiled, medians of processor time. R's `clmm`, `glmmTMB` and `lme4` have the time that the scripts in
-`tests/reference/multilevel` took for the same model when their reference values were written.
+One thread, compiled, medians of processor time. R's `clmm`, `glmmTMB` and `lme4` and NumPyro have the time that the
+scripts in `tests/reference/multilevel` took for the same model when their reference values were written. With a text
+only the lines with it are measured again, and the others stay as they are on the page.
 """
 
 import json
 import os
 import resource
+import subprocess
+import sys
 import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -24,7 +27,7 @@ from dissensus.pipeline.model.design import build_design
 from dissensus.schema.formula import parse_formula
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.multilevel.design import Covariates, ModelDesign, RandomTerm
-from dissensus.stats.multilevel.fit import OrdinalFit, fit_ordinal
+from dissensus.stats.multilevel.fit import fit_ordinal
 from dissensus.stats.multilevel.gibbs import sample_posterior
 
 if TYPE_CHECKING:
@@ -34,10 +37,18 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "generated" / "multilevel.md"
 REFERENCE = ROOT / "tests" / "reference" / "multilevel" / "clmm.json"
 BINARY = ROOT / "tests" / "reference" / "multilevel" / "glmm.json"
+SAMPLED = ROOT / "tests" / "reference" / "multilevel" / "nuts.json"
 RANDOM = "(1 | rater_id) + (1 | item_id)"
 MAIN = f"Q_overall ~ rater_race + rater_gender + rater_age + {RANDOM}"
 CROSSED = f"Q_overall ~ rater_race * rater_gender + rater_age + {RANDOM}"
 DRAWS = 1000
+HEAD = """% Made by `benchmarks/multilevel.py`; do not edit.
+
+Fits with standard errors, one thread, median processor time:
+
+| Work | Time | Beside |
+|---|--:|---|
+"""
 
 
 def simulate(raters: int, items: int, ratings_per_item: int, seed: int = 1) -> ModelDesign:
@@ -72,45 +83,56 @@ def measure(run: Callable[[], object], *, times: int) -> float:
     return median(seconds)
 
 
-def rows() -> list[tuple[str, str, str]]:
-    """Return work, processor time and remarks."""
-    data = Path(os.environ["DISSENSUS_DATA"], "dices-350", "ratings.csv")
-    ratings = read_ratings(data).exclude_flagged()
-    reference = json.loads(REFERENCE.read_text("utf-8"))["models"]
-    lines = []
-    for name, formula, key in (("main effects", MAIN, "main_probit"), ("race × gender", CROSSED, "crossed_probit")):
-        design = build_design(ratings, parse_formula(formula)).design
-        seconds = measure(partial(fit_ordinal, design), times=7)
-        other = reference[key]["seconds"]
-        lines.append(
-            (
-                f"DICES-350, {name}: 36,400 ratings",
-                f"{seconds:.2f} s",
-                f"`clmm` {other:.0f} s, {other / seconds:.0f} times as long",
-            )
-        )
-    lines.append(_fit_binary(data))
-    wide = build_design(ratings, parse_formula(MAIN), widths=True).design
-    lines.append(
-        ("DICES-350, main effects with widths of raters", f"{measure(lambda: fit_ordinal(wide), times=3):.2f} s", "")
-    )
-    design = build_design(ratings, parse_formula(MAIN)).design
-    fit = fit_ordinal(design)
-    lines += [_draw(fit), _sample(design)]
-    for name, design, times in (
-        ("101,304 ratings of 1,340 items, 252 raters", simulate(252, 1340, 76), 3),
-        ("200,000 ratings of 20,000 items, 500 raters", simulate(500, 20_000, 10), 1),
-    ):
-        seconds = measure(partial(fit_ordinal, design), times=times)
-        lines.append((name, f"{seconds:.1f} s", f"by {fit_ordinal(design).integration}"))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    lines.append(("largest memory of the process", f"{peak:.1f} GiB", ""))
-    return lines
+@cache
+def data() -> Path:
+    """Return the ratings of DICES-350."""
+    return Path(os.environ["DISSENSUS_DATA"], "dices-350", "ratings.csv")
 
 
-def _fit_binary(data: Path) -> tuple[str, str, str]:
+@cache
+def dices(formula: str, *, widths: bool = False) -> ModelDesign:
+    """Return the design of DICES-350 without flagged raters."""
+    return build_design(read_ratings(data()).exclude_flagged(), parse_formula(formula), widths=widths).design
+
+
+def lines() -> Iterator[tuple[str, Callable[[], tuple[str, str]]]]:
+    """Yield work, and the function that returns its processor time and remarks."""
+    yield "DICES-350, main effects: 36,400 ratings", partial(_fit, MAIN, "main_probit")
+    yield "DICES-350, race × gender: 36,400 ratings", partial(_fit, CROSSED, "crossed_probit")
+    yield "whole command on DICES-350, race × gender, in a process of its own", _run_command
+    yield "DICES-350, Yes against the rest, main effects", _fit_binary
+    yield "DICES-350, main effects with widths of raters", _fit_widths
+    yield f"{DRAWS:,} draws of all parameters and effects", _draw
+    yield "Gibbs sampler, 4 chains of 1,000 draws after warm-up", _sample
+    yield "101,304 ratings of 1,340 items, 252 raters", partial(_fit_simulated, 252, 1340, 76)
+    yield "200,000 ratings of 20,000 items, 500 raters", partial(_fit_simulated, 500, 20_000, 10)
+    yield "largest memory of the process", _measure_memory
+
+
+def _fit(formula: str, key: str) -> tuple[str, str]:
+    design = dices(formula)
+    seconds = measure(partial(fit_ordinal, design), times=7)
+    other = json.loads(REFERENCE.read_text("utf-8"))["models"][key]["seconds"]
+    return f"{seconds:.2f} s", f"`clmm` {other:.0f} s, {other / seconds:.0f} times as long"
+
+
+def _run_command() -> tuple[str, str]:
+    """Return the processor time of `dissensus model` with predicted shares, and that of the fit in the same minute."""
+    program = str(Path(sys.executable).parent / "dissensus")
+    command = [program, "model", str(data()), "--exclude-flagged", "--formula", CROSSED, "--format", "json"]
+    seconds = []
+    for _ in range(6):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    fit = measure(partial(fit_ordinal, dices(CROSSED)), times=7)
+    return f"{median(seconds[1:]):.1f} s", f"the fit alone in the same minute {fit:.2f} s"
+
+
+def _fit_binary() -> tuple[str, str]:
     """Return the time of a binary model, Yes against the other answers."""
-    frame = pl.read_csv(data, infer_schema=False)
+    frame = pl.read_csv(data(), infer_schema=False)
     unsafe = pl.when(pl.col("Q_overall") == "Yes").then(pl.lit("Yes")).otherwise(pl.lit("other"))
     ratings = Ratings.from_frame(
         frame.with_columns(unsafe.alias("unsafe")), answer="unsafe", categories=["other", "Yes"]
@@ -118,29 +140,31 @@ def _fit_binary(data: Path) -> tuple[str, str, str]:
     design = build_design(ratings.exclude_flagged(), parse_formula(MAIN.replace("Q_overall", "unsafe"))).design
     seconds = measure(lambda: fit_ordinal(design), times=7)
     others = json.loads(BINARY.read_text("utf-8"))["models"]
-    return (
-        "DICES-350, Yes against the rest, main effects",
-        f"{seconds:.2f} s",
-        ", ".join(f"`{name}` {other['seconds']:.0f} s" for name, other in others.items()),
-    )
+    return f"{seconds:.2f} s", ", ".join(f"`{name}` {other['seconds']:.0f} s" for name, other in others.items())
 
 
-def _draw(fit: OrdinalFit) -> tuple[str, str, str]:
+def _fit_widths() -> tuple[str, str]:
+    design = dices(MAIN, widths=True)
+    return f"{measure(lambda: fit_ordinal(design), times=3):.2f} s", ""
+
+
+def _draw() -> tuple[str, str]:
     """Return the time of draws of all parameters and effects, and the independent ones among them."""
+    fit = fit_ordinal(dices(MAIN))
     used: list[PosteriorDraws] = []
     rng = np.random.default_rng(0)
     seconds = measure(lambda: used.append(fit.approximation.draw(DRAWS, rng)), times=5)
     effective = median(draws.importance.effective_draws for draws in used)
     shape = median(draws.importance.pareto_k for draws in used)
     return (
-        f"{DRAWS:,} draws of all parameters and effects",
         f"{seconds:.2f} s",
         f"worth {effective:.0f} independent ones, {effective / seconds:.0f} a second; Pareto k {shape:.2f}",
     )
 
 
-def _sample(design: ModelDesign) -> tuple[str, str, str]:
-    """Return the time of the Gibbs sampler with warm-up, and its effective draws a second."""
+def _sample() -> tuple[str, str]:
+    """Return the time of the Gibbs sampler with warm-up, and its effective draws a second beside NumPyro's."""
+    design = dices(MAIN)
     sample_posterior(design, chains=2, iterations=8)
     start = time.process_time()
     sample = sample_posterior(design, chains=4, iterations=1000)
@@ -151,20 +175,37 @@ def _sample(design: ModelDesign) -> tuple[str, str, str]:
     effects = [sample.diagnose(effect.reshape(len(effect), -1)) for effect in draws.effects]
     worst, worst_effect = parameters.bulk.min(), min(effect.bulk.min() for effect in effects)
     r_hat = max(diagnosis.r_hat.max() for diagnosis in [parameters, *effects])
+    other = json.loads(SAMPLED.read_text("utf-8"))["dices"]
+    slowest = min(min(other[name]["ess"]) for name in ("cut", "b", "sd")) / other["seconds"]
     return (
-        "Gibbs sampler, 4 chains of 1,000 draws after warm-up",
         f"{seconds:.0f} s",
         f"effective draws a second: {worst / seconds:.0f} of the worst parameter, {worst_effect / seconds:.0f} of the "
-        f"worst random effect; R̂ at most {r_hat:.3f}",
+        f"worst random effect; R̂ at most {r_hat:.3f}; NumPyro {other['seconds']} s, {slowest:.2f} a second",
     )
+
+
+def _fit_simulated(raters: int, items: int, ratings_per_item: int) -> tuple[str, str]:
+    design = simulate(raters, items, ratings_per_item)
+    seconds = measure(partial(fit_ordinal, design), times=3 if items < 10_000 else 1)
+    return f"{seconds:.1f} s", f"by {fit_ordinal(design).integration}"
+
+
+def _measure_memory() -> tuple[str, str]:
+    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GiB", ""
+
+
+def main() -> None:
+    """Measure all lines, or those with a text, and write the page."""
+    text = sys.argv[1] if len(sys.argv) > 1 else ""
+    kept = {line.split(" | ")[0].removeprefix("| "): line for line in PAGE.read_text("utf-8").splitlines()}
+    table = [
+        f"| {' | '.join((work, *run()))} |" if text in work else kept[work]
+        for work, run in lines()
+        if text in work or work in kept
+    ]
+    PAGE.write_text(HEAD + "\n".join(table) + "\n", "utf-8")
+    sys.stdout.write(PAGE.read_text("utf-8"))
 
 
 if __name__ == "__main__":
-    table = "\n".join(f"| {' | '.join(row)} |" for row in rows())
-    PAGE.write_text(
-        "% Made by `benchmarks/multilevel.py`; do not edit.\n\n"
-        "Fits with standard errors, one thread, median processor time:\n\n"
-        f"| Work | Time | Beside |\n|---|--:|---|\n{table}\n",
-        "utf-8",
-    )
-    print(PAGE.read_text("utf-8"))
+    main()

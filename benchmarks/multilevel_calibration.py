@@ -15,12 +15,16 @@ from tests.support.posterior_ranks import BINS, ENGINES, ITEMS, NAMES, RATERS, r
 PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "generated" / "multilevel-calibration.md"
 SIMULATIONS: Final = 100
 
+
+def row(name: str) -> str:
+    """Return a line of the table."""
+    statistics, _ = rank_statistics(rank_parameters(name, SIMULATIONS, seed=2))
+    cells = [f"{value:.1f}" for value in statistics] + ["–"] * (len(NAMES) - len(statistics))
+    return f"| {ENGINES[name].label} | {' | '.join(cells)} |"
+
+
 if __name__ == "__main__":
-    lines = []
-    for name, engine in ENGINES.items():
-        statistics, degrees = rank_statistics(rank_parameters(name, SIMULATIONS, seed=2))
-        cells = " | ".join(f"{value:.1f}" for value in statistics)
-        lines.append(f"| {engine.label} | {cells} |")
+    lines = [row(name) for name in ENGINES]
     PAGE.write_text(
         "% Made by `benchmarks/multilevel_calibration.py`; do not edit.\n\n"
         f"Chi-square of the ranks of the truth among posterior draws, {SIMULATIONS} simulations of {RATERS} raters and "

@@ -60,3 +60,21 @@ def parameters_of(likelihood: LaplaceLikelihood, *, seed: int = 1) -> np.ndarray
     n = likelihood.n_thresholds
     rest = rng.normal(-0.4, 0.1, likelihood.n_parameters - n - likelihood.n_coefficients)
     return np.concatenate([np.linspace(-0.4, 0.9, n), rng.normal(0, 0.2, likelihood.n_coefficients), rest])
+
+
+def simulate_batches(n_batches: int, *, seed: int = 0) -> ModelDesign:
+    """Five raters for each batch of six items, which nobody else rates: the diagonal alone approximates badly."""
+    rng = np.random.default_rng(seed)
+    batch, rater, item = (x.ravel() for x in np.indices((n_batches, 5, 6)))
+    rater, item = 5 * batch + rater, 6 * batch + item
+    woman = (rater % 2).astype(float)
+    latent = 0.5 * woman + rng.normal(0, 0.7, rater.max() + 1)[rater] + rng.normal(0, 0.9, item.max() + 1)[item]
+    return ModelDesign(
+        answers=np.digitize(latent + rng.normal(size=len(latent)), [-0.3, 0.8]),
+        n_categories=3,
+        fixed=Covariates.from_matrix(woman[:, None]),
+        random=(
+            RandomTerm(name="rater", groups=rater, n_groups=int(rater.max()) + 1),
+            RandomTerm(name="item", groups=item, n_groups=int(item.max()) + 1),
+        ),
+    )

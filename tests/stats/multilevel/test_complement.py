@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.stats.multilevel.designs import parameters_of, simulate_design
+from tests.stats.multilevel.designs import parameters_of, simulate_batches, simulate_design
 
 from dissensus.stats.multilevel import laplace
 from dissensus.stats.multilevel.complement import DenseComplement, IterativeComplement
-from dissensus.stats.multilevel.design import Covariates, ModelDesign, RandomTerm
+from dissensus.stats.multilevel.design import ModelDesign
 from dissensus.stats.multilevel.fit import OrdinalFit, fit_ordinal
 from dissensus.stats.multilevel.laplace import LaplaceLikelihood
 
@@ -17,24 +17,6 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "complete": {"raters": 20, "items": 30, "share": 1.0},
     "widths, slopes and a third factor": {"raters": 40, "share": 0.3, "width": True, "slopes": True, "locale": True},
 }
-
-
-def batches(n_batches: int, *, seed: int = 0) -> ModelDesign:
-    """Five raters for each batch of six items, which nobody else rates: the diagonal alone approximates badly."""
-    rng = np.random.default_rng(seed)
-    batch, rater, item = (x.ravel() for x in np.indices((n_batches, 5, 6)))
-    rater, item = 5 * batch + rater, 6 * batch + item
-    woman = (rater % 2).astype(float)
-    latent = 0.5 * woman + rng.normal(0, 0.7, rater.max() + 1)[rater] + rng.normal(0, 0.9, item.max() + 1)[item]
-    return ModelDesign(
-        answers=np.digitize(latent + rng.normal(size=len(latent)), [-0.3, 0.8]),
-        n_categories=3,
-        fixed=Covariates.from_matrix(woman[:, None]),
-        random=(
-            RandomTerm(name="rater", groups=rater, n_groups=int(rater.max()) + 1),
-            RandomTerm(name="item", groups=item, n_groups=int(item.max()) + 1),
-        ),
-    )
 
 
 def complements(design: ModelDesign, monkeypatch: pytest.MonkeyPatch) -> tuple[DenseComplement, IterativeComplement]:
@@ -99,7 +81,7 @@ def fits(design: ModelDesign, monkeypatch: pytest.MonkeyPatch) -> tuple[OrdinalF
 
 @pytest.mark.parametrize("name", ["random raters", "batches"])
 def test_fit_agrees_with_that_of_the_matrix(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    design = batches(60) if name == "batches" else simulate_design(raters=80, items=500, share=0.06, seed=3)
+    design = simulate_batches(60) if name == "batches" else simulate_design(raters=80, items=500, share=0.06, seed=3)
     exact, approximate = fits(design, monkeypatch)
     assert exact.log_likelihood_error == 0 < approximate.log_likelihood_error
     assert abs(approximate.log_likelihood - exact.log_likelihood) < 4 * approximate.log_likelihood_error

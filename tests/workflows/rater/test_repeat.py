@@ -11,6 +11,7 @@ from tests.support.raters import enter, rate_all, submit
 from dissensus.errors import InvalidInput
 from dissensus.files.ratings.reader import read_ratings, validate
 from dissensus.files.raw.table_reader import read_frame
+from dissensus.pipeline.model import fit_model
 from dissensus.pipeline.monitor import CampaignFigures
 from dissensus.store import payments
 from dissensus.store.answer_drafts import SaveTable
@@ -125,7 +126,9 @@ def load_figures(platform: Platform, campaign: CampaignRow) -> CampaignFigures:
     return view.snapshot.figures
 
 
-def test_consistency_is_that_of_both_answers_with_derivable_groups_left_out(platform: Platform) -> None:
+def test_consistency_is_that_of_both_answers_with_derivable_groups_left_out(
+    platform: Platform, tmp_path: Path
+) -> None:
     campaign = open_campaign(platform, 10, repeat=REPEAT, demographics=ABOUT_YOU)
     equal = twice = 0
     for n in range(10):
@@ -145,6 +148,13 @@ def test_consistency_is_that_of_both_answers_with_derivable_groups_left_out(plat
     assert 0 < equal < twice
     assert None not in {groups["old"].share, groups["young"].share}
     assert sum(one.n_equal for one in figures.consistency.raters) == equal
+    # Models of the export have the same repeated answers.
+    export_ratings(platform, "pilot", tmp_path / "all.csv", now=NOW)
+    formula = "Q_safe ~ (1 | rater_id) + (1 | item_id)"
+    details = fit_model(read_ratings(tmp_path / "all.csv"), formula, details=True, draws=26).details
+    assert details is not None
+    assert details.belief.n_repeats == twice
+    assert details.belief.consistency is not None
     # Four are too few, and their share would follow from that of the others.
     withdrawal.withdraw_rater(platform, rater.id, now=NOW)
     left = load_figures(platform, campaign)

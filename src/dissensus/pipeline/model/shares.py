@@ -93,20 +93,18 @@ def predict_populations(
     n_items, item_ids = 0, named.item_ids
     items, notes = _choose_items(named, len(drawn) * len(cells), rng, every=bool(populations))
     for block, shares in predict_items(named, drawn.draws, cells, items, link=link):
-        answers = _weigh(weights, shares)
-        total += answers.sum(2)
+        total += weights @ shares.sum(2)
         n_items += len(block)
         if populations:
+            answers = _weigh(weights[len(groups) :], shares)
             ids = [item_ids[item] for item in block]
             parts = [
-                _label(
-                    ids, population.name, answers[:, len(groups) + place].swapaxes(0, 1), named.categories, confidence
-                )
+                _label(ids, population.name, answers[:, place].swapaxes(0, 1), named.categories, confidence)
                 for place, population in enumerate(populations)
             ]
             labels += [label for part in parts for label in part]
             names = [population.name for population in populations]
-            changed += find_changed_items(ids, names, answers[:, len(groups) :], named.categories)
+            changed += find_changed_items(ids, names, answers, named.categories)
     return Predictions(
         shares=tuple(_describe(every, total / n_items, named.categories, confidence)),
         labels=tuple(labels),

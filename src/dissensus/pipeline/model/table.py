@@ -1,47 +1,35 @@
 """Fit of a multilevel model to a ratings table."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from statistics import NormalDist
 from typing import Final, Literal
 
 import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.model.chains import check_convergence, describe_effect, warn_of_chains
+from dissensus.pipeline.model.chains import check_convergence, warn_of_chains
 from dissensus.pipeline.model.contrasts import INTERCEPT
 from dissensus.pipeline.model.design import NamedDesign, build_design
 from dissensus.pipeline.model.details import describe_model
 from dissensus.pipeline.model.draws import FEWEST_DRAWS, ModelDraws, draw_model
+from dissensus.pipeline.model.estimates import describe_estimates
 from dissensus.pipeline.model.label_changes import read_rated_texts
 from dissensus.pipeline.model.prediction import rater_columns
 from dissensus.pipeline.model.presets import preset_formula
 from dissensus.pipeline.model.priors import COEFFICIENT, choose_priors, parse_priors
-from dissensus.pipeline.model.result import (
-    LARGE_EFFECT,
-    SMALL_EFFECT,
-    ModelCertificate,
-    ModelDeviation,
-    ModelEffect,
-    ModelThreshold,
-    MultilevelModel,
-    NamedFit,
-)
+from dissensus.pipeline.model.result import ModelCertificate, ModelDeviation, MultilevelModel, NamedFit
 from dissensus.pipeline.model.shares import Predictions, predict_populations
-from dissensus.pipeline.model.variance_shares import LARGEST_ERROR
 from dissensus.schema.formula import Formula, parse_formula
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.multilevel.fit import Link, MaximumFit, OrdinalFit, PosteriorFit, fit_ordinal
 from dissensus.stats.multilevel.gibbs import sample_ordinal
 from dissensus.stats.multilevel.importance import certify_laplace
-from dissensus.stats.multilevel.posterior import NormalApproximation, PosteriorDraws
+from dissensus.stats.multilevel.posterior import NormalApproximation
 from dissensus.stats.result import check_confidence
 
-NORMAL: Final = NormalDist()
 SMALLEST_K: Final = -10.0
 """Pareto k in place of minus infinity, that of equal weights, which JSON has no number for."""
 
@@ -165,12 +153,7 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
             named.design, link=link, priors=distributions, chains=chains, iterations=iterations, seed=seed
         )
     convergence = check_convergence(named, fit.approximation) if isinstance(fit, PosteriorFit) else ()
-    z = NORMAL.inv_cdf(0.5 + confidence / 2)
-    effects, thresholds = tuple(_effects(named, fit, z)), tuple(_thresholds(named, fit, z))
-    deviations = tuple(_deviations(named, fit, z))
-    if isinstance(fit, PosteriorFit):
-        sample = fit.approximation.draws
-        effects, thresholds, deviations = _summarize_draws(sample, effects, thresholds, deviations, named, confidence)
+    effects, thresholds, deviations = describe_estimates(named, fit, confidence)
     certificate = None
     if draws and isinstance(fit, MaximumFit):
         certificate = _certify(fit.approximation, draws, seed)
@@ -244,96 +227,6 @@ def _choose_formula(
     raise InvalidInput(
         "A model is either a formula, such as Q_overall ~ rater_race + (1 | rater_id) + (1 | item_id), or a preset, "
         "such as AD-intersectional. Name one of the two."
-    )
-
-
-def _effects(named: NamedDesign, fit: OrdinalFit, z: float) -> Iterator[ModelEffect]:
-    rows = zip(named.effects, fit.coefficients.tolist(), fit.coefficient_errors.tolist(), strict=True)
-    for (term, level), estimate, se in rows:
-        normal = NormalDist(estimate, se)
-        yield ModelEffect(
-            term=term,
-            level=level,
-            estimate=estimate,
-            se=se,
-            ci_low=estimate - z * se,
-            ci_high=estimate + z * se,
-            probability_of_direction=NORMAL.cdf(abs(estimate) / se),
-            probability_beyond_small=_probability_beyond(normal, SMALL_EFFECT),
-            probability_beyond_large=_probability_beyond(normal, LARGE_EFFECT),
-        )
-
-
-def _probability_beyond(normal: NormalDist, size: float) -> float:
-    """Return the probability of an absolute value above a size."""
-    return normal.cdf(-size) + 1 - normal.cdf(size)
-
-
-def _thresholds(named: NamedDesign, fit: OrdinalFit, z: float) -> Iterator[ModelThreshold]:
-    for index, (estimate, se) in enumerate(zip(fit.thresholds.tolist(), fit.threshold_errors.tolist(), strict=True)):
-        yield ModelThreshold(
-            between="|".join(named.categories[index : index + 2]),
-            estimate=estimate,
-            se=se,
-            ci_low=estimate - z * se,
-            ci_high=estimate + z * se,
-        )
-
-
-def _deviations(named: NamedDesign, fit: OrdinalFit, z: float) -> Iterator[ModelDeviation]:
-    for term, names, random in zip(named.design.random, named.random, fit.random, strict=True):
-        for index, name in enumerate(names):
-            sd, error = float(random.sds[index]), float(random.sd_errors[index])
-            is_open = not error <= LARGEST_ERROR  # NaN where the effects have vanished
-            yield ModelDeviation(
-                group=term.name,
-                effect=describe_effect(name),
-                n_groups=term.n_groups * (random.sds.size // len(names)),
-                sd=sd,
-                ci_low=None if is_open else sd * math.exp(-z * error),
-                ci_high=None if is_open else sd * math.exp(z * error),
-                correlations=tuple(random.correlations[index].tolist()) if len(names) > 1 else (),
-            )
-
-
-def _summarize_draws(
-    draws: PosteriorDraws,
-    effects: Sequence[ModelEffect],
-    thresholds: Sequence[ModelThreshold],
-    deviations: Sequence[ModelDeviation],
-    named: NamedDesign,
-    confidence: float,
-) -> tuple[tuple[ModelEffect, ...], tuple[ModelThreshold, ...], tuple[ModelDeviation, ...]]:
-    """Return rows with intervals and probabilities of draws in place of normal ones."""
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(draws.coefficients, [tail, 1 - tail], axis=0)
-    size = np.abs(draws.coefficients)
-    beyond = [(size > limit).mean(0) for limit in (SMALL_EFFECT, LARGE_EFFECT)]
-    above = (draws.coefficients > 0).mean(0)
-    edges = np.quantile(draws.thresholds, [tail, 1 - tail], axis=0)
-    sds = [
-        sd
-        for factors, names in zip(draws.factors, named.random, strict=True)
-        for sd in np.sqrt((factors**2).sum(2)).T[: len(names)]
-    ]
-    intervals = np.quantile(sds, [tail, 1 - tail], axis=1)
-    return (
-        tuple(
-            replace(
-                row,
-                ci_low=float(low[j]),
-                ci_high=float(high[j]),
-                probability_of_direction=float(max(above[j], 1 - above[j])),
-                probability_beyond_small=float(beyond[0][j]),
-                probability_beyond_large=float(beyond[1][j]),
-            )
-            for j, row in enumerate(effects)
-        ),
-        tuple(replace(row, ci_low=float(edges[0, j]), ci_high=float(edges[1, j])) for j, row in enumerate(thresholds)),
-        tuple(
-            replace(row, ci_low=float(intervals[0, j]), ci_high=float(intervals[1, j]))
-            for j, row in enumerate(deviations)
-        ),
     )
 
 

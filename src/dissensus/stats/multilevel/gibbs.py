@@ -146,7 +146,10 @@ def sample_ordinal(
         The link is not "probit", or `sample_posterior` refuses.
     """
     if link != "probit":
-        raise InvalidInput(f"The Gibbs sampler has no {link} link. Take the probit link, or leave the sampler out.")
+        raise InvalidInput(
+            f"The Gibbs sampler has no {link} link: its steps need normal errors. With the probit link it tells "
+            "whether the approximation holds for these ratings; for effects on another scale leave the sampler out."
+        )
     sample = sample_posterior(design, priors=priors, chains=chains, iterations=iterations, seed=seed)
     draws = sample.draws
     parameters = np.column_stack(
@@ -200,7 +203,10 @@ def _check_terms(design: ModelDesign, priors: ModelPriors) -> None:
     """Refuse widths, and terms with too few groups."""
     for term, sds in zip(design.random, priors.sds, strict=True):
         if term.width:
-            raise InvalidInput("The Gibbs sampler has no widths of raters. Leave widths out, or the sampler.")
+            raise InvalidInput(
+                "The Gibbs sampler has no widths of raters, which multiply thresholds, so that effects have no normal "
+                "distribution in any of its steps. Leave widths out, or the sampler."
+            )
         n = term.n_groups * term.size if term.structure == "identity" else term.n_groups
         fewest = 3 if _n_sds(term) == 1 else term.size + 2
         if n < fewest and (_n_sds(term) > 1 or sds[0] is None):
