@@ -18,9 +18,11 @@ SIMULATIONS: Final = 100
 
 def row(name: str) -> str:
     """Return a line of the table."""
-    statistics, _ = rank_statistics(rank_parameters(name, SIMULATIONS, seed=2))
+    shares, n_refused = rank_parameters(name, SIMULATIONS, seed=2)
+    statistics, _ = rank_statistics(shares)
     cells = [f"{value:.1f}" for value in statistics] + ["–"] * (len(NAMES) - len(statistics))
-    return f"| {ENGINES[name].label} | {' | '.join(cells)} |"
+    refused = f", {n_refused} with refused weights left out" if n_refused else ""
+    return f"| {ENGINES[name].label}{refused} | {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

@@ -26,7 +26,11 @@ NAMES: Final = (
 
 
 class Engine(NamedTuple):
-    """An engine with its link and number of answers; `has_widths` gives raters distances between thresholds."""
+    """An engine with its link and number of answers.
+
+    `has_widths` gives raters distances between thresholds of their own. For such small tables weights of draws are
+    mostly refused then, and such simulations are left out.
+    """
 
     label: str
     link: Link
@@ -91,25 +95,33 @@ def simulate(engine: Engine, rng: np.random.Generator) -> tuple[ModelDesign, Mod
     return design, priors, np.array([thresholds[0], thresholds[-1], b, *sds[:2], u[0], *sds[2:]])
 
 
-def draw(engine: Engine, design: ModelDesign, priors: ModelPriors, rng: np.random.Generator) -> PosteriorDraws:
-    """Return draws of the posterior distribution that count the same."""
+def draw(engine: Engine, design: ModelDesign, priors: ModelPriors, rng: np.random.Generator) -> PosteriorDraws | None:
+    """Return draws of the posterior distribution that count the same; None where their weights are refused."""
     if engine.is_sampled:
         return sample_posterior(design, priors=priors, chains=2, iterations=150, seed=int(rng.integers(2**32))).draws
     fit = fit_ordinal(design, link=engine.link, integration=engine.integration, priors=priors)
-    return fit.approximation.draw(400, rng).resample(rng)
+    draws = fit.approximation.draw(400, rng)
+    return None if engine.has_widths and not draws.importance.is_reliable else draws.resample(rng)
 
 
-def rank_parameters(name: str, simulations: int, *, seed: int = 1) -> FloatArray:
-    """Return the share of draws below each true parameter of `NAMES`, shape (simulations, parameters)."""
+def rank_parameters(name: str, simulations: int, *, seed: int = 1) -> tuple[FloatArray, int]:
+    """Return the share of draws below each true parameter of `NAMES`, and the number of simulations left out.
+
+    Shares have the shape (simulations, parameters).
+    """
     engine = ENGINES[name]
     rng = np.random.default_rng(seed)
     shares: list[FloatArray] = []
+    n_refused = 0
     while len(shares) < simulations:
         design, priors, truth = simulate(engine, rng)
         try:
             draws = draw(engine, design, priors, rng)
         except UndefinedEstimate:
             # It depends on the ratings alone, so that ranks among the others stay uniform.
+            continue
+        if draws is None:
+            n_refused += 1
             continue
         values = np.column_stack(
             [
@@ -123,7 +135,7 @@ def rank_parameters(name: str, simulations: int, *, seed: int = 1) -> FloatArray
             ]
         )
         shares.append((values < truth).mean(0))
-    return np.array(shares)
+    return np.array(shares), n_refused
 
 
 def rank_statistics(shares: FloatArray) -> tuple[FloatArray, int]:

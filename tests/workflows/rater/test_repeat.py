@@ -126,9 +126,7 @@ def load_figures(platform: Platform, campaign: CampaignRow) -> CampaignFigures:
     return view.snapshot.figures
 
 
-def test_consistency_is_that_of_both_answers_with_derivable_groups_left_out(
-    platform: Platform, tmp_path: Path
-) -> None:
+def test_consistency_is_that_of_both_answers_with_derivable_groups_left_out(platform: Platform, tmp_path: Path) -> None:
     campaign = open_campaign(platform, 10, repeat=REPEAT, demographics=ABOUT_YOU)
     equal = twice = 0
     for n in range(10):
