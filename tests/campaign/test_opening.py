@@ -24,7 +24,7 @@ FULL = ItemFindings(n_items=3, n_read=3)
 
 
 def found(campaign: Campaign, **facts: Any) -> dict[str, Finding]:
-    return {finding.place: finding for finding in check_opening(campaign, OpeningFacts(**{"items": FULL, **facts}))}
+    return {finding.location: finding for finding in check_opening(campaign, OpeningFacts(**{"items": FULL, **facts}))}
 
 
 def test_a_campaign_that_can_work_has_no_findings() -> None:
@@ -40,7 +40,7 @@ def test_a_contact_that_nobody_holds_is_named_also_after_opening() -> None:
     campaign = definition(care={"contact": "Mia Berg"})
     finding = found(campaign)["care.contact"]
     assert (finding.severity, finding.page) == ("warning", "staff")
-    assert [one.place for one in check_service(campaign, OpeningFacts())] == ["care.contact"]
+    assert [finding.location for finding in check_service(campaign, OpeningFacts())] == ["care.contact"]
     assert found(campaign, roles={"carer": 1}) == {}
     assert found(definition(care={})) == {}
 

@@ -41,15 +41,15 @@ class Finding:
     """A finding of the check before opening; an error stops the opening."""
 
     severity: Severity
-    place: str  # Key of the definition, or part of the campaign
+    location: str  # Key of the definition, or part of the campaign
     problem: str
     remedy: str
     page: FindingPage | None = None  # Page on which the owner mends it; None if only the operator can
 
     @property
     def step(self) -> Step | None:
-        """Step of the builder with the field of the place; None if it is mended elsewhere."""
-        return find_step(STEP_OF[self.place.partition(".")[0]]) if self.page == "builder" else None
+        """Step of the builder with the field of the location; None if it is mended elsewhere."""
+        return find_step(STEP_OF[self.location.partition(".")[0]]) if self.page == "builder" else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +123,7 @@ def check_opening(campaign: Campaign, facts: OpeningFacts) -> tuple[Finding, ...
     Examples
     --------
     >>> from dissensus.schema.campaign.shipped import load_campaign
-    >>> [finding.place for finding in check_opening(load_campaign("dices-350"), OpeningFacts())][0]
+    >>> [finding.location for finding in check_opening(load_campaign("dices-350"), OpeningFacts())][0]
     'items'
     """
     findings = (
@@ -137,7 +137,7 @@ def check_opening(campaign: Campaign, facts: OpeningFacts) -> tuple[Finding, ...
         *_check_entry(campaign, facts),
         *_check_recruit(campaign),
         *(
-            Finding(severity="warning", place="checks", problem=text, remedy="Change the checks.", page="builder")
+            Finding(severity="warning", location="checks", problem=text, remedy="Change the checks.", page="builder")
             for text in campaign.warnings
         ),
     )
@@ -149,7 +149,7 @@ def format_finding(finding: Finding) -> str:
 
     Examples
     --------
-    >>> format_finding(Finding(severity="error", place="items", problem="There are no items.", remedy="Add items."))
+    >>> format_finding(Finding(severity="error", location="items", problem="There are no items.", remedy="Add items."))
     'There are no items. Add items.'
     """
     return f"{finding.problem} {finding.remedy}"
@@ -167,7 +167,7 @@ def _check_repeat(campaign: Campaign, n_items: int) -> Iterator[Finding]:
     if repeat is not None and most <= repeat.distance + 1:
         yield Finding(
             severity="warning",
-            place="repeat",
+            location="repeat",
             problem=f"No item can be shown twice: a rater sees {most:,}, and {repeat.distance:,} lie between showings.",
             remedy="Lower the distance, or raise max_items.",
             page="builder",
@@ -179,7 +179,7 @@ def _check_items(campaign: Campaign, items: ItemFindings) -> Iterator[Finding]:
         return
     if not items.n_items:
         yield Finding(
-            severity="error", place="items", problem="There are no items to rate.", remedy="Add items.", page="items"
+            severity="error", location="items", problem="There are no items to rate.", remedy="Add items.", page="items"
         )
     scope = "" if items.is_complete else f" of the first {items.n_read:,} items"
     n, first = items.blank_responses
@@ -187,7 +187,7 @@ def _check_items(campaign: Campaign, items: ItemFindings) -> Iterator[Finding]:
         kind = "a pair with an empty response" if campaign.pair is not None else "an item with an empty response"
         yield Finding(
             severity="warning",
-            place="items",
+            location="items",
             problem=f"{_count(n, kind)}{scope}, the first is {format_value(first)}.",
             remedy="Remove the items and add them without these, unless an empty response is to be judged. "
             "Models are not trained on such pairs.",
@@ -197,7 +197,7 @@ def _check_items(campaign: Campaign, items: ItemFindings) -> Iterator[Finding]:
     if n:
         yield Finding(
             severity="warning",
-            place="items",
+            location="items",
             problem=f"{_count(n, 'an item without a turn of a person')}{scope}, the first is {format_value(first)}.",
             remedy="Raters see a response and not what it responds to. Add items with their context, if they have one.",
             page="items",
@@ -206,7 +206,7 @@ def _check_items(campaign: Campaign, items: ItemFindings) -> Iterator[Finding]:
     if n and campaign.questionnaire.name == ATTEMPT_REVIEW:
         yield Finding(
             severity="warning",
-            place="items",
+            location="items",
             problem=f"{_count(n, 'a conversation of the mode helpful')}{scope}, the first is {format_value(first)}: "
             "reviewers are asked how far each attempt went, and these are not attempts.",
             remedy="Remove the items and add those of red teaming alone.",
@@ -229,7 +229,7 @@ def _check_chatbots(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding
         if reason is not None:
             yield Finding(
                 severity="error",
-                place=f"chat.chatbots.{chatbot.name}",
+                location=f"chat.chatbots.{chatbot.name}",
                 problem=f"The chatbot {chatbot.name} cannot answer.",
                 remedy=reason,
                 page="builder",
@@ -238,7 +238,7 @@ def _check_chatbots(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding
         if model is not None and model.name in facts.missing_models:
             yield Finding(
                 severity="error",
-                place=f"chat.chatbots.{chatbot.name}",
+                location=f"chat.chatbots.{chatbot.name}",
                 problem=f"The registered model {model.name} that ranks the responses of {chatbot.name} does not exist.",
                 remedy=f"Ask the operator of the site to create it (dissensus preference register {model.name}), or "
                 "name another scorer.",
@@ -251,7 +251,7 @@ def _check_models(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding]:
     if missing:
         yield Finding(
             severity="warning",
-            place="registered_models",
+            location="registered_models",
             problem=f"{format_list(missing)} cannot learn from the preferences: there is no such registered model.",
             remedy=f"Ask the operator of the site to create it: dissensus preference register {missing[0]}",
             page="builder",
@@ -262,7 +262,7 @@ def _check_care(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding]:
     if campaign.care is not None and campaign.care.contact and not facts.roles.get("carer"):
         yield Finding(
             severity="warning",
-            place="care.contact",
+            location="care.contact",
             problem="Raters can share their wellbeing survey with a contact, and nobody in the role carer reads it.",
             remedy="Invite the contact as a member in the role carer.",
             page="staff",
@@ -277,7 +277,7 @@ def _check_quota(campaign: Campaign, n_items: int) -> Iterator[Finding]:
     if empty:
         yield Finding(
             severity="warning",
-            place="quota.seats",
+            location="quota.seats",
             problem=f"The cells {format_list(empty)} have no seats, so their raters are turned away.",
             remedy="Give them seats, unless they are to be left out.",
             page="builder",
@@ -287,7 +287,7 @@ def _check_quota(campaign: Campaign, n_items: int) -> Iterator[Finding]:
         if possible < needed:
             yield Finding(
                 severity="warning",
-                place="quota.seats",
+                location="quota.seats",
                 problem=f"{n_items:,} items with {replication:,} ratings each need {needed:,} ratings, and all seats "
                 f"together give at most {possible:,}.",
                 remedy="Give more seats, raise max_items, or lower replication.",
@@ -302,7 +302,7 @@ def _check_experts(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding]
     if present < needed:
         yield Finding(
             severity="warning",
-            place="gold",
+            location="gold",
             problem=f"A gold label needs {needed} people, and {present} can label: owners and experts.",
             remedy="Invite experts.",
             page="staff",
@@ -315,7 +315,7 @@ def _check_languages(campaign: Campaign, facts: OpeningFacts) -> Iterator[Findin
     if missing:
         yield Finding(
             severity="warning",
-            place="languages",
+            location="languages",
             problem=f"Buttons and messages of the site are not translated to {format_list(missing)}; raters read them "
             f"in {facts.page_languages[0]}.",
             remedy=f"Say so in the introduction, or use {format_list(facts.page_languages)} alone.",
@@ -331,13 +331,13 @@ def _check_texts(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding]:
         "help": campaign.help,
         "thanks": campaign.thanks,
     }
-    for place, wording in texts.items():
+    for key, wording in texts.items():
         images = [address for text in wording.values() for address, _ in find_images(text)]
         if images:
             yield Finding(
                 severity="warning",
-                place=place,
-                problem=f"{place} has an image, {format_value(images[0])}, and only guidelines show images: raters "
+                location=key,
+                problem=f"{key} has an image, {format_value(images[0])}, and only guidelines show images: raters "
                 "read its alternative text instead.",
                 remedy="Describe in words what it shows, or link to it.",
                 page="builder",
@@ -353,7 +353,7 @@ def _check_guidelines(guidelines: Mapping[str, str], names: Collection[str]) -> 
                 problem=f"The guidelines have an image from elsewhere, {format_value(address)}, which is not loaded: "
                 "raters read its alternative text instead.",
                 remedy="Add it to the images of the campaign, and write its file name alone.",
-                place="guidelines",
+                location="guidelines",
                 page="builder",
             )
         elif not alternative.strip():
@@ -361,13 +361,13 @@ def _check_guidelines(guidelines: Mapping[str, str], names: Collection[str]) -> 
                 severity="error",
                 problem=f"The image {format_value(address)} of the guidelines has no alternative text.",
                 remedy=f"Write it in the brackets: ![What it shows]({address}).",
-                place="guidelines",
+                location="guidelines",
                 page="builder",
             )
         elif address not in names:
             yield Finding(
                 severity="error",
-                place="guidelines",
+                location="guidelines",
                 problem=f"The guidelines show the image {format_value(address)}, which the campaign does not have.",
                 remedy="Add the image, or take it out of the text.",
                 page="images",
@@ -383,7 +383,7 @@ def _check_recruit(campaign: Campaign) -> Iterator[Finding]:
     if missing:
         yield Finding(
             severity="warning",
-            place="recruit.addresses",
+            location="recruit.addresses",
             problem=f"Raters from {recruit.name} have no way back after these ends of a visit: {format_list(missing)}.",
             remedy="Give each an address or a code, unless the panel needs none.",
             page="builder",
@@ -394,7 +394,7 @@ def _check_entry(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding]:
     if not facts.has_entry and not campaign.recruited_cells:
         yield Finding(
             severity="warning",
-            place="entry links",
+            location="entry links",
             problem="Nobody can enter yet: there is no open link, and no personal link was created.",
             remedy="Create personal links.",
             page="links",

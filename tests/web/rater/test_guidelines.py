@@ -77,7 +77,7 @@ def test_images_of_guidelines_are_sent_to_raters_of_their_campaign(live: Live) -
 
     def list_problems() -> list[str]:
         findings = opening.check_draft(live.platform, "pilot", services, staff_id=staff_id)
-        return [finding.problem for finding in findings if finding.place == "guidelines"]
+        return [finding.problem for finding in findings if finding.location == "guidelines"]
 
     missing = "The guidelines show the image 'scale.png', which the campaign does not have."
     bare = "The image 'bare.png' of the guidelines has no alternative text."

@@ -40,8 +40,8 @@ class FormNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Place of a value: its names, languages, and the tables around it."""
+class FieldContext:
+    """Context of a value: its names and path, its languages, and the tables around it."""
 
     name: str
     path: Path
@@ -50,8 +50,8 @@ class Place:
     root: Mapping[str, Any] = field(default_factory=dict)  # the whole definition
     scale: tuple[str, ...] = ()  # answers of questions without their own
 
-    def enter(self, key: str | int, name: str | int | None = None) -> "Place":
-        """Return the place of a part."""
+    def enter(self, key: str | int, name: str | int | None = None) -> "FieldContext":
+        """Return the context of a part of the value."""
         part = key if name is None else name
         return replace(self, name=f"{self.name}.{part}" if self.name else str(part), path=(*self.path, key))
 
@@ -64,11 +64,11 @@ class Field:
     hint: str = ""
     rare: bool = False  # stands among further settings
 
-    def _holds(self, value: Any, place: Place) -> bool:
+    def _holds(self, value: Any, context: FieldContext) -> bool:
         """Return whether the field can show a value without loss."""
         raise NotImplementedError
 
-    def _draw(self, value: Any, place: Place) -> FormNode:
+    def _draw(self, value: Any, context: FieldContext) -> FormNode:
         """Return the field of a value, which is None if it is missing."""
         raise NotImplementedError
 
@@ -76,21 +76,21 @@ class Field:
         """Return the value that was typed, None if it is missing; `table` has the keys read before it."""
         raise NotImplementedError
 
-    def show(self, value: Any, place: Place) -> FormNode:
+    def show(self, value: Any, context: FieldContext) -> FormNode:
         """Return the field of a value, as TOML if its kind cannot show it."""
-        if value is None or self._holds(value, place):
-            return self._draw(value, place)
-        return self.node("toml", place, name=f"{place.name}.toml", value=write_value(value), rows=4)
+        if value is None or self._holds(value, context):
+            return self._draw(value, context)
+        return self.node("toml", context, name=f"{context.name}.toml", value=write_value(value), rows=4)
 
     def read(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:
         """Return the value of a form; a field that the form lacks keeps its value."""
         text = form.get(f"{name}.toml")
         return self._parse(form, name, old, table) if text is None else read_value(text)
 
-    def node(self, kind: str, place: Place, **values: Any) -> FormNode:
-        """Return a node at a place."""
+    def node(self, kind: str, context: FieldContext, **values: Any) -> FormNode:
+        """Return the node of a value."""
         own = {"label": self.label, "hint": self.hint, "rare": self.rare}
-        return FormNode(**{"kind": kind, "name": place.name, "path": place.path, **own, **values})
+        return FormNode(**{"kind": kind, "name": context.name, "path": context.path, **own, **values})
 
 
 def write_value(value: Any) -> str:
@@ -132,12 +132,12 @@ class TextField(Field):
     lines: int = 1
     default: str = ""
 
-    def _holds(self, value: Any, place: Place) -> bool:
+    def _holds(self, value: Any, context: FieldContext) -> bool:
         return isinstance(value, str) and (self.lines > 1 or "\n" not in value)
 
-    def _draw(self, value: Any, place: Place) -> FormNode:
+    def _draw(self, value: Any, context: FieldContext) -> FormNode:
         kind = "long" if self.lines > 1 else "text"
-        return self.node(kind, place, value=value or "", rows=self.lines)
+        return self.node(kind, context, value=value or "", rows=self.lines)
 
     def _parse(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:
         text = form.get(name)
@@ -153,12 +153,12 @@ class NumberField(Field):
 
     decimal: bool = False
 
-    def _holds(self, value: Any, place: Place) -> bool:
+    def _holds(self, value: Any, context: FieldContext) -> bool:
         number = isinstance(value, (int, float) if self.decimal else int) and not isinstance(value, bool)
         return number or (isinstance(value, str) and "\n" not in value)
 
-    def _draw(self, value: Any, place: Place) -> FormNode:
-        return self.node("number", place, value="" if value is None else str(value))
+    def _draw(self, value: Any, context: FieldContext) -> FormNode:
+        return self.node("number", context, value="" if value is None else str(value))
 
     def _parse(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:
         text = form.get(name)
@@ -187,11 +187,11 @@ class FlagField(Field):
 
     default: bool = False
 
-    def _holds(self, value: Any, place: Place) -> bool:
+    def _holds(self, value: Any, context: FieldContext) -> bool:
         return isinstance(value, bool)
 
-    def _draw(self, value: Any, place: Place) -> FormNode:
-        return self.node("flag", place, checked=self.default if value is None else value)
+    def _draw(self, value: Any, context: FieldContext) -> FormNode:
+        return self.node("flag", context, checked=self.default if value is None else value)
 
     def _parse(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:
         checked = name in form
@@ -206,14 +206,14 @@ class ChoiceField(Field):
     default: str = ""  # word that the first option stands for
     words: Mapping[str, Any] = field(default_factory=dict)  # values other than the words themselves
 
-    def _holds(self, value: Any, place: Place) -> bool:
+    def _holds(self, value: Any, context: FieldContext) -> bool:
         return isinstance(value, str) or value in self.words.values()
 
-    def _draw(self, value: Any, place: Place) -> FormNode:
+    def _draw(self, value: Any, context: FieldContext) -> FormNode:
         word = next((word for word, meaning in self.words.items() if meaning is value), value)
         word = None if word == self.default else word
         others = () if word is None or word in dict(self.options) else ((word, word),)
-        return self.node("choice", place, value=word or "", options=(*self.options, *others))
+        return self.node("choice", context, value=word or "", options=(*self.options, *others))
 
     def _parse(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:
         if name not in form:
@@ -227,13 +227,13 @@ class TextsField(Field):
 
     lines: int = 3
 
-    def _holds(self, value: Any, place: Place) -> bool:
+    def _holds(self, value: Any, context: FieldContext) -> bool:
         return isinstance(value, list) and all(
             isinstance(text, str) and text.strip() and "\n" not in text and "\r" not in text for text in value
         )
 
-    def _draw(self, value: Any, place: Place) -> FormNode:
-        return self.node("lines", place, value="\n".join(value or ()), rows=max(self.lines, len(value or ())))
+    def _draw(self, value: Any, context: FieldContext) -> FormNode:
+        return self.node("lines", context, value="\n".join(value or ()), rows=max(self.lines, len(value or ())))
 
     def _parse(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:
         return old if name not in form else split_lines(form[name]) or None
@@ -250,11 +250,11 @@ class WordingField(Field):
 
     lines: int = 1
 
-    def _holds(self, value: Any, place: Place) -> bool:
-        return bool(place.languages) if isinstance(value, str) else is_wording(value)
+    def _holds(self, value: Any, context: FieldContext) -> bool:
+        return bool(context.languages) if isinstance(value, str) else is_wording(value)
 
-    def _draw(self, value: Any, place: Place) -> FormNode:
-        return self.node("wording", place, texts=wording_texts(value, place.languages), rows=self.lines)
+    def _draw(self, value: Any, context: FieldContext) -> FormNode:
+        return self.node("wording", context, texts=wording_texts(value, context.languages), rows=self.lines)
 
     def _parse(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:
         texts = {key.removeprefix(f"{name}."): normalise_text(text) for key, text in part_of(form, name).items()}
@@ -284,11 +284,11 @@ def part_of(form: FormValues, name: str) -> dict[str, str]:
 class TomlField(Field):
     """A table of any keys, as TOML."""
 
-    def _holds(self, value: Any, place: Place) -> bool:
+    def _holds(self, value: Any, context: FieldContext) -> bool:
         return isinstance(value, Mapping)
 
-    def _draw(self, value: Any, place: Place) -> FormNode:
-        return self.node("toml", place, value=tomli_w.dumps(value or {}, multiline_strings=True), rows=3)
+    def _draw(self, value: Any, context: FieldContext) -> FormNode:
+        return self.node("toml", context, value=tomli_w.dumps(value or {}, multiline_strings=True), rows=3)
 
     def _parse(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:
         if name not in form:
@@ -304,26 +304,28 @@ class TomlField(Field):
 class LabelsField(Field):
     """Labels of answers in each language, one a line, in the order of the scale."""
 
-    def _holds(self, value: Any, place: Place) -> bool:
+    def _holds(self, value: Any, context: FieldContext) -> bool:
         if not isinstance(value, Mapping) or not all(
             isinstance(text, str) or is_wording(text) for text in value.values()
         ):
             return False
-        own = answers_of(place.table)
+        own = answers_of(context.table)
         texts = [part for text in value.values() for part in ([text] if isinstance(text, str) else text.values())]
-        return bool(place.languages) and (not own or set(value) <= set(own)) and not any("\n" in text for text in texts)
+        return (
+            bool(context.languages) and (not own or set(value) <= set(own)) and not any("\n" in text for text in texts)
+        )
 
-    def _draw(self, value: Any, place: Place) -> FormNode:
-        labels = {answer: wording_texts(text, place.languages) for answer, text in (value or {}).items()}
-        own = answers_of(place.table)
-        answers = own or list(dict.fromkeys([*place.scale, *labels]))
-        languages = dict.fromkeys([*place.languages, *(language for text in labels.values() for language in text)])
+    def _draw(self, value: Any, context: FieldContext) -> FormNode:
+        labels = {answer: wording_texts(text, context.languages) for answer, text in (value or {}).items()}
+        own = answers_of(context.table)
+        answers = own or list(dict.fromkeys([*context.scale, *labels]))
+        languages = dict.fromkeys([*context.languages, *(language for text in labels.values() for language in text)])
         texts = {
             language: "\n".join(labels.get(answer, {}).get(language, "") for answer in answers)
             for language in languages
         }
         return self.node(
-            "labels", place, value="\n".join(answers), texts=texts, rows=max(2, len(answers)), checked=bool(own)
+            "labels", context, value="\n".join(answers), texts=texts, rows=max(2, len(answers)), checked=bool(own)
         )
 
     def _parse(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from dissensus.campaign.builder.chat import CHATBOT, MODE
-from dissensus.campaign.builder.field import FormNode, FormValues, Place
+from dissensus.campaign.builder.field import FieldContext, FormNode, FormValues
 from dissensus.campaign.builder.questionnaire import QUESTION
 from dissensus.campaign.builder.table import TableField, enter_table
 from dissensus.errors import NotFound
@@ -68,8 +68,8 @@ def question_faults(faults: Sequence[DefinitionFault], name: str) -> tuple[Defin
 
 def show_question(definition: Mapping[str, Any], name: str) -> tuple[FormNode, ...]:
     """Return the fields of a question."""
-    path, place, question = find_question(definition, name)
-    inner = Place(name=name, path=path, languages=place.languages, root=definition, scale=place.scale)
+    path, context, question = find_question(definition, name)
+    inner = FieldContext(name=name, path=path, languages=context.languages, root=definition, scale=context.scale)
     return _find_list(name)[1].show(question, inner).children
 
 
@@ -84,18 +84,18 @@ def read_question(form: FormValues, definition: Mapping[str, Any], name: str) ->
     return result
 
 
-def find_question(definition: Mapping[str, Any], name: str) -> tuple[Path, Place, Mapping[str, Any]]:
-    """Return the path of a question, the place of its questionnaire, and the question."""
+def find_question(definition: Mapping[str, Any], name: str) -> tuple[Path, FieldContext, Mapping[str, Any]]:
+    """Return the path of a question, the context of its questionnaire, and the question."""
     path = path_of_question(name)
-    place = Place(name="", path=(), root=definition)
+    context = FieldContext(name="", path=(), root=definition)
     value: Any = definition
     for part in path:
         known = part in value if isinstance(value, Mapping) else isinstance(value, list) and part in range(len(value))
         if not known:
             break
-        place = enter_table(value, place) if isinstance(value, Mapping) else place
+        context = enter_table(value, context) if isinstance(value, Mapping) else context
         value = value[part]
     else:
         if path and isinstance(value, Mapping):
-            return path, place, value
+            return path, context, value
     raise NotFound("There is no such question. It was moved or removed.")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
 
-from dissensus.campaign.builder.field import Field, FormNode, FormValues, Place, parse_number, part_of
+from dissensus.campaign.builder.field import Field, FieldContext, FormNode, FormValues, parse_number, part_of
 from dissensus.schema.questionnaire.shipped import load_questionnaire, questionnaires
 from dissensus.schema.ratings.columns import CROSSED
 
@@ -19,21 +19,21 @@ MAX_CELLS: Final = 500
 class AxesField(Field):
     """A group for each answer to the questions about raters; an answer without one counts to the rest."""
 
-    def _holds(self, value: Any, place: Place) -> bool:
-        questions = axis_questions(place.root)
+    def _holds(self, value: Any, context: FieldContext) -> bool:
+        questions = axis_questions(context.root)
         return isinstance(value, Mapping) and all(
             axis in questions and is_partition(groups, questions[axis]) for axis, groups in value.items()
         )
 
-    def _draw(self, value: Any, place: Place) -> FormNode:
+    def _draw(self, value: Any, context: FieldContext) -> FormNode:
         children = [
-            self._draw_axis(axis, answers, (value or {}).get(axis), place)
-            for axis, answers in axis_questions(place.root).items()
+            self._draw_axis(axis, answers, (value or {}).get(axis), context)
+            for axis, answers in axis_questions(context.root).items()
         ]
-        return self.node("axes", place, children=tuple(children))
+        return self.node("axes", context, children=tuple(children))
 
-    def _draw_axis(self, axis: str, answers: tuple[str, ...], groups: Any, place: Place) -> FormNode:
-        inner = place.enter(axis)
+    def _draw_axis(self, axis: str, answers: tuple[str, ...], groups: Any, context: FieldContext) -> FormNode:
+        inner = context.enter(axis)
         names = {answer: group for group, listed in (groups or {}).items() for answer in listed}
         # A new axis begins with a group for each answer; the last one declines.
         names = dict.fromkeys(answers, "") | (names if groups else {answer: answer for answer in answers[:-1]})
@@ -90,22 +90,24 @@ def read_groups(form: FormValues, name: str) -> dict[str, list[str]]:
 class CellsField(Field):
     """Seats of single cells; a blank one has the seats of all."""
 
-    def _holds(self, value: Any, place: Place) -> bool:
-        cells = [dict(cell) for cell in cells_of(place.table)]
+    def _holds(self, value: Any, context: FieldContext) -> bool:
+        cells = [dict(cell) for cell in cells_of(context.table)]
         return isinstance(value, list) and all(
             isinstance(cell, Mapping) and set(cell) == {"groups", "seats"} and cell["groups"] in cells for cell in value
         )
 
-    def _draw(self, value: Any, place: Place) -> FormNode:
+    def _draw(self, value: Any, context: FieldContext) -> FormNode:
         seats = {json.dumps(cell["groups"], sort_keys=True): str(cell["seats"]) for cell in value or ()}
         children = []
-        for number, cell in enumerate(cells_of(place.table)):
-            key, inner = json.dumps(dict(cell), sort_keys=True), place.enter(number)
+        for number, cell in enumerate(cells_of(context.table)):
+            key, inner = json.dumps(dict(cell), sort_keys=True), context.enter(number)
             label = CROSSED.join(group for _, group in cell)
             children.append(
-                FormNode(kind="cell", name=inner.name, path=place.path, label=label, value=seats.get(key, ""), hint=key)
+                FormNode(
+                    kind="cell", name=inner.name, path=context.path, label=label, value=seats.get(key, ""), hint=key
+                )
             )
-        return self.node("cells", place, children=tuple(children))
+        return self.node("cells", context, children=tuple(children))
 
     def _parse(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:
         if f"{name}.shown" not in form:

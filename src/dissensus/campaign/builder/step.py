@@ -9,12 +9,12 @@ from dissensus.campaign.builder.chat import CHAT, list_words
 from dissensus.campaign.builder.field import (
     ChoiceField,
     Field,
+    FieldContext,
     FlagField,
     FormNode,
     FormValues,
     LabelsField,
     NumberField,
-    Place,
     TextField,
     TextsField,
     WordingField,
@@ -45,7 +45,7 @@ class Step:
 
     def show(self, definition: Mapping[str, Any]) -> tuple[FormNode, ...]:
         """Return the fields of a definition."""
-        return self.table.show(definition, Place(name="", path=(), root=definition)).children
+        return self.table.show(definition, FieldContext(name="", path=(), root=definition)).children
 
     def read(self, form: FormValues, definition: Mapping[str, Any]) -> dict[str, Any]:
         """Return the definition with the values of a form."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from dissensus.campaign.builder.field import ACTION, NUMBER, Field, FormNode, FormValues, Place
+from dissensus.campaign.builder.field import ACTION, NUMBER, Field, FieldContext, FormNode, FormValues
 from dissensus.schema.questionnaire.definition import Subject
 from dissensus.schema.questionnaire.shipped import load_questionnaire, questionnaires
 
@@ -21,15 +21,15 @@ class TableField(Field):
     fields: Mapping[str, Field]
     optional: bool = False
 
-    def _holds(self, value: Any, place: Place) -> bool:
+    def _holds(self, value: Any, context: FieldContext) -> bool:
         return isinstance(value, Mapping)
 
-    def _draw(self, value: Any, place: Place) -> FormNode:
+    def _draw(self, value: Any, context: FieldContext) -> FormNode:
         table = value or {}
-        inner = enter_table(table, place)
+        inner = enter_table(table, context)
         children = tuple(part.show(table.get(key), inner.enter(key)) for key, part in self.fields.items())
         kind = "optional" if self.optional else "table"
-        return self.node(kind, place, checked=value is not None, children=children)
+        return self.node(kind, context, checked=value is not None, children=children)
 
     def _parse(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:
         if self.optional and f"{name}.on" not in form:
@@ -46,12 +46,12 @@ class TableField(Field):
         return result
 
 
-def enter_table(value: Mapping[str, Any], place: Place) -> Place:
-    """Return the place of the parts of a table, which may name languages and a scale of its own."""
+def enter_table(value: Mapping[str, Any], context: FieldContext) -> FieldContext:
+    """Return the context of the parts of a table, which may name languages and a scale of its own."""
     languages, scale = value.get("languages"), value.get("scale")
-    own = tuple(map(str, languages)) if isinstance(languages, list) else place.languages
-    shared = tuple(map(str, scale)) if isinstance(scale, list) and "questions" in value else place.scale
-    return replace(place, table=value, languages=own, scale=shared)
+    own = tuple(map(str, languages)) if isinstance(languages, list) else context.languages
+    shared = tuple(map(str, scale)) if isinstance(scale, list) and "questions" in value else context.scale
+    return replace(context, table=value, languages=own, scale=shared)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,17 +63,17 @@ class RowsField(Field):
     shipped: tuple[tuple[str, str], ...] = ()  # rows to copy: names and labels
     has_pages: bool = False  # each row has a page of its own
 
-    def _holds(self, value: Any, place: Place) -> bool:
+    def _holds(self, value: Any, context: FieldContext) -> bool:
         return isinstance(value, list) and all(isinstance(row, Mapping) for row in value)
 
-    def _draw(self, value: Any, place: Place) -> FormNode:
+    def _draw(self, value: Any, context: FieldContext) -> FormNode:
         rows = value or []
-        children = tuple(self._draw_row(row, number, place) for number, row in enumerate(rows))
+        children = tuple(self._draw_row(row, number, context) for number, row in enumerate(rows))
         kind = "pages" if self.has_pages else "rows"
-        return self.node(kind, place, children=children, options=self.shipped, value=self.noun)
+        return self.node(kind, context, children=children, options=self.shipped, value=self.noun)
 
-    def _draw_row(self, row: Mapping[str, Any], number: int, place: Place) -> FormNode:
-        inner = place.enter(number)
+    def _draw_row(self, row: Mapping[str, Any], number: int, context: FieldContext) -> FormNode:
+        inner = context.enter(number)
         if self.has_pages:
             return FormNode(kind="row", name=inner.name, path=inner.path, label=describe_row(row, self.noun, number))
         return replace(self.row.show(row, inner), label=f"{self.noun.capitalize()} {number + 1}")
@@ -118,7 +118,7 @@ def row_numbers(form: FormValues, name: str) -> range:
 
 
 def move_row(rows: Sequence[Any], action: str, name: str) -> list[Any]:
-    """Return rows after the action of a button: one is removed, or changes its place with a neighbour.
+    """Return rows after the action of a button: one is removed, or changes places with a neighbour.
 
     Examples
     --------
@@ -155,17 +155,17 @@ class NamesField(Field):
     noun: str
     name_label: str = "Name"
 
-    def _holds(self, value: Any, place: Place) -> bool:
+    def _holds(self, value: Any, context: FieldContext) -> bool:
         return isinstance(value, Mapping) and not any("\n" in name for name in value)
 
-    def _draw(self, value: Any, place: Place) -> FormNode:
+    def _draw(self, value: Any, context: FieldContext) -> FormNode:
         children = tuple(
-            self._draw_row(name, row, number, place) for number, (name, row) in enumerate((value or {}).items())
+            self._draw_row(name, row, number, context) for number, (name, row) in enumerate((value or {}).items())
         )
-        return self.node("rows", place, children=children, value=self.noun)
+        return self.node("rows", context, children=children, value=self.noun)
 
-    def _draw_row(self, name: str, row: Any, number: int, place: Place) -> FormNode:
-        inner = place.enter(name, number)
+    def _draw_row(self, name: str, row: Any, number: int, context: FieldContext) -> FormNode:
+        inner = context.enter(name, number)
         label = FormNode(kind="text", name=f"{inner.name}.name", path=inner.path, label=self.name_label, value=name)
         value = self.row.show(row, replace(inner, name=f"{inner.name}.value"))
         title = f"{self.noun.capitalize()} {number + 1}"
@@ -212,17 +212,17 @@ class QuestionnaireField(Field):
     about: Subject
     missing: str = ""  # label of the choice of none; empty if one is needed
 
-    def _holds(self, value: Any, place: Place) -> bool:
+    def _holds(self, value: Any, context: FieldContext) -> bool:
         return isinstance(value, (str, Mapping))
 
-    def _draw(self, value: Any, place: Place) -> FormNode:
+    def _draw(self, value: Any, context: FieldContext) -> FormNode:
         options = [(name, f"{name} (ships with Dissensus)") for name in questionnaires(about=self.about)]
         none = [("", self.missing)] if self.missing or value is None else []
         other = [(value, value)] if isinstance(value, str) and value not in dict(options) else []
-        children = (self.own.show(value, place),) if isinstance(value, Mapping) else ()
+        children = (self.own.show(value, context),) if isinstance(value, Mapping) else ()
         choice = OWN if children else value or ""
         listed = (*none, *options, *other, (OWN, "Questions of your own"))
-        return self.node("questionnaire", place, value=choice, options=listed, children=children)
+        return self.node("questionnaire", context, value=choice, options=listed, children=children)
 
     def _parse(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:
         choice = form.get(f"{name}.choice")
