@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 from playwright.sync_api import Browser, Page
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 from tests.support.campaigns import AGREED, NOW
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
@@ -15,6 +15,7 @@ from tests.support.staff_pages import check_page
 
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.events import EventTable
+from dissensus.store.raters import RaterTable
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import staff
@@ -67,6 +68,14 @@ def test_pages_of_a_running_campaign_are_accessible(desk: Desk) -> None:
     check_renewal(desk)
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     check_page(page, "watch-tables")
+    with live.platform.database.writing() as tx:
+        tx.execute(update(RaterTable).values(state="finished"))
+    page.get_by_role("link", name="Interim look").click()
+    page.get_by_label("Groups").select_option("rater_gender")
+    page.get_by_role("button", name="Look").click()
+    page.get_by_role("heading", name="Differences of groups").wait_for()
+    check_page(page, "interim")
+    page.get_by_role("link", name="Back to the watch page").click()
     page.get_by_role("link", name="Review").first.click()
     page.get_by_label("Exclude").check()
     page.get_by_label("Reason, for readers").fill("   ")

@@ -38,6 +38,8 @@ def test_every_stage_writes_what_it_says_and_the_site_runs_until_interrupted(
     check_ratings(output, folder)
     check_releases(output, folder)
     check_conversations(output, folder / "conversations")
+    assert "12 usable raters of each gender need 17 seats" in output
+    assert json.loads((folder / "plan.json").read_text())["campaign"]["quota"]["seats"] == 12
     audit_result = json.loads(run("audit", "demo", "--json", database_url=database_url(folder)).stdout)
     assert audit_result["holds"] is True
     assert audit_result["erased"] > 0

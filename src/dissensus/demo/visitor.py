@@ -20,6 +20,8 @@ from dissensus.schema.records.conversation import Conversation
 
 JSON_HEADERS = {"accept": "application/json"}
 PAUSE_S: Final = 0.03
+STAGES: Final = ("screener", "rate", "check", "demographics")
+"""Stages in which a rater of items is asked something."""
 MAX_POLLS: Final = 1000
 CONVERSATIONS: Final = 2
 TURNS: Final = 2
@@ -133,8 +135,8 @@ def take_part(
     """Take part as a simulated rater, who consents to everything; `rated` is called after each item."""
     correct = {check.name: check.correct_answers[0] for check in campaign.checks}
     visitor.enter([purpose.name for purpose in campaign.consent.purposes], language=language)
-    while (state := visitor.fetch_state())["stage"] in ("rate", "check", "demographics"):
-        if state["stage"] == "demographics":
+    while (state := visitor.fetch_state())["stage"] in STAGES:
+        if state["stage"] in ("screener", "demographics"):
             visitor.declare(rater.about)
             continue
         if state["stage"] == "check":

@@ -15,15 +15,18 @@ from typing import Final
 import httpx
 import typer
 
+from dissensus.campaign.planning import CampaignPlan, apply_plan, read_plan
 from dissensus.cli import result_writer
 from dissensus.cli.platform.options import open_site_platform, utc_now
 from dissensus.demo import online_loop
 from dissensus.demo import release as demo_release
+from dissensus.demo.plan import plan_raters
 from dissensus.demo.simulated import DemoCampaign, simulate_demo_campaign
 from dissensus.demo.staff import decide_flags, label_all
 from dissensus.demo.visitor import CONVERSATIONS, Visitor, hold_conversations, take_part
 from dissensus.errors import DissensusError, InvalidInput, Unavailable
 from dissensus.files.ratings.reader import read_ratings
+from dissensus.pipeline.plan.pool import PoolPlan
 from dissensus.report import build
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.shipped import load_campaign, rename_campaign
@@ -43,6 +46,7 @@ MAX_LEARNERS: Final = 16
 # A distinct name, so that no other database is mistaken for one of an earlier demo.
 DATABASE, RATINGS, PAGE, CHAT_FOLDER = "dissensus-demo.db", "ratings.csv", "report.html", "conversations"
 MODELS: Final = "models"
+PLAN: Final = "plan.json"
 RELEASES: Final = {name: f"{name}-1.0" for name in (NAME, CHAT_CAMPAIGN)}
 SEED = 1
 # Permutations and replicates of the report: few, so that it is quick.
@@ -57,9 +61,13 @@ def run_demo(folder: Path, *, once: bool, port: int, items: int, raters: int) ->
     result_writer.make_folder("--dir", folder)
     settings = _settings(folder, port)
     campaign = simulate_demo_campaign(items, raters, seed=SEED)
-    link = _campaign(settings, campaign)
+    plan = plan_raters(campaign.raters)
+    (folder / PLAN).write_text(plan.to_json())
+    link = _campaign(settings, campaign, plan)
     typer.echo(
-        f"1. {raters} simulated raters judge {items} simulated conversations over HTTP, with the questions of DICES."
+        f"1. {raters} simulated raters judge {items} simulated conversations over HTTP, with the questions of DICES.\n"
+        f"   The campaign is made from {folder / PLAN}: {plan.settings.seats} usable raters of each gender need "
+        f"{plan.cells[0].seats} seats. Its log has the plan."
     )
     with _site(settings, folder / "site.log"):
         typer.echo(f"   The site runs at {settings.address}.")
@@ -78,7 +86,7 @@ def run_demo(folder: Path, *, once: bool, port: int, items: int, raters: int) ->
 def _settings(folder: Path, port: int) -> Settings:
     """Return settings with a new database; remove the files of an earlier demo."""
     database = folder / DATABASE
-    outputs = tuple(folder / name for name in (RATINGS, PAGE, CHAT_FOLDER, MODELS, *RELEASES.values()))
+    outputs = tuple(folder / name for name in (RATINGS, PAGE, PLAN, CHAT_FOLDER, MODELS, *RELEASES.values()))
     if not database.exists() and any(path.exists() for path in outputs):
         names = " and ".join(str(path) for path in outputs if path.exists())
         raise InvalidInput(f"{names} would be replaced, but no demo wrote it. Name another folder: --dir DIR")
@@ -91,15 +99,18 @@ def _settings(folder: Path, port: int) -> Settings:
     return Settings(database_url=f"sqlite:///{database}", port=port, model_registry=(folder / MODELS).absolute())
 
 
-def _campaign(settings: Settings, campaign: DemoCampaign) -> str:
-    """Create and open the campaign, and return its entry link."""
-    return _open_campaign(settings, _definition(), campaign.items)
+def _campaign(settings: Settings, campaign: DemoCampaign, pool: PoolPlan) -> str:
+    """Create and open the campaign with the numbers of a plan, and return its entry link."""
+    plan = read_plan(pool.to_json())
+    return _open_campaign(settings, apply_plan(_definition(), plan), campaign.items, plan=plan)
 
 
-def _open_campaign(settings: Settings, campaign: Campaign, items: Sequence[Item]) -> str:
+def _open_campaign(
+    settings: Settings, campaign: Campaign, items: Sequence[Item], *, plan: CampaignPlan | None = None
+) -> str:
     with open_site_platform(settings) as platform:
         owner = staff.find_or_create_owner(platform, OWNER, now=utc_now())
-        campaigns.create_campaign(platform, campaign, items, staff_id=owner.id, now=utc_now())
+        campaigns.create_campaign(platform, campaign, items, staff_id=owner.id, plan=plan, now=utc_now())
         row = campaigns.change_state(platform, campaign.name, "open", staff_id=owner.id, now=utc_now())
     return personal_link_url(settings.address, campaign.name, str(row.key))
 

@@ -9,6 +9,8 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput
 from dissensus.stats.result import FloatArray, check_confidence
 
+BLOCK: Final = 100
+"""Means of the grid that are tried at once by `latest_interval`, which bounds its memory."""
 GRID: Final = 1000
 """Steps of the grid of means, of which the interval is rounded outwards."""
 TRUNCATION: Final = 0.5
@@ -81,12 +83,7 @@ def confidence_sequence(values: npt.ArrayLike, *, confidence: float = 0.95) -> C
     >>> [round(float(end), 3) for end in (sequence.estimate[-1], sequence.low[-1], sequence.high[-1])]
     [0.3, 0.268, 0.352]
     """
-    check_confidence(confidence)
-    x = np.asarray(values, np.float64)
-    if x.ndim != 1 or not x.size:
-        raise InvalidInput("There are no observations. A confidence sequence needs at least one.")
-    if not ((x >= 0) & (x <= 1)).all():
-        raise InvalidInput("Some observations are not from 0 to 1. Give shares.")
+    x = _check_observations(values, confidence)
     means = np.linspace(0, 1, GRID + 1)
     excluded = np.maximum.accumulate(log_capital(x, means, confidence) >= np.log(2 / (1 - confidence)), axis=0)
     inside = ~excluded
@@ -95,6 +92,38 @@ def confidence_sequence(values: npt.ArrayLike, *, confidence: float = 0.95) -> C
     low = np.where(none, np.nan, means[np.maximum(first - 1, 0)])
     high = np.where(none, np.nan, means[np.minimum(last + 1, GRID)])
     return ConfidenceSequence(estimate=np.cumsum(x) / np.arange(1, x.size + 1), low=low, high=high)
+
+
+def latest_interval(values: npt.ArrayLike, *, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the last interval of `confidence_sequence`, in memory for one block of the grid; (nan, nan) if empty.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in latest_interval(np.tile([0.2, 0.4], 50))]
+    [0.268, 0.352]
+    """
+    x = _check_observations(values, confidence)
+    means = np.linspace(0, 1, GRID + 1)
+    excluded = np.concatenate(
+        [
+            (log_capital(x, block, confidence) >= np.log(2 / (1 - confidence))).any(axis=0)
+            for block in np.array_split(means, -(-means.size // BLOCK))
+        ]
+    )
+    inside = np.flatnonzero(~excluded)
+    if not inside.size:
+        return np.nan, np.nan
+    return float(means[max(inside[0] - 1, 0)]), float(means[min(inside[-1] + 1, GRID)])
+
+
+def _check_observations(values: npt.ArrayLike, confidence: float) -> FloatArray:
+    check_confidence(confidence)
+    x = np.asarray(values, np.float64)
+    if x.ndim != 1 or not x.size:
+        raise InvalidInput("There are no observations. A confidence sequence needs at least one.")
+    if not ((x >= 0) & (x <= 1)).all():
+        raise InvalidInput("Some observations are not from 0 to 1. Give shares.")
+    return x
 
 
 def log_capital(x: FloatArray, means: FloatArray, confidence: float) -> FloatArray:

@@ -28,7 +28,7 @@ from dissensus.web.middleware.cookies import CookieMiddleware
 from dissensus.web.middleware.request_limits import RequestLimitsMiddleware
 from dissensus.web.middleware.request_origin import AllowedHostsMiddleware, SameOriginMiddleware, list_hosts
 from dissensus.web.middleware.security_headers import SecurityHeadersMiddleware
-from dissensus.web.planning import plans
+from dissensus.web.planning import interim, plans
 from dissensus.web.rater import attention_checks, chat, corrections, entry, rating, recruiter_webhook, withdrawal
 from dissensus.web.rater import care as care_web
 from dissensus.web.staff import (
@@ -69,7 +69,7 @@ RATERS = (entry, rating, corrections, withdrawal, chat, attention_checks, care_w
 STAFF = (
     *(sign_in, oidc_sign_in, account, directory, second_factor, passkey, campaigns, campaign_settings, members, drafts),
     *(curation, opening, items, images, raters, chats, reports, release, quota, monitoring, notices, attempts, gold),
-    *(care, pay, submissions, webhooks, withdrawals, tasks, audit_log, plans),
+    *(care, pay, submissions, webhooks, withdrawals, tasks, audit_log, plans, interim),
 )
 
 

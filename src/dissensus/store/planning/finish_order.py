@@ -1,0 +1,33 @@
+"""Raters in the order in which they finished, and the items with the fewest assignments."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import ColumnElement, Connection, func, select
+
+from dissensus.store.items import ItemTable
+from dissensus.store.raters import RaterTable, is_participant
+
+
+def list_finished_raters(tx: Connection, campaign_id: str) -> tuple[str, ...]:
+    """Return the raters who finished, the first one first."""
+    query = select(RaterTable.id).where(is_participant(campaign_id), RaterTable.state == "finished")
+    return tuple(tx.scalars(query.order_by(RaterTable.changed_at, RaterTable.number)))
+
+
+def find_extreme_loads(tx: Connection, campaign_id: str) -> tuple[int, int] | None:
+    """Return the fewest and the most assignments of an item that is not withheld, None without items."""
+    query = select(func.count(), func.min(ItemTable.load), func.max(ItemTable.load)).select_from(ItemTable)
+    n, least, most = tx.execute(query.where(*_shown(campaign_id))).one()
+    return (least, most) if n else None
+
+
+def list_items_of_load(tx: Connection, campaign_id: str, load: int, *, most: int) -> tuple[int, Sequence[str]]:
+    """Return the number of items with a load, and the names of the first ones."""
+    conditions = (*_shown(campaign_id), ItemTable.load == load)
+    names = select(ItemTable.name).where(*conditions).order_by(ItemTable.position).limit(most)
+    n = tx.scalar(select(func.count()).select_from(ItemTable).where(*conditions)) or 0
+    return n, tx.scalars(names).all()
+
+
+def _shown(campaign_id: str) -> tuple[ColumnElement[bool], ...]:
+    return ItemTable.campaign_id == campaign_id, ~ItemTable.withheld

@@ -1,0 +1,75 @@
+"""Interim page below the watch page: intervals that hold at every look, and advice on the next ratings."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from fastapi import APIRouter, Depends, Query
+from fastapi.responses import Response
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.hints import format_value
+from dissensus.web.core.charts import ChartScale
+from dissensus.web.core.responses import page
+from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffPage, StaffRequest
+from dissensus.workflows.planning.interim import DEFAULT_HALF_WIDTH, InterimRequest, InterimView, load_interim
+
+router = APIRouter()
+
+Text = Annotated[str, Query(max_length=200)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterimPage(StaffPage):
+    """An interim look."""
+
+    template: ClassVar[str] = "staff/interim.html"
+    share_scale: ClassVar[ChartScale] = ChartScale(0.0, 1.0)
+    difference_scale: ClassVar[ChartScale] = ChartScale(-1.0, 1.0)
+
+    name: str
+    view: InterimView
+    axis: str
+    answer: str
+    half_width: str
+    with_raters: bool
+    fault: str = ""
+
+
+@router.get("/campaigns/{name}/monitoring/interim")
+def show_interim(
+    site: SiteOf,
+    caller: Annotated[StaffRequest, Depends(Require("small-numbers"))],
+    name: Name,
+    axis: Text = "",
+    answer: Text = "",
+    half_width: Text = str(DEFAULT_HALF_WIDTH),
+) -> Response:
+    """Show an interim look, or why it cannot be taken."""
+    with_raters, fault = "raters" in caller.permissions, ""
+    staff_id = caller.staff.id
+    try:
+        request = InterimRequest(axis=axis, answer=answer, half_width=_parse_width(half_width))
+        view = load_interim(site.platform, name, request, with_raters=with_raters, staff_id=staff_id)
+    except InvalidInput as error:
+        fault, axis, answer = str(error), "", ""
+        view = load_interim(site.platform, name, InterimRequest(), with_raters=with_raters, staff_id=staff_id)
+    context = caller.page(
+        InterimPage,
+        name=name,
+        view=view,
+        axis=axis,
+        answer=answer,
+        half_width=half_width,
+        with_raters=with_raters,
+        fault=fault,
+    )
+    return page(site, context, 422 if fault else 200)
+
+
+def _parse_width(text: str) -> float:
+    try:
+        return float(text.replace(",", "."))
+    except ValueError:
+        raise InvalidInput(
+            f"{format_value(text)} is not a half-width. Write one between 0 and 1, such as 0.05."
+        ) from None

@@ -1,0 +1,128 @@
+"""Interim look at a running campaign: intervals that hold at every look, from the figures of its raters."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import Connection
+
+from dissensus.errors import InvalidInput
+from dissensus.pipeline.monitor import MonitoredRater, QuestionScales, read_scales
+from dissensus.pipeline.plan.interim import ADVISED_ITEMS, FewestRatings, InterimLook, WatchedAnswer, look_at_shares
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.campaign.quota import REST
+from dissensus.schema.hints import format_list, format_value
+from dissensus.stats.suppression import MIN_CELL
+from dissensus.store import monitoring
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.lists import raters as rater_lists
+from dissensus.store.planning import finish_order
+from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.monitoring import monitoring_axes, to_monitored_rater
+from dissensus.workflows.platform.platform import Platform
+
+DEFAULT_HALF_WIDTH = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterimRequest:
+    """Choices of an interim look; empty texts for the defaults."""
+
+    axis: str = ""
+    answer: str = ""
+    half_width: float = DEFAULT_HALF_WIDTH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterimView:
+    """An interim look with its choices."""
+
+    campaign_row: CampaignRow
+    axes: Mapping[str, tuple[str, ...]]
+    answers: tuple[str, ...]  # of the question; empty if none has a scale
+    n_finished: int
+    look: InterimLook | None  # None without a scale, or before the first rater finished
+
+
+def load_interim(
+    platform: Platform, name: str, request: InterimRequest, *, with_raters: bool, staff_id: str
+) -> InterimView:
+    """Return an interim look at the raters who finished; without `with_raters` small groups are left out."""
+    with platform.database.reading() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        campaign = platform.definitions.load(tx, campaign_row)
+        scales, axes = read_scales(campaign.questionnaire), _list_axes(campaign)
+        shares, people = _load_shares(tx, campaign_row, campaign, scales, axes, request)
+        loads = _load_loads(tx, campaign_row)
+    question = scales.primary_question
+    answers = tuple(scales.all[question]) if question else ()
+    look = None
+    if question and shares:
+        groups = axes.get(request.axis, ())
+        codes = {group: code for code, group in enumerate(groups)}
+        look = look_at_shares(
+            np.array(shares),
+            np.array([codes.get(rater.groups.get(request.axis, ""), -1) for rater in people], np.int64),
+            groups,
+            question=WatchedAnswer(asked=question, answer=request.answer or answers[-1], axis=request.axis or None),
+            half_width=request.half_width,
+            loads=loads,
+            min_cell=0 if with_raters else MIN_CELL,
+        )
+    return InterimView(
+        campaign_row=campaign_row,
+        axes=axes,
+        answers=answers,
+        n_finished=len(shares) if with_raters or len(shares) >= MIN_CELL else 0,
+        look=look,
+    )
+
+
+def _list_axes(campaign: Campaign) -> dict[str, tuple[str, ...]]:
+    """Return the axes of monitoring without the answers that decline, of which no more raters are to be asked."""
+    questions = campaign.demographics.questions if campaign.demographics else ()
+    declined = {question.name: question.decline for question in questions}
+    return {
+        axis: tuple(group for group in groups if group not in (declined.get(axis), REST))
+        for axis, groups in monitoring_axes(campaign).items()
+    }
+
+
+def _load_shares(
+    tx: Connection,
+    campaign_row: CampaignRow,
+    campaign: Campaign,
+    scales: QuestionScales,
+    axes: Mapping[str, tuple[str, ...]],
+    request: InterimRequest,
+) -> tuple[list[float], list[MonitoredRater]]:
+    """Return the share of the answer among the ratings of each rater who finished, in their order."""
+    question = scales.primary_question
+    if question is None:
+        return [], []
+    scale = tuple(scales.all[question])
+    if request.axis and request.axis not in axes:
+        raise InvalidInput(f"{format_value(request.axis)} is not an axis. Choose one of {format_list(list(axes))}.")
+    if request.answer and request.answer not in scale:
+        raise InvalidInput(f"{format_value(request.answer)} is not an answer. Choose one of {format_list(scale)}.")
+    place = scale.index(request.answer) if request.answer else len(scale) - 1
+    purposes = [purpose.name for purpose in campaign.consent.purposes if purpose.required]
+    participants = {rater.rater_id: rater for rater in monitoring.list_participants(tx, campaign_row.id, purposes)}
+    figures = rater_lists.load_rater_figures(tx, campaign_row.id)
+    shares, people = [], []
+    for rater_id in finish_order.list_finished_raters(tx, campaign_row.id):
+        counts: tuple[int, ...] = figures[rater_id].answers.get(question, ()) if rater_id in figures else ()
+        total = sum(counts)
+        if rater_id in participants and total:
+            shares.append(counts[place] / total)
+            people.append(to_monitored_rater(participants[rater_id], axes))
+    return shares, people
+
+
+def _load_loads(tx: Connection, campaign_row: CampaignRow) -> FewestRatings | None:
+    extremes = finish_order.find_extreme_loads(tx, campaign_row.id)
+    if extremes is None:
+        return None
+    least, most = extremes
+    n_least, names = finish_order.list_items_of_load(tx, campaign_row.id, least, most=ADVISED_ITEMS)
+    return FewestRatings(least=least, most=most, n_least=n_least, names=tuple(names))
