@@ -6,7 +6,14 @@ from numpy.typing import NDArray
 from tests.support.assignments import draw_null
 
 from dissensus.stats.design import METRICS, Design, statistics
-from dissensus.stats.groups.assignment import MAX_SHIFT, AssignmentEffect, assignment_effect, is_complete, null_shift
+from dissensus.stats.groups.assignment import (
+    MAX_SHIFT,
+    AssignmentEffect,
+    assignment_effect,
+    exchanged_statistics,
+    is_complete,
+    null_shift,
+)
 from dissensus.stats.groups.statistics import group_statistics
 from dissensus.stats.permutation import shuffles
 from dissensus.stats.significance import permutation_p, upper_p
@@ -26,13 +33,14 @@ def published(name: str) -> tuple[Floats, NDArray[np.bool_]]:
         permuted = group[shuffles(seeds.spawn(PERMUTATIONS), group.size)]
         null = statistics(design, permuted, INSIDE, OUTSIDE)
         p.append(permutation_p(statistics(design, group[None], INSIDE, OUTSIDE)[0], null))
-        effect = assignment_effect(design, group, permuted, INSIDE, OUTSIDE, seed=seeds.spawn(1)[0], shuffles=99)
-        withheld.append(is_withheld(effect, null))
+        effect = assignment_effect(design, group, permuted, INSIDE, OUTSIDE)
+        shuffled = exchanged_statistics(design, group, INSIDE, OUTSIDE, seed=seeds.spawn(1)[0], shuffles=99)
+        withheld.append(is_withheld(effect, shuffled, null))
     return np.array(p), np.array(withheld)
 
 
-def is_withheld(effect: AssignmentEffect, null: Floats) -> NDArray[np.bool_]:
-    shifted = ~(np.abs(null_shift(effect.shuffled, null)) <= MAX_SHIFT)
+def is_withheld(effect: AssignmentEffect, shuffled: Floats, null: Floats) -> NDArray[np.bool_]:
+    shifted = ~(np.abs(null_shift(shuffled, null)) <= MAX_SHIFT)
     return np.asarray((shifted & effect.systematic[:, None]) | effect.unequal[:, None])
 
 
@@ -85,19 +93,18 @@ def test_exchange_within_items_keeps_the_ratings_of_each_group_and_item() -> Non
     design, group = draw_null(rng, "quota, 2 of each group")
     same = Design(design.items, design.raters, (design.items % 3).astype(np.int16), design.n_items, design.n_raters, 3)
     permuted = group[shuffles(np.random.SeedSequence(0).spawn(5), group.size)]
-    effect = assignment_effect(same, group, permuted, INSIDE, OUTSIDE, seed=np.random.SeedSequence(1), shuffles=5)
+    effect = assignment_effect(same, group, permuted, INSIDE, OUTSIDE)
+    shuffled = exchanged_statistics(same, group, INSIDE, OUTSIDE, seed=np.random.SeedSequence(1), shuffles=5)
     observed = statistics(same, group[None], INSIDE, OUTSIDE)
-    np.testing.assert_allclose(effect.shuffled, np.repeat(observed, 5, axis=0))
+    np.testing.assert_allclose(shuffled, np.repeat(observed, 5, axis=0))
     assert effect.ratings.tolist() == [[2.0, 4.0], [2.0, 4.0]]
 
 
 def test_exchanges_depend_on_the_seed_alone() -> None:
     design, group = draw_null(np.random.default_rng(0), "random sparse")
-    permuted = group[shuffles(np.random.SeedSequence(0).spawn(5), group.size)]
 
     def run(seed: int) -> Floats:
-        arguments = (design, group, permuted, INSIDE, OUTSIDE)
-        return assignment_effect(*arguments, seed=np.random.SeedSequence(seed), shuffles=5).shuffled
+        return exchanged_statistics(design, group, INSIDE, OUTSIDE, seed=np.random.SeedSequence(seed), shuffles=5)
 
     np.testing.assert_array_equal(run(1), run(1))
     assert (run(1) != run(2)).any()

@@ -195,9 +195,9 @@ def test_copies_of_a_rater_do_not_pair(level: OrderedLevel) -> None:
     design = ordered(of, level)
     rng = np.random.default_rng(1)
     raters, items = rng.integers(0, 3, size=12).astype(np.int32), rng.integers(0, 3, size=6).astype(np.int32)
-    weights = {"rater_weight": raters[None], "item_weight": items[None]}
     assert design.scale is not None
-    result = ordered_statistics(design, design.scale, of.group[None], of.inside, of.outside, **weights)
+    arguments = (design, design.scale, of.group[None], of.inside, of.outside)
+    result = ordered_statistics(*arguments, rater_weight=raters[None], item_weight=items[None])
     rated = list(zip(design.items.tolist(), design.raters.tolist(), design.answers.tolist(), strict=True))
     for c, g in enumerate(of.inside):
         drawn = [(i, r, k, items[i] * raters[r]) for i, r, k in rated if of.group[r] == g and items[i] * raters[r]]

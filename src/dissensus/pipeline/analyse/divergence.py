@@ -260,10 +260,10 @@ def _is_withheld(
     """Return for each pair whether the assignment of items, rather than the raters, moves its test, shape (P,)."""
     first, second = np.triu_indices(int(codes.max()) + 1, 1)
     permuted = codes[shuffles(seeds[:SHUFFLES], design.n_raters, within)]
-    exchanges = np.random.SeedSequence(int(seeds[0].generate_state(1, np.uint64)[0]))
-    effect = assignment_effect(design, codes, permuted, first, second, seed=exchanges)
+    effect = assignment_effect(design, codes, permuted, first, second)
     if measure == UNBIASED:
         return np.asarray(np.abs(effect.ratings / effect.permuted_ratings - 1).max(axis=1) > MAX_DISTANCE_LOAD)
+    exchanges = np.random.SeedSequence(int(seeds[0].generate_state(1, np.uint64)[0]))
     exchanged, _ = measures.mean_pairwise(*exchange_ratings(design, codes, seed=exchanges), MEASURES[measure])
     moved = ~(np.abs(null_shift(exchanged, pair_null)) <= MAX_SHIFT)
     return np.asarray(effect.systematic & moved)

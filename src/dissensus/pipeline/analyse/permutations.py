@@ -23,11 +23,10 @@ from dissensus.stats.groups.assignment import (
     SHUFFLES,
     AssignmentEffect,
     assignment_effect,
-    exchange_ratings,
+    exchanged_statistics,
     is_complete,
     null_shift,
 )
-from dissensus.stats.groups.statistics import published_statistics
 from dissensus.stats.permutation import shuffles
 
 INSTEAD: Final = "pairwise_agreement and mean_difference are tested in any assignment"
@@ -179,15 +178,15 @@ def _withhold(
 ) -> list[str | None]:
     """Return the reasons why tests that depend on the assignment are withheld, in the order of the columns."""
     comparisons, seed, columns = (block.inside, block.outside), np.random.SeedSequence(entropy), table.columns
-    effect = assignment_effect(design, block.codes, permuted, *comparisons, seed=seed)
     names: tuple[str, ...] = METRICS
-    shuffled = effect.shuffled
     if DIFFERENCES[0] in columns:
         names = (*names, *DIFFERENCES[1:])
-        exchanged = published_statistics(
-            *exchange_ratings(design, block.codes, seed=seed), *join_reversed(*comparisons)
-        )
-        shuffled = np.concatenate([shuffled, subtract_reversed(exchanged)], axis=-1)
+        comparisons = join_reversed(*comparisons)
+    effect = assignment_effect(design, block.codes, permuted, block.inside, block.outside)
+    shuffled = exchanged_statistics(design, block.codes, *comparisons, seed=seed)
+    if DIFFERENCES[0] in columns:
+        first, _ = np.split(shuffled, 2, axis=1)
+        shuffled = np.concatenate([first, subtract_reversed(shuffled)], axis=-1)
     null = null_values[:, :-2].reshape(len(null_values), len(block.inside), len(columns))
     shift = null_shift(shuffled, null[..., [columns.index(name) for name in names]])
     reasons: list[str | None] = []

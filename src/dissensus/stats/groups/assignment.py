@@ -40,16 +40,12 @@ class AssignmentEffect:
     systematic
         Whether ratings per item, their mean inverse or mean square, or the number of items that a group rated lie
         outside what permutations give, shape (C,): the assignment depended on the group.
-    shuffled
-        Statistics after exchange of the groups of the ratings of each item, shape (S, C, M): their values in this
-        assignment if groups do not differ.
     """
 
     ratings: FloatArray
     permuted_ratings: FloatArray
     unequal: npt.NDArray[np.bool_]
     systematic: npt.NDArray[np.bool_]
-    shuffled: FloatArray
 
 
 def is_complete(design: Design, group: Codes) -> bool:
@@ -65,23 +61,14 @@ def is_complete(design: Design, group: Codes) -> bool:
     return bool((n_rated[n_rated > 0] == grouped.sum()).all())
 
 
-def assignment_effect(
-    design: Design,
-    group: Codes,
-    permuted: Codes,
-    inside: Codes,
-    outside: Codes,
-    *,
-    seed: np.random.SeedSequence,
-    shuffles: int = SHUFFLES,
-) -> AssignmentEffect:
+def assignment_effect(design: Design, group: Codes, permuted: Codes, inside: Codes, outside: Codes) -> AssignmentEffect:
     """Measure the effect of the assignment of items.
 
     A permutation test exchanges raters, and with them the numbers of ratings that groups have of each item. If quotas,
     loads or locales determine who rates which items, those numbers differ between the observed groups and permuted
     ones, and so do statistics that depend on them. Exchanging the groups of the *ratings of each item* keeps the
-    numbers as observed and removes every difference between groups; the mean of a statistic over such exchanges is its
-    expectation in this assignment, under the null hypothesis.
+    numbers as observed and removes every difference between groups; the mean of a statistic over such exchanges
+    (`exchanged_statistics`) is its expectation in this assignment, under the null hypothesis.
 
     Parameters
     ----------
@@ -90,13 +77,9 @@ def assignment_effect(
     group
         Group of each rater, shape (R,); negative for none.
     permuted
-        Groups of the raters in each permutation, shape (B, R).
+        Groups of the raters in each permutation, shape (B, R); the first `SHUFFLES` are used.
     inside, outside
         Groups of each comparison, shape (C,); see `statistics`.
-    seed
-        Seed of the exchanges.
-    shuffles
-        Number of exchanges, S; fewer in a large design, see `exchange_ratings`.
 
     Returns
     -------
@@ -108,12 +91,11 @@ def assignment_effect(
 
     >>> design = Design(np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([0, 1, 0]), 2, 2, 2)
     >>> arguments = np.array([[0, 1], [1, 0]]), np.array([0]), np.array([1])
-    >>> effect = assignment_effect(design, np.array([0, 1]), *arguments, seed=np.random.SeedSequence(0))
-    >>> effect.ratings.tolist(), effect.shuffled.shape
-    ([[1.0, 1.0]], (200, 1, 7))
+    >>> assignment_effect(design, np.array([0, 1]), *arguments).ratings.tolist()
+    [[1.0, 1.0]]
     """
-    observed = _describe_assignment(design, group, inside, outside)
-    drawn = np.array([_describe_assignment(design, codes, inside, outside) for codes in permuted[:shuffles]])
+    (observed,) = _describe_assignments(design, group[None], inside, outside)
+    drawn = _describe_assignments(design, permuted[:SHUFFLES], inside, outside)
     centre, spread = drawn.mean(axis=0), drawn.std(axis=0)
     gap = np.abs(observed - centre)
     beyond = gap > MAX_Z * spread + 1e-9 * np.abs(centre)
@@ -122,8 +104,25 @@ def assignment_effect(
         permuted_ratings=centre[..., 0],
         unequal=(beyond & (gap > MAX_LOAD * centre))[..., 0].any(axis=1),
         systematic=beyond.any(axis=(1, 2)),
-        shuffled=published_statistics(*exchange_ratings(design, group, seed=seed, shuffles=shuffles), inside, outside),
     )
+
+
+def exchanged_statistics(
+    design: Design,
+    group: Codes,
+    inside: Codes,
+    outside: Codes,
+    *,
+    seed: np.random.SeedSequence,
+    shuffles: int = SHUFFLES,
+) -> FloatArray:
+    """Return published statistics after exchange of the groups of the ratings of each item, shape (S, C, M).
+
+    They are the values in this assignment if groups do not differ. Arguments as for `exchange_ratings` and
+    `statistics`.
+    """
+    exchanged = exchange_ratings(design, group, seed=seed, shuffles=shuffles)
+    return published_statistics(*exchanged, inside, outside)
 
 
 def null_shift(shuffled: FloatArray, null: FloatArray) -> FloatArray:
@@ -162,20 +161,12 @@ def _moments(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.asarray(mean), np.asarray(spread)
 
 
-def _describe_assignment(design: Design, group: Codes, inside: Codes, outside: Codes) -> FloatArray:
-    """Return mean ratings per rated item, their mean inverse and square, and rated items of each side, (C, 2, 4)."""
-    codes = group[design.raters].astype(np.int64)
-    n_groups = int(group.max()) + 1
-    grouped = codes >= 0
-    flat = np.bincount(codes[grouped] * design.n_items + design.items[grouped], minlength=n_groups * design.n_items)
-    m = flat.reshape(n_groups, design.n_items).astype(np.float64)
-    total = m.sum(axis=0)
-    result = np.empty((len(inside), 2, 4))
-    for c, (g, h) in enumerate(zip(inside, outside, strict=True)):
-        for side, counts in enumerate((m[g], m[h] if h >= 0 else total - m[g])):
-            rated = counts[counts > 0]
-            n = max(1, rated.size)
-            result[c, side] = rated.sum() / n, (1 / rated).sum() / n, (rated * rated).sum() / n, rated.size
+def _describe_assignments(design: Design, groups: Codes, inside: Codes, outside: Codes) -> FloatArray:
+    """Return mean ratings per rated item, their mean inverse and square, and rated items of each side, (B, C, 2, 4)."""
+    result = np.zeros((len(groups), len(inside), 2, 4))
+    starts, raters, _ = design.by_item
+    kernels.describe_assignments(result, starts, raters, groups.astype(np.int32), inside, outside)
+    result[..., :3] /= np.maximum(1, result[..., 3:])
     return result
 
 

@@ -447,3 +447,28 @@ def shuffle_within_items(group, starts, seeds):  # type: ignore[no-untyped-def]
                 z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
                 s = low + np.int64((z ^ (z >> np.uint64(31))) % np.uint64(t - low + 1))
                 group[b, t], group[b, s] = group[b, s], group[b, t]
+
+
+@compiled()
+def describe_assignments(result, starts, raters, group, inside, outside):  # type: ignore[no-untyped-def]
+    """Add up ratings per rated item, inverses, squares and rated items of each side, result (B, C, 2, 4).
+
+    A negative group of a comparison is all but the other one.
+    """
+    counts = np.zeros(group.max() + 1)
+    for b in range(group.shape[0]):
+        for i in range(starts.size - 1):
+            counts[:] = 0.0
+            for t in range(starts[i], starts[i + 1]):
+                if group[b, raters[t]] >= 0:
+                    counts[group[b, raters[t]]] += 1.0
+            total = counts.sum()
+            for c in range(inside.size):
+                for side, g, h in ((0, inside[c], outside[c]), (1, outside[c], inside[c])):
+                    m = counts[g] if g >= 0 else total - counts[h]
+                    if m > 0.0:
+                        row = result[b, c, side]
+                        row[0] += m
+                        row[1] += 1.0 / m
+                        row[2] += m * m
+                        row[3] += 1.0

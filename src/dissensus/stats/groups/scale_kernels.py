@@ -21,12 +21,13 @@ N_SUMS = 7
 
 @compiled(error_model="numpy")
 def fill_ordered(  # type: ignore[no-untyped-def]
-    sums, starts, raters, answers, group, rater_weight, item_weight, inside, outside, own, shared, errors
+    sums, starts, raters, answers, group, rater_weight, item_weight, inside, outside, own, shared, distinct, errors
 ):
     """Fill one row of sums for each comparison of each replicate; arguments as in `fill_items`.
 
     own, shared (B, C, K): points of the answers within the group, and in both groups, whose squared difference is the
-    disagreement. sums (B, C, N_SUMS).
+    disagreement. distinct: whether to add up ratings of one rater. errors: whether to add up standard errors.
+    sums (B, C, N_SUMS).
     """
     n_raters, n_categories = group.shape[1], own.shape[2]
     mine, others, ridit = np.zeros(n_categories), np.zeros(n_categories), np.zeros(n_categories)
@@ -63,7 +64,7 @@ def fill_ordered(  # type: ignore[no-untyped-def]
                 if m_g * m_g > squares:
                     first, second = _moments(mine, points)
                     row[WITHIN] += w * m_g * 2.0 * (m_g * second - first * first) / (m_g * m_g - squares)
-                    for t in range(low, high):
+                    for t in range(low, high if distinct else low):
                         r = raters[t]
                         if _side(group_b[r], g, h) == 0:
                             point, copies = points[answers[t]], w * rater_weight_b[r]

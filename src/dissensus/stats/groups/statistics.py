@@ -186,7 +186,9 @@ def _add_ordered_metrics(
     """Return published statistics with alpha, XRR and GAI at the level of the answers."""
     if design.scale is None:
         return published
-    return ordered_metrics(published, ordered_statistics(design, design.scale, group, inside, outside, **weights))
+    return ordered_metrics(
+        published, ordered_statistics(design, design.scale, group, inside, outside, is_published=True, **weights)
+    )
 
 
 def _worth(design: Design, answer: int) -> tuple[FloatArray, FloatArray | None]:
@@ -203,7 +205,7 @@ def _add_ordered(
     scale = design.scale
     if scale is None:
         return result
-    ordered = ordered_statistics(design, scale, group, inside, outside, **weights)
+    ordered = ordered_statistics(design, scale, group, inside, outside, is_published=False, **weights)
     values = result.values.copy()
     for name, value in (
         ("answer_share", scale.values[0] + scale.span * result.of("answer_share")),
