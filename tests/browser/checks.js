@@ -229,13 +229,18 @@ const overlapping = () => {
 
 const pixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 
+const colours = new Map();
+
 // Any CSS colour as red, green, blue and opacity from 0 to 1.
 const rgba = (colour) => {
-  pixel.clearRect(0, 0, 1, 1);
-  pixel.fillStyle = "rgba(0, 0, 0, 0)";
-  pixel.fillStyle = colour;
-  pixel.fillRect(0, 0, 1, 1);
-  return [...pixel.getImageData(0, 0, 1, 1).data].map((value) => value / 255);
+  if (!colours.has(colour)) {
+    pixel.clearRect(0, 0, 1, 1);
+    pixel.fillStyle = "rgba(0, 0, 0, 0)";
+    pixel.fillStyle = colour;
+    pixel.fillRect(0, 0, 1, 1);
+    colours.set(colour, [...pixel.getImageData(0, 0, 1, 1).data].map((value) => value / 255));
+  }
+  return [...colours.get(colour)];
 };
 
 const over = ([r, g, b, a], below) => [r, g, b].map((value, i) => value * a + below[i] * (1 - a));
@@ -268,10 +273,17 @@ const canvas = () => {
   return colour.slice(0, 3);
 };
 
-const contrastOf = ({ element }, base) => {
-  element.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+const underMiddle = (element) => {
   const { left, top, right, bottom } = element.getBoundingClientRect();
-  const under = document.elementsFromPoint((left + right) / 2, (top + bottom) / 2);
+  return document.elementsFromPoint((left + right) / 2, (top + bottom) / 2);
+};
+
+const contrastOf = ({ element }, base) => {
+  let under = underMiddle(element);
+  if (!under.includes(element)) {
+    element.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+    under = underMiddle(element);
+  }
   const layers = under.slice(under.indexOf(element) + 1).filter((other) => !other.closest("text"));
   const ground = layers.reverse().reduce((below, other) => over(paint(other), below), base);
   return contrast(over(paint(element), ground), ground);

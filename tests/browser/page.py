@@ -65,9 +65,13 @@ class View:
         Nothing else of a page depends on the scheme; whole stories in the dark are among the slow tests.
         """
         self.page.emulate_media(color_scheme="dark")
-        violations = self._axe({"runOnly": ["color-contrast", "link-in-text-block"]})
+        violations = self.faint_texts()
         self.page.emulate_media(color_scheme="light")
         return violations
+
+    def faint_texts(self) -> list[str]:
+        """Violations of the rules of axe-core on colours."""
+        return self._axe({"runOnly": ["color-contrast", "link-in-text-block"]})
 
     def height(self) -> int:
         """Height of the whole page in pixels."""

@@ -10,7 +10,7 @@ from tests.support.browser_raters import answer_all, enter, n_done, open_rating_
 from tests.support.campaigns import CHECKS, definition
 from tests.support.chromium import running
 from tests.support.live_site import Live
-from tests.support.rating_views import CHECKED_LOOKS, show
+from tests.support.rating_views import CHECKED_LOOKS, find_violations, show
 from tests.support.staff_pages import PASTED, check_page
 
 from dissensus.schema.campaign.definition import write_campaign
@@ -84,7 +84,7 @@ def test_check_pages_are_accessible(live: Live, page: Page, looks: tuple[str, ..
         for look in (*looks[1:], looks[0]):
             show(page, look)
             view.shot(f"check-{look}-{name}")
-            wrong = view.violations() + view.overflowing() + view.overlapping()
+            wrong = find_violations(view, look) + view.overflowing() + view.overlapping()
             faults.extend(f"{look} {name}: {one}" for one in wrong)
 
     changes = {**CHECKED, "checks": [CHECKS[2], {**CHECKS[1], "after": 1}]}

@@ -9,7 +9,7 @@ from tests.support.browser_raters import CAMPAIGN, CONDITIONAL, GUIDELINES, answ
 from tests.support.campaigns import NOW, definition, owner
 from tests.support.chromium import running
 from tests.support.live_site import Live
-from tests.support.rating_views import CHECKED_LOOKS, show
+from tests.support.rating_views import CHECKED_LOOKS, find_violations, show
 from tests.support.staff_pages import check_page
 
 from dissensus.schema.records.conversation import Conversation
@@ -32,7 +32,7 @@ def test_rater_pages_are_accessible(live: Live, page: Page, looks: tuple[str, ..
             view.shot(f"rater-{look}-{name}")
             # On a small screen a dialog scrolls, by the keys of what lies in it.
             sideways = [] if name.startswith("6") else view.overflowing()
-            faults.extend(f"{look} {name}: {one}" for one in view.violations() + sideways)
+            faults.extend(f"{look} {name}: {one}" for one in find_violations(view, look) + sideways)
 
     show(page, looks[0])
     page.goto(open_rating_campaign(live, click_to_reveal=True, guidelines=GUIDELINES))

@@ -74,14 +74,15 @@ def test_a_true_null_is_rejected_as_often_as_each_rule_is_known_to(share_rated: 
         assert np.abs(shares / len(default) - 0.1).max() < 0.02, metric
 
 
-@pytest.mark.parametrize("size", [50, 104])
-def test_two_way_intervals_hold_the_mean_of_pools_of_their_size(size: int) -> None:
-    """200 pools beside 104 others × 200 items, 200 replicates: nominal .95.
+def test_two_way_intervals_hold_the_mean_of_pools_of_their_size() -> None:
+    """200 pools of 50 beside 104 others × 200 items, 200 replicates: nominal .95.
 
     A share of .95 has a standard error of .0154; two of them widen the band of .93 to .97, so that one pool
     at least is not covered. 200 replicates make an interval cover about .005 less than many would. The truth is the
-    mean of 1,000 pools, whose error is less than a thirtieth of an interval's half width.
+    mean of 1,000 pools, whose error is less than a thirtieth of an interval's half width. Intervals of groups as large
+    as the rest are in test_group_sizes.py.
     """
+    size = 50
     rng = np.random.default_rng([size, 1])
     truth_rng = np.random.default_rng([size, 0])
     truth = np.nanmean([_observed(*pool(truth_rng, size, 104, 200)) for _ in range(1_000)], axis=0)
@@ -131,7 +132,7 @@ def test_intervals_of_ordinal_alpha_cover_other_raters_too() -> None:
 
 
 def test_intervals_of_chatbots_cover_with_eight_raters() -> None:
-    """200 simulations of 8 raters who differ, with 30 comparisons each of four chatbots: nominal .95.
+    """200 simulations of 8 raters who differ, with 30 comparisons each of four chatbots, 99 replicates: nominal .95.
 
     The four chatbots of a simulation depend on each other, so the standard error is .015 at most; without the factor
     for small samples .86 of the intervals cover.
@@ -148,6 +149,6 @@ def test_intervals_of_chatbots_cover_with_eight_raters() -> None:
 
     truth = {row.bot: row.bradley_terry for row in rank(draw(np.random.default_rng(0), 20_000), bootstrap=0).rows}
     rng = np.random.default_rng(8)
-    rows = [row for seed in range(200) for row in rank(draw(rng, 8), bootstrap=200, seed=seed).rows]
+    rows = [row for seed in range(200) for row in rank(draw(rng, 8), bootstrap=99, seed=seed).rows]
     covered = [(row.ci_low or 0) <= (truth[row.bot] or 0) <= (row.ci_high or 0) for row in rows]
     assert 0.90 <= np.mean(covered) <= 0.98

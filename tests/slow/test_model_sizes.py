@@ -9,13 +9,14 @@ from dissensus.preference.fit.groups import choose_groups
 
 pytestmark = pytest.mark.slow
 
-# Three standard errors of a share of .05 in 300 simulations.
-MARGIN = 0.038
+SIMULATIONS = 200
+# Three standard errors of a share of .05.
+MARGIN = 0.046
 
 
 @pytest.mark.parametrize("name", FILTERS)
 def test_a_filter_that_ignores_answers_is_rejected_at_most_as_often_as_stated(name: str) -> None:
-    naive, audited, withheld = audit_sizes(name, 300, 99)
+    naive, audited, withheld = audit_sizes(name, SIMULATIONS, 99)
     assert (audited <= 0.06 + MARGIN).all()
     if name == "six times the ratings":
         assert (naive[:2] > 0.5).all()
@@ -24,12 +25,12 @@ def test_a_filter_that_ignores_answers_is_rejected_at_most_as_often_as_stated(na
 
 @pytest.mark.parametrize(("people", "slope_sd"), [(10, 0.5), (15, 0.5), (100, 0.0), (100, 0.5)])
 def test_effects_that_differ_between_people_keep_the_size(people: int, slope_sd: float) -> None:
-    wald, robust, _ = attempt_sizes(people, slope_sd, 300)
+    wald, robust, _ = attempt_sizes(people, slope_sd, SIMULATIONS)
     assert robust <= 0.06 + MARGIN
     assert wald < 0.12 if slope_sd == 0 else wald > 0.14
 
 
-@pytest.mark.parametrize(("size", "effect"), [(4, 2.5), (13, 2.5), (13, 1.0)])
+@pytest.mark.parametrize(("size", "effect"), [(4, 2.5), (13, 1.0)])
 def test_a_minority_is_found(size: int, effect: float) -> None:
     """A tenth and a third of 40 raters; of a third, 8 of 8 simulations were found with either effect."""
     drawn = (draw_minority(seed, size=size, effect=effect) for seed in range(4))

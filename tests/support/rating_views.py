@@ -3,6 +3,7 @@
 from typing import Any
 
 from playwright.sync_api import Page
+from tests.browser.page import View
 
 PLAIN: dict[str, Any] = {"color_scheme": "light", "forced_colors": "none", "reduced_motion": "no-preference"}
 
@@ -17,7 +18,9 @@ LOOKS: dict[str, tuple[tuple[int, int], dict[str, Any]]] = {
 }
 
 
-# Looks that one test checks, with every rule.
+# Looks that differ from the first in colours alone.
+COLOURS = ("dark", "forced")
+# Looks that one test checks.
 CHECKED_LOOKS = [("light", "phone"), ("dark", "forced", "still"), ("zoomed",)]
 
 
@@ -27,3 +30,8 @@ def show(page: Page, look: str) -> None:
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(**PLAIN | media)
     page.evaluate("document.getAnimations().forEach(one => one.finish())")
+
+
+def find_violations(view: View, look: str) -> list[str]:
+    """Return the violations in a look: of rules on colours, where only colours differ from the first look."""
+    return view.faint_texts() if look in COLOURS else view.violations()

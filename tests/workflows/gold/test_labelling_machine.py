@@ -105,12 +105,18 @@ class Labelling(RuleBasedStateMachine):
         assert [*map(tuple, rows)] == ([(first.state, settled)] if any(self.expected.values()) else [])
 
 
+SHORT = settings(quick, max_examples=15, stateful_step_count=14)
+LONG = settings(quick, stateful_step_count=14)
+
+
 @pytest.mark.parametrize(
-    "tried",
+    ("database_url", "tried"),
     [
-        pytest.param(settings(quick, max_examples=15, stateful_step_count=14), id="quick"),
-        pytest.param(settings(quick, stateful_step_count=14), id="long", marks=pytest.mark.slow),
+        pytest.param("sqlite", SHORT, id="sqlite-quick"),
+        pytest.param("sqlite", LONG, id="sqlite-long", marks=pytest.mark.slow),
+        pytest.param("postgresql", settings(LONG, max_examples=30), id="postgresql-long", marks=pytest.mark.slow),
     ],
+    indirect=["database_url"],
 )
 def test_labels_follow_the_model_in_any_order(platform: Platform, tried: settings) -> None:
     owner, experts = create_gold_campaign(platform, 5, rated=items(N_ITEMS))

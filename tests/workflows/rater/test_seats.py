@@ -478,12 +478,19 @@ class Seats(RuleBasedStateMachine):
         assert n_raters == len(self.people)
 
 
+SHORT = settings(quick, max_examples=12, stateful_step_count=25)
+LONG = settings(quick, max_examples=60, stateful_step_count=50)
+
+
 @pytest.mark.parametrize(
-    "tried",
+    ("database_url", "tried"),
     [
-        pytest.param(settings(quick, max_examples=12, stateful_step_count=25), id="quick"),
-        pytest.param(settings(quick, max_examples=60, stateful_step_count=50), id="long", marks=pytest.mark.slow),
+        pytest.param("sqlite", SHORT, id="sqlite-quick"),
+        pytest.param("sqlite", LONG, id="sqlite-long", marks=pytest.mark.slow),
+        # A step takes twice as long there, and the rules are the same.
+        pytest.param("postgresql", settings(LONG, max_examples=20), id="postgresql-long", marks=pytest.mark.slow),
     ],
+    indirect=["database_url"],
 )
 def test_no_cell_is_ever_overfilled(platform: Platform, tried: settings) -> None:
     staff_id = owner(platform.database)
