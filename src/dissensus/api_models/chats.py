@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
 from dissensus.api_models.resource import Resource
+
+Warnings: TypeAlias = Annotated[tuple[str, ...], Field(description="Lines with the content warning of the campaign.")]
 
 
 class CandidateResource(Resource):
@@ -61,6 +63,20 @@ class ChatResource(Resource):
     personal_data: Annotated[tuple[str, ...], Field(description="Kinds of possible personal data, by form alone.")]
     started_at: datetime
     ended_at: datetime | None
+
+
+class ChatsPageResource(Resource):
+    """A page of conversations."""
+
+    data: tuple[ChatResource, ...]
+    warnings: Warnings
+    next: Annotated[str | None, Field(description="Cursor of the next page, sent as `after`; null on the last page.")]
+
+
+class ChatDetailResource(ChatResource):
+    """A conversation with the content warning of its campaign."""
+
+    warnings: Warnings
 
 
 class EstimateResource(Resource):
@@ -138,3 +154,4 @@ class AttemptsResource(Resource):
     personal_data: Annotated[Mapping[str, int], Field(description="Attempts by kind of possible personal data.")]
     reviews: Annotated[AttemptReviewsResource | None, Field(description="Null without reviews.")]
     tags: Annotated[tuple[AttemptTagResource, ...], Field(description="Most frequent first.")]
+    warnings: Warnings

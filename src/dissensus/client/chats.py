@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from dissensus.api_models.chats import AttemptsResource, ChatResource
+from dissensus.api_models.chats import AttemptsResource, ChatDetailResource, ChatResource
 from dissensus.client.protocol import campaign_path, iterate_rows, parse_response
 from dissensus.http_client import ServiceClient
 
@@ -27,10 +27,10 @@ class ChatsClient:
         query = {"order": order, "search": search, "tag": tag, **({} if state is None else {"state": state})}
         return iterate_rows(self._service, campaign_path(name, "conversations"), ChatResource, query)
 
-    def conversation(self, name: str, conversation: str) -> ChatResource:
-        """Return one conversation. Scope: ``raters``."""
+    def conversation(self, name: str, conversation: str) -> ChatDetailResource:
+        """Return one conversation, with the content warning. Scope: ``raters``."""
         path = campaign_path(name, "conversations", conversation)
-        return parse_response(ChatResource, self._service.request("GET", path))
+        return parse_response(ChatDetailResource, self._service.request("GET", path))
 
     def attempts(self, name: str) -> AttemptsResource:
         """Return the success of red-team attempts. Scope: ``raters``."""

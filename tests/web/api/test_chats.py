@@ -49,7 +49,11 @@ def test_conversations_are_listed_filtered_and_erased(house: House, rater: Rater
     assert exchange["pick"] == {"strength": -1, "edit": "A better one."}
     assert [one["text"] for one in exchange["candidates"]] == ["Response A", "Response B"]
     assert (helpful["rater"], helpful["rater_number"], helpful["mode"]) == (rater.id, 1, "helpful")
-    assert http.get(f"{CHATS}/{helpful['id']}").json() == helpful
+    warning = http.get(CHATS).json()["warnings"]
+    assert warning
+    assert all(line.startswith("Content warning: ") for line in warning)
+    assert http.get(f"{CHATS}/{helpful['id']}").json() == {**helpful, "warnings": warning}
+    assert http.get(f"{API}/pilot/attempts").json()["warnings"] == warning
     assert rows(http, CHATS, search="ann@")[0]["personal_data"] == ["email_address"]
     withdrawal.withdraw_rater(house.platform, rater.id, now=NOW)
     assert len(rows(http, CHATS)) == 1
@@ -61,7 +65,7 @@ def test_the_client_reads_conversations_and_attempts(house: House, rater: RaterR
     with Client(house.live.url, token(house.platform, "ada")) as client:
         attempts = client.chats.attempts("pilot")
         chats = list(client.chats.conversations("pilot", search="ann@"))
-        assert client.chats.conversation("pilot", chats[0].id) == chats[0]
+        assert client.chats.conversation("pilot", chats[0].id).exchanges == chats[0].exchanges
         assert len(list(client.chats.conversations("pilot", state="open"))) == 1
     assert (attempts.n_attempts, attempts.n_red_teamers, attempts.success[0].success.estimate) == (3, 2, 2 / 3)
     assert [(one.rater_number, one.n, one.n_successful) for one in attempts.red_teamers] == [(1, 2, 1), (2, 1, 1)]

@@ -12,8 +12,10 @@ from dissensus.api_models.chats import (
     AttemptReviewsResource,
     AttemptsResource,
     AttemptTagResource,
+    ChatDetailResource,
     ChatResource,
     ChatReviewResource,
+    ChatsPageResource,
     EstimateResource,
     ExchangeResource,
     RedTeamerResource,
@@ -24,7 +26,7 @@ from dissensus.campaign.filters.rater_filter import MAX_RATER
 from dissensus.errors import NotFound
 from dissensus.schema.campaign.chat import SUCCESS_SCALE
 from dissensus.web.api.auth import RequireScope, TokenRoute
-from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, Search, paginate, read_cursor
+from dissensus.web.api.pagination import AfterCursor, Limit, Search, paginate, read_cursor
 from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.problem import ERROR_RESPONSES
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
@@ -83,7 +85,7 @@ def list_conversations(
     _slot: SlowRequestSlot,
     limit: Limit = 100,
     after: AfterCursor = "",
-) -> CursorPage[ChatResource]:
+) -> ChatsPageResource:
     """List conversations of raters who gave the required consent, by default the latest first."""
     chat_filter = query.to_filter()
     list_name = f"conversations of {name} by {chat_filter}"
@@ -91,14 +93,16 @@ def list_conversations(
     cursor = None if position is None else (str(position[0]), str(position[1]))
     listing = chats.list_chats(site.platform, name, chat_filter, after=cursor, staff_id=caller.staff.id, most=limit + 1)
     page, next_cursor = paginate(site, list_name, listing.chats, limit, lambda view: view.listed.cursor)
-    return CursorPage(data=[_to_resource(view) for view in page], next=next_cursor)
+    return ChatsPageResource(
+        data=tuple(map(_to_resource, page)), warnings=chats.list_chat_warnings(listing.campaign), next=next_cursor
+    )
 
 
 @router.get("/conversations/{chat_id}", operation_id="get_conversation")
-def get_conversation(site: SiteOf, caller: Authorized, name: Name, chat_id: ChatId) -> ChatResource:
+def get_conversation(site: SiteOf, caller: Authorized, name: Name, chat_id: ChatId) -> ChatDetailResource:
     """Return a conversation of a rater who gave the required consent."""
-    _, view = chats.load_chat(site.platform, name, chat_id, staff_id=caller.staff.id)
-    return _to_resource(view)
+    campaign, view = chats.load_chat(site.platform, name, chat_id, staff_id=caller.staff.id)
+    return ChatDetailResource(**dict(_to_resource(view)), warnings=chats.list_chat_warnings(campaign))
 
 
 def _to_resource(view: ChatView) -> ChatResource:
@@ -144,6 +148,7 @@ def _to_attempts(summary: AttemptSummary) -> AttemptsResource:
         personal_data=summary.personal,
         reviews=None if analysis.reviewed is None else AttemptReviewsResource.model_validate(analysis.reviewed),
         tags=tuple(map(AttemptTagResource.model_validate, analysis.tags)),
+        warnings=summary.warnings,
     )
 
 

@@ -13,6 +13,7 @@ from dissensus.store import export as store
 from dissensus.store import raters
 from dissensus.text.near_duplicates import near_duplicates
 from dissensus.text.personal_data import find_personal_data
+from dissensus.workflows.campaign.chats import list_chat_warnings
 from dissensus.workflows.campaign.conversations import iter_reviews
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.export.consent_scope import required_purposes
@@ -42,6 +43,7 @@ class AttemptSummary:
     analysis: AttemptAnalysis
     red_teamers: tuple[RedTeamerActivity, ...]  # most active first
     personal: Mapping[str, int]  # attempts by kind of personal data
+    warnings: tuple[str, ...]  # content warning of the campaign
 
 
 def summarise_attempts(platform: Platform, name: str, *, staff_id: str) -> AttemptSummary | None:
@@ -64,7 +66,7 @@ def summarise_attempts(platform: Platform, name: str, *, staff_id: str) -> Attem
         for review in reviews
         if review.attempt_id in attempt_ids
     ]
-    return _summarise(pairs, reviews)
+    return _summarise(pairs, reviews, list_chat_warnings(campaign))
 
 
 def _to_completed_chat(row: store.EndedChat, numbers: Mapping[str, int]) -> CompletedChat:
@@ -78,7 +80,9 @@ def _to_completed_chat(row: store.EndedChat, numbers: Mapping[str, int]) -> Comp
     )
 
 
-def _summarise(pairs: Sequence[tuple[CompletedChat, "Attempt"]], reviews: Sequence[Review]) -> AttemptSummary:
+def _summarise(
+    pairs: Sequence[tuple[CompletedChat, "Attempt"]], reviews: Sequence[Review], warnings: tuple[str, ...]
+) -> AttemptSummary:
     attempts = [attempt for _, attempt in pairs]
     texts = ["\n".join(exchange.message for exchange in chat.exchanges) for chat, _ in pairs]
     analysis = analyse_attempts(attempts, reviews=reviews, bootstrap=BOOTSTRAP_REPLICATES)
@@ -97,4 +101,5 @@ def _summarise(pairs: Sequence[tuple[CompletedChat, "Attempt"]], reviews: Sequen
         analysis=analysis,
         red_teamers=tuple(RedTeamerActivity(number=number, **fields) for number, fields in most_active),
         personal=dict(sorted(Counter(kind for kinds in personal for kind in kinds).items())),
+        warnings=warnings,
     )

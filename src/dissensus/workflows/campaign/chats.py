@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 
 from dissensus.campaign.filters.chat_filter import ChatCursor, ChatFilter
 from dissensus.errors import InvalidInput, NotFound
+from dissensus.pipeline.release.notices import describe_warnings
 from dissensus.schema.campaign.chat import SUCCESS_SCALE, ChatSettings
 from dissensus.schema.campaign.definition import Campaign, CampaignState
 from dissensus.schema.hints import format_list, format_value
@@ -48,6 +49,11 @@ class ChatListing:
     chat: ChatSettings
     state: CampaignState
     chats: tuple[ChatView, ...]
+
+
+def list_chat_warnings(campaign: Campaign) -> tuple[str, ...]:
+    """Return the lines of the content warning, which travels with conversations; they are from no other dataset."""
+    return tuple(filter(None, describe_warnings(campaign, ())))
 
 
 def list_chats(
