@@ -55,6 +55,36 @@ def test_labels_and_kinds_come_from_a_table_of_items(run: RunCommand, ratings_cs
     assert [(row["group"], row["n_items"]) for row in document["summary"]] == [(None, 30), ("x", 10), ("y", 20)]
 
 
+def test_reasons_stand_beside_the_answers_to_their_questions(run: RunCommand, tmp_path: Path) -> None:
+    """Lists as official files have them and as exports do; one reason that no question is known for."""
+    reasons = {"1": "['Safety_bias_status', 'policy_endorsed']", "2": '["Misinformation", "Other"]', "3": "[]", "4": ""}
+    status = {"1": "Yes", "2": "No", "3": "Unsure", "4": "Yes"}
+    rows = [
+        (item, rater, reasons[item], status[item], "Yes" if item == "2" and rater == "a" else "No", "Yes")
+        for item in reasons
+        for rater in "ab"
+    ]
+    questions = ("Q3_bias_targeting_status", "Q4_misinformation", "Q_overall")
+    table = pl.DataFrame(rows, schema=["item_id", "rater_id", "safety_gold_reason", *questions], orient="row")
+    table.write_csv(tmp_path / "labelled.csv")
+    done = run("gold", "labelled.csv", "--reasons", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert [tuple(row.values()) for row in document["reasons"]] == [
+        ("Safety_bias_status", "Q3_bias_targeting_status", 1, 1.0, 2, 0.0),
+        ("Misinformation", "Q4_misinformation", 1, 0.5, 2, 0.0),
+        ("Other", None, 1, None, 2, None),
+        ("policy_endorsed", None, 1, None, 2, None),
+    ]
+    assert document["notes"][0] == "1 of 4 items have no safety_gold_reason and are left out."
+    assert "until 25 January 2024, whose rows were shuffled" in document["notes"][1]
+    lines = [line.split() for line in run("gold", "labelled.csv", "--reasons").stdout.splitlines()]
+    assert ["Misinformation", "Q4_misinformation", "1", "50.0", "2", "0.0"] in lines
+    table.with_columns(safety_gold_reason=pl.lit("Bias")).write_csv(tmp_path / "labelled.csv")
+    refused = run("gold", "labelled.csv", "--reasons")
+    assert (refused.returncode, "is 'Bias', and not a list of reasons" in refused.stderr) == (1, True)
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

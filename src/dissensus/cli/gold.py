@@ -1,5 +1,8 @@
 """`dissensus gold`: comparison of expert labels with the crowd."""
 
+import json
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -10,12 +13,13 @@ from dissensus.cli.ratings_options import split_categories, with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.pipeline.aggregate import gold_against_crowd
 from dissensus.pipeline.aggregate.gold import gold_page
+from dissensus.pipeline.aggregate.gold_reasons import GoldReasons, compare_reasons, reasons_page
 from dissensus.schema.ratings.table import Ratings
 
 
-@with_ratings_options
+@partial(with_ratings_options, later=True)
 def gold(
-    ratings: Ratings,
+    reading: partial[Ratings],
     gold: Annotated[
         str, typer.Option(metavar="COLUMN", help="Attribute of items with the experts' labels.")
     ] = "safety_gold",
@@ -35,6 +39,13 @@ def gold(
     bootstrap: BootstrapOption = 0,
     confidence: ConfidenceOption = 0.95,
     seed: SeedOption = 0,
+    reasons: Annotated[
+        bool,
+        typer.Option(
+            "--reasons",
+            help="Compare reasons of experts, in safety_gold_reason, with the answers to the questions that they name.",
+        ),
+    ] = False,
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
@@ -42,6 +53,12 @@ def gold(
 
     Example: dissensus gold ratings.csv --exclude-flagged --by race --ties safe --bootstrap 1000
     """
+    if reasons:
+        _write_reasons(
+            compare_reasons(reading(all_questions=True), unsafe=split_categories(unsafe) or ()), format, output
+        )
+        return
+    ratings = reading()
     result = gold_against_crowd(
         ratings,
         ratings.questions[0],
@@ -63,3 +80,14 @@ def gold(
         result_writer.write_text(result.to_json(), output)
     else:
         result_writer.write_text(result_writer.to_csv(result.summary), output)
+
+
+def _write_reasons(result: GoldReasons, format: Format | None, output: Path | None) -> None:  # noqa: A002
+    kind = result_writer.choose_format(format, output)
+    if kind is Format.TABLE:
+        result_writer.write_pages([reasons_page(result)], output)
+    elif kind is Format.JSON:
+        content = {"schema_version": 1, "notes": list(result.notes), "reasons": result.rows.to_dicts()}
+        result_writer.write_text(json.dumps(content, ensure_ascii=False, indent=2), output)
+    else:
+        result_writer.write_text(result_writer.to_csv(result.rows), output)
