@@ -15,9 +15,11 @@ from tests.support.commands import SCRIPT, RunCommand
 from tests.support.releases import make_plan, make_table, plan_text
 
 from dissensus.errors import InvalidInput
+from dissensus.files.ratings.reader import read_ratings
 from dissensus.files.releases.folder import read_release_table
 from dissensus.files.releases.key_file import open_key_file
 from dissensus.files.releases.verification import validate_release
+from dissensus.pipeline.model import fit_model
 from dissensus.pipeline.release.documents import CSV, PARQUET
 from dissensus.workflows.release.file_source import read_source
 
@@ -90,12 +92,19 @@ def test_commands_read_the_question_of_a_release(run: RunCommand, folder: Path) 
 
 
 def test_documents_say_what_happened(run: RunCommand, folder: Path) -> None:
-    write_ratings(make_table().with_columns(item_source=pl.lit("hh-rlhf")), folder)
+    table = make_table({("Man", "young"): 8, ("Woman", "young"): 8}, n_items=9)
+    write_ratings(table.with_columns(item_source=pl.lit("hh-rlhf")), folder)
     write_plan(folder, drop=["rater_age"])
     release(run, folder)
     texts = {path.name: path.read_text("utf-8") for path in (folder / "out").glob("*.*")}
-    assert "There are 144 rows of 12 raters about 12 items." in texts["datasheet.md"]
-    assert "| rater_gender | Man | 6 |" in texts["datasheet.md"]
+    assert "There are 144 rows of 16 raters about 9 items." in texts["datasheet.md"]
+    assert "| rater_gender | Man | 8 |" in texts["datasheet.md"]
+    # The model of the datasheet is that of the published file.
+    formula = "Q_overall ~ rater_gender + (1 | rater_id) + (1 | item_id)"
+    (effect,) = fit_model(read_ratings(folder / "out" / CSV), formula, draws=0).effects
+    row = f"| rater_gender | Woman | Man | {effect.estimate:.2f} | {effect.ci_low:.2f} to {effect.ci_high:.2f} |"
+    assert row in texts["datasheet.md"]
+    assert f'--formula "{formula}"` from the 16 raters whose attributes are known' in texts["datasheet.md"]
     assert "> About funding." in texts["datasheet.md"]
     assert "Left out: 'rater_age'." in texts["datasheet.md"]
     assert "Content warning.** Some of it offends." in texts["README.md"]

@@ -307,12 +307,28 @@ def _integrity(release: ReleaseDescription) -> str:
     return f"`SHA256SUMS` has the digest of every file. {key}{head}"
 
 
-def _limits(release: ReleaseDescription) -> str:
+def _limits(_: ReleaseDescription) -> str:
     return (
         "Raters are not a random sample of any population. Small groups have wide intervals. Answers depend on "
-        "wording, language and time. No effects of models are stated: `dissensus model data/ratings.csv` fits them to "
-        f"`{release.question}`."
+        "wording, language and time."
     )
+
+
+def _effects(release: ReleaseDescription) -> str:
+    effects = release.effects
+    if effects.reason:
+        return f"No effects of groups are stated: {effects.reason}"
+    rows = [
+        f"| {row.axis} | {row.group} | {row.base} | {row.estimate:.2f} | {row.low:.2f} to {row.high:.2f} |"
+        for row in effects.effects
+    ]
+    text = (
+        f'Estimated by `dissensus model data/ratings.csv --formula "{effects.formula}"` from the {effects.n_raters:,} '
+        "raters whose attributes are known, in standard deviations of the latent error; above 0 they are towards "
+        f"{effects.towards}. Intervals are of 95 % each, and of many some miss by chance."
+    )
+    head = ("| Attribute | Group | Against | Effect | Interval |", "|---|---|---|---|---|")
+    return "\n".join((text, "", *head, *rows))
 
 
 SECTIONS: Final[Mapping[str, tuple[DatasheetQuestion, ...]]] = {
@@ -326,6 +342,7 @@ SECTIONS: Final[Mapping[str, tuple[DatasheetQuestion, ...]]] = {
         DatasheetQuestion("sample", "Is it all instances, or a sample?", _sample),
         DatasheetQuestion("contents", "What data does each instance consist of?", _contents),
         DatasheetQuestion("labels", "Is there a label, and how far do raters agree?", _labels),
+        DatasheetQuestion("effects", "Do groups of raters answer differently?", _effects),
         DatasheetQuestion("missing", "Is any information missing?", _missing),
         DatasheetQuestion("errors", "What are limits, errors and noise?", _limits),
         DatasheetQuestion("offensive", "Does it contain what may offend or distress?", lambda r: r.warning),

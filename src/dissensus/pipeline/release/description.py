@@ -30,6 +30,29 @@ class DataFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupEffect:
+    """Effect of a group of raters against the base, with its 95 % interval."""
+
+    axis: str
+    group: str
+    base: str
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupEffects:
+    """Effects of a model of the published ratings, or the reason without one."""
+
+    effects: tuple[GroupEffect, ...] = ()
+    formula: str = ""
+    n_raters: int = 0  # of known attributes
+    towards: str = ""  # answer to which effects above 0 lead
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseDescription:
     """Facts that the documents of a release state."""
 
@@ -55,6 +78,7 @@ class ReleaseDescription:
     facts: CampaignFacts | None
     notices: tuple[SourceNotice, ...]  # of the datasets that items are from
     by_authors: bool  # True if raters wrote the conversations
+    effects: GroupEffects
 
 
 def describe_release(
@@ -66,6 +90,7 @@ def describe_release(
     *,
     fingerprint: str,
     software: str,
+    effects: GroupEffects,
 ) -> ReleaseDescription:
     """Return the facts of a publication. All numbers of raters are of the published table, and tell of nobody else."""
     campaign, table = source.campaign, publication.table
@@ -97,6 +122,7 @@ def describe_release(
         facts=source.facts,
         notices=source.notices,
         by_authors=source.by_authors,
+        effects=effects,
     )
 
 

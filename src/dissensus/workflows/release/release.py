@@ -31,6 +31,7 @@ from dissensus.schema.release.parser import parse_plan
 from dissensus.schema.release.plan import ReleasePlan
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.release.campaign_source import iterate_released_images, load_source
+from dissensus.workflows.release.effects import estimate_effects
 from dissensus.workflows.release.file_source import read_source
 from dissensus.workflows.release.registration import (
     PreparedRelease,
@@ -133,6 +134,7 @@ def write_files(
         assessed.question,
         fingerprint=prepared.pseudonyms.fingerprint,
         software=f"Dissensus {dissensus.__version__}",
+        effects=estimate_effects(prepared.source, assessed),
     )
     before = _compare_before(prepared)
 
