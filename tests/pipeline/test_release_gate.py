@@ -27,7 +27,7 @@ from dissensus.pipeline.release.changes import compare_releases
 from dissensus.pipeline.release.checks import check_times
 from dissensus.pipeline.release.consent_limits import list_group_limits
 from dissensus.pipeline.release.datasheet import write_datasheet
-from dissensus.pipeline.release.description import GroupEffects, describe_release
+from dissensus.pipeline.release.description import ReleasedEffects, describe_release
 from dissensus.pipeline.release.joins import join_releases
 from dissensus.pipeline.release.membership import MAX_RATERS, TIME_ERROR, attack_membership, attack_workload
 from dissensus.pipeline.release.pseudonyms import Pseudonyms
@@ -400,7 +400,7 @@ def test_the_datasheet_states_pay_recruiter_and_pool() -> None:
         *(source, make_plan(), assessed.publication, assessed.ratings, assessed.question),
         fingerprint=KEY.fingerprint,
         software="Dissensus",
-        effects=GroupEffects(reason="None was asked for."),
+        effects=ReleasedEffects(reason="None was asked for."),
     )
     datasheet = write_datasheet(release)
     assert "Recruited by links of the owner. An hour of work is paid 12.50 GBP." in datasheet

@@ -26,20 +26,10 @@ NOTE: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GoldReasons:
-    """Reasons of experts and answers of raters.
+    """Reasons of experts and answers of raters."""
 
-    Parameters
-    ----------
-    rows
-        One row for each reason, in the order of their questions: ``reason``, ``question`` (null if none is known or
-        was asked), ``n_items`` whose experts gave it, ``share`` (the mean over these items of the share of raters with
-        an unsafe answer to the question), and ``n_others`` and ``share_others`` of the items without it.
-    notes
-        Items that are left out, and where pairs come from.
-    """
-
-    rows: pl.DataFrame
-    notes: tuple[str, ...]
+    rows: pl.DataFrame  # of each reason its question, items, and mean shares of unsafe answers to it
+    notes: tuple[str, ...]  # items that are left out, and where pairs come from
 
 
 def compare_reasons(ratings: Ratings, *, reasons: str = REASON, unsafe: Sequence[str] = ("Yes",)) -> GoldReasons:
@@ -65,9 +55,9 @@ def compare_reasons(ratings: Ratings, *, reasons: str = REASON, unsafe: Sequence
         )
     named = _list_reasons(ratings, reasons)
     labelled = ratings.items.select(ITEM_ID, reasons).drop_nulls()[ITEM_ID]
-    given = named["reason"].unique().sort().to_list()
-    questions = {reason: find_question_of_reason(reason) for reason in given}
-    rows = [_compare(ratings, reason, questions[reason], named, labelled, unsafe) for reason in given]
+    distinct = named["reason"].unique().sort().to_list()
+    questions = {reason: find_question_of_reason(reason) for reason in distinct}
+    rows = [_compare(ratings, reason, questions[reason], named, labelled, unsafe) for reason in distinct]
     rows.sort(key=lambda row: (row["question"] is None, row["question"] or "", row["reason"]))
     n_dropped = ratings.n_items - len(labelled)
     note = f"{n_dropped:,} of {ratings.n_items:,} items have no {reasons} and are left out."

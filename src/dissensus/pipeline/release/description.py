@@ -30,7 +30,7 @@ class DataFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupEffect:
+class ReleasedEffect:
     """Effect of a group of raters against the base, with its 95 % interval."""
 
     axis: str
@@ -42,10 +42,10 @@ class GroupEffect:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupEffects:
+class ReleasedEffects:
     """Effects of a model of the published ratings, or the reason without one."""
 
-    effects: tuple[GroupEffect, ...] = ()
+    effects: tuple[ReleasedEffect, ...] = ()
     formula: str = ""
     n_raters: int = 0  # of known attributes
     towards: str = ""  # answer to which effects above 0 lead
@@ -78,7 +78,7 @@ class ReleaseDescription:
     facts: CampaignFacts | None
     notices: tuple[SourceNotice, ...]  # of the datasets that items are from
     by_authors: bool  # True if raters wrote the conversations
-    effects: GroupEffects
+    effects: ReleasedEffects
 
 
 def describe_release(
@@ -90,7 +90,7 @@ def describe_release(
     *,
     fingerprint: str,
     software: str,
-    effects: GroupEffects,
+    effects: ReleasedEffects,
 ) -> ReleaseDescription:
     """Return the facts of a publication. All numbers of raters are of the published table, and tell of nobody else."""
     campaign, table = source.campaign, publication.table
