@@ -59,6 +59,30 @@ def test_an_owner_withdraws_a_rater_on_request(house: House) -> None:
     assert "answers to 2 items" in browser.get(PAGE, params={"rater": other}).text
 
 
+def test_an_owner_withdraws_selected_raters(house: House) -> None:
+    campaign = open_preview_campaign(house)
+    ids = [finish_rating(house, campaign)[1] for _ in range(3)]
+    browser, selection = house.owner(), f"{PAGE}/selection?order=time"
+    assert f'formaction="{PAGE}/selection"' in browser.get("/campaigns/pilot/raters").text
+    assert "No rater is selected" in send(browser, selection).text
+    asked = send(browser, selection, rater=["1", "3", "99"])
+    assert "Delete the data of 2 raters?" in asked.text
+    assert "answers to 4 items" in asked.text
+    assert re.findall(r'name="rater" value="([^"]+)"', asked.text) == ["1", "3"]
+    done = send(browser, f"{PAGE}/selected?order=time", rater=["1", "3"])
+    assert done.headers["location"] == "/campaigns/pilot/raters?order=time"
+    left = [
+        rater_id
+        for rater_id in ids
+        if any(rater_id in table for name, table in rows(house.live).items() if name != "rater")
+    ]
+    assert left == [ids[1]]
+    assert audit_campaign(house.platform, "pilot").holds
+    repeated = send(browser, selection, rater=["1", "3"])
+    assert "2 of the selected raters withdrew before" in repeated.text
+    assert "Delete all" not in repeated.text
+
+
 @pytest.mark.parametrize("rater", ["x", "<b>", "0" * 36, "'; --", "٣"])
 def test_unknown_raters_cannot_be_withdrawn(house: House, rater: str) -> None:
     open_preview_campaign(house)

@@ -184,7 +184,7 @@ def decide_flags(site: SiteOf, caller: Reviewer, name: Name, query: RaterQueryOf
     """Store one decision about each of the selected raters, or return to the form."""
     verdict = _read_verdict(form)
     try:
-        flags.decide_flags(site.platform, name, _read_raters(form), verdict, staff_id=caller.staff.id, now=site.clock())
+        flags.decide_flags(site.platform, name, read_raters(form), verdict, staff_id=caller.staff.id, now=site.clock())
     except (InvalidInput, Conflict) as error:
         return _flags_page(site, caller, name, query, form, faults=tuple(str(error).splitlines()))
     return RedirectResponse(f"/campaigns/{name}/raters{'?' + query.address if query.address else ''}", SEE_OTHER)
@@ -193,7 +193,7 @@ def decide_flags(site: SiteOf, caller: Reviewer, name: Name, query: RaterQueryOf
 def _flags_page(
     site: Site, caller: StaffRequest, name: str, query: RaterQuery, form: FormData, faults: tuple[str, ...] = ()
 ) -> Response:
-    plan = flags.plan_flags(site.platform, name, _read_raters(form), staff_id=caller.staff.id)
+    plan = flags.plan_flags(site.platform, name, read_raters(form), staff_id=caller.staff.id)
     log_access(site, caller, name, "flags")
     verdict = _read_verdict(form)
     context = caller.page(
@@ -214,7 +214,7 @@ def _read_verdict(form: FormData) -> FlagVerdict:
     return FlagVerdict(**dict(zip(("id", "verdict", "reason"), fields, strict=True)))
 
 
-def _read_raters(form: FormData) -> list[int]:
+def read_raters(form: FormData) -> list[int]:
     """Return the zero-based entry numbers of the selected raters, each once."""
     numbers = [str(number) for number in form.getlist("rater")]
     for number in numbers:

@@ -4,14 +4,15 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from fastapi import APIRouter, Depends, Query
-from fastapi.responses import Response
+from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import NotFound
-from dissensus.web.core.responses import page
+from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
+from dissensus.web.staff.raters import RaterQueryOf, read_raters
 from dissensus.workflows.rater import withdrawal
-from dissensus.workflows.rater.withdrawal import WithdrawalPreview
+from dissensus.workflows.rater.withdrawal import WithdrawalPlan, WithdrawalPreview
 
 router = APIRouter()
 
@@ -29,6 +30,17 @@ class WithdrawForRaterPage(StaffPage):
     preview: WithdrawalPreview | None = None
     n_deleted: int | None = None
     faults: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawSelectedPage(StaffPage):
+    """Confirmation before the data of selected raters are erased."""
+
+    template: ClassVar[str] = "staff/withdrawals-selection.html"
+
+    name: str
+    plan: WithdrawalPlan
+    address: str  # Query string of the list
 
 
 @router.get("/campaigns/{name}/withdraw")
@@ -59,3 +71,17 @@ def _page(site: Site, caller: StaffRequest, name: str, rater_id: str) -> Respons
 
 def _context(caller: StaffRequest, name: str, rater_id: str, **fields: object) -> WithdrawForRaterPage:
     return caller.page(WithdrawForRaterPage, name=name, rater_id=rater_id, **fields)
+
+
+@router.post("/campaigns/{name}/withdraw/selection")
+def confirm_withdrawals(site: SiteOf, caller: Authorized, name: Name, query: RaterQueryOf, form: StaffForm) -> Response:
+    """Show what would be erased of the selected raters."""
+    plan = withdrawal.plan_withdrawals(site.platform, name, read_raters(form), staff_id=caller.staff.id)
+    return page(site, caller.page(WithdrawSelectedPage, name=name, plan=plan, address=query.address))
+
+
+@router.post("/campaigns/{name}/withdraw/selected")
+def withdraw_selected(site: SiteOf, caller: Authorized, name: Name, query: RaterQueryOf, form: StaffForm) -> Response:
+    """Erase the data of the selected raters."""
+    withdrawal.withdraw_raters_for(site.platform, name, read_raters(form), staff_id=caller.staff.id, now=site.clock())
+    return RedirectResponse(f"/campaigns/{name}/raters{'?' + query.address if query.address else ''}", SEE_OTHER)

@@ -1,11 +1,13 @@
 """Withdrawal: erase a rater's data."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from sqlalchemy import Connection
 
-from dissensus.errors import NotFound
+from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.campaign.definition import Pay
 from dissensus.schema.hints import format_value
 from dissensus.store import assignments, campaigns, chats, erasure, events, monitoring, payments, raters, seats
@@ -16,6 +18,9 @@ from dissensus.workflows.campaign.conversations import erase_conversation_items
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.campaign.pay import record_prolific_payment
 from dissensus.workflows.platform.platform import Platform
+
+MAX_SELECTED: Final = 50
+"""Raters who withdraw at once: those of a page of the list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +37,17 @@ def preview_withdrawal(platform: Platform, rater_id: str) -> WithdrawalPreview:
     with platform.database.reading() as tx:
         rater = _load_rater(tx, rater_id)
         campaign = platform.definitions.load(tx, campaigns.get_campaign(tx, rater.campaign_id))
-        n_chats, _ = chats.count_chats(tx, rater_id)
         return WithdrawalPreview(
-            n_rated=assignments.count_rated_items(tx, rater_id) + n_chats,
+            n_rated=_count_rated(tx, rater_id),
             withdrawn=rater.state == "withdrawn",
             paid=campaign.pay is not None and not rater.rehearsal,
         )
+
+
+def _count_rated(tx: Connection, rater_id: str) -> int:
+    """Count the items for which a rater saved answers, and their conversations."""
+    n_chats, _ = chats.count_chats(tx, rater_id)
+    return assignments.count_rated_items(tx, rater_id) + n_chats
 
 
 def preview_withdrawal_for(platform: Platform, name: str, rater_id: str, *, staff_id: str) -> WithdrawalPreview:
@@ -61,6 +71,40 @@ def _check_own_rater(tx: Connection, name: str, rater_id: str, staff_id: str) ->
         raise NotFound(f"{name} has no rater {format_value(rater_id)}. The id is on the last page of the rater.")
     if rater.state == "withdrawn":
         raise NotFound("This rater has withdrawn already. None of their data are left to delete.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawalPlan:
+    """Selected raters of a campaign whose data are to be erased."""
+
+    raters: tuple[tuple[RaterRow, int], ...]  # With the number of their rated items and conversations
+    withdrawn: tuple[RaterRow, ...]  # Those who have withdrawn already
+    paid: bool  # True if the working time is preserved for payment
+
+
+def plan_withdrawals(platform: Platform, name: str, numbers: Sequence[int], *, staff_id: str) -> WithdrawalPlan:
+    """Return what the withdrawal of the raters with some zero-based entry numbers would erase."""
+    with platform.database.reading() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        if not numbers:
+            raise InvalidInput("No rater is selected. Go back to the list and select at least one.")
+        if len(numbers) > MAX_SELECTED:
+            raise InvalidInput(f"{len(numbers):,} raters are selected, and at most {MAX_SELECTED} withdraw at once.")
+        selected = raters.list_raters_by_number(tx, campaign_row.id, numbers)
+        present = [rater for rater in selected if rater.state != "withdrawn"]
+        return WithdrawalPlan(
+            raters=tuple((rater, _count_rated(tx, rater.id)) for rater in present),
+            withdrawn=tuple(rater for rater in selected if rater.state == "withdrawn"),
+            paid=platform.definitions.load(tx, campaign_row).pay is not None,
+        )
+
+
+def withdraw_raters_for(platform: Platform, name: str, numbers: Sequence[int], *, staff_id: str, now: datetime) -> int:
+    """Withdraw raters at their request and return their number; each is erased in a transaction of their own."""
+    plan = plan_withdrawals(platform, name, numbers, staff_id=staff_id)
+    for rater, _ in plan.raters:
+        withdraw_rater(platform, rater.id, staff_id=staff_id, now=now)
+    return len(plan.raters)
 
 
 def withdraw_rater(platform: Platform, rater_id: str, *, staff_id: str | None = None, now: datetime) -> int:
