@@ -1,6 +1,7 @@
 """Command line, one module per command."""
 
 import gc
+import os
 import sys
 import warnings
 from contextlib import suppress
@@ -33,12 +34,15 @@ def main() -> None:
 
 
 def _shorten_start() -> None:
-    """Collect garbage seldom, since imports make objects that stay, and keep Numba from imports without use."""
+    """Collect garbage seldom, since imports make objects that stay; keep Numba and linear algebra from vain work."""
     gc.set_threshold(100_000, 10, 10)
     if LINEAR_ALGEBRA not in sys.modules:
         sys.modules[LINEAR_ALGEBRA] = None  # type: ignore[assignment]
         sys.meta_path.insert(0, _LinearAlgebraFinder())
     sys.modules.setdefault(C_INTERFACE, None)  # type: ignore[arg-type]
+    # Matrices are small, so threads would mostly wait for each other; and the order of their sums would depend on the
+    # number of processors.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def _run() -> None:

@@ -28,6 +28,7 @@ from dissensus.cli.options import (
 from dissensus.cli.ratings_options import refuse_attempt_options, with_ratings_options
 from dissensus.cli.result_writer import FiguresOption
 from dissensus.report.builder import build
+from dissensus.report.figure import open_drawing_thread
 from dissensus.schema.ratings.table import Ratings
 
 PAGE = "Page"
@@ -120,7 +121,7 @@ def report(
     ratings = reading(all_questions=not one_question, exclude_flagged=False)
     flagged_excluded = reading.keywords["exclude_flagged"]
     fit = options.fit(ratings.exclude_flagged() if flagged_excluded else ratings) if model else None
-    with result_writer.progress_bar("Analysing") as progress:
+    with open_drawing_thread() as drawing, result_writer.progress_bar("Analysing") as progress:
         page = build(
             ratings,
             by=by,
@@ -143,7 +144,9 @@ def report(
             model=fit,
             command=shlex.join(["dissensus", *sys.argv[1:]]),
             progress=progress,
+            drawing=drawing,
         )
-    result_writer.write_text(page.to_html(), output)
+        html = page.to_html()
+    result_writer.write_text(html, output)
     if figures is not None:
         result_writer.write_figures(page.figures, figures)

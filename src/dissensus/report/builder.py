@@ -1,6 +1,7 @@
 """Report of a ratings file, with the sections that it supports."""
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import asdict, replace
 from importlib.metadata import version
@@ -57,6 +58,7 @@ def build(  # noqa: PLR0913 - options are keyword-only
     model: MultilevelModel | None = None,
     command: str | None = None,
     progress: Progress | None = None,
+    drawing: Executor | None = None,
 ) -> Report:
     """Make a report of everything that the ratings support.
 
@@ -88,6 +90,9 @@ def build(  # noqa: PLR0913 - options are keyword-only
         Command that made it; by default the call of this function.
     progress
         Called with the share of the work done, from 0 to 1.
+    drawing
+        Thread that draws the figures of the page while other sections are computed, from `open_drawing_thread`; by
+        default they are drawn when the page is written.
 
     Returns
     -------
@@ -158,7 +163,7 @@ def build(  # noqa: PLR0913 - options are keyword-only
         model=model,
     )
     _check_against(source)
-    built = build_sections(source)
+    built = build_sections(source, drawing)
     if progress is not None:
         progress(1.0)
     return Report(

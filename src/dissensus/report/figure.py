@@ -1,6 +1,8 @@
 """Figure: drawing, title, reading, notes and numbers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -12,7 +14,20 @@ from altair.utils.schemapi import debug_mode
 from dissensus.pipeline.tables import escape_unprintable
 from dissensus.report.figure_kind import Kind, detect_kind
 from dissensus.report.render import render, render_inline
-from dissensus.report.theme import TEXT_WIDTH, Drawing, apply_theme
+from dissensus.report.theme import COLUMN_WIDTH, TEXT_WIDTH, Drawing, apply_theme
+
+ON_PAGE = ((TEXT_WIDTH, "-w"), (COLUMN_WIDTH, "-n"))
+"""Widths of a figure on a page, and the suffixes of its names."""
+
+
+@contextmanager
+def open_drawing_thread() -> Iterator[Executor]:
+    """Yield a thread that draws figures beside other work; the renderer does not hold the interpreter."""
+    thread = ThreadPoolExecutor(1)
+    try:
+        yield thread
+    finally:
+        thread.shutdown(cancel_futures=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,6 +59,7 @@ class Figure:
     draw: Callable[[int], Drawing] = field(repr=False)
     notes: tuple[str, ...] = ()
     axis: str | None = None
+    _begun: dict[tuple[int, str], Future[str]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def chart(self) -> alt.TopLevelMixin:
@@ -60,6 +76,15 @@ class Figure:
 
     def inline(self, width: int, suffix: str = "") -> str:
         """Return it as SVG that takes its colours from the surrounding page."""
+        begun = self._begun.get((width, suffix))
+        return self._inline(width, suffix) if begun is None or begun.cancelled() else begun.result()
+
+    def begin(self, thread: Executor) -> None:
+        """Begin to draw it for a page."""
+        for width, suffix in ON_PAGE:
+            self._begun[width, suffix] = thread.submit(self._inline, width, suffix)
+
+    def _inline(self, width: int, suffix: str) -> str:
         return render_inline(
             self._draw(width), f"{self.name}{suffix}", escape_unprintable(f"{self.title}. {self.reading}")
         )

@@ -9,9 +9,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_short
-from dissensus.report.figure import Figure
+from dissensus.report.figure import ON_PAGE, Figure
 from dissensus.report.tables import Disclosure, ReportTable
-from dissensus.report.theme import COLUMN_WIDTH, DARK, NAMES, TEXT_WIDTH
+from dissensus.report.theme import DARK, NAMES
 
 # Most rows of a table of numbers: the page must open on a phone.
 MOST_ROWS = 400
@@ -59,11 +59,11 @@ def _style() -> str:
 
 
 def _render_wide(figure: Figure) -> Markup:
-    return Markup(figure.inline(TEXT_WIDTH, "-w"))  # noqa: S704 - the renderer escapes every text
+    return Markup(figure.inline(*ON_PAGE[0]))  # noqa: S704 - the renderer escapes every text
 
 
 def _render_narrow(figure: Figure) -> Markup:
-    return Markup(figure.inline(COLUMN_WIDTH, "-n"))  # noqa: S704 - the renderer escapes every text
+    return Markup(figure.inline(*ON_PAGE[1]))  # noqa: S704 - the renderer escapes every text
 
 
 def _mathml(method: Any) -> Markup:

@@ -1,6 +1,7 @@
 """Sections of a report in order, and reasons for those left out."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -65,6 +66,12 @@ class Section:
     lead: str
     parts: tuple[Part, ...]
     absent: tuple[str, ...] = ()
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """All figures, those of single items too."""
+        parts = (part.figure if isinstance(part, ContestedItems) else part for part in self.parts)
+        return tuple(part for part in parts if isinstance(part, Figure))
 
     def finding(self, axis: str) -> str | None:
         """Return the reading of the figure on an axis, else of the first figure."""
@@ -167,9 +174,15 @@ class SectionParts:
             self.absent.append(str(reason))
 
 
-def build_sections(source: ReportInput) -> tuple[Section, ...]:
-    """Return all sections in order, with unique figure names."""
-    return tuple(replace(section, parts=_number_figures(section.parts)) for section in _sections(source))
+def build_sections(source: ReportInput, drawing: Executor | None = None) -> tuple[Section, ...]:
+    """Return all sections in order, with unique figure names; figures are drawn meanwhile if there is a thread."""
+    sections = []
+    for section in _sections(source):
+        sections.append(replace(section, parts=_number_figures(section.parts)))
+        if drawing is not None:
+            for figure in sections[-1].figures:
+                figure.begin(drawing)
+    return tuple(sections)
 
 
 def _number_figures(parts: Sequence[Part]) -> tuple[Part, ...]:
@@ -178,20 +191,11 @@ def _number_figures(parts: Sequence[Part]) -> tuple[Part, ...]:
     return tuple(replace(part, name=next(names)) if isinstance(part, Figure) else part for part in parts)
 
 
-def _sections(source: ReportInput) -> tuple[Section, ...]:
-    return (
-        _raters(source),
-        _items(source),
-        _answers(source),
-        _agreement(source),
-        _chance(source),
-        _distance(source),
-        _gold(source),
-        _labels(source),
-        _contested(source),
-        *_multilevel(source),
-        *_vetting_and_filter(source),
-    )
+def _sections(source: ReportInput) -> Iterator[Section]:
+    for section in (_raters, _items, _answers, _agreement, _chance, _distance, _gold, _labels, _contested):
+        yield section(source)
+    yield from _multilevel(source)
+    yield from _vetting_and_filter(source)
 
 
 def _raters(source: ReportInput) -> Section:
