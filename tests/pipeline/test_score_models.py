@@ -168,14 +168,14 @@ def test_brier_is_distance_and_disagreement(value: Callable[..., ScoreRow]) -> N
 
 def test_the_leaderboard_shows_ties_as_ties(card: ModelScorecard) -> None:
     ranks = {row.model: row for row in card.ranks if row.group == "north"}
-    assert (ranks["alarm"].rank, ranks["alarm"].ties) == (3, ())
-    assert ranks["of north"].rank == ranks["nearly"].rank == 1
+    assert (ranks["alarm"].rank, ranks["alarm"].worst_rank, ranks["alarm"].ties) == (3, 3, ())
+    assert [(ranks[name].rank, ranks[name].worst_rank) for name in ("of north", "nearly")] == [(1, 2)] * 2
     assert ranks["of north"].ties == ("nearly",)
     (tie,) = (
         row for row in card.differences if row.group == "north" and {row.first, row.second} == {"of north", "nearly"}
     )
     assert tie.ci_low < 0 < tie.ci_high
-    assert "1=" in str(card)
+    assert "1–2" in str(card)
 
 
 def test_labels_thresholds_bins_and_the_split_items(card: ModelScorecard, value: Callable[..., ScoreRow]) -> None:

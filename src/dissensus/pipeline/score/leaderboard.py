@@ -51,10 +51,13 @@ def rank_models(
     """Yield the rank of each model, the best first; models that do not differ significantly are tied."""
     sign = -1 if metric in HIGH_IS_GOOD else 1
     better: dict[str, int] = dict.fromkeys(models, 0)
+    worse: dict[str, int] = dict.fromkeys(models, 0)
     ties = {name: [other for other in models if other != name] for name in models}
     for row in differences:
         if row.p_adjusted < 1 - confidence:
-            better[row.first if sign * row.estimate > 0 else row.second] += 1
+            loser, winner = (row.first, row.second) if sign * row.estimate > 0 else (row.second, row.first)
+            better[loser] += 1
+            worse[winner] += 1
             ties[row.first].remove(row.second)
             ties[row.second].remove(row.first)
     for name in sorted(models, key=lambda name: (better[name], sign * models[name].estimate)):
@@ -65,5 +68,6 @@ def rank_models(
             model=name,
             estimate=models[name].estimate,
             rank=1 + better[name],
+            worst_rank=len(models) - worse[name],
             ties=tuple(ties[name]),
         )

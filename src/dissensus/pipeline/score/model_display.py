@@ -48,14 +48,19 @@ def rank_grids(ranks: Sequence[RankRow], settings: ModelSettings) -> Iterator[Gr
         groups = tuple(dict.fromkeys(row.group for row in own))
         lines = []
         for model in dict.fromkeys(row.model for row in own):
-            cells = {row.group: f"{row.rank}{'=' if row.ties else ''}" for row in own if row.model == model}
+            cells = {row.group: _format_rank(row) for row in own if row.model == model}
             lines.append((escape_unprintable(model), *(cells.get(group, UNKNOWN) for group in groups)))
         head = (f"rank by {settings.rank_by}", *(escape_unprintable(group or POOL) for group in groups))
         yield Grid(
             head,
             tuple(lines),
-            "=: not significantly different from another model. Tests: Holm over the pairs of models of each column.",
+            "1–3: ranks that are possible, since so many models are not surely better or worse. Tests: Holm over the "
+            "pairs of models of each column, so that all ranges of a column hold together.",
         )
+
+
+def _format_rank(row: RankRow) -> str:
+    return f"{row.rank}" if row.rank == row.worst_rank else f"{row.rank}–{row.worst_rank}"
 
 
 def pool_grids(rows: Sequence[ScoreRow], settings: ModelSettings) -> Iterator[Grid]:

@@ -18,6 +18,8 @@ class RankRow:
     rank
         One more than the number of models that are significantly better. Models of one rank may differ, and models of
         several ranks may not: `ties` tells.
+    worst_rank
+        Number of models less those that are surely worse: its rank among these models lies between both.
     ties
         Models from which it does not differ significantly, or with which it was not compared.
     """
@@ -28,6 +30,7 @@ class RankRow:
     model: str
     estimate: float
     rank: int
+    worst_rank: int
     ties: tuple[str, ...]
 
 

@@ -130,18 +130,18 @@ def _rank_sections(card: ModelScorecard) -> Iterator[Section]:
         reading=f"{tied:,} of {len(card.settings.models):,} models are tied with another one for everybody.",
         grids=tuple(rank_grids(card.ranks, card.settings)),
         notes=(
-            "One more than the number of models that are surely better, by paired differences on the same ratings, "
-            "adjusted by Holm's method.",
+            "From one more than the number of models that are surely better to the number that are not surely worse, "
+            "by paired differences on the same ratings, adjusted by Holm's method.",
         ),
         table=pl.DataFrame(
             [
-                {"axis": row.axis, "group": row.group, "model": row.model, "estimate": row.estimate, "rank": row.rank}
+                {name: getattr(row, name) for name in ("axis", "group", "model", "estimate", "rank", "worst_rank")}
                 for row in card.ranks
             ],
             infer_schema_length=None,
         ),
     )
-    yield Section("leaderboard", "Leaderboard", "Models of the same rank are not significantly different.", (table,))
+    yield Section("leaderboard", "Leaderboard", "The ranks that each model may have.", (table,))
 
 
 def _threshold_sections(card: ModelScorecard) -> Iterator[Section]:
