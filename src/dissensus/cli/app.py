@@ -108,7 +108,7 @@ COMMANDS: Final = {
     "diff": LazyCommand(
         "dissensus.cli.diff",
         "diff",
-        "Show what changed between two releases: raters, items, columns, answers, agreement.",
+        "Show what changed between two releases: raters, items, columns, answers, agreement, pairs, attempts.",
     ),
     "audit": LazyCommand(
         "dissensus.cli.platform.audit",
