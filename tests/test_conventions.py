@@ -77,8 +77,8 @@ LAYERS: Final = ("schema/campaign", "campaign", "store", "api_models", "client",
 WITHOUT_STEMS: Final = frozenset({"builder", "core", "middleware", "migrations", "versions"})
 STEMS: Final = """
     account answer api_token assignment attempt attention_check audit backup campaign care chat completion_code
-    consent conversation correction curation design directory draft enrolment entry erasure event export flag gold
-    guideline idempotency image invite_link item job judge mail member monitoring notice opening overview pair
+    consent conversation correction curation decision design directory draft enrolment entry erasure event export flag
+    gold guideline idempotency image invite_link item job judge mail member monitoring notice opening overview pair
     passkey password pay planning platinum preference quota rate_limit rater rating recruit registry rehearsal
     release repeat report retraining scor screening seat second_factor security_log sign_in staff submission task
     webhook withdrawal working_cop

@@ -35,6 +35,7 @@ from dissensus.library import compare_decisions as compare_decisions
 from dissensus.library import fit_model as fit_model
 from dissensus.library import gold_against_crowd as gold_against_crowd
 from dissensus.library import group_divergence as group_divergence
+from dissensus.library import label_by_rule as label_by_rule
 from dissensus.library import label_model as label_model
 from dissensus.library import overall_answers as overall_answers
 from dissensus.library import plurality as plurality

@@ -249,3 +249,33 @@ def test_faults_of_poststratified_labels(
     done = run("aggregate", ratings_csv, *words)
     assert done.returncode != 0
     assert says in done.stderr
+
+
+def test_decision_rules_label_items(run: RunCommand, tmp_path: Path) -> None:
+    """Of item 1 a third call it unsafe, and most of one group; of item 2 nobody does."""
+    rows = [
+        {"item_id": item, "rater_id": f"{group}{rater}", "rater_group": group, "Q_overall": answer}
+        for group, n in (("a", 2), ("b", 4))
+        for rater in range(n)
+        for item, answer in (("1", "Yes" if group == "a" else "No"), ("2", "No"))
+    ]
+    pl.DataFrame(rows).write_csv(tmp_path / "rated.csv")
+    by = ("--by", "group", "--min-raters", "2")
+    for words, label in (
+        (("share",), "safe"),
+        (("share", "--costs", "1:2"), "unsafe"),
+        (("group-balanced", *by), "unsafe"),
+        (("any-group", *by), "unsafe"),
+        (("any-group", *by, "--at-least", "1", "--unsafe", "Unsure"), "safe"),
+        (("worst-group", *by, "--costs", "2:1"), "safe"),
+    ):
+        done = run("aggregate", "rated.csv", "--categories", "No,Unsure,Yes", "--format", "csv", "--rule", *words)
+        assert done.stdout.splitlines() == ["item_id,n_ratings,label", f"1,6,{label}", "2,6,safe"], words
+    for words, message in (
+        (("any-group",), "Name their axis: --by AXIS"),
+        (("share", "--by", "group"), "--by applies to soft labels"),
+        (("any-group", "--by", "group"), "two groups with 8 raters or more"),
+        (("plurality", "--costs", "1:2"), "--costs applies to decision rules"),
+        (("share", "--costs", "2"), "--costs '2' is not like 1:5"),
+    ):
+        assert message in run("aggregate", "rated.csv", "--rule", *words).stderr

@@ -1,11 +1,13 @@
 """`dissensus campaign` and `dissensus sign-in`."""
 
 import csv
+import hashlib
 import io
 import json
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 from tests.support.commands import RunCommand, command_runner
 from tests.support.image_files import draw
@@ -15,6 +17,9 @@ from tests.support.staff_browsers import PASTED, TOML
 from dissensus.schema.campaign.definition import write_campaign
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.shipped import load_campaign, load_campaign_toml, rename_campaign
+from dissensus.store.campaigns import get_campaign_by_name
+from dissensus.store.events import iterate_events
+from dissensus.workflows.platform.platform import open_platform
 
 LINK = re.compile(r"https://rate\.example\.org/c/(\S+)\?key=\S{32}")
 
@@ -295,3 +300,34 @@ def test_a_campaign_of_pairs_reads_pairs(run: RunCommand, tmp_path: Path) -> Non
     refused = run("campaign", "add-items", "pilot", "one.jsonl")
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "one.jsonl: No column holds pairs." in refused.stderr
+
+
+def test_a_decision_of_a_comparison_is_signed_into_the_log(run: RunCommand, tmp_path: Path, database_url: str) -> None:
+    answers = (("0", "a", "No"), ("0", "b", "Yes"), ("1", "a", "No"), ("1", "b", "No"))
+    rows = pl.DataFrame(answers, schema=["item_id", "rater_id", "Q_overall"], orient="row")
+    rows.write_csv(tmp_path / "rated.csv")
+    assert run("campaign", "new", "dices-350", "--items", "items.txt", "--name", "pilot").returncode == 0
+    compared = run("benchmark", "rated.csv", "--decisions", "--costs", "1:1,1:4", "-o", "comparison.json")
+    assert compared.returncode == 0, compared.stderr
+    adopted = run("campaign", "adopt-rule", "pilot", "comparison.json", "--decision", "share at 1:4")
+    assert adopted.stdout == "pilot has adopted share at 1:4: it blocks 1 of 2 items.\n", adopted.stderr
+    platform = open_platform(database_url, threads=1)
+    with platform.database.reading() as tx:
+        campaign_row = get_campaign_by_name(tx, "pilot")
+        (event,) = iterate_events(tx, campaign_row.id, "rule_adopted")
+    platform.close()
+    assert {name: event.content[name] for name in ("rule", "block_cost", "miss_cost", "n_blocked", "unsafe")} == {
+        "rule": "share",
+        "block_cost": 1.0,
+        "miss_cost": 4.0,
+        "n_blocked": 1,
+        "unsafe": ["Yes"],
+    }
+    assert event.content["sha256"] == hashlib.sha256((tmp_path / "comparison.json").read_bytes()).hexdigest()
+    assert run("audit", "pilot").returncode == 0
+    unknown = run("campaign", "adopt-rule", "pilot", "comparison.json", "--decision", "share at 1:2")
+    assert "The comparison has no decision 'share at 1:2'. Did you mean 'share at 1:4'?" in unknown.stderr
+    for text in ("[]", "not json", '{"decisions": []}', '{"decisions": [{"name": "share"}], "settings": {}}'):
+        (tmp_path / "wrong.json").write_text(text)
+        wrong = run("campaign", "adopt-rule", "pilot", "wrong.json", "--decision", "share")
+        assert "This is not a comparison of decisions" in wrong.stderr

@@ -46,7 +46,7 @@ COMMANDS = (
     *("staff remove-second-factor", "staff operator", "staff disable"),
     *(f"campaign {word}" for word in ("new", "show", "revise", "add-items", "add-images", "add-platinum")),
     *(f"campaign {word}" for word in ("remove-items", "rehearse", "open", "pause", "close", "archive", "delete")),
-    *(f"campaign {word}" for word in ("list", "clone", "invite")),
+    *(f"campaign {word}" for word in ("list", "clone", "invite", "adopt-rule")),
 )
 
 

@@ -4,21 +4,25 @@ from collections.abc import Mapping
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import polars as pl
 import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.model_options import ModelOption, ModelOptions, split_model, with_model_options
-from dissensus.cli.ratings_options import with_ratings_options
+from dissensus.cli.ratings_options import split_categories, with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
+from dissensus.cli.score.costs import split_costs
 from dissensus.errors import InvalidInput
 from dissensus.pipeline import aggregate as stage
 from dissensus.pipeline.aggregate import LabelModel
 from dissensus.pipeline.aggregate.models import Method
 from dissensus.pipeline.analyse import rater_curve
+from dissensus.pipeline.score import label_by_rule
 from dissensus.schema.ratings.table import Ratings
+
+RULES_PANEL = "Decision rules"
 
 
 class Rule(StrEnum):
@@ -31,8 +35,16 @@ class Rule(StrEnum):
     MACE = "mace"
     GLAD = "glad"
     POSTSTRATIFIED = "poststratified"
+    SHARE = "share"
+    ANY_QUESTION = "any-question"
+    GROUP_BALANCED = "group-balanced"
+    ANY_GROUP = "any-group"
+    WORST_GROUP = "worst-group"
 
 
+OF_GROUPS = (Rule.GROUP_BALANCED, Rule.ANY_GROUP, Rule.WORST_GROUP)
+DECISIONS = (Rule.SHARE, Rule.ANY_QUESTION, *OF_GROUPS)
+"""Rules that call items safe or unsafe; see docs/benchmark.md."""
 MODELS: Mapping[Rule, Method] = {Rule.DAWID_SKENE: "dawid-skene", Rule.MACE: "mace", Rule.GLAD: "glad"}
 
 
@@ -45,7 +57,8 @@ def aggregate(
         typer.Option(
             help="soft: share of each answer. plurality: the most frequent. dices: each rater's overall answers, from "
             "the detailed questions. poststratified: those that a population would give, by a multilevel model. "
-            "Others: models that treat disagreement as error."
+            "share, any-question, group-balanced, any-group, worst-group: decision rules, which call an item safe or "
+            "unsafe. Others: models that treat disagreement as error."
         ),
     ] = Rule.SOFT,
     by: Annotated[str | None, typer.Option(metavar="AXIS", help="Labels of each group of an axis.")] = None,
@@ -56,6 +69,36 @@ def aggregate(
     raters_per_group: Annotated[
         str | None,
         typer.Option(metavar="N[,N…]", help="Agreement and differences of groups with N raters of each group of --by."),
+    ] = None,
+    unsafe: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            help="Answers that call an item unsafe. Default: the last of the scale.",
+            rich_help_panel=RULES_PANEL,
+        ),
+    ] = None,
+    costs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="B:M",
+            help="Cost of blocking what is safe and of letting through what is not. Default: 1:1.",
+            rich_help_panel=RULES_PANEL,
+        ),
+    ] = None,
+    at_least: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of one group from which on any-group calls an item unsafe. Default: 0.5.",
+            rich_help_panel=RULES_PANEL,
+        ),
+    ] = None,
+    min_raters: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=2, help="Count groups of N raters or more. Default: 8.", rich_help_panel=RULES_PANEL
+        ),
     ] = None,
     model: ModelOption = None,
     *,
@@ -74,6 +117,9 @@ def aggregate(
     Example: dissensus aggregate ratings.csv --by gender --format csv -o soft-labels.csv
     """
     _refuse(rule, by, raters_per_item, raters_per_group)
+    decision: dict[str, Any] = {"unsafe": split_categories(unsafe), "costs": split_costs(costs), "at_least": at_least}
+    decision |= {"min_raters": min_raters}
+    _refuse_decision(rule, decision)
     formula, preset = split_model(model)
     options = shared(
         formula=formula,
@@ -84,7 +130,7 @@ def aggregate(
         _poststratify(ratings, options, result_writer.choose_format(format, output), output)
         return
     _refuse_model(rule, options)
-    table = ratings(all_questions=rule is Rule.DICES)
+    table = ratings(all_questions=rule in (Rule.DICES, Rule.ANY_QUESTION))
     question, kind = table.questions[0], result_writer.choose_format(format, output)
     notes = table.notes
     if raters_per_group is not None and by is not None:
@@ -103,6 +149,9 @@ def aggregate(
         fit = stage.label_model(table, question, method=MODELS[rule], seed=seed)
         text = fit.to_json() if kind is Format.JSON else _text(fit.labels, kind)
         notes = (*notes, *fit.notes, _caveat(fit))
+    elif rule in DECISIONS:
+        set_options = {name: value for name, value in decision.items() if value is not None}
+        text = _text(label_by_rule(table, str(rule), by=by, **set_options), kind)
     elif rule is Rule.DICES:
         text = _text(stage.overall_answers(table), kind)
     else:
@@ -120,11 +169,22 @@ def _refuse(rule: Rule, by: str | None, raters_per_item: str | None, raters_per_
         )
     options = (("--by", by), ("--raters-per-item", raters_per_item), ("--raters-per-group", raters_per_group))
     for option, value in options:
-        if value is not None and rule not in (Rule.SOFT, Rule.PLURALITY):
+        over_groups = option == "--by" and rule in OF_GROUPS
+        if value is not None and rule not in (Rule.SOFT, Rule.PLURALITY) and not over_groups:
             raise InvalidInput(
                 f"{option} applies to soft labels and pluralities, not to --rule {rule}. Leave it out, or keep one "
                 "group of raters with --where COLUMN=VALUE."
             )
+
+
+def _refuse_decision(rule: Rule, options: Mapping[str, object]) -> None:
+    """Refuse options of decision rules for other rules."""
+    named = [name for name, value in options.items() if value is not None]
+    if named and rule not in DECISIONS:
+        raise InvalidInput(
+            f"--{named[0].replace('_', '-')} applies to decision rules ({', '.join(DECISIONS)}), not to --rule {rule}. "
+            "Leave it out, or name one of them."
+        )
 
 
 def _refuse_model(rule: Rule, options: ModelOptions) -> None:

@@ -10,7 +10,7 @@ from dissensus.campaign.opening import FIXED_PARTS, format_finding
 from dissensus.campaign.planning import apply_plan, read_plan
 from dissensus.cli import result_writer
 from dissensus.cli.options import RenameOption
-from dissensus.cli.platform import campaign_items
+from dissensus.cli.platform import campaign_items, campaign_rules
 from dissensus.cli.platform.options import (
     CellOption,
     NameArgument,
@@ -42,6 +42,7 @@ app.command("add-images")(campaign_items.add_images)
 app.command("remove-items")(campaign_items.remove_items)
 app.command("rehearse")(campaign_items.rehearse)
 app.command("add-platinum")(campaign_items.add_platinum)
+app.command("adopt-rule")(campaign_rules.adopt_rule)
 
 
 @app.command("new")

@@ -13,6 +13,7 @@ from dissensus.cli import result_writer
 from dissensus.cli.options import GROUPS, SIGNIFICANCE, ByItemOption, ConfidenceOption, CrossOption, PageOutputOption
 from dissensus.cli.ratings_options import split_categories, with_ratings_options
 from dissensus.cli.result_writer import PAGE_SUFFIXES, FiguresOption, Format, FormatOption
+from dissensus.cli.score.costs import split_costs
 from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def benchmark(
         card: Scorecard = compare_decisions(
             ratings,
             rules=rule,
-            costs=_split_costs(costs),
+            costs=[pair for part in (costs or "1:1").split(",") if (pair := split_costs(part))],
             at_least=at_least,
             gold=gold,
             scores=own,
@@ -227,18 +228,6 @@ def _read_populations(ratings: "Ratings", path: Path | None, unsafe: list[str] |
 
     scale = ratings.scale(ratings.resolve_question())
     return None if path is None else read_population_labels(path, unsafe or scale[-1:])
-
-
-def _split_costs(text: str | None) -> list[tuple[float, float]]:
-    """Parse the value of --costs, such as 1:1,1:5."""
-    pairs = []
-    for part in (text or "1:1").split(","):
-        block, _, miss = part.partition(":")
-        try:
-            pairs.append((float(block), float(miss)))
-        except ValueError:
-            raise InvalidInput(f"--costs {part!r} is not like 1:5.") from None
-    return pairs
 
 
 def _check_options(

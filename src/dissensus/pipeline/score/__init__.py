@@ -7,6 +7,7 @@ from dissensus.pipeline.score.model_rows import BinRow, DifferenceRow, RankRow, 
 from dissensus.pipeline.score.model_scorecard import ModelScorecard
 from dissensus.pipeline.score.models import score_models
 from dissensus.pipeline.score.rows import GapRow, ScoreRow
+from dissensus.pipeline.score.rule_labels import label_by_rule
 from dissensus.pipeline.score.scorecard import Scorecard
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Scorecard",
     "ThresholdRow",
     "compare_decisions",
+    "label_by_rule",
     "score_chatbots",
     "score_models",
 ]

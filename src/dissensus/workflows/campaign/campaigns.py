@@ -6,6 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from dissensus.campaign.decision_rule import AdoptedRule
 from dissensus.campaign.lifecycle import check_transition
 from dissensus.campaign.planning import CampaignPlan
 from dissensus.errors import Conflict, InvalidInput, NotFound
@@ -86,6 +87,13 @@ def record_adoption(
         plan_id = campaign_plans.add_plan(tx, campaign_id, new, staff_id=staff_id, now=now)
     campaign_plans.mark_adopted(tx, campaign_id, plan_id, now=now)
     log_staff_event(tx, campaign_id, "planned", staff_id, now, **plan.as_event())
+
+
+def adopt_rule(platform: Platform, name: str, rule: AdoptedRule, *, staff_id: str, now: datetime) -> None:
+    """Sign a decision rule into the log of a campaign; a later one supersedes it, and nothing is overwritten."""
+    with platform.database.writing() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
+        log_staff_event(tx, campaign_row.id, "rule_adopted", staff_id, now, **rule.as_event())
 
 
 def add_items(platform: Platform, name: str, items: Sequence[Item], *, staff_id: str, now: datetime) -> int:

@@ -1,0 +1,98 @@
+"""Adoption of a decision rule: one decision of a comparison, as `benchmark --decisions` writes it."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.schema.hints import format_list, suggest
+
+MAX_FILE_LENGTH: Final = 2**26
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdoptedRule:
+    """A decision rule with its costs and settings, its numbers in the comparison, and the SHA-256 of that file."""
+
+    decision: str
+    rule: str
+    block_cost: float
+    miss_cost: float
+    at_least: float | None
+    questions: tuple[str, ...]
+    unsafe: tuple[str, ...]
+    axes: tuple[str, ...]
+    n_blocked: int
+    n_items: int
+    n_raters: int
+    sha256: str
+
+    def as_event(self) -> dict[str, Any]:
+        """Return the content of the event."""
+        content = asdict(self)
+        return {**content, **{name: list(content[name]) for name in ("questions", "unsafe", "axes")}}
+
+
+def read_adopted_rule(text: str, decision: str) -> AdoptedRule:
+    """Return one decision of a comparison in JSON.
+
+    Examples
+    --------
+    >>> text = json.dumps({
+    ...     "settings": {"questions": ["Q_overall"], "unsafe": ["Yes"], "axes": [], "at_least": 0.5},
+    ...     "n_items": 2, "n_raters": 3,
+    ...     "decisions": [{"name": "share", "rule": "share", "block_cost": 1.0, "miss_cost": 4.0, "n_blocked": 1}],
+    ... })
+    >>> read_adopted_rule(text, "share").miss_cost
+    4.0
+    """
+    document = _parse(text)
+    names = [str(part["name"]) for part in document["decisions"]]
+    if decision not in names:
+        raise NotFound(
+            f"The comparison has no decision {decision!r}.{suggest(decision, names)} There are {format_list(names)}."
+        )
+    part, settings = document["decisions"][names.index(decision)], document["settings"]
+    try:
+        return AdoptedRule(
+            decision=decision,
+            rule=str(part["rule"]),
+            block_cost=float(part["block_cost"]),
+            miss_cost=float(part["miss_cost"]),
+            at_least=float(settings["at_least"]) if part["rule"] == "any-group" else None,
+            questions=_list_texts(settings["questions"]),
+            unsafe=_list_texts(settings["unsafe"]),
+            axes=_list_texts(settings["axes"]),
+            n_blocked=int(part["n_blocked"]),
+            n_items=int(document["n_items"]),
+            n_raters=int(document["n_raters"]),
+            sha256=hashlib.sha256(text.encode("utf-8")).hexdigest(),
+        )
+    except (KeyError, TypeError, ValueError):
+        raise _not_a_comparison() from None
+
+
+def _parse(text: str) -> Mapping[str, Any]:
+    try:
+        document = json.loads(text) if len(text) <= MAX_FILE_LENGTH else None
+    except (ValueError, RecursionError):
+        document = None
+    decisions = document.get("decisions") if isinstance(document, dict) else None
+    valid = isinstance(decisions, list) and decisions and all(isinstance(part, dict) for part in decisions)
+    if not isinstance(document, dict) or not valid or not all("name" in part for part in decisions or ()):
+        raise _not_a_comparison()
+    return document
+
+
+def _list_texts(value: Sequence[Any]) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError
+    return tuple(map(str, value))
+
+
+def _not_a_comparison() -> InvalidInput:
+    return InvalidInput(
+        "This is not a comparison of decisions. Write one: dissensus benchmark RATINGS --decisions -o comparison.json"
+    )

@@ -1,0 +1,35 @@
+"""`dissensus campaign adopt-rule`: sign a decision rule into the log."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dissensus.campaign.decision_rule import read_adopted_rule
+from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, open_site_platform, utc_now
+from dissensus.errors import InvalidInput
+from dissensus.workflows.campaign import campaigns, overview
+
+
+def adopt_rule(
+    name: NameArgument,
+    comparison: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Comparison, as benchmark --decisions -o comparison.json writes it.")
+    ],
+    decision: Annotated[str, typer.Option(metavar="NAME", help="Name of the decision in the comparison.")],
+    settings: SettingsOption = None,
+) -> None:
+    """Adopt one of the decisions of a comparison as the owner; the log has the rule, its costs and the file's SHA-256.
+
+    Nothing is decided by it here: aggregate --rule labels the items. A later adoption supersedes it in the log.
+
+    Example: dissensus campaign adopt-rule pilot comparison.json --decision "share at 1:4"
+    """
+    try:
+        text = comparison.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{comparison} cannot be read as text: {error}.") from None
+    rule = read_adopted_rule(text, decision)
+    with open_site_platform(load_settings(settings), old=True) as platform:
+        campaigns.adopt_rule(platform, name, rule, staff_id=overview.owner_id_of(platform, name), now=utc_now())
+    typer.echo(f"{name} has adopted {rule.decision}: it blocks {rule.n_blocked:,} of {rule.n_items:,} items.")
