@@ -14,13 +14,14 @@ from pathlib import Path
 import numpy as np
 
 from dissensus.stats.cluster_robust import t_quantile
-from dissensus.stats.design import Design
+from dissensus.stats.design import METRICS, Design, statistics
 from dissensus.stats.groups.statistics import group_statistics
+from dissensus.stats.planning.alternatives import solve_group_item_sd, solve_loading
 from dissensus.stats.planning.assignment import draw_assignment, draw_model_answers
 from dissensus.stats.planning.confidence_sequence import log_capital
 from dissensus.stats.planning.contrast import ContrastDesign, DesignCell, contrast_power, contrast_variance
 from dissensus.stats.planning.rating_model import RatingModel
-from dissensus.stats.planning.simulated_power import simulate_power
+from dissensus.stats.planning.simulated_power import PlannedStatistic, simulate_power
 from dissensus.stats.significance import permutation_p
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "generated"
@@ -86,6 +87,99 @@ def measure(name: str, options: argparse.Namespace) -> str:
     )
 
 
+# Statistic, model, raters of both groups, ratings of an item by each, items, share, difference.
+STATISTICS: dict[PlannedStatistic, tuple[RatingModel, int, int, int, float]] = {
+    "share": (SMALL, 30, 8, 60, 0.15),
+    "agreement": (SMALL, 60, 16, 60, 0.06),
+    "alpha": (SMALL, 30, 30, 60, 0.08),
+    "gai": (SMALL, 24, 24, 60, 0.25),
+    "decomposition": (SMALL, 24, 8, 60, 0.07),
+}
+TESTED = 20
+"""Designs of a table, for whose time those of one are multiplied."""
+
+
+def build_statistic(statistic: PlannedStatistic) -> tuple[RatingModel, ContrastDesign]:
+    """Return the population with the difference, and the design."""
+    model, n, k, n_items, difference = STATISTICS[statistic]
+    share, loading = 0.33, 1.0
+    if statistic in ("alpha", "agreement"):
+        loading = solve_loading(model, share, difference, statistic=statistic)
+    elif statistic in ("gai", "decomposition"):
+        model = solve_group_item_sd(model, share, difference, statistic=statistic)
+    shares = (share, share + difference * (statistic == "share"))
+    cells = [
+        DesignCell(share=p, n_raters=n, per_item=k, weight=w, loading=x)
+        for p, w, x in zip(shares, (-1.0, 1.0), (1.0, loading), strict=True)
+    ]
+    return model, ContrastDesign(tuple(cells), n_items)
+
+
+def realise_statistic(statistic: PlannedStatistic, campaigns: int, permutations: int) -> float:
+    """Return the share of campaigns in which the test of `analyse`, with permutations of its own, rejects at 5 %."""
+    model, design = build_statistic(statistic)
+    rejected = 0
+    for seed in np.random.SeedSequence([40, list(STATISTICS).index(statistic)]).spawn(campaigns):
+        rng = np.random.default_rng(seed)
+        drawn = draw_assignment(rng, design)
+        answers = draw_model_answers(rng, model, design, drawn).astype(np.int16)
+        table = Design(
+            drawn.item.astype(np.int32), drawn.rater.astype(np.int32), answers, design.n_items, drawn.cell.size, 2
+        )
+        groups = np.tile(drawn.cell.astype(np.int32), (permutations + 1, 1))
+        groups[1:] = rng.permuted(groups[1:], axis=1)
+        inside, outside = np.array([1]), np.array([0])
+        if statistic in ("alpha", "gai"):
+            name = "irr" if statistic == "alpha" else "gai"
+            t = statistics(table, groups, inside, outside)[:, 0, METRICS.index(name)]
+        else:
+            of_groups = group_statistics(table, groups, inside, outside, answer=1)
+            t = {
+                "share": of_groups.difference_t[:, 0],
+                "agreement": of_groups.agreement_t[:, 0],
+                "decomposition": np.ravel(of_groups.between_t),
+            }[statistic]
+        if statistic == "decomposition":
+            rejected += bool((1 + (t[1:] >= t[0]).sum()) / (permutations + 1) <= 0.05)
+        else:
+            rejected += bool(permutation_p(t[0], t[1:]) <= 0.05)
+    return rejected / campaigns
+
+
+def measure_statistic(statistic: PlannedStatistic, campaigns: int, permutations: int) -> str:
+    """Return the line of a statistic."""
+    model, design = build_statistic(statistic)
+    start = time.process_time()
+    planned = simulate_power(
+        model,
+        design,
+        statistic=statistic,
+        n_simulations=2000,
+        seed=np.random.SeedSequence([41, list(STATISTICS).index(statistic)]),
+    )
+    seconds = TESTED * (time.process_time() - start) * 500 / 2000
+    real = realise_statistic(statistic, campaigns, permutations)
+    error = 100 * (real * (1 - real) / campaigns) ** 0.5
+    cell = design.cells[0]
+    each = "all of" if cell.per_item == cell.n_raters else f"{cell.per_item} of each an item,"
+    print(statistic, planned.power, real, f"{seconds:.0f} s", flush=True)
+    return (
+        f"| `{statistic}` | {cell.n_raters} and {cell.n_raters} raters, {each} {design.n_items} items | "
+        f"{100 * planned.power:.1f} [{100 * planned.ci_low:.0f}, {100 * planned.ci_high:.0f}] | "
+        f"{100 * real:.1f} ± {error:.1f} | {seconds:.0f} |"
+    )
+
+
+def measure_statistics(campaigns: int, permutations: int) -> list[str]:
+    """Return the table of statistics."""
+    return [
+        f"| statistic | design | 2,000 simulations (95 %) | {campaigns:,} campaigns, tested by analyse | seconds of "
+        f"one processor for {TESTED} such designs × 500 |",
+        "|---|---|--:|--:|--:|",
+        *(measure_statistic(statistic, campaigns, permutations) for statistic in STATISTICS),
+    ]
+
+
 def measure_looks(campaigns: int) -> list[str]:
     """Return how often intervals of a share, looked at after every rater, ever miss it."""
     model, design = SMALL, ContrastDesign((DesignCell(share=0.33, n_raters=100, per_item=20, weight=1.0),), 100)
@@ -112,10 +206,17 @@ def main() -> None:
     """Measure all designs and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--campaigns", type=int, default=2000, help="0: the looks alone")
-    parser.add_argument("--looks", type=int, default=10_000, help="campaigns that are looked at daily")
+    parser.add_argument("--looks", type=int, default=10_000, help="campaigns that are looked at daily; 0: none")
     parser.add_argument("--permutations", type=int, default=399)
     parser.add_argument("--folder", type=Path, default=PAGES)
+    parser.add_argument("--of-statistics", type=int, default=2000, help="campaigns of each statistic; 0: none")
     options = parser.parse_args()
+    if options.of_statistics:
+        table = "\n".join(measure_statistics(options.of_statistics, 199))
+        text = f"% Made by `make planning`; do not edit.\n\n{table}\n"
+        (options.folder / "planning-statistics.md").write_text(text, "utf-8")
+    if not options.looks:
+        return
     looks = "\n".join(measure_looks(options.looks))
     (options.folder / "planning-looks.md").write_text(f"% Made by `make planning`; do not edit.\n\n{looks}\n", "utf-8")
     if not options.campaigns:

@@ -8,6 +8,11 @@ import polars as pl
 import pytest
 from tests.support.commands import RunCommand
 
+from dissensus.cli.plan.partial_file import keep_partial
+from dissensus.pipeline.plan.groups import plan_groups
+from dissensus.pipeline.plan.settings import GroupPlanSettings
+from dissensus.pipeline.plan.shipped_presets import load_pilot
+
 
 def test_groups_prints_designs_and_the_smallest(run: RunCommand) -> None:
     done = run("plan", "groups", "--per-item", "20", "--simulations", "50", "--hourly-rate", "12")
@@ -38,6 +43,36 @@ def test_csv_has_a_row_for_each_design(run: RunCommand, tmp_path: Path) -> None:
     frame = pl.read_csv(tmp_path / "plan.csv")
     assert frame["raters_per_group"].to_list() == [10, 20, 40]
     assert frame["simulated.power"].is_not_null().all()
+
+
+def test_an_interrupted_plan_goes_on_to_the_same_bytes(run: RunCommand, tmp_path: Path) -> None:
+    pilot, output = load_pilot("dices-350"), tmp_path / "plan.json"
+    settings = GroupPlanSettings(difference=0.1, raters=(10, 20, 40), simulations=45)
+
+    def interrupt(share: float) -> None:
+        if share > 0.7:
+            raise KeyboardInterrupt
+
+    with (
+        pytest.raises(KeyboardInterrupt),
+        keep_partial(output, pilot, settings, resume=False) as partial,
+    ):
+        plan_groups(pilot, settings, partial=partial, progress=interrupt)
+    stored = tmp_path / "plan.json.partial"
+    assert [json.loads(line).get("design") for line in stored.read_text().splitlines()] == [None, "10", "20"]
+    # The machine stopped within a line.
+    stored.write_text(stored.read_text() + '{"design": "40", "res')
+    words = ("plan", "groups", "--raters", "10,20,40", "--simulations", "45", "-o", "plan.json", "--resume")
+    other = run(*words, "--difference", "0.2")
+    assert (other.returncode, "is of another plan" in other.stderr) == (1, True)
+    done = run(*words)
+    assert done.returncode == 0, done.stderr
+    assert "2 designs were simulated before the interruption." in done.stderr
+    assert output.read_text() == plan_groups(pilot, settings).to_json() + "\n"
+    assert not stored.exists()
+    for options, words_of_fault in ((words, "nothing was interrupted"), ((*words[:6], "--resume"), "with -o FILE")):
+        refused = run(*options)
+        assert (refused.returncode, words_of_fault in refused.stderr) == (1, True)
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,7 @@ def test_an_interaction_needs_more_raters_than_a_difference(dices: Pilot) -> Non
         ({"raters": (10,), "per_item": 1}, "Of 1 ratings of an item a group would have none. Give 2 or more"),
         ({"raters": (5,), "per_item": 12}, "12 ratings of an item cannot come from 10 raters"),
         ({"difference": 0}, "no design detects nothing"),
+        ({"statistic": "gai", "simulations": 50, "difference": -0.1}, "for gai give its size, above 0"),
         ({"statistic": "decomposition"}, "comes from simulations alone"),
         ({"others": 5, "statistic": "interaction"}, "four cells of one size"),
         (
@@ -121,6 +122,7 @@ def test_an_interaction_needs_more_raters_than_a_difference(dices: Pilot) -> Non
         ),
         ({"difference": 0.2, "n_items": 30, "others": 2}, r"against 2 other raters: .* Plan \d+ raters compared with"),
         ({"statistic": "alpha", "simulations": 50, "level": 0.0005}, "Give 4,445 or more"),
+        ({"statistic": "gai", "simulations": 50, "per_item": 10}, "holds where every rater rates every item"),
         ({"statistic": "agreement", "simulations": 50}, r"agreement of a group is 0\.6\d+ .* and 0\.100 was asked"),
         ({"simulations": 40}, "40 simulations are too few for a level of 0.05: .* Give 45 or more"),
     ],

@@ -1,6 +1,7 @@
 """Simulated power, against the closed form, the statistics of `analyse` and SciPy."""
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -10,7 +11,12 @@ from tests.support.planned_designs import MODEL, two_groups
 from dissensus.errors import InvalidInput
 from dissensus.stats.design import METRICS, Design, statistics
 from dissensus.stats.groups.statistics import group_statistics
-from dissensus.stats.planning.alternatives import solve_group_item_sd, solve_loading
+from dissensus.stats.planning.alternatives import (
+    group_association,
+    share_between_groups,
+    solve_group_item_sd,
+    solve_loading,
+)
 from dissensus.stats.planning.assignment import draw_assignment, draw_model_answers
 from dissensus.stats.planning.contrast import contrast_power, contrast_variance
 from dissensus.stats.planning.rating_model import RatingModel
@@ -18,6 +24,7 @@ from dissensus.stats.planning.simulated_power import (
     PlannedStatistic,
     alpha_statistics,
     difference_statistics,
+    gai_statistics,
     simulate_power,
 )
 
@@ -57,7 +64,7 @@ def test_closed_form_lies_in_the_interval_of_the_simulation(n_raters: int, per_i
 
 
 @pytest.mark.parametrize(
-    ("statistic", "per_item"), [("share", 2), ("agreement", 4), ("alpha", 12), ("decomposition", 4)]
+    ("statistic", "per_item"), [("share", 2), ("agreement", 4), ("alpha", 12), ("gai", 12), ("decomposition", 4)]
 )
 def test_tests_keep_their_level(statistic: PlannedStatistic, per_item: int) -> None:
     """The level lies in a 99.9 % range around 5 % of 300 campaigns without any difference."""
@@ -80,20 +87,25 @@ def test_alpha_is_tested_by_permutations_of_its_own_campaign() -> None:
     order = rng.permuted(np.tile(np.arange(30), (4, 1)), axis=1)
     codes = Design(assignment.item, assignment.rater, answers.astype(np.int16), 20, 30, 2)
     groups = assignment.cell[order].astype(np.int32)
-    expected = statistics(codes, groups, np.array([1]), np.array([0]))[:, 0, METRICS.index("irr")]
-    assert alpha_statistics(design, assignment, answers, order) == pytest.approx(expected)
+    expected = statistics(codes, groups, np.array([1]), np.array([0]))[:, 0]
+    assert alpha_statistics(design, assignment, answers, order) == pytest.approx(expected[:, METRICS.index("irr")])
+    assert gai_statistics(design, assignment, answers, order) == pytest.approx(expected[:, METRICS.index("gai")])
     simulated = simulate_power(model, design, statistic="alpha", n_simulations=300, seed=np.random.SeedSequence(3))
     assert simulated.power == pytest.approx(0.47, abs=0.1)
 
 
-def test_power_of_the_decomposition_grows_with_the_share_between_groups() -> None:
-    design, seed = two_groups(12, 6, 40, difference=0), np.random.SeedSequence(2)
-    powers = [
-        simulate_power(
-            solve_group_item_sd(MODEL, 0.33, between), design, statistic="decomposition", n_simulations=60, seed=seed
-        ).power
-        for between in (0.01, 0.2)
-    ]
+@pytest.mark.parametrize(
+    ("statistic", "per_item", "targets"), [("decomposition", 6, (0.01, 0.2)), ("gai", 12, (0.02, 1))]
+)
+def test_power_grows_with_the_effects_of_groups_on_items(
+    statistic: Literal["decomposition", "gai"], per_item: int, targets: tuple[float, float]
+) -> None:
+    design, seed = two_groups(12, per_item, 40, difference=0), np.random.SeedSequence(2)
+    models = [solve_group_item_sd(MODEL, 0.33, target, statistic=statistic) for target in targets]
+    measure = share_between_groups if statistic == "decomposition" else group_association
+    expected = [target + (statistic == "gai") for target in targets]
+    assert [measure(model, 0.33) for model in models] == pytest.approx(expected)
+    powers = [simulate_power(m, design, statistic=statistic, n_simulations=60, seed=seed).power for m in models]
     assert powers[0] < 0.5 < 0.8 < powers[1]
 
 
@@ -109,6 +121,7 @@ def test_the_same_seed_gives_the_same_campaigns() -> None:
     ("statistic", "per_item", "words"),
     [
         ("agreement", 1, "Plan two or more ratings of an item by each group"),
+        ("gai", 3, "Leave out the ratings per item, or plan for agreement or decomposition"),
         ("alpha", 3, "holds where every rater rates every item"),
         ("interaction", 10, "compares 4 cells, and the design has 2"),
     ],

@@ -8,6 +8,7 @@ from dissensus.cli import result_writer
 from dissensus.cli.options import PageOutputOption, SeedOption
 from dissensus.cli.plan.options import COST, DESIGN, TEST, split_numbers, with_cost_options, with_pilot_options
 from dissensus.cli.plan.output import check_target, write_plan
+from dissensus.cli.plan.partial_file import ResumeOption, keep_partial
 from dissensus.cli.result_writer import FiguresOption, FormatOption
 from dissensus.pipeline.plan.comparison import ComparisonSettings, plan_comparison
 from dissensus.pipeline.plan.cost import CostRates
@@ -56,6 +57,7 @@ def comparison(
         int, typer.Option(metavar="N", min=100, help="Simulations of each design.", rich_help_panel=TEST)
     ] = 1000,
     seed: SeedOption = 0,
+    resume: ResumeOption = False,
     figures: FiguresOption = None,
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: PageOutputOption = None,
@@ -79,6 +81,9 @@ def comparison(
         seed=seed,
         rates=rates,
     )
-    with result_writer.progress_bar("Simulating comparisons") as progress:
-        plan = plan_comparison(pilot, settings, progress=progress)
+    with (
+        keep_partial(output, pilot, settings, resume=resume) as partial,
+        result_writer.progress_bar("Simulating comparisons") as progress,
+    ):
+        plan = plan_comparison(pilot, settings, partial=partial, progress=progress)
     write_plan(plan, plan.rows, comparison_plan_page(plan), target)

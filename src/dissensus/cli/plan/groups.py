@@ -19,6 +19,7 @@ from dissensus.cli.plan.options import (
     with_pilot_options,
 )
 from dissensus.cli.plan.output import check_target, write_plan
+from dissensus.cli.plan.partial_file import ResumeOption, keep_partial
 from dissensus.cli.result_writer import FiguresOption, FormatOption
 from dissensus.pipeline.plan.cost import CostRates
 from dissensus.pipeline.plan.display import group_plan_page
@@ -40,8 +41,8 @@ def groups(
     statistic: Annotated[
         PlannedStatistic,
         typer.Option(
-            help="Statistic to compare: share of the answer, its interaction on two axes, agreement, alpha, or the "
-            "share of the disagreement that lies between groups.",
+            help="Statistic to compare: share of the answer, its interaction on two axes, agreement, alpha, GAI, or "
+            "the share of the disagreement that lies between groups.",
             rich_help_panel=TEST,
         ),
     ] = "share",
@@ -76,6 +77,7 @@ def groups(
         typer.Option(metavar="N", min=0, help="Simulated campaigns per design; 0 for none.", rich_help_panel=TEST),
     ] = 500,
     seed: SeedOption = 0,
+    resume: ResumeOption = False,
     figures: FiguresOption = None,
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: PageOutputOption = None,
@@ -102,6 +104,9 @@ def groups(
         seed=seed,
         rates=rates,
     )
-    with result_writer.progress_bar("Simulating campaigns") as progress:
-        plan = plan_groups(pilot, settings, progress=progress)
+    with (
+        keep_partial(output, pilot, settings, resume=resume) as partial,
+        result_writer.progress_bar("Simulating campaigns") as progress,
+    ):
+        plan = plan_groups(pilot, settings, partial=partial, progress=progress)
     write_plan(plan, plan.designs, group_plan_page(plan), target)

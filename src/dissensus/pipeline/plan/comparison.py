@@ -9,6 +9,7 @@ import numpy as np
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.cost import CostRates
+from dissensus.pipeline.plan.partial import PartialResults
 from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.schema.numbers import check_number, check_whole
 from dissensus.stats.planning.comparison import (
@@ -19,6 +20,7 @@ from dissensus.stats.planning.comparison import (
 )
 
 SCHEMA_VERSION: Final = 1
+NOTHING_STORED: Final = PartialResults()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,11 +114,12 @@ def plan_comparison(
     settings: ComparisonSettings,
     *,
     most_answers: int | None = None,
+    partial: PartialResults = NOTHING_STORED,
     progress: Callable[[float], None] | None = None,
 ) -> ComparisonPlan:
     """Simulate the comparison for each number of ratings of a response; `progress` gets the share of work done.
 
-    With `most_answers` a plan of more simulated answers is refused.
+    With `most_answers` a plan of more simulated answers is refused; designs in `partial` are not simulated again.
     """
     if pilot.dirichlet is None:
         raise InvalidInput(f"{pilot.source} has no distribution of answers over items. Name a ratings file.")
@@ -130,7 +133,7 @@ def plan_comparison(
     rater_share = model.rater_sd**2 / (model.rater_sd**2 + model.group_item_sd**2 + 1)
     rows = []
     for place, k in enumerate(settings.per_item):
-        rows.append(_simulate_design(pilot.dirichlet, settings, rater_share, k))
+        rows.append(_simulate_design(pilot.dirichlet, settings, rater_share, k, partial))
         if progress is not None:
             progress((place + 1) / len(settings.per_item))
     best = max(rows, key=lambda row: row.stayed.power)
@@ -145,7 +148,11 @@ def plan_comparison(
 
 
 def _simulate_design(
-    dirichlet: tuple[float, ...], settings: ComparisonSettings, rater_share: float, per_item: int
+    dirichlet: tuple[float, ...],
+    settings: ComparisonSettings,
+    rater_share: float,
+    per_item: int,
+    partial: PartialResults,
 ) -> ComparisonRow:
     n_raters = settings.n_raters
     available = n_raters if settings.same_raters or settings.responses == 1 else n_raters // 2
@@ -161,8 +168,9 @@ def _simulate_design(
             f"{per_item * settings.responses}. Raise the budget, or ask for fewer ratings."
         )
     design = ComparisonDesign(n_items=n_items, per_item=per_item, n_raters=n_raters, same_raters=settings.same_raters)
-    independent, stayed = (
-        simulate_comparison(
+
+    def simulate(place: int, share: float) -> ComparisonPower:
+        return simulate_comparison(
             dirichlet,
             design,
             metric=settings.metric,
@@ -171,6 +179,9 @@ def _simulate_design(
             n_simulations=settings.simulations,
             seed=np.random.SeedSequence([settings.seed, per_item, place]),
         )
+
+    independent, stayed = (
+        partial.find_or_compute(f"{per_item}-{place}", ComparisonPower, lambda p=place, s=share: simulate(p, s))  # type: ignore[misc]
         for place, share in enumerate((0.0, rater_share))
     )
     return ComparisonRow(

@@ -15,6 +15,7 @@ STATISTICS = {
     "interaction": "an interaction of {} in the share of {}",
     "agreement": "a difference of {} in pairwise agreement on {}",
     "alpha": "a difference of {} in Krippendorff's alpha of {}",
+    "gai": "a group association index above 1 by {} on {}",
     "decomposition": "a share of {} of the disagreement on {} between groups",
 }
 

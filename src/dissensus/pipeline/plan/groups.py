@@ -18,15 +18,17 @@ from dissensus.pipeline.plan.group_designs import (
     find_smallest_size,
 )
 from dissensus.pipeline.plan.group_notes import doubt_items, doubt_smallest, explain_unreachable, list_notes
+from dissensus.pipeline.plan.partial import PartialResults
 from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.plan.settings import GroupPlanSettings
 from dissensus.stats.planning.alternatives import solve_group_item_sd, solve_loading
 from dissensus.stats.planning.contrast import contrast_power, contrast_variance
 from dissensus.stats.planning.rating_model import RatingModel
-from dissensus.stats.planning.simulated_power import is_crossed, simulate_power
+from dissensus.stats.planning.simulated_power import SimulatedPower, is_crossed, simulate_power
 
 SCHEMA_VERSION: Final = 1
-WORK: Final = {"alpha": 20, "agreement": 10, "decomposition": 10}
+NOTHING_STORED: Final = PartialResults()
+WORK: Final = {"alpha": 20, "gai": 40, "agreement": 10, "decomposition": 10}
 """Work of a simulated answer, where permutations are not a matter of means of raters."""
 NOT_SIMULATED: Final = "Nothing was simulated: the designs are too large for a page. The command does it."
 
@@ -67,11 +69,13 @@ def plan_groups(
     settings: GroupPlanSettings,
     *,
     most_answers: int | None = None,
+    partial: PartialResults = NOTHING_STORED,
     progress: Callable[[float], None] | None = None,
 ) -> GroupPlan:
     """Compute the power of designs by the number of raters per group; `progress` gets the share of work done.
 
-    With `most_answers` designs of more simulated answers have their closed form alone.
+    With `most_answers` designs of more simulated answers have their closed form alone; designs in `partial` are not
+    simulated again.
     """
     share = pilot.share if settings.share is None else settings.share
     model = _set_alternative(pilot.model, settings, share)
@@ -84,7 +88,7 @@ def plan_groups(
     designs = []
     for place, n in enumerate(numbers):
         part = None if progress is None else _part(progress, place, len(numbers))
-        designs.append(_plan_design(model, settings, share, n, part))
+        designs.append(_plan_design(model, settings, share, n, partial, part))
     if not in_closed_form:
         reached = [d.raters_per_group for d in designs if d.simulated and d.simulated.power >= settings.power]
         smallest = min(reached, default=None)
@@ -132,13 +136,18 @@ def _set_alternative(model: RatingModel, settings: GroupPlanSettings, share: flo
         raise InvalidInput(
             f"A share of {share:.2f} cannot be {side} by {abs(settings.difference):.2f}; at most {most:.2f} remain."
         )
-    if settings.statistic == "decomposition":
-        return solve_group_item_sd(model, share, settings.difference)
+    if settings.statistic == "decomposition" or settings.statistic == "gai":
+        return solve_group_item_sd(model, share, settings.difference, statistic=settings.statistic)
     return model
 
 
 def _plan_design(
-    model: RatingModel, settings: GroupPlanSettings, share: float, n: int, progress: Callable[[float], None] | None
+    model: RatingModel,
+    settings: GroupPlanSettings,
+    share: float,
+    n: int,
+    partial: PartialResults,
+    progress: Callable[[float], None] | None,
 ) -> PlannedDesign:
     design = build_design(settings, share, n)
     in_closed_form = settings.statistic in IN_CLOSED_FORM
@@ -150,15 +159,9 @@ def _plan_design(
     rates = settings.rates
     variance = contrast_variance(model, design) if in_closed_form else None
     can_simulate = settings.simulations and not (settings.statistic == "interaction" and not is_crossed(design))
-    return PlannedDesign(
-        raters_per_group=n,
-        others=settings.others,
-        n_raters=design.n_raters,
-        n_items=design.n_items,
-        per_item=sum(c.per_item for c in design.cells),
-        items_per_rater=load,
-        power=contrast_power(settings.difference, variance, level=settings.level) if variance else None,
-        simulated=simulate_power(
+
+    def simulate() -> SimulatedPower:
+        return simulate_power(
             model,
             design,
             statistic=settings.statistic,
@@ -167,8 +170,16 @@ def _plan_design(
             seed=np.random.SeedSequence([settings.seed, n]),
             progress=progress,
         )
-        if can_simulate
-        else None,
+
+    return PlannedDesign(
+        raters_per_group=n,
+        others=settings.others,
+        n_raters=design.n_raters,
+        n_items=design.n_items,
+        per_item=sum(c.per_item for c in design.cells),
+        items_per_rater=load,
+        power=contrast_power(settings.difference, variance, level=settings.level) if variance else None,
+        simulated=partial.find_or_compute(str(n), SimulatedPower, simulate) if can_simulate else None,
         detectable=find_detectable(model, settings, share, n) if in_closed_form else None,
         design_effect=model.components(share).design_effect(load) if in_closed_form else None,
         null_rate=find_null_rate(model, settings, share, n) if in_closed_form else None,

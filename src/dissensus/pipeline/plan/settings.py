@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.cost import CostRates
 from dissensus.schema.numbers import check_number, check_whole
-from dissensus.stats.planning.simulated_power import PlannedStatistic, check_simulations
+from dissensus.stats.planning.simulated_power import UNSTUDENTISED, PlannedStatistic, check_simulations
 
 MOST_RATERS = 100_000
 MOST_ITEMS = 1_000_000
@@ -17,7 +17,7 @@ LEAST_LEVEL_OF_ALPHA = 0.001
 class GroupPlanSettings:
     """Question and design of a comparison of groups."""
 
-    difference: float  # of shares, alpha or agreement, or the share of disagreement between groups
+    difference: float  # of shares, alpha or agreement, of GAI from 1, or the share of disagreement between groups
     statistic: PlannedStatistic = "share"
     n_items: int = 350
     per_item: int | None = None  # ratings of an item by all groups; None if every rater rates every item
@@ -59,9 +59,9 @@ class GroupPlanSettings:
                 f"The power for {self.statistic} comes from simulations alone. Simulate 100 campaigns or more."
             )
         check_simulations(self.simulations, self.level)
-        if self.statistic == "alpha" and self.level < LEAST_LEVEL_OF_ALPHA:
+        if self.statistic in UNSTUDENTISED and self.level < LEAST_LEVEL_OF_ALPHA:
             raise InvalidInput(
-                f"A level of {self.level:g} takes too many permutations for alpha, which has no pooled null "
+                f"A level of {self.level:g} takes too many permutations for {self.statistic}, which has no pooled null "
                 f"distribution. Give {LEAST_LEVEL_OF_ALPHA:g} or more, or plan for agreement."
             )
 

@@ -55,23 +55,38 @@ def solve_loading(
     return _solve(lambda loading: difference / scale - whole + item_agreement(model, share, loading), 0.0, 1.0)
 
 
-def solve_group_item_sd(model: RatingModel, share: float, between: float) -> RatingModel:
-    """Return the model whose effects of groups on items give a share of disagreement between groups.
+def group_association(model: RatingModel, share: float) -> float:
+    """Return the group association index of two groups of many raters: covariance within a group over that between.
+
+    Examples
+    --------
+    >>> round(group_association(RatingModel(rater_sd=0, item_sd=1, group_item_sd=0.5), 0.3), 3)
+    1.276
+    """
+    return model.components(share).item / model.item_covariance((share, 1.0), (share, 1.0))
+
+
+def solve_group_item_sd(
+    model: RatingModel, share: float, target: float, *, statistic: Literal["decomposition", "gai"] = "decomposition"
+) -> RatingModel:
+    """Return the model whose effects of groups on items give a share of disagreement between groups, or a GAI above 1.
 
     Raises
     ------
     InvalidInput
         No effects of groups are that large.
     """
-    most = share_between_groups(replace(model, group_item_sd=LARGEST_SD), share)
-    if not 0 <= between < most:
-        raise InvalidInput(
-            f"A share of {between:.3f} of the disagreement between groups cannot be reached: give 0 to {most:.3f}."
-        )
-    sd = _solve(
-        lambda value: share_between_groups(replace(model, group_item_sd=value), share) - between, 0.0, LARGEST_SD
-    )
+    measure = share_between_groups if statistic == "decomposition" else _excess_association
+    most = measure(replace(model, group_item_sd=LARGEST_SD), share)
+    if not 0 <= target < most:
+        wish = "share of the disagreement between groups" if statistic == "decomposition" else "GAI above 1 by"
+        raise InvalidInput(f"A {wish} {target:.3f} cannot be reached: give 0 to {most:.3f}.")
+    sd = _solve(lambda value: measure(replace(model, group_item_sd=value), share) - target, 0.0, LARGEST_SD)
     return replace(model, group_item_sd=sd)
+
+
+def _excess_association(model: RatingModel, share: float) -> float:
+    return group_association(model, share) - 1
 
 
 def _solve(increasing: Callable[[float], float], low: float, high: float) -> float:

@@ -20,7 +20,9 @@ from dissensus.stats.planning.rating_model import RatingModel
 from dissensus.stats.result import FloatArray
 from dissensus.stats.significance import permutation_p
 
-PlannedStatistic: TypeAlias = Literal["share", "interaction", "agreement", "alpha", "decomposition"]
+PlannedStatistic: TypeAlias = Literal["share", "interaction", "agreement", "alpha", "gai", "decomposition"]
+UNSTUDENTISED: Final = ("alpha", "gai")
+"""Statistics that are compared with permutations of their own campaign."""
 PLANNED_STATISTICS: Final[tuple[PlannedStatistic, ...]] = get_args(PlannedStatistic)
 SHUFFLES: Final = 9
 """Permutations of the raters of each simulated campaign; those of all campaigns make one null distribution."""
@@ -67,8 +69,8 @@ def simulate_power(
 
     Each simulated campaign has raters, items and answers of its own. Its statistic is compared with the distribution
     of that statistic after exchanges of raters between groups, as the permutation tests of `analyse` do; the exchanges
-    of all campaigns are pooled, which takes 9 of each instead of a thousand. Alpha is not studentised, and its
-    distribution is another one in each campaign: it is compared with permutations of its own campaign.
+    of all campaigns are pooled, which takes 9 of each instead of a thousand. Alpha and GAI are not studentised, and
+    their distribution is another one in each campaign: they are compared with permutations of their own campaign.
 
     Parameters
     ----------
@@ -78,7 +80,8 @@ def simulate_power(
         "share": difference of shares, studentised by the variance between raters; "interaction": contrast of four
         shares, for designs in which every rater rates every item. "agreement": difference of the pairwise agreements
         within two groups. "alpha": Krippendorff's alpha of the last group, for designs in which every rater rates
-        every item. "decomposition": share of the disagreement that lies between groups.
+        every item. "gai": group association index of the last group against the other, in the same designs.
+        "decomposition": share of the disagreement that lies between groups.
     level
         Level of the test; "decomposition" is one-sided, all others are two-sided.
     n_simulations
@@ -100,7 +103,9 @@ def simulate_power(
     _check_statistic(statistic, design)
     check_simulations(n_simulations, level)
     compute = _choose_statistics(statistic, design)
-    shuffles = SHUFFLES if statistic != "alpha" else math.ceil(round(10 / level, 6)) - 1  # p of 2 (1 + 4) / (B + 1)
+    shuffles = (
+        SHUFFLES if statistic not in UNSTUDENTISED else math.ceil(round(10 / level, 6)) - 1
+    )  # p of 2 (1 + 4) / (B + 1)
     observed, null = np.empty(n_simulations), np.empty((n_simulations, shuffles))
     for s, child in enumerate(seed.spawn(n_simulations)):
         rng = np.random.default_rng(child)
@@ -113,7 +118,7 @@ def simulate_power(
         observed[s], null[s] = values[0], values[1:]
         if progress is not None:
             progress((s + 1) / n_simulations)
-    if statistic == "alpha":
+    if statistic in UNSTUDENTISED:
         return _summarise(permutation_p(observed, null.T) <= level + ROUNDING, None)
     return _count_rejections(observed, null, statistic, level)
 
@@ -132,6 +137,8 @@ def _choose_statistics(statistic: PlannedStatistic, design: ContrastDesign) -> C
     """Return the function that computes a statistic for each order of the raters."""
     if statistic == "alpha":
         return partial(alpha_statistics, design)
+    if statistic == "gai":
+        return partial(gai_statistics, design)
     if statistic not in ("share", "interaction"):
         return partial(_group_statistics, design, statistic)
     return partial(_contrast_statistics, design) if is_crossed(design) else difference_statistics
@@ -147,8 +154,12 @@ def _check_statistic(statistic: PlannedStatistic, design: ContrastDesign) -> Non
         raise InvalidInput(
             f"{statistic} needs pairs of raters of one group. Plan two or more ratings of an item by each group."
         )
-    if statistic in ("alpha", "interaction") and not is_crossed(design):
-        remedy = "plan for agreement, which is unbiased in their number" if statistic == "alpha" else "do not simulate"
+    if statistic in (*UNSTUDENTISED, "interaction") and not is_crossed(design):
+        remedy = (
+            "do not simulate"
+            if statistic == "interaction"
+            else "plan for agreement or decomposition, which do not depend on their number"
+        )
         raise InvalidInput(
             f"The test of {statistic} holds where every rater rates every item. Leave out the ratings per item, or "
             f"{remedy}."
@@ -213,11 +224,42 @@ def alpha_statistics(
     order: npt.NDArray[np.int64],
 ) -> FloatArray:
     """Return Krippendorff's alpha of the raters of the last cell, who all rate every item, for each order."""
+    return _compute_alpha(_count_hits(design, assignment, answers, order, -1), design.cells[-1].n_raters)
+
+
+def gai_statistics(
+    design: ContrastDesign,
+    assignment: BalancedAssignment,
+    answers: npt.NDArray[np.bool_],
+    order: npt.NDArray[np.int64],
+) -> FloatArray:
+    """Return the group association index of the last cell against the other, alpha over XRR, for each order."""
+    own, other = (_count_hits(design, assignment, answers, order, cell) for cell in (-1, 0))
+    n_own, n_other = design.cells[-1].n_raters, design.cells[0].n_raters
+    p, q = own / n_own, other / n_other
+    observed = (p * (1 - q) + q * (1 - p)).mean(axis=0)
+    mean_p, mean_q = p.mean(axis=0), q.mean(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cross = 1 - observed / (mean_p * (1 - mean_q) + mean_q * (1 - mean_p))
+        return np.asarray(_compute_alpha(own, n_own) / np.where(cross > ROUNDING, cross, np.nan))
+
+
+def _count_hits(
+    design: ContrastDesign,
+    assignment: BalancedAssignment,
+    answers: npt.NDArray[np.bool_],
+    order: npt.NDArray[np.int64],
+    cell: int,
+) -> FloatArray:
+    """Return how many raters of a cell give the answer to each item, shape (I, orders)."""
     table = np.zeros((design.n_items, assignment.cell.size))
     table[assignment.item, assignment.rater] = answers
-    n = design.cells[-1].n_raters
-    hits = table @ (assignment.cell[order] == len(design.cells) - 1).T.astype(np.float64)
-    n_all, n_hits = n * design.n_items, hits.sum(axis=0)
+    inside = assignment.cell[order] == cell % len(design.cells)
+    return np.asarray(table @ inside.T.astype(np.float64))
+
+
+def _compute_alpha(hits: FloatArray, n: int) -> FloatArray:
+    n_all, n_hits = n * len(hits), hits.sum(axis=0)
     within = (hits * (n - hits)).sum(axis=0) / (n - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(1 - within * (n_all - 1) / (n_hits * (n_all - n_hits)))

@@ -41,6 +41,7 @@ STATISTIC_LABELS: Final = {
     "interaction": "interaction of two axes",
     "agreement": "pairwise agreement",
     "alpha": "Krippendorff's alpha",
+    "gai": "group association index",
     "decomposition": "disagreement between groups",
 }
 METRIC_LABELS: Final = {

@@ -1,0 +1,72 @@
+"""File of partial results beside the output of a plan, for `--resume`."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dissensus.errors import InvalidInput
+from dissensus.pipeline.plan.partial import PartialResults
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+SUFFIX = ".partial"
+ResumeOption = Annotated[
+    bool,
+    typer.Option("--resume", help="Continue an interrupted plan: designs in FILE.partial are not simulated again."),
+]
+
+
+@contextmanager
+def keep_partial(output: Path | None, *plan: "DataclassInstance", resume: bool) -> Iterator[PartialResults]:
+    """Store each design in FILE.partial until the plan is written; the file belongs to one pilot and its settings."""
+    if output is None:
+        if resume:
+            raise InvalidInput("--resume continues the plan of a file. Name it with -o FILE.")
+        yield PartialResults()
+        return
+    path = output.with_name(output.name + SUFFIX)
+    digest = hashlib.sha256(json.dumps([asdict(part) for part in plan], sort_keys=True).encode()).hexdigest()
+    known = _read_partial(path, digest) if resume else {}
+    if known:
+        typer.echo(f"{len(known):,} designs were simulated before the interruption.", err=True)
+    with path.open("a" if known else "w", encoding="utf-8") as file:
+        if not known:
+            file.write(json.dumps({"plan": digest}) + "\n")
+
+        def store(key: str, values: Mapping[str, Any]) -> None:
+            file.write(json.dumps({"design": key, "result": values}) + "\n")
+            file.flush()
+
+        yield PartialResults(known, store)
+    path.unlink()
+
+
+def _read_partial(path: Path, digest: str) -> dict[str, Mapping[str, Any]]:
+    """Return the designs of a file; a line that was cut off by the interruption does not count."""
+    if not path.exists():
+        raise InvalidInput(f"There is no {path}: nothing was interrupted. Leave out --resume.")
+    first, *lines = path.read_text("utf-8").splitlines() or [""]
+    if first != json.dumps({"plan": digest}):
+        raise InvalidInput(f"{path} is of another plan. Give the same pilot and options, or leave out --resume.")
+    known: dict[str, Mapping[str, Any]] = {}
+    for line in lines:
+        try:
+            row = json.loads(line)
+        except ValueError:
+            break
+        known[row["design"]] = row["result"]
+    path.write_text(
+        "".join(
+            json.dumps(row) + "\n"
+            for row in ({"plan": digest}, *({"design": key, "result": value} for key, value in known.items()))
+        ),
+        encoding="utf-8",
+    )
+    return known
