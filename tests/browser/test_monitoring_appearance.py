@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import func, select, update
 from tests.support.campaigns import AGREED, NOW
 from tests.support.chromium import running
@@ -22,6 +22,7 @@ from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import enrolment, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
+PILOT = "/campaigns/pilot"
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
@@ -121,6 +122,15 @@ def check_renewal(desk: Desk) -> None:
     page.clock.run_for(60_000)
     assert requests == []
     page.evaluate("delete document.hidden")
+    address = page.url
+    for number, (path, name) in enumerate({"/": "tasks", PILOT: "progress", f"{PILOT}/items": "items"}.items(), 60):
+        page.goto(path)
+        shown = page.locator(f"[data-live={name}]").inner_text()
+        rate_items(live.platform, desk.campaign, number, at=live.clock())
+        refresh_snapshots(live.platform, MonitoringCache(), now=live.clock())
+        page.clock.run_for(21_000)
+        expect(page.locator(f"[data-live={name}]")).not_to_have_text(shown, use_inner_text=True)
+    page.goto(address)
 
 
 def count_views(desk: Desk) -> int:

@@ -1,7 +1,7 @@
 """Pages of a quota: the screener, the page without a free seat, and the groups still needed."""
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
 from tests.support.quota_visitors import AGES, RACES, Person, open_quota_campaign, visit, visitor
@@ -22,7 +22,7 @@ def test_quota_pages_are_accessible(database_url: str, browser: Browser) -> None
     ):
         key = fill_quota(live)
         view_turned_away(rater.new_page(), key)
-        view_needed_groups(owner.new_page(), live)
+        view_needed_groups(owner.new_page(), live, key)
 
 
 def fill_quota(live: Live) -> str:
@@ -51,10 +51,19 @@ def view_turned_away(page: Page, key: str) -> None:
     check_page(page, "turned-away")
 
 
-def view_needed_groups(page: Page, live: Live) -> None:
+def view_needed_groups(page: Page, live: Live, key: str) -> None:
     page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="pilot").click()
     page.get_by_role("link", name="Quota", exact=True).click()
     page.get_by_role("heading", name="Quota of pilot").wait_for()
     check_page(page, "quota")
+    page.clock.install()
+    page.reload()
+    needed = page.locator("[data-live=needed]")
+    shown = needed.inner_text()
+    house = House(live, live.open)
+    with visitor(house) as browser:
+        visit(browser, key, Person("50+", "White", "all the way"))
+    page.clock.run_for(21_000)
+    expect(needed).not_to_have_text(shown, use_inner_text=True)
