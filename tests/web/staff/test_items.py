@@ -214,6 +214,8 @@ def test_empty_lists_say_what_to_do_next(house: House, campaign: CampaignRow) ->
         ("/campaigns/draft/monitoring", "open the campaign first", "/campaigns/draft"),
         ("/campaigns/pilot/raters", "Nobody has taken part yet", "/campaigns/pilot#entry"),
         ("/campaigns/pilot/reports", "Ask for one above", "/campaigns/pilot/reports"),
+        ("/campaigns/pilot/notices", "No message is open", "/campaigns/pilot/raters?flag=notices"),
+        ("/campaigns/pilot/raters?search=9", "No rater matches", "/campaigns/pilot/raters"),
     ):
         page = browser.get(path)
         assert says in read(page), path
