@@ -1,5 +1,7 @@
 """Bootstrap over raters and items, and its intervals."""
 
+from collections.abc import Sequence
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Literal, get_args
 
@@ -10,6 +12,12 @@ from dissensus.errors import InvalidInput
 from dissensus.stats.result import FloatArray, IntArray, check_confidence
 
 Resample = Literal["both", "raters", "items"]
+
+Entropy = int | tuple[int, ...] | None
+
+# Draws that are kept for the next axis of the same analysis, which resamples with the same seeds: of so many
+# replicates, for pools and sets of items up to this size; 48 MB in all.
+_KEPT_REPLICATES, _KEPT_SIZE = 2_048, 2_000
 
 
 def draw_resamples(
@@ -44,17 +52,43 @@ def draw_resamples(
     items = np.empty((len(seeds), n_items), dtype=np.int32) if resample != "raters" else None
     for b, seed in enumerate(seeds):
         if raters is not None:
-            draw = order[low + (_stream(seed, 0).random(len(order)) * width).astype(np.int64)]
+            draw = order[low + (_draw_shares(seed, len(order)) * width).astype(np.int64)]
             raters[b] = np.bincount(draw, minlength=len(strata))
         if items is not None:
-            items[b] = np.bincount(_stream(seed, 1).integers(n_items, size=n_items), minlength=n_items)
+            items[b] = _draw_items(seed, n_items)
     return raters, items
 
 
-def _stream(seed: np.random.SeedSequence, key: int) -> np.random.Generator:
+def _draw_shares(seed: np.random.SeedSequence, n: int) -> FloatArray:
+    """Return the place of each drawn rater in its stratum, as a share of the stratum."""
+    return (_shares if n <= _KEPT_SIZE else _shares.__wrapped__)(*_key_of(seed), n)
+
+
+def _draw_items(seed: np.random.SeedSequence, n: int) -> npt.NDArray[np.int32]:
+    """Return the number of times that each item is drawn."""
+    return (_item_counts if n <= _KEPT_SIZE else _item_counts.__wrapped__)(*_key_of(seed), n)
+
+
+@lru_cache(_KEPT_REPLICATES)
+def _shares(entropy: Entropy, spawn_key: tuple[int, ...], n: int) -> FloatArray:
+    return _stream(entropy, (*spawn_key, 0)).random(n)
+
+
+@lru_cache(_KEPT_REPLICATES)
+def _item_counts(entropy: Entropy, spawn_key: tuple[int, ...], n: int) -> npt.NDArray[np.int32]:
+    drawn = _stream(entropy, (*spawn_key, 1)).integers(n, size=n)
+    return np.bincount(drawn, minlength=n).astype(np.int32)
+
+
+def _key_of(seed: np.random.SeedSequence) -> tuple[Entropy, tuple[int, ...]]:
+    """Return what a seed is made of."""
+    entropy = seed.entropy
+    return tuple(entropy) if isinstance(entropy, (Sequence, np.ndarray)) else entropy, tuple(seed.spawn_key)
+
+
+def _stream(entropy: Entropy, spawn_key: tuple[int, ...]) -> np.random.Generator:
     # Spawning would change the state of the seed, and so the draws of its next user.
-    child = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))
-    return np.random.Generator(np.random.PCG64(child))
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy, spawn_key=spawn_key)))
 
 
 def interval(
