@@ -72,7 +72,7 @@ def simulate_promotion(
     ],
 )
 @pytest.mark.parametrize("better", [0.0, *(pytest.param(better, marks=pytest.mark.slow) for better in (0.02, 0.1))])
-@pytest.mark.parametrize("n", [*(pytest.param(n, marks=pytest.mark.slow) for n in (30, 100)), 600])
+@pytest.mark.parametrize("n", [*(pytest.param(n, marks=pytest.mark.slow) for n in (30, 100)), 300])
 def test_a_version_worse_by_the_margin_is_promoted_at_the_nominal_rate(
     margin: float, confidence: float, better: float, n: int
 ) -> None:

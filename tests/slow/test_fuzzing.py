@@ -56,7 +56,7 @@ def test_damaged_parquet_files_are_read_or_refused(tmp_path: Path, writer: str) 
 def test_small_random_tables_are_analysed_or_refused_in_words() -> None:
     """Few raters, few items, missing ratings and unknown groups: every null has a reason."""
     rng = np.random.default_rng(11)
-    for _ in range(400):
+    for _ in range(250):
         n_raters, n_items = rng.integers(1, 8), rng.integers(1, 6)
         rater, item = np.nonzero(rng.random((n_raters, n_items)) < 0.7)
         of_rater = [(None, "a", "b", "c")[k] for k in rng.integers(4, size=n_raters)]

@@ -1,5 +1,7 @@
 """Permutation tests in assignments that depend on the group: false rejections, and the measure that withholds them."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -24,6 +26,7 @@ NEGENTROPY, PLURALITY = METRICS.index("negentropy"), METRICS.index("plurality_si
 SIMULATIONS, PERMUTATIONS = 40, 99
 
 
+@cache
 def published(name: str) -> tuple[Floats, NDArray[np.bool_]]:
     """Return p-values of the published statistics, and whether the assignment withholds them, (simulations, 2, 7)."""
     rng, seeds = np.random.default_rng(7), np.random.SeedSequence(7)

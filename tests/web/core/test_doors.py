@@ -141,7 +141,7 @@ def test_hostile_input_at_every_door_is_refused_and_nobody_waits(database_url: s
         doors = site.doors()
         posts = [door for door in doors if door.is_api and door.method != "GET"]
         assert {type(door.route) for door in posts} == {TokenRoute}
-        n, faults = storm(site, doors, parser_size=MIB // 2, file_size=MIB // 2)
+        n, faults = storm(site, doors, parser_size=MIB // 8, file_size=MIB // 8)
         n_whole, more_faults = storm(site, posts[:1], JSON_BOMBS)
         n_files, file_faults = storm(site, [door for door in doors if door.name in UPLOADS], JSON_BOMBS)
         faults += more_faults + file_faults

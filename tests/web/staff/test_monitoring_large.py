@@ -37,7 +37,7 @@ def owner(house: House, staff_id: str) -> httpx.Client:
 
 
 # The queries of both databases are compared where campaigns are small.
-@pytest.mark.parametrize(("database_url", "n_items"), [("sqlite", 150), ("postgresql", 50)], indirect=["database_url"])
+@pytest.mark.parametrize(("database_url", "n_items"), [("sqlite", 80), ("postgresql", 40)], indirect=["database_url"])
 def test_figures_of_a_large_campaign_are_shown(house: House, n_items: int) -> None:
     platform, watched = house.platform, MonitoringCache()
     campaign = rated_campaign(platform, n_items, N_RATERS)
