@@ -58,7 +58,7 @@ def populate(house: House, prolific: Prolific) -> dict[str, str]:
     ("database_url", "existing", "examples", "phases"),
     [
         ("sqlite", False, 5, "fuzzing"),
-        ("sqlite", True, 12, "examples,coverage,fuzzing,stateful"),
+        ("sqlite", True, 8, "examples,coverage,fuzzing,stateful"),
         ("postgresql", True, 6, "examples,fuzzing,stateful"),
     ],
     ids=["sqlite-made up", "sqlite-known", "postgresql-known"],
