@@ -139,10 +139,13 @@ def _describe_interval(low: float | None, high: float | None) -> str:
 
 def _cells(model: MultilevelModel) -> Iterator[str]:
     yield "### Race and gender\n"
-    yield f"Predicted shares by `{model.formula}`, without priors; differences are from the largest cell.\n"
+    yield (
+        f"Predicted shares by `{model.formula}`, without priors; differences are from the largest cell, and P(highest) "
+        "is the probability that a cell has the largest share.\n"
+    )
     rows = model.predictions.shares if model.predictions else ()
     yield from table(
-        ("Cell", "Raters", "Yes", "95 % interval", "Difference", "95 % interval"),
+        ("Cell", "Raters", "Yes", "95 % interval", "Difference", "95 % interval", "P(highest)"),
         (
             (
                 row.group,
@@ -151,11 +154,12 @@ def _cells(model: MultilevelModel) -> Iterator[str]:
                 _describe_interval(row.ci_low, row.ci_high),
                 format_short(row.difference, 3),
                 _describe_interval(row.difference_ci_low, row.difference_ci_high),
+                format_short(row.probability_highest),
             )
             for row in rows
             if row.axis == AXIS and row.answer == "Yes"
         ),
-        right=(1, 2, 4),
+        right=(1, 2, 4, 6),
     )
     yield ""
 

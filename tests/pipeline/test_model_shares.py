@@ -98,6 +98,15 @@ def test_a_population_of_one_group_answers_like_the_group(model: MultilevelModel
     assert mixed == pytest.approx(0.75 * parts[0] + 0.25 * parts[1])
 
 
+def test_groups_that_a_population_lacks_are_noted(model: MultilevelModel) -> None:
+    notes = [note for note in model.notes if "has nobody with" in note]
+    assert notes == [
+        "The population counts has nobody with rater_race = 'Black', so these raters do not stand for it.",
+        "The population asian has nobody with rater_race = 'Black', 'White', so these raters do not stand for it.",
+        "The population white has nobody with rater_race = 'Asian', 'Black', so these raters do not stand for it.",
+    ]
+
+
 def test_items_that_change_their_label_are_named(model: MultilevelModel) -> None:
     assert model.predictions is not None
     labels = {(row.item_id, row.population): row.label for row in model.predictions.labels}

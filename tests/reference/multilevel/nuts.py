@@ -3,7 +3,8 @@
     pip install numpyro==0.22.0 "arviz-stats[xarray]==0.8.0" numba polars narwhals
     DISSENSUS_DATA=… PYTHONPATH=src:. python tests/reference/multilevel/nuts.py [two] [three] [dices]
 
-Without arguments all are written: simulated ratings with two and three answers, and DICES-350 without flagged raters.
+Without arguments all are written: simulated ratings with two and three answers, and the first 60 items of DICES-350
+with all raters that are not flagged; all 350 items take more than ten minutes.
 Priors: t with 3 degrees of freedom, scale 1 for coefficients and 2.5 for standard deviations, normal with mean 0 and
 standard deviation 2 for thresholds at the mean of the covariates.
 """
@@ -24,7 +25,7 @@ from arviz_stats.base import array_stats
 from jax.scipy.special import log_ndtr
 from numpyro.distributions import constraints
 from numpyro.infer import MCMC, NUTS
-from tests.stats.multilevel.designs import simulate_design
+from tests.stats.multilevel.designs import keep_items, simulate_design
 
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.model.design import build_design
@@ -33,6 +34,7 @@ from dissensus.stats.multilevel.design import ModelDesign
 
 FILE = Path(__file__).with_suffix(".json")
 FORMULA = "Q_overall ~ rater_race + rater_gender + rater_age + (1 | rater_id) + (1 | item_id)"
+DICES_ITEMS = 60
 CHAINS = 2
 
 numpyro.enable_x64()
@@ -96,15 +98,15 @@ def sample(design: ModelDesign, iterations: int, seed: int) -> dict[str, object]
 
 
 def dices() -> ModelDesign:
-    """Return the ratings of DICES-350 with main effects."""
+    """Return ratings of DICES-350 with main effects."""
     ratings = read_ratings(Path(os.environ["DISSENSUS_DATA"], "dices-350", "ratings.csv")).exclude_flagged()
-    return build_design(ratings, parse_formula(FORMULA)).design
+    return keep_items(build_design(ratings, parse_formula(FORMULA)).design, DICES_ITEMS)
 
 
 MODELS: dict[str, tuple[Callable[[], ModelDesign], int]] = {
     "three": (lambda: simulate_design(raters=30, items=40, categories=3, seed=5), 3000),
     "two": (lambda: simulate_design(raters=30, items=40, categories=2, seed=5), 3000),
-    "dices": (dices, 700),
+    "dices": (dices, 1000),
 }
 """Designs with the number of draws of a chain."""
 

@@ -78,3 +78,18 @@ def simulate_batches(n_batches: int, *, seed: int = 0) -> ModelDesign:
             RandomTerm(name="item", groups=item, n_groups=int(item.max()) + 1),
         ),
     )
+
+
+def keep_items(design: ModelDesign, n: int) -> ModelDesign:
+    """Return the ratings of the first items of a design of raters and items."""
+    rater, item = design.random
+    kept = item.groups < n
+    return ModelDesign(
+        answers=design.answers[kept],
+        n_categories=design.n_categories,
+        fixed=Covariates(values=design.fixed.values, row=design.fixed.row[kept]),
+        random=(
+            RandomTerm(name=rater.name, groups=rater.groups[kept], n_groups=rater.n_groups),
+            RandomTerm(name=item.name, groups=item.groups[kept], n_groups=n),
+        ),
+    )

@@ -6,10 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
-from tests.stats.multilevel.designs import simulate_design
+from tests.stats.multilevel.designs import keep_items, simulate_design
 from tests.support.paths import ROOT
 
 from dissensus.errors import InvalidInput
+from dissensus.pipeline.model.design import build_design
+from dissensus.schema.formula import parse_formula
+from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.multilevel.convergence import diagnose_chains
 from dissensus.stats.multilevel.design import Covariates, ModelDesign, RandomTerm
 from dissensus.stats.multilevel.fit import fit_ordinal
@@ -18,6 +21,7 @@ from dissensus.stats.multilevel.gibbs_kernels import _lower_quantile, draw_trunc
 from dissensus.stats.multilevel.posterior import ChainSample, PosteriorDraws
 from dissensus.stats.multilevel.priors import ModelPriors, Prior
 
+DICES = "Q_overall ~ rater_race + rater_gender + rater_age + (1 | rater_id) + (1 | item_id)"
 NUTS: dict[str, Any] = json.loads((ROOT / "tests/reference/multilevel/nuts.json").read_text("utf-8"))
 
 
@@ -51,6 +55,14 @@ def test_means_are_those_of_numpyro(name: str, categories: int) -> None:
     design = simulate_design(raters=30, items=40, categories=categories, seed=5)
     sample = sample_posterior(design, priors=nuts_priors(design), chains=2, iterations=400)
     assert_equal_means(sample, NUTS[name])
+
+
+@pytest.mark.slow
+def test_means_on_dices_are_those_of_numpyro(dices_104: Ratings) -> None:
+    """The first 60 items with all raters."""
+    design = keep_items(build_design(dices_104, parse_formula(DICES)).design, 60)
+    sample = sample_posterior(design, priors=nuts_priors(design), chains=2, iterations=300)
+    assert_equal_means(sample, NUTS["dices"])
 
 
 @pytest.mark.slow

@@ -110,7 +110,12 @@ def predict_populations(
         labels=tuple(labels),
         changed=tuple(sorted(changed, key=lambda item: -item.probability)),
         warnings=(*drawn.warn(), *_warn_of_cells(named, cells, populations)),
-        notes=(*notes, *drawn.describe(), *([drawn.describe_order()] if changed else [])),
+        notes=(
+            *notes,
+            *_note_levels(named, cells, populations),
+            *drawn.describe(),
+            *([drawn.describe_order()] if changed else []),
+        ),
         pareto_k=drawn.importance.pareto_k,
         effective_draws=drawn.importance.effective_draws,
     )
@@ -224,3 +229,16 @@ def _warn_of_cells(named: NamedDesign, cells: RaterCells, populations: Sequence[
                 f"{share} of the population {population.name} are in crossed groups without a rater, whose answers "
                 f"come from the model alone: {format_list(names, MOST_NAMED)}."
             )
+
+
+def _note_levels(named: NamedDesign, cells: RaterCells, populations: Sequence[Population]) -> Iterator[str]:
+    """Yield a note on the groups of raters that a population lacks."""
+    for population in populations:
+        for name, codes in cells.codes.items():
+            weights = np.bincount(codes, population.weights)
+            absent = [named.rows.columns[name].levels[code] for code in np.unique(codes) if not weights[code] > 0]
+            if absent:
+                yield (
+                    f"The population {population.name} has nobody with {name} = {format_list(absent, MOST_NAMED)}, so "
+                    "these raters do not stand for it."
+                )
