@@ -33,7 +33,7 @@ def interval_widths(plan: PrecisionPlan) -> Figure:
     >>> from dissensus.pipeline.plan.shipped_presets import load_pilot
     >>> plan = plan_precision(load_pilot("dices-350"), raters=(50, 200), per_item=(), n_items=350)
     >>> print(interval_widths(plan).reading)
-    The interval of a difference of two groups has a half-width of .119 with 50 raters and of .058 with 200.
+    The interval of a difference of two groups has a half-width of .101 with 50 raters and of .050 with 200.
     """
     crossed = all(row.per_item == row.n_raters for row in plan.rows)
     numbers = [None] if crossed else list(dict.fromkeys(row.per_item for row in plan.rows))

@@ -61,7 +61,7 @@ def group_association(model: RatingModel, share: float) -> float:
     Examples
     --------
     >>> round(group_association(RatingModel(rater_sd=0, item_sd=1, group_item_sd=0.5), 0.3), 3)
-    1.276
+    1.291
     """
     return model.components(share).item / model.item_covariance((share, 1.0), (share, 1.0))
 
