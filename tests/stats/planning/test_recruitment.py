@@ -7,6 +7,7 @@ from scipy import stats
 from dissensus.errors import InvalidInput
 from dissensus.stats.planning.recruitment import (
     binomial_at_least,
+    chance_of_enough,
     open_call_confidence,
     people_for_cell,
     people_for_open_call,
@@ -21,6 +22,19 @@ def test_tails_are_those_of_the_binomial_distribution(n: int, p: float, k: int) 
 @pytest.mark.parametrize(("needed", "p"), [(10, 0.845), (1, 0.01), (50, 0.5)])
 def test_people_are_a_quantile_of_the_negative_binomial_distribution(needed: int, p: float) -> None:
     assert people_for_cell(needed, p, 0.9) == needed + stats.nbinom.ppf(0.9, needed, p)
+
+
+@pytest.mark.parametrize(
+    ("begun", "finish", "seats", "keep", "needed"),
+    [(30, 0.8, 20, 0.9, 15), (24, 0.8, 22, 0.5, 9), (200, 0.6, 130, 0.85, 100), (8, 1.0, 6, 0.9, 5)],
+)
+def test_chance_of_enough_sums_over_those_who_finish(
+    begun: int, finish: float, seats: int, keep: float, needed: int
+) -> None:
+    finished = np.arange(begun + 1)
+    enough = stats.binom.sf(needed - 1, np.minimum(finished, seats), keep)
+    expected = stats.binom.pmf(finished, begun, finish) @ enough
+    assert chance_of_enough(begun, finish, seats, keep, needed) == pytest.approx(expected)
 
 
 def test_an_open_call_fills_all_cells_as_often_as_drawn_people() -> None:
