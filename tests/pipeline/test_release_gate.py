@@ -182,6 +182,8 @@ def test_a_person_signs_for_what_nobody_was_asked(source: dict[str, Any], check:
         (pl.format("{}-PERSON-0", "item_id").alias("item_id"), "external_ids"),
         (pl.lit("By a2suam1j3gnn3b.").alias("response"), "external_ids"),
         (pl.lit("Thanks to Person-0!").alias("response"), "external_ids"),
+        (pl.lit("5a9d2f1e0b3c\u200b4d5e6f7a8b9c").alias("item_note"), "external_ids"),
+        (pl.lit("\uff35\uff33\uff25\uff32 a2suam1j3gnn\uff13b").alias("item_note"), "external_ids"),
         (pl.lit(" 5A9D2F1E0B3C4D5E6F7A8B9C ").cast(pl.Categorical).alias("item_note"), "external_ids"),
     ],
 )
@@ -552,8 +554,12 @@ def test_amounts_of_work_single_out_whom_a_list_of_pay_tells() -> None:
     )
     evidence = find_check(assess(make_source(table)).verdict, "membership").check.evidence
     assert evidence[1].startswith("Who knows how many rows a rater has singles out 8.3% of the raters")
+    assert len(evidence) == 3
     # 55 seconds less of 360 are more than five percent too.
     assert "recruiters do, singles out 16.7% of the raters" in evidence[2]
+    lone = table.filter((pl.col("item_id") != "item1") | (pl.col("rater_id") == "person-2"))
+    told = find_check(assess(make_source(lone)).verdict, "membership").check.evidence[3]
+    assert told.startswith("Items with one rater alone: 1.")
     assert attack_workload(np.array([100, 96, 90, 100]), np.array([0, 0, 0, 1]), error=0.05) == (0.25, 0.5)
 
 

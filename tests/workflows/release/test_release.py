@@ -75,6 +75,8 @@ def test_a_release_is_logged_valid_and_made_again(platform: Platform, campaign: 
     assert write(platform, tmp_path, name="again") == manifest
     with platform.database.reading() as tx:
         assert len(list(events.iterate_events(tx, campaign.id, "released"))) == 1
+    with pytest.raises(Conflict, match=r"crowded 1.0 was written before with another key"):
+        prepare_release(replace(PLAN, key="new.key"), tmp_path, platform)
 
 
 def test_who_withdraws_after_a_release_is_not_in_the_next(
@@ -168,12 +170,6 @@ def test_a_folder_that_no_log_knows_is_registered_or_refused(
         register_folder(prepare_release(signed, tmp_path, platform), tmp_path / "next", platform=platform, now=NOW)
 
 
-def test_a_version_with_a_new_key_is_refused(platform: Platform, campaign: CampaignRow, tmp_path: Path) -> None:
-    write(platform, tmp_path)
-    with pytest.raises(Conflict, match=r"crowded 1.0 was written before with another key"):
-        prepare_release(replace(PLAN, key="new.key"), tmp_path, platform)
-
-
 @pytest.mark.slow
 def test_the_release_before_is_named_and_the_one_that_was_logged(
     platform: Platform, campaign: CampaignRow, tmp_path: Path
@@ -206,6 +202,8 @@ def test_no_purpose_of_the_plan_stands_for_consent_to_publication(
     for purpose in ("release", "rating"):
         assessed = prepare_release(replace(PLAN, purpose=purpose), tmp_path, platform).assessed
         assert assessed.publication.raters.height == 8
+    with pytest.raises(NotFound, match="'sale' is not a purpose of crowded"):
+        prepare_release(replace(PLAN, purpose="sale"), tmp_path, platform)
 
 
 def test_a_campaign_is_refused_first_and_mended(platform: Platform, campaign: CampaignRow, tmp_path: Path) -> None:
@@ -219,11 +217,6 @@ def test_a_campaign_is_refused_first_and_mended(platform: Platform, campaign: Ca
     datasheet = (tmp_path / "out" / "datasheet.md").read_text("utf-8")
     assert "Yes, row by row, to 'rating', 'release' in" in datasheet
     assert "We want to learn how different people judge the safety of chatbots" in datasheet
-
-
-def test_a_purpose_that_nobody_was_asked_for(platform: Platform, campaign: CampaignRow, tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="'sale' is not a purpose of crowded"):
-        prepare_release(replace(PLAN, purpose="sale"), tmp_path, platform)
 
 
 def test_conversations_of_authors_who_refused_are_left_out(

@@ -149,7 +149,8 @@ def _find_ids(column: pl.Series, cells: Collection[str], parts: list[str], *, of
     if not (column.dtype in (pl.String, pl.Categorical, pl.Enum) or column.dtype.is_integer()):
         return []
     values = column.drop_nulls().unique().cast(pl.String).sort()
-    plain = values.str.strip_chars().str.to_lowercase()
+    # Without differences that nobody sees: full-width letters, and marks without width.
+    plain = values.str.normalize("NFKC").str.replace_all(r"\p{Cf}", "").str.strip_chars().str.to_lowercase()
     suspect = plain.str.contains_any(parts) if parts else pl.repeat(value=False, n=len(plain), eager=True)
     find_mail = _MAIL.fullmatch if of_text else _MAIL.search
     return [
@@ -238,7 +239,11 @@ def check_membership(
     return ReleaseCheck(
         name="membership",
         promise="Somebody accepts how many raters an outsider can single out by what they know of them.",
-        evidence=(evidence, *_describe_workload(ratings, publication, cells), *([AUTHORS] if by_authors else [])),
+        evidence=(
+            evidence,
+            *_describe_workload(ratings, publication, cells),
+            *([AUTHORS] if by_authors else _describe_lone_items(publication.table)),
+        ),
         holds=True,
         judged=True,
     )
@@ -257,6 +262,14 @@ def _describe_workload(ratings: Ratings, publication: Publication, cells: IntArr
         yield (
             f"Who knows {name} singles out {alone:.1%} of the raters, and who knows their attributes too "
             f"{with_cell:.1%}.{remedy}"
+        )
+
+
+def _describe_lone_items(table: pl.DataFrame) -> Iterator[str]:
+    n_alone = table.group_by(names.ITEM_ID).agg(pl.col(names.RATER_ID).n_unique()).filter(pl.col(names.RATER_ID) == 1)
+    if n_alone.height:
+        yield (
+            f"Items with one rater alone: {n_alone.height:,}. Who knows that a person rated one of them has found them."
         )
 
 
@@ -313,17 +326,17 @@ def check_images(source: ReleaseSource, publication: Publication, plan: ReleaseP
     """Check that the images of items are there, and that a person looked at them."""
     names_of_images = list_images(publication.table) if plan.with_images else ()
     absent = [name for name in names_of_images if name not in source.images]
+    evidence = [
+        f"{len(names_of_images):,} images, encoded anew when they were added, without metadata. Faces, names and "
+        f"places in them are not found by pattern. The site shows them on /campaigns/{plan.campaign}/images.",
+        *names_of_images[:MAX_LISTED],
+        *([f"… and {len(names_of_images) - MAX_LISTED:,} more."] if len(names_of_images) > MAX_LISTED else []),
+        *(f"{name} is missing." for name in absent[:MAX_LISTED]),
+    ]
     return ReleaseCheck(
         name="images",
         promise="Somebody looked at the images, and found nothing that identifies a person.",
-        evidence=(
-            f"{len(names_of_images):,} images, encoded anew when they were added, without metadata. Faces, names and "
-            "places in them are not found by pattern.",
-            *([f"The site shows them on /campaigns/{plan.campaign}/images."] if names_of_images else []),
-            *names_of_images[:MAX_LISTED],
-            *([f"… and {len(names_of_images) - MAX_LISTED:,} more."] if len(names_of_images) > MAX_LISTED else []),
-            *(f"{name} is missing." for name in absent[:MAX_LISTED]),
-        ),
+        evidence=tuple(evidence) if names_of_images else ("There are no images.",),
         holds=not absent,
         remedy="The campaign does not have the images that are missing. Leave all out: with_images = false and drop = "
         + json.dumps([IMAGE, IMAGE_ALT]),
