@@ -86,8 +86,8 @@ def test_relative_links_of_the_readme_exist() -> None:
         assert (ROOT / target).exists(), target
 
 
-SCORECARD = "scorecard.py"
-SCRIPTS = [path for path in sorted((ROOT / "examples").glob("*.py")) if path.name != SCORECARD]
+DOCUMENTED = ("judge.py", "scorecard.py")
+SCRIPTS = [path for path in sorted((ROOT / "examples").glob("*.py")) if path.name not in DOCUMENTED]
 
 
 @pytest.mark.slow
@@ -100,11 +100,13 @@ def test_example_runs(script: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("dices_350")
-def test_the_documented_scorecard_is_that_of_the_example() -> None:
-    script = ROOT / "examples" / SCORECARD
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_the_documented_page_is_that_of_the_example(name: str) -> None:
+    script = ROOT / "examples" / name
     process = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, env=environment())
     assert process.returncode == 0, process.stderr
-    assert process.stdout == (ROOT / "docs" / "generated" / "dices-scorecard.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "generated" / f"dices-{script.stem}.md").read_text(encoding="utf-8")
+    assert process.stdout == page
 
 
 def test_every_public_name_is_documented() -> None:

@@ -91,8 +91,7 @@ def _effect_sections(audit: JudgeAudit) -> Iterator[Section]:
     rows = [row for row in audit.rows if row.probe is not None and row.metric == "changed" and row.estimate is not None]
     if not rows:
         return
-    largest = max(rows, key=lambda row: row.estimate or 0)
-    reading = f"Most answers change by {PROBE_NAMES[str(largest.probe)]}: {100 * (largest.estimate or 0):.1f} %."
+    reading = _read_effects(rows)
     blocks: Blocks = [("", [PointRow(PROBE_NAMES[str(row.probe)], {"changed": _value(row)}) for row in rows])]
     figure = Figure(
         name="changed-answers",
@@ -108,8 +107,23 @@ def _effect_sections(audit: JudgeAudit) -> Iterator[Section]:
     yield Section("effects", "Effects of presentation", lead, (figure, table))
 
 
+def _read_effects(rows: Sequence[AuditRow]) -> str:
+    """Return a sentence on the probe that changed most answers, beside another seed."""
+    repeat = next((row.estimate or 0 for row in rows if row.probe == "repeat"), None)
+    noise = "" if repeat is None else f"; another seed alone {100 * repeat:.1f} %"
+    largest = max(rows, key=lambda row: (row.probe != "repeat", row.estimate or 0))
+    return (
+        f"Of all changes but the seed, {PROBE_NAMES[str(largest.probe)]} turns most answers: "
+        f"{100 * (largest.estimate or 0):.1f} %{noise if largest.probe != 'repeat' else ''}."
+    )
+
+
 def _group_sections(audit: JudgeAudit) -> Iterator[Section]:
-    names = {"agreement": "judge and rater", "human_agreement": "two raters"}
+    names = {
+        "agreement": "judge and rater",
+        "human_agreement": "two raters",
+        "constant_agreement": "constant answer",
+    }
     rows = [row for row in audit.rows if row.metric in names and row.estimate is not None]
     if not rows:
         return
@@ -124,9 +138,12 @@ def _group_sections(audit: JudgeAudit) -> Iterator[Section]:
         reading=reading,
         table=_tabulate(rows),
         draw=lambda width: draw_group_points(blocks, width, series=list(names.values()), per_cent=True),
-        notes=("Lines: intervals for other raters and other items. Both marks are for the same ratings.",),
+        notes=("Lines: intervals for other raters and other items. All marks are for the same ratings.",),
     )
-    metrics = ("agreement", "human_agreement", "agreement_difference", "distribution_distance", "nearer_share")
+    metrics = (
+        *("agreement", "human_agreement", "constant_agreement", "agreement_difference"),
+        *("distribution_distance", "nearer_share"),
+    )
     table = _table(audit, "agreement", "Judge and groups", reading, tuple(group_grids(audit.rows)), metrics)
     lead = "How often the judge gives the answer of a rater, beside how often two raters give the same one."
     yield Section("groups", "Agreement with groups", lead, (figure, table))

@@ -101,6 +101,8 @@ def test_a_judge_that_follows_one_group_is_found_out(make_run: Callable[..., Jud
     )
     assert (first["agreement_difference"].ci_low or 0) > -0.1
     assert (second["agreement_difference"].ci_high or 0) < -0.1
+    constant = pick(card, "constant_agreement", axis="rater_group", group="first")
+    assert (pick(card, "agreement", axis="rater_group", group="first").ci_low or 0) > (constant.estimate or 1)
     assert second["nearer_share"].estimate == 0
     assert (second["nearer_share"].p_adjusted or 1) < (first["nearer_share"].p or 0)
     distance = pick(card, "distribution_distance", axis="rater_group", group="second")

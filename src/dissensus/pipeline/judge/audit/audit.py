@@ -28,7 +28,7 @@ from dissensus.stats.judge.agreement import (
 from dissensus.stats.judge.answers import PanelRatings, equality_distance, step_distance
 from dissensus.stats.judge.effects import estimate_consistency, estimate_effect
 from dissensus.stats.judge.rank import rank_judge
-from dissensus.stats.result import check_confidence, none_if_nan
+from dissensus.stats.result import ZERO, check_confidence, none_if_nan
 from dissensus.stats.score.pseudo_values import PseudoValues, compare_groups
 from dissensus.stats.significance import benjamini_hochberg
 
@@ -192,6 +192,10 @@ def _measure_groups(answers: JudgeAnswers, groups: PanelGroups, confidence: floa
             ("agreement", lambda ratings=ratings: _complement(distance_between(ratings, counts, equality))),
             ("human_agreement", lambda ratings=ratings: _complement(distance_within(ratings, counts, equality))),
             (
+                "constant_agreement",
+                lambda ratings=ratings: _complement(distance_between(ratings, _repeat_mode(ratings, counts), equality)),
+            ),
+            (
                 "agreement_difference",
                 lambda ratings=ratings: _subtract(
                     distance_within(ratings, counts, equality), distance_between(ratings, counts, equality)
@@ -203,6 +207,15 @@ def _measure_groups(answers: JudgeAnswers, groups: PanelGroups, confidence: floa
             row = AuditRow(metric=metric, axis=axis, group=group)
             yield replace(row, reason=refusal) if refusal else build_rating_row(row, compute, confidence)
         yield _build_rank(AuditRow(metric="nearer_share", axis=axis, group=group), ratings, counts, steps, refusal)
+
+
+def _repeat_mode(ratings: PanelRatings, counts: Floats) -> Floats:
+    """Return the answers of a judge that always gives the most frequent answer of the group."""
+    judged = ratings.select((counts.sum(axis=1) > 0)[ratings.items])
+    mode = np.bincount(judged.answers, minlength=counts.shape[1]).argmax()
+    constant = np.zeros_like(counts)
+    constant[counts.sum(axis=1) > 0, mode] = 1
+    return constant
 
 
 def _build_rank(
@@ -256,7 +269,10 @@ def _measure_persona(
         yield replace(more, reason=str(error))
     else:
         low, high = difference.ci_low, difference.ci_high
-        yield replace(more, estimate=difference.estimate, ci_low=low, ci_high=high, p=difference.p)
+        if high - low <= ZERO:
+            yield replace(more, estimate=difference.estimate, reason="no interval: the answers do not vary")
+        else:
+            yield replace(more, estimate=difference.estimate, ci_low=low, ci_high=high, p=difference.p)
     for metric, compute in (
         ("human_spread", lambda: distance_within(own, acted, steps)),
         ("spread_difference", lambda: spread_difference(own, acted, steps)),

@@ -21,7 +21,11 @@ OUTCOME_NAMES: Final = {
     "not_valid": "answers missing or not on the scale",
     "cut": "cut at the limit of length",
 }
-_GROUP_COLUMNS: Final = ("agreement", "human_agreement", "agreement_difference", "distribution_distance")
+_AGREEMENTS: Final = ("agreement", "human_agreement", "constant_agreement", "agreement_difference")
+_AGREEMENT_HEAD: Final = (
+    *("raters", "judge and rater agree, %", "two raters agree, %", "constant answer, %", "difference"),
+)
+_DISTANCES: Final = ("distribution_distance", "nearer_share")
 _PERSONA_COLUMNS: Final = ("toward_group", "toward_others", "toward_group_more", "human_spread", "spread_difference")
 
 
@@ -76,40 +80,32 @@ def _effect_line(rows: Sequence[AuditRow], probe: str, metrics: Sequence[str]) -
 
 
 def group_grids(rows: Sequence[AuditRow]) -> Iterator[Grid]:
-    """Yield a table of agreement for each axis."""
-    own = [row for row in rows if row.metric in (*_GROUP_COLUMNS, "nearer_share") and row.persona is None]
+    """Yield, for each axis, a table of agreement and one of distance and rank."""
+    own = [row for row in rows if row.metric in (*_AGREEMENTS, *_DISTANCES) and row.persona is None]
     axes: list[str | None] = list(dict.fromkeys(row.axis for row in own if row.axis is not None))
-    axes = axes or ([None] if own else [])
-    head = (
-        "raters",
-        "judge and rater agree, %",
-        "two raters agree, %",
-        "difference",
-        "distance",
-        "nearer than",
-        "p",
-        "adj. p",
-    )
-    for axis in axes:
-        groups = dict.fromkeys((row.axis, row.group) for row in own if row.axis in (None, axis))
-        lines = tuple(_group_line([row for row in own if (row.axis, row.group) == key]) for key in groups)
-        yield Grid((escape_unprintable(axis or "whole pool"), *head), lines)
+    for axis in axes or ([None] if own else []):
+        keys = dict.fromkeys((row.axis, row.group) for row in own if row.axis in (None, axis))
+        groups = [{row.metric: row for row in own if (row.axis, row.group) == key} for key in keys]
+        title = escape_unprintable(axis or "whole pool")
+        yield Grid((title, *_AGREEMENT_HEAD), tuple(map(_agreement_line, groups)))
+        yield Grid((title, "distance", "nearer than", "p", "adjusted p"), tuple(map(_distance_line, groups)))
 
 
-def _group_line(rows: Sequence[AuditRow]) -> tuple[str, ...]:
-    own = {row.metric: row for row in rows}
-    rank = own["nearer_share"]
-    name = "everybody" if rank.group is None else escape_unprintable(rank.group)
-    n_raters = max(row.n_raters for row in rows)
+def _agreement_line(rows: Mapping[str, AuditRow]) -> tuple[str, ...]:
+    n_raters = max(row.n_raters for row in rows.values())
+    cells = (format_estimate(rows[metric]) for metric in _AGREEMENTS)
+    return (_name_group(rows["agreement"]), f"{n_raters:,}" if n_raters else UNKNOWN, *cells)
+
+
+def _distance_line(rows: Mapping[str, AuditRow]) -> tuple[str, ...]:
+    rank = rows["nearer_share"]
     nearer = UNKNOWN if rank.estimate is None else f"{100 * rank.estimate:.0f} %"
-    return (
-        name,
-        f"{n_raters:,}" if n_raters else UNKNOWN,
-        *(format_estimate(own[metric]) for metric in _GROUP_COLUMNS),
-        nearer,
-        format_short(rank.p, 3),
-        format_short(rank.p_adjusted, 3),
-    )
+    p_values = (format_short(rank.p, 3), format_short(rank.p_adjusted, 3))
+    return (_name_group(rank), format_estimate(rows["distribution_distance"]), nearer, *p_values)
+
+
+def _name_group(row: AuditRow) -> str:
+    return "everybody" if row.group is None else escape_unprintable(row.group)
 
 
 def persona_grids(rows: Sequence[AuditRow]) -> Iterator[Grid]:
@@ -155,7 +151,9 @@ def explain_audit(rows: Sequence[AuditRow], confidence: float) -> Iterator[str]:
         )
     if "agreement" in metrics:
         yield (
-            "Difference: below 0 if the judge agrees less with raters of the group than they do with each other. "
+            "Constant answer: agreement of the most frequent answer of the group, given to every item; a judge that "
+            "does not surpass it tells nothing of items. Difference: below 0 if the judge agrees less with raters of "
+            "the group than they do with each other. "
             "Distance: of the distributions of answers on the ordered scale, unbiased in the numbers of answers, so "
             "that 0 is the same distribution and an estimate may be below 0. Nearer than: share of the raters of the "
             "group than whom the judge is nearer to the rest of it; p: of the judge as one more rater of the group."

@@ -37,8 +37,8 @@ class JudgeAudit(TabularResult):
         Name of the judge.
     rows
         Statistics: consistency; changed, shift and changed_beyond_repeat of each probe; agreement, human_agreement,
-        agreement_difference, distribution_distance, spread_difference and nearer_share of each group; toward_group,
-        toward_others, toward_group_more, human_spread and spread_difference of each persona.
+        constant_agreement, agreement_difference, distribution_distance, spread_difference and nearer_share of each
+        group; toward_group, toward_others, toward_group_more, human_spread and spread_difference of each persona.
     outcomes
         Number of requests by outcome.
     settings
