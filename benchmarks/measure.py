@@ -126,7 +126,11 @@ def _processes(case: Case, folder: Path) -> dict[Any, Row]:
 def _process(process: Process, data: Path) -> tuple[float, float]:
     """Return the seconds and the peak megabytes of a command."""
     with tempfile.TemporaryDirectory(dir=data.parent) as scratch:
-        return _command(process.words, data, Path(scratch, "out"), {"NUMBA_CACHE_DIR": scratch} if process.cold else {})
+        kernels = {"none": Path(scratch), "compiled": data.with_name("kernels")}.get(process.kernels)
+        settings = {"NUMBA_CACHE_DIR": str(kernels)} if kernels else {}
+        if kernels and process.kernels == "compiled" and not kernels.exists():
+            _command(("compile",), data, Path(scratch, "out"), settings)
+        return _command(process.words, data, Path(scratch, "out"), settings)
 
 
 def _command(words: tuple[str, ...], data: Path, out: Path, settings: dict[str, str]) -> tuple[float, float]:
