@@ -6,16 +6,19 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import vl_convert
 from tests.pipeline.tables import ratings_of, simulate_frame
 from tests.report.hostile import NAMES as HOSTILE
 from tests.report.simulated import fits, texts
 
 from dissensus.errors import InvalidInput
 from dissensus.report.builder import build
+from dissensus.report.figure import Figure
 from dissensus.report.figure_kind import KINDS, detect_kind
 from dissensus.report.figures.answers import answers
 from dissensus.report.figures.panels import LOOKS
 from dissensus.report.groups import groups_of
+from dissensus.report.placeholders import set_names, take_names
 from dissensus.report.result import Report
 from dissensus.report.theme import (
     BLUE,
@@ -27,6 +30,7 @@ from dissensus.report.theme import (
     RAMP,
     TEXT_WIDTH,
     VERMILION,
+    apply_theme,
     pick_ramp_colors,
     pick_text_color,
 )
@@ -141,6 +145,19 @@ def test_names_like_attributes_are_unchanged_in_a_page() -> None:
     svg = answers(ratings, groups_of(ratings, "x", min_raters=0)).inline(TEXT_WIDTH)
     texts_of_svg = [part.strip() for part in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
     assert {"#D55E00", 'class="x" id="y" url(#z)', 'role="x" fill="#D55E00"'} <= set(texts_of_svg)
+
+
+def test_placeholders_do_not_change_a_drawing(report: Report) -> None:
+    hostile = answers(
+        ratings_of({"a": "NY", "b": "YY", "c": "NN", "d": "YN"}, {"rater_race": ("А & <Б>", "А", *HOSTILE[:2])}), "race"
+    )
+    for figure in (hostile, report["answers-race"], report["agreement-race"]):
+        assert isinstance(figure, Figure)
+        for width in (TEXT_WIDTH, COLUMN_WIDTH):
+            spec = apply_theme(figure.draw(width))
+            shortened, names = take_names(spec)
+            assert names
+            assert set_names(vl_convert.vegalite_to_svg(shortened), names) == vl_convert.vegalite_to_svg(spec)
 
 
 def test_svg_ids_begin_with_the_figure_name(report: Report) -> None:

@@ -7,6 +7,7 @@ from html import escape
 import vl_convert
 
 from dissensus.report.figure_kind import Kind
+from dissensus.report.placeholders import set_names, take_names
 from dissensus.report.theme import NAMES, PAPER, Drawing, apply_theme
 
 PNG_PER_INCH = 300
@@ -34,7 +35,8 @@ def render(chart: Drawing, kind: Kind) -> bytes:
         return vl_convert.vegalite_to_png(spec, ppi=PNG_PER_INCH, scale=0.75, allowed_base_urls=[])
     if kind == "json":
         return json.dumps(spec, ensure_ascii=False, indent=1).encode()
-    svg = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
+    shortened, names = take_names(spec)
+    svg = set_names(vl_convert.vegalite_to_svg(shortened, allowed_base_urls=[]), names)
     return _to_pdf(svg) if kind == "pdf" else svg.encode()
 
 
