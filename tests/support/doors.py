@@ -71,12 +71,13 @@ class Door:
         return [one for one in annotations if isinstance(one, type) and issubclass(one, BaseModel)]
 
     def form_fields(self) -> set[str]:
-        """Names of the form fields that the module of the route reads."""
+        """Names of the form fields that the route reads, by functions of its module."""
         module = inspect.getmodule(self.route.endpoint)
         assert module is not None
         name = module.__name__.rpartition(".")[2]
         declared = {one.alias for one in self.route.dependant.body_params if not self.json_models()}
-        return declared | names_in(module) | (names_in(FORM_MODULES[name]) if name in FORM_MODULES else set())
+        read = names_in(module, inspect.unwrap(self.route.endpoint).__name__)
+        return declared | read | (names_in(FORM_MODULES[name]) if name in FORM_MODULES else set())
 
 
 def flatten(dependant: Dependant) -> Iterator[Dependant]:
@@ -97,17 +98,40 @@ def list_doors(app: FastAPI) -> list[Door]:
 
 
 @cache
-def names_in(module: ModuleType) -> set[str]:
+def names_in(module: ModuleType, start: str | None = None) -> set[str]:
+    """Texts that are passed together with a form, or to its methods: in a module, or in what a definition uses."""
+    tree = ast.parse(inspect.getsource(module))
+    if start is None:
+        return texts_with_form(tree)
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    definitions = {node.name: node for node in tree.body if isinstance(node, kinds)}
+    texts, used, open_names = set[str](), set[str](), [start]
+    while open_names:
+        name = open_names.pop()
+        if name in used:
+            continue
+        used.add(name)
+        if name in definitions:
+            texts |= texts_with_form(definitions[name])
+            open_names += [one.id for one in ast.walk(definitions[name]) if isinstance(one, ast.Name)]
+        elif inspect.isfunction(imported := getattr(module, name, None)):
+            home = inspect.getmodule(imported)
+            if home is not None and home.__name__.startswith("dissensus.web."):
+                texts |= names_in(home, imported.__name__)
+    return texts
+
+
+def texts_with_form(tree: ast.AST) -> set[str]:
     """Texts that are passed together with a form, or to its methods."""
-    names = set()
-    for node in ast.walk(ast.parse(inspect.getsource(module))):
+    texts = set()
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             parts = [*node.args, node.func.value if isinstance(node.func, ast.Attribute) else node.func]
             if any(isinstance(part, ast.Name) and part.id == "form" for part in parts):
-                names |= {
+                texts |= {
                     one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)
                 }
-    return names
+    return texts
 
 
 @cache
