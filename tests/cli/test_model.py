@@ -72,7 +72,7 @@ def test_the_formula_names_the_question(run: RunCommand, ratings_csv: Path, tmp_
         ),
         (("--formula", FORMULA, "--prior", "b"), "The prior 'b' is not CLASS=DISTRIBUTION"),
         (("--formula", FORMULA, "--prior", "b=normal(0)"), "write normal(mean, sd)."),
-        (("--formula", FORMULA, "--sampler", "gibbs", "--link", "logit"), "The Gibbs sampler has no logit link."),
+        (("--formula", FORMULA, "--sampler", "gibbs", "--link", "logit"), "The Gibbs sampler has no logit link:"),
         (("--formula", FORMULA, "--base", "race=Asian", "--base", "race=White"), "--base names 'race' twice."),
         (("--formula", FORMULA, "--base", "race=Blue"), "The base of rater_race is 'Blue'"),
         (("--formula", FORMULA, "--question", "Q1"), "--question is Q1 and the formula's response is Q_overall"),

@@ -126,7 +126,7 @@ def test_separated_answers_have_finite_coefficients_under_a_prior() -> None:
 def test_what_the_sampler_cannot_do_is_refused() -> None:
     with pytest.raises(InvalidInput, match="no widths"):
         sample_posterior(simulate_design(width=True))
-    with pytest.raises(InvalidInput, match=r"no logit link\. Take the probit link"):
+    with pytest.raises(InvalidInput, match="no logit link: its steps need normal errors"):
         sample_ordinal(simulate_design(), link="logit")
     with pytest.raises(InvalidInput, match="chains is 1"):
         sample_posterior(simulate_design(), chains=1)
