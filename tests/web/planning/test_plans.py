@@ -14,7 +14,7 @@ from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.store import campaigns as campaign_store
 from dissensus.store import events
-from dissensus.workflows.campaign import campaigns, members
+from dissensus.workflows.campaign import audit, campaigns, members
 from dissensus.workflows.platform import staff
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -99,6 +99,7 @@ def test_a_draft_follows_its_plans_and_its_log_has_them(house: House, ada: httpx
     assert campaign.quota.targets["Woman"] == smallest
     assert (campaign.replication, campaign.max_items) in ((1, 20), (5, 20))
     assert [event.content["question"] for event in planned] == ["pool", "groups", "comparison"]
+    assert audit.audit_campaign(house.platform, "dices-350").holds
     assert "the campaign follows it" in ada.get(addresses["comparison"]).text
     assert "the campaign follows it" not in ada.get(addresses["pool"]).text
     assert "Take these numbers" not in ada.get(addresses["precision"]).text
