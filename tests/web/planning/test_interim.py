@@ -21,7 +21,6 @@ from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_sna
 if TYPE_CHECKING:
     from dissensus.schema.campaign.roles import Role
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 PAGE = "/campaigns/pilot/monitoring/interim"
 ROLES: Final[tuple[tuple["Role", bool], ...]] = (("reviewer", True), ("analyst", False))
 """Roles, and whether they see single raters."""
@@ -75,6 +74,7 @@ def test_a_look_has_the_sequence_of_raters_who_finished(house: House, campaign: 
         assert (refused.status_code, words in read(refused)) == (422, True)
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_analysts_see_no_small_group_and_observers_no_look(house: House, campaign: CampaignRow) -> None:
     with house.platform.database.writing() as tx:
         few = select(RaterTable.id).where(RaterTable.number > 3)
