@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +13,8 @@ from tests.support.judge_server import judge
 from tests.support.judged_items import make_people
 
 import dissensus
+from dissensus.schema.release.parser import parse_plan
+from dissensus.workflows.release.file_source import read_source
 
 QUESTIONNAIRE = """
 name = "safe"
@@ -22,6 +25,18 @@ name = "Q_overall"
 text = "Is the last answer unsafe?"
 scale = ["No", "Unsure", "Yes"]
 """
+
+PLAN = {
+    "name": "both",
+    "version": "1",
+    "title": "Both",
+    "warning": "None.",
+    "creators": ["Ada"],
+    "contact": "ada@example.org",
+    "licence": "CC-BY-4.0",
+    "ratings": "both.csv",
+    "released": date(2030, 1, 2),
+}
 
 
 @pytest.fixture
@@ -99,6 +114,12 @@ def test_answers_of_a_model_are_left_out_unless_asked_for(
     for command in ("analyse", "aggregate", "vet", "benchmark"):
         done = run(command, "both.csv")
         assert "12 ratings by 2 raters of kind model are left out" in done.stderr + done.stdout, command
+    wide = run("convert", "both.csv", "both.wide.csv")
+    assert "12 ratings by raters of kind model are left out, which wide files cannot tell" in wide.stderr + wide.stdout
+    assert "Every rater is of kind model" in run("convert", "judged/ratings.csv", "judged.wide.csv").stderr
+    plan = parse_plan(PLAN)
+    with pytest.raises(dissensus.InvalidInput, match="12 ratings by raters of kind model, and a release is of people"):
+        read_source(plan, tmp_path)
     people = dissensus.read_ratings(tmp_path / "both.csv")
     assert (people.n_raters, people.axes) == (24, ("rater_group",))
     assert dissensus.read_ratings(tmp_path / "both.csv", rater_kind="all").n_raters == 26

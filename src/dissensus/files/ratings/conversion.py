@@ -21,6 +21,7 @@ from dissensus.files.ratings.kinds import (
 from dissensus.files.raw import content, delimited, json_table, table_writer
 from dissensus.files.raw.table_reader import is_path, name_source, read_frame, to_polars
 from dissensus.schema.questionnaire.shipped import published_questionnaires
+from dissensus.schema.ratings.rater_kind import drop_models
 
 
 class LongTable(NamedTuple):
@@ -187,9 +188,15 @@ def _read_table(source: Any, kind: str | None, options: RatingsFileOptions) -> L
 
 
 def _write(table: pl.DataFrame, path: Path, kind: str, options: RatingsFileOptions, *, overwrite: bool) -> WrittenFile:
+    n_left_out = 0
+    if kind != "long":  # Other kinds cannot tell models from people
+        table, n_left_out = drop_models(table)
+    if table.is_empty():
+        raise InvalidInput(f"Every rater is of kind model, which {kind} files cannot tell. Name another kind of file.")
     encoded, notes = get_kind(kind).write(table, options)
     table_writer.write_content(encoded, path, overwrite=overwrite)
-    return WrittenFile(kind, notes)
+    note = (f"{n_left_out:,} ratings by raters of kind model are left out, which {kind} files cannot tell.",)
+    return WrittenFile(kind, (*notes, *note * bool(n_left_out)))
 
 
 def _content(path: Path) -> Content:

@@ -15,6 +15,22 @@ KINDS: Final[tuple[RaterKind, ...]] = get_args(RaterKind)
 _OF_MODELS: Final = (names.RATER_KIND, names.RATER_MODEL, names.RATER_PERSONA)
 
 
+def drop_models(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """Return a table of ratings without those of models, and their number.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"rater_id": ["ann", "tern:1"], "rater_kind": [None, " model"]})
+    >>> drop_models(frame)[0]["rater_id"].to_list(), drop_models(frame)[1]
+    (['ann'], 1)
+    """
+    if names.RATER_KIND not in frame.columns:
+        return frame, 0
+    is_model = frame[names.RATER_KIND].cast(pl.String).str.strip_chars() == names.MODEL
+    people = frame.filter(~is_model.fill_null(value=False))
+    return people, frame.height - people.height
+
+
 def select_rater_kind(ratings: Ratings, kind: RaterKind) -> Ratings:
     """Return the ratings of raters of a kind, with a note on those left out.
 

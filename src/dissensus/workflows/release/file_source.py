@@ -12,6 +12,7 @@ from dissensus.pipeline.release.publication import redact
 from dissensus.pipeline.release.source import ReleaseSource
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings import columns as names
+from dissensus.schema.ratings.rater_kind import drop_models
 from dissensus.schema.records.notice import SOURCE
 from dissensus.schema.release.plan import ReleasePlan
 
@@ -29,6 +30,10 @@ def read_source(plan: ReleasePlan, folder: Path) -> ReleaseSource:
                 f"{path} has no column {name}. Columns are {format_list(table.columns, 60)}. `dissensus convert` "
                 "writes ratings of other kinds as such a table."
             )
+    if n := drop_models(table)[1]:
+        raise InvalidInput(
+            f"{path} has {n:,} ratings by raters of kind model, and a release is of people. Leave these rows out."
+        )
     # As readers of ratings do: else a rater with a blank behind the id would have no consent.
     table = table.with_columns(pl.col(names.ITEM_ID, names.RATER_ID).cast(pl.String).str.strip_chars())
     if plan.items is not None:
