@@ -176,6 +176,7 @@ def test_conversations_are_published_as_pairs_and_attempts(
     datasheet = (tmp_path / "out/datasheet.md").read_text("utf-8")
     assert "Until this release 1 did." in datasheet
     assert "whoever recognises one of them, or a sentence, finds its author" in datasheet
+    assert "6 messages of 3 raters to chatbots" in (tmp_path / "out/README.md").read_text("utf-8")
     assert write_restored(tmp_path, plan_of(with_text=True)) == content
     # Whoever edits a twin and corrects the manifest is found by the other one, and so are raters from elsewhere.
     copy = tmp_path / "out/red_team_attempts.parquet"
@@ -213,6 +214,7 @@ def test_pairs_and_attempts_load_with_croissant_datasets_and_pandas(
     out = tmp_path / "out"
     croissant = mlcroissant.Dataset(str(out / "croissant.json"))
     assert croissant.metadata.ctx.issues.report() == ""
+    assert len(datasets.load_dataset(str(out), cache_dir=str(tmp_path / "cache"))["train"]) == 6  # messages
     names = {one.name for one in croissant.metadata.record_sets} - {"ratings"}
     assert {name.rpartition("/")[0] for name in names} == {
         *("", "pairs/helpful-base", "pairs/helpful-online", "pairs/not-in-hh-rlhf/harmless-online"),

@@ -29,8 +29,7 @@ def _lines(release: ReleaseDescription, path: str, files: Sequence[str]) -> Iter
     yield ""
     yield f"> **Content warning.** {_join(release.warning)}"
     yield ""
-    yield f"{release.n_ratings:,} ratings of {release.n_items:,} items by {release.n_raters:,} raters, one row each."
-    yield "Raters disagree, and their disagreement is kept: no answer is the true one."
+    yield _summarise(release)
     yield ""
     yield from describe_notices(release.notices)
     yield "**Uses.** " + _join(plan.answers.get("uses", ""))
@@ -49,6 +48,12 @@ def _lines(release: ReleaseDescription, path: str, files: Sequence[str]) -> Iter
     yield f"`hf upload OWNER/{plan.name} . --repo-type dataset` publishes it. Texts in the CSV are unchanged: open"
     yield "it with software for data rather than a spreadsheet, which may read a text as a formula."
     yield ""
+    yield from _list_files(release, files)
+    yield ""
+    yield f"Cite as: {cite_release(release)}"
+
+
+def _list_files(release: ReleaseDescription, files: Sequence[str]) -> Iterator[str]:
     yield "| File | Content |"
     yield "|---|---|"
     yield "| `data/ratings.csv`, `data/ratings.parquet` | the ratings, twice |"
@@ -67,8 +72,18 @@ def _lines(release: ReleaseDescription, path: str, files: Sequence[str]) -> Iter
     yield "| `CITATION.cff`, `LICENSE.md` | how to cite, and on which terms to use it |"
     yield "| `release.json` | the checks of the release with their evidence and signatures |"
     yield "| `SHA256SUMS` | digests of all files: `sha256sum -c SHA256SUMS` |"
-    yield ""
-    yield f"Cite as: {cite_release(release)}"
+
+
+def _summarise(release: ReleaseDescription) -> str:
+    if release.by_authors:
+        return (
+            f"{release.n_ratings:,} messages of {release.n_raters:,} raters to chatbots, with the responses to each\n"
+            "and what their author said of them, one row each."
+        )
+    return (
+        f"{release.n_ratings:,} ratings of {release.n_items:,} items by {release.n_raters:,} raters, one row each.\n"
+        "Raters disagree, and their disagreement is kept: no answer is the true one."
+    )
 
 
 def _header(release: ReleaseDescription, path: str, files: Sequence[str]) -> Iterator[str]:
