@@ -52,6 +52,12 @@ def test_power_is_that_of_the_noncentral_t_distribution(n: int, effect: float) -
     assert contrast_power(effect, ContrastVariance(raters=2 / n, items=0, df=df)) == pytest.approx(expected, abs=1e-6)
 
 
+def test_items_on_which_groups_do_not_differ_add_no_variance() -> None:
+    shared = RatingModel(rater_sd=0.5, item_sd=0.8)
+    assert contrast_variance(shared, two_groups(20, 20, 5, share=0.3, difference=0)).items == pytest.approx(0, abs=1e-9)
+    assert contrast_variance(MODEL, two_groups(20, 20, 5, share=0.3, difference=0)).items > 1e-4
+
+
 def test_without_random_effects_power_is_that_of_two_proportions() -> None:
     """One rating of each of many raters: the textbook formula, by the arcsine effect size."""
     design = two_groups(400, 400, 1, share=0.3)
