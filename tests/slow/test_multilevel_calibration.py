@@ -8,7 +8,7 @@ pytestmark = pytest.mark.slow
 
 SIMULATIONS = 40
 # All engines stand in docs/generated/multilevel-calibration.md.
-TESTED = ("gibbs-2", "gibbs-3", "probit-2", "quadrature-3", "logit-2", "logit-3")
+TESTED = ("gibbs-2", "gibbs-3", "probit-2", "quadrature-3", "logit-3")
 
 
 @pytest.mark.parametrize("name", TESTED)
