@@ -1,6 +1,7 @@
 """Messages with which a judge is asked, and the JSON schema of its response."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -33,6 +34,7 @@ FILLER: Final = (
 """Neutral sentences that lengthen a response."""
 LEAST_FILLER: Final = 300
 """Characters by which a short response is lengthened; a longer one is doubled."""
+_END: Final = re.compile(r"</(?=\s*conversation)", re.IGNORECASE)
 SPEAKERS: Final = {"human": "Person", "bot": "Chatbot", "tool": "Tool", "system": "System"}
 
 
@@ -97,7 +99,7 @@ def _write_conversation(item: Item, presentation: Presentation) -> str:
         speaker, text = turns[-1]
         turns[-1] = (speaker, lengthen(text))
     # The text cannot close its own element.
-    return "\n\n".join(f"{speaker}: {text.replace('</conversation', '< /conversation')}" for speaker, text in turns)
+    return "\n\n".join(f"{speaker}: {_END.sub('< /', text)}" for speaker, text in turns)
 
 
 def lengthen(text: str) -> str:
