@@ -40,7 +40,9 @@ MAX_ITEMS, MAX_RATERS, MAX_DESIGNS = 5_000, 2_000, 8
 SIMULATIONS: Final = 100
 """Simulated campaigns of a design on a page; the command line simulates more."""
 MAX_ANSWERS: Final = 50_000_000
-"""Maximum simulated answers of a plan, which take some seconds."""
+"""Maximum simulated answers of a plan, which take two seconds of processor time."""
+MAX_COMPARED: Final = 10_000_000
+"""The same for comparisons, whose answers take longer: six seconds of processor time."""
 ASSUMED_MINUTES: Final = 2.0
 
 
@@ -178,7 +180,7 @@ def _compute_comparison(texts: PlanTexts) -> "tuple[Plan, Page]":
             simulations=SIMULATIONS,
             rates=_read_rates(texts, pilot),
         ),
-        most_answers=MAX_ANSWERS,
+        most_answers=MAX_COMPARED,
     )
     return plan, comparison_plan_page(plan)
 
