@@ -26,7 +26,7 @@ sys.path.insert(0, str(HERE.parent.parent))
 
 from tests.databases import Databases, postgresql
 from tests.support.campaigns import NOW, definition, items
-from tests.support.live_site import serving
+from tests.support.live_site import Live, serving
 from tests.support.monitored_campaigns import ABOUT
 from tests.support.staff_browsers import House
 
@@ -57,6 +57,8 @@ PATHS: Final[Mapping[str, str]] = {
     "items, of a topic": "/campaigns/pilot/items?attribute=topic&value=t7",
     "items, a word that all have": "/campaigns/pilot/items?search=Question&sort=position",
     "items, a word that none has": "/campaigns/pilot/items?search=zebra&sort=position",
+    "items, a word that none has, most divided first": "/campaigns/pilot/items?search=zebra",
+    "items, a topic that none has": "/campaigns/pilot/items?attribute=topic&value=none",
     "one item": "/campaigns/pilot/items/777",
     "raters": "/campaigns/pilot/raters",
     "raters, least agreement first": "/campaigns/pilot/raters?order=agreement",
@@ -124,10 +126,11 @@ def _measure_backend(backend: str, size: Size) -> Iterator[dict[str, Any]]:
             with live.platform.database.engine.connect() as tx:
                 tx.execution_options(isolation_level="AUTOCOMMIT").execute(text("ANALYZE"))
             print(f"{backend}: filled, {time.process_time() - begin:.0f} s", file=sys.stderr, flush=True)
-            begin, since = time.process_time(), time.perf_counter()
-            refresh_snapshots(live.platform, MonitoringCache(), now=live.clock())
-            took = {"cpu_ms": 1000 * (time.process_time() - begin), "ms": 1000 * (time.perf_counter() - since)}
-            yield {"backend": backend, "page": "(figures made anew, in the background)", "kb": None, **took}
+            cache = MonitoringCache()
+            yield {"backend": backend, "page": "(figures made anew, in the background)", **_refresh(live, cache)}
+            with live.platform.database.writing() as tx:
+                tx.execute(text(RATE_MORE.replace("<yes>", "true" if backend == "postgresql" else "1")))
+            yield {"backend": backend, "page": "(figures after a hundred ratings)", **_refresh(live, cache)}
             browser = house.owner()
             browser.timeout = 120
             idle = _ask(browser, "/healthz", size)["cpu_ms"]
@@ -136,6 +139,17 @@ def _measure_backend(backend: str, size: Size) -> Iterator[dict[str, Any]]:
                 row = {"backend": backend, "page": name, **row, "cpu_ms": max(0.0, row["cpu_ms"] - idle)}
                 print(_to_line(row), file=sys.stderr, flush=True)
                 yield row
+
+
+def _refresh(live: Live, cache: MonitoringCache) -> dict[str, Any]:
+    """Return the time that figures take, as columns of a row."""
+    begin, since = time.process_time(), time.perf_counter()
+    assert refresh_snapshots(live.platform, cache, now=live.clock()) == 1
+    return {
+        "kb": None,
+        "cpu_ms": 1000 * (time.process_time() - begin),
+        "ms": 1000 * (time.perf_counter() - since),
+    }
 
 
 def _ask(browser: httpx.Client, path: str, size: Size) -> dict[str, Any]:
@@ -250,6 +264,13 @@ FILL: Final = (
     """ SELECT (SELECT id FROM campaign), 'item_skipped', rater_id, NULL, <json:'{"item":"x"}'>, 'x', 'x', <at>"""
     " FROM assignment WHERE state = 'done'",
 )
+
+RATE_MORE: Final = (
+    'INSERT INTO save (number, "key", assignment_id, revision, final, visit, visible_ms, idle_ms, received_at)'
+    " SELECT number + (SELECT max(number) FROM save), 'again ' || number, assignment_id, 2, <yes>, visit, visible_ms,"
+    " idle_ms, received_at FROM save ORDER BY number LIMIT 100"
+)
+"""Submissions that supersede earlier ones, without answers."""
 
 
 def page(results: Mapping[str, Any]) -> str:

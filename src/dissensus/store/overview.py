@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, get_args
+from typing import Any, Final, get_args
 
 from sqlalchemy import ColumnElement, Connection, Select, String, and_, func, literal, or_, select, type_coerce
 from sqlalchemy.orm import aliased
@@ -24,6 +24,8 @@ from dissensus.store.raters import InvitationTable, RaterState, RaterTable
 from dissensus.store.staff import StaffTable
 
 RATER_STATES: tuple[RaterState, ...] = get_args(RaterState)
+FEW_ITEMS: Final = 200
+"""Items of a filter up to which their summaries are looked up one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,20 +146,21 @@ def list_items_after(
     by_rank = item_filter.axis is not None
     sort_value: Any = ranked.disagreement
     position = ItemTable.position
-    query = (
-        select(ItemTable.id, *columns, first_text)
-        .where(ItemTable.campaign_id == campaign_id, *_filter_items(tx, campaign_id, item_filter, within))
-        .outerjoin(within, _is_summary(within, item_filter.question, WITHIN))
-    )
+    joined = _is_summary(within, item_filter.question, WITHIN)
+    in_list = and_(ItemTable.campaign_id == campaign_id, *_filter_items(tx, campaign_id, item_filter, within))
+    query = select(ItemTable.id, *columns, first_text).outerjoin(within, joined)
     if by_rank:
         of_item = _is_summary(ranked, item_filter.question, item_filter.axis)
-        if item_filter.flag == "reported":
-            # Reported items are few: their summaries are looked up, instead of reading all in their order.
+        few = _find_few(tx, select(ItemTable.id).outerjoin(within, joined).where(in_list), item_filter)
+        if few is not None:
+            # Their summaries are looked up, instead of reading all in their order.
+            in_list = ItemTable.id.in_(few)
             sort_value = select(sort_value).where(of_item).correlate(ItemTable).scalar_subquery()
         else:
             # The position of the summary, so that its index has the order.
             query, position = query.join(ranked, of_item), ranked.position
         query = query.add_columns(sort_value.label("distance")).where(sort_value.is_not(None))
+    query = query.where(in_list)
     if after is not None:
         query = query.where(_is_after(sort_value if by_rank else None, position, after, backwards=backwards))
     order: list[ColumnElement[Any]] = [position.desc() if backwards else position.asc()]
@@ -166,6 +169,14 @@ def list_items_after(
     rows = tx.execute(query.order_by(*order).limit(most)).all()
     skipped, reports = _count_flags(tx, [row.id for row in rows])
     return tuple(_to_listed_item(row, skipped, reports) for row in rows)
+
+
+def _find_few(tx: Connection, query: Select[str], item_filter: ItemFilter) -> Sequence[str] | None:
+    """Return the items of a list if a filter leaves few of them, otherwise None."""
+    if not item_filter.is_selective:
+        return None
+    found = tx.scalars(query.limit(FEW_ITEMS + 1)).all()
+    return found if len(found) <= FEW_ITEMS else None
 
 
 def _is_summary(table: Any, question: str | None, axis: str | None) -> ColumnElement[bool]:
@@ -195,7 +206,7 @@ def _filter_items(tx: Connection, campaign_id: str, item_filter: ItemFilter, wit
         conditions.append(or_(named, _has_turn(tx, item_filter.search)))
     if item_filter.attribute:
         attribute = ItemTable.content["attributes"][item_filter.attribute].as_string()
-        conditions.append(attribute == item_filter.value)
+        conditions += [*_is_written(tx, item_filter.value), attribute == item_filter.value]
     if item_filter.gold:
         progress = (GoldProgressTable.campaign_id == campaign_id) & (GoldProgressTable.safety == item_filter.gold)
         of_file = ItemTable.content["attributes"][GOLD].as_string() == item_filter.gold
@@ -220,9 +231,14 @@ def _has_turn(tx: Connection, text: str) -> ColumnElement[bool]:
         rows = func.jsonb_array_elements(turns).table_valued("value").alias("turn")
         return _exists_text(rows, func.jsonb_extract_path_text(rows.c.value, "text"), text)
     rows = func.json_each(ItemTable.content, "$.turns").table_valued("value").alias("turn")
-    # Most items lack a text as it is written in JSON, and are not parsed.
-    written = type_coerce(ItemTable.content, String).contains(json.dumps(text)[1:-1], autoescape=True)
-    return and_(written, _exists_text(rows, func.json_extract(rows.c.value, "$.text"), text))
+    return and_(*_is_written(tx, text), _exists_text(rows, func.json_extract(rows.c.value, "$.text"), text))
+
+
+def _is_written(tx: Connection, text: str) -> list[ColumnElement[bool]]:
+    """Return the condition of SQLite that an item has a text somewhere, so that items without it are not parsed."""
+    if tx.dialect.name != "sqlite":
+        return []
+    return [type_coerce(ItemTable.content, String).contains(json.dumps(text)[1:-1], autoescape=True)]
 
 
 def _exists_text(rows: Any, turn_text: Any, text: str) -> ColumnElement[bool]:

@@ -20,6 +20,11 @@ class ItemFilter:
     flag: ItemFlag | None = None
     gold: str = ""  # Gold label, of the file or settled by experts
 
+    @property
+    def is_selective(self) -> bool:
+        """True if items can be left out."""
+        return bool(self.search or self.attribute or self.flag or self.gold) or self.answer is not None
+
 
 ItemCursor = tuple[float | None, int]
 """Sorting value, None in the order of positions, and position of an item."""
