@@ -175,8 +175,8 @@ def _find_few(tx: Connection, query: Select[str], item_filter: ItemFilter) -> Se
     """Return the items of a list if a filter leaves few of them, otherwise None."""
     if not item_filter.is_selective:
         return None
-    found = tx.scalars(query.limit(FEW_ITEMS + 1)).all()
-    return found if len(found) <= FEW_ITEMS else None
+    item_ids = tx.scalars(query.limit(FEW_ITEMS + 1)).all()
+    return item_ids if len(item_ids) <= FEW_ITEMS else None
 
 
 def _is_summary(table: Any, question: str | None, axis: str | None) -> ColumnElement[bool]:
