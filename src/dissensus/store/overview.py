@@ -153,8 +153,9 @@ def list_items_after(
         of_item = _is_summary(ranked, item_filter.question, item_filter.axis)
         few = _find_few(tx, select(ItemTable.id).outerjoin(within, joined).where(in_list), item_filter)
         if few is not None:
-            # Their summaries are looked up, instead of reading all in their order.
             in_list = ItemTable.id.in_(few)
+        if few is not None and tx.dialect.name == "sqlite":
+            # Looked up one by one: SQLite would read all summaries in their order.
             sort_value = select(sort_value).where(of_item).correlate(ItemTable).scalar_subquery()
         else:
             # The position of the summary, so that its index has the order.
