@@ -112,7 +112,7 @@ def test_an_interaction_needs_more_raters_than_a_difference(dices: Pilot) -> Non
         ),
         ({"raters": (10,), "per_item": 1}, "Of 1 ratings of an item a group would have none. Give 2 or more"),
         ({"raters": (5,), "per_item": 12}, "12 ratings of an item cannot come from 10 raters"),
-        ({"difference": 0}, "no design detects nothing"),
+        ({"difference": 0}, "smallest difference that matters"),
         ({"statistic": "gai", "simulations": 50, "difference": -0.1}, "for gai give its size, above 0"),
         ({"statistic": "decomposition"}, "comes from simulations alone"),
         ({"others": 5, "statistic": "interaction"}, "four cells of one size"),

@@ -83,7 +83,7 @@ def _verdict_lines(prepared: PreparedRelease, verdict: ReleaseVerdict) -> Iterat
         yield from _check_lines(judged, verdict.people, on_site=_signs_on_site(prepared))
     if verdict.loss:
         yield ""
-        yield "What the protection of raters changed (for you alone: it tells of those who are left out):"
+        yield "Effects of the protection of raters (confidential, since they reveal raters who are left out):"
         rows = [
             {
                 "statistic": row.statistic,

@@ -192,7 +192,7 @@ def read_release_table(folder: Path) -> pl.DataFrame:
 
 
 def read_derived_tables(folder: Path) -> dict[str, pl.DataFrame]:
-    """Return the pairs and attempts of a release, as far as changes are told of them."""
+    """Return the pairs and attempts of a release, reduced to the columns by which versions are compared."""
     tables = {}
     if paths := sorted((folder / PAIRS).rglob("*.parquet")):
         tables["pairs"] = pl.concat(read_columns(path, "pair_id", "chosen_answer") for path in paths)

@@ -84,10 +84,10 @@ def plan_groups(
     if smallest is None and in_closed_form and not settings.raters:
         raise InvalidInput(explain_unreachable(model, settings, share))
     numbers = settings.raters or choose_numbers(smallest, settings)
-    asked, settings = settings, _limit_simulations(settings, share, numbers, most_answers)
+    requested, settings = settings, _limit_simulations(settings, share, numbers, most_answers)
     designs = []
-    for place, n in enumerate(numbers):
-        part = None if progress is None else _part(progress, place, len(numbers))
+    for index, n in enumerate(numbers):
+        part = None if progress is None else _part(progress, index, len(numbers))
         designs.append(_plan_design(model, settings, share, n, partial, part))
     if not in_closed_form:
         reached = [d.raters_per_group for d in designs if d.simulated and d.simulated.power >= settings.power]
@@ -104,7 +104,7 @@ def plan_groups(
             *list_notes(settings, variance.items),
             *doubt_items(designs, smallest, settings.level),
             *doubt_smallest(designs, smallest, settings.power),
-            *(NOT_SIMULATED for _ in range(asked != settings)),
+            *(NOT_SIMULATED for _ in range(requested != settings)),
         ),
     )
 

@@ -44,7 +44,7 @@ class GroupPlanSettings:
         if self.others is not None and self.n_cells != 2:
             raise InvalidInput("An interaction has four cells of one size. Leave out the raters of the other group.")
         if not self.difference:
-            raise InvalidInput("The difference is 0, and no design detects nothing. Give the least that matters.")
+            raise InvalidInput("The difference is 0. Give the smallest difference that matters.")
         if self.statistic in ("share", "interaction"):
             if self.simulations:
                 check_simulations(self.simulations, self.level)

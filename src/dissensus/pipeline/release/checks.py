@@ -28,9 +28,9 @@ from dissensus.stats.result import IntArray
 
 MAX_LISTED: Final = 20
 MIN_ID: Final = 4
-"""Characters from which an id of the source is looked for: shorter ones may be any value."""
+"""Fewest characters of an id of the source that is searched for; a shorter one may be any value."""
 MIN_WORD: Final = 8
-"""Characters from which an id of a rater in the source is looked for within texts and among ids of items."""
+"""Fewest characters of a rater's id in the source that is searched for within texts and among ids of items."""
 _WORD: Final = r"(?<![^\W_]){}(?![^\W_])"
 _PLATFORM: Final = re.compile(
     _WORD.format(r"(?:[0-9a-f]{24}|a(?=[a-z]*\d)[0-9a-z]{12,14})"),  # Prolific, Mechanical Turk

@@ -46,7 +46,7 @@ class DerivedRecords:
             yield json.dumps(record, ensure_ascii=False, sort_keys=True)
 
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Return the pairs and attempts, as far as changes are told of them."""
+        """Return the pairs and attempts, reduced to the columns by which versions are compared."""
         tables = {}
         if self.pairs is not None:
             rows = [(pair.pair_id, pair.chosen) for pair in self.pairs.pairs]

@@ -12,8 +12,8 @@ from dissensus.schema.definition_table import SLUG, DefinitionTable, make_table,
 from dissensus.schema.questionnaire.faults import describe_type
 from dissensus.schema.ratings.columns import RATER_ID
 from dissensus.schema.release.plan import (
+    DEFAULT_K,
     MAX_CELL,
-    MIN_CELL,
     PURPOSE,
     SMALL_CELLS,
     TIME_STEP_MS,
@@ -139,7 +139,7 @@ def _anonymity(table: DefinitionTable) -> AnonymityPlan:
         return AnonymityPlan()
     anonymity.check_keys(tuple(one.name for one in fields(AnonymityPlan)))
     return AnonymityPlan(
-        k=anonymity.get_number("k", MIN_CELL, MAX_CELL, least=2),
+        k=anonymity.get_number("k", DEFAULT_K, MAX_CELL, least=2),
         l=anonymity.get_number("l", 1, 1_000),
         small_cells=anonymity.get_choice("small_cells", SMALL_CELLS, "refuse"),
         blank_first=anonymity.get_texts("blank_first", MAX_TEXTS),

@@ -13,7 +13,7 @@ TIMESTAMPS: Final[tuple[Timestamps, ...]] = get_args(Timestamps)
 
 PURPOSE: Final = "release"
 """Purpose of consent that a release needs besides the required ones of a campaign."""
-MIN_CELL: Final = 5
+DEFAULT_K: Final = 5
 """Raters who share a cell of attributes."""
 MAX_CELL: Final = 1_000_000
 TIME_STEP_MS: Final = 5_000
@@ -23,7 +23,7 @@ TIME_STEP_MS: Final = 5_000
 class AnonymityPlan:
     """Protection of raters against those who know their attributes."""
 
-    k: int = MIN_CELL  # raters who share each cell of all axes
+    k: int = DEFAULT_K  # raters who share each cell of all axes
     l: int = 1  # different answers to each item within each cell; 1 for any  # noqa: E741
     small_cells: SmallCells = "refuse"
     blank_first: tuple[str, ...] = ()  # axes in the order in which small cells lose them; default: the last one first
