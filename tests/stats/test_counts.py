@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from tests.strategies import matrices, quick
 
 from dissensus.errors import InvalidInput
+from dissensus.stats import counts
 from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.counts import count_answers, count_matrix
 
@@ -40,6 +41,18 @@ def test_every_cell_counts_its_ratings(pairs: list[tuple[int, int]]) -> None:
     for item in range(5):
         for answer in range(4):
             assert counts[item, answer] == pairs.count((item, answer))
+
+
+def test_the_compiled_loop_counts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    items, answers = rng.integers(9, size=500).astype(np.int8), rng.integers(-1, 4, size=500)
+    tables = []
+    for limit in (500, 0):
+        monkeypatch.setattr(counts, "_FEW", limit)
+        monkeypatch.setattr(counts, "_COMPILED", "a module that is not loaded")
+        tables.append(count_answers(items, answers, n_items=70, n_categories=4))
+    np.testing.assert_array_equal(tables[0], tables[1])
+    assert tables[0].dtype == tables[1].dtype
 
 
 @quick
