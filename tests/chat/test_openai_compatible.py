@@ -13,7 +13,7 @@ import pytest
 from tests.chat.conftest import KEY, TALK, Asker, collect_stream
 from tests.support.chat_completion_server import Loopback, Play, Wire, answers, keeps_alive, says, streams
 
-from dissensus.chat import Bot, Cost, Finish, ProviderRefusal, Response, collect_response, open_chatbot
+from dissensus.chat import Bot, ContentRefusal, Cost, Finish, ProviderRefusal, Response, collect_response, open_chatbot
 from dissensus.errors import DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
 from dissensus.schema.campaign.chatbot import Endpoint
 from dissensus.schema.records.conversation import Conversation
@@ -100,7 +100,13 @@ def test_the_finish_reason_of_the_server_is_mapped(asker: Asker, server: Loopbac
 
 def test_a_response_that_is_filtered_as_a_whole_is_a_refusal(asker: Asker, server: Loopback) -> None:
     server.will(says(finish="content_filter"))
-    with pytest.raises(ProviderRefusal, match="tern filters the whole response: content_filter"):
+    with pytest.raises(ContentRefusal, match="tern filters the whole response: content_filter"):
+        asker.ask()
+    server.will(answers(400, {"error": {"message": "No.", "innererror": {"code": "ResponsibleAIPolicyViolation"}}}))
+    with pytest.raises(ContentRefusal, match="HTTP 400: No"):
+        asker.ask()
+    server.will(streams(b'data: {"choices": [{"delta": {"refusal": "Not so."}, "finish_reason": "stop"}]}\n\n'))
+    with pytest.raises(ContentRefusal, match="tern refuses this: Not so"):
         asker.ask()
 
 
@@ -256,6 +262,7 @@ def test_a_refusal_is_reported_with_its_message_and_not_retried(
     server.will(answers(status, {"error": {"message": f"No:\n {KEY} is not it."}}))
     with pytest.raises(error) as raised:
         asker.ask()
+    assert type(raised.value) is error
     assert str(raised.value) == f"tern refuses this with HTTP {status}: No: … is not it. {remedy}".rstrip()
     assert len(server.bodies) == 1
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.score import DecisionComparison, compare_decisions
+from dissensus.pipeline.score import DecisionComparison, compare_decisions, label_by_rule
 from dissensus.schema.item_scores import ItemScores
 from dissensus.schema.ratings.table import Ratings
 
@@ -181,3 +181,17 @@ def test_scores_that_no_rule_asks_for_are_not_read(ratings: Ratings) -> None:
 def test_group_rules_need_two_groups_of_enough_raters(ratings: Ratings) -> None:
     names = {decision.rule for decision in compare_decisions(ratings, by="region").decisions}
     assert names.isdisjoint({"group-balanced", "any-group", "worst-group"})
+
+
+@pytest.mark.parametrize("rule", ["share", "group-balanced", "any-group", "worst-group"])
+def test_an_item_that_nobody_answered_is_neither_safe_nor_unsafe(frame: pl.DataFrame, rule: str) -> None:
+    """Item 3 has answers to the other questions alone."""
+    blank = pl.when(pl.col("item_id") == "3").then(None).otherwise(pl.col("Q_overall")).alias("Q_overall")
+    ratings = Ratings.from_frame(frame.with_columns(blank), questions="all")
+    by = None if rule == "share" else "region"
+    rows = {item: (n, label) for item, n, label in label_by_rule(ratings, rule, by=by, min_raters=2).rows()}
+    assert rows["3"] == (0, None)
+    assert rows["1"] == (10, "unsafe")
+    comparison = compare_decisions(ratings, rules=[rule], by=by or (), min_raters=2)
+    assert [decision.n_undecided for decision in comparison.decisions] == [1]
+    assert "1 item without an answer to decide on; not blocked" in str(comparison)

@@ -5,6 +5,7 @@ from dissensus.chat.factory import open_chatbot
 from dissensus.chat.prompt import build_messages
 from dissensus.chat.response import (
     Bot,
+    ContentRefusal,
     Cost,
     Finish,
     ProviderRefusal,
@@ -20,6 +21,7 @@ __all__ = [
     "BestOfN",
     "BestOfRegistry",
     "Bot",
+    "ContentRefusal",
     "Cost",
     "Finish",
     "ProviderRefusal",

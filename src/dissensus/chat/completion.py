@@ -14,9 +14,17 @@ from dissensus.schema.hints import format_value
 FINISH_REASONS: Final[Mapping[str, Finish]] = MappingProxyType(
     {"stop": "stop", "length": "length", "content_filter": "filter"}
 )
+CONTENT_FILTER_CODES: Final = frozenset(
+    {
+        *("content_filter", "content_policy_violation", "data_inspection_failed", "moderation_blocked"),
+        "responsibleaipolicyviolation",
+    }
+)
+"""Codes with which servers say that a content filter refused a request, in small letters."""
 MAX_JSON_BYTES: Final = 2**24
 """Size limit of a response that is not streamed."""
 MAX_NAME_LENGTH: Final = 200
+MAX_REFUSAL_LENGTH: Final = 2**14
 DONE: Final = "[DONE]"
 REPLACEMENT_CHARACTER: Final = "\ufffd"
 
@@ -30,6 +38,7 @@ class CompletionReader:
         self.alive = False
         self.cost = Cost()
         self.model = ""
+        self.refusal = ""  # Text in place of structured output
         self._has_choice = False
 
     def feed(self, portion: bytes) -> Iterator[str]:
@@ -67,8 +76,11 @@ class CompletionReader:
         finish = choice.get("finish_reason")
         if self.finish is None and finish is not None:
             self.finish = _short_text(finish)
+        refusal = message.get("refusal")
+        if isinstance(refusal, str):
+            self.refusal = to_storable_text(self.refusal + refusal)[:MAX_REFUSAL_LENGTH]
         reasoning = any(message.get(name) for name in ("reasoning_content", "reasoning"))
-        self.alive = self.alive or bool(text) or reasoning
+        self.alive = self.alive or bool(text or refusal) or reasoning
         return text or ""
 
 
@@ -154,6 +166,23 @@ def to_storable_text(text: str) -> str:
     """Return text with surrogate pairs joined, and replacement characters for those that databases cannot store."""
     joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return joined.replace("\0", REPLACEMENT_CHARACTER)
+
+
+def is_content_filter(body: object) -> bool:
+    """Return whether the error message of a server names a content filter.
+
+    Examples
+    --------
+    >>> is_content_filter({"error": {"code": "content_filter"}}), is_content_filter({"error": {"code": "no_model"}})
+    (True, False)
+    """
+    error = body.get("error") if isinstance(body, dict) else None
+    if not isinstance(error, dict):
+        return False
+    nested = (error.get(name) for name in ("innererror", "metadata"))
+    parts = [error, *(part for part in nested if isinstance(part, dict))]
+    names = {str(part[key]).lower() for part in parts for key in ("code", "type") if key in part}
+    return bool(names & CONTENT_FILTER_CODES) or any("flagged_input" in part for part in parts)
 
 
 def server_error_detail(body: object) -> str:

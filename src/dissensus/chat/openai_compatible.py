@@ -14,12 +14,21 @@ from dissensus.chat.breaker import CircuitBreaker
 from dissensus.chat.completion import (
     CompletionReader,
     completion_reader_for,
+    is_content_filter,
     server_error_detail,
     to_finish,
     to_storable_text,
 )
 from dissensus.chat.prompt import build_messages
-from dissensus.chat.response import Clock, ProviderRefusal, ResponseBuilder, Stream, check_seed
+from dissensus.chat.response import (
+    Clock,
+    ContentRefusal,
+    ProviderRefusal,
+    Response,
+    ResponseBuilder,
+    Stream,
+    check_seed,
+)
 from dissensus.errors import DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
 from dissensus.http_client import MAX_DETAIL_LENGTH, RETRYABLE_WITH_RETRY_AFTER, parse_retry_after
 from dissensus.schema.campaign.chatbot import Chatbot, Endpoint
@@ -89,6 +98,8 @@ class OpenAICompatible:
         messages = build_messages(conversation, self._chatbot.system_prompt)
         async with aclosing(self.stream_messages(messages, seed)) as pieces:
             async for piece in pieces:
+                if isinstance(piece, Response) and piece.refusal and not piece.text.strip():
+                    raise ContentRefusal(f"{self._chatbot.name} refuses this: {self._redact(piece.refusal)}.")
                 yield piece
 
     async def stream_messages(self, messages: Messages, seed: int, **parameters: Any) -> Stream:
@@ -103,9 +114,15 @@ class OpenAICompatible:
                         yield piece
         reader = request.reader
         finish = "cut" if request.builder.cut else to_finish(reader.finish)
-        response = request.builder.done(finish, cost=reader.cost, finish_reason=reader.finish or "", model=reader.model)
-        if finish == "filter" and not response.text.strip():
-            raise ProviderRefusal(f"{self._chatbot.name} filters the whole response: {reader.finish}.")
+        response = request.builder.done(
+            finish,
+            cost=reader.cost,
+            finish_reason=reader.finish or "",
+            model=reader.model,
+            refusal=reader.refusal,
+        )
+        if finish == "filter" and not (response.text.strip() or response.refusal):
+            raise ContentRefusal(f"{self._chatbot.name} filters the whole response: {reader.finish}.")
         yield response
 
     def _body(self, messages: Messages, seed: int, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,7 +204,8 @@ class OpenAICompatible:
             await answer.aclose()
 
     async def _refuse(self, answer: httpx.Response, due: Deadline) -> NoReturn:
-        status, detail = answer.status_code, await self._error_detail(answer, due)
+        status, body = answer.status_code, await self._read_error(answer, due)
+        detail = self._redact(server_error_detail(body))
         summary = f"HTTP {status}{f': {detail}' if detail else ''}"
         if (
             status in (408, 429)
@@ -197,7 +215,7 @@ class OpenAICompatible:
             raise RetryableError(f"it answers {summary}", parse_retry_after(answer.headers))
         if not 400 <= status < 500:
             self._give_up(f"it answers {summary}, which is not a response; redirects are not followed")
-        error = CHAT_ERRORS_BY_STATUS.get(status, InvalidInput)
+        error = ContentRefusal if is_content_filter(body) else CHAT_ERRORS_BY_STATUS.get(status, InvalidInput)
         raise error(f"{self._chatbot.name} refuses this with {summary}.{self._remedy(status)}")
 
     def _remedy(self, status: int) -> str:
@@ -206,8 +224,9 @@ class OpenAICompatible:
             return f" Check the key in {variable}." if variable else " Name the variable with the key: key_variable."
         return f" Check the url, and the model {self._endpoint.model}." if status == 404 else ""
 
-    async def _error_detail(self, answer: httpx.Response, due: Deadline) -> str:
-        """Return the error detail of the server."""
+    @staticmethod
+    async def _read_error(answer: httpx.Response, due: Deadline) -> object:
+        """Return the error message of the server as JSON, None if it has none."""
         body = bytearray()
         with suppress(TimeoutError, httpx.TransportError):
             async with asyncio.timeout_at(due.at), aclosing(_raw_bytes(answer)) as portions:
@@ -216,8 +235,8 @@ class OpenAICompatible:
                     if len(body) > MAX_ERROR_BYTES:
                         break
         with suppress(ValueError, RecursionError):
-            return self._redact(server_error_detail(json.loads(body)))
-        return ""
+            return cast("object", json.loads(body))
+        return None
 
     def _reader(self, answer: httpx.Response) -> CompletionReader:
         try:

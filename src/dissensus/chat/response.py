@@ -24,6 +24,10 @@ class ProviderRefusal(InvalidInput):
     """The provider of a chatbot refuses a conversation, as content filters do."""
 
 
+class ContentRefusal(ProviderRefusal):
+    """The content filter of a provider refuses a conversation, and says so."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
     """Cost of a response in tokens and seconds."""
@@ -47,6 +51,7 @@ class Response:
     cost: Cost = Cost()
     finish_reason: str = ""  # Finish reason as reported by the server, if any
     model: str = ""  # Name of the model as reported by the server, if any
+    refusal: str = ""  # Refusal in place of structured output, if any
     score: float | None = None  # Score by a scorer, if any
     ranked_by: str = ""  # Version of the registered model that chose it, such as ``harmless/3``, if any
 
@@ -139,7 +144,9 @@ class ResponseBuilder:
         self._length += len(text)
         return accepted
 
-    def done(self, finish: Finish, *, cost: Cost = Cost(), finish_reason: str = "", model: str = "") -> Response:
+    def done(
+        self, finish: Finish, *, cost: Cost = Cost(), finish_reason: str = "", model: str = "", refusal: str = ""
+    ) -> Response:
         """Return the response."""
         return Response(
             text="".join(self._parts),
@@ -150,4 +157,5 @@ class ResponseBuilder:
             cost=cost,
             finish_reason=finish_reason,
             model=model,
+            refusal=refusal,
         )

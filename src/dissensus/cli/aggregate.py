@@ -20,6 +20,7 @@ from dissensus.pipeline.aggregate import LabelModel
 from dissensus.pipeline.aggregate.models import Method
 from dissensus.pipeline.analyse import rater_curve
 from dissensus.pipeline.score import label_by_rule
+from dissensus.pipeline.tables import format_count
 from dissensus.schema.ratings.table import Ratings
 
 RULES_PANEL = "Decision rules"
@@ -151,7 +152,10 @@ def aggregate(
         notes = (*notes, *fit.notes, _caveat(fit))
     elif rule in DECISIONS:
         set_options = {name: value for name, value in decision.items() if value is not None}
-        text = _text(label_by_rule(table, str(rule), by=by, **set_options), kind)
+        labelled = label_by_rule(table, str(rule), by=by, **set_options)
+        if n := labelled["label"].null_count():
+            notes = (*notes, f"{format_count(n, 'item')} without an answer for the rule {rule}, and without a label.")
+        text = _text(labelled, kind)
     elif rule is Rule.DICES:
         text = _text(stage.overall_answers(table), kind)
     else:

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.support.chat_completion_server import Loopback, answers, loopback, says
+from tests.support.chat_completion_server import Loopback, answers, loopback, says, streams
 from tests.support.judge_server import AskedQuestions, Behaviour, judge
 from tests.support.judged_items import SCALE, make_items, make_people, make_questionnaire
 
@@ -175,23 +175,34 @@ def test_refusals_and_faulty_responses_are_counted_and_kept(
     make_run: Callable[..., JudgeRun], server: Loopback
 ) -> None:
     judged = make_run(lambda asked: same(asked, 0), n_items=4)
+    alone = RequestPolicy(max_concurrent=1, max_attempts=1)
+    server.will(answers(403, {"error": {"message": "unknown parameter: seed"}}))
+    with pytest.raises(InvalidInput, match="unknown parameter: seed"):
+        run(replace(judged, judge=replace(judged.judge, request_policy=alone)))
+    assert not (judged.folder / CACHE).read_text()
     server.will(
         says("I cannot help with that."),
         says('{"Q1_harm": "Perhaps", "Q2_rude": "No"}'),
         says('{"Q1_harm": "No", "Q1_harm": "Yes", "Q2_rude": "No"}'),
         says('```json\n{"Q1_harm": "Yes", "Q2_rude": "No"}\n```'),
         says('{"Q1_harm": "No", ', finish="length"),
-        answers(400, {"error": {"message": "blocked by policy"}}),
+        answers(400, {"error": {"message": "blocked by policy", "code": "content_filter"}}),
+        answers(200, {"choices": [{"message": {"content": None, "refusal": "Not this."}, "finish_reason": "stop"}]}),
+        streams(
+            b'data: {"choices": [{"delta": {"refusal": "Nor "}}]}\n\ndata: {"choices": [{"delta": {"refusal": '
+            b'"that."}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
+        ),
     )
     result = run(replace(judged, per_minute=60_000))
-    assert result.outcomes == {"answered": 3, "refused": 1, "not_json": 1, "not_valid": 2, "cut": 1}
+    assert result.outcomes == {"answered": 1, "refused": 3, "not_json": 1, "not_valid": 2, "cut": 1}
     rows = [json.loads(line) for line in (judged.folder / ANSWERS).read_text().splitlines()]
     raw = {row["raw"] for row in rows if row["outcome"] != "answered"}
     assert "I cannot help with that." in raw
     assert any("blocked by policy" in text for text in raw)
-    assert "5 of 8 requests have no answer that counts" in audit(judged, None).notes[0]
+    assert raw >= {"Not this.", "Nor that."}
+    assert "7 of 8 requests have no answer that counts" in audit(judged, None).notes[0]
     ratings = pl.read_csv(judged.folder / RATINGS)
-    assert ratings.height == 3
+    assert ratings.height == 1
     assert set(ratings["rater_kind"]) == {"model"}
     assert set(ratings.columns) >= {"Q1_harm", "Q2_rude", "Q_overall", "rater_persona", "rater_model"}
 

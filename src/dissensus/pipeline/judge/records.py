@@ -94,5 +94,5 @@ def build_record(request: JudgeRequest, response: RawResponse, questions: Mappin
 
 def _parse(response: RawResponse, questions: Sequence[Question]) -> ParsedResponse:
     if response.refusal:
-        return ParsedResponse(outcome="refused", fault="The provider refused the request.")
+        return ParsedResponse(outcome="refused", fault="The provider or the model refused the request.")
     return parse_response(response.text, questions, is_cut=response.is_cut)

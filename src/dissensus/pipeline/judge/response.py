@@ -11,8 +11,8 @@ from dissensus.schema.questionnaire.question import Answer, Question
 
 Outcome = Literal["answered", "refused", "not_json", "not_valid", "cut"]
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
-"""Outcomes of a request: answers; a refusal of the provider; text that is not one JSON object; answers that are missing
-or not on the scale; a response that reached its limit of length."""
+"""Outcomes of a request: answers; a refusal of the provider or the model; text that is not one JSON object; answers
+that are missing or not on the scale; a response that reached its limit of length."""
 _FENCE: Final = re.compile(r"\A```(?:json)?[ \t]*\n(.*?)\n?```\Z", re.DOTALL)
 
 
@@ -31,7 +31,7 @@ class RawResponse:
 
     key: str  # Of the request
     text: str = ""
-    refusal: str = ""  # Message of a provider that refused
+    refusal: str = ""  # Message of a provider or model that refused
     is_cut: bool = False  # True if it reached its limit of length
     model: str = ""  # Name as reported by the server
     prompt_tokens: int | None = None

@@ -33,6 +33,8 @@ class Decision:
         Cost of blocking an item that is safe, and of letting one through that is not.
     n_blocked
         Number of items blocked.
+    n_undecided
+        Number of items without an answer to decide on, which are not blocked.
     changed_items
         Ids of items on which the decision differs from the first one.
     blocked_items
@@ -44,6 +46,7 @@ class Decision:
     block_cost: float
     miss_cost: float
     n_blocked: int
+    n_undecided: int = 0
     changed_items: tuple[str, ...]
     blocked_items: tuple[str, ...]
 
@@ -120,6 +123,12 @@ class DecisionComparison(Scorecard):
         yield "Overruled: each rating by the decision that the rule makes without the answers of its rater."
         ratios = ", ".join(f"{costs} from {costs.threshold:.2f}" for costs in self.settings.costs)
         yield f"Costs of blocking what is safe : of letting through what is not, and the threshold: {ratios}."
+        for decision in self.decisions:
+            if decision.n_undecided:
+                yield (
+                    f"{decision.name}: {format_count(decision.n_undecided, 'item')} without an answer to decide on; "
+                    "not blocked."
+                )
         first, *others = self.decisions
         changed = list(dict.fromkeys(item for decision in others for item in decision.changed_items))
         if changed:

@@ -170,6 +170,7 @@ def _decide(
                     block_cost=costs.block,
                     miss_cost=costs.miss,
                     n_blocked=int(blocks.sum()),
+                    n_undecided=int((~rule.decides).sum()),
                     changed_items=tuple(item_ids.filter(pl.Series(blocks != first)).to_list()),
                     blocked_items=tuple(item_ids.filter(pl.Series(blocks)).to_list()),
                 ),

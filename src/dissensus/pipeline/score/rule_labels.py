@@ -50,7 +50,8 @@ def label_by_rule(
     Returns
     -------
     DataFrame
-        ``item_id``, ``n_ratings`` and ``label`` (Enum of safe and unsafe), one row for each item.
+        ``item_id``, ``n_ratings`` (with an answer to a question of the rule) and ``label`` (Enum of safe and unsafe,
+        null where the rule has no answer to decide on), one row for each item.
 
     Raises
     ------
@@ -90,6 +91,13 @@ def label_by_rule(
             f"two groups with {settings.min_raters:,} raters or more."
         )
     blocks = bound.block(settings.costs[0])
-    counts = ratings.answers.group_by("item").len().sort("item")["len"]
-    label = pl.Series("label", ["unsafe" if block else "safe" for block in blocks.tolist()], dtype=SAFE_UNSAFE)
-    return pl.DataFrame([ratings.items[ITEM_ID], counts.alias("n_ratings"), label])
+    first, *others = settings.questions
+    has_answer = pl.any_horizontal(pl.col(others if name == "any-question" else [first]).is_not_null())
+    counts = ratings.answers.group_by("item").agg(has_answer.sum().alias("n")).sort("item")["n"]
+    labels = [
+        ("unsafe" if block else "safe") if known else None
+        for block, known in zip(blocks.tolist(), bound.decides.tolist(), strict=True)
+    ]
+    return pl.DataFrame(
+        [ratings.items[ITEM_ID], counts.alias("n_ratings"), pl.Series("label", labels, dtype=SAFE_UNSAFE)]
+    )

@@ -72,10 +72,11 @@ class RuleInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundRule:
-    """A rule with its data: a name, and the items that it blocks at given costs."""
+    """A rule with its data: a name, the items on which it has answers to decide, and those that it blocks."""
 
     rule: str
     name: str
+    decides: Blocks
     block: Callable[[Costs], Blocks]
 
 
@@ -112,7 +113,7 @@ def bind_rules(data: RuleInput, rules: Sequence[str], at_least: float) -> Iterat
     """Yield each rule that the data support: group rules once an axis, others once for each population or model."""
     for rule in rules:
         if rule == "plurality":
-            yield _bind_blocks(rule, rule, data.plurality > 0)
+            yield _bind_blocks(rule, rule, data.plurality > 0, data.share)
         elif rule == "share":
             yield _bind_share(rule, rule, data.share)
         elif rule == "dices" and data.worst is not None:
@@ -120,7 +121,7 @@ def bind_rules(data: RuleInput, rules: Sequence[str], at_least: float) -> Iterat
         elif rule == "any-question" and data.questions:
             yield _bind_share(rule, rule, _largest(list(data.questions.values())))
         elif rule == "expert" and data.experts is not None:
-            yield _bind_blocks(rule, rule, data.experts > 0)
+            yield _bind_blocks(rule, rule, data.experts > 0, data.experts)
         elif rule in ("poststratified", "score"):
             columns = data.populations if rule == "poststratified" else data.scores
             yield from (_bind_share(rule, f"{rule}: {name}", column) for name, column in columns.items())
@@ -133,23 +134,29 @@ def _bind_group_rule(rule: str, axis: str, shares: Floats, at_least: float) -> B
     name = f"{rule}: {axis}"
     if rule == "group-balanced":
         known = np.isfinite(shares)
-        mean = np.where(known, shares, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        n = known.sum(axis=0)
+        mean = np.where(n > 0, np.where(known, shares, 0).sum(axis=0) / np.maximum(n, 1), np.nan)
         return _bind_share(rule, name, mean)
     highest, lowest = _largest(shares), 1 - _largest(1 - shares)
     if rule == "any-group":
-        return _bind_blocks(rule, f"{name} ≥ {at_least:g}", _reaches(highest, at_least))
+        return _bind_blocks(rule, f"{name} ≥ {at_least:g}", _reaches(highest, at_least), highest)
     return BoundRule(
-        rule=rule, name=name, block=lambda costs: costs.miss * highest > costs.block * (1 - lowest) + _ROUNDING
+        rule=rule,
+        name=name,
+        decides=np.isfinite(highest),
+        block=lambda costs: costs.miss * highest > costs.block * (1 - lowest) + _ROUNDING,
     )
 
 
-def _bind_blocks(rule: str, name: str, blocks: Blocks) -> BoundRule:
+def _bind_blocks(rule: str, name: str, blocks: Blocks, share: Floats) -> BoundRule:
     """Return a rule to which costs do not matter."""
-    return BoundRule(rule=rule, name=name, block=lambda _: blocks)
+    return BoundRule(rule=rule, name=name, decides=np.isfinite(share), block=lambda _: blocks)
 
 
 def _bind_share(rule: str, name: str, share: Floats) -> BoundRule:
-    return BoundRule(rule=rule, name=name, block=lambda costs: _reaches(share, costs.threshold))
+    return BoundRule(
+        rule=rule, name=name, decides=np.isfinite(share), block=lambda costs: _reaches(share, costs.threshold)
+    )
 
 
 def _reaches(share: Floats, threshold: float) -> Blocks:

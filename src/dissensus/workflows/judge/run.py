@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from dissensus.chat import ProviderRefusal, Response, open_chatbot
+from dissensus.chat import ContentRefusal, Response, open_chatbot
 from dissensus.chat.openai_compatible import OpenAICompatible
 from dissensus.errors import DissensusError, InvalidInput, Unavailable
 from dissensus.files.judge.folder import CACHE, make_judge_folder, write_judge_run
@@ -210,14 +210,22 @@ async def _send(bot: OpenAICompatible, key: str, request: JudgeRequest) -> RawRe
                     return RawResponse(
                         key=key,
                         text=piece.text,
+                        refusal=_find_refusal(piece),
                         is_cut=piece.finish in ("length", "cut"),
                         model=piece.model,
                         prompt_tokens=piece.cost.prompt_tokens,
                         response_tokens=piece.cost.response_tokens,
                     )
-    except ProviderRefusal as error:
+    except ContentRefusal as error:
         return RawResponse(key=key, refusal=str(error))
     raise Unavailable("The judge ended without a response: its stream method is faulty.")
+
+
+def _find_refusal(response: Response) -> str:
+    """Return the text of a refusal; empty for a response."""
+    if response.finish == "filter":
+        return response.refusal or "The content filter of the provider ended the response."
+    return "" if response.text.strip() else response.refusal
 
 
 def _require(cache: ResponseCache, key: str) -> RawResponse:

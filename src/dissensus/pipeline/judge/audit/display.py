@@ -16,7 +16,7 @@ PROBE_NAMES: Final = {
 }
 OUTCOME_NAMES: Final = {
     "answered": "answered",
-    "refused": "refused by the provider",
+    "refused": "refused",
     "not_json": "not one JSON object",
     "not_valid": "answers missing or not on the scale",
     "cut": "cut at the limit of length",
