@@ -34,6 +34,7 @@ from dissensus.pipeline.release.pseudonyms import Pseudonyms
 from dissensus.pipeline.release.source import KeyUse
 from dissensus.pipeline.release.statistics import number_cells
 from dissensus.schema.campaign.definition import Pay
+from dissensus.schema.campaign.gold import Gold
 from dissensus.schema.campaign.recruit import RecruitSettings
 from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.schema.records.conversation import Turn
@@ -410,6 +411,9 @@ def test_the_datasheet_states_pay_recruiter_and_pool() -> None:
     assert KEY.fingerprint in datasheet
     recruited = replace(campaign, recruit=RecruitSettings(kind="prolific"))
     assert "Recruited by Prolific." in write_datasheet(replace(release, campaign=recruited))
+    sampled = replace(campaign, gold=Gold(scale=("No", "Yes"), sample=400, sample_by=("topic",)))
+    with_gold = replace(release, campaign=sampled, columns={**release.columns, "safety_gold": pl.String()})
+    assert "a random sample of 400 items of the campaign, in the proportions of 'topic'" in write_datasheet(with_gold)
 
 
 # What a hostile reader tries

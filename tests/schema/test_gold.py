@@ -40,7 +40,12 @@ def test_several_questions_without_an_overall_are_not_compared() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"verifiers": 0, "checkers": 0}, {"scale": ["No", "Yes"], "topics": ["A", "Ä b"]}]
+    "settings",
+    [
+        {},
+        {"verifiers": 0, "checkers": 0},
+        {"scale": ["No", "Yes"], "topics": ["A", "Ä b"], "sample": 4, "sample_by": ["topic"]},
+    ],
 )
 def test_gold_survives_serialisation(settings: dict[str, Any]) -> None:
     campaign = definition(gold=settings)
@@ -59,6 +64,8 @@ def test_gold_survives_serialisation(settings: dict[str, Any]) -> None:
         ({"degrees": []}, "gold.degrees"),
         ({"topics": ["Health", "Law, order"]}, "gold.topics: 'Law, order' has a comma"),
         ({"reasons": ["a", "a"]}, "gold.reasons: 'a' is listed twice"),
+        ({"sample": 0}, "gold.sample: It is 0. Write a whole number from 1 to 1,000,000"),
+        ({"sample_by": ["topic"]}, "gold.sample_by: It stratifies a sample, and experts label all items"),
         ("yes", "gold: It is text"),
     ],
 )

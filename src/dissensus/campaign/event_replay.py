@@ -199,6 +199,7 @@ class LogReplay:
         self.state = "draft"
         self.is_deleted = False
         self.items: str | None = None  # digest of all items
+        self.gold_sample: str | None = None  # digest of the items that experts label; None for all
         self.erased_items: set[str] = set()
         self.records: dict[tuple[RecordKind, str], tuple[str | None, ...]] = {}
         self.withdrawn: set[str] = set()  # subject ids
@@ -240,6 +241,8 @@ class LogReplay:
             self.definition = content["definition"]
         if event.kind in ("created", "items_changed") and "items_digest" in content:
             self.items = content["items_digest"]
+        if event.kind in ("created", "revised") or "gold_sample" in content:
+            self.gold_sample = content.get("gold_sample")
         if event.kind == "items_changed" and "erased" in content:
             self.erased_items.add(content["erased"])
         if event.kind == "images_changed" and "removed" in content:

@@ -131,7 +131,7 @@ def check_opening(campaign: Campaign, facts: OpeningFacts) -> tuple[Finding, ...
         *check_service(campaign, facts),
         *_check_quota(campaign, facts.items.n_items),
         *_check_repeat(campaign, facts.items.n_items),
-        *_check_experts(campaign, facts),
+        *_check_gold(campaign, facts),
         *_check_languages(campaign, facts),
         *_check_texts(campaign, facts),
         *_check_entry(campaign, facts),
@@ -295,9 +295,18 @@ def _check_quota(campaign: Campaign, n_items: int) -> Iterator[Finding]:
             )
 
 
-def _check_experts(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding]:
+def _check_gold(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding]:
     if campaign.gold is None:
         return
+    if campaign.gold.sample is not None and campaign.gold.sample > facts.items.n_items:
+        yield Finding(
+            severity="error",
+            location="gold.sample",
+            problem=f"Experts are to label a sample of {campaign.gold.sample:,} items, and there are "
+            f"{facts.items.n_items:,}.",
+            remedy="Lower the number, add items, or leave it out to have all labelled.",
+            page="builder",
+        )
     needed, present = 1 + campaign.gold.verifiers, facts.roles.get("owner", 0) + facts.roles.get("expert", 0)
     if present < needed:
         yield Finding(

@@ -4,15 +4,17 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from hashlib import sha256
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, ForeignKey, Index, UniqueConstraint, func, insert, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
+from dissensus.campaign.event_log import digest_sequence
 from dissensus.campaign.gold_labels import ITEM_STATES, GoldAnswers, GoldDecision, GoldLabel, ItemState
 from dissensus.schema.campaign.gold import PARTS
 from dissensus.store.core.orm import ID, Base, new_id, one_of
-from dissensus.store.items import ItemTable
+from dissensus.store.items import MAX_IDS_PER_STATEMENT, ItemTable
 from dissensus.store.staff import StaffTable
 
 
@@ -86,6 +88,7 @@ class GoldTarget:
     attributes: Mapping[str, str]  # Attributes from the file of the items
     withheld: bool  # True if a rater reported it, so that it is hidden from everybody
     gold_of_file: bool  # True if its file has the labels of all parts
+    in_gold_sample: bool  # False if experts label a sample without it
 
 
 _TARGET_COLUMNS = (
@@ -95,6 +98,7 @@ _TARGET_COLUMNS = (
     ItemTable.content["attributes"].label("attributes"),
     ItemTable.withheld,
     ItemTable.gold_of_file,
+    ItemTable.in_gold_sample,
 )
 
 
@@ -121,6 +125,22 @@ def list_targets_by_name(tx: Connection, campaign_id: str, names: Collection[str
     """Return the items of a campaign with some names."""
     query = select(*_TARGET_COLUMNS).where(ItemTable.campaign_id == campaign_id, ItemTable.name.in_(names))
     return tuple(GoldTarget(**row._mapping) for row in tx.execute(query))
+
+
+def set_sample(tx: Connection, campaign_id: str, names: Sequence[str] | None) -> None:
+    """Mark the items that experts label, by their names; None for all."""
+    in_campaign = ItemTable.campaign_id == campaign_id
+    tx.execute(update(ItemTable).where(in_campaign).values(in_gold_sample=names is None))
+    for start in range(0, len(names or ()), MAX_IDS_PER_STATEMENT):
+        is_chosen = ItemTable.name.in_((names or ())[start : start + MAX_IDS_PER_STATEMENT])
+        tx.execute(update(ItemTable).where(in_campaign, is_chosen).values(in_gold_sample=True))
+
+
+def digest_sample(tx: Connection, campaign_id: str) -> str:
+    """Return the digest of the names of the items that experts label, in their order, for the audit log."""
+    query = select(ItemTable.name).where(ItemTable.campaign_id == campaign_id, ItemTable.in_gold_sample)
+    names = tx.scalars(query.order_by(ItemTable.position))
+    return digest_sequence(sha256(name.encode()).hexdigest() for name in names)
 
 
 def find_target(tx: Connection, campaign_id: str, position: int) -> GoldTarget | None:

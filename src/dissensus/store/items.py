@@ -7,7 +7,19 @@ from datetime import datetime
 from secrets import token_hex
 from typing import Any, Final
 
-from sqlalchemy import Connection, ForeignKey, Index, String, UniqueConstraint, false, func, insert, select, update
+from sqlalchemy import (
+    Connection,
+    ForeignKey,
+    Index,
+    String,
+    UniqueConstraint,
+    false,
+    func,
+    insert,
+    select,
+    true,
+    update,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.campaign.event_log import SALT_BYTES, digest_item, digest_sequence
@@ -27,7 +39,7 @@ class ItemTable(Base):
         UniqueConstraint("campaign_id", "name"),
         UniqueConstraint("campaign_id", "position"),
         Index("ix_item_campaign_id_load", "campaign_id", "load"),
-        Index("ix_item_campaign_id_withheld", "campaign_id", "withheld", "gold_of_file"),
+        Index("ix_item_campaign_id_withheld", "campaign_id", "withheld", "gold_of_file", "in_gold_sample"),
     )
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
@@ -43,6 +55,9 @@ class ItemTable(Base):
     )
     gold_of_file: Mapped[bool] = mapped_column(
         default=False, server_default=false(), doc="True if its file has the gold labels of all parts."
+    )
+    in_gold_sample: Mapped[bool] = mapped_column(
+        default=True, server_default=true(), doc="False if experts label a sample without it."
     )
 
 

@@ -109,7 +109,7 @@ MANIPULATIONS: dict[str, tuple[str, str]] = {
         "name, text or attributes of item other",
     ),
     "an item is added": (
-        f"""INSERT INTO item SELECT 'x', campaign_id, 9, 'x', content, salt, '{"2" * 64}', 0, false, false
+        f"""INSERT INTO item SELECT 'x', campaign_id, 9, 'x', content, salt, '{"2" * 64}', 0, false, false, true
             FROM item WHERE position = 0""",
         "The items are not those in the log",
     ),

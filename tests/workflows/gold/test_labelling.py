@@ -22,6 +22,8 @@ from dissensus.campaign.filters.item_filter import ItemFilter
 from dissensus.campaign.gold_labels import ITEM_STATES, list_open_parts, list_wanted_parts
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.files.raw.table_reader import read_frame
+from dissensus.pipeline.curate.plan import SamplePlan
+from dissensus.pipeline.curate.sampler import curate
 from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.schema.records.item import Item
 from dissensus.store.core.database import connect
@@ -30,8 +32,9 @@ from dissensus.store.items import ItemTable
 from dissensus.workflows.campaign import campaigns, tasks
 from dissensus.workflows.campaign import items as items_workflow
 from dissensus.workflows.campaign import members as members_workflow
-from dissensus.workflows.campaign.audit import audit_campaign
+from dissensus.workflows.campaign.audit import audit_campaign, link_pending_events
 from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.opening import SiteServices, refuse_errors
 from dissensus.workflows.export import ratings
 from dissensus.workflows.gold import adjudication, queue
 from dissensus.workflows.gold.labelling import gold_columns_by_item, gold_settings_of, list_labelled_items
@@ -431,6 +434,64 @@ def test_changes_of_the_campaign_cannot_remove_labels(platform: Platform) -> Non
         campaigns.revise_campaign(platform, "pilot", definition(), staff_id=owner, now=NOW)
     assert campaigns.load_definition(platform, "pilot", staff_id=owner) == old
     campaigns.revise_campaign(platform, "pilot", definition(gold=SMALL, estimated_minutes=5), staff_id=owner, now=NOW)
+
+
+def test_experts_label_a_sample_that_the_log_records(platform: Platform) -> None:
+    rated = tuple(replace(item, attributes={"topic": "xy"[number % 2]}) for number, item in enumerate(items(8)))
+    settings = {**SMALL, "verifiers": 0, "checkers": 0, "sample": 4, "sample_by": ["topic"]}
+    owner, experts = create_gold_campaign(platform, 1, rated=rated[:3], gold=settings)
+    assert sample_of(platform, owner) == ["item-0", "item-1", "item-2"]
+    services = SiteServices(chatbot_hosts=frozenset(), model_registry=Path("none"), languages=("en",))
+    with pytest.raises(Conflict, match="label a sample of 4 items, and there are 3"):
+        refuse_errors(platform, "pilot", services, staff_id=owner)
+    campaigns.add_items(platform, "pilot", rated[3:], staff_id=owner, now=NOW)
+    chosen = sample_of(platform, owner)
+    plan = SamplePlan(n=4, by="topic", seed=0)
+    assert chosen == [item.item_id for item in curate(rated, plan).sample]
+    assert Counter(item.attributes["topic"] for item in rated if item.item_id in chosen) == {"x": 2, "y": 2}
+    for seed in range(1, 9):
+        campaigns.revise_campaign(platform, "pilot", definition(gold=settings, seed=seed), staff_id=owner, now=NOW)
+        assert sample_of(platform, owner) == [item.item_id for item in curate(rated, replace(plan, seed=seed)).sample]
+    chosen, before = sample_of(platform, owner), queue.load_gold_queue(platform, "pilot", staff_id=experts[0])
+    assert (before.n_first, before.states["unlabelled"]) == (4, 4)
+    outside = next(number for number, item in enumerate(rated) if item.item_id not in chosen)
+    with pytest.raises(Conflict, match=f"item-{outside}' is outside the sample"):
+        label_item(platform, experts[0], YES, outside)
+    while (position := queue.load_gold_queue(platform, "pilot", staff_id=experts[0]).next) is not None:
+        label_item(platform, experts[0], YES, position)
+    after = queue.load_gold_queue(platform, "pilot", staff_id=experts[0])
+    assert (after.n_first, after.states["settled"], sum(after.states.values())) == (0, 4, 4)
+    assert queue.list_labels(platform, "pilot", only="unlabelled", most=9, staff_id=owner) == ()
+    with pytest.raises(Conflict, match="further items would change the sample"):
+        campaigns.add_items(platform, "pilot", items(9)[8:], staff_id=owner, now=NOW)
+    with pytest.raises(Conflict, match="gold cannot change"):
+        campaigns.revise_campaign(platform, "pilot", definition(gold=settings, seed=9), staff_id=owner, now=NOW)
+    campaigns.clone_campaign(platform, "pilot", "second", staff_id=owner, now=NOW)
+    assert sample_of(platform, owner, "second") == chosen
+    link_pending_events(platform)
+    assert audit_campaign(platform, "pilot").faults == audit_campaign(platform, "second").faults == ()
+    with platform.database.writing() as tx:
+        tx.execute(update(ItemTable).where(ItemTable.position == outside).values(in_gold_sample=True))
+    assert audit_campaign(platform, "pilot").faults[-1].startswith("The sample of items that experts label is not")
+
+
+def sample_of(platform: Platform, staff_id: str, name: str = "pilot") -> list[str]:
+    return [item.target.name for item in queue.list_labels(platform, name, most=99, staff_id=staff_id)]
+
+
+def test_a_sample_that_cannot_be_drawn_is_refused(platform: Platform) -> None:
+    owner, _ = create_gold_campaign(platform, 0)
+    lost = definition(gold={**SMALL, "sample": 2, "sample_by": ["harm"]})
+    with pytest.raises(InvalidInput, match="The sample for gold labels cannot be drawn"):
+        campaigns.revise_campaign(platform, "pilot", lost, staff_id=owner, now=NOW)
+    for state in ("open", "paused"):
+        campaigns.change_state(platform, "pilot", state, staff_id=owner, now=NOW)
+    with pytest.raises(Conflict, match=r"gold.sample asks for 4 items, and pilot has 3"):
+        campaigns.revise_campaign(platform, "pilot", definition(gold={"sample": 4}), staff_id=owner, now=NOW)
+    campaigns.revise_campaign(platform, "pilot", definition(gold={"sample": 2}), staff_id=owner, now=NOW)
+    assert len(sample_of(platform, owner)) == 2
+    campaigns.revise_campaign(platform, "pilot", definition(gold={}), staff_id=owner, now=NOW)
+    assert len(sample_of(platform, owner)) == 3
 
 
 def test_concurrent_labels_fill_exactly_the_needed_ones(crowded: Platform) -> None:

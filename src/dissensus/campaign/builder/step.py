@@ -313,6 +313,14 @@ STEPS: Final = (
                     "reasons": TextsField(rare=True, label="Reasons", hint="Blank: those of DICES."),
                     "degrees": TextsField(rare=True, label="Degrees of harm", hint="Blank: those of DICES."),
                     "topics": TextsField(rare=True, label="Topics", hint="Blank: those of DICES."),
+                    "sample": NumberField(
+                        rare=True, label="Items that experts label", hint="A random sample by the seed. Blank: all."
+                    ),
+                    "sample_by": TextsField(
+                        rare=True,
+                        label="Attributes of items in whose proportions the sample is drawn",
+                        hint="One a line. Blank: none.",
+                    ),
                 },
             ),
         },

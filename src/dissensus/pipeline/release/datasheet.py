@@ -16,6 +16,7 @@ from dissensus.pipeline.release.notices import describe_notices
 from dissensus.pipeline.release.source import AUTHORS
 from dissensus.schema.campaign.definition import localise
 from dissensus.schema.hints import format_list, suggest
+from dissensus.schema.ratings.columns import GOLD
 from dissensus.schema.records.image import IMAGE
 from dissensus.schema.release.plan import ReleasePlan
 from dissensus.stats.exact import ExactTest, freeman_halton
@@ -128,9 +129,17 @@ def _labels(release: ReleaseDescription) -> str:
     return f"Answers to `{release.question}`: {shares}. {agreement}"
 
 
-def _missing(_: ReleaseDescription) -> str:
-    return (
+def _missing(release: ReleaseDescription) -> str:
+    text = (
         "Questions that raters declined or were not asked are empty. Attributes are empty where they protect a rater."
+    )
+    gold = None if release.campaign is None else release.campaign.gold
+    if gold is None or gold.sample is None or GOLD not in release.columns:
+        return text
+    strata = f", in the proportions of {format_list(gold.sample_by)}" if gold.sample_by else ""
+    return (
+        f"{text} Experts were asked to label a random sample of {gold.sample:,} items of the campaign{strata}; gold "
+        "labels of other items are empty unless the file of the items has them."
     )
 
 

@@ -34,6 +34,9 @@ TOPICS: Final = (
 )
 """Topics of DICES-350 in alphabetical order."""
 MAX_EXPERTS: Final = 100
+MAX_SAMPLE: Final = 1_000_000
+MAX_ATTRIBUTES: Final = 10
+"""Attributes of items that a sample is stratified by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +49,8 @@ class Gold:
     reasons: tuple[str, ...] = REASONS
     degrees: tuple[str, ...] = DEGREES  # from none to the worst
     topics: tuple[str, ...] = TOPICS
+    sample: int | None = None  # items that experts label; None for all
+    sample_by: tuple[str, ...] = ()  # attributes of items by which the sample is stratified
 
     def needed(self, part: GoldPart) -> int:
         """Return the number of experts who label a part of each item, including the first one."""
@@ -69,7 +74,7 @@ def compared_column(questionnaire: Questionnaire) -> str | None:
 
 def parse_gold(table: DefinitionTable, questionnaire: Questionnaire) -> Gold:
     """Parse the table ``[gold]`` of a campaign; errors are recorded."""
-    table.check_keys(("verifiers", "checkers", "scale", "reasons", "degrees", "topics"))
+    table.check_keys(("verifiers", "checkers", "scale", "reasons", "degrees", "topics", "sample", "sample_by"))
     rater_scale = questionnaire.scale(compared_column(questionnaire) or "")
     gold = Gold(
         scale=_texts(table, "scale", rater_scale or SCALE),
@@ -78,7 +83,11 @@ def parse_gold(table: DefinitionTable, questionnaire: Questionnaire) -> Gold:
         reasons=_texts(table, "reasons", REASONS, least=1),
         degrees=_texts(table, "degrees", DEGREES),
         topics=_texts(table, "topics", TOPICS),
+        sample=table.get_number("sample", 0, MAX_SAMPLE) if "sample" in table.data else None,
+        sample_by=table.get_texts("sample_by", MAX_ATTRIBUTES),
     )
+    if gold.sample_by and "sample" not in table.data:
+        table.add_error("sample_by", "It stratifies a sample, and experts label all items. Add sample, or remove it.")
     unknown = [answer for answer in gold.scale if answer not in rater_scale] if rater_scale else []
     if rater_scale and unknown:
         hint = table.suggest(unknown[0], rater_scale)

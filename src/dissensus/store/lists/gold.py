@@ -15,7 +15,7 @@ from dissensus.store.items import ItemTable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldCounts:
-    """Items of a campaign by the state of their gold labels."""
+    """Items that experts label by the state of their gold labels."""
 
     states: Mapping[ItemState, int]
     n_of_file: int  # Items with all labels from their file
@@ -44,9 +44,9 @@ class OpenItems:
 
 
 def count_gold_items(tx: Connection, campaign_id: str) -> GoldCounts:
-    """Count the items of a campaign by the state of their labels."""
+    """Count the items that experts label, all of a campaign or its sample, by the state of their labels."""
     progress, item = GoldProgressTable, ItemTable
-    in_campaign = item.campaign_id == campaign_id
+    in_campaign = and_(item.campaign_id == campaign_id, item.in_gold_sample)
     flags = (item.withheld, item.gold_of_file)
     items = tx.execute(select(*flags, func.count()).where(in_campaign).group_by(*flags)).all()
     begun = select(progress.state, func.count()).where(progress.campaign_id == campaign_id).group_by(progress.state)
@@ -135,13 +135,14 @@ def _is_to_decide(campaign_id: str, staff_id: str) -> ColumnElement[bool]:
 def list_positions(
     tx: Connection, campaign_id: str, state: ItemState | None, *, start: int = 0, offset: int = 0, most: int
 ) -> tuple[int, ...]:
-    """Return the positions of items in a state, or of all, from a position on and without the first ones of them."""
+    """Return the positions of items that experts label, in a state or all, from a position on."""
     query = select(ItemTable.position).where(_is_in_state(campaign_id, state), ItemTable.position >= start)
     return tuple(tx.scalars(query.order_by(ItemTable.position).offset(offset).limit(most)))
 
 
 def _is_in_state(campaign_id: str, state: ItemState | None) -> ColumnElement[bool]:
-    in_campaign, progress = ItemTable.campaign_id == campaign_id, GoldProgressTable
+    progress = GoldProgressTable
+    in_campaign = and_(ItemTable.campaign_id == campaign_id, ItemTable.in_gold_sample)
     if state is None:
         return in_campaign
     if state == "unlabelled":

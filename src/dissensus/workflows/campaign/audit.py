@@ -14,7 +14,7 @@ from dissensus.schema.campaign.definition import digest_mapping
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.quota import Quota
 from dissensus.store import audit as store
-from dissensus.store import campaigns, events
+from dissensus.store import campaigns, events, gold
 from dissensus.store.erasure import has_campaign_rows
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
@@ -181,6 +181,8 @@ def _find_item_faults(tx: Connection, campaign_id: str, replay: LogReplay) -> It
             yield f"The name, text or attributes of item {name} changed after the log was written."
     if digest_sequence(digests) != replay.items:
         yield "The items are not those in the log: some were added, removed, replaced or reordered."
+    if replay.gold_sample is not None and replay.gold_sample != gold.digest_sample(tx, campaign_id):
+        yield "The sample of items that experts label is not the one in the log."
 
 
 def _find_withdrawal_faults(tx: Connection, campaign_id: str, replay: LogReplay) -> Iterator[str]:

@@ -23,6 +23,7 @@ from dissensus.store.planning import campaign_plans
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.images import check_item_images
 from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.gold.sample import draw_gold_sample
 from dissensus.workflows.platform.platform import Platform
 
 MAX_INVITATIONS = 10_000
@@ -69,7 +70,7 @@ def create_campaign(  # noqa: PLR0913 - options are keyword-only
         campaign_id = store.add_campaign(tx, campaign, staff_id=staff_id, key=key, now=now)
         check_item_images(items, frozenset())
         items_store.add_items(tx, campaign_id, items, now=now)
-        content = {"items": len(items), "items_digest": items_store.digest_items(tx, campaign_id)}
+        content = {"items": len(items), **_describe_items(tx, campaign_id, campaign)}
         log_staff_event(tx, campaign_id, "created", staff_id, now, definition=campaign.digest, **content)
         if plan is not None:
             record_adoption(tx, campaign_id, plan, staff_id=staff_id, now=now)
@@ -101,12 +102,27 @@ def add_items(platform: Platform, name: str, items: Sequence[Item], *, staff_id:
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         _check_state(campaign_row, ("draft",), ITEMS_STAY)
-        _check_items(platform.definitions.load(tx, campaign_row), items)
+        campaign = platform.definitions.load(tx, campaign_row)
+        _check_items(campaign, items)
+        if _has_sample(campaign) and gold.has_labels(tx, campaign_row.id):
+            raise Conflict(
+                f"Experts have labelled items of {name}, and further items would change the sample. {CLONE_HINT}"
+            )
         check_item_images(items, images.list_image_names(tx, campaign_row.id))
         items_store.add_items(tx, campaign_row.id, items, now=now)
-        digest = items_store.digest_items(tx, campaign_row.id)
-        log_staff_event(tx, campaign_row.id, "items_changed", staff_id, now, added=len(items), items_digest=digest)
+        content = _describe_items(tx, campaign_row.id, campaign)
+        log_staff_event(tx, campaign_row.id, "items_changed", staff_id, now, added=len(items), **content)
         return items_store.count_items(tx, campaign_row.id)
+
+
+def _describe_items(tx: Connection, campaign_id: str, campaign: Campaign) -> dict[str, str]:
+    """Draw the sample for gold labels anew, and return what the log records of the items."""
+    sample = draw_gold_sample(tx, campaign_id, campaign) if _has_sample(campaign) else {}
+    return {"items_digest": items_store.digest_items(tx, campaign_id), **sample}
+
+
+def _has_sample(campaign: Campaign) -> bool:
+    return campaign.gold is not None and campaign.gold.sample is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,8 +173,8 @@ def remove_items(platform: Platform, name: str, *, staff_id: str, now: datetime)
         if gold.has_labels(tx, campaign_row.id):
             raise Conflict(f"Experts have labelled items of {name}, and labels are never erased. {CLONE_HINT}")
         n = erasure.remove_items(tx, campaign_row.id)
-        digest = items_store.digest_items(tx, campaign_row.id)
-        log_staff_event(tx, campaign_row.id, "items_changed", staff_id, now, removed=n, items_digest=digest)
+        content = _describe_items(tx, campaign_row.id, platform.definitions.load(tx, campaign_row))
+        log_staff_event(tx, campaign_row.id, "items_changed", staff_id, now, removed=n, **content)
         return n
 
 
@@ -174,7 +190,7 @@ def revise_campaign(
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         _check_state(campaign_row, ("draft", "paused"), "cannot be changed")
         old = platform.definitions.load(tx, campaign_row)
-        if old.gold != campaign.gold and gold.has_labels(tx, campaign_row.id):
+        if _changes_gold(old, campaign) and gold.has_labels(tx, campaign_row.id):
             raise Conflict(
                 f"gold cannot change after experts labelled items: labels would not be comparable. {CLONE_HINT}"
             )
@@ -184,13 +200,27 @@ def revise_campaign(
             )
         if campaign_row.state == "paused":
             _check_frozen(old, campaign)
+            _check_sample(tx, campaign_row, campaign)
             consents.ensure_consent_text(tx, campaign_row.id, campaign.consent, now=now)
             _resize_cells(tx, campaign_row, campaign, now)
         store.set_definition(tx, campaign_row.id, campaign, now=now)
         if copy_revision:
             store.delete_campaign_copy(tx, campaign_row.id, revision=copy_revision)
-        log_staff_event(tx, campaign_row.id, "revised", staff_id, now, definition=campaign.digest)
+        sample = draw_gold_sample(tx, campaign_row.id, campaign)
+        log_staff_event(tx, campaign_row.id, "revised", staff_id, now, definition=campaign.digest, **sample)
         return store.get_campaign(tx, campaign_row.id)
+
+
+def _changes_gold(old: Campaign, new: Campaign) -> bool:
+    """Return whether a change affects gold labels: their table, or the seed of their sample."""
+    return old.gold != new.gold or (_has_sample(old) and old.seed != new.seed)
+
+
+def _check_sample(tx: Connection, campaign_row: CampaignRow, campaign: Campaign) -> None:
+    n_items = items_store.count_items(tx, campaign_row.id)
+    n = None if campaign.gold is None else campaign.gold.sample
+    if n is not None and n > n_items:
+        raise Conflict(f"gold.sample asks for {n:,} items, and {campaign_row.name} has {n_items:,}. Lower the number.")
 
 
 def _check_frozen(old: Campaign, new: Campaign) -> None:
@@ -265,7 +295,7 @@ def clone_campaign(platform: Platform, name: str, new_name: str, *, staff_id: st
         campaign_id = store.add_campaign(tx, campaign, staff_id=staff_id, key=key, now=now)
         items_store.add_items(tx, campaign_id, tuple(items_store.iterate_items(tx, campaign_row.id)), now=now)
         images.copy_images(tx, campaign_row.id, campaign_id, now=now)
-        content = {"cloned_from": name, "items_digest": items_store.digest_items(tx, campaign_id)}
+        content = {"cloned_from": name, **_describe_items(tx, campaign_id, campaign)}
         log_staff_event(tx, campaign_id, "created", staff_id, now, definition=campaign.digest, **content)
         digests = {row.name: row.digest for row in images.list_images(tx, campaign_id)}
         if digests:

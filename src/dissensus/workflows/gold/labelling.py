@@ -150,6 +150,10 @@ def load_labelled_item(
         raise NotFound(f"{name} has no item at this position. Go back to the queue.")
     if target.withheld:
         raise Conflict("A rater reported this item, and it is withheld until an owner releases it.")
+    if not target.in_gold_sample:
+        raise Conflict(
+            f"Item {format_value(target.name)} is outside the sample that experts label. Go back to the queue."
+        )
     (item,) = _load_labelled(tx, campaign_row, gold, [target])
     return campaign_row, campaign, item
 

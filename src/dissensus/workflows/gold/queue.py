@@ -138,6 +138,7 @@ def list_labels(
 class LabelsPage:
     """A page of items with the state of their labels."""
 
+    gold: Gold
     counts: Mapping[ItemState, int]
     items: tuple[LabelledItem, ...]
     page: int
@@ -157,4 +158,4 @@ def load_labels_page(
         page = min(page, pages)
         positions = lists.list_positions(tx, campaign_row.id, only, offset=(page - 1) * size, most=size)
         items = list_labelled_items_at(tx, campaign_row, gold, positions)
-        return LabelsPage(counts=counts, items=items, page=page, pages=pages)
+        return LabelsPage(gold=gold, counts=counts, items=items, page=page, pages=pages)

@@ -280,13 +280,16 @@ def upgrade() -> None:
         sa.Column("load", sa.Integer(), nullable=False),
         sa.Column("withheld", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("gold_of_file", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column("in_gold_sample", sa.Boolean(), server_default=sa.true(), nullable=False),
         sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_item_campaign_id"),
         sa.PrimaryKeyConstraint("id", name="pk_item"),
         sa.UniqueConstraint("campaign_id", "name", name="uq_item_campaign_id_name"),
         sa.UniqueConstraint("campaign_id", "position", name="uq_item_campaign_id_position"),
     )
     op.create_index("ix_item_campaign_id_load", "item", ["campaign_id", "load"])
-    op.create_index("ix_item_campaign_id_withheld", "item", ["campaign_id", "withheld", "gold_of_file"])
+    op.create_index(
+        "ix_item_campaign_id_withheld", "item", ["campaign_id", "withheld", "gold_of_file", "in_gold_sample"]
+    )
     op.create_table(
         "member",
         sa.Column("campaign_id", ID, nullable=False),
