@@ -9,7 +9,6 @@ raters; under the null of the rank test the judge is one more rater.
 
 import argparse
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -22,6 +21,7 @@ from dissensus.stats.judge.agreement import (
     distance_within,
     distribution_distance,
     spread_difference,
+    subtract_distances,
 )
 from dissensus.stats.judge.answers import PanelRatings, equality_distance, step_distance
 from dissensus.stats.judge.rank import rank_judge
@@ -60,7 +60,7 @@ DESIGNS: Final[Mapping[str, PanelDesign]] = {
 }
 Statistic = Callable[[JudgedPanel], PseudoValues]
 STATISTICS: Final[Mapping[str, Statistic]] = {
-    "agreement difference": lambda panel: _subtract(
+    "agreement difference": lambda panel: subtract_distances(
         distance_within(panel.first, panel.plain, EQUALITY), distance_between(panel.first, panel.plain, EQUALITY)
     ),
     "distance": lambda panel: distribution_distance(panel.first, panel.plain, STEPS),
@@ -102,12 +102,10 @@ def _assign(rng: np.random.Generator, design: PanelDesign) -> npt.NDArray[np.boo
     return np.asarray(places < rng.integers(design.loads[0], design.loads[1] + 1, (design.n_raters, 1)))
 
 
-def _subtract(first: PseudoValues, second: PseudoValues) -> PseudoValues:
-    return replace(first, values=first.values - second.values, is_share=False)
-
-
 def _approach(ratings: PanelRatings, panel: JudgedPanel) -> PseudoValues:
-    return _subtract(distance_between(ratings, panel.plain, STEPS), distance_between(ratings, panel.acted, STEPS))
+    return subtract_distances(
+        distance_between(ratings, panel.plain, STEPS), distance_between(ratings, panel.acted, STEPS)
+    )
 
 
 def measure_coverage(design: PanelDesign, simulations: int, truth: Mapping[str, float]) -> dict[str, float]:

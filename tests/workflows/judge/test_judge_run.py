@@ -126,7 +126,11 @@ def test_a_judge_that_acts_its_persona_is_moved_and_flat(make_run: Callable[...,
     for persona in personas:
         keys = {"persona": persona.label, "axis": persona.axis, "group": persona.group}
         assert (pick(card, "toward_group", **keys).ci_low or 0) > 0.05
-        assert (pick(card, "toward_group_more", **keys).ci_low or 0) > 0
+        more = pick(card, "toward_group_more", **keys)
+        assert (more.ci_low or 0) > 0
+        assert (more.n_items, more.n_raters, more.n_answers) == (24, 24, 24 * 24)
+        assert (more.p or 1) <= (more.p_adjusted or 0)
+        assert more.warning == "interval approximate: fewer than 30 items"
         flat = pick(card, "spread_difference", **keys)
         assert (flat.ci_high or 0) < 0
         assert -(flat.estimate or 0) == pytest.approx(pick(card, "human_spread", **keys).estimate)
@@ -169,6 +173,9 @@ def test_position_and_wording_are_told_from_noise(make_run: Callable[..., JudgeR
     assert pick(card, "changed", probe="wording").estimate == 0
     overall = audit(judged, None)
     assert pick(overall, "changed", probe="questions").estimate == 0
+    place = pick(overall, "shift", probe="questions")
+    assert place.estimate is None
+    assert "follows from several questions" in (place.reason or "")
 
 
 def test_refusals_and_faulty_responses_are_counted_and_kept(

@@ -1,6 +1,9 @@
 """Distance between a judge and a group of raters, beside that between two raters of the group."""
 
+from dataclasses import replace
+
 import numpy as np
+import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.stats.cluster_robust import Floats
@@ -8,17 +11,19 @@ from dissensus.stats.judge.answers import PanelRatings, spread_of_counts
 from dissensus.stats.score.pseudo_values import PseudoValues
 
 
-def distance_between(ratings: PanelRatings, judge: Floats, distance: Floats) -> PseudoValues:
+def distance_between(ratings: PanelRatings, judge: Floats, distance: Floats, *, least: int = 2) -> PseudoValues:
     r"""Return the mean distance between an answer of the judge and one of the group, :math:`E\,d(J_i, Y_{ri})`.
 
     Parameters
     ----------
     ratings
-        Ratings of a group. Items with one rating are left out, and so are those that the judge did not answer.
+        Ratings of a group. Items with fewer than `least` are left out, and so are those that the judge did not answer.
     judge
         Number of the judge's answers of each category to each item, shape (I, K).
     distance
         Distances of answers, from 0 to 1, shape (K, K).
+    least
+        Fewest ratings of an item: 2 for the items of `distance_within`, or 1.
 
     Returns
     -------
@@ -36,7 +41,7 @@ def distance_between(ratings: PanelRatings, judge: Floats, distance: Floats) -> 
     >>> distance_between(ratings, np.array([[0.0, 2.0], [1.0, 1.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])).estimate
     0.5
     """
-    chosen = select_comparable(ratings, judge)
+    chosen = select_comparable(ratings, judge, least)
     return _average(chosen, judge, (_shares(judge) @ distance)[chosen.items, chosen.answers], is_share=True)
 
 
@@ -149,12 +154,23 @@ def spread_difference(ratings: PanelRatings, judge: Floats, distance: Floats) ->
     return PseudoValues(values=own - within.values, weights=within.weights, items=within.items, raters=within.raters)
 
 
-def select_comparable(ratings: PanelRatings, judge: Floats) -> PanelRatings:
-    """Return the ratings of items with two ratings or more and an answer of the judge."""
+def subtract_distances(first: PseudoValues, second: PseudoValues) -> PseudoValues:
+    """Return the difference of two statistics of the same ratings."""
+    return replace(first, values=first.values - second.values, is_share=False)
+
+
+def find_comparable(ratings: PanelRatings, judge: Floats, least: int = 2) -> npt.NDArray[np.bool_]:
+    """Return which ratings are of an item with enough ratings and an answer of the judge, shape (N,)."""
     n = np.bincount(ratings.items, minlength=len(judge))
-    chosen = ratings.select(((n > 1) & (judge.sum(axis=1) > 0))[ratings.items])
+    return np.asarray(((n >= least) & (judge.sum(axis=1) > 0))[ratings.items])
+
+
+def select_comparable(ratings: PanelRatings, judge: Floats, least: int = 2) -> PanelRatings:
+    """Return the ratings of items with enough ratings and an answer of the judge."""
+    chosen = ratings.select(find_comparable(ratings, judge, least))
     if not len(chosen.items):
-        raise UndefinedEstimate("No item has two ratings of the group and enough answers of the judge.")
+        number = "two ratings" if least > 1 else "a rating"
+        raise UndefinedEstimate(f"No item has {number} of the group and enough answers of the judge.")
     return chosen
 
 

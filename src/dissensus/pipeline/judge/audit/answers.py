@@ -24,6 +24,7 @@ class JudgeAnswers:
     """Answers to one question."""
 
     question: str
+    parts: tuple[str, ...]  # Questions from which an overall answer follows; else the question itself
     scale: tuple[str, ...]
     item_ids: tuple[str, ...]
     table: pl.DataFrame
@@ -56,7 +57,7 @@ def read_answers(
     name = _choose_question([*single, *questionnaire.overalls], question)
     scale = questionnaire.scale(name) or ()
     answers = tabulate_answers(records, questionnaire, questions)[name].cast(pl.Enum(scale), strict=False)
-    parts = questionnaire.overalls.get(name, (name,))
+    parts = tuple(questionnaire.overalls.get(name, (name,)))
     item_ids = tuple(dict.fromkeys(record.item_id for record in records))
     code = {item: number for number, item in enumerate(item_ids)}
     table = pl.DataFrame(
@@ -72,7 +73,7 @@ def read_answers(
     ).filter(pl.col("answer").is_not_null())
     if table.is_empty():
         raise InvalidInput(f"The judge gave no answer to {name}. Name another question.")
-    return JudgeAnswers(question=name, scale=scale, item_ids=item_ids, table=table)
+    return JudgeAnswers(question=name, parts=parts, scale=scale, item_ids=item_ids, table=table)
 
 
 def align_ratings(answers: JudgeAnswers, item_ids: pl.Series, items: Codes) -> tuple[Codes, str | None]:

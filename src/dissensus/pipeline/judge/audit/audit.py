@@ -12,6 +12,7 @@ import polars as pl
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.judge.audit.answers import PAIR_KEYS, JudgeAnswers, align_ratings, read_answers
 from dissensus.pipeline.judge.audit.groups import PanelGroups
+from dissensus.pipeline.judge.audit.personas import measure_personas
 from dissensus.pipeline.judge.audit.result import AuditSettings, JudgeAudit
 from dissensus.pipeline.judge.audit.rows import AuditRow, build_mean_row, build_rating_row
 from dissensus.pipeline.judge.presentation import PROBES
@@ -24,12 +25,13 @@ from dissensus.stats.judge.agreement import (
     distance_within,
     distribution_distance,
     spread_difference,
+    subtract_distances,
 )
 from dissensus.stats.judge.answers import PanelRatings, equality_distance, step_distance
 from dissensus.stats.judge.effects import estimate_consistency, estimate_effect
 from dissensus.stats.judge.rank import rank_judge
-from dissensus.stats.result import ZERO, check_confidence, none_if_nan
-from dissensus.stats.score.pseudo_values import PseudoValues, compare_groups
+from dissensus.stats.result import check_confidence, none_if_nan
+from dissensus.stats.score.pseudo_values import PseudoValues
 from dissensus.stats.significance import benjamini_hochberg
 
 
@@ -83,9 +85,9 @@ def audit_judge(
         axes = _list_axes(ratings, answers, by)
         panel, note = _read_panel(ratings, answers)
         notes += [*ratings.notes, *([note] if note else [])]
-        groups = PanelGroups(ratings, panel, axes, min_raters, suppress_below)
+        groups = PanelGroups(ratings, panel, answers.count(), axes, min_raters, suppress_below)
         rows += _adjust(list(_measure_groups(answers, groups, confidence)))
-        rows += _measure_personas(answers, groups, confidence)
+        rows += _adjust(list(measure_personas(answers, groups, confidence)))
     elif by:
         raise InvalidInput("Groups are those of ratings of people. Give them, or leave the axes out.")
     return JudgeAudit(
@@ -132,17 +134,31 @@ def _measure_effects(answers: JudgeAnswers, confidence: float) -> Iterator[Audit
         if pairs.is_empty():
             continue
         items, before, after = (pairs[name].to_numpy() for name in ("item", "answer", "answer_after"))
-        effect = estimate_effect(
-            items, before, after, len(answers.scale), signs=_sign_pairs(pairs, probe), confidence=confidence
-        )
+        effect = estimate_effect(items, before, after, len(answers.scale), confidence=confidence)
         yield build_mean_row(AuditRow(metric="changed", probe=probe), partial(getattr, effect, "changed"))
         if probe == "repeat":
             continue
-        yield build_mean_row(AuditRow(metric="shift", probe=probe), partial(getattr, effect, "shift"))
+        yield build_mean_row(
+            AuditRow(metric="shift", probe=probe), partial(_estimate_shift, answers, pairs, probe, confidence)
+        )
         if repeated.height:
             yield build_mean_row(
                 AuditRow(metric="changed_beyond_repeat", probe=probe), partial(_exceed, pairs, repeated, confidence)
             )
+
+
+def _estimate_shift(answers: JudgeAnswers, pairs: pl.DataFrame, probe: str, confidence: float) -> Mean:
+    """Return the shift on the scale over the pairs in which something moved."""
+    if probe == "questions" and len(answers.parts) > 1:
+        raise UndefinedEstimate("no shift: an overall answer follows from several questions, which change places")
+    signs = _sign_pairs(pairs, probe)
+    moved = pairs.filter(pl.Series(signs != 0))
+    if moved.is_empty():
+        raise UndefinedEstimate("no shift: the question is at the same place in all orders")
+    items, before, after = (moved[name].to_numpy() for name in ("item", "answer", "answer_after"))
+    return estimate_effect(
+        items, before, after, len(answers.scale), signs=signs[signs != 0], confidence=confidence
+    ).shift
 
 
 def _exceed(pairs: pl.DataFrame, repeated: pl.DataFrame, confidence: float) -> Mean:
@@ -197,7 +213,7 @@ def _measure_groups(answers: JudgeAnswers, groups: PanelGroups, confidence: floa
             ),
             (
                 "agreement_difference",
-                lambda ratings=ratings: _subtract(
+                lambda ratings=ratings: subtract_distances(
                     distance_within(ratings, counts, equality), distance_between(ratings, counts, equality)
                 ),
             ),
@@ -205,8 +221,10 @@ def _measure_groups(answers: JudgeAnswers, groups: PanelGroups, confidence: floa
             ("spread_difference", lambda ratings=ratings: spread_difference(ratings, counts, steps)),
         ):
             row = AuditRow(metric=metric, axis=axis, group=group)
-            yield replace(row, reason=refusal) if refusal else build_rating_row(row, compute, confidence)
-        yield _build_rank(AuditRow(metric="nearer_share", axis=axis, group=group), ratings, counts, steps, refusal)
+            built = replace(row, reason=refusal) if refusal else build_rating_row(row, compute, confidence)
+            yield groups.withhold(built)
+        rank = AuditRow(metric="nearer_share", axis=axis, group=group)
+        yield groups.withhold(_build_rank(rank, ratings, counts, steps, refusal))
 
 
 def _repeat_mode(ratings: PanelRatings, counts: Floats) -> Floats:
@@ -236,55 +254,6 @@ def _adjust(rows: Sequence[AuditRow]) -> list[AuditRow]:
     return [replace(row, p_adjusted=none_if_nan(p)) for row, p in zip(rows, adjusted, strict=True)]
 
 
-def _measure_personas(answers: JudgeAnswers, groups: PanelGroups, confidence: float) -> Iterator[AuditRow]:
-    """Yield, for each persona, whether it moves the judge toward its group, and its spread beside the group's."""
-    parts = {(axis, group): (ratings, refusal) for axis, group, ratings, refusal in groups.split()}
-    for persona in answers.personas:
-        axis, _, group = persona.partition("=")
-        ratings, refusal = parts.get((axis, group), (None, f"no ratings of {persona}"))
-        row = AuditRow(metric="toward_group", persona=persona, axis=axis, group=group)
-        if ratings is None or refusal:
-            yield replace(row, reason=refusal)
-            continue
-        yield from _measure_persona(row, answers, ratings, groups.others(axis, group), confidence)
-
-
-def _measure_persona(
-    row: AuditRow, answers: JudgeAnswers, own: PanelRatings, others: PanelRatings, confidence: float
-) -> Iterator[AuditRow]:
-    steps = step_distance(len(answers.scale))
-    plain, acted = answers.count(), answers.count(row.persona)
-    both = (plain.sum(axis=1, keepdims=True) > 0) & (acted.sum(axis=1, keepdims=True) > 0)
-    plain, acted = np.where(both, plain, 0), np.where(both, acted, 0)
-
-    def approach(ratings: PanelRatings) -> PseudoValues:
-        return _subtract(distance_between(ratings, plain, steps), distance_between(ratings, acted, steps))
-
-    yield build_rating_row(row, lambda: approach(own), confidence)
-    yield build_rating_row(replace(row, metric="toward_others"), lambda: approach(others), confidence)
-    more = replace(row, metric="toward_group_more")
-    try:
-        difference = compare_groups(approach(own), approach(others), confidence=confidence)
-    except UndefinedEstimate as error:
-        yield replace(more, reason=str(error))
-    else:
-        low, high = difference.ci_low, difference.ci_high
-        if high - low <= ZERO:
-            yield replace(more, estimate=difference.estimate, reason="no interval: the answers do not vary")
-        else:
-            yield replace(more, estimate=difference.estimate, ci_low=low, ci_high=high, p=difference.p)
-    for metric, compute in (
-        ("human_spread", lambda: distance_within(own, acted, steps)),
-        ("spread_difference", lambda: spread_difference(own, acted, steps)),
-    ):
-        yield build_rating_row(replace(row, metric=metric), compute, confidence)
-
-
 def _complement(statistic: PseudoValues) -> PseudoValues:
     """Return one less a statistic."""
     return replace(statistic, values=1 - statistic.values)
-
-
-def _subtract(first: PseudoValues, second: PseudoValues) -> PseudoValues:
-    """Return the difference of two statistics of the same ratings."""
-    return replace(first, values=first.values - second.values, is_share=False)

@@ -119,6 +119,8 @@ def persona_grids(rows: Sequence[AuditRow]) -> Iterator[Grid]:
             "more to its group",
             "spread of people",
             "spread less that",
+            "p",
+            "adjusted p",
         )
         personas = dict.fromkeys(str(row.persona) for row in own)
         yield Grid(head, tuple(_persona_line(own, persona) for persona in personas))
@@ -127,7 +129,9 @@ def persona_grids(rows: Sequence[AuditRow]) -> Iterator[Grid]:
 def _persona_line(rows: Sequence[AuditRow], persona: str) -> tuple[str, ...]:
     own = {row.metric: row for row in rows if row.persona == persona}
     cells = (format_estimate(own[metric]) if metric in own else UNKNOWN for metric in _PERSONA_COLUMNS)
-    return (escape_unprintable(persona), *cells)
+    more = own.get("toward_group_more")
+    p_values = (None, None) if more is None else (more.p, more.p_adjusted)
+    return (escape_unprintable(persona), *cells, *(format_short(p, 3) for p in p_values))
 
 
 def format_estimate(row: AuditRow) -> str:
@@ -161,7 +165,8 @@ def explain_audit(rows: Sequence[AuditRow], confidence: float) -> Iterator[str]:
     if "toward_group" in metrics:
         yield (
             "Personas: the distance on the scale between judge and raters that the persona takes away, for raters of "
-            "its group, for others, and the difference. Spread: distance between two raters of the group on one item; "
+            "its group, for others, and the difference on the items that both rated, with its p-value, also adjusted "
+            "over personas. Spread: distance between two raters of the group on one item; "
             "below 0, two answers of the persona differ less than those of two people do."
         )
     yield from (f"{FEW} {warning}" for warning in dict.fromkeys(row.warning for row in rows if row.warning))

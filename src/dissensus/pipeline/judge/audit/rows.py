@@ -9,7 +9,7 @@ import numpy as np
 from dissensus.errors import UndefinedEstimate
 from dissensus.stats.cluster_robust import ClusteredEstimate, Mean
 from dissensus.stats.result import ZERO
-from dissensus.stats.score.pseudo_values import PseudoValues, estimate_interval
+from dissensus.stats.score.pseudo_values import PseudoValues, compare_groups, estimate_interval
 
 FEWEST_RATERS: Final = 8
 FEWEST_ITEMS: Final = 30
@@ -32,7 +32,7 @@ class AuditRow:
     estimate, ci_low, ci_high
         Value with its interval; None with a reason.
     p, p_adjusted
-        P-value, and adjusted over all groups; None without a test.
+        P-value, and adjusted over all groups or all personas; None without a test.
     n_items, n_raters, n_answers
         Items, raters, and ratings of people or pairs of answers of the judge that entered.
     reason, warning
@@ -81,6 +81,26 @@ def build_rating_row(row: AuditRow, compute: Callable[[], PseudoValues], confide
         return replace(filled, reason="no interval: one rater or one item")
     interval = estimate_interval(statistic, confidence=confidence)
     return _add_interval(filled, interval.ci_low, interval.ci_high, _describe_few(n_raters, n_items))
+
+
+def build_difference_row(row: AuditRow, first: PseudoValues, second: PseudoValues, confidence: float) -> AuditRow:
+    """Return a row of the difference of a statistic between two sides without a common rater."""
+    sides = (first, second)
+    raters = [len(np.unique(side.raters)) for side in sides]
+    n_items = len(np.unique(np.concatenate([side.items for side in sides])))
+    filled = replace(
+        row,
+        estimate=first.estimate - second.estimate,
+        n_items=n_items,
+        n_raters=sum(raters),
+        n_answers=sum(len(side.values) for side in sides),
+    )
+    try:
+        difference = compare_groups(first, second, confidence=confidence)
+    except UndefinedEstimate as error:
+        return replace(filled, reason=str(error))
+    built = _add_interval(filled, difference.ci_low, difference.ci_high, _describe_few(min(raters), n_items))
+    return built if built.ci_low is None else replace(built, p=difference.p)
 
 
 def _add_interval(row: AuditRow, low: float | None, high: float | None, few: str | None) -> AuditRow:
