@@ -180,6 +180,10 @@ def test_a_person_signs_for_what_nobody_was_asked(source: dict[str, Any], check:
         (pl.format("R_{}", "rater_id").alias("Qualtrics_ResponseId"), "columns"),
         (pl.format("101{}", pl.col("rater_id").str.slice(7)).alias("Q_zip"), "columns"),
         (pl.col("rater_id").str.slice(7).alias("Q_seat"), "columns"),  # one value for each rater
+        (
+            pl.when(pl.col("rater_gender") == "Man").then(pl.lit("a")).otherwise(pl.lit("b")).alias("shown_first"),
+            "columns",
+        ),
         (pl.format("{}-PERSON-0", "item_id").alias("item_id"), "external_ids"),
         (pl.lit("By a2suam1j3gnn3b.").alias("response"), "external_ids"),
         (pl.lit("Thanks to Person-0!").alias("response"), "external_ids"),
@@ -216,6 +220,13 @@ def test_answers_of_a_scale_are_known_in_files(answers: pl.Expr) -> None:
     assessed = assess(make_source(make_table().with_columns(Q_severity=answers)))
     assert failed(assessed.verdict) == []
     assert "Q_severity" in assessed.publication.table.columns
+
+
+def test_sides_that_differ_within_raters_are_known() -> None:
+    sides = pl.when(pl.int_range(pl.len()) % 5 < 2).then(pl.lit("a")).otherwise(pl.lit("b")).alias("shown_first")
+    assessed = assess(make_source(make_table().with_columns(sides)))
+    assert "columns" not in failed(assessed.verdict)
+    assert "shown_first" in assessed.publication.table.columns
 
 
 def test_only_questions_of_the_campaign_are_answers() -> None:

@@ -90,8 +90,12 @@ def list_answer_columns(source: ReleaseSource) -> tuple[str, ...]:
 
 
 def list_unknown_columns(source: ReleaseSource, plan: ReleasePlan) -> list[str]:
-    """Return the columns of which nothing is known, so that they may hold anything."""
-    known = {*PLAIN, *list_answer_columns(source), *list_texts(source), *plan.drop, names.TEXT}
+    """Return the columns of which nothing is known, so that they may hold anything.
+
+    A side that is the same in all rows of each rater is an attribute of raters under another name.
+    """
+    plain = {*PLAIN} - ({SIDE} if _is_side_of_raters(source.table) else set())
+    known = {*plain, *list_answer_columns(source), *list_texts(source), *plan.drop, names.TEXT}
     return [
         name
         for name in source.table.columns
@@ -106,10 +110,7 @@ def _has_scale(table: pl.DataFrame, question: str) -> bool:
         return True  # readers of ratings refuse other values
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
         return False
-    text = column.cast(pl.String).str.strip_chars().str.to_lowercase()
-    rows = pl.DataFrame({names.RATER_ID: table[names.RATER_ID], "answer": text}).filter(
-        pl.col("answer").is_not_null() & ~pl.col("answer").is_in(["", *MISSING_ANSWERS])
-    )
+    rows = _filled_rows(table, question)
     values = rows["answer"].unique()
     if any(set(values) <= {name.casefold() for name in scale} for scale in USUAL):
         return True
@@ -120,6 +121,22 @@ def _has_scale(table: pl.DataFrame, question: str) -> bool:
         return len(values) <= MAX_ANSWERS and bool((numbers.abs() <= LARGEST_NUMBER).all())
     shared = rows.group_by("answer").agg(pl.col(names.RATER_ID).n_unique())[names.RATER_ID]
     return len(values) <= MAX_LABELS and (column.dtype == pl.Enum or bool((shared > 1).all()))
+
+
+def _is_side_of_raters(table: pl.DataFrame) -> bool:
+    """Return whether sides differ by rater alone."""
+    if SIDE not in table.columns or table.schema[SIDE].is_nested():
+        return False
+    rows = _filled_rows(table, SIDE)
+    return rows["answer"].n_unique() > 1 and _is_constant(rows)
+
+
+def _filled_rows(table: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Return the raters and values of the rows with one, in lower case."""
+    text = table[column].cast(pl.String).str.strip_chars().str.to_lowercase()
+    return pl.DataFrame({names.RATER_ID: table[names.RATER_ID], "answer": text}).filter(
+        pl.col("answer").is_not_null() & ~pl.col("answer").is_in(["", *MISSING_ANSWERS])
+    )
 
 
 def _is_constant(rows: pl.DataFrame) -> bool:
