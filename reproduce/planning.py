@@ -11,6 +11,7 @@ from pathlib import Path
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.plan.comparison import ComparisonSettings, plan_comparison
 from dissensus.pipeline.plan.cost import CostRates
+from dissensus.pipeline.plan.frontier import cross_sizes, plan_frontier
 from dissensus.pipeline.plan.groups import plan_groups
 from dissensus.pipeline.plan.pilot import measure_pilot
 from dissensus.pipeline.plan.pool import PoolSettings, plan_pool
@@ -63,7 +64,8 @@ def draw_all() -> None:
     pilot = load_pilot("dices-350", by="race")
     plan = plan_groups(pilot, GroupPlanSettings(difference=0.1, per_item=20, rates=RATES, simulations=500))
     draw("power", power_curve(plan))
-    draw("cost", cost_frontier(plan))
+    sizes = cross_sizes(GroupPlanSettings(difference=0.1, rates=RATES, simulations=0), (350,), (4, 10, 20))
+    draw("cost", cost_frontier(plan_frontier(pilot, sizes)))
     draw(
         "widths",
         interval_widths(plan_precision(pilot, raters=(20, 50, 100, 200, 400), per_item=(5, 10, 20), n_items=350)),

@@ -202,13 +202,45 @@ def test_a_link_to_sign_in(run: RunCommand) -> None:
     assert "is not a valid name" in run("sign-in", " ").stderr
 
 
-def test_a_campaign_is_made_from_a_plan(run: RunCommand) -> None:
-    axis = ("--axis", "rater_gender=Man:0.49,Woman:0.5", "--seats", "50", "--removal", "0.154")
-    assert run("plan", "pool", *axis, "-o", "plan.json").returncode == 0
-    created = run("campaign", "new", "dices-350", "--items", "items.txt", "--name", "planned", "--plan", "plan.json")
-    assert created.returncode == 0, created.stderr
-    assert "margin_percent = 29" in run("campaign", "show", "planned").stdout
-    assert run("audit", "planned").returncode == 0
+RACES = """
+rater_race.Asian = ["Asian/Asian subcontinent"]
+rater_race.Black = ["Black/African American"]
+rater_race.Latine = ["LatinX, Latino, Hispanic or Spanish Origin"]
+rater_race.Multiracial = ["Multiracial"]
+rater_race.White = ["White"]
+"""
+
+
+def test_a_campaign_is_made_from_each_plan_of_the_documentation(run: RunCommand, tmp_path: Path) -> None:
+    """DICES-350 anew, a quota campaign of five groups, and two chatbots under 2,000 pounds."""
+    axes = {"gender": 'rater_gender.Man = ["Man"]\nrater_gender.Woman = ["Woman"]', "race": RACES}
+    for axis, groups in axes.items():
+        quota = f"\n[quota]\nseats = 10\nrest = 1\n[quota.axes]\n{groups}\n"
+        (tmp_path / f"{axis}.toml").write_text(load_campaign_toml("dices-350") + quota)
+    shares = "rater_race=Asian:.2,Black:.2,Latine:.2,Multiracial:.2,White:.2"
+    plans: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
+        ("gender.toml", ("groups", "--by", "gender", "--simulations", "0"), ("seats = 55",)),
+        (
+            "race.toml",
+            ("pool", "--axis", shares, "--seats", "60", "--dropout", "0.1", "--removal", "0.154", "--per-item", "20"),
+            ("seats = 60", "replication = 20", "margin_percent = 31"),
+        ),
+        (
+            "dices-350",
+            ("comparison", "--budget", "2000", "--per-item", "5", "--hourly-rate", "12", "--simulations", "100"),
+            ("max_items = 20", "replication = 5"),
+        ),
+    )
+    for number, (definition, words, numbers) in enumerate(plans):
+        name = f"planned-{number}"
+        planned = run("plan", *words, "-o", f"{name}.json")
+        assert planned.returncode == 0, planned.stderr
+        items = ("--items", "items.txt", "--name", name)
+        created = run("campaign", "new", definition, *items, "--plan", f"{name}.json")
+        assert created.returncode == 0, created.stderr
+        shown = run("campaign", "show", name).stdout
+        assert [line for line in numbers if line not in shown] == []
+        assert run("audit", name).returncode == 0
     refused = run("campaign", "new", "dices-350", "--plan", "missing.json")
     assert (refused.returncode, "missing.json cannot be read" in refused.stderr) == (1, True)
 

@@ -12,6 +12,7 @@ from dissensus.cli.plan.partial_file import keep_partial
 from dissensus.pipeline.plan.groups import plan_groups
 from dissensus.pipeline.plan.settings import GroupPlanSettings
 from dissensus.pipeline.plan.shipped_presets import load_pilot
+from dissensus.schema.campaign.shipped import load_campaign_toml
 
 
 def test_groups_prints_designs_and_the_smallest(run: RunCommand) -> None:
@@ -20,6 +21,33 @@ def test_groups_prints_designs_and_the_smallest(run: RunCommand) -> None:
     assert "to detect a difference of .100 in the share of Yes with a power of .80" in done.stdout
     assert "Smallest: 58 raters per group." in done.stdout
     assert "Population: dices-350 (104 raters, 350 items)" in done.stdout
+
+
+def test_sizes_of_a_campaign_are_compared_by_power_and_pay(run: RunCommand, tmp_path: Path) -> None:
+    """The pay is that of a definition: 12 pounds an hour, and a minimum of 6 for finishing."""
+    definition = load_campaign_toml("dices-350")
+    pay = '[pay]\ncurrency = "GBP"\nhourly_rate = 1200\nfinished = 600\n'
+    (tmp_path / "campaign.toml").write_text(f"{definition}\n{pay}")
+    words = ("plan", "groups", "--per-item", "5,20", "--items", "5,350", "--simulations", "0")
+    done = run(*words, "--campaign", "campaign.toml", "-o", "plan.json")
+    assert done.returncode == 0, done.stderr
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    assert plan["sizes"] == [[350, 5], [350, 20]]
+    assert (plan["settings"]["per_item"], plan["campaign"]["replication"]) == (5, 5)
+    assert any(note.startswith("Left out, 5 items with 20 ratings each: No number of raters") for note in plan["notes"])
+    rates = plan["settings"]["rates"]
+    assert (rates["currency"], rates["hourly_rate"], rates["finished"]) == ("GBP", 12.0, 6.0)
+    assert all(design["cost"] >= 6 * design["n_raters"] for design in plan["designs"])
+    table = run(*words).stdout
+    assert "Size with the fewest raters: 350 items with 20 ratings each. Smallest: 58 raters per group." in table
+    for refused, words_of_fault in (
+        (("--campaign", "dices-350"), "has no [pay]"),
+        (("--campaign", "campaign.toml", "--currency", "EUR"), "Leave out --hourly-rate and --currency"),
+        (("--campaign", "missing.toml"), "There is no file missing.toml"),
+        (("--items", ""), "is not a list of whole numbers"),
+    ):
+        done = run(*words, *refused)
+        assert (done.returncode, done.stdout, words_of_fault in done.stderr) == (1, "", True)
 
 
 def test_a_pilot_file_is_measured(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
@@ -59,9 +87,13 @@ def test_an_interrupted_plan_goes_on_to_the_same_bytes(run: RunCommand, tmp_path
     ):
         plan_groups(pilot, settings, partial=partial, progress=interrupt)
     stored = tmp_path / "plan.json.partial"
-    assert [json.loads(line).get("design") for line in stored.read_text().splitlines()] == [None, "10", "20"]
+    assert [json.loads(line).get("design") for line in stored.read_text().splitlines()] == [
+        None,
+        "350, None, 10",
+        "350, None, 20",
+    ]
     # The machine stopped within a line.
-    stored.write_text(stored.read_text() + '{"design": "40", "res')
+    stored.write_text(stored.read_text() + '{"design": "350, None, 40", "res')
     words = ("plan", "groups", "--raters", "10,20,40", "--simulations", "45", "-o", "plan.json", "--resume")
     other = run(*words, "--difference", "0.2")
     assert (other.returncode, "is of another plan" in other.stderr) == (1, True)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -10,6 +11,7 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.comparison import ComparisonSettings, plan_comparison
 from dissensus.pipeline.plan.cost import CostRates
 from dissensus.pipeline.plan.display import pool_plan_page
+from dissensus.pipeline.plan.frontier import cross_sizes, plan_frontier
 from dissensus.pipeline.plan.groups import plan_groups
 from dissensus.pipeline.plan.interim import look_at_ratings
 from dissensus.pipeline.plan.pool import PoolSettings, plan_pool
@@ -35,6 +37,26 @@ def test_power_is_drawn_beside_its_simulation_and_its_cost() -> None:
     efficient = [d.cost for d in plan.designs if d.is_efficient]
     line = next(layer for layer in drawn["layer"] if layer["mark"]["type"] == "line")
     assert [row["x"] for row in line["data"]["values"]] == efficient
+
+
+def test_the_frontier_is_drawn_through_the_designs_of_all_sizes() -> None:
+    """No design beats another of the frontier in power for no more money, whatever its size."""
+    settings = GroupPlanSettings(difference=0.1, rates=RATES, simulations=0)
+    plan = plan_frontier(DICES, cross_sizes(settings, (350,), (4, 20)))
+    assert len(plan.designs) == sum(
+        len(plan_groups(DICES, replace(settings, per_item=k)).designs) for _, k in plan.sizes
+    )
+    power, cost = plan_figures(plan)
+    drawn = json.loads(cost.render("json"))
+    line = next(layer for layer in drawn["layer"] if layer["mark"]["type"] == "line")["data"]["values"]
+    frontier = [(row["x"], row["y"]) for row in line]
+    assert frontier == sorted((d.cost, d.power) for d in plan.designs if d.is_efficient)
+    assert [y for _, y in frontier] == sorted(y for _, y in frontier)
+    for design in plan.designs:
+        assert any(x <= design.cost and y >= design.power for x, y in frontier)
+    assert {d.per_item for d in plan.designs if d.is_efficient} == {4, 20}
+    assert "84 raters per group on 350 items with 4 ratings each" in power.reading
+    assert cost.reading.endswith("costs 840 GBP: 84 raters per group on 350 items with 4 ratings each.")
 
 
 def test_widths_shrink_with_raters_in_a_curve_for_each_number_of_ratings() -> None:

@@ -27,7 +27,8 @@ FIELDS = {
         "difference": "0.15",
         "power": "0.8",
         "level": "0.05",
-        "items": "60",
+        "n_items": "60",
+        "per_items": "10,20",
         "hourly_rate": "12",
         "minutes_per_item": "2",
     },
@@ -82,11 +83,11 @@ def test_a_draft_follows_its_plans_and_its_log_has_them(house: House, ada: httpx
         addresses[question] = done.headers["location"]
     assert find_definition(house)[1] == []
 
-    assert "raters per group reach a power of .80" in ada.get(addresses["groups"]).text
+    assert "raters per group on 60 items with 10 ratings each reach a power of .80" in ada.get(addresses["groups"]).text
     light, dark = (ada.get(f"{addresses['groups']}/figures/plan-cost/{kind}") for kind in ("svg", "narrow.dark.svg"))
     assert light.headers["content-type"] == dark.headers["content-type"] == "image/svg+xml"
-    assert "#0072B2" in light.text
-    assert "#56B4E9" in dark.text
+    assert "#0A3B63" in light.text
+    assert "#C9E4F8" in dark.text
     refused = send(ada, f"{addresses['groups']}/adoption")
     assert refused.status_code == 422
     assert "the campaign has no quota of one axis" in refused.text
@@ -118,10 +119,12 @@ BAD_INPUT: tuple[tuple[str, dict[str, str], str], ...] = (
     ("groups", {"difference": "0.7"}, "at most 0.67 remain"),
     ("groups", {"difference": "0.001"}, "No number of raters detects a difference of 0.001"),
     ("groups", {"difference": "ten"}, "'ten' is not a number in “Difference to detect”"),
-    ("groups", {"items": "0"}, "in “Items”. Write a whole number from 1 to 5,000"),
+    ("groups", {"n_items": "0"}, "in “Items”. Write a whole number from 1 to 5,000"),
     ("groups", {"statistic": "mean"}, "'mean' cannot be chosen. Choose 'share'"),
     ("groups", {"by": "shoe size"}, "has no effects of shoe size"),
-    ("groups", {"statistic": "alpha", "raters": "2000", "items": "5000"}, "too large to be simulated here"),
+    ("groups", {"statistic": "alpha", "raters": "2000", "n_items": "5000"}, "too large to be simulated here"),
+    ("groups", {"n_items": ""}, "There is no number of items"),
+    ("groups", {"n_items": "60,90,120", "per_items": "5,10,20"}, "9 sizes of the campaign, and a page computes 8"),
     ("precision", {"raters": ""}, "There is no number of raters"),
     ("precision", {"raters": "1,2,3,4,5,6,7,8,9"}, "has 9 numbers, and a page computes 8"),
     ("pool", {"axes": "rater_gender=Man:0.6,Woman:0.6"}, "The shares of rater_gender add up to 1.200"),

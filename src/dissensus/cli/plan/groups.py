@@ -10,9 +10,7 @@ from dissensus.cli.plan.options import (
     DESIGN,
     PILOT,
     TEST,
-    ItemCountOption,
     LevelOption,
-    PerItemOption,
     PowerOption,
     split_numbers,
     with_cost_options,
@@ -23,7 +21,7 @@ from dissensus.cli.plan.partial_file import ResumeOption, keep_partial
 from dissensus.cli.result_writer import FiguresOption, FormatOption
 from dissensus.pipeline.plan.cost import CostRates
 from dissensus.pipeline.plan.display import group_plan_page
-from dissensus.pipeline.plan.groups import plan_groups
+from dissensus.pipeline.plan.frontier import cross_sizes, plan_frontier
 from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.plan.settings import GroupPlanSettings
 from dissensus.stats.planning.simulated_power import PlannedStatistic
@@ -46,8 +44,18 @@ def groups(
             rich_help_panel=TEST,
         ),
     ] = "share",
-    items: ItemCountOption = 350,
-    per_item: PerItemOption = None,
+    items: Annotated[
+        str, typer.Option(metavar="N,N,…", help="Items of the campaign, each number a size.", rich_help_panel=DESIGN)
+    ] = "350",
+    per_item: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K,K,…",
+            help="Ratings of an item, by all groups together, each number a size. Default: every rater rates every "
+            "item.",
+            rich_help_panel=DESIGN,
+        ),
+    ] = None,
     raters: Annotated[
         str | None,
         typer.Option(
@@ -84,17 +92,16 @@ def groups(
 ) -> None:
     """Compute how many raters per group detect a difference between groups, with power and cost.
 
-    Power comes in closed form, with a design effect, and from simulated campaigns of the multilevel model.
+    Power comes in closed form, with a design effect, and from simulated campaigns of the multilevel model. Several
+    numbers of items or of ratings of an item are compared by power and cost.
 
-    Example: dissensus plan groups --preset dices-350 --by race --difference 0.1 --items 350 --per-item 20
-    --hourly-rate 12
+    Example: dissensus plan groups --preset dices-350 --by race --difference 0.1 --items 350
+    --per-item 10,20 --hourly-rate 12
     """
     target = check_target(format, output, figures)
     settings = GroupPlanSettings(
         difference=difference,
         statistic=statistic,
-        n_items=items,
-        per_item=per_item,
         raters=split_numbers("--raters", raters),
         others=others,
         share=share,
@@ -104,9 +111,10 @@ def groups(
         seed=seed,
         rates=rates,
     )
+    sizes = cross_sizes(settings, split_numbers("--items", items), split_numbers("--per-item", per_item))
     with (
-        keep_partial(output, pilot, settings, resume=resume) as partial,
+        keep_partial(output, pilot, *sizes, resume=resume) as partial,
         result_writer.progress_bar("Simulating campaigns") as progress,
     ):
-        plan = plan_groups(pilot, settings, partial=partial, progress=progress)
+        plan = plan_frontier(pilot, sizes, partial=partial, progress=progress)
     write_plan(plan, plan.designs, group_plan_page(plan), target)

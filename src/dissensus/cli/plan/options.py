@@ -8,11 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
+from dissensus.cli.platform.definition import load_definition
 from dissensus.cli.ratings_options import load_ratings, set_options
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.cost import CostRates
 from dissensus.pipeline.plan.pilot import Pilot, measure_pilot
 from dissensus.pipeline.plan.shipped_presets import load_pilot
+from dissensus.schema.campaign.definition import Pay
+from dissensus.schema.money import to_major_units
 
 ASSUMED_MINUTES = 2.0
 """Minutes of a rating that nobody measured: the median of DICES-350."""
@@ -101,6 +104,14 @@ def read_pilot(
 
 def read_rates(
     measured: Pilot | None,
+    campaign: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Definition of a campaign, or the name of a shipped one: rate, currency and minimum of its [pay].",
+            rich_help_panel=COST,
+        ),
+    ] = None,
     hourly_rate: Annotated[
         float | None,
         typer.Option(metavar="AMOUNT", min=0, help="Pay of an hour of work.", rich_help_panel=COST),
@@ -124,11 +135,19 @@ def read_rates(
     ] = None,
 ) -> CostRates | None:
     """Return the rates of pay and time, None without a rate of pay."""
+    pay = None
+    if campaign is not None:
+        if hourly_rate is not None or currency is not None:
+            raise InvalidInput(
+                "The campaign has a rate and a currency. Leave out --hourly-rate and --currency, or --campaign."
+            )
+        pay = _read_pay(campaign)
+        hourly_rate, currency = float(to_major_units(pay.currency, pay.hourly_rate)), pay.currency
     if hourly_rate is None:
         if not all(value is None for value in (currency, minutes_per_item, minutes_per_rater, fee)):
             raise InvalidInput(
                 "--currency, --minutes-per-item, --minutes-per-rater and --fee describe a cost. Give the pay of an "
-                "hour, --hourly-rate 12, or leave them out."
+                "hour, --hourly-rate 12 or --campaign FILE, or leave them out."
             )
         return None
     of_pilot = measured.minutes_per_item if measured is not None else None
@@ -138,7 +157,17 @@ def read_rates(
         minutes_per_item=(of_pilot or ASSUMED_MINUTES) if minutes_per_item is None else minutes_per_item,
         minutes_per_rater=5.0 if minutes_per_rater is None else minutes_per_rater,
         fee_percent=fee or 0.0,
+        finished=float(to_major_units(pay.currency, pay.finished)) if pay else 0.0,
     )
+
+
+def _read_pay(file: str) -> Pay:
+    pay = load_definition(file).pay
+    if pay is None:
+        raise InvalidInput(
+            f"The campaign of {file} has no [pay]. Add it there, or give the pay of an hour, --hourly-rate 12."
+        )
+    return pay
 
 
 def split_numbers(option: str, text: str | None) -> tuple[int, ...]:

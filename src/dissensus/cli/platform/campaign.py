@@ -11,6 +11,7 @@ from dissensus.campaign.planning import apply_plan, read_plan
 from dissensus.cli import result_writer
 from dissensus.cli.options import RenameOption
 from dissensus.cli.platform import campaign_items, campaign_rules
+from dissensus.cli.platform.definition import load_definition
 from dissensus.cli.platform.options import (
     CellOption,
     NameArgument,
@@ -25,10 +26,7 @@ from dissensus.errors import Conflict, InvalidInput
 from dissensus.files.item_import import read_renamed_items
 from dissensus.files.pairs.items import reader_for
 from dissensus.schema.campaign.definition import Campaign, CampaignState, write_campaign
-from dissensus.schema.campaign.parser import parse_campaign
-from dissensus.schema.campaign.shipped import campaigns as shipped_campaigns
-from dissensus.schema.campaign.shipped import load_campaign, rename_campaign
-from dissensus.schema.hints import format_list
+from dissensus.schema.campaign.shipped import rename_campaign
 from dissensus.workflows.campaign import campaign_deletion, campaigns, opening, overview
 from dissensus.workflows.campaign.overview import CampaignListEntry
 from dissensus.workflows.platform import staff
@@ -79,7 +77,7 @@ def new(
 
     Example: dissensus campaign new pilot.toml --items conversations.csv --owner ada
     """
-    campaign = _definition(file, name)
+    campaign = _load_renamed(file, name)
     campaign_plan = None if plan is None else read_plan(_read_text(plan))
     if campaign_plan is not None:
         campaign = apply_plan(campaign, campaign_plan)
@@ -118,20 +116,8 @@ def _read_text(path: Path) -> str:
         raise InvalidInput(f"{path} cannot be read as text: {error}.") from None
 
 
-def _definition(file: str, name: str | None) -> Campaign:
-    """Load a campaign definition from a file or from those that ship, optionally renamed."""
-    if file in shipped_campaigns():
-        campaign = load_campaign(file)
-    else:
-        try:
-            campaign = parse_campaign(Path(file).read_text("utf-8"))
-        except FileNotFoundError:
-            names = format_list(shipped_campaigns())
-            raise InvalidInput(
-                f"There is no file {file}, and no shipped campaign of that name. Shipped are: {names}."
-            ) from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise InvalidInput(f"{file} cannot be read as text: {error}.") from None
+def _load_renamed(file: str, name: str | None) -> Campaign:
+    campaign = load_definition(file)
     return campaign if name is None else rename_campaign(campaign, name)
 
 
@@ -160,7 +146,7 @@ def revise(
 
     Example: dissensus campaign revise pilot.toml
     """
-    campaign = _definition(file, name)
+    campaign = _load_renamed(file, name)
     with open_site_platform(load_settings(settings), old=True) as platform:
         staff_id = overview.owner_id_of(platform, campaign.name)
         row = campaigns.revise_campaign(platform, campaign.name, campaign, staff_id=staff_id, now=utc_now())

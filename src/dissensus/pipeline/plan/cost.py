@@ -30,6 +30,7 @@ class CostRates:
     minutes_per_item: float
     minutes_per_rater: float = 5.0  # consent, guidelines and questions about the rater
     fee_percent: float = 0.0  # of the recruiter, on top of the pay
+    finished: float = 0.0  # minimum for finishing
 
     def __post_init__(self) -> None:
         if not CURRENCY.fullmatch(self.currency):
@@ -40,6 +41,7 @@ class CostRates:
         check_number("minutes_per_item", self.minutes_per_item, 0.01, MOST_MINUTES)
         check_number("minutes_per_rater", self.minutes_per_rater, 0, MOST_MINUTES)
         check_number("fee_percent", self.fee_percent, 0, 500)
+        check_number("finished", self.finished, 0)
 
     def minutes(self, n_items: float) -> int:
         """Return the paid minutes of a rater with so many items."""
@@ -47,5 +49,6 @@ class CostRates:
         return ceil(round(worked / PAID_STEP, 9)) * PAID_STEP
 
     def money(self, n_items: float, n_raters: float) -> float:
-        """Return the cost of raters with so many items each, with the recruiter's fee."""
-        return round(n_raters * self.minutes(n_items) / 60 * self.hourly_rate * (1 + self.fee_percent / 100), 2)
+        """Return the cost of raters who finish so many items each, with the recruiter's fee."""
+        pay = max(self.finished, self.minutes(n_items) / 60 * self.hourly_rate)
+        return round(n_raters * pay * (1 + self.fee_percent / 100), 2)

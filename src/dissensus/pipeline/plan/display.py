@@ -7,6 +7,7 @@ from dissensus.pipeline.plan.interim import InterimLook
 from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.plan.pool import PoolPlan
 from dissensus.pipeline.plan.precision import PrecisionPlan
+from dissensus.pipeline.plan.settings import format_size
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, format_count, format_number, format_short
 from dissensus.stats.planning.simulated_power import SimulatedPower
 
@@ -29,25 +30,31 @@ def group_plan_page(plan: GroupPlan) -> Page:
     else:
         smallest = "Smallest" if settings.statistic in IN_CLOSED_FORM else "Smallest of these"
         result = f"{smallest}: {format_count(plan.smallest, 'rater')} per group."
+    several = len(plan.sizes) > 1
+    if several and plan.smallest is not None:
+        first = "Size with the fewest raters" if settings.rates is None else "Cheapest size"
+        result = f"{first}: {format_size(settings.n_items, settings.per_item)}. {result}"
     summary = (
         f"Raters per group to detect {goal} with a power of {format_short(settings.power)} at level "
         f"{f'{settings.level:g}'.removeprefix('0')}. {result}"
     )
     has_cost = settings.rates is not None
-    head = ("Raters per group", "Raters", "Ratings of an item", "Items of a rater", "Power", "Simulated (95 %)")
+    items = ("Items",) if several else ()
+    head = ("Raters per group", "Raters", *items, "Ratings of an item", "Items of a rater", "Power", "Simulated (95 %)")
     extra = ("Detectable", "Design effect", *(("Minutes", f"Cost {settings.rates.currency}") if settings.rates else ()))
-    lines = tuple(_design_line(design, has_cost=has_cost) for design in plan.designs)
+    lines = tuple(_design_line(design, has_cost=has_cost, has_items=several) for design in plan.designs)
     caption = "Detectable: the smallest difference that reaches the power."
     if has_cost:
         caption += " * No other design has more power for less money."
     return Page(summary, (Grid((*head, *extra), lines, caption),), (*describe_pilot(plan.pilot), *plan.notes))
 
 
-def _design_line(design: PlannedDesign, *, has_cost: bool) -> tuple[str, ...]:
+def _design_line(design: PlannedDesign, *, has_cost: bool, has_items: bool) -> tuple[str, ...]:
     simulated = design.simulated
     cells = (
         f"{design.raters_per_group:,}" + ("" if design.others is None else f" and {design.others:,}"),
         f"{design.n_raters:,}",
+        *([f"{design.n_items:,}"] if has_items else []),
         f"{design.per_item:,}",
         f"{design.items_per_rater:,.1f}",
         format_short(design.power, 3),

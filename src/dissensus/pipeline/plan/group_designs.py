@@ -67,6 +67,12 @@ def build_design(settings: GroupPlanSettings, share: float, n: int, difference: 
     )
 
 
+def compute_cost(settings: GroupPlanSettings, design: ContrastDesign) -> float | None:
+    """Return the cost of a design, None without a rate of pay."""
+    rates = settings.rates
+    return None if rates is None else round(sum(rates.money(design.load(c), c.n_raters) for c in design.cells), 2)
+
+
 def least_raters(settings: GroupPlanSettings) -> int:
     """Return the smallest number of raters per group with which every item has its ratings."""
     if settings.per_item is None:

@@ -13,6 +13,7 @@ from dissensus.pipeline.plan.group_designs import (
     PlannedDesign,
     build_design,
     choose_numbers,
+    compute_cost,
     find_detectable,
     find_null_rate,
     find_smallest_size,
@@ -37,10 +38,12 @@ NOT_SIMULATED: Final = "Nothing was simulated: the designs are too large for a p
 class GroupPlan:
     """Designs for one comparison of groups.
 
-    `smallest` is the smallest number of raters per group that reaches the power; None if none does.
+    `smallest` is the smallest number of raters per group that reaches the power; None if none does. Of several sizes
+    it and the settings are those of the size that costs least.
     """
 
     settings: GroupPlanSettings
+    sizes: tuple[tuple[int, int | None], ...]  # items, and ratings of an item
     pilot: Pilot
     share: float
     designs: tuple[PlannedDesign, ...]
@@ -87,7 +90,7 @@ def plan_groups(
     requested, settings = settings, _limit_simulations(settings, share, numbers, most_answers)
     designs = []
     for index, n in enumerate(numbers):
-        part = None if progress is None else _part(progress, index, len(numbers))
+        part = None if progress is None else part_of(progress, index, len(numbers))
         designs.append(_plan_design(model, settings, share, n, partial, part))
     if not in_closed_form:
         reached = [d.raters_per_group for d in designs if d.simulated and d.simulated.power >= settings.power]
@@ -95,9 +98,10 @@ def plan_groups(
     variance = contrast_variance(model, build_design(settings, share, numbers[0]))
     return GroupPlan(
         settings=settings,
+        sizes=((settings.n_items, settings.per_item),),
         pilot=pilot,
         share=share,
-        designs=tuple(_mark_efficient(designs)),
+        designs=tuple(mark_efficient(designs)),
         smallest=smallest,
         items_sd=variance.items**0.5,
         notes=(
@@ -160,6 +164,8 @@ def _plan_design(
     variance = contrast_variance(model, design) if in_closed_form else None
     can_simulate = settings.simulations and not (settings.statistic == "interaction" and not is_crossed(design))
 
+    key = f"{settings.n_items}, {settings.per_item}, {n}"
+
     def simulate() -> SimulatedPower:
         return simulate_power(
             model,
@@ -179,20 +185,22 @@ def _plan_design(
         per_item=sum(c.per_item for c in design.cells),
         items_per_rater=load,
         power=contrast_power(settings.difference, variance, level=settings.level) if variance else None,
-        simulated=partial.find_or_compute(str(n), SimulatedPower, simulate) if can_simulate else None,
+        simulated=partial.find_or_compute(key, SimulatedPower, simulate) if can_simulate else None,
         detectable=find_detectable(model, settings, share, n) if in_closed_form else None,
         design_effect=model.components(share).design_effect(load) if in_closed_form else None,
         null_rate=find_null_rate(model, settings, share, n) if in_closed_form else None,
         minutes_per_rater=rates.minutes(load) if rates else None,
-        cost=round(sum(rates.money(design.load(c), c.n_raters) for c in design.cells), 2) if rates else None,
+        cost=compute_cost(settings, design),
     )
 
 
-def _part(progress: Callable[[float], None], place: int, n: int) -> Callable[[float], None]:
-    return lambda share: progress((place + share) / n)
+def part_of(progress: Callable[[float], None], index: int, n: int) -> Callable[[float], None]:
+    """Return the progress of the part with an index among n."""
+    return lambda share: progress((index + share) / n)
 
 
-def _mark_efficient(designs: Sequence[PlannedDesign]) -> Iterator[PlannedDesign]:
+def mark_efficient(designs: Sequence[PlannedDesign]) -> Iterator[PlannedDesign]:
+    """Yield the designs, marked where no other one has more power for less money."""
     for design in designs:
         dominated = any(
             (other.cost or 0) <= (design.cost or 0)

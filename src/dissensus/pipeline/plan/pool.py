@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from math import prod
 from typing import Any, Final
@@ -229,7 +229,7 @@ def _rest_seats(shares: Sequence[float], total: int) -> int:
 
 def _compute_cost(rates: CostRates, load: float, finished: int, dropped: float) -> float:
     """Return the pay of all who finish, and of those who drop out for half of their items."""
-    return round(rates.money(load, finished) + rates.money(load / 2, dropped), 2)
+    return round(rates.money(load, finished) + replace(rates, finished=0.0).money(load / 2, dropped), 2)
 
 
 def _write_campaign(settings: PoolSettings, quota: Quota) -> dict[str, Any]:

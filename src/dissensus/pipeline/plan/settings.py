@@ -13,6 +13,18 @@ MOST_SIMULATIONS = 100_000
 LEAST_LEVEL_OF_ALPHA = 0.001
 
 
+def format_size(n_items: int, per_item: int | None) -> str:
+    """Format the size of a campaign.
+
+    Examples
+    --------
+    >>> format_size(350, 20), format_size(1, None)
+    ('350 items with 20 ratings each', '1 item')
+    """
+    items = f"{n_items:,} item{'s' * (n_items != 1)}"
+    return items if per_item is None else f"{items} with {per_item:,} rating{'s' * (per_item != 1)} each"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupPlanSettings:
     """Question and design of a comparison of groups."""

@@ -16,6 +16,7 @@ from dissensus.pipeline.release.notices import describe_notices
 from dissensus.pipeline.release.source import AUTHORS
 from dissensus.schema.campaign.definition import localise
 from dissensus.schema.hints import format_list, suggest
+from dissensus.schema.money import to_major_units
 from dissensus.schema.ratings.columns import GOLD
 from dissensus.schema.records.image import IMAGE
 from dissensus.schema.release.plan import ReleasePlan
@@ -196,7 +197,8 @@ def _payment(release: ReleaseDescription) -> str:
         return "The platform knows of no pay."
     pay = campaign.pay
     recruiter = campaign.recruit.name if campaign.recruit else "links of the owner"
-    return f"Recruited by {recruiter}. An hour of work is paid {pay.hourly_rate / 100:.2f} {pay.currency}."
+    rate = to_major_units(pay.currency, pay.hourly_rate)
+    return f"Recruited by {recruiter}. An hour of work is paid {rate} {pay.currency}."
 
 
 def _period(release: ReleaseDescription) -> str:

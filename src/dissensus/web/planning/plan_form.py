@@ -16,15 +16,16 @@ from dissensus.pipeline.plan.display import (
     pool_plan_page,
     precision_plan_page,
 )
-from dissensus.pipeline.plan.groups import plan_groups
+from dissensus.pipeline.plan.frontier import cross_sizes, plan_frontier
 from dissensus.pipeline.plan.pilot import Pilot, measure_pilot
 from dissensus.pipeline.plan.pool import PoolSettings, plan_pool
 from dissensus.pipeline.plan.pool_parser import parse_axes, parse_removal
 from dissensus.pipeline.plan.precision import plan_precision
 from dissensus.pipeline.plan.settings import GroupPlanSettings
 from dissensus.pipeline.plan.shipped_presets import load_pilot
-from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.campaign.definition import Campaign, Pay
 from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.money import to_major_units
 from dissensus.web.core.forms import parse_whole_number, read_uploaded
 from dissensus.web.planning.plan_fields import PlanField, PlanQuestion
 
@@ -52,7 +53,7 @@ class PlanTexts:
 
     question: PlanQuestion
     values: Mapping[str, str]
-    currency: str
+    pay: Pay | None
     pilot: UploadFile | None = None
 
     def whole(self, name: str, minimum: int, maximum: int) -> int:
@@ -110,7 +111,7 @@ def read_texts(form: FormData, question: PlanQuestion, campaign: Campaign) -> Pl
     }
     file = form.get("pilot")
     pilot = file if isinstance(file, UploadFile) and file.filename else None
-    return PlanTexts(question, values, campaign.pay.currency if campaign.pay else "GBP", pilot)
+    return PlanTexts(question, values, campaign.pay, pilot)
 
 
 def compute_plan(texts: PlanTexts) -> "tuple[Plan, Page]":
@@ -125,13 +126,17 @@ def _compute_groups(texts: PlanTexts) -> "tuple[Plan, Page]":
         statistic=cast("PlannedStatistic", texts.choice("statistic")),
         power=texts.decimal("power"),
         level=texts.decimal("level"),
-        n_items=texts.whole("items", 1, MAX_ITEMS),
-        per_item=texts.optional_whole("per_item", 1, MAX_RATERS),
         raters=texts.numbers("raters", MAX_RATERS),
         simulations=SIMULATIONS,
         rates=_read_rates(texts, pilot),
     )
-    plan = plan_groups(pilot, settings, most_answers=MAX_ANSWERS)
+    sizes = cross_sizes(settings, texts.numbers("n_items", MAX_ITEMS), texts.numbers("per_items", MAX_RATERS))
+    if len(sizes) > MAX_DESIGNS:
+        raise InvalidInput(
+            f"These are {len(sizes)} sizes of the campaign, and a page computes {MAX_DESIGNS}. Give fewer numbers of "
+            "items or ratings, or use the command dissensus plan."
+        )
+    plan = plan_frontier(pilot, sizes, most_answers=MAX_ANSWERS)
     return plan, group_plan_page(plan)
 
 
@@ -207,4 +212,9 @@ def _read_rates(texts: PlanTexts, pilot: Pilot | None) -> CostRates | None:
         return None
     of_pilot = pilot.minutes_per_item if pilot is not None else None
     minutes = texts.decimal("minutes_per_item") if texts.values["minutes_per_item"] else of_pilot or ASSUMED_MINUTES
-    return CostRates(currency=texts.currency, hourly_rate=texts.decimal("hourly_rate"), minutes_per_item=minutes)
+    return CostRates(
+        currency=texts.pay.currency if texts.pay else "GBP",
+        hourly_rate=texts.decimal("hourly_rate"),
+        minutes_per_item=minutes,
+        finished=float(to_major_units(texts.pay.currency, texts.pay.finished)) if texts.pay else 0.0,
+    )

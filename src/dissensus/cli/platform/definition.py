@@ -1,0 +1,23 @@
+"""Definition of a campaign, from a file or from those that ship."""
+
+from pathlib import Path
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.schema.campaign.shipped import campaigns, load_campaign
+from dissensus.schema.hints import format_list
+
+
+def load_definition(file: str) -> Campaign:
+    """Load a campaign definition from a file or from those that ship."""
+    if file in campaigns():
+        return load_campaign(file)
+    try:
+        return parse_campaign(Path(file).read_text("utf-8"))
+    except FileNotFoundError:
+        raise InvalidInput(
+            f"There is no file {file}, and no shipped campaign of that name. Shipped are: {format_list(campaigns())}."
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{file} cannot be read as text: {error}.") from None
