@@ -9,7 +9,7 @@ from tests.support.planned_designs import MODEL
 
 from dissensus.stats.multilevel.variance import split_random
 from dissensus.stats.planning.assignment import draw_assignment, draw_model_answers
-from dissensus.stats.planning.precision import contrast_half_width, item_precision, single_share
+from dissensus.stats.planning.precision import contrast_half_width, item_precision, pool_half_width, single_share
 
 
 def test_intervals_of_a_share_have_the_spread_of_simulated_shares() -> None:
@@ -22,6 +22,14 @@ def test_intervals_of_a_share_have_the_spread_of_simulated_shares() -> None:
     width = contrast_half_width(model, design)
     assert width.both / stats.t.ppf(0.975, 19) == pytest.approx(np.std(shares), rel=0.06)
     assert width.raters < width.both
+
+
+@pytest.mark.parametrize("per_item", [2, 5, 20])
+def test_the_share_of_a_pool_of_one_group_is_that_of_the_group(per_item: int) -> None:
+    """Each of 20 raters rates 4, 10 or 40 of 40 items."""
+    design = single_share(0.3, 20, per_item, 40)
+    pool, group = pool_half_width(MODEL, design, 1), contrast_half_width(MODEL, design)
+    assert (pool.raters, pool.both) == pytest.approx((group.raters, group.both), rel=1e-12)
 
 
 @pytest.mark.parametrize("per_item", [1, 4, 15])
