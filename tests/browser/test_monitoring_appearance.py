@@ -70,7 +70,7 @@ def test_pages_of_a_running_campaign_are_accessible(desk: Desk) -> None:
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     check_page(page, "watch-tables")
     with live.platform.database.writing() as tx:
-        tx.execute(update(RaterTable).values(state="finished"))
+        tx.execute(update(RaterTable).values(state="finished", finished_at=RaterTable.entered_at))
     page.get_by_role("link", name="Interim look").click()
     page.get_by_label("Groups").select_option("rater_gender")
     page.get_by_role("button", name="Look").click()

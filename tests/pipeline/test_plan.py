@@ -1,6 +1,7 @@
 """Plans: pilots, designs, cost, and what is refused."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,9 @@ from dissensus.campaign.pay import compute_owed
 from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
 from dissensus.pipeline.plan.comparison import ComparisonSettings, plan_comparison
 from dissensus.pipeline.plan.cost import CostRates
+from dissensus.pipeline.plan.display import interim_page
 from dissensus.pipeline.plan.groups import plan_groups
+from dissensus.pipeline.plan.interim import InterimLook, WatchedAnswer, look_at_shares
 from dissensus.pipeline.plan.pilot import Pilot, measure_pilot
 from dissensus.pipeline.plan.pool import PoolSettings, plan_pool
 from dissensus.pipeline.plan.precision import plan_precision
@@ -297,3 +300,36 @@ def test_a_budget_buys_raters_and_they_items(dices: Pilot) -> None:
 def test_budgets_that_buy_nothing_are_refused(dices: Pilot, changes: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
         plan_comparison(dices, ComparisonSettings(**changes))
+
+
+def look(sizes: Sequence[int], half_width: float) -> InterimLook:
+    """A look at groups of some sizes, whose raters have any share."""
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    return look_at_shares(
+        np.random.default_rng(1).random(codes.size),
+        codes,
+        [f"g{n}" for n in range(len(sizes))],
+        question=WatchedAnswer(asked="Q", answer="Yes", axis="g"),
+        half_width=half_width,
+    )
+
+
+def test_a_wide_difference_keeps_a_campaign_open() -> None:
+    """Shares within the half-width do not suffice; raters of the smaller group narrow the difference."""
+    shares = look((100, 80), 0.1)
+    assert [(row.group, row.against, row.is_reached) for row in shares.rows] == [
+        ("g0", None, True),
+        ("g1", None, True),
+        ("g0", "g1", False),
+    ]
+    assert shares.advice[0].startswith("Next raters: of g1, as the interval of g0 − g1 is the widest (±0.")
+    assert "of g0 and g1, as" in look((80, 80), 0.1).advice[0]
+    assert look((100, 80), 0.5).advice == ("All intervals are within ±0.5: the campaign may stop.",)
+
+
+def test_a_look_compares_the_largest_groups_alone() -> None:
+    many = look((*[2] * 11, 3, 1), 0.1)
+    differences = [row for row in many.rows if row.against is not None]
+    assert (len(many.rows) - len(differences), len(differences), many.n_uncompared) == (13, 45, 3)
+    assert {"g11"} < {name for row in differences for name in (row.group, row.against)}
+    assert "The largest 10 groups are compared; 3 more are not." in str(interim_page(many).grids[0].caption)

@@ -85,7 +85,7 @@ def test_widths_shrink_with_raters_in_a_curve_for_each_number_of_ratings() -> No
         ),
         (
             partial(look_at_ratings, simulate_ratings(n_items=8, raters_per_cell=2, seed=1), [], by="age"),
-            "of 7 intervals have a half-width of 0.05 or less",
+            "of 6 intervals have a half-width of 0.05 or less",
         ),
     ],
 )

@@ -36,7 +36,7 @@ def erase_rater(tx: Connection, rater: RaterRow) -> int:
     events.erase_rater_events(tx, rater.id)
     is_rater = RaterTable.id == rater.id
     invitation = tx.scalar(select(RaterTable.invitation_hash).where(is_rater))
-    blank = dict.fromkeys(("subject_id", "invitation_hash", "cell", "excluded_topics"))
+    blank = dict.fromkeys(("subject_id", "invitation_hash", "cell", "excluded_topics", "finished_at"))
     tx.execute(update(RaterTable).where(is_rater).values(**blank))
     if invitation is not None:
         tx.execute(delete(InvitationTable).where(InvitationTable.key_hash == invitation))

@@ -18,6 +18,7 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    literal,
     select,
     update,
 )
@@ -71,6 +72,7 @@ class RaterTable(Base):
     entered_at: Mapped[datetime]
     last_seen_at: Mapped[datetime]
     changed_at: Mapped[datetime]
+    finished_at: Mapped[datetime | None] = mapped_column(doc="When the rater first finished; never set again.")
     full_at_ms: Mapped[int] = mapped_column(
         BigInteger, default=0, doc="Time when the token bucket of the rater is full again, in milliseconds since 1970."
     )
@@ -247,9 +249,13 @@ def end_rater_session(tx: Connection, key: str) -> None:
 
 def set_rater_state(tx: Connection, rater_id: str, state: RaterState, *, now: datetime) -> None:
     """Set the state of a rater."""
-    tx.execute(
-        update(RaterTable).where(RaterTable.id == rater_id).values(state=state, changed_at=now, last_seen_at=now)
+    table = RaterTable
+    first = (
+        {"finished_at": func.coalesce(table.finished_at, literal(now, table.finished_at.type))}
+        if state == "finished"
+        else {}
     )
+    tx.execute(update(table).where(table.id == rater_id).values(state=state, changed_at=now, last_seen_at=now, **first))
 
 
 def set_excluded_topics(tx: Connection, rater_id: str, topics: Sequence[str]) -> None:

@@ -1,6 +1,7 @@
-"""Interim page: shares of raters who finished, advice, and what roles without rights on raters see."""
+"""Interim page: shares of raters who finished, advice, and roles that see them."""
 
 import re
+from datetime import timedelta
 from html import unescape
 from typing import TYPE_CHECKING, Final
 
@@ -8,22 +9,24 @@ import httpx
 import numpy as np
 import pytest
 from sqlalchemy import select, update
-from tests.support.campaigns import NOW
-from tests.support.monitored_campaigns import add_crowd, member, open_monitored_campaign, read
+from tests.support.campaigns import NOW, definition
+from tests.support.monitored_campaigns import ABOUT, add_crowd, member, open_monitored_campaign, read
 from tests.support.staff_browsers import House
 
 from dissensus.stats.planning.confidence_sequence import confidence_sequence
-from dissensus.store.campaigns import CampaignRow
+from dissensus.store.campaigns import CampaignRow, set_definition
 from dissensus.store.lists.raters import load_rater_figures
-from dissensus.store.raters import RaterTable
+from dissensus.store.planning.finish_order import list_finished_raters
+from dissensus.store.raters import RaterTable, set_rater_state
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
+from dissensus.workflows.rater.withdrawal import withdraw_rater
 
 if TYPE_CHECKING:
     from dissensus.schema.campaign.roles import Role
 
 PAGE = "/campaigns/pilot/monitoring/interim"
-ROLES: Final[tuple[tuple["Role", bool], ...]] = (("reviewer", True), ("analyst", False))
-"""Roles, and whether they see single raters."""
+ROLES: Final[tuple[tuple["Role", bool], ...]] = (("reviewer", True), ("analyst", False), ("observer", False))
+"""Roles, and whether they see single raters, thus looks."""
 
 
 @pytest.fixture
@@ -33,7 +36,8 @@ def campaign(house: House) -> CampaignRow:
     add_crowd(house.platform, row)
     refresh_snapshots(house.platform, MonitoringCache(), now=NOW)
     with house.platform.database.writing() as tx:
-        tx.execute(update(RaterTable).where(RaterTable.number > 0).values(state="finished", changed_at=NOW))
+        for rater_id in tx.scalars(select(RaterTable.id).where(RaterTable.number > 0)).all():
+            set_rater_state(tx, rater_id, "finished", now=NOW)
     return row
 
 
@@ -59,6 +63,10 @@ def test_a_look_has_the_sequence_of_raters_who_finished(house: House, campaign: 
     assert (interval, reached) == (f"{sequence.low[-1]:.3f} to {sequence.high[-1]:.3f}", "no")
     assert "Next raters: of the pool, whose interval is the widest" in read(page)
     assert cells_of(owner.get(f"{PAGE}?half_width=0.9"), "All raters")[-1] == "yes"
+    with house.platform.database.writing() as tx:
+        # Who rates more items and finishes again keeps the place.
+        set_rater_state(tx, order[0], "finished", now=NOW + timedelta(hours=1))
+        assert [rater.id for rater in list_finished_raters(tx, campaign.id)] == ids
 
     by_gender = owner.get(f"{PAGE}?axis=rater_gender&answer=No")
     sizes = [int(cells_of(by_gender, group)[0]) for group in ("Woman", "Man")]
@@ -75,21 +83,32 @@ def test_a_look_has_the_sequence_of_raters_who_finished(house: House, campaign: 
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_analysts_see_no_small_group_and_observers_no_look(house: House, campaign: CampaignRow) -> None:
-    with house.platform.database.writing() as tx:
-        few = select(RaterTable.id).where(RaterTable.number > 3)
-        tx.execute(update(RaterTable).where(RaterTable.id.in_(few)).values(state="rating"))
+def test_looks_need_the_right_to_see_raters_and_current_figures(house: House, campaign: CampaignRow) -> None:
+    """Successive looks show the share of each newcomer, and differences those of hidden groups."""
     for role, sees in ROLES:
-        page = member(house, campaign, role).get(PAGE)
-        assert ("All raters</th>" in page.text) is sees
-        assert ("Fewer than five raters have finished." in read(page)) is not sees
+        browser = member(house, campaign, role)
+        assert (browser.get(PAGE).status_code == 200) is sees
+        assert ("Interim look" in browser.get(PAGE.rpartition("/")[0]).text) is sees
+    reviewer = house.owner("reviewer")
+    by_age = reviewer.get(f"{PAGE}?axis=rater_age")
+    assert "All raters</th>" not in by_age.text
+    assert "Prefer not to say" not in by_age.text
+    assert [int(cells_of(by_age, group)[0]) > 0 for group in ("18-29", "30-49", "50+")] == [True] * 3
+    n_before = int(cells_of(reviewer.get(PAGE), "All raters")[0])
     with house.platform.database.writing() as tx:
-        tx.execute(update(RaterTable).values(state="finished"))
-    by_age = {role: house.owner(role).get(f"{PAGE}?axis=rater_age") for role, _ in ROLES}
-    assert "Prefer not to say" not in by_age["reviewer"].text
-    groups = {group: int(cells_of(by_age["reviewer"], group)[0]) for group in ("18-29", "30-49", "50+")}
-    hidden = [group for group, n in groups.items() if n < 5]
-    assert hidden
-    assert not any(f'<th scope="row">{group}' in by_age["analyst"].text for group in hidden)
-    assert "of whom few have finished" in read(by_age["analyst"])
-    assert member(house, campaign, "observer").get(PAGE).status_code == 403
+        late = select(RaterTable.id).where(RaterTable.number == 1)
+        tx.execute(update(RaterTable).where(RaterTable.id.in_(late)).values(finished_at=NOW + timedelta(minutes=1)))
+        first = tx.scalars(select(RaterTable.id).where(RaterTable.number == 2)).one()
+    later = reviewer.get(PAGE)
+    assert int(cells_of(later, "All raters")[0]) == n_before - 1
+    assert "Others have finished since the last figures" in read(later)
+    # A quota decides who comes next: all raters together have no mean that stays.
+    quota = {"seats": 5, "rest": 5, "axes": {"rater_gender": {"Woman": ["Woman"], "Man": ["Man"]}}}
+    with house.platform.database.writing() as tx:
+        set_definition(tx, campaign.id, definition(demographics=ABOUT, replication=10, quota=quota), now=NOW)
+        tx.execute(update(RaterTable).where(RaterTable.id == first).values(cell="Man"))
+    by_cell = reviewer.get(PAGE)
+    assert (cells_of(by_cell, "Man")[0], cells_of(by_cell, "Woman")[0]) == ("1", "0")
+    assert "All raters" not in by_cell.text
+    withdraw_rater(house.platform, first, now=NOW)
+    assert "There are no figures of the raters who finished yet" in read(reviewer.get(PAGE))

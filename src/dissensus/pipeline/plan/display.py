@@ -3,7 +3,7 @@
 from dissensus.pipeline.plan.comparison import ComparisonPlan
 from dissensus.pipeline.plan.group_designs import IN_CLOSED_FORM, PlannedDesign
 from dissensus.pipeline.plan.groups import GroupPlan
-from dissensus.pipeline.plan.interim import InterimLook
+from dissensus.pipeline.plan.interim import MOST_COMPARED, InterimLook
 from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.plan.pool import PoolPlan
 from dissensus.pipeline.plan.precision import PrecisionPlan
@@ -276,5 +276,7 @@ def interim_page(look: InterimLook) -> Page:
         for row in look.rows
     )
     caption = f"Reached: a half-width of {format_short(look.half_width, 3)} or less. Differences count pairs of raters."
+    if look.n_uncompared:
+        caption += f" The largest {MOST_COMPARED} groups are compared; {look.n_uncompared:,} more are not."
     grid = Grid(("Raters of", "Raters", "Share", "Interval", "Reached"), lines, caption)
     return Page(summary, (grid,), look.advice)

@@ -1,7 +1,7 @@
 """Interim look at a running campaign: intervals that hold at every look, and advice on the next ratings."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, Final
@@ -9,15 +9,17 @@ from typing import Any, Final
 import numpy as np
 
 from dissensus.errors import InvalidInput
+from dissensus.pipeline.tables import format_count
 from dissensus.schema.axes import require_one_axis
 from dissensus.schema.ratings.columns import RATER_ID
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.planning.confidence_sequence import latest_interval
 from dissensus.stats.result import FloatArray, IntArray
-from dissensus.stats.suppression import select_publishable_groups
 
 SCHEMA_VERSION: Final = 1
 ADVISED_ITEMS: Final = 5
+MOST_COMPARED: Final = 10
+"""Groups whose differences are computed: those with the most raters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,7 @@ class InterimLook:
     confidence: float
     half_width: float
     rows: tuple[InterimRow, ...]
+    n_uncompared: int  # groups beyond `MOST_COMPARED`, which have a share and no differences
     advice: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,22 +133,21 @@ def look_at_shares(
     half_width: float,
     confidence: float = 0.95,
     loads: FewestRatings | None = None,
-    min_cell: int = 0,
 ) -> InterimLook:
     """Compute the intervals of raters in the order in which they finished: their shares, and codes of their groups.
 
-    With `min_cell` groups of fewer raters are left out, and others from which their shares would follow.
+    All raters have a row only where there are no groups: their share moves with the group from which raters come next.
     """
     check_half_width(half_width)
-    visible = list(range(len(groups)))
-    if min_cell and groups:
-        publishable = select_publishable_groups(codes[None, :], min_cell=min_cell)[0]
-        visible = [g for g in visible if g < publishable.size and publishable[g]]
-    hidden = [groups[g] for g in range(len(groups)) if g not in visible]
-    rows = []
-    if len(shares) >= max(1, min_cell):
-        by_group = {groups[g]: shares[codes == g] for g in visible}
-        rows = _list_rows(shares, by_group, half_width=half_width, confidence=confidence)
+    by_group = {group: shares[codes == code] for code, group in enumerate(groups)}
+    largest = sorted(by_group, key=lambda group: by_group[group].size, reverse=True)[:MOST_COMPARED]
+    pairs = combinations([group for group in by_group if group in largest], 2)
+    shown = [
+        *([(None, None, shares, None)] if not groups else []),
+        *((group, None, own, None) for group, own in by_group.items()),
+        *((a, b, by_group[a], by_group[b]) for a, b in pairs),
+    ]
+    rows = [_describe(*row, half_width, confidence) for row in shown] if shares.size else []
     return InterimLook(
         asked=question.asked,
         answer=question.answer,
@@ -153,9 +155,9 @@ def look_at_shares(
         confidence=confidence,
         half_width=half_width,
         rows=tuple(rows),
+        n_uncompared=len(groups) - len(largest),
         advice=(
-            *([f"Next raters: of {' and '.join(hidden)}, of whom few have finished."] if hidden else []),
-            *(_advise_groups(rows, half_width, all_visible=not hidden) if rows else []),
+            *(_advise_groups(rows, half_width) if rows else []),
             *(_advise_items(loads) if loads is not None else []),
         ),
     )
@@ -165,15 +167,6 @@ def check_half_width(value: float) -> None:
     """Raise `InvalidInput` for a half-width that no interval of a share has."""
     if not 0 < value < 1:
         raise InvalidInput(f"The half-width is {value:g}; give one between 0 and 1, such as 0.05.")
-
-
-def _list_rows(
-    pool: FloatArray, by_group: Mapping[str, FloatArray], *, half_width: float, confidence: float
-) -> list[InterimRow]:
-    rows = [_describe(None, None, pool, None, half_width, confidence)]
-    rows += [_describe(name, None, own, None, half_width, confidence) for name, own in by_group.items()]
-    rows += [_describe(a, b, by_group[a], by_group[b], half_width, confidence) for a, b in combinations(by_group, 2)]
-    return rows
 
 
 def _describe(
@@ -205,21 +198,33 @@ def _describe(
     )
 
 
-def _advise_groups(rows: Sequence[InterimRow], half_width: float, *, all_visible: bool) -> list[str]:
-    """Return advice on groups, the widest interval first, or that all are as narrow as planned."""
-    groups = [row for row in rows if row.against is None and row.group is not None] or [rows[0]]
-    wide = [row for row in groups if not row.is_reached]
-    if not wide and not all_visible:
-        return []
+def _advise_groups(rows: Sequence[InterimRow], half_width: float) -> list[str]:
+    """Return advice on groups by the widest interval, or that all are as narrow as planned."""
+    wide = [row for row in rows if not row.is_reached]
     if not wide:
         return [f"All intervals are within ±{half_width:g}: the campaign may stop."]
-    widest = max(wide, key=lambda row: 1.0 if row.ci_low is None else float(row.ci_high or 0) - row.ci_low)
-    name = widest.group or "the pool"
-    width = "unknown" if widest.ci_low is None else f"±{(float(widest.ci_high or 0) - widest.ci_low) / 2:.3f}"
+    widest = max(wide, key=_measure_width)
+    width = "unknown" if widest.ci_low is None else f"±{_measure_width(widest) / 2:.3f}"
+    counted = "pair" if widest.against is not None else "rater"
+    subject = "whose interval" if widest.against is None else f"as the interval of {widest.group} − {widest.against}"
     return [
-        f"Next raters: of {name}, whose interval is the widest ({width}, {widest.n_raters:,} raters; planned are "
-        f"±{half_width:g}). {len(wide):,} of {len(groups):,} intervals are too wide."
+        f"Next raters: of {_find_group(widest, rows)}, {subject} is the widest ({width}, "
+        f"{format_count(widest.n_raters, counted)}; planned are ±{half_width:g}). {len(wide):,} of "
+        f"{format_count(len(rows), 'interval')} are too wide."
     ]
+
+
+def _measure_width(row: InterimRow) -> float:
+    return float("inf") if row.ci_low is None or row.ci_high is None else row.ci_high - row.ci_low
+
+
+def _find_group(row: InterimRow, rows: Sequence[InterimRow]) -> str:
+    """Return the group whose raters narrow an interval: of a difference, the smaller one, or both of one size."""
+    if row.against is None:
+        return row.group or "the pool"
+    sizes = {other.group: other.n_raters for other in rows if other.against is None}
+    smaller = [group for group in (row.group, row.against) if group and sizes[group] == row.n_raters]
+    return " and ".join(smaller)
 
 
 def _advise_items(loads: FewestRatings) -> list[str]:

@@ -1,6 +1,8 @@
 """Raters in the order in which they finished, and the items with the fewest assignments."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
@@ -8,10 +10,19 @@ from dissensus.store.items import ItemTable
 from dissensus.store.raters import RaterTable, is_participant
 
 
-def list_finished_raters(tx: Connection, campaign_id: str) -> tuple[str, ...]:
-    """Return the raters who finished, the first one first."""
-    query = select(RaterTable.id).where(is_participant(campaign_id), RaterTable.state == "finished")
-    return tuple(tx.scalars(query.order_by(RaterTable.changed_at, RaterTable.number)))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedRater:
+    """A rater with the time when they first finished."""
+
+    id: str
+    at: datetime
+
+
+def list_finished_raters(tx: Connection, campaign_id: str) -> tuple[FinishedRater, ...]:
+    """Return the raters in the order in which they first finished, with those who rate more items since."""
+    time = RaterTable.finished_at
+    query = select(RaterTable.id, time.label("at")).where(is_participant(campaign_id), time.is_not(None))
+    return tuple(FinishedRater(**row._mapping) for row in tx.execute(query.order_by(time, RaterTable.number)))
 
 
 def find_extreme_loads(tx: Connection, campaign_id: str) -> tuple[int, int] | None:

@@ -7,8 +7,10 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.responses import Response
 
 from dissensus.errors import InvalidInput
+from dissensus.pipeline.plan.interim import MOST_COMPARED
 from dissensus.schema.hints import format_value
 from dissensus.web.core.charts import ChartScale
+from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.responses import page
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffPage, StaffRequest
 from dissensus.workflows.planning.interim import DEFAULT_HALF_WIDTH, InterimRequest, InterimView, load_interim
@@ -25,42 +27,40 @@ class InterimPage(StaffPage):
     template: ClassVar[str] = "staff/interim.html"
     share_scale: ClassVar[ChartScale] = ChartScale(0.0, 1.0)
     difference_scale: ClassVar[ChartScale] = ChartScale(-1.0, 1.0)
+    most_compared: ClassVar[int] = MOST_COMPARED
 
     name: str
     view: InterimView
-    axis: str
     answer: str
     half_width: str
-    with_raters: bool
     fault: str = ""
 
 
 @router.get("/campaigns/{name}/monitoring/interim")
 def show_interim(
     site: SiteOf,
-    caller: Annotated[StaffRequest, Depends(Require("small-numbers"))],
+    caller: Annotated[StaffRequest, Depends(Require("raters"))],
     name: Name,
     axis: Text = "",
     answer: Text = "",
     half_width: Text = str(DEFAULT_HALF_WIDTH),
+    *,
+    _slot: SlowRequestSlot,
 ) -> Response:
     """Show an interim look, or why it cannot be taken."""
-    with_raters, fault = "raters" in caller.permissions, ""
-    staff_id = caller.staff.id
+    fault, staff_id = "", caller.staff.id
     try:
         request = InterimRequest(axis=axis, answer=answer, half_width=_parse_width(half_width))
-        view = load_interim(site.platform, name, request, with_raters=with_raters, staff_id=staff_id)
+        view = load_interim(site.platform, name, request, staff_id=staff_id)
     except InvalidInput as error:
-        fault, axis, answer = str(error), "", ""
-        view = load_interim(site.platform, name, InterimRequest(), with_raters=with_raters, staff_id=staff_id)
+        fault, answer = str(error), ""
+        view = load_interim(site.platform, name, InterimRequest(), staff_id=staff_id)
     context = caller.page(
         InterimPage,
         name=name,
         view=view,
-        axis=axis,
         answer=answer,
         half_width=half_width,
-        with_raters=with_raters,
         fault=fault,
     )
     return page(site, context, 422 if fault else 200)

@@ -1,22 +1,22 @@
 """Interim look at a running campaign: intervals that hold at every look, from the figures of its raters."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlalchemy import Connection
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.monitor import MonitoredRater, QuestionScales, read_scales
+from dissensus.pipeline.monitor import CELL, MonitoredRater, QuestionScales, read_scales
 from dissensus.pipeline.plan.interim import ADVISED_ITEMS, FewestRatings, InterimLook, WatchedAnswer, look_at_shares
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.quota import REST
 from dissensus.schema.hints import format_list, format_value
-from dissensus.stats.suppression import MIN_CELL
 from dissensus.store import monitoring
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.lists import raters as rater_lists
 from dissensus.store.planning import finish_order
+from dissensus.store.planning.finish_order import FinishedRater
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.campaign.monitoring import monitoring_axes, to_monitored_rater
 from dissensus.workflows.platform.platform import Platform
@@ -39,20 +39,25 @@ class InterimView:
 
     campaign_row: CampaignRow
     axes: Mapping[str, tuple[str, ...]]
+    axis: str  # empty for all raters
+    is_by_cell: bool  # a quota decides who comes next, so that all raters together have no interval
     answers: tuple[str, ...]  # of the question; empty if none has a scale
-    n_finished: int
-    look: InterimLook | None  # None without a scale, or before the first rater finished
+    n_finished: int  # raters with figures
+    is_waiting: bool  # raters finished after the last figures, or a withdrawal deleted these
+    look: InterimLook | None  # None without a scale, or without a rater who finished and has figures
 
 
-def load_interim(
-    platform: Platform, name: str, request: InterimRequest, *, with_raters: bool, staff_id: str
-) -> InterimView:
-    """Return an interim look at the raters who finished; without `with_raters` small groups are left out."""
+def load_interim(platform: Platform, name: str, request: InterimRequest, *, staff_id: str) -> InterimView:
+    """Return an interim look at the raters who finished, by the cells of a quota if no axis is chosen."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         campaign = platform.definitions.load(tx, campaign_row)
         scales, axes = read_scales(campaign.questionnaire), _list_axes(campaign)
-        shares, people = _load_shares(tx, campaign_row, campaign, scales, axes, request)
+        if campaign.quota is not None and not request.axis:
+            request = replace(request, axis=CELL)
+        finished = finish_order.list_finished_raters(tx, campaign_row.id)
+        current = _select_current(tx, campaign_row.id, finished)
+        shares, people = _load_shares(tx, campaign_row, campaign, scales, axes, request, current)
         loads = _load_loads(tx, campaign_row)
     question = scales.primary_question
     answers = tuple(scales.all[question]) if question else ()
@@ -67,13 +72,15 @@ def load_interim(
             question=WatchedAnswer(asked=question, answer=request.answer or answers[-1], axis=request.axis or None),
             half_width=request.half_width,
             loads=loads,
-            min_cell=0 if with_raters else MIN_CELL,
         )
     return InterimView(
         campaign_row=campaign_row,
         axes=axes,
+        axis=request.axis,
+        is_by_cell=campaign.quota is not None,
         answers=answers,
-        n_finished=len(shares) if with_raters or len(shares) >= MIN_CELL else 0,
+        n_finished=len(shares),
+        is_waiting=len(current) < len(finished),
         look=look,
     )
 
@@ -88,6 +95,12 @@ def _list_axes(campaign: Campaign) -> dict[str, tuple[str, ...]]:
     }
 
 
+def _select_current(tx: Connection, campaign_id: str, finished: Sequence[FinishedRater]) -> tuple[str, ...]:
+    """Return the raters who finished before the figures were computed, none if a withdrawal deleted these."""
+    read_at = monitoring.find_snapshot_time(tx, campaign_id)
+    return tuple(rater.id for rater in finished if read_at is not None and rater.at <= read_at)
+
+
 def _load_shares(
     tx: Connection,
     campaign_row: CampaignRow,
@@ -95,8 +108,9 @@ def _load_shares(
     scales: QuestionScales,
     axes: Mapping[str, tuple[str, ...]],
     request: InterimRequest,
+    rater_ids: Sequence[str],
 ) -> tuple[list[float], list[MonitoredRater]]:
-    """Return the share of the answer among the ratings of each rater who finished, in their order."""
+    """Return the share of the answer among the ratings of each rater."""
     question = scales.primary_question
     if question is None:
         return [], []
@@ -110,7 +124,7 @@ def _load_shares(
     participants = {rater.rater_id: rater for rater in monitoring.list_participants(tx, campaign_row.id, purposes)}
     figures = rater_lists.load_rater_figures(tx, campaign_row.id)
     shares, people = [], []
-    for rater_id in finish_order.list_finished_raters(tx, campaign_row.id):
+    for rater_id in rater_ids:
         counts: tuple[int, ...] = figures[rater_id].answers.get(question, ()) if rater_id in figures else ()
         total = sum(counts)
         if rater_id in participants and total:

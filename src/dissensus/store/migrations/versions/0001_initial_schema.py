@@ -544,6 +544,7 @@ def upgrade() -> None:
         sa.Column("entered_at", MOMENT, nullable=False),
         sa.Column("last_seen_at", MOMENT, nullable=False),
         sa.Column("changed_at", MOMENT, nullable=False),
+        sa.Column("finished_at", MOMENT, nullable=True),
         sa.Column("full_at_ms", sa.BigInteger(), nullable=False),
         sa.CheckConstraint("state IN ('rating', 'finished', 'stopped', 'withdrawn')", name=op.f("ck_rater_state")),
         sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_rater_campaign_id"),
