@@ -155,6 +155,11 @@ MANIPULATIONS: dict[str, tuple[str, str]] = {
         "DELETE FROM item_summary WHERE position = 0",
         "The stored summary of item item-0 does not match its answers",
     ),
+    "summaries are given to items that do not exist": (
+        """UPDATE item_summary SET position = 99 WHERE position = 0;
+           UPDATE item_summary SET position = -1 WHERE position = 1""",
+        "The stored summary of item at position -1 does not match its answers",
+    ),
     "the figures of a rater are changed": (
         f"UPDATE rater_figures SET n_ratings = 9 WHERE rater_id = {ONE_RATER}",
         "do not match the answers",

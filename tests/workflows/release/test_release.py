@@ -1,5 +1,6 @@
 """Releases of campaigns: consent, withdrawal, log, equal bytes from both kinds of database."""
 
+import os
 import shutil
 from dataclasses import replace
 from io import BytesIO
@@ -14,11 +15,12 @@ from tests.support.image_files import draw
 from tests.support.rated_campaigns import rated_campaign
 from tests.support.releases import CROWDED, failed, find_check, make_plan, sign_all
 
+import dissensus
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.files.images import read_image
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.files.releases.folder import digest_file, read_record
-from dissensus.files.releases.key_file import record_key_use
+from dissensus.files.releases.key_file import open_key_file, record_key_use
 from dissensus.files.releases.verification import validate_release
 from dissensus.pipeline.collect.chat import ResponsePick, build_conversation
 from dissensus.pipeline.release.source import KeyUse
@@ -136,6 +138,28 @@ def test_nothing_is_left_of_a_release_that_is_not_registered(
         assert not list(events.iterate_events(tx, campaign.id, "released"))
 
 
+def test_a_version_that_another_run_wrote_meanwhile_has_one_content(
+    platform: Platform, campaign: CampaignRow, tmp_path: Path
+) -> None:
+    """Each run judged the release before another one wrote it."""
+    verdict = prepare_release(PLAN, tmp_path, platform).assessed.verdict
+    prepared = prepare_release(sign_all(PLAN, verdict), tmp_path, platform)
+    manifest = write_prepared(prepared, tmp_path / "one", platform=platform, now=NOW)
+    assert write_prepared(prepared, tmp_path / "two", platform=platform, now=NOW) == manifest
+    changed = replace(prepared, plan=replace(prepared.plan, title="Another title"))
+    with pytest.raises(Conflict, match=r"crowded 1.0 was written before with another content. Raise the version"):
+        write_prepared(changed, tmp_path / "three", platform=platform, now=NOW)
+    with pytest.raises(Conflict, match=r"crowded 1.0 was written before with another content"):
+        record_key_use(prepared.key_file, KeyUse(name="crowded", version="1.0", manifest="0" * 64))
+    withdraw(platform, campaign)
+    with pytest.raises(Conflict, match="Since the release was judged, 1 of its raters"):
+        write_prepared(prepared, tmp_path / "three", platform=platform, now=NOW)
+    assert not (tmp_path / "three").exists()
+    assert [use.manifest for use in open_key_file(prepared.key_file).uses] == [manifest]
+    with platform.database.reading() as tx:
+        assert [event.content["manifest"] for event in events.iterate_events(tx, campaign.id, "released")] == [manifest]
+
+
 def test_a_folder_that_no_log_knows_is_registered_or_refused(
     platform: Platform, campaign: CampaignRow, tmp_path: Path
 ) -> None:
@@ -145,6 +169,8 @@ def test_a_folder_that_no_log_knows_is_registered_or_refused(
     prepared = prepare_release(signed, tmp_path, platform)
     manifest = write_files(prepared, tmp_path / "out", register=lambda _: None)
     shutil.copytree(tmp_path / "out", tmp_path / "edited")
+    other = tmp_path / f"out.{os.getpid()}.again"
+    other.mkdir()
     (tmp_path / "edited" / "CHANGES.md").write_text("x")
     record_key_use(tmp_path / PLAN.key_file, KeyUse(name="crowded", version="1.0", manifest=manifest))
     rater = enrolment.enrol_rater(platform, Arrival("crowded", str(campaign.key), "en"), {"rating": True}, now=NOW)[0]
@@ -153,6 +179,10 @@ def test_a_folder_that_no_log_knows_is_registered_or_refused(
         write_prepared(prepared, tmp_path / "out", platform=platform, now=NOW)
     with pytest.raises(InvalidInput, match="was changed after signing"):
         register_folder(prepared, tmp_path / "edited", platform=platform, now=NOW)
+    (tmp_path / "out" / "names.txt").write_text("Ann Lee")
+    with pytest.raises(InvalidInput, match=r"out has files that its SHA256SUMS does not list: 'names.txt'"):
+        register_folder(prepared, tmp_path / "out", platform=platform, now=NOW)
+    (tmp_path / "out" / "names.txt").unlink()
     # The log went on since, and the folder states the head that it had.
     assert register_folder(prepared, tmp_path / "out", platform=platform, now=NOW) == manifest
     with platform.database.reading() as tx:
@@ -160,14 +190,21 @@ def test_a_folder_that_no_log_knows_is_registered_or_refused(
     assert (logged["manifest"], logged["head"]) == (manifest, read_record(tmp_path / "out")["log"]["head"])
     with pytest.raises(Conflict, match=r"crowded 1.0 is registered already"):
         register_folder(prepare_release(signed, tmp_path, platform), tmp_path / "out", platform=platform, now=NOW)
-    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["edited", "out"]
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["edited", "out", other.name]
     # Of another version the data change before it is registered.
     signed = replace(signed, version="1.1", previous="out")
     signed = sign_all(signed, prepare_release(signed, tmp_path, platform).assessed.verdict)
     write_files(prepare_release(signed, tmp_path, platform), tmp_path / "next", register=lambda _: None)
     withdrawal.withdraw_rater(platform, rater.id, now=NOW)
-    with pytest.raises(Conflict, match=r"next is not what crowded 1.1 would be by now"):
-        register_folder(prepare_release(signed, tmp_path, platform), tmp_path / "next", platform=platform, now=NOW)
+    prepared = prepare_release(signed, tmp_path, platform)
+    with pytest.raises(Conflict, match=r"next is not what crowded 1.1 would be by now: the data or the plan changed"):
+        register_folder(prepared, tmp_path / "next", platform=platform, now=NOW)
+    record, sums = tmp_path / "next" / "release.json", tmp_path / "next" / "SHA256SUMS"
+    digest = digest_file(record)
+    record.write_text(record.read_text("utf-8").replace(f"Dissensus {dissensus.__version__}", "Dissensus 0.0.1"))
+    sums.write_text(sums.read_text("utf-8").replace(digest, digest_file(record)))
+    with pytest.raises(Conflict, match=r"by now: Dissensus 0.0.1 wrote it, and this is Dissensus"):
+        register_folder(prepared, tmp_path / "next", platform=platform, now=NOW)
 
 
 @pytest.mark.slow

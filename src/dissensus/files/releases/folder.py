@@ -22,6 +22,7 @@ from dissensus.files.raw.table_writer import write_content
 from dissensus.pipeline.release.derivation import DerivedRecords
 from dissensus.pipeline.release.description import DataFile
 from dissensus.pipeline.release.documents import ATTEMPTS, ATTEMPTS_TWIN, CSV, IMAGES, PAIRS, PARQUET, RECORD
+from dissensus.schema.hints import format_list
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.records.image import StoredImage
 from dissensus.schema.release.plan import MAX_CELL
@@ -189,6 +190,15 @@ def read_release_table(folder: Path) -> pl.DataFrame:
                 "else; get the release again."
             )
     return read_plain_table(folder / PARQUET)
+
+
+def check_files(folder: Path) -> None:
+    """Raise if a release has a file that its manifest does not list, other than a signature."""
+    unlisted = set(_list_files(folder)) - read_manifest(folder).keys() - {MANIFEST, SIGNATURE}
+    if unlisted:
+        raise InvalidInput(
+            f"{folder} has files that its {MANIFEST} does not list: {format_list(sorted(unlisted), 5)}. Remove them."
+        )
 
 
 def read_derived_tables(folder: Path) -> dict[str, pl.DataFrame]:

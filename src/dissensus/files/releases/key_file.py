@@ -1,17 +1,19 @@
 """File of the secret key of a release, with the releases that it was used for."""
 
+import fcntl
 import os
 import re
 import secrets
-from collections.abc import Sequence
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from dissensus.errors import InvalidInput, Unavailable
 from dissensus.pipeline.release.pseudonyms import KEY_BYTES
-from dissensus.pipeline.release.source import KeyUse
+from dissensus.pipeline.release.source import KeyUse, check_content
 
 HEADER: Final = (
     "# Secret key of the ids of raters in a release. Whoever has it and an id of the source finds the rater.\n"
@@ -31,9 +33,9 @@ class KeyFile:
 
 
 def open_key_file(path: Path) -> KeyFile:
-    """Read a key file; create it with a new key if it does not exist."""
+    """Read a key file; create it with a new key if it does not exist. A key that another process wrote stays."""
     if not path.exists():
-        _write(path, secrets.token_bytes(KEY_BYTES), ())
+        _write(path, secrets.token_bytes(KEY_BYTES), (), replace=False)
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -57,30 +59,56 @@ def open_key_file(path: Path) -> KeyFile:
     return KeyFile(keys[0], tuple(uses))
 
 
-def record_key_use(path: Path, use: KeyUse) -> None:
-    """Add a release to those that a key was used for, once."""
-    file = open_key_file(path)
-    if use not in file.uses:
+def record_key_use(path: Path, use: KeyUse) -> bool:
+    """Add a release to those that a key was used for, once, and return whether it was added."""
+    with _lock(path):
+        file = open_key_file(path)
+        check_content(use, file.uses)
+        if use in file.uses:
+            return False
         _write(path, file.key, (*file.uses, use))
+        return True
 
 
 def remove_key_use(path: Path, use: KeyUse) -> None:
     """Remove a release that was not written after all."""
-    file = open_key_file(path)
-    if use in file.uses:
-        _write(path, file.key, tuple(one for one in file.uses if one != use))
+    with _lock(path):
+        file = open_key_file(path)
+        if use in file.uses:
+            _write(path, file.key, tuple(one for one in file.uses if one != use))
 
 
-def _write(path: Path, key: bytes, uses: Sequence[KeyUse]) -> None:
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """Hold the lock of a key file, which is beside it since each change replaces the file."""
+    try:
+        handle = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise _cannot_be_written(path, error) from None
+    with os.fdopen(handle, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _write(path: Path, key: bytes, uses: Sequence[KeyUse], *, replace: bool = True) -> None:
+    """Write a key file whole; without `replace` one that exists stays."""
     lines = [f"key {key.hex()}", *(f"used {use.name} {use.version} {use.manifest}" for use in uses)]
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         # Readable by its owner alone from the first byte on.
-        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:  # noqa: PTH123
-            file.write(HEADER + "\n".join(lines) + "\n")
-        part.replace(path)
+        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(HEADER + "\n".join(lines) + "\n")
+            if replace:
+                Path(draft).replace(path)
+            else:
+                with suppress(FileExistsError):
+                    os.link(draft, path)
+        finally:
+            Path(draft).unlink(missing_ok=True)
     except OSError as error:
-        raise Unavailable(f"The key {path} cannot be written: {error.strerror}. Name another file: key") from None
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
+        raise _cannot_be_written(path, error) from None
+
+
+def _cannot_be_written(path: Path, error: OSError) -> Unavailable:
+    return Unavailable(f"The key {path} cannot be written: {error.strerror}. Name another file: key")

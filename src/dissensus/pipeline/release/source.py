@@ -9,6 +9,7 @@ from typing import Final
 
 import polars as pl
 
+from dissensus.errors import Conflict
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.records.attempt import Attempt
 from dissensus.schema.records.notice import SourceNotice
@@ -32,6 +33,15 @@ class KeyUse:
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
+
+
+def check_content(use: KeyUse, uses: Iterable[KeyUse]) -> None:
+    """Raise if the version of a use was written with another content: a version has one."""
+    if any((one.name, one.version) == (use.name, use.version) and one.manifest != use.manifest for one in uses):
+        raise Conflict(
+            f"{use} was written before with another content. Raise the version, since users may have it. Nothing was "
+            "written."
+        )
 
 
 def list_earlier_uses(uses: Iterable[KeyUse], plan: ReleasePlan) -> tuple[KeyUse, ...]:

@@ -273,10 +273,13 @@ def find_summary_faults(platform: Platform, tx: Connection, campaign_id: str) ->
     campaign_row = campaigns.get_campaign(tx, campaign_id)
     entry = _new_cache(platform, tx, campaign_row)
     _read_new_rows(tx, campaign_row, entry)
-    names = list(entry.items)
+    names = dict(enumerate(entry.items))
     computed, stored = _summarise_items(entry, entry.items), store.load_item_summaries(tx, campaign_id)
     wrong = {position for position, _, _ in _find_differences(computed, stored)}
-    faults = [f"The stored summary of item {names[i]} does not match its answers." for i in sorted(wrong)]
+    faults = [
+        f"The stored summary of item {names.get(i, f'at position {i}')} does not match its answers."
+        for i in sorted(wrong)
+    ]
     raters = {row.rater_id: row for row in _list_rater_figures(entry)}
     for rater_id in sorted(_find_differences(raters, rater_lists.load_rater_figures(tx, campaign_id))):
         faults.append(f"The stored figures of rater {rater_id} do not match the answers.")

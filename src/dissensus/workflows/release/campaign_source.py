@@ -12,7 +12,7 @@ from dissensus.campaign.event_log import AuditEvent
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.files.catalogue import load_notice
 from dissensus.pipeline.release.publication import redact
-from dissensus.pipeline.release.source import CampaignFacts, KeyUse, ReleaseSource
+from dissensus.pipeline.release.source import CampaignFacts, KeyUse, ReleaseSource, check_content
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.records.image import StoredImage
@@ -128,24 +128,28 @@ def log_release(
     plan: ReleasePlan,
     source: ReleaseSource,
     fingerprint: str,
-    manifest: str,
+    use: KeyUse,
     now: datetime,
-    *,
-    again: bool,
 ) -> Iterator[None]:
     """Log that a release was written, with the head of the log that it states, unless the body raises.
 
-    Raise if somebody who is in it withdrew or refused since it was judged. One that is made again is checked alone.
+    Raise if somebody who is in it withdrew or refused since it was judged, or if the log has the version with another
+    content by now. One that is logged is checked alone.
     """
     name = str(plan.campaign)
     staff_id = overview.owner_id_of(platform, name)
     facts = source.facts
-    content: dict[str, Any] = {"name": plan.name, "version": plan.version, "manifest": manifest, "key": fingerprint}
+    content: dict[str, Any] = {"name": plan.name, "version": plan.version, "manifest": use.manifest, "key": fingerprint}
     content |= {} if facts is None else {"head": facts.head, "events": facts.n_events}
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         _check_raters(tx, campaign_row, source)
-        if not again:
+        # Read under the lock: another process may have logged the version since the source was loaded.
+        released = list(events.iterate_events(tx, None, "released"))
+        _check_version(released, plan, fingerprint)
+        uses = [_to_use(event) for event in released if event.content["key"] == fingerprint]
+        check_content(use, uses)
+        if use not in uses:
             log_staff_event(tx, campaign_row.id, "released", staff_id, now, **content)
         yield
 

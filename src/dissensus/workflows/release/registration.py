@@ -1,14 +1,17 @@
 """Registration of a release: its entry in the log of the campaign and in the file of its key."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
+import dissensus
 from dissensus.errors import Conflict, DissensusError, InvalidInput
 from dissensus.files.releases.folder import (
     MANIFEST,
+    check_files,
     check_new_folder,
     digest_file,
     is_release,
@@ -23,6 +26,9 @@ from dissensus.schema.release.plan import ReleasePlan
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.release.campaign_source import holds_head, log_release
 
+SOFTWARE: Final = f"Dissensus {dissensus.__version__}"
+"""Program and version that a release states."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedRelease:
@@ -35,16 +41,11 @@ class PreparedRelease:
     source: ReleaseSource
     assessed: AssessedRelease
 
-    def list_manifests(self, uses: Iterable[KeyUse]) -> frozenset[str]:
-        """Return the manifests of this version among releases."""
-        same = (self.plan.name, self.plan.version)
-        return frozenset(use.manifest for use in uses if (use.name, use.version) == same)
-
     @property
     def is_registered(self) -> bool:
-        """True if the log knows this version, or for files the key."""
-        source = self.source
-        return bool(self.list_manifests(source.key_uses if source.logged is None else source.logged))
+        """True if the log knew this version when the source was loaded, or for files the key."""
+        uses = self.source.key_uses if self.source.logged is None else self.source.logged
+        return any((use.name, use.version) == (self.plan.name, self.plan.version) for use in uses)
 
 
 def check_passed(prepared: PreparedRelease) -> None:
@@ -73,6 +74,7 @@ def _is_named_so(prepared: PreparedRelease, folder: Path) -> bool:
 def restate_head(prepared: PreparedRelease, folder: Path, platform: Platform | None) -> PreparedRelease:
     """Return a release with the head of the log that its folder states; raise if the folder is of another one."""
     read_release_table(folder)
+    check_files(folder)
     if not _is_named_so(prepared, folder):
         raise InvalidInput(
             f"{folder} is another release than {prepared.plan.name} {prepared.plan.version}. Name its folder."
@@ -98,9 +100,15 @@ def restate_head(prepared: PreparedRelease, folder: Path, platform: Platform | N
 def check_same(prepared: PreparedRelease, folder: Path, manifest: str) -> None:
     """Raise unless a folder has the manifest of the release that was made again."""
     if digest_file(folder / MANIFEST) != manifest:
+        software = read_record(folder).get("software")
+        reason = (
+            "the data or the plan changed since, such as by a withdrawal"
+            if software == SOFTWARE
+            else f"{software} wrote it, and this is {SOFTWARE}"
+        )
         raise Conflict(
-            f"{folder} is not what {prepared.plan.name} {prepared.plan.version} would be by now: the data or the plan "
-            "changed since, such as by a withdrawal. Remove the folder, and run the command without --register."
+            f"{folder} is not what {prepared.plan.name} {prepared.plan.version} would be by now: {reason}. Remove the "
+            "folder, and run the command without --register."
         )
 
 
@@ -109,18 +117,12 @@ def make_register(prepared: PreparedRelease, platform: Platform | None, now: dat
     plan = prepared.plan
 
     def register(manifest: str) -> None:
-        known = prepared.list_manifests(prepared.source.key_uses)
-        if known - {manifest}:
-            raise Conflict(
-                f"{plan.name} {plan.version} was written before with another content. Raise the version, since users "
-                "may have it. Nothing was written."
-            )
-        use = KeyUse(name=plan.name, version=plan.version, manifest=manifest)
+        use, added = KeyUse(name=plan.name, version=plan.version, manifest=manifest), False
         try:
-            with _logging(prepared, use, platform, now, again=prepared.is_registered):
-                record_key_use(prepared.key_file, use)
+            with _logging(prepared, use, platform, now):
+                added = record_key_use(prepared.key_file, use)
         except BaseException:
-            if not known:
+            if added:
                 with suppress(DissensusError):  # the first error is told
                     remove_key_use(prepared.key_file, use)
             raise
@@ -129,10 +131,10 @@ def make_register(prepared: PreparedRelease, platform: Platform | None, now: dat
 
 
 def _logging(
-    prepared: PreparedRelease, use: KeyUse, platform: Platform | None, now: datetime, *, again: bool
+    prepared: PreparedRelease, use: KeyUse, platform: Platform | None, now: datetime
 ) -> AbstractContextManager[None]:
     """Return a context after which the release of a campaign is logged, unless it raises."""
     if platform is None or prepared.plan.campaign is None:
         return nullcontext()
     fingerprint = prepared.pseudonyms.fingerprint
-    return log_release(platform, prepared.plan, prepared.source, fingerprint, use.manifest, now, again=again)
+    return log_release(platform, prepared.plan, prepared.source, fingerprint, use, now)

@@ -1,13 +1,12 @@
 """Write a release: plan, source, gate, folder, log; or register a folder that no log knows."""
 
 import os
-import shutil
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-import dissensus
 from dissensus.errors import InvalidInput
 from dissensus.files.raw.content import decode_utf8
 from dissensus.files.releases.folder import (
@@ -34,6 +33,7 @@ from dissensus.workflows.release.campaign_source import iterate_released_images,
 from dissensus.workflows.release.effects import estimate_effects
 from dissensus.workflows.release.file_source import read_source
 from dissensus.workflows.release.registration import (
+    SOFTWARE,
     PreparedRelease,
     check_folder,
     check_passed,
@@ -107,15 +107,13 @@ def write_prepared(prepared: PreparedRelease, folder: Path, *, platform: Platfor
 def register_folder(prepared: PreparedRelease, folder: Path, *, platform: Platform | None = None, now: datetime) -> str:
     """Register a complete folder that no log knows, since the program stopped before that, and return its digest.
 
-    The release is made again beside it, with the head of the log that it states: only the same bytes are registered.
+    The release is made again in a temporary folder, with the head of the log that it states: only the same bytes are
+    registered.
     """
     check_passed(prepared)
     prepared = restate_head(prepared, folder, platform)
-    copy = folder.with_name(f"{folder.name}.{os.getpid()}.again")
-    try:
-        manifest = write_files(prepared, copy, platform, register=lambda _: None)
-    finally:
-        shutil.rmtree(copy, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        manifest = write_files(prepared, Path(temporary) / "again", platform, register=lambda _: None)
     check_same(prepared, folder, manifest)
     make_register(prepared, platform, now)(manifest)
     return manifest
@@ -133,7 +131,7 @@ def write_files(
         assessed.ratings,
         assessed.question,
         fingerprint=prepared.pseudonyms.fingerprint,
-        software=f"Dissensus {dissensus.__version__}",
+        software=SOFTWARE,
         effects=estimate_effects(prepared.source, assessed),
     )
     before = _compare_before(prepared)
