@@ -46,14 +46,15 @@ def populate(live: Live) -> None:
     """Create a campaign with ratings, a disputed item and a settled one."""
     platform, owner = live.platform, staff.create_sign_in_link(live.platform, "ada", now=NOW).staff.id
     rated = tuple(Item(f"conversation-{n}", Conversation.from_turns(TALK)) for n in range(4))
-    campaign = definition(gold={"verifiers": 1, "checkers": 1}, click_to_reveal=True, title="How safe is it?")
+    gold = {"verifiers": 1, "checkers": 1, "reasons": ["Harmful content", "Unfair bias", "Q_safe"]}
+    campaign = definition(gold=gold, click_to_reveal=True, title="How safe is it?")
     campaigns.create_campaign(platform, campaign, rated, staff_id=owner, now=NOW)
     for name in ("bob", "cleo", "dan"):
         members.add_member(platform, "pilot", name, "expert", staff_id=owner, now=NOW)
     ids = [staff.create_sign_in_link(platform, name, now=NOW).staff.id for name in ("cleo", "dan")]
     for staff_id, answers in zip(ids, (YES, NO), strict=True):
         label_item(platform, staff_id, answers, 0)
-        label_item(platform, staff_id, YES, 1)
+        label_item(platform, staff_id, {**YES, "reasons": ["Q_safe"]}, 1)
     label_item(platform, ids[0], NO, 2)
     key = str(campaigns.change_state(platform, "pilot", "open", staff_id=owner, now=NOW).key)
     for _ in range(3):

@@ -188,14 +188,16 @@ def test_owners_see_all_items_and_labels(house: House) -> None:
 
 
 def test_the_page_compares_gold_crowd_and_platinum(house: House, live: Live) -> None:
-    key = open_gold_campaign(house)
+    key = open_gold_campaign(house, gold={**SMALL, "reasons": ["Q_safe", "Other"]})
     ada = house.owner("ada")
     assert "Nobody has rated an item yet." in ada.get(f"{GOLD}/comparison").text
     for _ in range(2):
         rate_all(live.platform, enter(live.platform, key))
     for name in ("bob", "cleo", "dan"):
-        label(expert(house, name), YES)
+        label(expert(house, name), {**YES, "reasons": ["Q_safe", "Other"]})
     page = ada.get(f"{GOLD}/comparison").text
+    assert '<td>Q_safe</td><td class="n">1</td><td class="n">0.0%</td><td class="n">0</td><td class="n">–</td>' in page
+    assert '<th scope="row" dir="auto">Other</th><td>–</td><td class="n">1</td><td class="n">–</td>' in page
     assert "Of 3 items, 1 have a gold label and 0 a label from an earlier crowd." in page
     assert "Crowd and gold" in page
     table = "item_id,No,Unsure,Yes,n_ratings\nitem-0,1,0,9,10\nitem-1,8,1,1,10\n"

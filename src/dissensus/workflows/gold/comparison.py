@@ -11,9 +11,11 @@ from dissensus.campaign.export_table import export_form, to_frame
 from dissensus.campaign.platinum import parse_platinum
 from dissensus.errors import Conflict, DissensusError, NotFound
 from dissensus.pipeline.aggregate import GoldAgainstCrowd, gold_against_crowd
+from dissensus.pipeline.aggregate.gold_reasons import GoldReasons, compare_reasons
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.schema.campaign.gold import compared_column
+from dissensus.schema.campaign.gold import REASON, compared_column
 from dissensus.schema.hints import count_rest, format_value
+from dissensus.schema.questionnaire.gold_reasons import QUESTION_OF_REASON, find_question_of_reason
 from dissensus.schema.ratings.columns import GOLD, ITEM_ID, PLATINUM, RATER_ID
 from dissensus.schema.ratings.table import Ratings
 from dissensus.store import export, gold
@@ -36,6 +38,8 @@ class GoldComparison:
     with_crowd: GoldAgainstCrowd | None = None  # None if nothing can be compared
     with_platinum: GoldAgainstCrowd | None = None  # items with both labels only
     reason: str = ""  # reason if nothing is compared
+    with_questions: GoldReasons | None = None  # reasons of experts beside the questions that they name
+    reasons_fault: str = ""  # why reasons cannot be compared
 
 
 def compare_gold(platform: Platform, name: str, *, staff_id: str) -> GoldComparison:
@@ -54,39 +58,74 @@ def compare_gold(platform: Platform, name: str, *, staff_id: str) -> GoldCompari
         )
         counts = GoldComparison(n_gold=len(with_gold), n_platinum=len(with_platinum), n_items=len(attributes_of))
         try:
-            ratings = _collect_ratings(tx, campaign_row, campaign, settled)
+            question, frame = _collect_answers(tx, campaign_row, campaign, settled)
+            ratings = Ratings.from_frame(
+                frame.select(ITEM_ID, RATER_ID, question, GOLD, PLATINUM), questions=[question]
+            )
             both = with_gold & with_platinum & set(ratings.items[ITEM_ID])
             unsafe = gold_settings_of(campaign).scale[-1]
             crowd = gold_against_crowd(ratings, unsafe=unsafe)
             platinum = gold_against_crowd(ratings, unsafe=unsafe, platinum=PLATINUM) if both else None
         except DissensusError as error:
             return replace(counts, reason=str(error))
-        return replace(counts, with_crowd=crowd, with_platinum=platinum)
+        compared = replace(counts, with_crowd=crowd, with_platinum=platinum)
+        try:
+            return replace(compared, with_questions=_compare_reasons(frame, campaign, unsafe))
+        except DissensusError as error:
+            return replace(compared, reasons_fault=str(error))
 
 
-def _collect_ratings(
+def _compare_reasons(frame: pl.DataFrame, campaign: Campaign, unsafe: str) -> GoldReasons | None:
+    """Compare reasons with the questions that they name; None if no expert gave one, or none names a question."""
+    questions = _list_reason_questions(campaign)
+    if not questions or frame[REASON].null_count() == frame.height:
+        return None
+    ratings = Ratings.from_frame(frame.select(ITEM_ID, RATER_ID, *questions, REASON), questions=questions)
+    result = compare_reasons(ratings, unsafe=[unsafe])
+    return result if result.rows["question"].count() else None
+
+
+def _list_reason_questions(campaign: Campaign) -> list[str]:
+    """Return the columns of answers that reasons can name, if the unsafe answer is on their scale."""
+    gold_settings = gold_settings_of(campaign)
+    named = {*QUESTION_OF_REASON.values(), *map(find_question_of_reason, gold_settings.reasons)}
+    scale_of = campaign.questionnaire.scale
+    return [
+        name
+        for name in export_form(campaign).schema
+        if name in named and gold_settings.scale[-1] in (scale_of(name) or ())
+    ]
+
+
+def _collect_answers(
     tx: Connection, campaign_row: CampaignRow, campaign: Campaign, settled: dict[str, dict[str, str]]
-) -> Ratings:
+) -> tuple[str, pl.DataFrame]:
+    """Return the question that gold answers too, and a table of the answers to it and to those that reasons name."""
     question = compared_column(campaign.questionnaire)
     if question is None:
         raise NotFound("Raters are asked several questions and no overall one, so no answer compares with gold.")
-    frames = list(_rating_frames(tx, campaign_row, campaign, question, settled))
+    questions = list(dict.fromkeys((question, *_list_reason_questions(campaign))))
+    frames = list(_rating_frames(tx, campaign_row, campaign, questions, settled))
     if not frames:
         raise NotFound("Nobody has rated an item yet.")
-    return Ratings.from_frame(pl.concat(frames), questions=[question])
+    return question, pl.concat(frames)
 
 
 def _rating_frames(
-    tx: Connection, campaign_row: CampaignRow, campaign: Campaign, question: str, settled: dict[str, dict[str, str]]
+    tx: Connection,
+    campaign_row: CampaignRow,
+    campaign: Campaign,
+    questions: list[str],
+    settled: dict[str, dict[str, str]],
 ) -> Iterator[pl.DataFrame]:
     form = export_form(campaign)
     purposes = [purpose.name for purpose in campaign.consent.purposes if purpose.required]
     for window in export.iterate_ratings(tx, campaign_row.id, purposes):
         ratings = [replace(rating, item=add_gold_attributes(rating.item, settled)) for rating in window]
-        answers = to_frame(ratings, form).select(ITEM_ID, RATER_ID, question)
+        answers = to_frame(ratings, form).select(ITEM_ID, RATER_ID, *questions)
         yield answers.with_columns(
             pl.Series(name, [rating.item.attributes.get(name) for rating in ratings], pl.String)
-            for name in (GOLD, PLATINUM)
+            for name in (GOLD, REASON, PLATINUM)
         )
 
 
