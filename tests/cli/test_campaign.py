@@ -348,17 +348,29 @@ def test_a_decision_of_a_comparison_is_signed_into_the_log(run: RunCommand, tmp_
         campaign_row = get_campaign_by_name(tx, "pilot")
         (event,) = iterate_events(tx, campaign_row.id, "rule_adopted")
     platform.close()
-    assert {name: event.content[name] for name in ("rule", "block_cost", "miss_cost", "n_blocked", "unsafe")} == {
+    assert {
+        name: event.content[name] for name in ("rule", "block_cost", "miss_cost", "n_blocked", "min_raters", "unsafe")
+    } == {
         "rule": "share",
         "block_cost": 1.0,
         "miss_cost": 4.0,
         "n_blocked": 1,
+        "min_raters": 8,
         "unsafe": ["Yes"],
     }
     assert event.content["sha256"] == hashlib.sha256((tmp_path / "comparison.json").read_bytes()).hexdigest()
     assert run("audit", "pilot").returncode == 0
     unknown = run("campaign", "adopt-rule", "pilot", "comparison.json", "--decision", "share at 1:2")
     assert "The comparison has no decision 'share at 1:2'. Did you mean 'share at 1:4'?" in unknown.stderr
+    compared_text = (tmp_path / "comparison.json").read_text()
+    wrong_numbers = (
+        compared_text.replace('"miss_cost": 4.0', f'"miss_cost": {number}') for number in ("NaN", "-4", "1e999", "true")
+    )
+    more_blocked = compared_text.replace('"n_blocked": 1', '"n_blocked": 3')
+    for text in (*wrong_numbers, more_blocked):
+        (tmp_path / "wrong.json").write_text(text)
+        wrong = run("campaign", "adopt-rule", "pilot", "wrong.json", "--decision", "share at 1:4")
+        assert "This is not a comparison of decisions" in wrong.stderr, text[-200:]
     for text in ("[]", "not json", '{"decisions": []}', '{"decisions": [{"name": "share"}], "settings": {}}'):
         (tmp_path / "wrong.json").write_text(text)
         wrong = run("campaign", "adopt-rule", "pilot", "wrong.json", "--decision", "share")

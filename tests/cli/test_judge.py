@@ -65,7 +65,18 @@ def words(server: Loopback, tmp_path: Path) -> tuple[str | Path, ...]:
         Q_overall="Q_overall",
     )
     rows.write_csv(tmp_path / "people.csv")
-    return ("judge", "run", "items.csv", "--judge", "tern.toml", "--questionnaire", "safe.toml", "-o", "judged")
+    return (
+        "judge",
+        "run",
+        "items.csv",
+        "--judge",
+        "tern.toml",
+        "--questionnaire",
+        "safe.toml",
+        "-o",
+        "judged",
+        "--yes",
+    )
 
 
 def test_cost_first_then_answers_then_the_audit(
@@ -80,6 +91,9 @@ def test_cost_first_then_answers_then_the_audit(
     assert f"to {server.url}." in dry.stdout
     assert not server.bodies
     assert not (tmp_path / "judged").exists()
+    silent = run(*(word for word in words if word != "--yes"), *options)
+    assert (silent.returncode, server.bodies) == (1, [])
+    assert f"84 requests would be sent to {server.url}. Add --yes." in silent.stderr
     done = run(*words, *options)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "84 of 84 requests answered.\n"
@@ -110,6 +124,7 @@ def test_answers_of_a_model_are_left_out_unless_asked_for(
     assert "Every rater is of kind model" in alone.stderr
     assert "12 ratings" in run("benchmark", "judged/ratings.csv", "--rater-kind", "model").stdout
     both = pl.concat([pl.read_csv(tmp_path / name) for name in ("people.csv", "judged/ratings.csv")], how="diagonal")
+    both = both.with_columns(rater_kind=pl.col("rater_kind").replace({"model": " Model"}).fill_null("robot"))
     both.write_csv(tmp_path / "both.csv")
     for command in ("analyse", "aggregate", "vet", "benchmark"):
         done = run(command, "both.csv")
@@ -121,7 +136,8 @@ def test_answers_of_a_model_are_left_out_unless_asked_for(
     with pytest.raises(dissensus.InvalidInput, match="12 ratings by raters of kind model, and a release is of people"):
         read_source(plan, tmp_path)
     people = dissensus.read_ratings(tmp_path / "both.csv")
-    assert (people.n_raters, people.axes) == (24, ("rater_group",))
+    assert (people.n_raters, people.axes) == (24, ("rater_group", "rater_kind"))
+    assert any("'robot' are taken for people" in note for note in people.notes)
     assert dissensus.read_ratings(tmp_path / "both.csv", rater_kind="all").n_raters == 26
     with pytest.raises(dissensus.InvalidInput, match="No rater is of kind model"):
         dissensus.read_ratings(tmp_path / "people.csv", rater_kind="model")
@@ -132,7 +148,7 @@ def test_texts_of_a_campaign_leave_with_permission_alone(
 ) -> None:
     site = {"database_url": f"sqlite:///{tmp_path / 'site.db'}"}
     assert run("campaign", "new", "dices-350", "--items", "items.csv", "--name", "pilot", **site).returncode == 0
-    judging = ("judge", "run", "--campaign", "pilot", "--judge", "tern.toml", "-o", "judged", "--seeds", "1")
+    judging = ("judge", "run", "--campaign", "pilot", "--judge", "tern.toml", "-o", "judged", "--seeds", "1", "--yes")
     assert "6 requests" in run(*judging, "--dry-run", **site).stdout
     refused = run(*judging, **site)
     assert refused.returncode == 1
@@ -147,7 +163,7 @@ def test_texts_of_a_campaign_leave_with_permission_alone(
     assert run(*judging, "--seed", "1", **site).returncode == 1
     assert run("audit", "pilot", **site).returncode == 0
     assert "--campaign brings its items" in run(*judging, "--questionnaire", "safe.toml", **site).stderr
-    assert "Give files of conversations and --questionnaire" in run(*words[:2], *words[3:5], *words[-2:]).stderr
+    assert "Give files of conversations and --questionnaire" in run(*words[:2], *words[3:5], *words[-3:]).stderr
 
 
 def test_wrong_options_name_the_remedy(run: RunCommand, words: tuple[str | Path, ...]) -> None:

@@ -63,10 +63,11 @@ def test_raters_who_do_not_enter_an_estimate_do_not_count() -> None:
     alone = [(2 + r, f"first{3 + r}", "first", 0) for r in range(3)]
     more = [(item, f"second{r}", "second", 1) for r in range(3, 7) for item in (0, 1)]
     records = [record(item, 1) for item in range(5)]
-    for options, reason in (
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({"suppress_below": 5, "min_raters": 1}, "withheld: fewer than 5 raters"),
         ({"min_raters": 5}, "fewer than 5 raters"),
-    ):
+    )
+    for options, reason in cases:
         result = audit(records, [*common, *alone, *more], by="group", **options)
         for metric in ("agreement", "nearer_share"):
             row = pick(result, metric, "first")

@@ -10,6 +10,8 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.hints import format_list, suggest
 
 MAX_FILE_LENGTH: Final = 2**26
+MOST_COST: Final = 1e9
+MOST_COUNT: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +28,7 @@ class AdoptedRule:
     axes: tuple[str, ...]
     n_blocked: int
     n_items: int
+    min_raters: int  # Raters from which on a group counted
     n_raters: int
     sha256: str
 
@@ -35,20 +38,20 @@ class AdoptedRule:
         return {**content, **{name: list(content[name]) for name in ("questions", "unsafe", "axes")}}
 
 
-def read_adopted_rule(text: str, decision: str) -> AdoptedRule:
+def read_adopted_rule(content: bytes, decision: str) -> AdoptedRule:
     """Return one decision of a comparison in JSON.
 
     Examples
     --------
-    >>> text = json.dumps({
-    ...     "settings": {"questions": ["Q_overall"], "unsafe": ["Yes"], "axes": [], "at_least": 0.5},
+    >>> content = json.dumps({
+    ...     "settings": {"questions": ["Q_overall"], "unsafe": ["Yes"], "axes": [], "at_least": 0.5, "min_raters": 8},
     ...     "n_items": 2, "n_raters": 3,
     ...     "decisions": [{"name": "share", "rule": "share", "block_cost": 1.0, "miss_cost": 4.0, "n_blocked": 1}],
-    ... })
-    >>> read_adopted_rule(text, "share").miss_cost
+    ... }).encode()
+    >>> read_adopted_rule(content, "share").miss_cost
     4.0
     """
-    document = _parse(text)
+    document = _parse(content)
     names = [str(part["name"]) for part in document["decisions"]]
     if decision not in names:
         raise NotFound(
@@ -56,27 +59,46 @@ def read_adopted_rule(text: str, decision: str) -> AdoptedRule:
         )
     part, settings = document["decisions"][names.index(decision)], document["settings"]
     try:
-        return AdoptedRule(
+        rule = AdoptedRule(
             decision=decision,
             rule=str(part["rule"]),
-            block_cost=float(part["block_cost"]),
-            miss_cost=float(part["miss_cost"]),
-            at_least=float(settings["at_least"]) if part["rule"] == "any-group" else None,
+            block_cost=_check_number(part["block_cost"], MOST_COST),
+            miss_cost=_check_number(part["miss_cost"], MOST_COST),
+            at_least=_check_number(settings["at_least"], 1) if part["rule"] == "any-group" else None,
             questions=_list_texts(settings["questions"]),
             unsafe=_list_texts(settings["unsafe"]),
             axes=_list_texts(settings["axes"]),
-            n_blocked=int(part["n_blocked"]),
-            n_items=int(document["n_items"]),
-            n_raters=int(document["n_raters"]),
-            sha256=hashlib.sha256(text.encode("utf-8")).hexdigest(),
+            n_blocked=_check_count(part["n_blocked"], int(document["n_items"])),
+            n_items=_check_count(document["n_items"]),
+            min_raters=_check_count(settings["min_raters"]),
+            n_raters=_check_count(document["n_raters"]),
+            sha256=hashlib.sha256(content).hexdigest(),
         )
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise _not_a_comparison() from None
+    return rule
 
 
-def _parse(text: str) -> Mapping[str, Any]:
+def _check_number(value: object, most: float) -> float:
+    """Return a number above 0 and up to the largest one."""
+    if type(value) not in (int, float) or not 0 < value <= most:  # type: ignore[operator]
+        raise ValueError
+    return float(value)  # type: ignore[arg-type]
+
+
+def _check_count(value: object, most: int = MOST_COUNT) -> int:
+    if type(value) is not int or not 0 <= value <= most:
+        raise ValueError
+    return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def _parse(content: bytes) -> Mapping[str, Any]:
     try:
-        document = json.loads(text) if len(text) <= MAX_FILE_LENGTH else None
+        document = json.loads(content, parse_constant=_refuse_constant) if len(content) <= MAX_FILE_LENGTH else None
     except (ValueError, RecursionError):
         document = None
     decisions = document.get("decisions") if isinstance(document, dict) else None

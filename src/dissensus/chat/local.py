@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from dissensus.errors import NotFound, Unavailable
+from dissensus.errors import DissensusError, NotFound, Unavailable
 from dissensus.schema.campaign.chatbot import Endpoint, LocalModel
 
 ENGINE: Final = "xllamacpp"
@@ -31,6 +31,15 @@ async def run_local_model(weights: LocalModel, max_concurrent: int) -> AsyncIter
     finally:
         # The server stops with the last reference to it.
         await asyncio.to_thread(servers.clear)
+
+
+def identify_weights(weights: LocalModel) -> str:
+    """Return size and time of the file with the weights; empty if there is none."""
+    try:
+        status = _model_file(weights).stat()
+    except (DissensusError, OSError):
+        return ""
+    return f"{status.st_size}:{status.st_mtime_ns}"
 
 
 def _start_server(weights: LocalModel, max_concurrent: int, key: str) -> Any:

@@ -23,7 +23,8 @@ def permit(
 ) -> None:
     """Permit as the owner that texts of a campaign are sent to a model; the log of the campaign has it.
 
-    One address at a time. Models on this machine need no permission.
+    One address at a time. A judge of kind local runs in this process and needs no permission; one of kind
+    openai_compatible does, also on this machine.
 
     Example: dissensus judge permit pilot --url https://api.example.com/v1
     """

@@ -22,6 +22,7 @@ from dissensus.pipeline.judge.estimate import Prices
 from dissensus.pipeline.judge.personas import FEWEST, Persona, choose_personas
 from dissensus.pipeline.judge.presentation import check_probes
 from dissensus.pipeline.judge.request_plan import JudgeSettings, ResponseFormat
+from dissensus.pipeline.tables import format_count
 from dissensus.schema.campaign.chatbot import Chatbot
 from dissensus.schema.campaign.chatbot_parser import parse_chatbot
 from dissensus.schema.campaign.parser import parse_campaign
@@ -104,7 +105,7 @@ def run(
         typer.Option("--dry-run", help="Estimate requests, tokens and cost; send nothing.", rich_help_panel=REQUESTS),
     ] = False,
     yes: Annotated[
-        bool, typer.Option("--yes", help="Send without asking on a terminal.", rich_help_panel=REQUESTS)
+        bool, typer.Option("--yes", help="Send without asking; needed without a terminal.", rich_help_panel=REQUESTS)
     ] = False,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of orders, and of the seeds of requests.")] = 0,
     rename: RenameOption = None,
@@ -131,7 +132,7 @@ def run(
         system_prompt=chatbot.system_prompt,
     )
     options: dict[str, Any] = {"judge": chatbot, "settings": settings, "folder": output, "per_minute": per_minute}
-    sending = Sending(prices=_split_prices(prices), dry_run=dry_run, ask=not yes and sys.stdin.isatty())
+    sending = Sending(prices=_split_prices(prices), dry_run=dry_run, ask=not yes)
     if campaign is not None:
         if files or questionnaire or rename:
             raise InvalidInput(
@@ -177,6 +178,8 @@ def send(judge_run: JudgeRun, sending: Sending, record: Callable[[int], None] | 
     if sending.dry_run:
         return
     if sending.ask and estimate.n_requests:
+        if not sys.stdin.isatty():
+            raise InvalidInput(f"{format_count(estimate.n_requests, 'request')} would be sent {where}. Add --yes.")
         typer.confirm(f"Send {estimate.n_requests:,} requests with the texts of items {where}?", abort=True, err=True)
     if record is not None:
         record(estimate.n_requests)

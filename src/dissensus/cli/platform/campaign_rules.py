@@ -26,10 +26,10 @@ def adopt_rule(
     Example: dissensus campaign adopt-rule pilot comparison.json --decision "share at 1:4"
     """
     try:
-        text = comparison.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{comparison} cannot be read as text: {error}.") from None
-    rule = read_adopted_rule(text, decision)
+        content = comparison.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{comparison} cannot be read: {error.strerror}.") from None
+    rule = read_adopted_rule(content, decision)
     with open_site_platform(load_settings(settings), old=True) as platform:
         campaigns.adopt_rule(platform, name, rule, staff_id=overview.owner_id_of(platform, name), now=utc_now())
     typer.echo(f"{name} has adopted {rule.decision}: it blocks {rule.n_blocked:,} of {rule.n_items:,} items.")

@@ -1,5 +1,6 @@
 """Files of a judge's run: settings, answers, ratings."""
 
+import hashlib
 import json
 import os
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from dissensus.files.raw.atomic_write import write_atomically
 from dissensus.files.raw.table_stream import escape_formulas
 from dissensus.pipeline.judge.records import JudgeRecord, JudgeResponses
 from dissensus.schema.hints import format_list
+from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.parser import parse_questionnaire
 
 RUN: Final = "run.json"
@@ -25,7 +27,7 @@ FILES: Final = (RUN, ANSWERS, RATINGS, CACHE)
 def make_judge_folder(folder: Path) -> None:
     """Make the folder of a run, or check that it is one."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         foreign = sorted(path.name for path in folder.iterdir() if path.name not in FILES)
     except OSError as error:
         raise InvalidInput(f"{folder} cannot be a folder: {error.strerror}. Name another one.") from None
@@ -33,16 +35,33 @@ def make_judge_folder(folder: Path) -> None:
         raise InvalidInput(f"{folder} holds other files than a judge's: {format_list(foreign, 3)}. Name a new one.")
 
 
+def check_same_run(folder: Path, judge_digest: str, questionnaire: Questionnaire) -> None:
+    """Refuse a folder with the complete run of another judge, or of another questionnaire."""
+    try:
+        run = json.loads((folder / RUN).read_bytes())
+        known = (run["judge_sha256"], run["questionnaire"])
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InvalidInput(f"{folder / RUN} cannot be read: {error}. Name a new folder.") from None
+    own = (judge_digest, json.loads(json.dumps(questionnaire.as_mapping())))
+    for name, before, now in zip(("judge", "questionnaire"), known, own, strict=True):
+        if before != now:
+            raise InvalidInput(f"{folder} holds answers of another {name}, or of another version. Name a new folder.")
+
+
 def write_judge_run(
     folder: Path, run: dict[str, Any], records: Sequence[JudgeRecord], ratings: pl.DataFrame | None
 ) -> None:
     """Write settings, answers and, if there are any, ratings; the settings last."""
     lines = (json.dumps(record.to_dict(), ensure_ascii=False) + "\n" for record in records)
-    write_atomically("".join(lines).encode(), folder / ANSWERS)
+    content = "".join(lines).encode()
+    write_atomically(content, folder / ANSWERS)
     if ratings is None:
         (folder / RATINGS).unlink(missing_ok=True)
     else:
         write_atomically(escape_formulas(ratings)[0].write_csv().encode(), folder / RATINGS)
+    run = {**run, "answers_sha256": hashlib.sha256(content).hexdigest()}
     write_atomically((json.dumps(run, ensure_ascii=False, indent=2) + "\n").encode(), folder / RUN)
 
 
@@ -72,11 +91,14 @@ def read_judge_run(folder: str | os.PathLike[str]) -> JudgeResponses:
         )
     try:
         run = json.loads((folder / RUN).read_bytes())
-        rows = [json.loads(line) for line in (folder / ANSWERS).read_bytes().splitlines()]
+        content = (folder / ANSWERS).read_bytes()
+        rows = [json.loads(line) for line in content.splitlines()]
     except (OSError, ValueError) as error:
         raise InvalidInput(f"{folder} cannot be read: {error}. Run the judge again; its answers are kept.") from None
     if not isinstance(run, dict) or not all(isinstance(row, dict) for row in rows):
         raise InvalidInput(f"{folder} does not hold the run of a judge. Run it again; its answers are kept.")
+    if run.get("answers_sha256") != hashlib.sha256(content).hexdigest():
+        raise InvalidInput(f"{folder / ANSWERS} is not that of {RUN}, as after an interruption. Run the judge again.")
     try:
         judge, questionnaire = str(run["judge"]["name"]), parse_questionnaire(run["questionnaire"])
     except (KeyError, TypeError):

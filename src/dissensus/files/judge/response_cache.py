@@ -1,30 +1,47 @@
 """Cache of the raw responses of a judge: JSON Lines, appended one by one, so that an interruption loses none."""
 
+import fcntl
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any, BinaryIO, Final, Self
 
 from dissensus.errors import InvalidInput, Unavailable
 from dissensus.pipeline.judge.response import RawResponse
 
+PRIVATE: Final = 0o600
+"""Mode of the file, since responses may quote items."""
+
 
 class ResponseCache:
-    """Raw responses by key of their request; an incomplete last line of an interrupted run is dropped."""
+    """Raw responses by key of their request; an incomplete last line of an interrupted run is cut off.
+
+    One process at a time writes to it.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._responses = {response.key: response for response in _read_responses(path)}
-        self._file: TextIO | None = None
+        self._file: BinaryIO | None = None
 
     def __enter__(self) -> Self:
         try:
-            _drop_incomplete_line(self._path)
-            self._file = self._path.open("a", encoding="utf-8")
+            self._file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT, PRIVATE), "r+b")
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._file.truncate(self._file.read().rfind(b"\n") + 1)
+            self._file.seek(0, os.SEEK_END)
+        except BlockingIOError:
+            if self._file is not None:
+                self._file.close()
+            raise Unavailable(
+                f"Another run writes to {self._path.parent}. Wait until it ends, or name another folder."
+            ) from None
         except OSError as error:
             raise Unavailable(f"{self._path} cannot be written: {error.strerror}.") from None
+        self._responses = {response.key: response for response in _read_responses(self._path)}
         return self
 
     def __exit__(
@@ -44,7 +61,7 @@ class ResponseCache:
         """Store a response at once."""
         self._responses[response.key] = response
         if self._file is not None:
-            self._file.write(json.dumps(asdict(response), ensure_ascii=False) + "\n")
+            self._file.write((json.dumps(asdict(response), ensure_ascii=False) + "\n").encode())
             self._file.flush()
 
 
@@ -60,8 +77,3 @@ def _read_responses(path: Path) -> Iterator[RawResponse]:
             raise InvalidInput(
                 f"{path}, line {number:,} is not a response of a judge. Name a new folder, or restore the file."
             ) from None
-
-
-def _drop_incomplete_line(path: Path) -> None:
-    if path.exists() and (content := path.read_bytes()) and not content.endswith(b"\n"):
-        path.write_bytes(content[: content.rfind(b"\n") + 1])

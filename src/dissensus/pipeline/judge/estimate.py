@@ -10,8 +10,8 @@ from dissensus.pipeline.judge.request_plan import JudgeRequest
 from dissensus.pipeline.tables import format_count
 from dissensus.schema.questionnaire.question import Question
 
-CHARACTERS_PER_TOKEN: Final = 3.5
-"""English text has about four characters a token; fewer make the estimate an upper one."""
+BYTES_PER_TOKEN: Final = 3.5
+"""Bytes of UTF-8, of which English text has about four a token, and other scripts two to four a character."""
 TOKENS_PER_REQUEST: Final = 12
 """Tokens of roles and separators."""
 MILLION: Final = 1_000_000
@@ -43,7 +43,14 @@ class CostEstimate:
 
     def __str__(self) -> str:
         answered = f" ({self.n_kept:,} more are answered)" if self.n_kept else ""
-        cost = "" if self.cost is None else f", at most about {self.cost:,.2f} in the currency of the prices"
+        cost = (
+            ""
+            if self.cost is None
+            else (
+                f", about {self.cost:,.2f} in the currency of the prices; text besides the answers, such as "
+                "reasoning, is not counted"
+            )
+        )
         return (
             f"{format_count(self.n_requests, 'request')}{answered}, about {self.prompt_tokens:,} tokens of prompts and "
             f"{self.response_tokens:,} of responses{cost}"
@@ -53,18 +60,23 @@ class CostEstimate:
 def estimate_cost(
     requests: Iterable[JudgeRequest], questions: Sequence[Question], *, n_kept: int = 0, prices: Prices | None = None
 ) -> CostEstimate:
-    """Estimate tokens and cost from the lengths of prompts, and of the longest response that is allowed."""
-    longest = _count_tokens(json.dumps({question.name: _longest_answer(question) for question in questions}))
+    """Estimate tokens and cost from the lengths of prompts with their schema, and of the longest answers."""
+    longest = _count_tokens(
+        json.dumps({question.name: _longest_answer(question) for question in questions}, ensure_ascii=False)
+    )
     n = prompt = 0
     for request in requests:
         n += 1
-        prompt += TOKENS_PER_REQUEST + sum(_count_tokens(message["content"]) for message in request.messages)
+        texts = [message["content"] for message in request.messages]
+        if request.response_format is not None:
+            texts.append(json.dumps(request.response_format, ensure_ascii=False))
+        prompt += TOKENS_PER_REQUEST + sum(map(_count_tokens, texts))
     cost = None if prices is None else (prompt * prices.prompt + n * longest * prices.response) / MILLION
     return CostEstimate(n_requests=n, n_kept=n_kept, prompt_tokens=prompt, response_tokens=n * longest, cost=cost)
 
 
 def _count_tokens(text: str) -> int:
-    return int(len(text) / CHARACTERS_PER_TOKEN) + 1
+    return int(len(text.encode()) / BYTES_PER_TOKEN) + 1
 
 
 def _longest_answer(question: Question) -> str | list[str]:

@@ -37,9 +37,13 @@ class Persona:
         --------
         >>> Persona(axis="rater_race*rater_gender", group="White × Woman").instruction
         'Answer as a person would to whom this applies: race: White; gender: Woman.'
+        >>> Persona(axis="rater_race*rater_gender", group="A × B × Woman").instruction
+        'Answer as a person would to whom this applies: race × gender: A × B × Woman.'
         """
         names = [axis.removeprefix(RATER_PREFIX).replace("_", " ") for axis in self.axis.split(CROSS)]
         values = self.group.split(CROSSED) if len(names) > 1 else [self.group]
+        if len(values) != len(names):  # A label has the sign of crossed groups
+            names, values = [CROSSED.join(names)], [self.group]
         traits = "; ".join(f"{name}: {value}" for name, value in zip(names, values, strict=True))
         return f"Answer as a person would to whom this applies: {traits}."
 

@@ -1,12 +1,13 @@
 """Kind of raters: people, or models that judge; models are left out unless they are asked for."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, Literal, get_args
 
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import format_value
+from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
 
@@ -20,14 +21,13 @@ def drop_models(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
     Examples
     --------
-    >>> frame = pl.DataFrame({"rater_id": ["ann", "tern:1"], "rater_kind": [None, " model"]})
+    >>> frame = pl.DataFrame({"rater_id": ["ann", "tern:1"], "rater_kind": [None, " Model"]})
     >>> drop_models(frame)[0]["rater_id"].to_list(), drop_models(frame)[1]
     (['ann'], 1)
     """
     if names.RATER_KIND not in frame.columns:
         return frame, 0
-    is_model = frame[names.RATER_KIND].cast(pl.String).str.strip_chars() == names.MODEL
-    people = frame.filter(~is_model.fill_null(value=False))
+    people = frame.filter(~_is_model(frame[names.RATER_KIND]))
     return people, frame.height - people.height
 
 
@@ -49,7 +49,8 @@ def select_rater_kind(ratings: Ratings, kind: RaterKind) -> Ratings:
         if kind == "model":
             raise InvalidInput(f"No rater is of kind model: there is no column {names.RATER_KIND}.")
         return ratings
-    is_model = (ratings.raters[names.RATER_KIND].cast(pl.String) == names.MODEL).fill_null(value=False)
+    is_model = _is_model(ratings.raters[names.RATER_KIND])
+    ratings = replace(ratings, notes=(*ratings.notes, *_describe_unknown(ratings.raters[names.RATER_KIND])))
     of_model = is_model.gather(ratings.answers["rater"])
     n = int(of_model.sum())
     if kind == "all" or (kind == "person" and not n):
@@ -71,6 +72,23 @@ def select_rater_kind(ratings: Ratings, kind: RaterKind) -> Ratings:
     note = f"{_count(n, int(is_model.sum()))} of kind {names.MODEL} {verb} left out; --rater-kind all has them."
     blank = [name for name in _OF_MODELS if name in chosen.axes and not chosen.raters[name].count()]
     return replace(chosen, raters=chosen.raters.drop(blank), notes=(*chosen.notes, note))
+
+
+def _is_model(kinds: pl.Series) -> pl.Series:
+    """Return which raters are models, whatever the case of the letters and the space around them."""
+    return (_normalise(kinds) == names.MODEL).fill_null(value=False)
+
+
+def _normalise(kinds: pl.Series) -> pl.Series:
+    return kinds.cast(pl.String).str.strip_chars().str.to_lowercase()
+
+
+def _describe_unknown(kinds: pl.Series) -> Iterator[str]:
+    """Yield a note on values that are neither person nor model."""
+    known = _normalise(kinds).fill_null("").is_in(["", *KINDS[:2]])
+    unknown = kinds.filter(~known).cast(pl.String).unique(maintain_order=True).to_list()
+    if unknown:
+        yield f"Raters whose {names.RATER_KIND} is {format_list(unknown, 3)} are taken for people; models are model."
 
 
 def _count(n_ratings: int, n_raters: int) -> str:

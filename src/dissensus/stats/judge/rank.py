@@ -32,7 +32,8 @@ def rank_judge(ratings: PanelRatings, judge: Floats, distance: Floats) -> JudgeR
     r"""Rank a judge among the raters of a group by its distance from the others.
 
     Each rater is compared with the judge on the rater's own items, both by their mean distance from the other raters of
-    those items. If the judge answers as a further rater of the group would, its rank is uniform, whatever the design:
+    those items. If the judge answers as a further rater of the group would, and everybody rated everything, its
+    rank is uniform; in other designs the test is conservative:
 
     .. math:: p = \frac{1 + \#\{r : d_r \ge d_J^{(r)}\}}{R + 1}
 

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from dissensus.chat import ContentRefusal, Response, open_chatbot
+from dissensus.chat.local import identify_weights
 from dissensus.chat.openai_compatible import OpenAICompatible
 from dissensus.errors import DissensusError, InvalidInput, Unavailable
-from dissensus.files.judge.folder import CACHE, make_judge_folder, write_judge_run
+from dissensus.files.judge.folder import CACHE, check_same_run, make_judge_folder, write_judge_run
 from dissensus.files.judge.response_cache import ResponseCache
 from dissensus.pipeline.judge.estimate import CostEstimate, Prices, estimate_cost
 from dissensus.pipeline.judge.ratings import tabulate_ratings
@@ -72,6 +73,8 @@ class JudgeRun:
     def list_requests(self) -> Iterator[tuple[str, JudgeRequest]]:
         """Yield all requests with their keys; equal ones are sent once."""
         digest = self.judge.digest
+        if isinstance(self.judge.source, LocalModel):
+            digest = f"{digest} {identify_weights(self.judge.source)}"
         for request in plan_requests(self.items, self.questionnaire, self.settings):
             yield request.key(digest), request
 
@@ -98,6 +101,7 @@ def check_judge(judge: Chatbot) -> None:
 
 def estimate_run(run: JudgeRun, *, prices: Prices | None = None) -> CostEstimate:
     """Estimate the requests that are not answered yet, their tokens and cost."""
+    check_same_run(run.folder, run.judge.digest, run.questionnaire)
     cache = ResponseCache(run.folder / CACHE)
     keys: set[str] = set()
     n_kept = 0
@@ -125,13 +129,14 @@ def run_judge(
 ) -> JudgeResult:
     """Send the requests that are not answered yet, and write answers, ratings and settings."""
     make_judge_folder(run.folder)
+    check_same_run(run.folder, run.judge.digest, run.questionnaire)
     with ResponseCache(run.folder / CACHE) as cache:
         missing = {key: request for key, request in run.list_requests() if cache.get(key) is None}
         if missing:
             asyncio.run(_send_all(run, missing, cache, environment, progress, sleep))
         questions = list_judged_questions(run.questionnaire)
         records = [build_record(request, _require(cache, key), questions) for key, request in run.list_requests()]
-    return _write(run, records, n_sent=len(missing))
+        return _write(run, records, n_sent=len(missing))
 
 
 async def _send_all(
@@ -246,7 +251,7 @@ def _write(run: JudgeRun, records: Sequence[JudgeRecord], *, n_sent: int) -> Jud
         prompt_tokens=_sum_known(record.prompt_tokens for record in records),
         response_tokens=_sum_known(record.response_tokens for record in records),
     )
-    write_judge_run(run.folder, _describe(run, result), records, ratings if ratings.height else None)
+    write_judge_run(run.folder, _describe(run, records, result), records, ratings if ratings.height else None)
     if not outcomes["answered"]:
         first = records[0]
         raise InvalidInput(
@@ -258,7 +263,7 @@ def _write(run: JudgeRun, records: Sequence[JudgeRecord], *, n_sent: int) -> Jud
     return result
 
 
-def _describe(run: JudgeRun, result: JudgeResult) -> dict[str, Any]:
+def _describe(run: JudgeRun, records: Sequence[JudgeRecord], result: JudgeResult) -> dict[str, Any]:
     """Return everything that reproduces a run, but the texts of the items and the key of the judge."""
     ids = [(item.item_id, item.conversation.digest) for item in run.items]
     settings = asdict(run.settings)
@@ -267,6 +272,7 @@ def _describe(run: JudgeRun, result: JudgeResult) -> dict[str, Any]:
         "dissensus_version": version("dissensus"),
         "judge": run.judge.as_mapping(),
         "judge_sha256": run.judge.digest,
+        "models": sorted({record.model for record in records if record.model}),
         "campaign": run.campaign,
         "sent_to": run.host,
         "questionnaire": run.questionnaire.as_mapping(),

@@ -117,6 +117,10 @@ def _describe_responses(records: Sequence[JudgeRecord]) -> Iterator[str]:
             "what is worse, the rest is milder than the items are."
         )
 
+    models = list(dict.fromkeys(record.model for record in records if record.model))
+    if len(models) > 1:
+        yield (f"The server reported {len(models):,} models, which are audited as one judge: {format_list(models)}.")
+
 
 def _measure_consistency(answers: JudgeAnswers, confidence: float) -> Iterator[AuditRow]:
     for persona in (None, *answers.personas):
