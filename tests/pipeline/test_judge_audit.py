@@ -1,6 +1,7 @@
 """Audits of a judge from hand-made records: who and what enters each statistic."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -82,7 +83,10 @@ def test_a_persona_is_compared_on_the_items_of_both_sides() -> None:
     second = [(item, f"second{r}", "second", 2) for r in range(8) for item in range(20)]
     plain = [record(item, 0) for item in range(20)]
     acted = [record(item, 2 if item >= 10 else 0, persona=PERSONA) for item in range(20)]
+    acted[0] = replace(acted[0], model="tern-2")
+    plain[0] = replace(plain[0], model="tern-1")
     result = audit([*plain, *acted], [*first, *second], min_raters=0)
+    assert "The server reported 2 models, which are audited as one judge: 'tern-1', 'tern-2'." in result.notes
     assert pick(result, "toward_others", "first").estimate == 0.5
     more = pick(result, "toward_group_more", "first")
     assert (more.estimate, more.n_items, more.n_raters, more.n_answers) == (0, 10, 16, 90)

@@ -233,6 +233,8 @@ def test_an_interrupted_run_goes_on_and_more_seeds_cost_only_themselves(
         judged, judge=replace(judged.judge, request_policy=RequestPolicy(max_concurrent=1, max_attempts=1))
     )
     assert estimate_run(judged).n_requests == 12
+    plain = replace(judged, settings=replace(judged.settings, response_format="text"))
+    assert estimate_run(judged).prompt_tokens > estimate_run(plain).prompt_tokens + 12 * 40  # The schema counts
     respond = server.respond
     assert respond
     server.respond = lambda body: answers(500) if len(server.bodies) > 4 else respond(body)
