@@ -192,14 +192,28 @@ def test_the_rated_answer_and_the_columns_stay_in_view_on_a_phone(live: Live, pa
 
 
 def test_an_item_is_uncovered_and_answered_by_keys(live: Live, page: Page) -> None:
-    enter(page, open_rating_campaign(live, click_to_reveal=True))
+    enter(page, open_rating_campaign(live, click_to_reveal=True, bulk_answers=True))
     page.wait_for_load_state("load")
     page.keyboard.press("o")
     expect(page.locator(".turn.rated")).to_be_visible()
-    for _ in range(N_QUESTIONS):
+    page.keyboard.press("1")
+    page.keyboard.press("3")
+    rest = page.get_by_role("button", name="“No” to the rest")
+    for grid in range(rest.count()):
+        rest.nth(grid).press("Enter")
+    page.locator("[name=Q4_misinformation]").first.focus()
+    page.keyboard.press("2")
+    for _ in range(N_QUESTIONS - page.locator(".questionnaire input:checked").count()):
         page.keyboard.press("1")
+    View(page, [], []).shot("rater-bulk")
     page.keyboard.press("Control+Enter")
     expect(page.locator("#progress")).to_contain_text("1 of 3 rated")
+    [(_, saves)] = load_saved_answers(live)
+    answers = merge_saves(saves)
+    bulk = {name for name, given in answers.items() if given.bulk}
+    assert {answers[name].value for name in bulk} == {"No"}
+    assert (len(bulk) > N_QUESTIONS / 2, answers["Q4_misinformation"].bulk) == (True, False)
+    assert answers["Q4_misinformation"].value == "Unsure"
 
 
 def test_an_item_of_dices_fits_a_phone(live: Live, page: Page) -> None:
@@ -211,6 +225,7 @@ def test_an_item_of_dices_fits_a_phone(live: Live, page: Page) -> None:
         "answers => answers.map(one => Math.min(one.offsetWidth, one.offsetHeight))"
     )
     assert (height <= MAX_PHONE_HEIGHT, min(targets) >= MIN_TARGET) == (True, True), (height, min(targets))
+    expect(page.locator("[name=bulk]")).to_have_count(0)
     View(page, [], []).shot("rater-phone-item")
 
 

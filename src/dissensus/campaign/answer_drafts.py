@@ -26,6 +26,7 @@ class DraftAnswer:
     first_ms: int = 0  # first and last time it was given, in milliseconds of the visible time of its visit
     last_ms: int = 0
     changes: int = 0  # number of changes after the first answer
+    bulk: bool = False  # True if it was given to the rest of a grid at once, and not changed since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +68,8 @@ def to_stored_save(save: AnswerSave, first: Side | None) -> AnswerSave:
 def digest_save(save: AnswerSave, shown_first: Side | None = None) -> str:
     """Return the hexadecimal SHA-256 of a save and of the response of a pair that was shown on the left."""
     answers = {
-        name: [draft.value, draft.first_ms, draft.last_ms, draft.changes] for name, draft in save.answers.items()
+        name: [draft.value, draft.first_ms, draft.last_ms, draft.changes, *(["bulk"] if draft.bulk else [])]
+        for name, draft in save.answers.items()
     }
     content = [save.revision, save.visit, save.visible_ms, save.idle_ms, save.open_ms, answers, shown_first]
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))

@@ -36,6 +36,7 @@ CONVERSATION_COLUMNS: Final = ("context", "response")
 PAIR_COLUMNS: Final = ("item_response_b", "shown_first")
 """Columns of pairs: the second response, and the left one for the rater, a or b."""
 _CHECK_COLUMNS: Final = (names.CHECKS_PASSED, names.CHECKS_FAILED)
+BULK_COLUMNS: Final = (names.BULK_QUESTIONS, names.BULK_SHARE)
 CORRECTION_COLUMNS: Final = (names.CORRECTION_TIME, names.CORRECTED_AT)
 _RESERVED: Final = (
     names.ITEM_ID,
@@ -43,6 +44,7 @@ _RESERVED: Final = (
     ROW_NUMBER,
     names.ANSWER_TIME,
     names.OPEN_TIME,
+    *BULK_COLUMNS,
     *CORRECTION_COLUMNS,
     names.REPEAT,
     TIMESTAMP,
@@ -61,6 +63,7 @@ class ExportedRating:
     answers: Mapping[str, Answer]  # by question
     declared: Mapping[str, Answer]  # demographic answers of the rater
     times: SubmissionTimes
+    bulk: frozenset[str] = frozenset()  # questions that were answered in bulk
     showing: int = FIRST
     attempts: Mapping[str, Sequence[str]] = field(default_factory=dict)  # all answers to each check
     flagged: bool = False  # True if the rater is excluded from analyses by a decision
@@ -90,7 +93,7 @@ class ExportForm:
         )
         if self.official:
             types |= dict.fromkeys((TIMESTAMP, names.CORRECTED_AT), pl.Int64())
-        types[names.FLAG] = pl.Boolean()
+        types |= {names.FLAG: pl.Boolean(), names.BULK_SHARE: pl.Float64()}
         return {name: types.get(name, pl.String()) for name in self.columns}
 
     @property
@@ -138,6 +141,7 @@ def export_form(
         columns = _long_columns(campaign, (*about_raters, *checks), attribute_columns)
     optional = (
         *(names.OPEN_TIME,) * campaign.click_to_reveal,
+        *BULK_COLUMNS * campaign.bulk_answers,
         *CORRECTION_COLUMNS * with_corrections,
         *(names.REPEAT,) * with_repeats,
         *(names.FLAG,) * with_flag,
@@ -241,6 +245,7 @@ def _to_row(rating: ExportedRating, form: ExportForm, number: int) -> dict[str, 
         names.RATER_ID: rating.rater_id,
         names.ANSWER_TIME: rating.times.answer_time_ms,
         names.OPEN_TIME: rating.times.open_time_ms,
+        **_describe_bulk(rating, form),
         names.CORRECTION_TIME: rating.times.correction_time_ms,
         names.REPEAT: rating.showing,
         names.CORRECTED_AT: None if corrected_at is None else _format_time(corrected_at, form),
@@ -253,6 +258,13 @@ def _to_row(rating: ExportedRating, form: ExportForm, number: int) -> dict[str, 
         PAIR_COLUMNS[0]: rating.item.response_b,
         PAIR_COLUMNS[1]: rating.shown_first,
     }
+
+
+def _describe_bulk(rating: ExportedRating, form: ExportForm) -> dict[str, str | float]:
+    """Return the questions of a rating that were answered in bulk, and their share of those answered."""
+    answered = [question.name for question in form.questionnaire.questions if question.name in rating.answers]
+    bulk = [name for name in answered if name in rating.bulk]
+    return {names.BULK_QUESTIONS: json.dumps(bulk), names.BULK_SHARE: len(bulk) / max(len(answered), 1)}
 
 
 def _released_race(declared: Mapping[str, Answer], form: ExportForm) -> dict[str, str]:

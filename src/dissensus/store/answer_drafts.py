@@ -45,6 +45,7 @@ class AnswerTable(RaterData, Base):
     first_ms: Mapped[int] = mapped_column(doc="Visible time of the visit at the first change.")
     last_ms: Mapped[int]
     changes: Mapped[int]
+    bulk: Mapped[bool] = mapped_column(doc="True if it was given to the rest of a grid at once.")
 
 
 _ASSIGNMENT_OF_KEY = select(SaveTable.assignment_id).where(SaveTable.key == bindparam("key"))
@@ -60,6 +61,7 @@ SAVE_COLUMNS = (
     *(SaveTable.number, SaveTable.revision, SaveTable.visit),
     *(SaveTable.visible_ms, SaveTable.idle_ms, SaveTable.open_ms),
     *(AnswerTable.question, AnswerTable.value, AnswerTable.first_ms, AnswerTable.last_ms, AnswerTable.changes),
+    AnswerTable.bulk,
 )
 """Columns of a save joined with one of its answers, if it has any."""
 
@@ -83,6 +85,7 @@ def add_save(tx: Connection, assignment_id: str, key: str, save: AnswerSave, *, 
             "first_ms": values.first_ms,
             "last_ms": values.last_ms,
             "changes": values.changes,
+            "bulk": values.bulk,
         }
         for question, values in save.answers.items()
     ]
@@ -190,7 +193,11 @@ def parse_saves(rows: Iterable[Any]) -> Iterator[AnswerSave]:
             open_ms=first.open_ms,
             answers={
                 row.question: DraftAnswer(
-                    value=_parse_answer(row.value), first_ms=row.first_ms, last_ms=row.last_ms, changes=row.changes
+                    value=_parse_answer(row.value),
+                    first_ms=row.first_ms,
+                    last_ms=row.last_ms,
+                    changes=row.changes,
+                    bulk=row.bulk,
                 )
                 for row in answer_rows
                 if row.question is not None

@@ -302,15 +302,13 @@ def _to_ratings(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) ->
     times = {assignment_id: measure_submission(saves) for assignment_id, saves in load_visits(tx, ids).items()}
     rater_ids = {row.rater_id for row in rows}
     declarations, attempts = _load_declarations(tx, rater_ids), load_attempts_by_rater(tx, rater_ids)
+    submitted = {assignment_id: select_submitted(saves) for assignment_id, saves in finals.items()}
     ratings = (
         ExportedRating(
             rater_id=row.rater_id,
             item=to_item(row.name, row.content),
-            answers={
-                name: values.value
-                for name, values in select_submitted(finals[row.id]).items()
-                if values.value is not None
-            },
+            answers={name: draft.value for name, draft in submitted[row.id].items() if draft.value is not None},
+            bulk=frozenset(name for name, draft in submitted[row.id].items() if draft.bulk),
             declared=declarations.get(row.rater_id, {}),
             times=times[row.id],
             showing=row.showing,

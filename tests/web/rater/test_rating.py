@@ -2,6 +2,7 @@
 
 import gzip
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,11 +12,17 @@ from tests.support.live_site import Live, Visitor, assignment, hidden
 from tests.support.rating_pages import page_text
 
 from dissensus.campaign.answer_drafts import merge_saves
+from dissensus.files.ratings.reader import read_ratings
+from dissensus.files.raw.table_reader import read_frame
+from dissensus.pipeline.vet import vet
 from dissensus.schema.campaign.definition import CampaignState
 from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.store.answer_drafts import SaveTable, load_saves
 from dissensus.store.notices import NoticeTable
 from dissensus.store.raters import DeclarationTable, RaterTable
+from dissensus.workflows.campaign import raters
+from dissensus.workflows.campaign.audit import audit_campaign
+from dissensus.workflows.export import ratings
 from dissensus.workflows.campaign import campaigns
 
 BUDGET = 15_000  # bytes: of the first page compressed, and of the next item
@@ -286,6 +293,33 @@ def test_a_covered_conversation_is_opened_before_it_is_answered(live: Live) -> N
     assert visitor.save(page, {"Q_safe": "No"}, revision=2, final=True, open_ms=700).status_code == 200
     with live.platform.database.reading() as tx:
         assert tx.scalars(select(SaveTable.open_ms).where(SaveTable.final).order_by(SaveTable.number)).all() == [0, 700]
+
+
+def test_answers_in_bulk_are_marked_until_they_are_changed(live: Live, tmp_path: Path) -> None:
+    questions = [{"name": f"Q_{name}", "text": f"{name}?", "scale": ["No", "Yes"]} for name in "abcd"]
+    grid = {"name": "grid", "languages": ["en"], "title": "Grid", "questions": questions}
+    campaign = open_campaign(live.platform, 1, questionnaire=grid, bulk_answers=True)
+    visitor = live.visitor()
+    page = visitor.enter(str(campaign.key))
+    (first,) = re.findall(r'name="bulk" value="([^"]+)"[^>]*>“No” to the rest<', page.text)
+    page = visitor.rate(page, bulk=first, Q_a="Yes")
+    assert "0 of 1 rated" in page_text(page)
+    assert len(re.findall(r'value="No" checked', page.text)) == 3
+    given = re.findall(r'name="bulk_question" value="([^"]+)"', page.text)
+    assert given == ["Q_b", "Q_c", "Q_d"]
+    fields = {**hidden(page), "bulk_question": given}
+    visitor.send(f"/rate/{assignment(page)}", **fields, Q_a="Yes", Q_b="No", Q_c="No", Q_d="Yes")
+    with live.platform.database.reading() as tx:
+        rater_id = tx.scalars(select(RaterTable.id).where(RaterTable.campaign_id == campaign.id)).one()
+    view = raters.load_rater(live.platform, "pilot", rater_id, staff_id=campaign.staff_id, most=1)
+    ratings.export_ratings(live.platform, "pilot", tmp_path / "out.csv", now=NOW)
+    frame = read_frame(tmp_path / "out.csv")
+    assert frame.select("bulk_questions", "bulk_share").row(0) == ('["Q_b", "Q_c"]', "0.5")
+    vetting = vet(read_ratings(tmp_path / "out.csv", questions="all"), question="Q_a")
+    assert (view.bulk_share, vetting.raters["bulk_share"].to_list()) == (0.5, [0.5])
+    assert re.search(r"rater +ratings.* bulk\b", str(vetting))
+    assert audit_campaign(live.platform, "pilot").holds
+    assert not load_campaign("dices-350").bulk_answers
 
 
 def test_consents_can_be_read(live: Live, key: str) -> None:

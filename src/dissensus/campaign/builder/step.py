@@ -186,6 +186,11 @@ STEPS: Final = (
                 default="plain",
                 options=(("", "as typed"), ("markdown", "as Markdown, with code and lists")),
             ),
+            "bulk_answers": FlagField(
+                rare=True,
+                label="Raters may give the first answer to the rest of a grid at once",
+                hint="It invites careless answers. Exports and vetting tell which answers were given so.",
+            ),
         },
     ),
     Step(

@@ -24,7 +24,7 @@ FLAGS: Final = (names.FLAG, names.REMOVED)
 CHECKS: Final = (names.CHECKS_PASSED, names.CHECKS_FAILED)
 PLAIN: Final = (
     *(ROW_NUMBER, names.ITEM_ID, names.RATER_ID, names.REPEAT, SIDE),
-    *(*FLAGS, *CHECKS, *DURATIONS, *MOMENTS),
+    *(*FLAGS, *CHECKS, *DURATIONS, *MOMENTS, names.BULK_SHARE),
 )
 """Columns that are neither answers, attributes nor texts."""
 LARGEST_NUMBER: Final = 1_000
@@ -32,6 +32,7 @@ LARGEST_NUMBER: Final = 1_000
 _ALLOWED: Final = {
     **dict.fromkeys((names.REPEAT, *CHECKS), (r"\d{1,9}(\.0+)?", "a whole number")),
     **dict.fromkeys(DURATIONS, (r"-?\d{1,12}(\.\d*)?(e\+?\d)?", "a number of milliseconds")),
+    names.BULK_SHARE: (r"0|1|[01]?\.\d+(e-\d+)?", "a share from 0 to 1"),
     **dict.fromkeys(FLAGS, ("|".join(FLAG_VALUES), "true or false")),
     SIDE: ("a|b", "a or b"),
 }

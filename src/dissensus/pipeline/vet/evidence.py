@@ -12,7 +12,7 @@ from dissensus.pipeline.vet.consistency import summarise_consistency
 from dissensus.pipeline.vet.result import AGREEMENT, Vetting
 from dissensus.pipeline.vet.times import summarise_times
 from dissensus.schema.questionnaire.shipped import load_questionnaire, published_questionnaires
-from dissensus.schema.ratings.columns import ANSWER_TIME, FLAG, RATER_ID, REPEAT
+from dissensus.schema.ratings.columns import ANSWER_TIME, BULK_SHARE, FLAG, RATER_ID, REPEAT
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.criteria import PARTS, Criteria, describe_criteria, meets_criteria
 from dissensus.stats.design import Design
@@ -113,6 +113,7 @@ def vet(
         _measure_consistency(repeated, n_raters),
         _measure_comprehension(ratings),
         _measure_flatness(ratings, question),
+        *_measure_bulk_answers(ratings),
         *_measure_agreement(ratings, design, axes),
     ]
     evidence += _measure_outliers(evidence, times, labels, criteria.min_ratings)
@@ -186,6 +187,14 @@ def _measure_flatness(ratings: Ratings, question: str) -> Evidence:
         "the rater never answered two granular questions",
         "nobody answered two granular questions" if enough else few,
     )
+
+
+def _measure_bulk_answers(ratings: Ratings) -> Iterator[Evidence]:
+    """Yield the share of answers given in bulk, if the campaign offered it."""
+    if BULK_SHARE in ratings.answers.columns:
+        shares = ratings.answers[BULK_SHARE].fill_null(float("nan")).to_numpy()
+        by_rater = share_by_rater(shares, ratings.answers["rater"].to_numpy(), n_raters=ratings.n_raters)
+        yield Evidence(BULK_SHARE, by_rater, f"the rater has no {BULK_SHARE}", f"{BULK_SHARE} is empty")
 
 
 def _measure_agreement(ratings: Ratings, design: Design, axes: Sequence[str]) -> Iterator[Evidence]:

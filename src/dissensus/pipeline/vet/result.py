@@ -28,6 +28,7 @@ HEADINGS = {
     "consistency": "consistency",
     "non_comprehension": "unclear",
     "flat": "flat",
+    "bulk_share": "bulk",
     "outlier_score": "outlier",
 }
 
@@ -55,6 +56,8 @@ class Vetting(TabularResult):
             Share of conversations that the rater marked as impossible to understand.
         ``flat``
             Share of items with the same answer to all granular questions; see `flat_items`.
+        ``bulk_share``
+            Mean share of the answers of a rating that were given in bulk; only if the file has it.
         ``agreement_pool``, ``agreement_AXIS``
             Agreement with the plurality of the other raters of the pool and of the rater's own group; see
             `plurality_agreement`.
@@ -172,7 +175,7 @@ class Vetting(TabularResult):
 
 def vetting_page(vetting: Vetting) -> Page:
     """Return a page with the median of the pool and the flagged raters."""
-    columns = [name for name in (*HEADINGS, *_agreements(vetting)) if name not in vetting.absent]
+    columns = [name for name in (*HEADINGS, *_agreements(vetting)) if _is_known(name, vetting)]
     has_flags = vetting.raters["flagged_in_file"].null_count() == 0
     head = ("rater", "ratings", *(_heading(name) for name in columns), *(["file"] if has_flags else []))
     medians = vetting.raters.select(pl.col("n_ratings", *columns).median()).row(0, named=True)
@@ -183,6 +186,10 @@ def vetting_page(vetting: Vetting) -> Page:
         lines.append((escape_unprintable(row[RATER_ID]), *_cells(row, columns, vetting), *file_flag))
     grids = (Grid(head, tuple(lines)), *grids_of_times(vetting.times), *grids_of_consistency(vetting.consistency))
     return Page(_summary(vetting), grids, tuple(_notes(vetting)))
+
+
+def _is_known(name: str, vetting: Vetting) -> bool:
+    return name in vetting.raters.columns and name not in vetting.absent
 
 
 def grids_of_times(times: AnswerTimes | None) -> Iterator[Grid]:

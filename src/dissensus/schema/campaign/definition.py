@@ -111,6 +111,7 @@ class Campaign:
     repeat: RepeatSettings | None = None  # items that raters see twice
     break_every: int = 20  # items; 0 for never
     response_format: ResponseFormat = "plain"  # of responses on pages, the same for all raters
+    bulk_answers: bool = False  # offer to give the first answer to the rest of a grid at once
     click_to_reveal: bool = False  # hide each conversation until the rater opens it
     show_topic: bool = False  # write the topic of a hidden conversation, as experts named it, on its cover
     reclaim_after_h: int = 48  # idle hours after which unbegun items are reassigned

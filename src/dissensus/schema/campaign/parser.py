@@ -71,7 +71,7 @@ KEYS: Final = (
         "care",
     ),
     *("guidelines", "help", "thanks", "replication", "max_items", "repeat", "max_per_day", "break_every"),
-    *("phase", "response_format", "click_to_reveal", "show_topic"),
+    *("phase", "response_format", "bulk_answers", "click_to_reveal", "show_topic"),
     *("reclaim_after_h", "reports_to_withhold", "release_signers", "seed"),
 )
 
@@ -82,6 +82,7 @@ ITEM_KEYS: Final = (
         "replication",
         "max_items",
         "repeat",
+        "bulk_answers",
         "click_to_reveal",
         "show_topic",
         "reclaim_after_h",
@@ -170,6 +171,7 @@ def _parse_table(table: DefinitionTable) -> Campaign | None:
         "max_per_day": max_per_day,
         "break_every": table.get_number("break_every", 20, MAX_COUNT, least=0),
         "response_format": table.get_choice("response_format", RESPONSE_FORMATS, "plain"),
+        "bulk_answers": table.get_flag("bulk_answers", default=False),
         "click_to_reveal": table.get_flag("click_to_reveal", default=False),
         "show_topic": _show_topic(table),
         "reclaim_after_h": table.get_number("reclaim_after_h", 48, MAX_COUNT),

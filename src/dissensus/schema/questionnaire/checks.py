@@ -38,6 +38,8 @@ RESERVED_NAMES: Final = frozenset(
         "rater",
         names.ANSWER_TIME,
         names.OPEN_TIME,
+        names.BULK_QUESTIONS,
+        names.BULK_SHARE,
         names.CORRECTION_TIME,
         names.CORRECTED_AT,
         names.REPEAT,

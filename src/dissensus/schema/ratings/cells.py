@@ -3,6 +3,7 @@
 Each passes failed checks to a report. If the report does not raise, invalid values become null, or -1 among codes.
 """
 
+import math
 import re
 from typing import TypeAlias
 
@@ -148,23 +149,35 @@ def read_answers(
 
 def read_times(column: pl.Series, report: CheckReport) -> pl.Series:
     """Return durations in milliseconds."""
+    return _read_numbers(column, report, "impossible time", "A time is a number of milliseconds, 0 or more.")
+
+
+def read_shares(column: pl.Series, report: CheckReport) -> pl.Series:
+    """Return shares from 0 to 1."""
+    return _read_numbers(column, report, "impossible share", "A share is a number from 0 to 1.", most=1)
+
+
+def _read_numbers(
+    column: pl.Series, report: CheckReport, check: str, allowed: str, most: float = math.inf
+) -> pl.Series:
+    """Return numbers from 0 to a limit, null for others, which are reported."""
     text = to_text(column)
-    times = text.cast(pl.Float64, strict=False)
-    invalid = (times.is_null() & text.is_not_null()) | (times < 0) | ~times.is_finite()
+    numbers = text.cast(pl.Float64, strict=False)
+    invalid = (numbers.is_null() & text.is_not_null()) | (numbers < 0) | (numbers > most) | ~numbers.is_finite()
     if not invalid.any():
-        return times
+        return numbers
     report(
         FailedCheck(
-            check="impossible time",
+            check=check,
             column=column.name,
             rows=to_row_indices(invalid.fill_null(value=False).arg_true()),
             value=text.__getitem__,
             message=lambda row: f"Row {row + 1:,}: {column.name} is {format_value(text[row])}.",
-            allowed="A time is a number of milliseconds, 0 or more.",
+            allowed=allowed,
             remedy="Correct it, or leave it empty where it is not known.",
         )
     )
-    return times.set(invalid.fill_null(value=False), None)
+    return numbers.set(invalid.fill_null(value=False), None)
 
 
 def read_attribute(

@@ -43,6 +43,7 @@ class ColumnChoice:
     text: str | None = None  # column with the texts of items, read as `item_text`
     flag: str | None  # column that flags raters
     time: str | None
+    bulk: str | None = None  # column with the share of answers given in bulk
 
     def require_question(self, option: str) -> str:
         """Return the only question; raise if an option needs one and there are several."""
@@ -81,6 +82,8 @@ def choose_columns(
             *names.ITEM_ATTRIBUTES,
             names.ANSWER_TIME,
             names.OPEN_TIME,
+            names.BULK_QUESTIONS,
+            names.BULK_SHARE,
             names.CORRECTION_TIME,
             names.CORRECTED_AT,
             names.FLAG,
@@ -104,6 +107,7 @@ def choose_columns(
         text=_choose_text(text, unused, about_items, item, frame),
         flag=None if rater is None else next((n for n in (names.FLAG, names.REMOVED) if n in columns), None),
         time=names.ANSWER_TIME if names.ANSWER_TIME in unused else None,
+        bulk=names.BULK_SHARE if names.BULK_SHARE in unused else None,
     )
 
 

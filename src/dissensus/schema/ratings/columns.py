@@ -12,6 +12,12 @@ ANSWER_TIME: Final = "answer_time_ms"
 """Time for all questions about one item by one rater."""
 OPEN_TIME: Final = "open_time_ms"
 """Time for which the rater had uncovered a covered conversation."""
+BULK_QUESTIONS: Final = "bulk_questions"
+"""Questions of a rating that were answered in bulk, as a JSON list."""
+BULK_SHARE: Final = "bulk_share"
+"""Share of the answers of a rating that were given in bulk."""
+MEASURES: Final = (ANSWER_TIME, BULK_SHARE)
+"""Columns that are read beside the answers of a rating."""
 
 GOLD: Final = "safety_gold"
 """Label of experts, on the scale of the overall question."""

@@ -25,7 +25,7 @@ class EncodedRatings:
 
     item: NDArray[np.int64]  # code of each row, -1 if the id is missing
     rater: NDArray[np.int64] | None
-    answers: tuple[pl.Series, ...]  # times, if any, then an Enum series per question
+    answers: tuple[pl.Series, ...]  # measures, if any, then an Enum series per question
     items: pl.DataFrame  # one row per item, with attributes
     raters: pl.DataFrame
     order: pl.Series  # rows sorted by item, then rater
@@ -37,10 +37,10 @@ class EncodedRatings:
     @property
     def questions(self) -> tuple[str, ...]:
         """Names of the questions that were read."""
-        return tuple(column.name for column in self.answers if column.name != names.ANSWER_TIME)
+        return tuple(column.name for column in self.answers if column.name not in names.MEASURES)
 
     def sorted_answers(self, *, second: bool = False) -> pl.DataFrame:
-        """Return codes, times and answers of first or second ratings by item, then rater; unknown raters are null."""
+        """Return codes, measures and answers of first or second ratings by item, then rater; unknown raters are null."""
         item = pl.Series("item", self.item, dtype=pl.UInt32)
         if self.rater is None:
             rater = pl.Series("rater", [None], dtype=pl.UInt32).new_from_index(0, len(item))
@@ -67,14 +67,15 @@ def encode_ratings(
         text = cells.read_attribute(frame[choice.text], item, items, "item", report)
         attributes = [*(column for column in attributes if column.name != names.ITEM_TEXT), text.alias(names.ITEM_TEXT)]
     item_table = pl.DataFrame([items.alias(names.ITEM_ID), *attributes])
-    times = [cells.read_times(frame[choice.time], report)] if choice.time is not None else []
+    measures = [cells.read_times(frame[choice.time], report)] if choice.time is not None else []
+    measures += [cells.read_shares(frame[choice.bulk], report)] if choice.bulk is not None else []
     answers, blank, notes = _answers(frame, choice, categories, report, cleaner)
     second = mark_second_showings(frame)
     if choice.rater is None:
         return EncodedRatings(
             item=item,
             rater=None,
-            answers=(*times, *answers),
+            answers=(*measures, *answers),
             items=item_table,
             raters=pl.DataFrame(schema={names.RATER_ID: pl.String}),
             order=pl.Series(item).arg_sort(),
@@ -92,7 +93,7 @@ def encode_ratings(
     return EncodedRatings(
         item=item,
         rater=rater,
-        answers=(*times, *answers),
+        answers=(*measures, *answers),
         items=item_table,
         raters=pl.DataFrame([raters.alias(names.RATER_ID), *rater_attributes, *flag]),
         order=order,

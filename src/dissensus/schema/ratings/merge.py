@@ -51,16 +51,16 @@ def _concatenate(
     questions: Sequence[str],
 ) -> pl.DataFrame:
     """Return the answers of all tables, with the codes that items and raters have together."""
-    times = [names.ANSWER_TIME] if any(names.ANSWER_TIME in table.columns for table in tables) else []
+    measures = [name for name in names.MEASURES if any(name in table.columns for table in tables)]
     return pl.concat(
         [
-            table.select("item", "rater", *(time for time in times if time in table.columns), *questions)
+            table.select("item", "rater", *(name for name in measures if name in table.columns), *questions)
             .with_columns(pl.col("item") + offset, *([] if code is None else [code.gather(table["rater"])]))
             .with_columns(pl.col("item").cast(pl.UInt32))
             for table, offset, code in zip(tables, offsets, codes, strict=False)
         ],
         how="diagonal",
-    ).select("item", "rater", *times, *questions)
+    ).select("item", "rater", *measures, *questions)
 
 
 def _refuse_mixed_ids(parts: Sequence[Ratings], labels: Sequence[str]) -> None:

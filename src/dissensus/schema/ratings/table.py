@@ -187,7 +187,7 @@ class Ratings:
     @property
     def questions(self) -> tuple[str, ...]:
         """Names of the questions that were read."""
-        return tuple(name for name in self.answers.columns[2:] if name != names.ANSWER_TIME)
+        return tuple(name for name in self.answers.columns[2:] if name not in names.MEASURES)
 
     @property
     def axes(self) -> tuple[str, ...]:

@@ -5,11 +5,25 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, ForeignKey, and_, bindparam, delete, func, insert, or_, select
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    ForeignKey,
+    and_,
+    bindparam,
+    case,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+)
+from sqlalchemy.orm import Mapped, aliased, mapped_column
 
 from dissensus.campaign.filters.rater_filter import RaterCursor, RaterFilter, RaterOrder
 from dissensus.pipeline.monitor import WITHIN, RaterFigures
+from dissensus.store.answer_drafts import AnswerTable, SaveTable
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.chats import ChatTable
 from dissensus.store.core.orm import Base, Document, RaterData
@@ -214,6 +228,25 @@ def load_rater_counts(tx: Connection, rater_ids: Sequence[str]) -> dict[str, Rat
         rater_id: RaterCounts(**{name: of_rater.get(rater_id, 0) for name, of_rater in counts.items()})
         for rater_id in rater_ids
     }
+
+
+def find_bulk_share(tx: Connection, rater_id: str, questions: Sequence[str]) -> float | None:
+    """Return the share of a rater's submitted answers that were given in bulk; None without answers."""
+    later = aliased(SaveTable)
+    newer = or_(
+        later.revision > SaveTable.revision,
+        and_(later.revision == SaveTable.revision, later.number > SaveTable.number),
+    )
+    superseded = exists().where(later.assignment_id == SaveTable.assignment_id, later.final, newer)
+    query = (
+        select(func.avg(case((AnswerTable.bulk, 1.0), else_=0.0)))
+        .join(SaveTable, SaveTable.number == AnswerTable.save_number)
+        .join(AssignmentTable, AssignmentTable.id == SaveTable.assignment_id)
+        .where(AssignmentTable.rater_id == rater_id, AssignmentTable.state == "done", SaveTable.final, ~superseded)
+        .where(AnswerTable.question.in_(questions), AnswerTable.value != "null")
+    )
+    share = tx.scalar(query)
+    return None if share is None else float(share)
 
 
 def _count(tx: Connection, rater: Any, condition: ColumnElement[bool]) -> dict[str, int]:

@@ -3,7 +3,7 @@
 import re
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple, TypeVar
@@ -91,6 +91,7 @@ class QuestionForm:
     questionnaire: Questionnaire
     answers: Mapping[str, Answer | list[str]] = field(default_factory=dict)  # By question
     faults: Mapping[str, str] = field(default_factory=dict)  # Failed check by question
+    bulk: frozenset[str] = frozenset()  # Questions that were answered in bulk
 
     @property
     def groups(self) -> tuple[QuestionGroup, ...]:
@@ -98,6 +99,13 @@ class QuestionForm:
         headings = self.questionnaire.headings
         by_heading = groupby(self.questionnaire.questions, key=lambda question: question.heading)
         return tuple(QuestionGroup(headings.get(name or ""), tuple(questions)) for name, questions in by_heading)
+
+    def answer_rest(self, first: str, language: str) -> "QuestionForm":
+        """Return the form with the first answer to all open questions of the grid that begins with a question."""
+        grids = (group.questions for group in self.groups if group.grid_labels(language))
+        grid = next((questions for questions in grids if questions[0].name == first), ())
+        rest = {question.name: question.scale[0] for question in grid if question.name not in self.answers}
+        return replace(self, answers={**self.answers, **rest}, bulk=self.bulk | rest.keys())
 
 
 class SubmittedAnswer(BaseModel):
@@ -109,6 +117,7 @@ class SubmittedAnswer(BaseModel):
     first_ms: Milliseconds = 0
     last_ms: Milliseconds = 0
     changes: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    bulk: bool = False
 
 
 class DraftSubmission(BaseModel):
@@ -133,6 +142,7 @@ class DraftSubmission(BaseModel):
                 first_ms=answer.first_ms,
                 last_ms=answer.last_ms,
                 changes=answer.changes,
+                bulk=answer.bulk,
             )
             for name, answer in self.answers.items()
         }
@@ -213,6 +223,13 @@ def read_answers(form: FormData, questionnaire: Questionnaire) -> dict[str, Any]
         if own is not None and isinstance(words, str) and words.strip():
             answers[own] = words
     return answers
+
+
+def read_bulk_questions(form: FormData, questionnaire: Questionnaire, answers: Mapping[str, Any]) -> frozenset[str]:
+    """Return the questions that were answered in bulk, as a form names them, and whose answer is still the first."""
+    firsts = {question.name: question.scale[0] for question in questionnaire.questions if question.scale}
+    named = set(map(str, form.getlist("bulk_question"))) & firsts.keys()
+    return frozenset(name for name in named if answers.get(name) == firsts[name])
 
 
 async def read_form_data(request: Request) -> FormData:

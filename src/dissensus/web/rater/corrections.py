@@ -6,12 +6,12 @@ from typing import Annotated, ClassVar
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
-from dissensus.web.core.forms import QuestionForm, check_storable, read_answers
+from dissensus.web.core.forms import QuestionForm, check_storable
 from dissensus.web.core.rater_auth import UNPROCESSABLE, SessionKey, rater_of_form, rater_of_session
 from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Public, SiteOf
-from dissensus.web.rater.rating import RatingPage, rating_page, read_form_save, to_question_form
+from dissensus.web.rater.rating import RatingPage, rating_page, read_form_save, read_question_form, saved_question_form
 from dissensus.workflows.rater import corrections, rating
 from dissensus.workflows.rater.corrections import SubmittedItems
 from dissensus.workflows.rater.journey import RaterState
@@ -61,9 +61,7 @@ def show_correction(site: SiteOf, assignment_id: str, session: SessionKey = "", 
     """Show a submitted item with its answers."""
     rater = rater_of_session(site, session)
     step = corrections.load_correction(site.platform, rater, assignment_id, now=site.clock())
-    answers = {name: answer.value for name, answer in step.answers.items() if answer.value is not None}
-    question_form = QuestionForm(questionnaire=step.campaign.questionnaire, answers=answers)
-    context = _correction_page(site, step, session, question_form)
+    context = _correction_page(site, step, session, saved_question_form(step))
     return page(site, replace(context, opened=opened == assignment_id))
 
 
@@ -74,7 +72,7 @@ def correct_answers(
     """Store corrected answers of a plain form, or ask for missing ones."""
     rater = rater_of_form(site, request, session, form)
     step = corrections.load_correction(site.platform, rater, assignment_id, now=site.clock())
-    question_form = to_question_form(step.campaign.questionnaire, read_answers(form, step.campaign.questionnaire))
+    question_form = read_question_form(form, step.campaign.questionnaire)
     if question_form.faults:
         return page(site, _correction_page(site, step, session, question_form), UNPROCESSABLE)
     key, save = read_form_save(form, assignment_id, question_form)

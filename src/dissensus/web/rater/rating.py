@@ -14,7 +14,7 @@ from starlette.datastructures import FormData
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import Answer
-from dissensus.web.core.forms import QuestionForm, check_storable, read_answers, read_save
+from dissensus.web.core.forms import QuestionForm, check_storable, read_answers, read_bulk_questions, read_save
 from dissensus.web.core.rater_auth import SESSION_COOKIE, UNPROCESSABLE, SessionKey, rater_of_form, rater_of_session
 from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, image_response, page
 from dissensus.web.core.site import Site, address_digest
@@ -170,8 +170,14 @@ def submit_answers(
     """Store all answers of an item from a plain form, or ask for missing ones."""
     rater = rater_of_form(site, request, session, form)
     step = journey.next_state(site.platform, rater, now=site.clock())
-    question_form = to_question_form(step.campaign.questionnaire, read_answers(form, step.campaign.questionnaire))
+    question_form = read_question_form(form, step.campaign.questionnaire)
     opened = str(form.get("opened", "")) == assignment_id
+    if "bulk" in form and step.campaign.bulk_answers:
+        question_form = question_form.answer_rest(str(form["bulk"]), rater.language)
+        key, save = read_form_save(form, assignment_id, question_form)
+        draft_key = str(uuid5(NAMESPACE_OID, f"draft {key}"))
+        rating.save_answers(site.platform, rater, assignment_id, draft_key, save, now=site.clock())
+        return RedirectResponse(f"/rate?opened={assignment_id}" if opened else "/rate", SEE_OTHER)
     covered = step.campaign.click_to_reveal and not opened
     if (question_form.faults or covered) and step.assignment is not None and step.assignment.id == assignment_id:
         context = rating_page(site, step, session, question_form)
@@ -184,7 +190,10 @@ def submit_answers(
 def read_form_save(form: FormData, assignment_id: str, question_form: QuestionForm) -> tuple[str, AnswerSave]:
     """Return the idempotency key and the save of a plain form."""
     opened = str(form.get("opened", "")) == assignment_id
-    answers = {name: DraftAnswer(value=_to_answer(value)) for name, value in question_form.answers.items()}
+    answers = {
+        name: DraftAnswer(value=_to_answer(value), bulk=name in question_form.bulk)
+        for name, value in question_form.answers.items()
+    }
     revision = int(text) if (text := str(form.get("revision", ""))).isdecimal() and len(text) < 10 else 1
     visit = str(form.get("visit", "") or uuid4())[:36]
     save = AnswerSave(
@@ -193,6 +202,20 @@ def read_form_save(form: FormData, assignment_id: str, question_form: QuestionFo
     # The same form sent twice is one save; with other answers, after the back button, it is a correction.
     key = str(uuid5(NAMESPACE_OID, json.dumps([assignment_id, visit, question_form.answers], sort_keys=True)))
     return key, save
+
+
+def read_question_form(form: FormData, questionnaire: "Questionnaire") -> QuestionForm:
+    """Return the answers of a plain form about an item, with those given in bulk."""
+    answers = read_answers(form, questionnaire)
+    bulk = read_bulk_questions(form, questionnaire, answers)
+    return replace(to_question_form(questionnaire, answers), bulk=bulk)
+
+
+def saved_question_form(step: RaterState) -> QuestionForm:
+    """Return a form with the saved answers about an item."""
+    answers = {name: answer.value for name, answer in step.answers.items() if answer.value is not None}
+    bulk = frozenset(name for name, answer in step.answers.items() if answer.bulk)
+    return QuestionForm(questionnaire=step.campaign.questionnaire, answers=answers, bulk=bulk)
 
 
 def to_question_form(questionnaire: "Questionnaire", answers: Mapping[str, Any]) -> QuestionForm:
@@ -359,9 +382,7 @@ def _current_page(site: Site, step: RaterState, session: str, *, receipt: bool, 
                 ),
             )
         case "rate" if step.assignment is not None:
-            answers = {name: answer.value for name, answer in step.answers.items() if answer.value is not None}
-            question_form = QuestionForm(questionnaire=campaign.questionnaire, answers=answers)
-            shown = rating_page(site, step, session, question_form, receipt=receipt)
+            shown = rating_page(site, step, session, saved_question_form(step), receipt=receipt)
             return page(site, replace(shown, opened=opened == step.assignment.id))
         case "chat":
             return page(site, chat.chat_page(site, step, session, receipt=receipt))

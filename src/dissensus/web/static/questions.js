@@ -85,6 +85,14 @@ export class Questions {
     return open[0]?.[0];
   }
 
+  // Give the first answer to the questions of a grid that have none.
+  answerRest(grid) {
+    for (const question of grid.querySelectorAll("[data-question]")) {
+      if (answerOf(question) === null) question.querySelector(".answers input").checked = true;
+    }
+    this.refresh();
+  }
+
   // The question of an element, else the first open one.
   at(element) {
     return element?.closest?.("[data-question]") ?? this.#open()[0];

@@ -34,25 +34,34 @@ function opened({ assignment }, { answers = {}, revision = 0 } = {}) {
 
 // Answering
 
-form.addEventListener("input", record);
+form.addEventListener("input", () => record());
 form.addEventListener("change", () => {
   record();
   typing = null;
 });
 
-function record() {
+function record({ bulk = false } = {}) {
   const [changed, at] = [{}, clock.visible_ms];
   for (const [name, value] of Object.entries(questions.values())) {
     const before = item.answers[name];
     if (JSON.stringify(before?.value ?? null) === JSON.stringify(value)) continue;
     const changes = before ? before.changes + (typing === name ? 0 : 1) : 0;
-    changed[name] = { value, first_ms: before?.first_ms ?? at, last_ms: at, changes };
+    changed[name] = { value, first_ms: before?.first_ms ?? at, last_ms: at, changes, bulk };
     typing = form.elements[name]?.maxLength ? name : typing;
   }
   if (Object.keys(changed).length === 0) return;
   Object.assign(item.answers, changed);
   item.touched = true;
   outbox.add(path("save"), saveOf(changed, false));
+}
+
+function answerRest(button) {
+  if (waiting) return;
+  questions.answerRest(button.closest(".grid"));
+  record({ bulk: true });
+  const next = questions.after(button);
+  if (next) focus(next);
+  else byId("submit").focus();
 }
 
 const path = (action) => `/rate/${item.assignment}/${action}`;
@@ -83,7 +92,8 @@ function openTime() {
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  submit();
+  if (event.submitter?.name === "bulk") answerRest(event.submitter);
+  else submit();
 });
 byId("skipping")?.addEventListener("submit", (event) => {
   event.preventDefault();

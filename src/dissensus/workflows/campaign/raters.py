@@ -70,6 +70,7 @@ class RaterView:
     rater: RaterRow
     dates: RaterDates
     counts: RaterCounts
+    bulk_share: float | None  # Share of answers given in bulk; None where that is not offered
     figures: RaterFigures | None  # None before the first figures, or without ratings
     groups: Mapping[str, str]  # By axis
     comparisons: tuple[RaterComparison, ...]
@@ -126,6 +127,7 @@ def load_rater(
             rater=rater,
             dates=store.find_rater_dates(tx, rater_id),
             counts=store.load_rater_counts(tx, [rater_id])[rater_id],
+            bulk_share=_find_bulk_share(tx, campaign, rater_id),
             figures=figures,
             groups=groups,
             comparisons=() if snapshot is None else _compare(snapshot.figures, figures, groups),
@@ -136,6 +138,11 @@ def load_rater(
             notices=store.list_rater_notices(tx, rater_id),
             decisions=flags.list_flag_decisions(tx, rater_id),
         )
+
+
+def _find_bulk_share(tx: Connection, campaign: Campaign, rater_id: str) -> float | None:
+    questions = [question.name for question in campaign.questionnaire.questions]
+    return store.find_bulk_share(tx, rater_id, questions) if campaign.bulk_answers else None
 
 
 def _choose_question(question: str, questions: Sequence[str], scales: QuestionScales) -> str | None:

@@ -821,6 +821,7 @@ def upgrade() -> None:
         sa.Column("first_ms", sa.Integer(), nullable=False),
         sa.Column("last_ms", sa.Integer(), nullable=False),
         sa.Column("changes", sa.Integer(), nullable=False),
+        sa.Column("bulk", sa.Boolean(), nullable=False),
         sa.ForeignKeyConstraint(["save_number"], ["save.number"], name="fk_answer_save_number", ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("save_number", "question", name="pk_answer"),
     )
