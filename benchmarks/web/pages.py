@@ -243,9 +243,9 @@ FILL: Final = (
     'INSERT INTO save (number, "key", assignment_id, revision, final, visit, visible_ms, idle_ms, received_at)'
     " SELECT CAST(a.id AS integer) - 299999999, a.id, a.id, 1, <yes>, 'v',"
     " 20000 + CAST(a.id AS integer) % 60000, 0, <at> FROM assignment a WHERE a.state = 'done'",
-    "INSERT INTO answer (save_number, question, value, first_ms, last_ms, changes)"
+    "INSERT INTO answer (save_number, question, value, first_ms, last_ms, changes, bulk)"
     " SELECT number, 'Q_safe', CASE WHEN (number * 7919 + number / 13) % 10 < 6 THEN '\"No\"'"
-    " WHEN (number * 7919 + number / 13) % 10 < 9 THEN '\"Yes\"' ELSE '\"Unsure\"' END, 900, 1900, 0 FROM save",
+    " WHEN (number * 7919 + number / 13) % 10 < 9 THEN '\"Yes\"' ELSE '\"Unsure\"' END, 900, 1900, 0, <no> FROM save",
     "INSERT INTO notice (id, rater_id, assignment_id, kind, text, at)"
     " SELECT id, rater_id, id, CASE WHEN position % 2 = 0 THEN 'help' ELSE 'illegal' END, 'It is about a weapon.', <at>"
     " FROM assignment WHERE position IN (10, 401)",

@@ -45,7 +45,7 @@ class AnswerTable(RaterData, Base):
     first_ms: Mapped[int] = mapped_column(doc="Visible time of the visit at the first change.")
     last_ms: Mapped[int]
     changes: Mapped[int]
-    bulk: Mapped[bool] = mapped_column(doc="True if it was given to the rest of a grid at once.")
+    bulk: Mapped[bool] = mapped_column(default=False, doc="True if it was given to the rest of a grid at once.")
 
 
 _ASSIGNMENT_OF_KEY = select(SaveTable.assignment_id).where(SaveTable.key == bindparam("key"))
