@@ -20,10 +20,9 @@ from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.store.answer_drafts import SaveTable, load_saves
 from dissensus.store.notices import NoticeTable
 from dissensus.store.raters import DeclarationTable, RaterTable
-from dissensus.workflows.campaign import raters
+from dissensus.workflows.campaign import campaigns, raters
 from dissensus.workflows.campaign.audit import audit_campaign
 from dissensus.workflows.export import ratings
-from dissensus.workflows.campaign import campaigns
 
 BUDGET = 15_000  # bytes: of the first page compressed, and of the next item
 

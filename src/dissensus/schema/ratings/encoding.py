@@ -40,7 +40,7 @@ class EncodedRatings:
         return tuple(column.name for column in self.answers if column.name not in names.MEASURES)
 
     def sorted_answers(self, *, second: bool = False) -> pl.DataFrame:
-        """Return codes, measures and answers of first or second ratings by item, then rater; unknown raters are null."""
+        """Return codes, measures and answers of first or second ratings by item, rater; unknown raters are null."""
         item = pl.Series("item", self.item, dtype=pl.UInt32)
         if self.rater is None:
             rater = pl.Series("rater", [None], dtype=pl.UInt32).new_from_index(0, len(item))
