@@ -1,6 +1,7 @@
 """Plan pages: each question computed from the draft, adopted into its definition and its log; what is refused."""
 
 import json
+from dataclasses import replace
 from html import unescape
 from typing import Any
 
@@ -106,11 +107,20 @@ def test_a_draft_follows_its_plans_and_its_log_has_them(house: House, ada: httpx
     assert "Take these numbers" not in ada.get(addresses["precision"]).text
 
     owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    other = replace(campaign, replication=3)
+    campaigns.revise_campaign(house.platform, "dices-350", other, staff_id=owner_id, now=NOW)
+    changed = ada.get(addresses["comparison"])
+    assert "The definition was changed since, and has other numbers now." in changed.text
+    assert "Take these numbers" in changed.text
+    assert "the campaign follows it" not in changed.text + ada.get(PAGE).text
+    assert send(ada, f"{addresses['comparison']}/adoption").status_code == 303
+    assert "the campaign follows it" in ada.get(PAGE).text
     members.add_member(house.platform, "dices-350", "alan", "analyst", staff_id=owner_id, now=NOW)
     campaigns.change_state(house.platform, "dices-350", "open", staff_id=owner_id, now=NOW)
     late = send(ada, f"{addresses['pool']}/adoption")
     assert (late.status_code, "its numbers were planned before" in late.text) == (422, True)
-    assert compute(ada, "pool").status_code == 409
+    lost = compute(ada, "pool", dropout="0.123")
+    assert (lost.status_code, "its numbers were planned before" in lost.text, "0.123" in lost.text) == (409, True, True)
     assert "Compute the plan" not in ada.get(PAGE).text
     assert house.owner("alan").get(PAGE).status_code == 403
 
@@ -130,7 +140,10 @@ BAD_INPUT: tuple[tuple[str, dict[str, str], str], ...] = (
     ("pool", {"axes": "rater_gender=Man:0.6,Woman:0.6"}, "The shares of rater_gender add up to 1.200"),
     ("pool", {"axes": "Man"}, "is not like rater_gender=Man:0.5,Woman:0.5"),
     ("comparison", {"budget": "1"}, "is below one seat: a rater with 20 answers costs"),
-    ("comparison", {"hourly_rate": ""}, "A budget buys ratings at a rate of pay"),
+    ("comparison", {"hourly_rate": ""}, "Give the pay of an hour, such as 12."),
+    ("comparison", {"hourly_rate": "0"}, "a rater costs nothing. Give pay above 0"),
+    ("comparison", {"budget": "nan"}, "budget is nan; give a number from 0"),
+    ("comparison", {"budget": "inf"}, "budget is inf; give a number from 0"),
     ("comparison", {"budget": "999999"}, "are too many to be simulated here"),
 )
 

@@ -49,8 +49,14 @@ class ComparisonSettings:
             check_whole("per_item", k, 1, 100_000)
         if (self.budget is None) == (self.n_ratings is None):
             raise InvalidInput("Give either a budget or a number of ratings.")
-        if self.budget is not None and self.rates is None:
-            raise InvalidInput("A budget buys ratings at a rate of pay. Give the pay of an hour: --hourly-rate 12.")
+        if self.n_ratings is not None:
+            check_whole("n_ratings", self.n_ratings, 1)
+        if self.budget is not None:
+            check_number("budget", self.budget, 0)
+            if self.rates is None:
+                raise InvalidInput("A budget buys ratings at a rate of pay. Give the pay of an hour, such as 12.")
+            if self.rates.money(self.load, 1) <= 0:
+                raise InvalidInput(f"At {self.rates.hourly_rate:g} an hour a rater costs nothing. Give pay above 0.")
 
     @property
     def responses(self) -> int:

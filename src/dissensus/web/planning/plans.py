@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Final
 from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import RedirectResponse, Response
 
-from dissensus.errors import DissensusError, NotFound
+from dissensus.errors import Conflict, DissensusError, NotFound
 from dissensus.schema.ratings.columns import CROSSED
 from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.responses import SEE_OTHER, page
@@ -95,17 +95,23 @@ def compute(site: SiteOf, caller: Authorized, name: Name, form: StaffForm, _slot
     question = _find_question(listing, str(form.get("question", "")))
     texts = read_texts(form, question, listing.campaign)
     try:
+        campaign_plans.check_draft(listing.campaign_row)
         plan, tables = compute_plan(texts)
+        plan_id = campaign_plans.add_plan(
+            site.platform, name, plan, tables, question=question.name, staff_id=caller.staff.id, now=site.clock()
+        )
     except DissensusError as error:
-        return _plans_page(site, caller, name, question.name, texts.values, str(error))
-    plan_id = campaign_plans.add_plan(
-        site.platform, name, plan, tables, question=question.name, staff_id=caller.staff.id, now=site.clock()
-    )
+        return _plans_page(site, caller, name, question.name, texts.values, error)
     return RedirectResponse(f"/campaigns/{name}/plans/{plan_id}", SEE_OTHER)
 
 
 def _plans_page(
-    site: Site, caller: StaffRequest, name: str, question: str, typed: Mapping[str, str], *faults: str
+    site: Site,
+    caller: StaffRequest,
+    name: str,
+    question: str,
+    typed: Mapping[str, str],
+    error: DissensusError | None = None,
 ) -> Response:
     listing = campaign_plans.list_plans(site.platform, name, staff_id=caller.staff.id)
     questions = build_questions(listing.campaign, listing.n_items)
@@ -116,9 +122,9 @@ def _plans_page(
         questions=questions,
         question=_find_question(listing, question),
         typed=typed,
-        faults=faults,
+        faults=() if error is None else (str(error),),
     )
-    return page(site, context, 422 if faults else 200)
+    return page(site, context, 200 if error is None else 409 if isinstance(error, Conflict) else 422)
 
 
 def _find_question(listing: PlanListing, name: str) -> PlanQuestion:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import Connection
 
 from dissensus.campaign.planning import apply_plan, read_plan
-from dissensus.errors import Conflict, NotFound
+from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.pipeline.tables import Page
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.store import campaigns, items
@@ -35,6 +35,7 @@ class PlanListing:
     campaign: Campaign
     n_items: int
     plans: tuple[PlanRow, ...]
+    followed_id: str | None  # plan whose numbers the definition has, None if they were changed since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,7 @@ class StoredPlan:
     row: PlanRow
     file: str
     content: Any  # summary, grids, notes and figures; None for a file from elsewhere
+    is_followed: bool  # adopted, and the definition has its numbers
 
     @property
     def numbers(self) -> dict[str, Any]:
@@ -56,11 +58,14 @@ def list_plans(platform: Platform, name: str, *, staff_id: str) -> PlanListing:
     """Return the plans of a campaign."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        plans = store.list_plans(tx, campaign_row.id)
+        adopted = [_find_plan(platform, tx, campaign_row, row.id) for row in plans if row.adopted_at]
         return PlanListing(
             campaign_row=campaign_row,
             campaign=platform.definitions.load(tx, campaign_row),
             n_items=items.count_items(tx, campaign_row.id),
-            plans=store.list_plans(tx, campaign_row.id),
+            plans=plans,
+            followed_id=next((plan.row.id for plan in adopted if plan.is_followed), None),
         )
 
 
@@ -102,7 +107,7 @@ def load_plan(platform: Platform, name: str, plan_id: str, *, staff_id: str) -> 
     """Return a plan of a campaign."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        return _find_plan(tx, campaign_row, plan_id)
+        return _find_plan(platform, tx, campaign_row, plan_id)
 
 
 def load_figure(platform: Platform, name: str, plan_id: str, figure: str, kind: str, *, staff_id: str) -> bytes:
@@ -121,7 +126,7 @@ def adopt_plan(platform: Platform, name: str, plan_id: str, *, staff_id: str, no
     """Take the numbers of a plan into the definition of a draft, and log both."""
     with platform.database.writing() as tx:
         campaign_row = _lock_draft(tx, name, staff_id)
-        stored = _find_plan(tx, campaign_row, plan_id)
+        stored = _find_plan(platform, tx, campaign_row, plan_id)
         plan = read_plan(stored.file)
         campaign = apply_plan(platform.definitions.load(tx, campaign_row), plan)
         campaigns.set_definition(tx, campaign_row.id, campaign, now=now)
@@ -131,16 +136,37 @@ def adopt_plan(platform: Platform, name: str, plan_id: str, *, staff_id: str, no
 
 def _lock_draft(tx: Connection, name: str, staff_id: str) -> CampaignRow:
     campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
-    if campaign_row.state != "draft":
-        raise Conflict(
-            f"{name} is {campaign_row.state}, and its numbers were planned before. Clone the campaign to plan another."
-        )
+    check_draft(campaign_row)
     return campaign_row
 
 
-def _find_plan(tx: Connection, campaign_row: CampaignRow, plan_id: str) -> StoredPlan:
+def check_draft(campaign_row: CampaignRow) -> None:
+    """Raise `Conflict` unless a campaign is a draft, whose numbers can still be planned."""
+    if campaign_row.state != "draft":
+        raise Conflict(
+            f"{campaign_row.name} is {campaign_row.state}, and its numbers were planned before. Clone the campaign to "
+            "plan another."
+        )
+
+
+def _find_plan(platform: Platform, tx: Connection, campaign_row: CampaignRow, plan_id: str) -> StoredPlan:
     stored = store.find_plan(tx, campaign_row.id, plan_id)
     if stored is None:
         raise NotFound(f"{campaign_row.name} has no such plan. Old ones make room for new ones.")
     row, file, content = stored
-    return StoredPlan(campaign_row=campaign_row, row=row, file=file, content=content and json.loads(content))
+    followed = row.adopted_at is not None and _has_numbers(platform.definitions.load(tx, campaign_row), file)
+    return StoredPlan(
+        campaign_row=campaign_row,
+        row=row,
+        file=file,
+        content=content and json.loads(content),
+        is_followed=followed,
+    )
+
+
+def _has_numbers(campaign: Campaign, file: str) -> bool:
+    try:
+        return apply_plan(campaign, read_plan(file)) == campaign
+    except InvalidInput:
+        # The quota of the plan was removed, or the definition no longer admits its numbers.
+        return False
