@@ -38,8 +38,8 @@ from dissensus.schema.campaign.gold import Gold
 from dissensus.schema.campaign.recruit import RecruitSettings
 from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.schema.records.conversation import Turn
-from dissensus.schema.records.notice import SourceNotice
 from dissensus.schema.records.preference import Pick, Preference
+from dissensus.schema.records.source_notice import SourceNotice
 from dissensus.schema.release.parser import parse_plan
 
 SMALL = {("Man", "young"): 6, ("Man", "old"): 2, ("Woman", "young"): 6}

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from dissensus.errors import NotFound
 from dissensus.schema.hints import format_list, format_value, suggest
-from dissensus.schema.records.notice import SourceNotice
+from dissensus.schema.records.source_notice import SourceNotice
 
 RECORD: Final = "fetched.json"
 """Record of `dissensus fetch` in the folder of a data set."""
@@ -88,12 +88,12 @@ def load_dataset(name: str) -> Dataset:
     return Dataset(**{**entry, "name": name, "files": tuple(DatasetFile(**file) for file in entry["files"])})
 
 
-def load_notice(name: str) -> SourceNotice:
+def load_source_notice(name: str) -> SourceNotice:
     """Return what the authors of a data set say; the name alone for one that is not in the catalogue.
 
     Examples
     --------
-    >>> load_notice("red-team").contact, load_notice("ours").licence
+    >>> load_source_notice("red-team").contact, load_source_notice("ours").licence
     ('redteam@anthropic.com', '')
     """
     return load_dataset(name).notice if name in _catalogue() else SourceNotice(name=name)

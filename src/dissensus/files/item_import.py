@@ -18,7 +18,7 @@ from dissensus.schema.ratings.columns import ITEM_ID, RATER_ID, is_item_attribut
 from dissensus.schema.ratings.renames import Renames, rename_table, require_renames
 from dissensus.schema.records.image import IMAGE, IMAGE_ALT
 from dissensus.schema.records.item import Item
-from dissensus.schema.records.notice import SOURCE
+from dissensus.schema.records.source_notice import SOURCE
 
 ColumnRole: TypeAlias = Literal[
     "id",

@@ -23,7 +23,7 @@ from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.column_choice import require_column
 from dissensus.schema.ratings.findings import FailedCheck, raise_failed_check
 from dissensus.schema.records.item import Item
-from dissensus.schema.records.notice import SOURCE
+from dissensus.schema.records.source_notice import SOURCE
 from dissensus.text.messages import Chat
 from dissensus.text.pasted import TURN_HINT, parse_pasted, split_transcripts
 from dissensus.text.speakers import find_unknown_speakers

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, distinct, exists
 from dissensus.campaign.answer_drafts import select_submitted
 from dissensus.campaign.corrections import measure_submission
 from dissensus.campaign.export_table import ExportedRating
-from dissensus.schema.records.notice import SOURCE
+from dissensus.schema.records.source_notice import SOURCE
 from dissensus.store import chats
 from dissensus.store.answer_drafts import SaveTable, load_saves, load_visits
 from dissensus.store.assignments import IS_FIRST, AssignmentTable

@@ -20,7 +20,7 @@ from dissensus.errors import Conflict, InvalidInput, NotFound, Unavailable
 from dissensus.files.catalogue import RECORD, Dataset, DatasetFile, load_dataset
 from dissensus.files.fetch.download import Download, discard, download, open_client, without_password
 from dissensus.files.raw.atomic_write import write_atomically
-from dissensus.pipeline.release.notices import describe_notice
+from dissensus.pipeline.release.source_notices import describe_source_notice
 from dissensus.schema.hints import format_list, format_value
 
 NOTICE = "NOTICE.md"
@@ -200,7 +200,7 @@ def _find_existing(file: DatasetFile, folder: Path, *, force: bool) -> Fetched |
 
 
 def _write_notice(dataset: Dataset) -> str:
-    return "\n".join((f"# {dataset.title or dataset.name}", "", *describe_notice(dataset.notice))) + "\n"
+    return "\n".join((f"# {dataset.title or dataset.name}", "", *describe_source_notice(dataset.notice))) + "\n"
 
 
 def _accept(job: Download, file: DatasetFile, folder: Path, entry: Mapping[str, str], *, force: bool) -> Fetched:

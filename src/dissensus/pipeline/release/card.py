@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from dissensus.pipeline.release.croissant import cite_release
 from dissensus.pipeline.release.description import ReleaseDescription
-from dissensus.pipeline.release.notices import describe_notices
+from dissensus.pipeline.release.source_notices import describe_source_notices
 from dissensus.schema.records.image import IMAGE, IMAGE_ALT
 
 SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -31,7 +31,7 @@ def _lines(release: ReleaseDescription, path: str, files: Sequence[str]) -> Iter
     yield ""
     yield _summarise(release)
     yield ""
-    yield from describe_notices(release.notices)
+    yield from describe_source_notices(release.notices)
     yield "**Uses.** " + _join(plan.answers.get("uses", ""))
     yield ""
     yield "**Not permitted.** " + _join(plan.answers.get("misuses", ""))
@@ -144,7 +144,7 @@ def write_licence(release: ReleaseDescription) -> str:
         f"{release.title}, version {plan.version}, by {', '.join(plan.creators)}.\n\n"
         f"Licence: [{plan.licence}](https://spdx.org/licenses/{plan.licence}.html)\n\n"
         f"What others contributed stays under their terms: {_join(plan.answers.get('items_source', ''))}\n\n"
-        + "".join(f"{line}\n" for line in describe_notices(release.notices))
+        + "".join(f"{line}\n" for line in describe_source_notices(release.notices))
     ).rstrip() + "\n"
 
 

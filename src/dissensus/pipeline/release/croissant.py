@@ -7,7 +7,7 @@ from typing import Any, Final
 import polars as pl
 
 from dissensus.pipeline.release.description import DataFile, ReleaseDescription
-from dissensus.pipeline.release.notices import describe_notices
+from dissensus.pipeline.release.source_notices import describe_source_notices
 
 CONTEXT: Final[Mapping[str, Any]] = {
     "@language": "en",
@@ -126,7 +126,7 @@ def _responsible_ai(release: ReleaseDescription) -> dict[str, Any]:
     rule = "; aggregates follow the rule of DICES" if derived else ""
     texts = {
         "rai:dataCollection": answers.get("items_source", ""),
-        "rai:dataCollectionRawData": " ".join(describe_notices(release.notices)).strip(),
+        "rai:dataCollectionRawData": " ".join(describe_source_notices(release.notices)).strip(),
         "rai:dataCollectionType": ["Surveys"],
         "rai:dataAnnotationProtocol": f"Each rater answers {sum(name.startswith('Q') for name in release.columns)} "
         f"columns of questions about each item{rule}.",

@@ -12,8 +12,8 @@ from typing import Final
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.release.columns import DURATIONS
 from dissensus.pipeline.release.description import BLANK, ReleaseDescription
-from dissensus.pipeline.release.notices import describe_notices
 from dissensus.pipeline.release.source import AUTHORS
+from dissensus.pipeline.release.source_notices import describe_source_notices
 from dissensus.schema.campaign.definition import localise
 from dissensus.schema.hints import format_list, suggest
 from dissensus.schema.money import to_major_units
@@ -177,7 +177,7 @@ def _sensitive(release: ReleaseDescription) -> str:
 
 
 def _others(release: ReleaseDescription) -> str:
-    lines = list(describe_notices(release.notices))
+    lines = list(describe_source_notices(release.notices))
     return "\n".join(lines).rstrip() or "No item is known to be from another dataset."
 
 

@@ -13,7 +13,7 @@ from dissensus.pipeline.release.statistics import estimate_alpha, estimate_alpha
 from dissensus.schema.campaign.definition import Campaign, localise
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
-from dissensus.schema.records.notice import SourceNotice
+from dissensus.schema.records.source_notice import SourceNotice
 from dissensus.schema.release.plan import ReleasePlan
 
 BLANK: Final = "(blank)"

@@ -12,8 +12,8 @@ import polars as pl
 from dissensus.errors import Conflict
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.records.attempt import Attempt
-from dissensus.schema.records.notice import SourceNotice
 from dissensus.schema.records.preference import Preference
+from dissensus.schema.records.source_notice import SourceNotice
 from dissensus.schema.release.plan import ReleasePlan, Signature
 
 AUTHORS: Final = (

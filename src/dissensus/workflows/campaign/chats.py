@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from dissensus.campaign.filters.chat_filter import ChatCursor, ChatFilter
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.pipeline.release.notices import describe_warnings
+from dissensus.pipeline.release.source_notices import describe_warnings
 from dissensus.schema.campaign.chat import SUCCESS_SCALE, ChatSettings
 from dissensus.schema.campaign.definition import Campaign, CampaignState
 from dissensus.schema.hints import format_list, format_value

@@ -36,8 +36,8 @@ from dissensus.workflows.export.folder import (
     write_jsonl,
     write_preferences,
 )
-from dissensus.workflows.export.notices import list_warnings
 from dissensus.workflows.export.ratings import ExportOptions, log_export
+from dissensus.workflows.export.source_notices import list_warnings
 from dissensus.workflows.platform.platform import Platform
 
 ATTEMPTS: Final = "red_team_attempts.jsonl.gz"

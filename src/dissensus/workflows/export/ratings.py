@@ -30,7 +30,7 @@ from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.export.folder import describe_omissions, provenance_lines
-from dissensus.workflows.export.notices import list_warnings
+from dissensus.workflows.export.source_notices import list_warnings
 from dissensus.workflows.gold.labelling import gold_columns_by_item
 from dissensus.workflows.platform.platform import Platform
 

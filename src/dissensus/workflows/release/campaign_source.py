@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from dissensus.campaign.event_log import AuditEvent
 from dissensus.errors import Conflict, InvalidInput
-from dissensus.files.catalogue import load_notice
+from dissensus.files.catalogue import load_source_notice
 from dissensus.pipeline.release.publication import redact
 from dissensus.pipeline.release.source import CampaignFacts, KeyUse, ReleaseSource, check_content
 from dissensus.schema.campaign.definition import Campaign
@@ -96,7 +96,7 @@ def load_source(
             key_uses=uses,
             logged=uses,
             earlier=tuple(map(_to_use, released)),
-            notices=tuple(map(load_notice, sorted(set(map(redact, collected.datasets))))),
+            notices=tuple(map(load_source_notice, sorted(set(map(redact, collected.datasets))))),
             signatures=tuple(_list_signatures(tx, campaign_row, plan, released)),
         )
 

@@ -20,8 +20,8 @@ from dissensus.schema.campaign.chat import ChatSettings
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.records.image import IMAGE, IMAGE_ALT
-from dissensus.schema.records.notice import SOURCE
 from dissensus.schema.records.preference import SIDES, Preference
+from dissensus.schema.records.source_notice import SOURCE
 from dissensus.schema.release.plan import PURPOSE, ReleasePlan
 from dissensus.store import export as export_store
 from dissensus.store import raters

@@ -6,14 +6,14 @@ from typing import Final
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.files.catalogue import identify_dataset, load_notice
+from dissensus.files.catalogue import identify_dataset, load_source_notice
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.pipeline.release.publication import redact
 from dissensus.pipeline.release.source import ReleaseSource
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.rater_kind import drop_models
-from dissensus.schema.records.notice import SOURCE
+from dissensus.schema.records.source_notice import SOURCE
 from dissensus.schema.release.plan import ReleasePlan
 
 AGREED: Final = frozenset({"yes", "true", "1"})
@@ -43,7 +43,7 @@ def read_source(plan: ReleasePlan, folder: Path) -> ReleaseSource:
         table=table,
         consented=consented,
         purposes=(plan.purpose,),
-        notices=tuple(map(load_notice, _list_datasets(table, plan, folder))),
+        notices=tuple(map(load_source_notice, _list_datasets(table, plan, folder))),
     )
 
 

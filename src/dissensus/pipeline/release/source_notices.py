@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.schema.records.notice import SourceNotice
+from dissensus.schema.records.source_notice import SourceNotice
 
 MAX_NAME: Final = 100
 """Characters of the name of a source that are stated."""
@@ -13,12 +13,12 @@ _MARKUP: Final = re.compile(r"[\\`*#|<>\[\]]")
 _FIELDS = ("licence", "citation", "contact", "purpose", "disclaimer")
 
 
-def describe_notice(notice: SourceNotice) -> Iterator[str]:
+def describe_source_notice(notice: SourceNotice) -> Iterator[str]:
     """Yield lines with what the authors of a dataset say, named as theirs.
 
     Examples
     --------
-    >>> for line in describe_notice(SourceNotice(name="ours", licence="CC BY 4.0")):
+    >>> for line in describe_source_notice(SourceNotice(name="ours", licence="CC BY 4.0")):
     ...     print(line)
     What the authors of ours say of their data; Dissensus does not vouch for it:
     <BLANKLINE>
@@ -46,10 +46,10 @@ def describe_source(name: str) -> str:
     return _MARKUP.sub(r"\\\g<0>", " ".join(name.split())[:MAX_NAME])
 
 
-def describe_notices(notices: Sequence[SourceNotice]) -> Iterator[str]:
+def describe_source_notices(notices: Sequence[SourceNotice]) -> Iterator[str]:
     """Yield the lines of several notices, an empty one after each."""
     for notice in notices:
-        yield from describe_notice(notice)
+        yield from describe_source_notice(notice)
         yield ""
 
 
@@ -60,4 +60,4 @@ def describe_warnings(campaign: Campaign, notices: Sequence[SourceNotice]) -> It
     for text in texts:
         yield f"Content warning: {' '.join(text.split())}"
     yield ""
-    yield from describe_notices(notices)
+    yield from describe_source_notices(notices)

@@ -16,8 +16,8 @@ from dissensus.files.fetch import fetch
 from dissensus.files.item_import import read_text_table
 from dissensus.files.items import read_items
 from dissensus.files.pairs.items import read_pair_items
-from dissensus.pipeline.release.notices import describe_warnings
-from dissensus.schema.records.notice import SOURCE
+from dissensus.pipeline.release.source_notices import describe_warnings
+from dissensus.schema.records.source_notice import SOURCE
 from dissensus.store.items import ItemTable
 from dissensus.workflows.export import ratings as ratings_workflow
 from dissensus.workflows.platform.platform import Platform
