@@ -102,7 +102,9 @@ def test_documents_say_what_happened(run: RunCommand, folder: Path) -> None:
     # The model of the datasheet is that of the published file.
     formula = "Q_overall ~ rater_gender + (1 | rater_id) + (1 | item_id)"
     (effect,) = fit_model(read_ratings(folder / "out" / CSV), formula, draws=0).effects
-    row = f"| rater_gender | Woman | Man | {effect.estimate:.2f} | {effect.ci_low:.2f} to {effect.ci_high:.2f} |"
+    row = (
+        f"| rater_gender | Woman | 8 | Man | 8 | {effect.estimate:.2f} | {effect.ci_low:.2f} to {effect.ci_high:.2f} |"
+    )
     assert row in texts["datasheet.md"]
     assert f'--formula "{formula}"` from the 16 raters whose attributes are known' in texts["datasheet.md"]
     assert "> About funding." in texts["datasheet.md"]

@@ -18,7 +18,7 @@ from dissensus.schema.ratings.columns import GOLD
 from dissensus.store.answer_drafts import AnswerTable, SaveTable, to_received_save
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.campaigns import CAMPAIGN_COLUMNS, IS_PRESENT, CampaignRow, CampaignTable
-from dissensus.store.consents import has_agreed
+from dissensus.store.consents import ConsentTable, has_agreed
 from dissensus.store.core.orm import Base, Document, Number
 from dissensus.store.items import ItemTable
 from dissensus.store.raters import DeclarationTable, RaterTable, is_participant
@@ -263,6 +263,8 @@ def is_snapshot_current(tx: Connection, campaign_id: str) -> bool:
     changes = (
         select(CampaignTable.id).where(CampaignTable.id == campaign_id, CampaignTable.changed_at >= since),
         select(RaterTable.id).where(in_campaign, RaterTable.changed_at >= since),
+        select(DeclarationTable.id).join(RaterTable).where(in_campaign, DeclarationTable.at >= since),
+        select(ConsentTable.purpose).join(RaterTable).where(in_campaign, ConsentTable.at >= since),
         select(SaveTable.number).join(AssignmentTable).join(RaterTable).where(in_campaign, is_new),
     )
     return not any(tx.scalar(select(query.exists())) for query in changes)

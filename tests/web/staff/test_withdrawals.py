@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 from tests.support.campaigns import NOW, definition, items
 from tests.support.live_site import Visitor
 from tests.support.prolific_study import rows
@@ -67,8 +67,18 @@ def test_an_owner_withdraws_selected_raters(house: House) -> None:
     assert "No rater is selected" in send(browser, selection).text
     asked = send(browser, selection, rater=["1", "3", "99"])
     assert "Delete the data of 2 raters?" in asked.text
-    assert "answers to 4 items" in asked.text
+    assert "answers to 4 items or conversations" in asked.text
+    with house.platform.database.reading() as tx:
+        viewed = tx.scalars(select(EventTable.content).where(EventTable.kind == "viewed")).all()
+    assert {"view": "raters"} in viewed
     assert re.findall(r'name="rater" value="([^"]+)"', asked.text) == ["1", "3"]
+    with house.platform.database.writing() as tx:
+        fails = "BEFORE UPDATE ON rater WHEN new.state = 'withdrawn' AND old.number = 2 BEGIN DELETE FROM missing; END"
+        tx.execute(text(f"CREATE TRIGGER fails {fails}"))
+    stopped = send(browser, f"{PAGE}/selected?order=time", rater=["1", "3"])
+    assert "The data of 1 of 2 raters were deleted, and those of rater 3 were not. " in stopped.text
+    with house.platform.database.writing() as tx:
+        tx.execute(text("DROP TRIGGER fails"))
     done = send(browser, f"{PAGE}/selected?order=time", rater=["1", "3"])
     assert done.headers["location"] == "/campaigns/pilot/raters?order=time"
     left = [

@@ -25,7 +25,7 @@ from tests.support.monitored_campaigns import (
 from tests.support.rated_campaigns import rated_campaign
 from tests.support.raters import enter, rate_all
 
-from dissensus.errors import NotFound
+from dissensus.errors import Conflict, NotFound
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.analyse import analyse
 from dissensus.pipeline.monitor import WITHIN, CampaignFigures, ItemSummary
@@ -179,6 +179,23 @@ def test_a_withdrawal_from_a_closed_campaign_updates_its_figures(platform: Platf
     withdrawal.withdraw_rater(platform, rater_id, now=LATER + 2 * OLD)
     assert refresh_snapshots(platform, cache, now=LATER + 3 * OLD) == 1
     assert load_figures(platform).pool.n_raters == 1
+
+
+def test_an_audit_compares_no_figures_older_than_a_self_description(platform: Platform) -> None:
+    campaign = open_monitored_campaign(platform)
+    rater_id = rate_items(platform, campaign, 1)
+    refresh_snapshots(platform, MonitoringCache(), now=LATER)
+    with platform.database.reading() as tx:
+        rater = raters.find_rater(tx, rater_id)
+        assert monitoring_store.is_snapshot_current(tx, campaign.id)
+    assert rater is not None
+    about = {"rater_age": "50+", "rater_gender": "Man"}
+    rating.declare_attributes(platform, rater, about, now=LATER)
+    with platform.database.reading() as tx:
+        assert not monitoring_store.is_snapshot_current(tx, campaign.id)
+    campaigns.change_state(platform, "pilot", "closed", staff_id=campaign.staff_id, now=LATER)
+    with pytest.raises(Conflict, match=r"This campaign is closed\. Nothing was stored"):
+        rating.declare_attributes(platform, rater, about, now=LATER)
 
 
 def test_figures_written_during_a_withdrawal_are_recomputed(platform: Platform) -> None:

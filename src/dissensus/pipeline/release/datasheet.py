@@ -330,7 +330,8 @@ def _effects(release: ReleaseDescription) -> str:
     if effects.reason:
         return f"No effects of groups are stated: {effects.reason}"
     rows = [
-        f"| {row.axis} | {row.group} | {row.base} | {row.estimate:.2f} | {row.low:.2f} to {row.high:.2f} |"
+        f"| {row.axis} | {row.group} | {row.n_group:,} | {row.base} | {row.n_base:,} | {row.estimate:.2f} | "
+        f"{row.low:.2f} to {row.high:.2f} |"
         for row in effects.effects
     ]
     text = (
@@ -338,7 +339,8 @@ def _effects(release: ReleaseDescription) -> str:
         "raters whose attributes are known, in standard deviations of the latent error; above 0 they are towards "
         f"{effects.towards}. Intervals are of 95 % each, and of many some miss by chance."
     )
-    head = ("| Attribute | Group | Against | Effect | Interval |", "|---|---|---|---|---|")
+    text = " ".join((text, *effects.warnings))
+    head = ("| Attribute | Group | Raters | Against | Raters | Effect | Interval |", "|---|---|---|---|---|---|---|")
     return "\n".join((text, "", *head, *rows))
 
 

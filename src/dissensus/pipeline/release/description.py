@@ -35,7 +35,9 @@ class ReleasedEffect:
 
     axis: str
     group: str
+    n_group: int  # modelled raters
     base: str
+    n_base: int
     estimate: float
     low: float
     high: float
@@ -50,6 +52,7 @@ class ReleasedEffects:
     n_raters: int = 0  # of known attributes
     towards: str = ""  # answer to which effects above 0 lead
     reason: str = ""
+    warnings: tuple[str, ...] = ()  # of the model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,7 +43,7 @@ class ReleaseVerdict:
     """The verdict of the gate."""
 
     checks: tuple[JudgedCheck, ...]
-    loss: tuple[ReleaseStatistic, ...]  # internal: it tells of raters who are left out
+    loss: tuple[ReleaseStatistic, ...]  # internal: reveals raters who are left out
     people: int  # who sign each check that a person must judge
 
     @property

@@ -101,6 +101,8 @@ def declare_attributes(
         check_not_withdrawn(context.rater)
         if context.campaign.demographics is None:
             raise Conflict("This campaign asks nothing about raters.")
+        if context.campaign_row.state == "closed" and not context.rater.rehearsal:
+            raise Conflict("This campaign is closed. Nothing was stored.")
         merged = {**(raters.find_declaration(tx, rater.id) or {}), **answers}
         checked = context.campaign.demographics.check(merged, complete=True)
         row = raters.add_declaration(tx, rater.id, checked, now=now)

@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from dissensus.errors import InvalidInput, NotFound
+from dissensus.errors import DissensusError, InvalidInput, NotFound, Unavailable
 from dissensus.schema.campaign.definition import Pay
 from dissensus.schema.hints import format_value
 from dissensus.store import assignments, campaigns, chats, erasure, events, monitoring, payments, raters, seats
@@ -102,8 +102,17 @@ def plan_withdrawals(platform: Platform, name: str, numbers: Sequence[int], *, s
 def withdraw_raters_for(platform: Platform, name: str, numbers: Sequence[int], *, staff_id: str, now: datetime) -> int:
     """Withdraw raters at their request and return their number; each is erased in a transaction of their own."""
     plan = plan_withdrawals(platform, name, numbers, staff_id=staff_id)
-    for rater, _ in plan.raters:
-        withdraw_rater(platform, rater.id, staff_id=staff_id, now=now)
+    try:
+        for n_done, (rater, _) in enumerate(plan.raters):
+            try:
+                _erase_rater(platform, rater.id, staff_id=staff_id, now=now)
+            except DissensusError as error:
+                raise Unavailable(
+                    f"The data of {n_done:,} of {len(plan.raters):,} raters were deleted, and those of rater "
+                    f"{rater.number + 1:,} were not. Select the others again."
+                ) from error
+    finally:
+        platform.database.empty_log()
     return len(plan.raters)
 
 
@@ -112,6 +121,13 @@ def withdraw_rater(platform: Platform, rater_id: str, *, staff_id: str | None = 
 
     If the campaign pays, working time, completion and payments are preserved.
     """
+    n = _erase_rater(platform, rater_id, staff_id=staff_id, now=now)
+    # If a reader prevents it, a background job does it within a minute.
+    platform.database.empty_log()
+    return n
+
+
+def _erase_rater(platform: Platform, rater_id: str, *, staff_id: str | None, now: datetime) -> int:
     with platform.database.writing() as tx:
         campaign_row = campaigns.get_campaign(tx, _load_rater(tx, rater_id).campaign_id, lock=True)
         raters.mark_seen(tx, rater_id, now=now)
@@ -132,8 +148,6 @@ def withdraw_rater(platform: Platform, rater_id: str, *, staff_id: str | None = 
             # Without the rater, whose data were just erased; the subject id shows which events were.
             ids = {"subject_id": rater.subject_id, "staff_id": staff_id}
             events.append_event(tx, rater.campaign_id, "withdrawn", {}, **ids, now=now)
-    # If a reader prevents it, a background job does it within a minute.
-    platform.database.empty_log()
     return n
 
 

@@ -1,6 +1,9 @@
 """Effects of groups of raters for the datasheet of a release, from its published ratings alone."""
 
+from collections.abc import Iterable, Mapping
 from typing import Final
+
+import polars as pl
 
 from dissensus.errors import DissensusError
 from dissensus.pipeline.model import fit_model
@@ -24,13 +27,15 @@ def estimate_effects(source: ReleaseSource, assessed: AssessedRelease) -> Releas
         return ReleasedEffects(reason="Preferences between two responses are not modelled.")
     if ratings.n_ratings > MAX_MODELLED:
         return ReleasedEffects(reason=f"More than {MAX_MODELLED:,} ratings are not modelled when a release is written.")
-    axes = [axis for axis in assessed.publication.axes if _has_large_groups(ratings, axis)]
+    ratings = ratings.select_question(question)
+    sizes = _count_groups(ratings, assessed.publication.axes)
+    axes = tuple(sizes)
     if not axes:
         return ReleasedEffects(reason=f"No attribute has two groups or more, of {MIN_GROUP} raters each.")
     intercepts = tuple(GroupTerm((), intercept=True, group=(group,)) for group in (names.RATER_ID, names.ITEM_ID))
     formula = Formula(question, tuple((axis,) for axis in axes), intercepts)
     try:
-        model = fit_model(ratings.select_question(question), formula, draws=0)
+        model = fit_model(ratings, formula, draws=0)
     except DissensusError as error:
         return ReleasedEffects(reason=str(error))
     return ReleasedEffects(
@@ -38,7 +43,9 @@ def estimate_effects(source: ReleaseSource, assessed: AssessedRelease) -> Releas
             ReleasedEffect(
                 axis=row.term,
                 group=str(row.level),
+                n_group=sizes[row.term][str(row.level)],
                 base=model.base[row.term],
+                n_base=sizes[row.term][model.base[row.term]],
                 estimate=row.estimate,
                 low=row.ci_low,
                 high=row.ci_high,
@@ -48,11 +55,30 @@ def estimate_effects(source: ReleaseSource, assessed: AssessedRelease) -> Releas
         formula=model.formula,
         n_raters=model.n_raters,
         towards=model.categories[-1],
+        warnings=model.warnings,
     )
 
 
-def _has_large_groups(ratings: Ratings, axis: str) -> bool:
-    if axis not in ratings.axes:
-        return False
-    sizes = ratings.raters[axis].drop_nulls().value_counts()["count"]
-    return len(sizes) > 1 and bool((sizes >= MIN_GROUP).all())
+def _count_groups(ratings: Ratings, axes: Iterable[str]) -> Mapping[str, Mapping[str, int]]:
+    """Return the raters of each group of the axes that are modelled.
+
+    The model has the raters with a value on each axis: as long as some of their groups are small, the axis that most
+    raters lack is left out.
+    """
+    raters = ratings.raters
+    chosen = [axis for axis in axes if axis in ratings.axes and _is_large(_count_values(raters[axis]))]
+    while chosen:
+        known = raters.drop_nulls(chosen)
+        sizes = {axis: _count_values(known[axis]) for axis in chosen}
+        if all(map(_is_large, sizes.values())):
+            return sizes
+        chosen.remove(max(chosen, key=lambda axis: raters[axis].null_count()))
+    return {}
+
+
+def _count_values(groups: pl.Series) -> dict[str, int]:
+    return {str(group): n for group, n in groups.drop_nulls().value_counts().iter_rows()}
+
+
+def _is_large(sizes: Mapping[str, int]) -> bool:
+    return len(sizes) > 1 and min(sizes.values()) >= MIN_GROUP
