@@ -69,9 +69,12 @@ def send(browser: httpx.Client, path: str, **data: Any) -> httpx.Response:
     return browser.post(path, data={"form_token": token_of(browser.get("/campaigns")), **data})
 
 
-def create_draft(house: House, name: str = "pilot", owner: str = "ada", *, open_link: bool = True) -> str:
+def create_draft(
+    house: House, name: str = "pilot", owner: str = "ada", *, open_link: bool = True, **changes: Any
+) -> str:
     """Create a draft; return the id of its owner."""
     platform = house.platform
     owner_id = staff.create_sign_in_link(platform, owner, now=NOW).staff.id
-    campaigns.create_campaign(platform, definition(name), items(3), staff_id=owner_id, open_link=open_link, now=NOW)
+    draft = definition(name, **changes)
+    campaigns.create_campaign(platform, draft, items(3), staff_id=owner_id, open_link=open_link, now=NOW)
     return owner_id

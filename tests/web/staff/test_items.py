@@ -205,7 +205,7 @@ def test_selected_items_are_withheld_and_shown_again(house: House, campaign: Cam
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_empty_lists_say_what_to_do_next(house: House, campaign: CampaignRow) -> None:
-    create_draft(house, "draft")
+    create_draft(house, "draft", pay={"currency": "EUR", "hourly_rate": 1200}, gold={})
     browser = house.owner()
     for path, says, link in (
         (ITEMS, "No item has answers of two raters yet", "/campaigns/pilot#entry"),
@@ -215,6 +215,8 @@ def test_empty_lists_say_what_to_do_next(house: House, campaign: CampaignRow) ->
         ("/campaigns/pilot/raters", "Nobody has taken part yet", "/campaigns/pilot#entry"),
         ("/campaigns/pilot/reports", "Ask for one above", "/campaigns/pilot/reports"),
         ("/campaigns/pilot/notices", "No message is open", "/campaigns/pilot/raters?flag=notices"),
+        ("/campaigns/draft/pay", "There are no raters yet", "/campaigns/draft#entry"),
+        ("/campaigns/draft/gold/labels?state=settled", "No item is in this state", "/campaigns/draft/gold/labels"),
         ("/campaigns/pilot/raters?search=9", "No rater matches", "/campaigns/pilot/raters"),
     ):
         page = browser.get(path)
