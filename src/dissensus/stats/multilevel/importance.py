@@ -1,6 +1,7 @@
 """Pareto-smoothed importance sampling, and with it the certificate of a Laplace approximation."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
@@ -146,7 +147,8 @@ def certify_laplace(
     mean weight estimates the ratio of the exact to the approximate likelihood without bias.
     """
     pairs = -(-n_draws // 2)
-    ratios = np.concatenate([draw_log_ratios(likelihood, mode, rng) for _ in range(pairs)])
+    with ThreadPoolExecutor(2) as pool:
+        ratios = np.concatenate([draw_log_ratios(likelihood, mode, rng, pool) for _ in range(pairs)])
     importance = smooth_weights(ratios)
     by_pair = np.exp(ratios - ratios.max()).reshape(pairs, 2).mean(1)
     return Certificate(
@@ -156,11 +158,12 @@ def certify_laplace(
     )
 
 
-def draw_log_ratios(likelihood: LaplaceLikelihood, mode: Mode, rng: np.random.Generator) -> FloatArray:
+def draw_log_ratios(
+    likelihood: LaplaceLikelihood, mode: Mode, rng: np.random.Generator, pool: ThreadPoolExecutor
+) -> FloatArray:
     """Draw random effects and their opposites from the normal approximation; return their log ratios, shape (2,)."""
     z, w = rng.standard_normal(mode.u.shape), rng.standard_normal(mode.v.shape)
     u, v = likelihood.transform_noise(mode, z, w)
     half = 0.5 * (float(z @ z) + float((w * w).sum()))
-    return np.array(
-        [likelihood.log_joint(mode.state, mode.u + s * u, mode.v + s * v) - mode.log_joint + half for s in (1, -1)]
-    )
+    densities = pool.map(lambda s: likelihood.log_joint(mode.state, mode.u + s * u, mode.v + s * v), (1, -1))
+    return np.array(list(densities)) - mode.log_joint + half

@@ -1,5 +1,7 @@
 """Draws of parameters and random effects of a fitted multilevel model."""
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Protocol
 
@@ -142,7 +144,8 @@ class NormalApproximation:
         """
         pairs = max(-(-n_draws // 2), FEWEST_PAIRS)
         spread = self._spread()
-        draws = self._collect([draw for _ in range(pairs) for draw in self._draw_linear(spread, rng)])
+        with ThreadPoolExecutor(2) as pool:
+            draws = self._collect([draw for _ in range(pairs) for draw in self._draw_linear(spread, rng, pool)])
         is_large = len(self.likelihood.design.answers) > MOST_RENEWED
         if draws.importance.is_reliable or is_large or not self._is_normal_given_parameters(rng):
             return draws
@@ -158,7 +161,7 @@ class NormalApproximation:
         certificate = certify_laplace(self.likelihood, self.mode, n_draws=CHECKED, rng=rng)
         return certificate.importance.effective_draws > NORMAL_SHARE * CHECKED
 
-    def _draw_linear(self, spread: Spread, rng: np.random.Generator) -> list[Draw]:
+    def _draw_linear(self, spread: Spread, rng: np.random.Generator, pool: ThreadPoolExecutor) -> Iterator[Draw]:
         """Draw a pair of opposites around the estimates."""
         noise, z, w, half = self._draw_noise(spread, rng)
         change = spread.directions @ (spread.scales * noise)
@@ -166,10 +169,10 @@ class NormalApproximation:
         u += self.curvature.by_u.T @ change
         v += np.tensordot(change, self.curvature.by_v, axes=1)
         log_density = -half - 0.5 * float(noise @ noise)
-        return [
-            self._weigh(self.parameters + s * change, self.mode.u + s * u, self.mode.v + s * v, log_density)
-            for s in (1, -1)
-        ]
+        return pool.map(
+            lambda s: self._weigh(self.parameters + s * change, self.mode.u + s * u, self.mode.v + s * v, log_density),
+            (1, -1),
+        )
 
     def _draw_renewed(self, spread: Spread, rng: np.random.Generator) -> list[Draw]:
         """Draw opposite parameters from a t distribution, and effects around their mode at each."""

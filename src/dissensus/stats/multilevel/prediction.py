@@ -6,6 +6,7 @@ from typing import Final
 import numpy as np
 
 from dissensus.errors import InvalidInput
+from dissensus.stats.design import run_in_threads
 from dissensus.stats.multilevel import kernels
 from dissensus.stats.result import FloatArray
 
@@ -78,15 +79,12 @@ def predict_shares(location: FloatArray, thresholds: FloatArray, variation: Rate
         slopes = variation.width_covariances / np.maximum(sds, 1e-12) ** 2
         variance = np.maximum(variance - (slopes * variation.width_covariances)[:, None], 0)
     shares = np.empty((*location.shape, thresholds.shape[1] + 1))
-    kernels.fill_shares(
-        np.ascontiguousarray(location),
-        np.ascontiguousarray(variance),
-        np.ascontiguousarray(thresholds),
-        np.ascontiguousarray(sds),
-        np.ascontiguousarray(slopes),
-        points,
-        weights / weights.sum(),
-        link,
-        shares,
-    )
+    location, variance, thresholds = (np.ascontiguousarray(array) for array in (location, variance, thresholds))
+    weights = weights / weights.sum()
+
+    def fill(part: slice) -> None:
+        by_draw = (location[part], variance[part], thresholds[part], sds[part], slopes[part])
+        kernels.fill_shares(*by_draw, points, weights, link, shares[part])
+
+    run_in_threads(fill, len(location))
     return shares
