@@ -257,7 +257,7 @@ def fit_ordinal(
     zero = RELEASED
     while (start := _canonicalize(likelihood, maximum.parameters, zero)) is not maximum.parameters:
         # Once, effects that vanished are released: their covariances may only have had the wrong sign.
-        free = ~_at_boundary(likelihood, start)
+        free = ~_find_boundary(likelihood, start)
         current = likelihood.information(start, likelihood.mode(start)) + penalty.information(start)
         again = _maximize_free(value_and_gradient, start, current, free, tolerance)
         maximum = replace(again, n_iterations=maximum.n_iterations + again.n_iterations)
@@ -346,7 +346,7 @@ def _refine(
 
     Corrections are those of quadrature, and what the approximate inverse of a large complement leaves out.
     """
-    free = ~_at_boundary(likelihood, maximum.parameters)
+    free = ~_find_boundary(likelihood, maximum.parameters)
     # Parameters at the boundary stay there.
     inverse = np.where(np.outer(free, free), maximum.inverse, 0.0)
     parameters, gradient = maximum.parameters, maximum.gradient
@@ -382,7 +382,7 @@ def _curvature(
     if not (scale > 0).all():
         raise UndefinedEstimate(FLAT)
     first_scale = np.sqrt(np.diag(ordinary))
-    free = np.flatnonzero(~_at_boundary(likelihood, parameters))
+    free = np.flatnonzero(~_find_boundary(likelihood, parameters))
     for is_central in (False, True):
         hessian, by_u, by_v = _differences(likelihood, penalty, parameters, free, joint, is_central=is_central)
         scaled = (hessian / np.outer(first_scale, first_scale))[np.ix_(free, free)]
@@ -432,7 +432,7 @@ def _differences(
     return 0.5 * (hessian + hessian.T), by_u, by_v
 
 
-def _at_boundary(likelihood: LaplaceLikelihood, parameters: FloatArray) -> npt.NDArray[np.bool_]:
+def _find_boundary(likelihood: LaplaceLikelihood, parameters: FloatArray) -> npt.NDArray[np.bool_]:
     """Return which parameters are held, as they belong to effects that have vanished or determine each other."""
     boundary = np.zeros(len(parameters), bool)
     for term, part in zip(likelihood.design.random, likelihood.covariance_slices, strict=True):
