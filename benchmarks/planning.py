@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from dissensus.stats.cluster_robust import t_quantile
 from dissensus.stats.design import METRICS, Design, statistics
@@ -51,19 +52,27 @@ def build(name: str) -> tuple[RatingModel, ContrastDesign]:
     return model, ContrastDesign(tuple(cells), n_items)
 
 
+def draw_campaign(
+    model: RatingModel, design: ContrastDesign, seed: np.random.SeedSequence, permutations: int
+) -> tuple[Design, npt.NDArray[np.int32]]:
+    """Return the ratings of a campaign, and the groups of its raters as they are, then permuted."""
+    rng = np.random.default_rng(seed)
+    drawn = draw_assignment(rng, design)
+    answers = draw_model_answers(rng, model, design, drawn).astype(np.int16)
+    table = Design(
+        drawn.item.astype(np.int32), drawn.rater.astype(np.int32), answers, design.n_items, drawn.cell.size, 2
+    )
+    groups = np.tile(drawn.cell.astype(np.int32), (permutations + 1, 1))
+    groups[1:] = rng.permuted(groups[1:], axis=1)
+    return table, groups
+
+
 def realise(name: str, campaigns: int, permutations: int) -> float:
     """Return the share of campaigns whose own permutation test rejects at 5 %."""
     model, design = build(name)
     rejected = 0
     for seed in np.random.SeedSequence([20, list(DESIGNS).index(name)]).spawn(campaigns):
-        rng = np.random.default_rng(seed)
-        drawn = draw_assignment(rng, design)
-        answers = draw_model_answers(rng, model, design, drawn).astype(np.int16)
-        table = Design(
-            drawn.item.astype(np.int32), drawn.rater.astype(np.int32), answers, design.n_items, drawn.cell.size, 2
-        )
-        groups = np.tile(drawn.cell.astype(np.int32), (permutations + 1, 1))
-        groups[1:] = rng.permuted(groups[1:], axis=1)
+        table, groups = draw_campaign(model, design, seed, permutations)
         t = group_statistics(table, groups, np.array([1]), np.array([0]), answer=1).difference_t[:, 0]
         rejected += bool(permutation_p(t[0], t[1:]) <= 0.05)
     return rejected / campaigns
@@ -120,14 +129,7 @@ def realise_statistic(statistic: PlannedStatistic, campaigns: int, permutations:
     model, design = build_statistic(statistic)
     rejected = 0
     for seed in np.random.SeedSequence([40, list(STATISTICS).index(statistic)]).spawn(campaigns):
-        rng = np.random.default_rng(seed)
-        drawn = draw_assignment(rng, design)
-        answers = draw_model_answers(rng, model, design, drawn).astype(np.int16)
-        table = Design(
-            drawn.item.astype(np.int32), drawn.rater.astype(np.int32), answers, design.n_items, drawn.cell.size, 2
-        )
-        groups = np.tile(drawn.cell.astype(np.int32), (permutations + 1, 1))
-        groups[1:] = rng.permuted(groups[1:], axis=1)
+        table, groups = draw_campaign(model, design, seed, permutations)
         inside, outside = np.array([1]), np.array([0])
         if statistic in ("alpha", "gai"):
             name = "irr" if statistic == "alpha" else "gai"
