@@ -1,6 +1,8 @@
 """Waits of an event loop for the processor, and memory of a request."""
 
 import asyncio
+import json
+import math
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -8,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MAX_LAG_S = 0.05
+REFERENCE = "{" + ",".join(f'"{i:x}":[0]' for i in range(80_000)) + "}"
+"""JSON that takes the longest lag to parse on a quiet machine: where it takes longer, so may the loop."""
 MAX_GROWTH_MIB = 200
 TICK_S = 0.001
 TRIES = 10
@@ -35,12 +39,16 @@ class LoopClock:
         """Send a request, and yield its faults of time and memory."""
         Path("/proc/self/clear_refs").write_text("5")
         before = read_memory_mib("VmRSS")
-        lag_s = self._measure_lag(send)
-        for _ in range(TRIES - 1):
-            if lag_s > MAX_LAG_S:
-                lag_s = min(lag_s, self._measure_lag(send))
-        if lag_s > MAX_LAG_S:
-            yield f"the loop waited {1000 * lag_s:.0f} ms"
+        lag_s = reference_s = math.inf
+        for _ in range(TRIES):
+            lag_s = min(lag_s, self._measure_lag(send))
+            if lag_s <= MAX_LAG_S:
+                break
+            reference_s = min(reference_s, measure_reference())
+            if lag_s <= reference_s:
+                break
+        else:
+            yield f"the loop waited {1000 * lag_s:.0f} ms; the reference takes {1000 * reference_s:.0f} ms"
         growth = read_memory_mib("VmHWM") - before
         if growth > MAX_GROWTH_MIB:
             yield f"{growth:.0f} MiB"
@@ -50,6 +58,13 @@ class LoopClock:
         send()
         time.sleep(2 * TICK_S)
         return self.worst_s
+
+
+def measure_reference() -> float:
+    """The processor time of parsing the reference."""
+    start = time.process_time()
+    json.loads(REFERENCE)
+    return time.process_time() - start
 
 
 def read_memory_mib(name: str) -> float:
