@@ -8,6 +8,7 @@ import pytest
 
 from dissensus.cli.aggregate import aggregate as aggregate_command
 from dissensus.cli.analyse import analyse as analyse_command
+from dissensus.cli.judge.audit import audit as audit_command
 from dissensus.cli.model import model as model_command
 from dissensus.cli.model_options import ModelOptions
 from dissensus.cli.report import report as report_command
@@ -16,6 +17,8 @@ from dissensus.cli.vet import vet as vet_command
 from dissensus.files.ratings.reader import read_ratings, validate
 from dissensus.pipeline.analyse import analyse
 from dissensus.pipeline.analyse.settings import AnalysisSettings
+from dissensus.pipeline.judge.audit.audit import audit_judge
+from dissensus.pipeline.judge.audit.result import AuditSettings
 from dissensus.pipeline.model import fit_model
 from dissensus.pipeline.score import compare_decisions, score_chatbots, score_models
 from dissensus.pipeline.score.settings import DecisionSettings, ModelSettings, ScoreSettings
@@ -36,6 +39,7 @@ DIFFERENT: Final = {"costs", "questions", "text"}
         (score_chatbots, [benchmark_command, ScoreSettings, score_models, compare_decisions]),
         (score_models, [benchmark_command, ModelSettings]),
         (compare_decisions, [benchmark_command, DecisionSettings]),
+        (audit_judge, [audit_command, AuditSettings]),
         (vet, [vet_command]),
         (read_ratings, [validate]),
     ],

@@ -118,7 +118,11 @@ def aggregate(
     Example: dissensus aggregate ratings.csv --by gender --format csv -o soft-labels.csv
     """
     _refuse(rule, by, raters_per_item, raters_per_group)
-    decision: dict[str, Any] = {"unsafe": split_categories(unsafe), "costs": split_costs(costs), "at_least": at_least}
+    decision: dict[str, Any] = {
+        "unsafe": split_categories(unsafe),
+        "costs": None if costs is None else split_costs(costs),
+        "at_least": at_least,
+    }
     decision |= {"min_raters": min_raters}
     _refuse_decision(rule, decision)
     formula, preset = split_model(model)

@@ -1,8 +1,6 @@
 """Analysis and report of a file of red-team attempts."""
 
 import json
-import shlex
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,7 +74,7 @@ def report_attempts(
             attempt_layout,
             text=text is True,
             title=title,
-            command=shlex.join(["dissensus", *sys.argv[1:]]),
+            command=result_writer.format_command(),
             notes=result.notes,
         )
         html = report.to_html()

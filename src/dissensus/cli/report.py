@@ -1,7 +1,5 @@
 """`dissensus report`: HTML report on a file of ratings."""
 
-import shlex
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -142,7 +140,7 @@ def report(
             text=text is not False,
             title=title,
             model=fit,
-            command=shlex.join(["dissensus", *sys.argv[1:]]),
+            command=result_writer.format_command(),
             progress=progress,
             drawing=drawing,
         )

@@ -3,9 +3,11 @@
 import csv
 import io
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from dissensus.report.figure import Figure
+    from dissensus.report.result import Document
 
 
 Row: TypeAlias = Mapping[str, str | float | int | None]
@@ -47,6 +50,52 @@ FiguresOption = Annotated[
     Path | None,
     typer.Option("--figures", metavar="DIR", help="Write every figure there: .svg, .png, .pdf and .json (Vega-Lite)."),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputTarget:
+    """Format and file of a result, and folder of its figures."""
+
+    format: Format | None  # None for a report, which is a page of HTML
+    output: Path | None
+    figures: Path | None = None
+
+
+def resolve_target(format: Format | None, output: Path | None, figures: Path | None = None) -> OutputTarget:  # noqa: A002 - the option's name
+    """Return the target of a result; refuse a file or a folder that cannot be written, before work begins."""
+    paged = format is None and output is not None and output.suffix.lower() in PAGE_SUFFIXES
+    kind = None if paged else choose_format(format, output)
+    check_output(output)
+    if figures is not None:
+        check_folder_name("--figures", figures)
+    return OutputTarget(kind, output, figures)
+
+
+def write_result(
+    target: OutputTarget,
+    *,
+    build_report: Callable[[str], "Document"],
+    build_page: Callable[[], Page],
+    to_json: Callable[[], str],
+    to_csv: Callable[[], str],
+) -> None:
+    """Write a result in the format of its target, and its figures; the report names the command that makes it."""
+    document = None
+    if target.format is None or target.figures is not None:
+        document = build_report(format_command())
+        if target.figures is not None:
+            write_figures(document.figures, target.figures)
+    if document is not None and target.format is None:
+        write_text(document.to_html(), target.output)
+    elif target.format is Format.TABLE:
+        write_pages([build_page()], target.output)
+    else:
+        write_text(to_json() if target.format is Format.JSON else to_csv(), target.output)
+
+
+def format_command() -> str:
+    """Return the command as it was called."""
+    return shlex.join(["dissensus", *sys.argv[1:]])
 
 
 def choose_format(format: Format | None, output: Path | None) -> Format:  # noqa: A002 - the option's name
@@ -109,7 +158,7 @@ def check_output(output: Path | None) -> None:
 
 def check_page_output(output: Path) -> None:
     """Refuse an output that is not an HTML file or not writable."""
-    if output.suffix.lower() not in (".html", ".htm"):
+    if output.suffix.lower() not in PAGE_SUFFIXES:
         raise InvalidInput(f"-o {output} is not an HTML page; name an .html file.")
     check_output(output)
 

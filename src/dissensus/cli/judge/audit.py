@@ -1,18 +1,21 @@
 """`dissensus judge audit`: a judge beside groups of raters."""
 
 import os
-import shlex
-import sys
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.options import GROUPS, ConfidenceOption, CrossOption, PageOutputOption
 from dissensus.cli.ratings_options import find_ratings_file, with_table_options
-from dissensus.cli.result_writer import PAGE_SUFFIXES, FiguresOption, Format, FormatOption
+from dissensus.cli.result_writer import FiguresOption, FormatOption
 from dissensus.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dissensus.pipeline.judge.audit.result import JudgeAudit
+    from dissensus.report.result import Document
 
 
 @with_table_options
@@ -62,9 +65,7 @@ def audit(
     from dissensus.files.ratings.reader import read_ratings
     from dissensus.pipeline.judge.audit.audit import audit_judge
 
-    result_writer.check_output(output)
-    paged = format is None and output is not None and output.suffix.lower() in PAGE_SUFFIXES
-    kind = Format.TABLE if paged else result_writer.choose_format(format, output)
+    target = result_writer.resolve_target(format, output, figures)
     if ratings is None and (by or cross or exclude_flagged):
         raise InvalidInput("Groups are those of ratings of people. Give them: --ratings FILE")
     responses = read_judge_run(folder)
@@ -86,19 +87,17 @@ def audit(
         suppress_below=suppress_below,
         confidence=confidence,
     )
-    if paged or figures is not None:
-        # Imported here, since Altair takes a fifth of a second.
-        from dissensus.report.judge import judge_report
+    result_writer.write_result(
+        target,
+        build_report=partial(_build_report, result),
+        build_page=result.page,
+        to_json=result.to_json,
+        to_csv=lambda: result_writer.to_csv(result.to_polars()),
+    )
 
-        document = judge_report(result, command=shlex.join(["dissensus", *sys.argv[1:]]))
-        if figures is not None:
-            result_writer.write_figures(document.figures, figures)
-        if paged:
-            result_writer.write_text(document.to_html(), output)
-            return
-    if kind is Format.JSON:
-        result_writer.write_text(result.to_json(), output)
-    elif kind is Format.CSV:
-        result_writer.write_text(result_writer.to_csv(result.to_polars()), output)
-    else:
-        result_writer.write_pages([result.page()], output)
+
+def _build_report(audit: "JudgeAudit", command: str) -> "Document":
+    # Imported here, since Altair takes a fifth of a second.
+    from dissensus.report.judge import judge_report
+
+    return judge_report(audit, command=command)

@@ -7,7 +7,7 @@ import typer
 from dissensus.cli import result_writer
 from dissensus.cli.options import PageOutputOption, SeedOption
 from dissensus.cli.plan.options import COST, DESIGN, TEST, split_numbers, with_cost_options, with_pilot_options
-from dissensus.cli.plan.output import check_target, write_plan
+from dissensus.cli.plan.output import write_plan
 from dissensus.cli.plan.partial_file import ResumeOption, keep_partial
 from dissensus.cli.result_writer import FiguresOption, FormatOption
 from dissensus.pipeline.plan.comparison import ComparisonSettings, plan_comparison
@@ -68,7 +68,7 @@ def comparison(
 
     Example: dissensus plan comparison --preset dices-350 --budget 2000 --hourly-rate 12 --perturbation 0.1
     """
-    target = check_target(format, output, figures)
+    target = result_writer.resolve_target(format, output, figures)
     settings = ComparisonSettings(
         metric=metric,
         perturbation=perturbation,

@@ -16,7 +16,7 @@ from dissensus.cli.plan.options import (
     with_cost_options,
     with_pilot_options,
 )
-from dissensus.cli.plan.output import check_target, write_plan
+from dissensus.cli.plan.output import write_plan
 from dissensus.cli.plan.partial_file import ResumeOption, keep_partial
 from dissensus.cli.result_writer import FiguresOption, FormatOption
 from dissensus.pipeline.plan.cost import CostRates
@@ -98,7 +98,7 @@ def groups(
     Example: dissensus plan groups --preset dices-350 --by race --difference 0.1 --items 350
     --per-item 10,20 --hourly-rate 12
     """
-    target = check_target(format, output, figures)
+    target = result_writer.resolve_target(format, output, figures)
     settings = GroupPlanSettings(
         difference=difference,
         statistic=statistic,

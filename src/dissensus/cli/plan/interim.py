@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dissensus.cli import result_writer
 from dissensus.cli.options import ConfidenceOption, PageOutputOption
-from dissensus.cli.plan.output import check_target, write_plan
+from dissensus.cli.plan.output import write_plan
 from dissensus.cli.ratings_options import load_ratings
 from dissensus.cli.result_writer import FiguresOption, FormatOption
 from dissensus.errors import InvalidInput
@@ -44,7 +45,7 @@ def interim(
     """
     from dissensus.files.raw.table_reader import read_frame
 
-    target = check_target(format, output, figures)
+    target = result_writer.resolve_target(format, output, figures)
     table = load_ratings([ratings], question=question)
     look = look_at_ratings(
         table,

@@ -4,9 +4,10 @@ from typing import Annotated
 
 import typer
 
+from dissensus.cli import result_writer
 from dissensus.cli.options import PageOutputOption
 from dissensus.cli.plan.options import DESIGN, ItemCountOption, PerItemOption, with_cost_options
-from dissensus.cli.plan.output import check_target, write_plan
+from dissensus.cli.plan.output import write_plan
 from dissensus.cli.result_writer import FiguresOption, FormatOption
 from dissensus.pipeline.plan.cost import CostRates
 from dissensus.pipeline.plan.display import pool_plan_page
@@ -57,7 +58,7 @@ def pool(
     Example: dissensus plan pool --axis "rater_gender=Man:0.49,Woman:0.51" --seats 50 --dropout 0.1 --removal Man=0.23
     --removal Woman=0.08 -o plan.json
     """
-    target = check_target(format, output, figures)
+    target = result_writer.resolve_target(format, output, figures)
     overall, by_group = parse_removal(removal or [])
     plan = plan_pool(
         PoolSettings(

@@ -4,9 +4,10 @@ from typing import Annotated
 
 import typer
 
+from dissensus.cli import result_writer
 from dissensus.cli.options import ConfidenceOption, PageOutputOption
 from dissensus.cli.plan.options import DESIGN, ItemCountOption, split_numbers, with_cost_options, with_pilot_options
-from dissensus.cli.plan.output import check_target, write_plan
+from dissensus.cli.plan.output import write_plan
 from dissensus.cli.result_writer import FiguresOption, FormatOption
 from dissensus.pipeline.plan.cost import CostRates
 from dissensus.pipeline.plan.display import precision_plan_page
@@ -44,7 +45,7 @@ def precision(
 
     Example: dissensus plan precision --preset dices-350 --raters 50,100,200 --per-item 5,10,20 --groups 5
     """
-    target = check_target(format, output, figures)
+    target = result_writer.resolve_target(format, output, figures)
     plan = plan_precision(
         pilot,
         raters=split_numbers("--raters", raters),

@@ -2,9 +2,7 @@
 
 import json
 import os
-import shlex
-import sys
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -23,7 +21,7 @@ from dissensus.cli.preference.options import (
     load_pairs,
 )
 from dissensus.cli.preference.serve import SCORE_KEY
-from dissensus.cli.result_writer import PAGE_SUFFIXES, Format, FormatOption
+from dissensus.cli.result_writer import FormatOption
 from dissensus.errors import InvalidInput
 from dissensus.files.pairs.reader import ReadPairs
 from dissensus.preference.data.pairs import Purpose
@@ -38,6 +36,9 @@ from dissensus.preference.models.kinds import AnyModel, KindOfModel
 from dissensus.preference.models.linear import length_margins
 from dissensus.preference.models.model import Model, check_purpose, compute_margins
 from dissensus.workflows.models.scorers import open_model
+
+if TYPE_CHECKING:
+    from dissensus.report.result import Document
 
 CHANCE = 0.5
 """Accuracy of a model that knows nothing."""
@@ -77,11 +78,9 @@ def evaluate(
     """
     if (model is None) == (folds is None):
         raise InvalidInput("Give --model DIR to test a model, or --folds N to train and test one on the same pairs.")
-    paged = format is None and output is not None and output.suffix.lower() in PAGE_SUFFIXES
     if model is not None and kind != "linear":
         raise InvalidInput("--kind applies to --folds; the model of --model has its own kind.")
-    form = Format.TABLE if paged else result_writer.choose_format(format, output)
-    result_writer.check_output(output)
+    target = result_writer.resolve_target(format, output)
     known_purpose = purpose or infer_purpose(pairs)
     read = load_pairs(pairs, known_purpose, raters)
     if model is not None:
@@ -93,17 +92,13 @@ def evaluate(
         None if against is None else _evaluate_model(read, against, known_purpose, force=force, confidence=confidence)
     )
     difference = None if rival is None else _compare_models(read, tested, rival, confidence=confidence)
-    if paged:
-        result_writer.write_text(_report(read, tested, difference, seed=seed), output)
-    elif form is Format.TABLE:
-        result_writer.write_pages(
-            [evaluation_page(tested.evaluation, tested.model["name"], difference, tested.diagnostics)], output
-        )
-    elif form is Format.CSV:
-        result_writer.write_text(slices_csv(tested.evaluation), output)
-    else:
-        values = _values(tested, rival, difference)
-        result_writer.write_text(json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False), output)
+    result_writer.write_result(
+        target,
+        build_report=lambda command: _build_report(read, tested, difference, seed=seed, command=command),
+        build_page=lambda: evaluation_page(tested.evaluation, tested.model["name"], difference, tested.diagnostics),
+        to_json=lambda: json.dumps(_values(tested, rival, difference), ensure_ascii=False, indent=2, allow_nan=False),
+        to_csv=lambda: slices_csv(tested.evaluation),
+    )
 
 
 def _warn_below_chance(tested: _EvaluatedModel) -> None:
@@ -117,11 +112,12 @@ def _warn_below_chance(tested: _EvaluatedModel) -> None:
         )
 
 
-def _report(read: ReadPairs, tested: _EvaluatedModel, rival: RivalModel | None, *, seed: int) -> str:
+def _build_report(
+    read: ReadPairs, tested: _EvaluatedModel, rival: RivalModel | None, *, seed: int, command: str
+) -> "Document":
     # Imported here, since Altair takes a fifth of a second.
     from dissensus.report.evaluation import evaluation_report
 
-    command = shlex.join(["dissensus", *sys.argv[1:]])
     return evaluation_report(
         tested.evaluation,
         model=tested.model["name"],
@@ -130,7 +126,7 @@ def _report(read: ReadPairs, tested: _EvaluatedModel, rival: RivalModel | None, 
         excluded=read.excluded,
         command=command,
         seed=seed,
-    ).to_html()
+    )
 
 
 def _values(tested: _EvaluatedModel, other: _EvaluatedModel | None, rival: RivalModel | None) -> dict[str, Any]:

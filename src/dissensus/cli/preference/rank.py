@@ -1,24 +1,26 @@
 """`dissensus preference rank`: ranking of chatbots from pairwise comparisons."""
 
 import json
-import shlex
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.options import INTERVALS, ConfidenceOption, PageOutputOption, SeedOption
-from dissensus.cli.result_writer import PAGE_SUFFIXES, Format, FormatOption
+from dissensus.cli.result_writer import Format, FormatOption
 from dissensus.errors import UndefinedEstimate
 from dissensus.files.pairs.comparisons import ReadComparisons, read_comparisons
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable
 from dissensus.preference.ranking.ranking import Comparisons, RankedChatbot, Ranking
 from dissensus.preference.ranking.ranking import rank as rank_chatbots
 
+if TYPE_CHECKING:
+    from dissensus.report.result import Document
+
+Groups: TypeAlias = dict[str, Ranking | str]  # Rankings of groups, or the reasons why they are undefined
 COLUMNS = ("group", "bot", "n", "won", "tied", "bradley_terry", "ci_low", "ci_high", "elo", "by_scores", "reason")
 
 
@@ -47,44 +49,48 @@ def rank(
 
     Example: dissensus preference rank comparisons.csv --by rater_gender
     """
-    paged = format is None and output is not None and output.suffix.lower() in PAGE_SUFFIXES
-    kind = Format.TABLE if paged else result_writer.choose_format(format, output)
-    result_writer.check_output(output)
+    target = result_writer.resolve_target(format, output)
     read = read_comparisons(comparisons, by=by)
     rank_group = partial(rank_chatbots, bootstrap=bootstrap, seed=seed, confidence=confidence)
     overall = rank_group(read.comparisons)
     groups = {name: _rank_or_reason(rank_group, group) for name, group in read.groups.items()}
     for note in (*read.notes, *overall.notes):
         typer.echo(f"Note: {note}", err=True)
-    if paged:
-        result_writer.write_text(_report(overall, read, by, groups, seed), output)
-    elif kind is Format.JSON:
-        values = {name: result if isinstance(result, str) else result.to_dict() for name, result in groups.items()}
-        document = {
-            "schema_version": 1,
-            **overall.to_dict(),
-            "by": by,
-            "groups": _reasons(values),
-            "excluded": read.excluded,
-        }
-        result_writer.write_text(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False), output)
-    elif kind is Format.CSV:
-        rows = [row for name, result in {"": overall, **groups}.items() for row in _rows(name, result)]
-        result_writer.write_text(result_writer.format_rows(kind, rows, COLUMNS, name="rows", if_empty=""), output)
-    else:
-        _page(overall, by, groups, output)
+    result_writer.write_result(
+        target,
+        build_report=lambda command: _build_report(overall, read, by, groups, seed=seed, command=command),
+        build_page=lambda: _page(overall, by, groups),
+        to_json=lambda: _to_json(overall, read, by, groups),
+        to_csv=lambda: _to_csv(overall, groups),
+    )
 
 
-def _report(
-    overall: Ranking, read: ReadComparisons, by: str | None, groups: dict[str, Ranking | str], seed: int
-) -> str:
+def _build_report(
+    overall: Ranking, read: ReadComparisons, by: str | None, groups: Groups, *, seed: int, command: str
+) -> "Document":
     # Imported here, since Altair takes a fifth of a second.
     from dissensus.report.ranking import ranking_report
 
-    command = shlex.join(["dissensus", *sys.argv[1:]])
     return ranking_report(
         overall, read.comparisons, by=by, groups=groups, excluded=read.excluded, command=command, seed=seed
-    ).to_html()
+    )
+
+
+def _to_json(overall: Ranking, read: ReadComparisons, by: str | None, groups: Groups) -> str:
+    values = {name: result if isinstance(result, str) else result.to_dict() for name, result in groups.items()}
+    document = {
+        "schema_version": 1,
+        **overall.to_dict(),
+        "by": by,
+        "groups": _reasons(values),
+        "excluded": read.excluded,
+    }
+    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
+
+
+def _to_csv(overall: Ranking, groups: Groups) -> str:
+    rows = [row for name, result in {"": overall, **groups}.items() for row in _rows(name, result)]
+    return result_writer.format_rows(Format.CSV, rows, COLUMNS, name="rows", if_empty="")
 
 
 def _rank_or_reason(rank_group: Callable[[Comparisons], Ranking], comparisons: Comparisons) -> Ranking | str:
@@ -109,7 +115,7 @@ def _rows(group: str, ranking: Ranking | str) -> list[dict[str, Any]]:
     ]
 
 
-def _page(overall: Ranking, by: str | None, groups: dict[str, Ranking | str], output: Path | None) -> None:
+def _page(overall: Ranking, by: str | None, groups: Groups) -> Page:
     raters = "" if overall.n_raters is None else f" by {overall.n_raters:,} raters"
     grids = [_grid("chatbot", overall)]
     grids += [
@@ -124,7 +130,7 @@ def _page(overall: Ranking, by: str | None, groups: dict[str, Ranking | str], ou
         "Bradley–Terry on the scale of Elo, mean 1,000; intervals are for other raters. Elo depends on the order.",
         *slope,
     )
-    result_writer.write_pages([Page(f"{overall.n_comparisons:,} comparisons{raters}.", tuple(grids), notes)], output)
+    return Page(f"{overall.n_comparisons:,} comparisons{raters}.", tuple(grids), notes)
 
 
 def _grid(head: str, ranking: Ranking | str) -> Grid:

@@ -1,7 +1,5 @@
 """`dissensus benchmark`: scorecards of chatbots and models against groups of raters."""
 
-import shlex
-import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -12,8 +10,8 @@ import typer
 from dissensus.cli import result_writer
 from dissensus.cli.options import GROUPS, SIGNIFICANCE, ByItemOption, ConfidenceOption, CrossOption, PageOutputOption
 from dissensus.cli.ratings_options import split_categories, with_ratings_options
-from dissensus.cli.result_writer import PAGE_SUFFIXES, FiguresOption, Format, FormatOption
-from dissensus.cli.score.costs import split_costs
+from dissensus.cli.result_writer import FiguresOption, FormatOption
+from dissensus.cli.score.costs import split_cost_list
 from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -138,9 +136,7 @@ def benchmark(
     # Imported here, so that --help does not import polars.
     from dissensus.pipeline.score import compare_decisions, score_chatbots, score_models
 
-    result_writer.check_output(output)
-    paged = format is None and output is not None and output.suffix.lower() in PAGE_SUFFIXES
-    kind = Format.TABLE if paged else result_writer.choose_format(format, output)
+    target = result_writer.resolve_target(format, output, figures)
     options: Any = {
         "unsafe": split_categories(unsafe),
         "by": by or (),
@@ -168,43 +164,37 @@ def benchmark(
     ratings = reading(all_questions=not one_question and (decisions or not scores))
     own = _read_scores(ratings, scores, score_column, options["unsafe"]) if scores else None
     if decisions:
+        populations = _read_populations(ratings, population_labels, options["unsafe"])
         card: Scorecard = compare_decisions(
             ratings,
             rules=rule,
-            costs=[pair for part in (costs or "1:1").split(",") if (pair := split_costs(part))],
+            costs=split_cost_list(costs or "1:1"),
             at_least=at_least,
             gold=gold,
             scores=own,
-            populations=_read_populations(ratings, population_labels, options["unsafe"]),
+            populations=populations,
             **options,
         )
     elif own is not None:
         card = score_models(ratings, own, gold=gold, threshold=threshold, rank_by=rank_by, **options)
     else:
         card = score_chatbots(ratings, by_item=by_item or (), chatbot=chatbot, **options)
-    if paged or figures is not None:
-        document = _build_report(card)
-        if figures is not None:
-            result_writer.write_figures(document.figures, figures)
-    if paged:
-        result_writer.write_text(document.to_html(), output)
-    elif kind is Format.TABLE:
-        result_writer.write_pages([card.page()], output)
-    elif kind is Format.JSON:
-        result_writer.write_text(card.to_json(), output)
-    else:
-        result_writer.write_text(result_writer.to_csv(card.to_polars()), output)
+    result_writer.write_result(
+        target,
+        build_report=partial(_build_report, card),
+        build_page=card.page,
+        to_json=card.to_json,
+        to_csv=lambda: result_writer.to_csv(card.to_polars()),
+    )
 
 
-def _build_report(card: "Scorecard") -> "Document":
-    """Return the report of a scorecard."""
+def _build_report(card: "Scorecard", command: str) -> "Document":
     # Imported here, since Altair takes a fifth of a second.
     from dissensus.pipeline.score import DecisionComparison, ModelScorecard
     from dissensus.report.score.decisions import decision_report
     from dissensus.report.score.models import model_scorecard_report
     from dissensus.report.score.scorecard import scorecard_report
 
-    command = shlex.join(["dissensus", *sys.argv[1:]])
     if isinstance(card, DecisionComparison):
         return decision_report(card, command=command)
     if isinstance(card, ModelScorecard):

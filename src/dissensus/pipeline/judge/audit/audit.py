@@ -58,9 +58,9 @@ def audit_judge(
     by
         Axes, and crossed axes, of raters; those of personas are added.
     min_raters
-        Raters from which on a group is compared with the judge.
+        Fewest raters of a group that is compared with the judge.
     suppress_below
-        Raters below which the numbers of a group are withheld, with those from which they could be computed.
+        Groups with fewer raters are withheld, with the numbers from which theirs could be computed.
     confidence
         Confidence level of the intervals.
 

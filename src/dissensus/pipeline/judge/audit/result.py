@@ -22,7 +22,7 @@ class AuditSettings:
     question: str
     scale: tuple[str, ...]
     axes: tuple[str, ...] = ()
-    min_raters: int = 8  # Raters from which on a group is compared with the judge
+    min_raters: int = 8  # Fewest raters of a group that is compared with the judge
     suppress_below: int = 0
     confidence: float = 0.95
 
