@@ -14,9 +14,9 @@ from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse import Analysis, analyse
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement
-from dissensus.report.figures.null import DIGITS, null
+from dissensus.report.figures.null_distributions import DIGITS, null_distributions
 from dissensus.report.figures.panels import NAMES, build_value_axis
-from dissensus.report.groups import groups_of
+from dissensus.report.groups import list_groups
 from dissensus.report.render import render_inline
 from dissensus.report.theme import TEXT_WIDTH
 from dissensus.schema.ratings.table import Ratings
@@ -101,14 +101,14 @@ def test_undefined_estimates_are_only_in_the_table() -> None:
 
 
 def test_hidden_groups_are_in_neither_figure(analysis: Analysis, ratings: Ratings) -> None:
-    groups = groups_of(ratings, "race", suppress_below=8)
-    for figure in (agreement(analysis, groups), null(analysis, groups)):
+    groups = list_groups(ratings, "race", suppress_below=8)
+    for figure in (agreement(analysis, groups), null_distributions(analysis, groups)):
         assert set(figure.table["group"]) == {"Asian"}
         assert not {"Black", "White"} & set(texts(figure))
 
 
 def test_chance_columns_are_quantiles_of_the_permutations(analysis: Analysis) -> None:
-    figure = null(analysis, "race")
+    figure = null_distributions(analysis, "race")
     index = {(row.group, row.metric): r for r, row in enumerate(analysis.rows)}
     for table_row in figure.table.iter_rows(named=True):
         replicates = analysis.null[:, index[table_row["group"], table_row["metric"]]]
@@ -121,7 +121,7 @@ def test_chance_columns_are_quantiles_of_the_permutations(analysis: Analysis) ->
 
 def test_histograms_hold_every_permutation(analysis: Analysis) -> None:
     """The heights of a histogram are proportional to the counts, which sum to all permutations."""
-    spec = json.loads(null(analysis, "race").render("json"))
+    spec = json.loads(null_distributions(analysis, "race").render("json"))
     index = {(row.group, row.metric): r for r, row in enumerate(analysis.rows)}
     metrics = iter(NAMES)
     for panel in (panel for line in spec["vconcat"] for panel in line["hconcat"]):
@@ -136,7 +136,7 @@ def test_histograms_hold_every_permutation(analysis: Analysis) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("draw", [agreement, null])
+@pytest.mark.parametrize("draw", [agreement, null_distributions])
 @pytest.mark.parametrize("error", [-1e-15, 1e-15])
 def test_rounding_errors_do_not_change_the_figure(
     analysis: Analysis, draw: Callable[[Analysis, str], Figure], error: float
@@ -149,7 +149,7 @@ def test_rounding_errors_do_not_change_the_figure(
 
 def test_without_permutations_there_is_no_null_figure(ratings: Ratings) -> None:
     with pytest.raises(UndefinedEstimate, match="without permutations"):
-        null(analyse(ratings, by="race"), "race")
+        null_distributions(analyse(ratings, by="race"), "race")
 
 
 def test_tick_labels_are_distinct() -> None:

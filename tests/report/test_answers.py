@@ -8,7 +8,7 @@ from tests.pipeline.tables import SCALE, ratings_of, simulate_frame
 from tests.report.simulated import fits, texts
 
 from dissensus.report.figures.answers import answers, list_bar_parts, questions
-from dissensus.report.groups import groups_of
+from dissensus.report.groups import list_groups
 from dissensus.schema.ratings.table import Ratings
 
 
@@ -52,7 +52,7 @@ def test_the_reading_names_the_groups_furthest_apart() -> None:
 
 def test_hidden_groups_are_left_out_but_count_for_everybody() -> None:
     ratings = Ratings.from_frame(simulate_frame(3))
-    figure = answers(ratings, groups_of(ratings, "race", suppress_below=8))
+    figure = answers(ratings, list_groups(ratings, "race", suppress_below=8))
     assert figure.table["group"].to_list() == ["everybody", "Asian"]
     assert figure.table["n_ratings"][0] == ratings.n_ratings
     assert not {"Black", "White"} & set(texts(figure))

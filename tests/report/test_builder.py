@@ -12,7 +12,7 @@ from tests.report.hostile import hostile
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse import analyse
 from dissensus.pipeline.simulate import preset, simulate
-from dissensus.report.builder import build, figures_of
+from dissensus.report.builder import build, list_figures
 from dissensus.report.figure import open_drawing_thread
 from dissensus.report.result import Report
 from dissensus.schema.ratings.table import Ratings
@@ -319,10 +319,10 @@ def test_hostile_names_give_a_valid_report() -> None:
 
 def test_figures_of_an_analysis(ratings: Ratings) -> None:
     analysis = analyse(ratings, by=["race", "gender"], permutations=20)
-    assert [figure.name for figure in figures_of(analysis)] == [
+    assert [figure.name for figure in list_figures(analysis)] == [
         *("agreement-race", "agreement-gender", "null-race", "null-gender")
     ]
-    assert figures_of(analyse(ratings)) == ()
+    assert list_figures(analyse(ratings)) == ()
 
 
 def test_progress_rises_to_one(ratings: Ratings) -> None:

@@ -10,7 +10,7 @@ from tests.report.simulated import fits, texts
 
 from dissensus.pipeline.analyse import group_divergence
 from dissensus.report.figures.divergence import divergence
-from dissensus.report.groups import groups_of
+from dissensus.report.groups import list_groups
 from dissensus.schema.ratings.table import Ratings
 
 
@@ -48,7 +48,7 @@ def test_without_permutations_chance_is_not_mentioned() -> None:
 def test_hidden_groups_are_in_no_pair() -> None:
     ratings = Ratings.from_frame(simulate_frame(3, sizes=(12, 9, 3)))
     result = group_divergence(ratings, "race*gender")
-    groups = groups_of(ratings, "race*gender", suppress_below=3)
+    groups = list_groups(ratings, "race*gender", suppress_below=3)
     figure = divergence(result, groups)
     assert groups.hidden
     assert not groups.hidden & {*figure.table["group"], *figure.table["other"]}

@@ -10,7 +10,7 @@ from dissensus.errors import InvalidInput
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.aggregate import gold_against_crowd
 from dissensus.report.figures.gold import gold
-from dissensus.report.groups import groups_of
+from dissensus.report.groups import list_groups
 from dissensus.schema.ratings.table import Ratings
 
 
@@ -39,7 +39,7 @@ def test_numbers_in_bars_are_items(dices: Ratings) -> None:
 
 def test_listed_groups_follow_everybody(dices: Ratings) -> None:
     comparison = gold_against_crowd(dices, by="race")
-    groups = groups_of(dices, "race", suppress_below=22)
+    groups = list_groups(dices, "race", suppress_below=22)
     figure = gold(comparison, groups)
     assert figure.table["group"].to_list() == ["everybody", *groups.listed]
     assert groups.hidden == {"Asian/Asian subcontinent", "Multiracial"}
@@ -56,7 +56,7 @@ def test_items_can_be_grouped(dices: Ratings) -> None:
 
 def test_groups_of_another_axis_are_refused(dices: Ratings) -> None:
     with pytest.raises(InvalidInput, match="comparison is by rater_race"):
-        gold(gold_against_crowd(dices, by="race"), groups_of(dices, "age"))
+        gold(gold_against_crowd(dices, by="race"), list_groups(dices, "age"))
 
 
 def test_one_item() -> None:

@@ -12,8 +12,8 @@ from dissensus.report.groups import (
     DisplayedGroups,
     format_axis,
     format_percent,
-    groups_of,
     join_with_and,
+    list_groups,
     make_slug,
     number_repeated_names,
 )
@@ -30,21 +30,24 @@ def pool(**sizes: int) -> Ratings:
 
 def test_a_single_small_group_hides_the_next_smallest() -> None:
     ratings = pool(White=9, Black=4, Asian=6)
-    groups = groups_of(ratings, "race", suppress_below=5)
+    groups = list_groups(ratings, "race", suppress_below=5)
     assert groups.hidden == {"Black", "Asian"}
     assert groups.listed == ("White",)
     assert groups.notes[0] == ("2 groups of race left out: fewer than 5 raters, or others could be computed from them.")
-    assert groups_of(ratings, "race", suppress_below=4).hidden == frozenset()
+    assert list_groups(ratings, "race", suppress_below=4).hidden == frozenset()
 
 
 def test_two_small_groups_hide_no_other() -> None:
-    assert groups_of(pool(White=9, Black=4, Asian=3), "race", suppress_below=5).hidden == {"Black", "Asian"}
+    assert list_groups(pool(White=9, Black=4, Asian=3), "race", suppress_below=5).hidden == {"Black", "Asian"}
 
 
 def test_hidden_groups_have_at_least_the_minimum_together() -> None:
-    groups = groups_of(pool(White=40, Black=30, Asian=2, Latine=2), "race", suppress_below=5)
+    groups = list_groups(pool(White=40, Black=30, Asian=2, Latine=2), "race", suppress_below=5)
     assert groups.hidden == {"Asian", "Latine", "Black"}
-    assert groups_of(pool(White=40, Black=30, Asian=2, Latine=3), "race", suppress_below=5).listed == ("Black", "White")
+    assert list_groups(pool(White=40, Black=30, Asian=2, Latine=3), "race", suppress_below=5).listed == (
+        "Black",
+        "White",
+    )
 
 
 def test_a_single_rater_of_unknown_group_hides_a_group() -> None:
@@ -52,7 +55,7 @@ def test_a_single_rater_of_unknown_group_hides_a_group() -> None:
     races = ["White"] * 9 + ["Black"] * 8 + ["Asian"] * 7
     for n_unknown, hidden in ((0, set()), (1, {"Asian"}), (5, set())):
         values: list[str | None] = [*races, *([None] * n_unknown)]
-        groups = groups_of(
+        groups = list_groups(
             ratings_of({f"r{r}": "NY" for r in range(len(values))}, {"rater_x": values}), "x", suppress_below=5
         )
         assert groups.hidden == hidden
@@ -64,7 +67,7 @@ def test_a_single_rater_of_unknown_group_hides_a_group() -> None:
 
 def test_a_crossed_group_cannot_be_computed_from_its_axes() -> None:
     ratings = pool(White=9, Black=3, Asian=12)
-    groups = groups_of(ratings, "race*gender", suppress_below=4)
+    groups = list_groups(ratings, "race*gender", suppress_below=4)
     sizes = {name: (n, name in groups.hidden) for name, n in groups.sizes.items()}
     for race in ("White", "Black", "Asian"):
         hidden = [sizes[f"{race} × {gender}"][1] for gender in ("Man", "Woman")]
@@ -75,11 +78,11 @@ def test_a_crossed_group_cannot_be_computed_from_its_axes() -> None:
 
 def test_a_negative_number_is_refused() -> None:
     with pytest.raises(InvalidInput, match="suppress_below is -1"):
-        groups_of(pool(White=2), "race", suppress_below=-1)
+        list_groups(pool(White=2), "race", suppress_below=-1)
 
 
 def test_small_groups_are_marked() -> None:
-    groups = groups_of(pool(White=9, Black=4), "race")
+    groups = list_groups(pool(White=9, Black=4), "race")
     assert groups.label("Black") == "Black†\n4 raters"
     assert groups.label("White", size=False) == "White"
     assert groups.notes == ("† fewer than 5 raters: read with care.",)
@@ -123,9 +126,9 @@ def test_long_names_are_cut_before_layout() -> None:
 
 
 def test_a_group_of_one_rater_is_named_and_not_drawn_where_raters_agree() -> None:
-    groups = groups_of(pool(White=9, Black=1), "race")
+    groups = list_groups(pool(White=9, Black=1), "race")
     assert groups.compared == ("White",)
     assert groups.drawn == ("Black", "White")
     assert groups.single_notes == ("Not drawn, since one rater has no agreement: Black.",)
-    alone = groups_of(pool(White=1, Black=1), "race")
+    alone = list_groups(pool(White=1, Black=1), "race")
     assert (alone.compared, alone.single_notes) == (("Black", "White"), ())

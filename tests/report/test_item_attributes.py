@@ -6,10 +6,10 @@ from tests.pipeline.tables import simulate_frame
 
 from dissensus.errors import NotFound
 from dissensus.pipeline.analyse import Analysis, analyse
-from dissensus.report.builder import build, figures_of
+from dissensus.report.builder import build, list_figures
 from dissensus.report.figure import Figure
 from dissensus.report.figures.item_attributes import item_attribute, item_gaps
-from dissensus.report.groups import groups_of
+from dissensus.report.groups import list_groups
 from dissensus.schema.ratings.table import Ratings
 
 
@@ -55,14 +55,14 @@ def test_small_groups_are_left_out_with_all_groups_of_the_value(ratings: Ratings
     )
     uneven = sparse.with_items(items)
     analysis = analyse(uneven, by="race", by_item="item_set")
-    shown = item_gaps(analysis, "item_set", groups_of(uneven, "race", suppress_below=5))
+    shown = item_gaps(analysis, "item_set", list_groups(uneven, "race", suppress_below=5))
     assert shown.table["value"].unique().to_list() == ["all"]
     with pytest.raises(NotFound, match="No groups of race are compared by item set"):
         item_gaps(analyse(uneven, by="race"), "item_set", "race")
 
 
 def test_figures_of_an_analysis_include_them(analysis: Analysis) -> None:
-    names = [figure.name for figure in figures_of(analysis)]
+    names = [figure.name for figure in list_figures(analysis)]
     assert names[-2:] == ["by-item-degree-of-harm", "gaps-degree-of-harm-race"]
 
 

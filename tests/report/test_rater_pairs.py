@@ -12,7 +12,7 @@ from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
 from dissensus.report.builder import build
 from dissensus.report.figures import rater_pairs as module
 from dissensus.report.figures.rater_pairs import rater_pairs
-from dissensus.report.groups import groups_of
+from dissensus.report.groups import list_groups
 from dissensus.report.layout import LINE_HEIGHT
 from dissensus.report.theme import COLUMN_WIDTH, TEXT_WIDTH
 from dissensus.schema.ratings.table import Ratings
@@ -98,7 +98,7 @@ def test_the_raters_with_most_items_are_drawn(ratings: Ratings, monkeypatch: pyt
 
 
 def test_numbers_of_two_raters_are_suppressed(ratings: Ratings) -> None:
-    hidden = replace(groups_of(ratings, "race"), suppress_below=5)
+    hidden = replace(list_groups(ratings, "race"), suppress_below=5)
     for groups, below in ((None, 5), ("race", 3), (hidden, 0)):
         with pytest.raises(NotFound, match="each of its numbers concerns two raters"):
             rater_pairs(ratings, groups, suppress_below=below)

@@ -9,7 +9,7 @@ from tests.report.simulated import fits, texts
 from dissensus.errors import InvalidInput
 from dissensus.report.figure import Figure
 from dissensus.report.figures.raters import raters
-from dissensus.report.groups import groups_of
+from dissensus.report.groups import list_groups
 from dissensus.schema.ratings.table import Ratings
 
 RACES = ["Asian"] * 6 + ["Black"] * 5 + ["White"] * 7
@@ -17,7 +17,7 @@ GENDERS = ["Man", "Woman", "Woman", "Woman", "Woman", "Woman"] + ["Man"] * 5 + [
 
 
 def draw_raters(ratings: Ratings, rows: str = "race", columns: str = "gender", *, below: int = 0) -> Figure:
-    axes = (groups_of(ratings, axis, suppress_below=below) for axis in (rows, columns))
+    axes = (list_groups(ratings, axis, suppress_below=below) for axis in (rows, columns))
     return raters(ratings, *axes)
 
 

@@ -17,7 +17,7 @@ from dissensus.report.figure import Figure
 from dissensus.report.figure_kind import KINDS, detect_kind
 from dissensus.report.figures.answers import answers
 from dissensus.report.figures.panels import LOOKS
-from dissensus.report.groups import groups_of
+from dissensus.report.groups import list_groups
 from dissensus.report.placeholders import set_names, take_names
 from dissensus.report.result import Report
 from dissensus.report.theme import (
@@ -142,7 +142,7 @@ def test_the_suffix_of_a_file_sets_its_format(report: Report, tmp_path: Path) ->
 def test_names_like_attributes_are_unchanged_in_a_page() -> None:
     names = [*HOSTILE[-2:], 'role="x" fill="#D55E00"']
     ratings = ratings_of({"a": "N", "b": "Y", "c": "U"}, {"rater_x": names})
-    svg = answers(ratings, groups_of(ratings, "x", min_raters=0)).inline(TEXT_WIDTH)
+    svg = answers(ratings, list_groups(ratings, "x", min_raters=0)).inline(TEXT_WIDTH)
     texts_of_svg = [part.strip() for part in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
     assert {"#D55E00", 'class="x" id="y" url(#z)', 'role="x" fill="#D55E00"'} <= set(texts_of_svg)
 

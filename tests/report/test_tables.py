@@ -7,7 +7,7 @@ import pytest
 from tests.pipeline.tables import ratings_of, simulate_frame
 
 from dissensus.pipeline.simulate import preset, simulate
-from dissensus.report.groups import groups_of
+from dissensus.report.groups import list_groups
 from dissensus.report.tables import ReportTable, dataset, pool
 from dissensus.schema.ratings.table import Ratings
 
@@ -63,7 +63,7 @@ def test_ratings_without_raters_have_no_rater_counts() -> None:
 
 
 def test_the_pool_of_dices_350_is_that_of_the_paper(dices_123: Ratings) -> None:
-    table = pool(dices_123, [groups_of(dices_123, axis) for axis in ("gender", "race", "age")])
+    table = pool(dices_123, [list_groups(dices_123, axis) for axis in ("gender", "race", "age")])
     counts = {group: n for _, group, n, _ in table.table.rows()} if table.table is not None else {}
     assert (counts["Man"], counts["Woman"]) == (61, 62)
     assert (counts["Black/African American"], counts["White"], counts["Multiracial"]) == (29, 30, 16)
@@ -75,7 +75,7 @@ def test_the_pool_of_dices_350_is_that_of_the_paper(dices_123: Ratings) -> None:
 
 
 def test_hidden_groups_are_not_in_the_pool(dices_123: Ratings) -> None:
-    groups = groups_of(dices_123, "race", suppress_below=23)
+    groups = list_groups(dices_123, "race", suppress_below=23)
     table = pool(dices_123, [groups])
     assert groups.hidden
     assert table.table is not None
@@ -90,7 +90,7 @@ def test_without_axes_there_are_no_grids() -> None:
 
 def test_names_are_escaped() -> None:
     ratings = ratings_of({"a": "NY", "b": "NN"}, {"rater_<b>": ["<script>", "x\ny"]})
-    html = pool(ratings, [groups_of(ratings, "<b>")])._repr_html_()
+    html = pool(ratings, [list_groups(ratings, "<b>")])._repr_html_()
     assert "<script>" not in html
     assert "&lt;script&gt;†" in html
     assert "x\\ny†" in html
@@ -99,5 +99,5 @@ def test_names_are_escaped() -> None:
 
 def test_no_table_names_a_rater(campaign: Ratings) -> None:
     ids = set(campaign.raters["rater_id"])
-    tables = (dataset(campaign), pool(campaign, [groups_of(campaign, "race")]))
+    tables = (dataset(campaign), pool(campaign, [list_groups(campaign, "race")]))
     assert not any(name in table._repr_html_() for table in tables for name in ids)

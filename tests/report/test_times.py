@@ -12,7 +12,7 @@ from dissensus.pipeline.vet import Vetting, vet
 from dissensus.report.builder import build
 from dissensus.report.figures.times import times
 from dissensus.report.figures.vetting import MET
-from dissensus.report.groups import groups_of
+from dissensus.report.groups import list_groups
 from dissensus.report.tables import time_table
 from dissensus.report.theme import TEXT_WIDTH
 from dissensus.schema.ratings.table import Ratings
@@ -50,14 +50,14 @@ def test_no_times_no_figure(ratings: Ratings) -> None:
     with pytest.raises(NotFound, match="there are no times in the file"):
         times(without)
     with pytest.raises(NotFound, match="there are no times in the file"):
-        time_table(without, [groups_of(ratings, "gender")])
+        time_table(without, [list_groups(ratings, "gender")])
 
 
 def test_hidden_groups_have_no_row(vetting: Vetting, ratings: Ratings) -> None:
-    everybody = time_table(vetting, [groups_of(ratings, "gender")])
+    everybody = time_table(vetting, [list_groups(ratings, "gender")])
     assert everybody.table is not None
     assert everybody.table["group"].to_list() == ["Man", "Woman"]
-    hidden = time_table(vetting, [groups_of(ratings, "gender", suppress_below=16)])
+    hidden = time_table(vetting, [list_groups(ratings, "gender", suppress_below=16)])
     assert hidden.table is not None
     assert hidden.table.height == 0
     assert "Woman" not in str(hidden.grids)

@@ -54,7 +54,7 @@ def test_the_report_and_the_pictures_are_small(files: dict[Path, str]) -> None:
 
 def test_every_figure_has_a_page() -> None:
     code = "\n".join(block for page in PAGES.values() for block in gallery.CODE.findall(page))
-    assert {"answers", "null", "moves"} <= FIGURES
+    assert {"answers", "null_distributions", "label_moves"} <= FIGURES
     assert sorted(name for name in FIGURES if f"figure = ds.report.{name}(" not in code) == []
 
 

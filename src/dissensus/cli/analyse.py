@@ -138,6 +138,6 @@ def analyse(
         result_writer.write_text(result_writer.to_csv(analysis.to_polars(settings=True)), output)
     if figures is not None:
         # Imported here, since Altair takes a fifth of a second.
-        from dissensus.report import figures_of
+        from dissensus.report import list_figures
 
-        result_writer.write_figures(figures_of(analysis), figures)
+        result_writer.write_figures(list_figures(analysis), figures)

@@ -16,7 +16,7 @@ from dissensus.pipeline.tables import UNKNOWN, format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement
 from dissensus.report.figures.item_attributes import item_attribute, item_gaps
-from dissensus.report.figures.null import null
+from dissensus.report.figures.null_distributions import null_distributions
 from dissensus.report.groups import number_repeated_names
 from dissensus.report.methods import METHODS, Method
 from dissensus.report.result import Report, Size
@@ -180,13 +180,13 @@ def build(  # noqa: PLR0913 - options are keyword-only
     )
 
 
-def figures_of(analysis: Analysis) -> tuple[Figure, ...]:
+def list_figures(analysis: Analysis) -> tuple[Figure, ...]:
     """Return the figures of an analysis: agreement and, with permutations, null distributions of each axis.
 
     Those by attributes of items follow.
     """
     axes = analysis.settings.axes
-    over_chance = [null(analysis, axis) for axis in axes] if analysis.settings.permutations else []
+    over_chance = [null_distributions(analysis, axis) for axis in axes] if analysis.settings.permutations else []
     figures = [*(agreement(analysis, axis) for axis in axes), *over_chance, *_draw_item_attributes(analysis)]
     names = number_repeated_names([figure.name for figure in figures])
     return tuple(replace(figure, name=name) for figure, name in zip(figures, names, strict=True))

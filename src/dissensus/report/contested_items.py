@@ -20,7 +20,7 @@ from dissensus.report.groups import (
     DisplayedGroups,
     find_hidden_groups,
     format_percent,
-    groups_of,
+    list_groups,
     make_slug,
     number_repeated_names,
 )
@@ -49,7 +49,7 @@ class ContestedItems:
         return self.figure._repr_html_()
 
 
-def contested(
+def list_contested_items(
     ratings: Ratings,
     groups: Sequence[str | DisplayedGroups] = (),
     *,
@@ -92,7 +92,7 @@ def contested(
     items = counts[ITEM_ID].gather(order)
     chosen = ratings.select_items(ratings.items[ITEM_ID].is_in(items.implode())).select_question(question)
     pool = count_item_answers(chosen, question)
-    axes = [groups_of(ratings, axis) for axis in groups]
+    axes = [list_groups(ratings, axis) for axis in groups]
     by_axis = [(axis, count_item_answers(chosen, question, axis.axis)) for axis in axes]
     results = []
     for item, entropy in zip(items.to_list(), disagreement[order].tolist(), strict=True):

@@ -121,7 +121,7 @@ class DisplayedGroups:
         return f"{escape_unprintable(shown)}{mark}" + (f"\n{format_count(self.sizes[name], 'rater')}" if size else "")
 
 
-def groups_of(
+def list_groups(
     ratings: Ratings, axis: str | DisplayedGroups, *, min_raters: int = 5, suppress_below: int = 0
 ) -> DisplayedGroups:
     """Return the groups of an axis as `groups_of_axes` does; `DisplayedGroups` are returned unchanged."""

@@ -16,7 +16,7 @@ from dissensus.pipeline.model.details_page import (
     term_grid,
     variance_grid,
 )
-from dissensus.pipeline.model.result import MOST_CHANGED, changed_grids, describe_fit, estimate_grids
+from dissensus.pipeline.model.result import MOST_CHANGED, describe_fit, estimate_grids, label_change_grids
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.contested_items import read_passages
 from dissensus.report.figures.multilevel import join_first, list_most_divided
@@ -158,9 +158,9 @@ def check_comparison(model: MultilevelModel, details: ModelDetails) -> ReportTab
     )
 
 
-def changed_items(model: MultilevelModel) -> ReportTable:
+def label_change_table(model: MultilevelModel) -> ReportTable:
     """List the items whose label differs between populations, the most certain first."""
-    grids = changed_grids(model.predictions, text=False) if model.predictions else []
+    grids = label_change_grids(model.predictions, text=False) if model.predictions else []
     if not grids:
         raise UndefinedEstimate("Items change sides between two populations; one is given.")
     changed = model.predictions.changed if model.predictions else ()
@@ -180,7 +180,7 @@ def changed_items(model: MultilevelModel) -> ReportTable:
     )
 
 
-def changed_texts(ratings: Ratings, model: MultilevelModel) -> Disclosure:
+def label_change_texts(ratings: Ratings, model: MultilevelModel) -> Disclosure:
     """Fold the texts of the items that change sides."""
     changed = model.predictions.changed[:MOST_CHANGED] if model.predictions else ()
     headings = {
@@ -189,7 +189,7 @@ def changed_texts(ratings: Ratings, model: MultilevelModel) -> Disclosure:
     return _fold_texts("model-changed-texts", "Conversations that change sides", ratings, headings)
 
 
-def divided_texts(ratings: Ratings, model: MultilevelModel) -> Disclosure:
+def divided_item_texts(ratings: Ratings, model: MultilevelModel) -> Disclosure:
     """Fold the texts of the items that divide groups."""
     headings: dict[str, str] = {}
     for row in list_most_divided(model.details.divided_items) if model.details else ():

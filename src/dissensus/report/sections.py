@@ -14,7 +14,7 @@ from dissensus.pipeline.analyse import rater_curve as compute_rater_curve
 from dissensus.pipeline.model import MultilevelModel
 from dissensus.pipeline.tables import escape_unprintable
 from dissensus.pipeline.vet import Vetting, audit_flagged, vet
-from dissensus.report.contested_items import ContestedItems, contested
+from dissensus.report.contested_items import ContestedItems, list_contested_items
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement, question_agreement
 from dissensus.report.figures.answers import answers, questions
@@ -24,20 +24,20 @@ from dissensus.report.figures.item_attributes import item_attribute, item_gaps
 from dissensus.report.figures.items import degree, topics
 from dissensus.report.figures.labels import entropy, soft_labels
 from dissensus.report.figures.multilevel import divided_items, effects, predicted_shares, predictive_checks
-from dissensus.report.figures.null import null
+from dissensus.report.figures.null_distributions import null_distributions
 from dissensus.report.figures.rater_curve import rater_curve
 from dissensus.report.figures.rater_pairs import rater_pairs
 from dissensus.report.figures.raters import raters
-from dissensus.report.figures.removal import moves, removal
+from dissensus.report.figures.removal import label_moves, removal
 from dissensus.report.figures.times import times
 from dissensus.report.figures.vetting import evidence
 from dissensus.report.groups import DisplayedGroups, groups_of_axes, number_repeated_names
 from dissensus.report.multilevel import (
-    changed_items,
-    changed_texts,
     check_comparison,
-    divided_texts,
+    divided_item_texts,
     estimates,
+    label_change_table,
+    label_change_texts,
     model_warnings,
     reliability,
     term_tests,
@@ -293,7 +293,7 @@ def _chance(source: ReportInput) -> Section:
         parts.absent.append("There are no permutations; --permutations 1000 adds the comparison with chance.")
     else:
         for groups in source.groups:
-            parts.add(lambda groups=groups: null(source.analysis, groups))  # type: ignore[misc]
+            parts.add(lambda groups=groups: null_distributions(source.analysis, groups))  # type: ignore[misc]
     return Section("chance", "Comparison with chance", lead, tuple(parts.parts), (*source.why_no_groups, *parts.absent))
 
 
@@ -349,7 +349,7 @@ def _labels(source: ReportInput) -> Section:
 
 def _contested(source: ReportInput) -> Section:
     lead = "The items with the most even spread of answers, with the answers of each group."
-    most = contested(
+    most = list_contested_items(
         source.analysed, source.groups, question=source.question, n=source.options.contested, text=source.options.text
     )
     return Section("contested", "Contested items", lead, most, tuple(_explain_no_contested(source, most)))
@@ -374,9 +374,9 @@ def _multilevel(source: ReportInput) -> Iterator[Section]:
         lead = "What populations would say that have other shares of groups than the raters: multilevel regression and "
         parts = SectionParts()
         parts.add(lambda: predicted_shares(model, None))
-        parts.add(lambda: changed_items(model))
+        parts.add(lambda: label_change_table(model))
         if source.options.text and model.predictions.changed:
-            parts.add(lambda: changed_texts(source.analysed, model))
+            parts.add(lambda: label_change_texts(source.analysed, model))
         yield Section(
             "populations",
             "Labels of populations",
@@ -389,7 +389,7 @@ def _multilevel(source: ReportInput) -> Iterator[Section]:
     divided, checks = SectionParts(), SectionParts()
     divided.add(lambda: divided_items(model))
     if source.options.text and details.divided_items:
-        divided.add(lambda: divided_texts(source.analysed, model))
+        divided.add(lambda: divided_item_texts(source.analysed, model))
     lead = "Items on which groups would answer differently, shrunk towards the difference on the average item."
     yield Section("divided", "Divided items", lead, tuple(divided.parts), tuple(divided.absent))
     checks.add(lambda: predictive_checks(model))
@@ -447,5 +447,5 @@ def _filter(source: ReportInput, vetting: Vetting, axes: list[str]) -> tuple[tup
     simple = [groups for groups in source.groups_with_flagged if CROSS not in groups.axis]
     if simple:
         parts.add(lambda: removal(audit, simple))
-    parts.add(lambda: moves(audit))
+    parts.add(lambda: label_moves(audit))
     return tuple(parts.parts), tuple(parts.absent)

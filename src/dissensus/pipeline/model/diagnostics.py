@@ -15,9 +15,9 @@ from dissensus.schema.ratings.columns import CROSSED, ITEM_ID, RATER_ID
 from dissensus.stats.multilevel.design import RandomTerm
 
 FEWEST_RATERS: Final = 5
-"""Raters of a group below which its effect rests on few people."""
+"""Fewest raters of a group whose effect does not rest on few people."""
 FEWEST_GROUPS: Final = 5
-"""Groups below which a standard deviation of random effects is poorly determined."""
+"""Fewest groups with which a standard deviation of random effects is well determined."""
 
 Codes = NDArray[np.int32]
 Columns = Mapping[str, ModelColumn]

@@ -6,7 +6,7 @@ from typing import Final
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.model.result import MultilevelModel, changed_grids
+from dissensus.pipeline.model.result import MultilevelModel, label_change_grids
 from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_short
 from dissensus.schema.ratings.columns import ITEM_ID
 
@@ -75,5 +75,5 @@ def population_page(model: MultilevelModel) -> Page:
     )
     warnings = [f"Warning: {warning}" for warning in model.warnings]
     head = f"Poststratified labels by the cumulative {model.link} model {model.formula}"
-    grids = (*(changed_grids(model.predictions) if model.predictions else ()), labels)
+    grids = (*(label_change_grids(model.predictions) if model.predictions else ()), labels)
     return Page("\n".join([*warnings, head]), grids, model.notes)

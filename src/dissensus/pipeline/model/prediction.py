@@ -148,7 +148,7 @@ def _code(
     columns = {name for term in terms for name in term}
     codes = {name: places.codes(named, name) for name in columns}
     coding = code_terms(terms, named.rows.columns, codes, len(places), intercept=intercept)
-    position = {name: place for place, name in enumerate(coding.names)}
+    position = {name: index for index, name in enumerate(coding.names)}
     chosen = np.array([position[EffectName(*name)] for name in names], np.int64)
     return np.ascontiguousarray(coding.values[:, chosen])
 

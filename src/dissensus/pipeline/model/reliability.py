@@ -86,7 +86,7 @@ def _study(
     target: Target, axis: str | None, group: str | None, own: float, parts: CrossedVariance, confidence: float
 ) -> Iterator[Reliability]:
     """Yield the reliability for the number of raters in the table, then for others."""
-    for place, number in enumerate((own, *NUMBERS)):
+    for index, number in enumerate((own, *NUMBERS)):
         same = summarize(parts.item / (parts.item + parts.interaction / number), confidence)
         other = summarize(parts.item / (parts.item + (parts.rater + parts.interaction) / number), confidence)
         yield Reliability(
@@ -94,7 +94,7 @@ def _study(
             axis=axis,
             group=group,
             n_raters=float(number),
-            is_own=place == 0,
+            is_own=index == 0,
             reliability=same[0],
             ci_low=same[1],
             ci_high=same[2],

@@ -184,7 +184,7 @@ class MultilevelModel(TabularResult):
             "n_parameters": self.n_parameters,
             "certificate": None if self.certificate is None else asdict(self.certificate),
             "convergence": [asdict(row) for row in self.convergence],
-            **_predicted(self.predictions),
+            **_list_predictions(self.predictions),
             **list_details(self.details),
             "notes": list(self.notes),
         }
@@ -231,7 +231,7 @@ class MultilevelModel(TabularResult):
         return model_page(self).as_html()
 
 
-def _predicted(predictions: Predictions | None) -> dict[str, Any]:
+def _list_predictions(predictions: Predictions | None) -> dict[str, Any]:
     """Return predicted shares as plain values, empty lists without any."""
     shares = predictions.shares if predictions else ()
     return {
@@ -254,7 +254,7 @@ def model_page(model: MultilevelModel) -> Page:
     grids = estimate_grids(model)
     if model.predictions is not None:
         grids.append(share_grid(model.predictions, model.confidence))
-        grids += changed_grids(model.predictions)
+        grids += label_change_grids(model.predictions)
     if model.details is not None:
         grids += list_grids(model.details, f"{100 * model.confidence:g} % interval")
     return Page("\n".join([*warnings, head]), tuple(grids), describe_fit(model))
@@ -331,7 +331,7 @@ def share_grid(predictions: Predictions, confidence: float) -> Grid:
     )
 
 
-def changed_grids(predictions: Predictions, *, text: bool = True) -> list[Grid]:
+def label_change_grids(predictions: Predictions, *, text: bool = True) -> list[Grid]:
     """Return the items that have another label in another population as a grid; none for fewer than two."""
     names = list(dict.fromkeys(row.population for row in predictions.labels))
     if len(names) < 2:

@@ -10,7 +10,7 @@ import polars as pl
 from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import BarPart, draw_whole_bars
-from dissensus.report.groups import EVERYBODY, DisplayedGroups, format_percent, groups_of, join_with_and
+from dissensus.report.groups import EVERYBODY, DisplayedGroups, format_percent, join_with_and, list_groups
 from dissensus.report.layout import RowLabels
 from dissensus.report.theme import pick_ramp_colors, pick_text_color
 from dissensus.schema.ratings.table import Ratings
@@ -40,7 +40,7 @@ def answers(ratings: Ratings, groups: DisplayedGroups | str | None = None, *, qu
     counts = np.bincount(answer, minlength=len(scale))[None]
     size = format_count(ratings.n_raters, "rater") if ratings.has_raters else format_count(answer.size, "rating")
     names, labels = [EVERYBODY], [f"{EVERYBODY}\n{size}"]
-    displayed = None if groups is None else groups_of(ratings, groups)
+    displayed = None if groups is None else list_groups(ratings, groups)
     if displayed is not None:
         codes, group_names = ratings.group_codes(displayed.axis)
         has_group = codes[rater] >= 0

@@ -10,7 +10,7 @@ import polars as pl
 from dissensus.pipeline.analyse.divergence_result import NAMES, WITHHELD_NOTE, GroupDivergence, PairDivergence
 from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
-from dissensus.report.figures.null import HIGH, LOW, MEDIAN, summarise_chance
+from dissensus.report.figures.null_distributions import HIGH, LOW, MEDIAN, summarise_chance
 from dissensus.report.figures.panels import ADJUSTED, LOOKS, NOT, RAW, UNTESTED
 from dissensus.report.groups import DisplayedGroups, format_axis
 from dissensus.report.layout import RowLabels, Spec, stack_over_rows, to_inline_data

@@ -12,7 +12,7 @@ import polars as pl
 from dissensus.errors import NotFound, UndefinedEstimate
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure
-from dissensus.report.groups import EVERYBODY, DisplayedGroups, groups_of, join_with_and
+from dissensus.report.groups import EVERYBODY, DisplayedGroups, join_with_and, list_groups
 from dissensus.report.layout import (
     LINE_HEIGHT,
     NAME_GAP,
@@ -82,7 +82,7 @@ def rater_pairs(
         No two raters share as many items, or the groups of all raters are unknown.
     """
     ratings.require_raters("The agreement of pairs of raters")
-    displayed = None if groups is None else groups_of(ratings, groups, suppress_below=suppress_below)
+    displayed = None if groups is None else list_groups(ratings, groups, suppress_below=suppress_below)
     if max(suppress_below, 0 if displayed is None else displayed.suppress_below) > 2:
         raise NotFound("The agreement of pairs of raters is left out: each of its numbers concerns two raters.")
     question = ratings.resolve_question(question)

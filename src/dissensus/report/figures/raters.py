@@ -9,7 +9,7 @@ from dissensus.pipeline.analyse.result import FEW
 from dissensus.pipeline.tables import UNKNOWN, escape_unprintable, format_count
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import Bar, draw_plain_bars, find_scale_end
-from dissensus.report.groups import DisplayedGroups, find_hidden_groups, groups_of
+from dissensus.report.groups import DisplayedGroups, find_hidden_groups, list_groups
 from dissensus.report.layout import (
     RowLabels,
     Spec,
@@ -46,7 +46,7 @@ def raters(ratings: Ratings, rows: str | DisplayedGroups, columns: str | Display
     InvalidInput
         Both axes are the same.
     """
-    rows, columns = groups_of(ratings, rows), groups_of(ratings, columns)
+    rows, columns = list_groups(ratings, rows), list_groups(ratings, columns)
     crossed = ratings.axis_name(f"{rows.axis}{CROSS}{columns.axis}")
     below = max(rows.suppress_below, columns.suppress_below)
     hidden = find_hidden_groups(ratings, (*rows.beside, *columns.beside, crossed), below)[crossed]

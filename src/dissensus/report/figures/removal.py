@@ -91,7 +91,7 @@ def removal(audit: FilterAudit, groups: Sequence[DisplayedGroups]) -> Figure:
     )
 
 
-def moves(audit: FilterAudit) -> Figure:
+def label_moves(audit: FilterAudit) -> Figure:
     """Draw the label shifts by the filter, as multiples of those by random removals of as many raters.
 
     Parameters

@@ -32,7 +32,7 @@ DIGITS = 12
 REACH = 0.8
 
 
-def null(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
+def null_distributions(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
     """Draw the permutation distribution and the observed value of every statistic of every group of an axis.
 
     Figure 4 of Aroyo et al. (2023), for all statistics.
