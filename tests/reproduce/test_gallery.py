@@ -15,7 +15,7 @@ from reproduce import gallery
 
 INDEX = (gallery.PAGES / "index.md").read_text(encoding="utf-8")
 PAGES = {page.stem: page.read_text(encoding="utf-8") for page in gallery.PAGES.glob("*.md") if page.stem != "index"}
-FIGURES = {name for name in dir(report) if "figures." in getattr(report, name).__module__} | {"contested"}
+FIGURES = {name for name in dir(report) if "figures." in getattr(report, name).__module__} | {"list_contested_items"}
 
 
 @pytest.fixture(scope="module")
