@@ -252,16 +252,26 @@ def test_faults_of_poststratified_labels(
 
 
 def test_decision_rules_label_items(run: RunCommand, tmp_path: Path) -> None:
-    """Of item 1 a third call it unsafe, and most of one group; of item 2 nobody does."""
+    """Of item 1 a third call it unsafe, and most of one group; of item 2 nobody does. Experts call item 1 unsafe."""
     rows = [
-        {"item_id": item, "rater_id": f"{group}{rater}", "rater_group": group, "Q_overall": answer}
+        {
+            "item_id": item,
+            "rater_id": f"{group}{rater}",
+            "rater_group": group,
+            "Q_overall": answer,
+            "safety_gold": "Yes" if item == "1" else "No",
+        }
         for group, n in (("a", 2), ("b", 4))
         for rater in range(n)
         for item, answer in (("1", "Yes" if group == "a" else "No"), ("2", "No"))
     ]
     pl.DataFrame(rows).write_csv(tmp_path / "rated.csv")
-    by = ("--by", "group", "--min-raters", "2")
+    pl.DataFrame({"item_id": ["1", "2"], "guard": [0.4, 0.1], "judge": [0.1, 0.1]}).write_csv(tmp_path / "guard.csv")
+    by, scores = ("--by", "group", "--min-raters", "2"), ("--scores", "guard.csv", "--score-column", "guard")
     for words, label in (
+        (("expert", "--gold", "safety_gold"), "unsafe"),
+        (("score", *scores), "safe"),
+        (("score", *scores, "--costs", "1:2"), "unsafe"),
         (("share",), "safe"),
         (("share", "--costs", "1:2"), "unsafe"),
         (("group-balanced", *by), "unsafe"),
@@ -277,5 +287,11 @@ def test_decision_rules_label_items(run: RunCommand, tmp_path: Path) -> None:
         (("any-group", "--by", "group"), "two groups with 8 raters or more"),
         (("plurality", "--costs", "1:2"), "--costs applies to decision rules"),
         (("share", "--costs", "2"), "--costs '2' is not like 1:5"),
+        (("expert",), "needs labels of experts, --gold COLUMN"),
+        (("expert", "--gold", "gold"), "Attributes of items are 'safety_gold'"),
+        (("score",), "needs scores of a model, --scores FILE"),
+        (("score", "--scores", "guard.csv"), "name its column, --score-column 'guard'"),
+        (("score", "--score-column", "guard"), "Give their file: --scores FILE"),
+        (("share", *scores), "The rule share does not decide by scores of a model"),
     ):
         assert message in run("aggregate", "rated.csv", "--rule", *words).stderr

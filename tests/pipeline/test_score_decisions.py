@@ -80,6 +80,14 @@ def test_scores_and_populations_are_rules(blocked: Compare) -> None:
     assert rules["score: guard"] == rules["poststratified: census"] == ("0", "2")
 
 
+def test_scores_of_other_items_are_counted(ratings: Ratings) -> None:
+    table = pl.DataFrame({"item_id": ["0", "1", "2", "3", "4", "99"], "guard": [0.5, 0.4, 0.6, 0.0, 0.0, 1.0]})
+    scores = ItemScores(table, notes=("One column is not read.",))
+    page = str(compare_decisions(ratings, scores=scores, rules=["score"]))
+    assert "Warning: 1 of 6 scored items without a rating: not used." in page
+    assert "Note: One column is not read." in page
+
+
 def test_the_people_overruled_are_counted(ratings: Ratings) -> None:
     comparison = compare_decisions(ratings, by="region", min_raters=2, costs=[(1, 3)], rules=["plurality", "any-group"])
     value = {(row.model, row.group, row.metric): row.estimate for row in comparison.rows}
@@ -139,6 +147,25 @@ def test_groups_of_identical_raters_do_not_differ_by_the_number_of_ratings() -> 
     tested = {gap.model: gap.p for gap in comparison.gaps if gap.p is not None}
     assert set(tested) == {"plurality", "share"}
     assert min(tested.values()) > 0.05
+
+
+def test_a_rating_without_another_of_its_item_is_overruled_by_nobody() -> None:
+    rows = [("1", "ann", "Yes"), ("2", "ann", "Yes"), ("2", "bob", "Yes"), ("2", "cy", "No")]
+    frame = pl.DataFrame(rows, schema=["item_id", "rater_id", "Q_overall"], orient="row")
+    ratings = Ratings.from_frame(frame.with_columns(safety_gold=pl.lit("No")))
+    comparison = compare_decisions(ratings, rules=["share", "expert"], gold="safety_gold")
+    share, expert = (
+        {row.metric: (row.estimate, row.n_ratings) for row in comparison.rows if row.model == decision.name}
+        for decision in comparison.decisions
+    )
+    # Without cy both others say Yes, without one of them one of two does, which is enough: cy alone is overruled.
+    assert share["overruled"] == pytest.approx((1 / 3, 3))
+    assert share["passed_though_unsafe"] == pytest.approx((0, 3))
+    assert share["blocked"] == pytest.approx((1, 4))
+    # Experts decide without raters: they overrule all of item 1, and two of three of item 2.
+    assert expert["overruled"] == pytest.approx(((1 + 2 / 3) / 2, 4))
+    assert [decision.n_lone_ratings for decision in comparison.decisions] == [1, 0]
+    assert "share: 1 rating on whose item nobody else gave an answer" in str(comparison)
 
 
 def test_the_page_shows_and_does_not_choose(ratings: Ratings) -> None:

@@ -14,6 +14,7 @@ from dissensus.cli.model_options import ModelOption, ModelOptions, split_model, 
 from dissensus.cli.ratings_options import split_categories, with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.cli.score.costs import split_costs
+from dissensus.cli.score.scores import load_scores
 from dissensus.errors import InvalidInput
 from dissensus.pipeline import aggregate as stage
 from dissensus.pipeline.aggregate import LabelModel
@@ -41,11 +42,13 @@ class Rule(StrEnum):
     GROUP_BALANCED = "group-balanced"
     ANY_GROUP = "any-group"
     WORST_GROUP = "worst-group"
+    EXPERT = "expert"
+    SCORE = "score"
 
 
 OF_GROUPS = (Rule.GROUP_BALANCED, Rule.ANY_GROUP, Rule.WORST_GROUP)
-DECISIONS = (Rule.SHARE, Rule.ANY_QUESTION, *OF_GROUPS)
-"""Rules that call items safe or unsafe; see docs/benchmark.md."""
+DECISIONS = (Rule.SHARE, Rule.ANY_QUESTION, *OF_GROUPS, Rule.EXPERT, Rule.SCORE)
+"""Rules that call items safe or unsafe; see docs/scorecards.md."""
 MODELS: Mapping[Rule, Method] = {Rule.DAWID_SKENE: "dawid-skene", Rule.MACE: "mace", Rule.GLAD: "glad"}
 
 
@@ -58,8 +61,8 @@ def aggregate(
         typer.Option(
             help="soft: share of each answer. plurality: the most frequent. dices: each rater's overall answers, from "
             "the detailed questions. poststratified: those that a population would give, by a multilevel model. "
-            "share, any-question, group-balanced, any-group, worst-group: decision rules, which call an item safe or "
-            "unsafe. Others: models that treat disagreement as error."
+            "share, any-question, group-balanced, any-group, worst-group, expert, score: decision rules, which call an "
+            "item safe or unsafe. Others: models that treat disagreement as error."
         ),
     ] = Rule.SOFT,
     by: Annotated[str | None, typer.Option(metavar="AXIS", help="Labels of each group of an axis.")] = None,
@@ -101,6 +104,26 @@ def aggregate(
             metavar="N", min=2, help="Count groups of N raters or more. Default: 8.", rich_help_panel=RULES_PANEL
         ),
     ] = None,
+    gold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Attribute of items with the experts' labels, for the rule expert.",
+            rich_help_panel=RULES_PANEL,
+        ),
+    ] = None,
+    scores: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Scores of a model, for the rule score; read as by benchmark. Repeatable.",
+            rich_help_panel=RULES_PANEL,
+        ),
+    ] = None,
+    score_column: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column with the scores, if several are.", rich_help_panel=RULES_PANEL),
+    ] = None,
     model: ModelOption = None,
     *,
     shared: partial[ModelOptions],
@@ -123,7 +146,7 @@ def aggregate(
         "costs": None if costs is None else split_costs(costs),
         "at_least": at_least,
     }
-    decision |= {"min_raters": min_raters}
+    decision |= {"min_raters": min_raters, "gold": gold, "scores": scores, "score_column": score_column}
     _refuse_decision(rule, decision)
     formula, preset = split_model(model)
     options = shared(
@@ -155,8 +178,7 @@ def aggregate(
         text = fit.to_json() if kind is Format.JSON else _text(fit.labels, kind)
         notes = (*notes, *fit.notes, _caveat(fit))
     elif rule in DECISIONS:
-        set_options = {name: value for name, value in decision.items() if value is not None}
-        labelled = label_by_rule(table, str(rule), by=by, **set_options)
+        labelled = _label_by_rule(table, rule, by, **decision)
         if n := labelled["label"].null_count():
             notes = (*notes, f"{format_count(n, 'item')} without an answer for the rule {rule}, and without a label.")
         text = _text(labelled, kind)
@@ -168,6 +190,25 @@ def aggregate(
     for note in notes:
         typer.echo(f"Note: {note}", err=True)
     result_writer.write_text(text, output)
+
+
+def _label_by_rule(
+    ratings: Ratings,
+    rule: Rule,
+    by: str | None,
+    *,
+    scores: list[Path] | None,
+    score_column: str | None,
+    **options: Any,
+) -> pl.DataFrame:
+    """Label items by a decision rule; options that are not given have their defaults."""
+    if score_column is not None and not scores:
+        raise InvalidInput("--score-column names a column of scores. Give their file: --scores FILE")
+    if scores:
+        columns = None if score_column is None else [score_column]
+        options["scores"] = load_scores(ratings, scores, columns, options["unsafe"])
+    set_options = {name: value for name, value in options.items() if value is not None}
+    return label_by_rule(ratings, str(rule), by=by, **set_options)
 
 
 def _refuse(rule: Rule, by: str | None, raters_per_item: str | None, raters_per_group: str | None) -> None:

@@ -43,6 +43,11 @@ class ItemScores:
         """Names of the models."""
         return tuple(name for name in self.table.columns if name != ITEM_ID)
 
+    def describe_unrated(self, item_ids: pl.Series) -> str:
+        """Return a caveat about scores of other items than the rated ones; empty without any."""
+        unrated = int((~self.table[ITEM_ID].is_in(item_ids.implode())).sum())
+        return f"{unrated:,} of {self.table.height:,} scored items without a rating: not used." if unrated else ""
+
 
 def build_item_scores(
     frame: pl.DataFrame,

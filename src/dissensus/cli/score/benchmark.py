@@ -12,6 +12,7 @@ from dissensus.cli.options import GROUPS, SIGNIFICANCE, ByItemOption, Confidence
 from dissensus.cli.ratings_options import split_categories, with_ratings_options
 from dissensus.cli.result_writer import FiguresOption, FormatOption
 from dissensus.cli.score.costs import split_cost_list
+from dissensus.cli.score.scores import load_scores
 from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def benchmark(
         },
     )
     ratings = reading(all_questions=not one_question and (decisions or not scores))
-    own = _read_scores(ratings, scores, score_column, options["unsafe"]) if scores else None
+    own = load_scores(ratings, scores, score_column, options["unsafe"]) if scores else None
     if decisions:
         populations = _read_populations(ratings, population_labels, options["unsafe"])
         card: Scorecard = compare_decisions(
@@ -200,17 +201,6 @@ def _build_report(card: "Scorecard", command: str) -> "Document":
     if isinstance(card, ModelScorecard):
         return model_scorecard_report(card, command=command)
     return scorecard_report(card, command=command)
-
-
-def _read_scores(
-    ratings: "Ratings", files: list[Path], columns: list[str] | None, unsafe: list[str] | None
-) -> "ItemScores":
-    """Read scores, whose labels may be answers to the question."""
-    from dissensus.files.scores.reader import read_scores
-
-    scale = ratings.scale(ratings.resolve_question())
-    labels = {answer: float(answer in (unsafe or scale[-1:])) for answer in scale}
-    return read_scores(files, models=columns, labels=labels)
 
 
 def _read_populations(ratings: "Ratings", path: Path | None, unsafe: list[str] | None) -> "ItemScores | None":

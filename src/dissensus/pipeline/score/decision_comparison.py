@@ -35,6 +35,8 @@ class Decision:
         Number of items blocked.
     n_undecided
         Number of items without an answer to decide on, which are not blocked.
+    n_lone_ratings
+        Number of ratings on whose item nobody else gave an answer to decide on: no decision overrules them.
     changed_items
         Ids of items on which the decision differs from the first one.
     blocked_items
@@ -47,6 +49,7 @@ class Decision:
     miss_cost: float
     n_blocked: int
     n_undecided: int = 0
+    n_lone_ratings: int = 0
     changed_items: tuple[str, ...]
     blocked_items: tuple[str, ...]
 
@@ -128,6 +131,11 @@ class DecisionComparison(Scorecard):
                 yield (
                     f"{decision.name}: {format_count(decision.n_undecided, 'item')} without an answer to decide on; "
                     "not blocked."
+                )
+            if decision.n_lone_ratings:
+                yield (
+                    f"{decision.name}: {format_count(decision.n_lone_ratings, 'rating')} on whose item nobody else "
+                    "gave an answer to decide on; overruled by nobody, and left out."
                 )
         first, *others = self.decisions
         changed = list(dict.fromkeys(item for decision in others for item in decision.changed_items))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -32,6 +32,15 @@ from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.score.pseudo_values import PseudoValues, average_ratings
 
 Measured = tuple[ScoreRow, PseudoValues | None]
+
+
+class _RestDecision(NamedTuple):
+    """Decision about the item of each rating by the answers of its other raters, where they gave any."""
+
+    blocks: Blocks
+    decides: Blocks
+
+
 _NEEDS: Final = (
     "group rules need an axis (--by), expert needs gold labels (--gold), dices and any-question need several "
     "questions, poststratified and score need a file (--population-labels, --scores)"
@@ -132,24 +141,30 @@ def compare_decisions(  # noqa: PLR0913 - options are keyword-only
         raise InvalidInput(f"The data do not support the rules {', '.join(unbound)}: {_NEEDS}.")
     decisions = list(_decide(bound, settings, ratings.items[ITEM_ID]))
     by_others = [
-        rule.block(costs) for rule in bind_rules(of_others, settings.rules, at_least) for costs in settings.costs
+        _RestDecision(rule.block(costs), rule.decides)
+        for rule in bind_rules(of_others, settings.rules, at_least)
+        for costs in settings.costs
     ]
     statistics = [
         part
-        for (decision, blocks), by_other in zip(decisions, by_others, strict=True)
+        for (decision, blocks), by_rest in zip(decisions, by_others, strict=True)
         for group in membership.split(overall)
-        for part in _measure(group, decision, blocks, by_other, settings)
+        for part in _measure(group, decision, blocks, by_rest, settings)
     ]
     gaps = list(_build_overruled_gaps(statistics, [decision for decision, _ in decisions], settings))
     return DecisionComparison(
-        decisions=tuple(decision for decision, _ in decisions),
+        decisions=tuple(
+            replace(decision, n_lone_ratings=int((~by_rest.decides).sum()))
+            for (decision, _), by_rest in zip(decisions, by_others, strict=True)
+        ),
         rows=tuple(row for row, _ in statistics),
         gaps=adjust_gaps(gaps, settings),
         settings=settings,
         n_raters=ratings.n_raters,
         n_items=ratings.n_items,
         n_ratings=ratings.n_ratings,
-        notes=(*ratings.notes, *_describe_missing(settings, bound)),
+        notes=(*ratings.notes, *_describe_missing(settings, bound), *(scores.notes if scores else ())),
+        warnings=tuple(filter(None, [scores.describe_unrated(ratings.items[ITEM_ID])])) if scores else (),
         version=version("dissensus"),
     )
 
@@ -179,23 +194,27 @@ def _decide(
 
 
 def _measure(
-    group: ScoredGroup, decision: Decision, blocks: Blocks, by_others: Blocks, settings: DecisionSettings
+    group: ScoredGroup, decision: Decision, blocks: Blocks, by_rest: _RestDecision, settings: DecisionSettings
 ) -> Iterator[Measured]:
-    """Yield the shares of a group's ratings that the decision without their rater overrules, and their mean cost."""
-    ratings = group.ratings
-    is_blocked, unsafe = by_others[group.numbers], ratings.unsafe > 0
+    """Yield the shares of a group's ratings that the decision without their rater overrules, and their mean cost.
+
+    A rating on whose item nobody else gave an answer to decide on is overruled by nobody, and is left out.
+    """
+    decided = by_rest.decides[group.numbers]
+    judged = replace(group, ratings=group.ratings.select(decided))
+    is_blocked, unsafe = by_rest.blocks[group.numbers][decided], judged.ratings.unsafe > 0
     safe_blocked, unsafe_passed = (part.astype(np.float64) for part in (is_blocked & ~unsafe, ~is_blocked & unsafe))
     cost = decision.block_cost * safe_blocked + decision.miss_cost * unsafe_passed
     keys = {"model": decision.name, "question": settings.questions[0]}
-    for metric, values in (
-        ("blocked", blocks[ratings.items].astype(np.float64)),
-        (OVERRULED, safe_blocked + unsafe_passed),
-        ("blocked_though_safe", safe_blocked),
-        ("passed_though_unsafe", unsafe_passed),
-        ("cost", cost),
+    for rated, metric, values in (
+        (group, "blocked", blocks[group.ratings.items].astype(np.float64)),
+        (judged, OVERRULED, safe_blocked + unsafe_passed),
+        (judged, "blocked_though_safe", safe_blocked),
+        (judged, "passed_though_unsafe", unsafe_passed),
+        (judged, "cost", cost),
     ):
         yield build_row(
-            group, metric, partial(average_ratings, values=values, is_share=metric != "cost"), keys, settings
+            rated, metric, partial(average_ratings, values=values, is_share=metric != "cost"), keys, settings
         )
 
 

@@ -163,9 +163,8 @@ def _align(ratings: Ratings, scores: ItemScores) -> tuple[Ratings, Scored, tuple
         for name in scores.models
         if (n := rated[name].null_count())
     ]
-    unrated = int((~scores.table[ITEM_ID].is_in(ratings.items[ITEM_ID].implode())).sum())
-    if unrated:
-        warnings.append(f"{unrated:,} of {scores.table.height:,} scored items without a rating: not used.")
+    if unrated := scores.describe_unrated(ratings.items[ITEM_ID]):
+        warnings.append(unrated)
     scored = rated.filter(complete)
     columns = {name: scored[name].to_numpy().astype(np.float64) for name in scores.models}
     return ratings.select_items(complete), columns, tuple(warnings)

@@ -10,16 +10,17 @@ from dissensus.pipeline.score.groups import build_group_membership
 from dissensus.pipeline.score.rule_input import check_costs, check_rules, read_rule_input
 from dissensus.pipeline.score.rules import OVER_GROUPS, bind_rules
 from dissensus.pipeline.score.settings import DecisionSettings, resolve_settings
-from dissensus.schema.hints import format_list
+from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.item_scores import ItemScores
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.safety import SAFE_UNSAFE
 from dissensus.schema.ratings.table import Ratings
 
-OF_RATINGS: Final = ("share", "any-question", *OVER_GROUPS)
-"""Rules that label items by ratings alone, besides the plurality."""
+LABEL_RULES: Final = ("share", "any-question", *OVER_GROUPS, "expert", "score")
+"""Rules that call items safe or unsafe; plurality, dices and poststratified have functions of their own."""
 
 
-def label_by_rule(
+def label_by_rule(  # noqa: PLR0913 - options are keyword-only
     ratings: Ratings,
     rule: str,
     *,
@@ -29,15 +30,17 @@ def label_by_rule(
     unsafe: str | Sequence[str] | None = None,
     by: str | None = None,
     min_raters: int = 8,
+    gold: str | None = None,
+    scores: ItemScores | None = None,
 ) -> pl.DataFrame:
-    """Label items as safe or unsafe by a decision rule over ratings.
+    """Label items as safe or unsafe by a decision rule.
 
     Parameters
     ----------
     ratings
         The ratings.
     rule
-        share, any-question, group-balanced, any-group or worst-group.
+        share, any-question, group-balanced, any-group, worst-group, expert or score.
     costs
         Cost of blocking an item that is safe, and of letting one through that is not.
     at_least
@@ -46,6 +49,10 @@ def label_by_rule(
         As for `compare_decisions`.
     by
         Axis of the rules over groups.
+    gold
+        Attribute of items with the label of experts, for the rule expert.
+    scores
+        Scores of one model, for the rule score.
 
     Returns
     -------
@@ -68,12 +75,9 @@ def label_by_rule(
     [('1', 3, 'unsafe'), ('2', 2, 'unsafe')]
     """
     (name,) = check_rules([rule])
-    if name not in OF_RATINGS:
-        raise InvalidInput(f"The rule {name} needs more than ratings; rules of ratings are {format_list(OF_RATINGS)}.")
-    if name in OVER_GROUPS and by is None:
-        raise InvalidInput(f"The rule {name} is over groups. Name their axis: --by AXIS (in Python: by=...).")
-    if name not in OVER_GROUPS and by is not None:
-        raise InvalidInput(f"The rule {name} hears all raters alike. Leave the axis out: --by (in Python: by).")
+    if name not in LABEL_RULES:
+        raise InvalidInput(f"The rule {name} labels by another function; rules here are {format_list(LABEL_RULES)}.")
+    _check_needs(name, by=by, gold=gold, scores=scores)
     base = resolve_settings(
         ratings, questions=questions, unsafe=unsafe, by=() if by is None else by, min_raters=min_raters
     )
@@ -82,8 +86,9 @@ def label_by_rule(
         rules=(name,),
         costs=check_costs([costs]),
         at_least=at_least,
+        gold=gold,
     )
-    data = read_rule_input(ratings, settings, build_group_membership(ratings, settings), None, None, None)
+    data = read_rule_input(ratings, settings, build_group_membership(ratings, settings), scores, None, None)
     bound = next(bind_rules(data, settings.rules, at_least), None)
     if bound is None:
         raise InvalidInput(
@@ -101,3 +106,24 @@ def label_by_rule(
     return pl.DataFrame(
         [ratings.items[ITEM_ID], counts.alias("n_ratings"), pl.Series("label", labels, dtype=SAFE_UNSAFE)]
     )
+
+
+def _check_needs(rule: str, *, by: str | None, gold: str | None, scores: ItemScores | None) -> None:
+    """Refuse a rule without the data that it decides by, and data by which it does not decide."""
+    if rule in OVER_GROUPS and by is None:
+        raise InvalidInput(f"The rule {rule} is over groups. Name their axis: --by AXIS (in Python: by=...).")
+    if rule not in OVER_GROUPS and by is not None:
+        raise InvalidInput(f"The rule {rule} hears all raters alike. Leave the axis out: --by (in Python: by).")
+    for name, value, need in (
+        ("expert", gold, "labels of experts, --gold COLUMN (in Python: gold=...)"),
+        ("score", scores, "scores of a model, --scores FILE (in Python: scores=...)"),
+    ):
+        if rule == name and value is None:
+            raise InvalidInput(f"The rule {rule} needs {need}.")
+        if rule != name and value is not None:
+            raise InvalidInput(f"The rule {rule} does not decide by {need}. Leave them out, or name the rule {name}.")
+    if scores is not None and len(scores.models) > 1:
+        raise InvalidInput(
+            f"There are scores of {format_list(scores.models)}. A label is that of one model: name its column, "
+            f"--score-column {format_value(scores.models[0])} (in Python: read_scores(..., models=[...]))."
+        )

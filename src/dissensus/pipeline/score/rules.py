@@ -111,6 +111,7 @@ def share_unsafe_of_others(ratings: GroupRatings, judged: GroupRatings) -> Float
 
 def bind_rules(data: RuleInput, rules: Sequence[str], at_least: float) -> Iterator[BoundRule]:
     """Yield each rule that the data support: group rules once an axis, others once for each population or model."""
+    columns = {"poststratified": data.populations, "score": data.scores}
     for rule in rules:
         if rule == "plurality":
             yield _bind_blocks(rule, rule, data.plurality > 0, data.share)
@@ -122,9 +123,8 @@ def bind_rules(data: RuleInput, rules: Sequence[str], at_least: float) -> Iterat
             yield _bind_share(rule, rule, _largest(list(data.questions.values())))
         elif rule == "expert" and data.experts is not None:
             yield _bind_blocks(rule, rule, data.experts > 0, data.experts)
-        elif rule in ("poststratified", "score"):
-            columns = data.populations if rule == "poststratified" else data.scores
-            yield from (_bind_share(rule, f"{rule}: {name}", column) for name, column in columns.items())
+        elif rule in columns:
+            yield from (_bind_share(rule, f"{rule}: {name}", column) for name, column in columns[rule].items())
         elif rule in OVER_GROUPS:
             yield from (_bind_group_rule(rule, axis, shares, at_least) for axis, shares in data.groups.items())
 

@@ -1,0 +1,21 @@
+"""Scores of models, as options name their files."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dissensus.schema.item_scores import ItemScores
+    from dissensus.schema.ratings.table import Ratings
+
+
+def load_scores(
+    ratings: "Ratings", files: Sequence[Path], columns: Sequence[str] | None, unsafe: Sequence[str] | None
+) -> "ItemScores":
+    """Read scores, whose labels may be answers to the question."""
+    # Imported here, so that --help does not import polars.
+    from dissensus.files.scores.reader import read_scores
+
+    scale = ratings.scale(ratings.resolve_question())
+    labels = {answer: float(answer in (unsafe or scale[-1:])) for answer in scale}
+    return read_scores(files, models=columns, labels=labels)
