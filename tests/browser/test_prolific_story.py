@@ -92,6 +92,10 @@ def decline(page: Page, participant: Participant) -> None:
     page.get_by_role("link", name="I do not agree").click()
     expect(page.get_by_role("heading", name="Nothing was stored")).to_be_visible()
     check_page(page, "prolific-declined")
+    page.go_back()
+    expect(page.get_by_role("heading", name="This page is no longer valid")).to_be_visible()
+    arrive(page, participant)
+    page.get_by_role("link", name="I do not agree").click()
     return_to_prolific(page, participant)
 
 

@@ -202,6 +202,11 @@ def test_erased_rows_are_in_no_file_of_sqlite(database: Database, tmp_path: Path
         return b"".join(path.read_bytes() for path in tmp_path.glob("dissensus.db*"))
 
     assert b"somebody-" in content()
+    database.update_statistics()
+    with database.reading() as tx:
+        sizes = tx.scalars(text("SELECT stat FROM sqlite_stat1 WHERE tbl = 'staff'")).all()
+    assert sizes
+    assert all(size.startswith("500 ") for size in sizes)
     with database.writing() as tx:
         tx.execute(delete(StaffTable))
     with database.reading() as tx:

@@ -136,40 +136,65 @@ def list_items_after(
     item_filter: ItemFilter,
     *,
     after: ItemCursor | None = None,
-    backwards: bool = False,
     most: int,
 ) -> tuple[ListedItem, ...]:
-    """Return items in the order of a filter after one of them, or backwards before it."""
+    """Return items in the order of a filter after one of them."""
+    rows = tx.execute(_select_list(tx, campaign_id, item_filter).limit(after, most=most)).all()
+    skipped, reports = _count_flags(tx, [row.id for row in rows])
+    return tuple(_to_listed_item(row, skipped, reports) for row in rows)
+
+
+def find_neighbours(
+    tx: Connection, campaign_id: str, item_filter: ItemFilter, place: ItemCursor
+) -> tuple[int | None, int | None]:
+    """Return the positions of the items before and after a place in a list, None at its ends."""
+    item_list = _select_list(tx, campaign_id, item_filter)
+    before = tx.scalar(item_list.limit(place, backwards=True, most=1))
+    return before, tx.scalar(item_list.limit(place, most=1))
+
+
+@dataclass(frozen=True, slots=True)
+class _ItemList:
+    """Query of the items of a filter, and the columns of its order."""
+
+    query: Select[Any]
+    rank: Any  # Sorting value, None in the order of positions
+    position: Any
+
+    def limit(self, after: ItemCursor | None, *, backwards: bool = False, most: int) -> Select[Any]:
+        """Return the query of items after a place, or backwards before it."""
+        query = self.query
+        if after is not None:
+            query = query.where(_is_after(self.rank, self.position, after, backwards=backwards))
+        order: list[ColumnElement[Any]] = [self.position.desc() if backwards else self.position.asc()]
+        if self.rank is not None:
+            order.insert(0, self.rank.asc() if backwards else self.rank.desc())
+        return query.order_by(*order).limit(most)
+
+
+def _select_list(tx: Connection, campaign_id: str, item_filter: ItemFilter) -> _ItemList:
+    """Return the query of a list; a filter that leaves few items is answered here, once for all parts of the list."""
     within, ranked = aliased(ItemSummaryTable), aliased(ItemSummaryTable)
-    columns = (ItemTable.position, ItemTable.name, ItemTable.withheld, within.counts, within.disagreement)
+    columns = (ItemTable.id, ItemTable.name, ItemTable.withheld, within.counts, within.disagreement)
     first_text = ItemTable.content["turns"][0]["text"].as_string().label("text")
-    by_rank = item_filter.axis is not None
-    sort_value: Any = ranked.disagreement
+    rank: Any = ranked.disagreement if item_filter.axis is not None else None
     position = ItemTable.position
     joined = _is_summary(within, item_filter.question, WITHIN)
     in_list = and_(ItemTable.campaign_id == campaign_id, *_filter_items(tx, campaign_id, item_filter, within))
-    query = select(ItemTable.id, *columns, first_text).outerjoin(within, joined)
-    if by_rank:
+    query = select(ItemTable.position, *columns, first_text).outerjoin(within, joined)
+    if rank is not None:
         of_item = _is_summary(ranked, item_filter.question, item_filter.axis)
         few = _find_few(tx, select(ItemTable.id).outerjoin(within, joined).where(in_list), item_filter)
         if few is not None:
             in_list = ItemTable.id.in_(few)
         if few is not None and tx.dialect.name == "sqlite":
             # Looked up one by one: SQLite would read all summaries in their order.
-            sort_value = select(sort_value).where(of_item).correlate(ItemTable).scalar_subquery()
+            rank = select(rank).where(of_item).correlate(ItemTable).scalar_subquery()
         else:
             # The position of the summary, so that its index has the order.
             query, position = query.join(ranked, of_item), ranked.position
-        query = query.add_columns(sort_value.label("distance")).where(sort_value.is_not(None))
-    query = query.where(in_list)
-    if after is not None:
-        query = query.where(_is_after(sort_value if by_rank else None, position, after, backwards=backwards))
-    order: list[ColumnElement[Any]] = [position.desc() if backwards else position.asc()]
-    if by_rank:
-        order.insert(0, sort_value.asc() if backwards else sort_value.desc())
-    rows = tx.execute(query.order_by(*order).limit(most)).all()
-    skipped, reports = _count_flags(tx, [row.id for row in rows])
-    return tuple(_to_listed_item(row, skipped, reports) for row in rows)
+        query = query.add_columns(rank.label("distance")).where(rank.is_not(None))
+    return _ItemList(query.where(in_list), rank, position)
 
 
 def _find_few(tx: Connection, query: Select[str], item_filter: ItemFilter) -> Sequence[str] | None:

@@ -34,7 +34,7 @@ def test_every_tab_leads_to_a_page_of_the_campaign(house: House) -> None:
     owner = house.owner()
     tabs = read_tabs(owner.get(PILOT))
     assert list(tabs)[:3] == ["Overview", "Items", "Raters"]
-    assert {"Watch", "Pay", "Members", "Log", "Settings"} <= tabs.keys()
+    assert {"Monitoring", "Pay", "Members", "Log", "Settings"} <= tabs.keys()
     # The owner reads no surveys, and this campaign has no experts.
     assert not {"Care", "Gold", "Attempts", "Quota"} & tabs.keys()
     for label, path in tabs.items():
@@ -47,10 +47,10 @@ def test_every_tab_leads_to_a_page_of_the_campaign(house: House) -> None:
 @pytest.mark.parametrize(
     ("role", "tabs"),
     [
-        ("analyst", ["Overview", "Items", "Watch", "Reports"]),
-        ("observer", ["Overview", "Watch"]),
+        ("analyst", ["Overview", "Items", "Monitoring", "Reports"]),
+        ("observer", ["Overview", "Monitoring"]),
         ("expert", ["Overview"]),
-        ("reviewer", ["Overview", "Items", "Watch", "Reports", "Messages"]),
+        ("reviewer", ["Overview", "Items", "Monitoring", "Reports", "Messages"]),
         ("carer", ["Overview", "Care"]),
     ],
 )
@@ -69,7 +69,7 @@ def test_a_campaign_of_conversations_has_other_tabs(house: House) -> None:
     tabs = read_tabs(house.owner().get(PILOT))
     assert "Attempts" in tabs
     assert re.findall(r'<td class="n">([^<]*)</td>', house.owner().get("/campaigns").text) == ["–", "0", "–"]
-    assert not {"Items", "Watch"} & tabs.keys()
+    assert not {"Items", "Monitoring"} & tabs.keys()
 
 
 def test_a_page_below_a_tab_leads_back_to_it(house: House) -> None:
@@ -139,6 +139,9 @@ def test_the_log_says_who_did_what(house: House) -> None:
     everything = owner.get(f"{PILOT}/log?by=all").text
     assert "A rater entered" in everything
     assert "I need a hand" not in everything
+    earliest = owner.get(f"{PILOT}/log?by=all&before=1").text
+    assert "There are no earlier events." in earliest
+    assert f'href="{PILOT}/log?by=all">The latest events' in earliest
     assert owner.get(f"{PILOT}/log?by=none").status_code == 422
 
 

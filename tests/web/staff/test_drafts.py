@@ -155,7 +155,7 @@ def test_a_dry_run_does_not_count(house: House) -> None:
         assert (done.status_code, done.headers["location"]) == (303, "/campaigns/pilot")
     page = browser.get("/campaigns/pilot").text
     assert "So far 4 raters took part in previews and dry runs. Their answers are excluded" in page
-    assert "<dt>Items rated, by all raters</dt><dd>0</dd>" in page
+    assert "<dt>Ratings</dt><dd>0</dd>" in page
     assert browser.get("/campaigns/pilot/export.csv").status_code == 404
 
 

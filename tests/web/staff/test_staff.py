@@ -122,7 +122,7 @@ def test_errors_of_staff_keep_the_header_of_their_pages(house: House) -> None:
         assert '<p class="brand">' in page.text
         assert "open your link again" not in page.text
     refused = browser.get("/campaigns/pilot/care").text
-    assert "Invite one at /campaigns/pilot/staff." in refused
+    assert 'Invite one at <a href="/campaigns/pilot/staff">' in refused
     assert "Sign out" in refused
     unsigned = house.stranger().post("/campaigns/pilot/state", data={"state": "open"})
     assert (unsigned.status_code, 'href="/sign-in"' in unsigned.text) == (403, True)
@@ -395,7 +395,7 @@ def test_an_analyst_sees_results_without_identities(house: House) -> None:
         assert private in all_
         assert private not in text
     assert "<dt>Raters: finished</dt><dd>5</dd>" in text
-    assert "<dt>Items rated, by all raters</dt><dd>10</dd>" in text
+    assert "<dt>Ratings</dt><dd>10</dd>" in text
     files = [one.get("/campaigns/pilot/export.csv").text.splitlines() for one in (grace, owner)]
     assert files[0][0] == files[1][0]
     assert len(files[0]) == len(files[1]) == 11
@@ -407,7 +407,7 @@ def test_an_observer_sees_no_small_numbers(house: House) -> None:
     grace = join_pilot(house, "grace", "observer")
     page = grace.get("/campaigns/pilot").text
     assert "Results are shown once five raters have taken part" in page
-    assert "<dt>Items rated" not in page
+    assert "<dt>Ratings</dt>" not in page
     assert "<progress" not in page
     assert re.findall(r'<td class="n">([^<]*)</td>', grace.get("/campaigns").text) == ["2", "–", "–"]
     rate(house, campaign, 1)

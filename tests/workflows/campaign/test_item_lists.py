@@ -1,5 +1,7 @@
 """Query plans of lists of items."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -18,16 +20,23 @@ from dissensus.workflows.platform.platform import Platform
 N_ITEMS = 400
 
 
-def plan_of(tx: Connection, campaign_id: str, item_filter: ItemFilter, after: tuple[float, int] | None = None) -> str:
-    """The plan of the query of a list."""
+@contextmanager
+def kept_statements(tx: Connection) -> Iterator[list[tuple[str, object]]]:
+    """Statements with their parameters."""
     statements: list[tuple[str, object]] = []
 
     def keep(_connection: object, _cursor: object, statement: str, parameters: object, *_: object) -> None:
         statements.append((statement, parameters))
 
     event.listen(tx, "before_cursor_execute", keep)
-    overview.list_items_after(tx, campaign_id, item_filter, after=after, most=50)
+    yield statements
     event.remove(tx, "before_cursor_execute", keep)
+
+
+def plan_of(tx: Connection, campaign_id: str, item_filter: ItemFilter, after: tuple[float, int] | None = None) -> str:
+    """The plan of the query of a list."""
+    with kept_statements(tx) as statements:
+        overview.list_items_after(tx, campaign_id, item_filter, after=after, most=50)
     statement, parameters = statements[0]
     rows = tx.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)  # type: ignore[arg-type]
     return "\n".join(row.detail for row in rows)
@@ -50,8 +59,8 @@ def test_pages_by_disagreement_need_no_sorting(platform: Platform) -> None:
             plan = plan_of(tx, campaign.id, divided, after)
             assert "ix_item_summary_disagreement" in plan
             assert "TEMP B-TREE" not in plan
-        # Few items of a filter are looked up, and many read in their order.
-        for search in ("", "item-", "item-1"):
+        # Few items of a filter are looked up once, and many read in their order.
+        for search, n_scans in (("", 0), ("item-", 3), ("item-1", 1)):
             seen: list[int] = []
             cursor = None
             listed = replace(divided, search=search)
@@ -60,6 +69,11 @@ def test_pages_by_disagreement_need_no_sorting(platform: Platform) -> None:
                 cursor = (page[-1].distance, page[-1].position)
             positions = [position for position in range(N_ITEMS) if search in f"item-{position}"]
             assert seen == sorted(positions, key=lambda position: (-(position % 7), position))
+            earlier, place, later = seen[49:52]
+            with kept_statements(tx) as statements:
+                around = overview.find_neighbours(tx, campaign.id, listed, ((place % 7) / 7, place))
+            assert around == (earlier, later)
+            assert sum("LIKE" in statement for statement, _ in statements) == n_scans
         reported = plan_of(tx, campaign.id, ItemFilter(question="Q_safe", axis="", flag="reported"))
         assert "ix_notice_rater_id" in reported, reported
         assert "ix_item_summary_disagreement" not in reported, reported

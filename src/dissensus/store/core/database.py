@@ -24,6 +24,10 @@ WAL_BUG_FIXES = {(3, 44): 6, (3, 50): 7}
 """Patch versions of earlier releases of SQLite with the fix of 3.51.3."""
 MIN_FREE_BYTES = 8 << 20
 """Free space that SQLite needs for its write-ahead log and for saves."""
+STATISTICS_ROWS = 1000
+"""Rows of each index that SQLite samples for its plans."""
+LIFETIME_S = 3600
+"""Time after which a connection is opened anew: those of SQLite read its statistics when they open."""
 LOG_WAIT_MS = 100
 """Timeout for readers of the write-ahead log, while writers wait."""
 DISPOSE_TIMEOUT_S, DISPOSE_POLL_S = 2.0, 0.01
@@ -98,6 +102,14 @@ class Database:
                 cursor.execute(f"PRAGMA busy_timeout = {1000 * WAIT_S}")
         return not busy
 
+    def update_statistics(self) -> None:
+        """Let SQLite sample its tables, so that its plans fit their sizes; PostgreSQL does so by itself."""
+        if self.engine.dialect.name != "sqlite":
+            return
+        with self._hold_write_lock(), closing(self.engine.raw_connection()) as connection:
+            connection.cursor().execute(f"PRAGMA analysis_limit = {STATISTICS_ROWS}")
+            connection.cursor().execute("ANALYZE")
+
     def check_space(self) -> None:
         """Raise `Unavailable` if the disk of SQLite is almost full; PostgreSQL may have one elsewhere."""
         if self.engine.dialect.name != "sqlite":
@@ -164,7 +176,8 @@ def _options(engine: Engine, *, writes: bool) -> dict[str, Any]:
 def _sqlite(url: URL, pool_size: int) -> Engine:
     # The driver opens no transaction by itself: `_begin` does.
     arguments = {"timeout": WAIT_S, "isolation_level": None, "check_same_thread": False}
-    engine = create_engine(url, connect_args=arguments, pool_size=pool_size, max_overflow=0, hide_parameters=True)
+    pool = {"pool_size": pool_size, "max_overflow": 0, "pool_recycle": LIFETIME_S}
+    engine = create_engine(url, connect_args=arguments, hide_parameters=True, **pool)
     event.listen(engine, "do_connect", _make_private)
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)

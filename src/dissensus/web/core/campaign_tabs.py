@@ -31,7 +31,7 @@ TABS: Final = (
     CampaignTab("Raters", "raters", "raters"),
     CampaignTab("Conversations", "conversations", "raters", _has_conversations),
     CampaignTab("Attempts", "attempts", "raters", _has_conversations),
-    CampaignTab("Watch", "monitoring", "numbers", _has_items),
+    CampaignTab("Monitoring", "monitoring", "numbers", _has_items),
     CampaignTab("Reports", "reports", "small-numbers"),
     CampaignTab("Release", "release", "release"),
     CampaignTab("Plan", "plans", "revise", _has_items),

@@ -1,6 +1,7 @@
 """Page renderer: Jinja templates, filters and localised phrases."""
 
 import hashlib
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
@@ -9,7 +10,7 @@ from itertools import count
 from typing import Any, ClassVar, Final, Protocol
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from dissensus.pipeline.monitor import CELL
 from dissensus.schema.campaign.definition import ResponseFormat, localise
@@ -21,6 +22,9 @@ from dissensus.web.core.translations import languages, load_phrases, negotiate_l
 
 MAX_RENDERED_LENGTH: Final = 100_000
 """Characters of a conversation whose responses are rendered as Markdown."""
+
+PAGE_PATH: Final = re.compile(r"(?<!\S)/(?:sign-in|account|campaigns)(?:/[\w-]+)*")
+"""Address of a page in a message for staff."""
 
 
 class PageContext(Protocol):
@@ -87,6 +91,7 @@ def create_renderer() -> PageRenderer:
     environment.filters["answer_time"] = format_answer_time
     environment.filters["remaining_time"] = format_remaining_time
     environment.filters["axis_name"] = format_axis
+    environment.filters["linked"] = link_pages
     return PageRenderer(environment)
 
 
@@ -215,6 +220,17 @@ def format_axis(axis: str) -> str:
     ('Age', 'Quota cell')
     """
     return "Quota cell" if axis == CELL else axis.removeprefix("rater_").replace("_", " ").capitalize()
+
+
+def link_pages(text: str) -> Markup:
+    """Return an escaped text in which addresses of staff pages are links.
+
+    Examples
+    --------
+    >>> print(link_pages("Not <b>signed in</b>. Begin again at /sign-in."))
+    Not &lt;b&gt;signed in&lt;/b&gt;. Begin again at <a href="/sign-in">/sign-in</a>.
+    """
+    return Markup(PAGE_PATH.sub(r'<a href="\g<0>">\g<0></a>', str(escape(text))))  # noqa: S704 - escaped
 
 
 def asset_url(name: str) -> str:

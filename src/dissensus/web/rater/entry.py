@@ -14,7 +14,7 @@ from dissensus.recruit.entry import ReturnLink
 from dissensus.schema.campaign.completion_codes import Outcome
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.web.core.forms import MAX_FIELD_BYTES, check_storable
-from dissensus.web.core.rater_auth import FORBIDDEN, SESSION_COOKIE, SessionKey
+from dissensus.web.core.rater_auth import SESSION_COOKIE, SessionKey
 from dissensus.web.core.renderer import PageContext
 from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
 from dissensus.web.core.signed_tokens import ARRIVAL_S
@@ -215,7 +215,7 @@ def ask_consent(site: SiteOf, request: Request, name: str, lang: Language = "", 
         arrival = _read_arrival(site, token, name)
     except NotAllowed:
         # The back button after a refusal: the cookie was deleted, as nothing is stored.
-        return page(site, DeclinedPage(language=_browser_language(request, lang), expired=True), FORBIDDEN)
+        return page(site, DeclinedPage(language=_browser_language(request, lang), expired=True))
     entry = _check_arrival(site, arrival)
     if entry.state != "open":
         return _redirect_to_entry(arrival)

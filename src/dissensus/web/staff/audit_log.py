@@ -23,6 +23,7 @@ class AuditLogPage(StaffPage):
     name: str
     by: Literal["staff", "all"]
     audit: AuditPage
+    is_later: bool  # True for a page after the first one
 
 
 @router.get("/campaigns/{name}/log")
@@ -37,4 +38,4 @@ def show_audit_log(
     lines = audit_page.load_audit_page(
         site.platform, name, before=before, by_staff=by == "staff", staff_id=caller.staff.id
     )
-    return page(site, caller.page(AuditLogPage, name=name, by=by, audit=lines))
+    return page(site, caller.page(AuditLogPage, name=name, by=by, audit=lines, is_later=before is not None))

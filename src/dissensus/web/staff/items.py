@@ -1,7 +1,8 @@
 """Item pages: items sorted by disagreement, and the answers about one item."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 from urllib.parse import urlencode
 
@@ -31,6 +32,8 @@ Text = Annotated[str, Query(max_length=200)]
 PAGE_SIZE: Final = 50
 BY_POSITION: Final = "position"
 MAX_ITEM_NUMBER: Final = 1_000_000_000
+MAX_GROUP_ROWS: Final = 60
+"""Groups on the page of an item, with those of all questions together, unless one question has more."""
 ItemNumber = Annotated[int, Path(ge=1, le=MAX_ITEM_NUMBER)]
 
 
@@ -133,6 +136,21 @@ class ItemPage(StaffPage):
         ranked = sorted(self.view.answers, key=self._rank)
         shown = sum(map(self._is_shown, ranked)) or 1
         return ranked[:shown], ranked[shown:]
+
+    @property
+    def questions_by_group(self) -> frozenset[str]:
+        """Questions whose answers are shown by group: the first one, and those after it while there is room."""
+        ranked = [answers for part in self.answers for answers in part]
+        totals = accumulate(len(answers.groups) for answers in ranked)
+        return frozenset(
+            answers.question
+            for place, (answers, total) in enumerate(zip(ranked, totals, strict=True))
+            if not place or total <= MAX_GROUP_ROWS
+        )
+
+    def query_of(self, question: str) -> str:
+        """Return the query string of this page with the answers to a question first."""
+        return replace(self.query, question=question).address
 
     def _is_shown(self, answers: ItemAnswers) -> bool:
         return answers.question == self.query.question or bool(answers.disagreement)

@@ -115,10 +115,7 @@ def load_item(platform: Platform, name: str, position: int, item_filter: ItemFil
         if detail is None:
             raise NotFound(f"{name} has no item number {position + 1}. Open one from the list of items.")
         item_filter = _check_filter(item_filter, read_scales(campaign.questionnaire), tuple(monitoring_axes(campaign)))
-        before, after = (
-            _find_neighbour(tx, campaign_row.id, item_filter, position, backwards=backwards)
-            for backwards in (True, False)
-        )
+        before, after = _find_neighbours(tx, campaign_row.id, item_filter, position)
         return ItemView(
             campaign=campaign,
             detail=detail,
@@ -129,18 +126,17 @@ def load_item(platform: Platform, name: str, position: int, item_filter: ItemFil
         )
 
 
-def _find_neighbour(
-    tx: Connection, campaign_id: str, item_filter: ItemFilter, position: int, *, backwards: bool
-) -> int | None:
-    """Return the position of the next item in a list; None at its end, or if the item is not in it."""
+def _find_neighbours(
+    tx: Connection, campaign_id: str, item_filter: ItemFilter, position: int
+) -> tuple[int | None, int | None]:
+    """Return the positions of the items before and after one in a list; None at its ends, or if it is not in it."""
     cursor: ItemCursor = (None, position)
     if item_filter.axis is not None:
         value = monitoring.find_disagreement(tx, campaign_id, item_filter.question or "", item_filter.axis, position)
         if value is None:
-            return None
+            return None, None
         cursor = (value, position)
-    rows = store.list_items_after(tx, campaign_id, item_filter, after=cursor, backwards=backwards, most=1)
-    return rows[0].position if rows else None
+    return store.find_neighbours(tx, campaign_id, item_filter, cursor)
 
 
 def _load_answers(

@@ -1,10 +1,10 @@
 """Compute and show monitoring snapshots of running campaigns."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from sqlalchemy import Connection
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 Key = TypeVar("Key")
+MAX_RATINGS_AT_ONCE: Final = 20_000
 
 
 @dataclass(slots=True, kw_only=True)
@@ -192,15 +193,29 @@ def _read_new_rows(tx: Connection, campaign_row: CampaignRow, entry: _CampaignCa
     entry.state.mark_raters([rater_id for rater_id in raters if raters[rater_id] != entry.raters.get(rater_id)])
     for state in (entry.state, entry.repeats):
         state.drop_raters(entry.raters.keys() - raters.keys())
-    finished = store.iterate_finished(tx, sorted(assignment_ids), entry.state.scales.questions)
-    ratings = [rating for rating in finished if rating.rater_id in raters]
-    for state, showing in ((entry.state, FIRST), (entry.repeats, SECOND)):
-        state.drop(assignment_ids - {rating.assignment_id for rating in ratings})
-        state.add(rating for rating in ratings if rating.showing == showing)
-    changed = bool(ratings) or raters != entry.raters
+    rated = _read_ratings(tx, entry, sorted(assignment_ids), raters.keys())
+    for state in (entry.state, entry.repeats):
+        state.drop(assignment_ids - rated)
+    changed = bool(rated) or raters != entry.raters
     entry.raters, entry.save_numbers, entry.through = raters, frozenset(saves), max(through, entry.through)
     entry.n_withdrawn = rater_lists.count_withdrawn(tx, campaign_row.id)
     return changed
+
+
+def _read_ratings(
+    tx: Connection, entry: _CampaignCache, assignment_ids: Sequence[str], rater_ids: Collection[str]
+) -> set[str]:
+    """Read the finished ratings of some raters among some assignments, and return the assignments that have one."""
+    rated: set[str] = set()
+    # In batches, since millions of ratings as objects fill the memory.
+    for start in range(0, len(assignment_ids), MAX_RATINGS_AT_ONCE):
+        batch = assignment_ids[start : start + MAX_RATINGS_AT_ONCE]
+        finished = store.iterate_finished(tx, batch, entry.state.scales.questions)
+        ratings = [rating for rating in finished if rating.rater_id in rater_ids]
+        for state, showing in ((entry.state, FIRST), (entry.repeats, SECOND)):
+            state.add(rating for rating in ratings if rating.showing == showing)
+        rated.update(rating.assignment_id for rating in ratings)
+    return rated
 
 
 def _read_gold(tx: Connection, campaign_row: CampaignRow, entry: _CampaignCache) -> bool:

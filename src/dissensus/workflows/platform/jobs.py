@@ -36,6 +36,8 @@ INTERVAL_S: Final = 1.0
 SECURITY_LOG_DAYS: Final = 180
 LOG_INTERVAL_S: Final = 60.0
 """Time after which the write-ahead log of SQLite is emptied, with the rows that were erased meanwhile."""
+STATISTICS_INTERVAL_S: Final = 900.0
+"""Time after which SQLite samples its tables again."""
 N_RUNNERS: Final = 6
 """Number of runners, each of which needs a database connection at times."""
 
@@ -76,6 +78,11 @@ def default_jobs(*, security_log_days: int = SECURITY_LOG_DAYS) -> dict[str, Job
         "delete full rate limits": delete_full_buckets,
         "empty the write-ahead log": ThrottledJob(
             lambda platform, _now: platform.database.empty_log(), rest_s=LOG_INTERVAL_S, most_s=LOG_INTERVAL_S
+        ),
+        "update statistics": ThrottledJob(
+            lambda platform, _now: platform.database.update_statistics(),
+            rest_s=STATISTICS_INTERVAL_S,
+            most_s=STATISTICS_INTERVAL_S,
         ),
     }
 

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from dissensus.campaign.report_request import ReportRequest
 from dissensus.errors import InvalidInput, NotFound
+from dissensus.pipeline.monitor import read_scales
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.hints import format_list, format_value
 from dissensus.store import overview
@@ -37,6 +38,7 @@ class ReportChoices:
     campaign: Campaign
     reports: tuple[ReportRow, ...]
     questions: tuple[str, ...]
+    primary_question: str | None
     axes: Mapping[str, tuple[str, ...]]  # Groups by axis
     attributes: tuple[str, ...]  # Of items
 
@@ -68,6 +70,7 @@ def _list_choices(
         campaign=campaign,
         reports=reports,
         questions=() if campaign.chat else (*questionnaire.overalls, *scaled),
+        primary_question=read_scales(questionnaire).primary_question,
         axes={} if campaign.chat else _report_axes(campaign),
         attributes=() if campaign.chat else overview.list_attribute_names(tx, campaign_row.id, most=N_ATTRIBUTE_SAMPLE),
     )
