@@ -44,7 +44,7 @@ def test_a_local_model_is_loaded_requested_and_closed(weights: Path, engine: Any
     pieces, response = Asker(CHATBOT).ask()
     assert (pieces, response.text) == (["Hello", " there."], "Hello there.")
     (params,), (server,) = engine.STARTED, engine.RUNNING
-    assert params.model.path == str(weights)
+    assert (params.model.path, params.model_alias) == (str(weights), {"SmolLM2-135M-Instruct.Q4_1"})
     assert (params.hostnames, params.port, params.n_parallel, params.n_ctx) == (["127.0.0.1"], 0, 2, 4096)
     assert (params.cpuparams.n_threads, params.cpuparams.poll) == (1, 0)
     assert f"authorization: bearer {params.api_keys[0]}".lower() in server.heads[0].lower()

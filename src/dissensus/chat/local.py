@@ -45,7 +45,8 @@ def identify_weights(weights: LocalModel) -> str:
 def _start_server(weights: LocalModel, max_concurrent: int, key: str) -> Any:
     file, llama = _model_file(weights), _load_engine()
     params = llama.CommonParams()
-    params.model.path = str(file)
+    # Without an alias the server reports the whole path as the name of the model.
+    params.model.path, params.model_alias = str(file), {file.stem}
     params.hostnames, params.port, params.api_keys = ["127.0.0.1"], 0, [key]
     params.n_parallel, params.n_ctx = max_concurrent, max_concurrent * CONTEXT_TOKENS
     params.warmup, params.verbosity = False, ERRORS_ONLY

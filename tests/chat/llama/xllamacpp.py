@@ -29,6 +29,7 @@ def CommonParams() -> Any:
         api_keys=[],
         n_parallel=1,
         n_ctx=0,
+        model_alias=set(),
         warmup=True,
         verbosity=3,
         **cpus,

