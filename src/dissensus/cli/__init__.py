@@ -50,12 +50,14 @@ def _run() -> None:
     from dissensus.cli.app import app
     from dissensus.cli.remedy import print_remedy
     from dissensus.errors import DissensusError
+    from dissensus.extras import require_extra
     from dissensus.pipeline.tables import escape_unprintable
 
     # Warnings are for users: the message without its location in the code.
     warnings.showwarning = lambda message, *_: print(f"Warning: {message}", file=sys.stderr)  # noqa: T201
     try:
-        app()
+        with require_extra("This command"):
+            app()
     except DissensusError as error:
         # Names from a file may contain control characters.
         message = "\n".join(map(escape_unprintable, str(error).split("\n")))

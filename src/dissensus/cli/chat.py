@@ -13,7 +13,7 @@ import typer
 
 from dissensus.chat import Bot, Response, collect_response, open_chatbot
 from dissensus.cli.platform.options import load_settings
-from dissensus.cli.preference.serve import SCORE_KEY
+from dissensus.cli.preference.options import SCORE_KEY
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.pipeline.tables import escape_unprintable
 from dissensus.schema.campaign.chatbot import Chatbot

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from dissensus.extras import require_extra
+
 
 class LazyCommand(NamedTuple):
     """Module and name of a command, or of the `Typer` of a group, and its line in the help of the parent."""
@@ -38,7 +40,9 @@ def lazy_group(commands: Mapping[str, LazyCommand]) -> type[TyperGroup]:
 
         def resolve_command(self, ctx: Any, args: list[str]) -> Any:
             name, _, remaining = super().resolve_command(ctx, args)
-            return name, _click_command(str(name), commands[str(name)].load()), remaining
+            with require_extra(f"{ctx.command_path} {name}"):
+                loaded = commands[str(name)].load()
+            return name, _click_command(str(name), loaded), remaining
 
     return LazyGroup
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from dissensus.errors import InvalidInput
+from dissensus.extras import check_extra
 from dissensus.files.raw.atomic_write import check_folder, write_atomically
 from dissensus.pipeline.tables import Page
 from dissensus.report.figure_kind import KINDS
@@ -46,9 +47,23 @@ PAGE_SUFFIXES = (".html", ".htm")
 """Suffixes of HTML files."""
 
 OutputOption = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to FILE instead.")]
+
+
+def _check_figures(folder: Path | None) -> Path | None:
+    """Refuse figures before the work, where nothing can draw them."""
+    if folder is not None:
+        check_extra("figures", "--figures")
+    return folder
+
+
 FiguresOption = Annotated[
     Path | None,
-    typer.Option("--figures", metavar="DIR", help="Write every figure there: .svg, .png, .pdf and .json (Vega-Lite)."),
+    typer.Option(
+        "--figures",
+        metavar="DIR",
+        help="Write every figure there: .svg, .png, .pdf and .json (Vega-Lite).",
+        callback=_check_figures,
+    ),
 ]
 
 

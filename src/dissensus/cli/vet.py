@@ -12,6 +12,7 @@ from dissensus.cli.options import SeedOption
 from dissensus.cli.ratings_options import with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.errors import InvalidInput
+from dissensus.extras import check_extra
 from dissensus.files.raw.atomic_write import write_atomically
 from dissensus.pipeline.vet import Criteria, FilterAudit, Vetting, audit_flagged
 from dissensus.pipeline.vet import vet as vet_raters
@@ -87,6 +88,8 @@ def vet(
     if within is not None and not audit:
         raise InvalidInput(f"--within {within} applies to the audit; add --audit, or leave it out.")
     kind, figure_kind = result_writer.choose_format(format, output), None if figure is None else detect_kind(figure)
+    if figure_kind not in (None, "json"):
+        check_extra("figures", "--figure")
     one_question = any(reading.keywords[option] for option in ("question", "answer", "categories"))
     ratings = reading(all_questions=not one_question)
     thresholds = {

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from dissensus.errors import InvalidInput
+from dissensus.extras import require_extra
 from dissensus.schema.records.image import ImageType, StoredImage, check_image_name
 
 if TYPE_CHECKING:
@@ -107,10 +108,9 @@ def read_image(name: str, content: bytes) -> StoredImage:
 
 def _decode_image(content: bytes) -> "tuple[Image, str]":
     """Return the upright pixels and the format of an image; its header is checked before it is decoded."""
-    # Only whoever adds images waits for the library.
+    image = _open_image(content)
     from PIL import ImageOps
 
-    image = _open_image(content)
     kind = _format_of(image)
     try:
         image.load()
@@ -121,7 +121,9 @@ def _decode_image(content: bytes) -> "tuple[Image, str]":
 
 def _open_image(content: bytes) -> "Image":
     """Return an image of which only the header is read; its size, frames and depth are checked."""
-    from PIL import Image, UnidentifiedImageError
+    # Only whoever adds images waits for the library.
+    with require_extra("An image", "site"):
+        from PIL import Image, UnidentifiedImageError
 
     try:
         with warnings.catch_warnings():

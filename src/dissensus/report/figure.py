@@ -11,6 +11,7 @@ import altair as alt
 import polars as pl
 from altair.utils.schemapi import debug_mode
 
+from dissensus.extras import is_installed
 from dissensus.pipeline.tables import escape_unprintable
 from dissensus.report.figure_kind import Kind, detect_kind
 from dissensus.report.render import render, render_inline
@@ -80,8 +81,8 @@ class Figure:
         return self._inline(width, suffix) if begun is None or begun.cancelled() else begun.result()
 
     def begin(self, thread: Executor) -> None:
-        """Begin to draw it for a page."""
-        for width, suffix in ON_PAGE:
+        """Begin to draw it for a page, if it can be drawn."""
+        for width, suffix in ON_PAGE if is_installed("figures") else ():
             self._begun[width, suffix] = thread.submit(self._inline, width, suffix)
 
     def _inline(self, width: int, suffix: str) -> str:
@@ -96,4 +97,5 @@ class Figure:
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<br><small>{escape(note)}</small>" for note in self.notes)
-        return f"<p><b>{escape(self.title)}</b><br>{escape(self.reading)}{notes}</p>{self.render().decode()}"
+        drawing = self.render().decode() if is_installed("figures") else self.table._repr_html_()
+        return f"<p><b>{escape(self.title)}</b><br>{escape(self.reading)}{notes}</p>{drawing}"

@@ -2,9 +2,7 @@
 
 import re
 
-import vl_convert
-
-from dissensus.report.render import PNG_PER_INCH
+from dissensus.report.render import PNG_PER_INCH, load_renderer
 from dissensus.report.theme import DARK
 
 # Colours stand in tags alone: texts between them are names from a file.
@@ -25,4 +23,4 @@ def to_dark_svg(svg: str) -> str:
 
 def to_png(svg: str) -> bytes:
     """Return a drawing as PNG."""
-    return vl_convert.svg_to_png(svg, ppi=PNG_PER_INCH, scale=0.75)
+    return bytes(load_renderer().svg_to_png(svg, ppi=PNG_PER_INCH, scale=0.75))

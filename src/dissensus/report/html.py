@@ -1,13 +1,15 @@
 """Report as one self-contained HTML page."""
 
+import warnings
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
+from dissensus.extras import is_installed
 from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_short
 from dissensus.report.figure import ON_PAGE, Figure
 from dissensus.report.tables import Disclosure, ReportTable
@@ -16,11 +18,18 @@ from dissensus.report.theme import DARK, NAMES
 # Most rows of a table of numbers: the page must open on a phone.
 MOST_ROWS = 400
 DIGITS = 4
+NOT_DRAWN: Final = (
+    "Figures are shown as their numbers, since vl_convert, which draws them, is not installed. Install it with: "
+    "pip install 'dissensus[figures]'"
+)
 
 
 def render_page(report: object) -> str:
     """Return a report as HTML that needs no network and runs no script."""
-    template = _environment().get_template("report.html")
+    environment = _environment()
+    if not environment.globals["drawn"]:
+        warnings.warn(NOT_DRAWN, stacklevel=3)
+    template = environment.get_template("report.html")
     return template.render(report=report, style=Markup(_style()))  # noqa: S704 - our own file
 
 
@@ -36,6 +45,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters |= {"wide": _render_wide, "narrow": _render_narrow, "grid": to_grid, "mathml": _mathml}
+    environment.globals["drawn"] = is_installed("figures")
     environment.tests["figure"] = lambda part: isinstance(part, Figure)
     environment.tests["disclosure"] = lambda part: isinstance(part, Disclosure)
     environment.tests["table"] = lambda part: isinstance(part, ReportTable)

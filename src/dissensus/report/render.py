@@ -3,9 +3,9 @@
 import json
 import re
 from html import escape
+from types import ModuleType
 
-import vl_convert
-
+from dissensus.extras import require_extra
 from dissensus.report.figure_kind import Kind
 from dissensus.report.placeholders import set_names, take_names
 from dissensus.report.theme import NAMES, PAPER, Drawing, apply_theme
@@ -28,15 +28,23 @@ _MARK_ATTRIBUTES = re.compile(
 _ID = re.compile(r'(\bid="|url\(#)([^")]+)')
 
 
+def load_renderer() -> ModuleType:
+    """Return the library that draws, an extra."""
+    with require_extra("Drawing a figure", "figures"):
+        import vl_convert
+    return vl_convert
+
+
 def render(chart: Drawing, kind: Kind) -> bytes:
     """Return a figure as SVG, PNG, PDF or Vega-Lite JSON; needs no browser and no network."""
     spec = apply_theme(chart)
-    if kind == "png":
-        return vl_convert.vegalite_to_png(spec, ppi=PNG_PER_INCH, scale=0.75, allowed_base_urls=[])
     if kind == "json":
         return json.dumps(spec, ensure_ascii=False, indent=1).encode()
+    renderer = load_renderer()
+    if kind == "png":
+        return bytes(renderer.vegalite_to_png(spec, ppi=PNG_PER_INCH, scale=0.75, allowed_base_urls=[]))
     shortened, names = take_names(spec)
-    svg = set_names(vl_convert.vegalite_to_svg(shortened, allowed_base_urls=[]), names)
+    svg = set_names(renderer.vegalite_to_svg(shortened, allowed_base_urls=[]), names)
     return _to_pdf(svg) if kind == "pdf" else svg.encode()
 
 
@@ -46,7 +54,7 @@ def _to_pdf(svg: str) -> bytes:
     assert start is not None  # noqa: S101 - contract of the renderer
     width, height = (f'"{0.75 * float(pixels):g}"' for pixels in start.groups())
     size = f'width="{start[1]}" height="{start[2]}"'
-    return vl_convert.svg_to_pdf(svg.replace(size, f"width={width} height={height}", 1))
+    return bytes(load_renderer().svg_to_pdf(svg.replace(size, f"width={width} height={height}", 1)))
 
 
 def render_inline(chart: Drawing, name: str, label: str) -> str:

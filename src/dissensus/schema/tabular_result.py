@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from dissensus.errors import Unavailable
+from dissensus.errors import MissingExtra
 
 
 class TabularResult:
@@ -28,7 +28,4 @@ def _convert(frame: pl.DataFrame, method: str) -> Any:
     try:
         return getattr(frame, method)()
     except ImportError as error:
-        raise Unavailable(
-            f"{method} needs {error.name or 'pyarrow'}, which is not installed. Install it with: pip install "
-            "'dissensus[frames]'"
-        ) from None
+        raise MissingExtra(method, error.name or "pyarrow", "frames") from None

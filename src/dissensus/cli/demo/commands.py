@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from dissensus.extras import check_extra
+
 
 def demo(
     once: Annotated[bool, typer.Option("--once", help="Exit after the export and the report are written.")] = False,
@@ -23,6 +25,7 @@ def demo(
 
     Example: dissensus demo --once
     """
+    check_extra("site", "dissensus demo")
     typer.echo(
         f"A small campaign in seven stages, about two minutes; its files are written to {dir}. "
         "All people are simulated."

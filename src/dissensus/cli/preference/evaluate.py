@@ -10,6 +10,7 @@ from dissensus.cli import result_writer
 from dissensus.cli.options import ConfidenceOption, PageOutputOption
 from dissensus.cli.preference.display import evaluation_page, slices_csv
 from dissensus.cli.preference.options import (
+    SCORE_KEY,
     ForceOption,
     KindOption,
     ModelOption,
@@ -20,7 +21,6 @@ from dissensus.cli.preference.options import (
     infer_purpose,
     load_pairs,
 )
-from dissensus.cli.preference.serve import SCORE_KEY
 from dissensus.cli.result_writer import FormatOption
 from dissensus.errors import InvalidInput
 from dissensus.files.pairs.reader import ReadPairs

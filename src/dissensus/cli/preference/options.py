@@ -10,6 +10,9 @@ from dissensus.files.pairs.reader import ReadPairs
 from dissensus.files.pairs.votes import detect_purpose, read_pair_files, read_people
 from dissensus.preference.data.pairs import Purpose
 
+SCORE_KEY = "DISSENSUS_SCORE_KEY"
+"""Environment variable with the bearer token of a scoring service."""
+
 PairsArgument = Annotated[
     list[Path],
     typer.Argument(metavar="PAIRS…", help="Pairs in the format of hh-rlhf, or preferences.jsonl of an export."),

@@ -15,8 +15,7 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as ProgressBar
 
 from dissensus.cli import result_writer
-from dissensus.cli.preference.options import ForceOption, PurposeOption
-from dissensus.cli.preference.serve import SCORE_KEY
+from dissensus.cli.preference.options import SCORE_KEY, ForceOption, PurposeOption
 from dissensus.cli.result_writer import OutputOption
 from dissensus.errors import InvalidInput
 from dissensus.files.attempts.tables import holds_attempts

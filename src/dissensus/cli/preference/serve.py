@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
+from dissensus.cli.preference.options import SCORE_KEY
 from dissensus.files.models.folder import load_model, read_identity
 from dissensus.web.core.server import serve_app
 from dissensus.web.score_service import create_scoring_app
-
-SCORE_KEY = "DISSENSUS_SCORE_KEY"
 
 
 def serve(

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 from polars.exceptions import PolarsError
 
-from dissensus.errors import InvalidInput, NotFound, Unavailable
+from dissensus.errors import InvalidInput, MissingExtra, NotFound
 from dissensus.files.raw import content, delimited, json_table, limits, parquet, spreadsheet
 from dissensus.schema.ratings.headers import check_headers
 
@@ -44,11 +44,8 @@ def _convert(source: Any) -> pl.DataFrame:
     try:
         table: pl.DataFrame = nw.from_native(source, eager_only=True).to_polars()
     except ImportError as error:
-        missing = error.name or "pyarrow"
-        raise Unavailable(
-            f"To read a {type(source).__module__.split('.')[0]} table {missing} is needed, and it is not "
-            "installed. Install it with: pip install 'dissensus[frames]'"
-        ) from None
+        use = f"Reading a {type(source).__module__.split('.')[0]} table"
+        raise MissingExtra(use, error.name or "pyarrow", "frames") from None
     except DuplicateError as error:
         raise InvalidInput(f"Two columns have the same name. Rename or drop one of them. ({error})") from None
     except (TypeError, ValueError, OverflowError, PolarsError) as error:

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dissensus.errors import Unavailable
+from dissensus.extras import require_extra
 from dissensus.preference.data.sparse import Floats, Integers
 
 ELO: Final = 400 / np.log(10)
@@ -51,10 +51,6 @@ def elo(a: Integers, b: Integers, outcome: Floats, weight: Floats) -> Floats:
 
 
 def _import_evalica() -> Any:
-    try:
+    with require_extra("Ranking", "rank"):
         import evalica
-    except ImportError:
-        raise Unavailable(
-            "Rankings need evalica, which is not installed. Install it: pip install 'dissensus[rank]'"
-        ) from None
     return evalica

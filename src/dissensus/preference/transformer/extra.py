@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 
-from dissensus.errors import Unavailable
+from dissensus.errors import MissingExtra
 
 
 def check_installed(*packages: str) -> None:
@@ -15,9 +15,7 @@ def check_installed(*packages: str) -> None:
         try:
             import_module(name)
         except ImportError:
-            raise Unavailable(
-                f"Transformers need {name}, which is not installed. Install it: pip install 'dissensus[ml]'"
-            ) from None
+            raise MissingExtra("A transformer", name, "ml") from None
 
 
 def is_first_process() -> bool:

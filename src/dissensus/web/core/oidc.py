@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 import httpx
 
 from dissensus.errors import DissensusError, NotAllowed, Unavailable
+from dissensus.extras import require_extra
 from dissensus.schema.hints import format_value
 from dissensus.settings import Settings, load_oidc_client_secret
 from dissensus.web.core.signed_tokens import OidcFlow
@@ -74,13 +75,9 @@ def check_oidc_settings(settings: Settings) -> None:
     if settings.oidc_issuer is None:
         return
     load_oidc_client_secret(settings)
-    try:
-        import authlib.oidc.core  # type: ignore[import-untyped]  # noqa: F401 - an extra
-        import joserfc.jwt  # noqa: F401 - comes with it
-    except ImportError:
-        raise Unavailable(
-            "oidc_issuer is set, but the OpenID client is not installed: pip install 'dissensus[oidc]'"
-        ) from None
+    with require_extra("oidc_issuer", "oidc"):
+        import authlib.oidc.core  # type: ignore[import-untyped]  # noqa: F401
+        import joserfc.jwt  # noqa: F401
 
 
 def start_flow() -> OidcFlow:
