@@ -27,6 +27,7 @@ from dissensus.files.pairs.votes import read_people as read_people
 from dissensus.files.pairs.votes import read_preferences as read_preferences
 from dissensus.files.ratings.conversion import read_long as read_long
 from dissensus.files.ratings.conversion import write_long as write_long
+from dissensus.files.ratings.partitions.reader import read_partitions as read_partitions
 from dissensus.files.ratings.reader import read_ratings as read_ratings
 from dissensus.files.ratings.reader import validate as validate
 from dissensus.files.raw.table_writer import write_frame as write_frame
@@ -63,6 +64,7 @@ from dissensus.pipeline.analyse.attempts import attempt_map as attempt_map
 from dissensus.pipeline.curate import SamplePlan as SamplePlan
 from dissensus.pipeline.curate import Selection as Selection
 from dissensus.pipeline.curate import curate as curate
+from dissensus.pipeline.engine.ratings import PartitionedRatings as PartitionedRatings
 from dissensus.pipeline.judge.audit.audit import audit_judge as audit_judge
 from dissensus.pipeline.judge.audit.result import JudgeAudit as JudgeAudit
 from dissensus.pipeline.judge.audit.rows import AuditRow as AuditRow

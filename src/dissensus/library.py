@@ -13,6 +13,7 @@ from dissensus.pipeline import aggregate, score
 from dissensus.pipeline import analyse as analysing
 from dissensus.pipeline import model as modelling
 from dissensus.pipeline import vet as vetting
+from dissensus.pipeline.engine.ratings import PartitionedRatings
 from dissensus.schema.ratings.table import Ratings
 
 P = ParamSpec("P")
@@ -29,8 +30,11 @@ _READING: Final = """    **reading
 """
 
 
-def accept_sources(function: Callable[Concatenate[Ratings, P], R]) -> Callable[..., R]:
-    """Return a function of ratings that also takes a file or a table, with the options of `read_ratings`."""
+def accept_sources(function: Callable[Concatenate[Any, P], R], *, partitions: bool = False) -> Callable[..., R]:
+    """Return a function of ratings that also takes a file or a table, with the options of `read_ratings`.
+
+    Ratings in blocks of items are refused, unless the function takes `partitions`.
+    """
     own = inspect.signature(function).parameters
     options = {
         name: parameter
@@ -41,7 +45,9 @@ def accept_sources(function: Callable[Concatenate[Ratings, P], R]) -> Callable[.
     @wraps(function)
     def with_sources(ratings: Any, *arguments: Any, **keywords: Any) -> R:
         reading = {name: keywords.pop(name) for name in options if name in keywords}
-        if not isinstance(ratings, Ratings):
+        if isinstance(ratings, PartitionedRatings) and not partitions:
+            ratings.refuse(f"{function.__name__}()")
+        if not isinstance(ratings, (Ratings, PartitionedRatings)):
             bound = inspect.signature(function).bind_partial(ratings, *arguments, **keywords)
             ratings = _read(ratings, reading, bound.arguments.get("question"))
         elif reading:
@@ -75,7 +81,7 @@ def _describe(doc: str) -> str:
     )
 
 
-analyse = accept_sources(analysing.analyse)
+analyse = accept_sources(analysing.analyse, partitions=True)
 compare_decisions = accept_sources(score.compare_decisions)
 fit_model = accept_sources(modelling.fit_model)
 group_divergence = accept_sources(analysing.group_divergence)

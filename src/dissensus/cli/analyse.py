@@ -32,7 +32,12 @@ if TYPE_CHECKING:
     from dissensus.schema.ratings.table import Ratings
 
 
-@partial(with_ratings_options, later=True, attempts=LazyCommand("dissensus.cli.attempts", "print_attempt_analysis", ""))
+@partial(
+    with_ratings_options,
+    later=True,
+    attempts=LazyCommand("dissensus.cli.attempts", "print_attempt_analysis", ""),
+    partitions=True,
+)
 def analyse(
     reading: "partial[Ratings]",
     by: Annotated[
@@ -90,6 +95,8 @@ def analyse(
 
     Of every group against others: difference of shares, distance; XRR, cross-negentropy, voting agreement, GAI. Of
     every axis: share of disagreement between groups, DSI.
+
+    A folder or a quoted glob of Parquet files is read in blocks of items, with only the raters in memory.
 
     Of a file of red-team attempts: success, harmlessness, tags, red-teamers and reviewers.
 

@@ -35,12 +35,14 @@ from dissensus.cli.options import (
     SetsOption,
     TextColumnOption,
 )
+from dissensus.cli.partitions import is_partitioned, load_partitions, refuse_partitions
 from dissensus.cli.standard_input import spool
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.raw.atomic_write import check_distinct
 from dissensus.schema.ratings.columns import OVERALL
 
 if TYPE_CHECKING:
+    from dissensus.pipeline.engine.ratings import PartitionedRatings
     from dissensus.schema.ratings.table import Ratings
 
 # The reader of CSV takes one line; private characters stand for line breaks meanwhile.
@@ -48,11 +50,16 @@ _LINE_BREAKS = {"\n": "\ue000", "\r": "\ue001"}
 
 
 def with_ratings_options(
-    command: Callable[..., None], *, later: bool = False, attempts: LazyCommand | None = None
+    command: Callable[..., None],
+    *,
+    later: bool = False,
+    attempts: LazyCommand | None = None,
+    partitions: bool = False,
 ) -> Callable[..., None]:
     """Add the options of `load_ratings` to a command, which gets the ratings or, with `later`, a function to read them.
 
-    Files of red-team attempts are passed to the command `attempts`, if given, with the options that it accepts.
+    Files of red-team attempts are passed to the command `attempts`, if given, with the options that it accepts. With
+    `partitions`, a folder or glob of Parquet files is read in blocks of items.
     """
     options = {
         **{
@@ -76,6 +83,13 @@ def with_ratings_options(
         if values["question"] is None and values["answer"] is None and len(values["ratings"]) == 1:
             values["question"] = find_release_question(values["ratings"][0])
         values["ratings"] = [find_ratings_file(spool(path)) for path in values["ratings"]]
+        if any(map(is_partitioned, values["ratings"])):
+            if not partitions:
+                refuse_partitions(values["ratings"])
+            read = {name: values.pop(name) for name in options}
+            resampled = bool(values.get("bootstrap")) and values.get("resample") != "raters"
+            command(partial(load_folder, **read, resamples_items=resampled), **values)
+            return
         for path in values["ratings"]:
             kind = read_record_kind(path)
             if kind == "red-team" and attempts is not None:
@@ -159,12 +173,31 @@ def load_ratings(
         rater_kind=rater_kind,
         **arguments,
     )
-    for condition in where or ():
-        column, equals, value = condition.partition("=")
-        if not equals:
-            raise InvalidInput(f"--where {condition!r} has no '='; write --where COLUMN=VALUE.")
+    for column, value in split_conditions(where):
         result = result.where(column, value)
     return result.exclude_flagged() if exclude_flagged else result
+
+
+def load_folder(
+    ratings: Sequence[Path],
+    items: Sequence[Path] | None,
+    where: Sequence[str] | None,
+    question: str | None,
+    exclude_flagged: bool,
+    rater_kind: str,
+    *,
+    resamples_items: bool,
+    **table: Any,
+) -> "PartitionedRatings":
+    """Read a folder or glob of Parquet files with the options of `load_ratings`."""
+    arguments = table_arguments(**table) | {
+        "items": items,
+        "question": question,
+        "exclude_flagged": exclude_flagged,
+        "rater_kind": rater_kind,
+        "resamples_items": resamples_items,
+    }
+    return load_partitions(ratings, split_conditions(where), arguments)
 
 
 def table_arguments(
@@ -274,6 +307,15 @@ def split_categories(text: str | None) -> list[str] | None:
         raise InvalidInput(f"The list of answers cannot be read ({error}). Separate them by commas.") from None
     breaks = {mark: character for character, mark in _LINE_BREAKS.items()}
     return ["".join(breaks.get(character, character) for character in name).strip() for name in fields]
+
+
+def split_conditions(texts: Sequence[str] | None) -> list[tuple[str, str]]:
+    """Parse the values of --where, such as rater_gender=Woman."""
+    conditions = [text.partition("=") for text in texts or ()]
+    for (_, equals, _), text in zip(conditions, texts or (), strict=True):
+        if not equals:
+            raise InvalidInput(f"--where {text!r} has no '='; write --where COLUMN=VALUE.")
+    return [(column, value) for column, _, value in conditions]
 
 
 def split_bins(texts: Sequence[str] | None) -> dict[str, list[float]]:

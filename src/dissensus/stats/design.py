@@ -5,8 +5,8 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,8 @@ _WORDS_PER_RATING = 8
 # Memory limits of packed raters, and of the sums of one chunk of replicates.
 _PACKED_BYTES = 1 << 30
 _CHUNK_BYTES = 1 << 26
+# The same where each chunk passes over all blocks once.
+_BLOCKED_CHUNK_BYTES = 1 << 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,27 @@ class Design:
     n_raters: int
     n_categories: int
     scale: OrderedScale | None = None
+    chunk_bytes: ClassVar = _CHUNK_BYTES
+
+    @property
+    def n_ratings(self) -> int:
+        """Number of ratings."""
+        return int(self.items.size)
+
+    @cached_property
+    def n_rated(self) -> int:
+        """Number of items with a rating."""
+        return int(np.count_nonzero(np.bincount(self.items, minlength=1)))
+
+    @cached_property
+    def loads(self) -> npt.NDArray[np.int64]:
+        """Number of ratings of each rater, shape (R,)."""
+        return np.bincount(self.raters, minlength=self.n_raters)
+
+    @cached_property
+    def answer_counts(self) -> npt.NDArray[np.int64]:
+        """Number of times that each answer was given, shape (K,)."""
+        return np.bincount(self.answers, minlength=self.n_categories)
 
     @cached_property
     def by_item(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int16]]:
@@ -102,8 +125,76 @@ class Design:
         return (n_groups + 1) * words * self.n_items <= _WORDS_PER_RATING * self.items.size
 
 
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The ratings of a range of items, whose codes count from its first item, by raters with their own codes."""
+
+    design: Design
+    number: int  # Position among the blocks
+    first_item: int
+
+    @property
+    def items(self) -> slice:
+        """Range of the items among all."""
+        return slice(self.first_item, self.first_item + self.design.n_items)
+
+
+class Engine(Protocol):
+    """Machine that passes over all blocks of items: the seam behind which ratings may lie anywhere."""
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+
+    def add(self, fill: Callable[..., None], *totals: npt.NDArray[Any]) -> None:
+        """Call ``fill(block, *totals)`` for each block in order; each call adds what its items contribute."""
+
+
+@dataclass(frozen=True, eq=False)
+class BlockedDesign:
+    """The ratings of one question in blocks of items, with the totals that are known without them.
+
+    Parameters
+    ----------
+    engine
+        The machine that passes over the blocks.
+    n_items, n_raters, n_categories, n_ratings, most_ratings
+        As for `Design`; each item has a rating.
+    loads, answer_counts
+        Number of ratings of each rater, shape (R,), and of each answer, shape (K,).
+    """
+
+    engine: Engine
+    n_items: int
+    n_raters: int
+    n_categories: int
+    n_ratings: int
+    most_ratings: int
+    loads: npt.NDArray[np.int64]
+    answer_counts: npt.NDArray[np.int64]
+    scale: ClassVar = None  # Ordered answers need further passes
+    chunk_bytes: ClassVar = _BLOCKED_CHUNK_BYTES
+
+    @property
+    def n_rated(self) -> int:
+        """Number of items with a rating."""
+        return self.n_items
+
+    def row_bytes(self, n_comparisons: int) -> int:
+        """Return the memory that one replicate needs for its sums, those of each rater among them."""
+        return 8 * self.n_raters * (7 * n_comparisons + 2 * self.n_categories)
+
+
+def pass_over(design: Design | BlockedDesign, fill: Callable[..., None], *totals: npt.NDArray[Any]) -> None:
+    """Call ``fill(block, *totals)`` for each block in order; a design in memory is one block."""
+    if isinstance(design, BlockedDesign):
+        design.engine.add(fill, *totals)
+    else:
+        fill(Block(design, 0, 0), *totals)
+
+
 def statistics(
-    design: Design,
+    design: Design | BlockedDesign,
     group: Codes,
     inside: Codes,
     outside: Codes,
@@ -142,7 +233,7 @@ def statistics(
 
 
 def sum_ratings(
-    design: Design,
+    design: Design | BlockedDesign,
     group: Codes,
     inside: Codes,
     outside: Codes,
@@ -157,6 +248,9 @@ def sum_ratings(
     weights = [w for w in (rater_weight, item_weight) if w is not None]
     n_replicates = len(weights[0]) if weights else len(group)
     sums = np.zeros((n_replicates, len(inside), kernels.width(design.n_categories)))
+    if isinstance(design, BlockedDesign):
+        pass_over(design, partial(_add_block, (group, inside, outside), rater_weight, item_weight), sums)
+        return sums
     inside, outside = inside.astype(np.int64), outside.astype(np.int64)
     if not weights and design.prefers_packing(int(group.max()) + 1):
         packed, logs = design.packed, kernels.tables(design.most_ratings)
@@ -178,9 +272,20 @@ def sum_ratings(
     return sums
 
 
-def chunks(n_replicates: int, row_bytes: int) -> Iterator[range]:
+def _add_block(
+    compared: tuple[Codes, Codes, Codes],
+    rater_weight: Codes | None,
+    item_weight: Codes | None,
+    block: Block,
+    sums: FloatArray,
+) -> None:
+    of_block = None if item_weight is None else item_weight[:, block.items]
+    sums += sum_ratings(block.design, *compared, rater_weight=rater_weight, item_weight=of_block)
+
+
+def chunks(n_replicates: int, row_bytes: int, memory: int = _CHUNK_BYTES) -> Iterator[range]:
     """Split replicates into ranges whose rows fit in bounded memory."""
-    step = max(1, _CHUNK_BYTES // max(1, row_bytes))
+    step = max(1, memory // max(1, row_bytes))
     for low in range(0, n_replicates, step):
         yield range(low, min(n_replicates, low + step))
 

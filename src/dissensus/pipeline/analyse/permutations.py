@@ -17,7 +17,7 @@ from dissensus.pipeline.analyse.resampling import (
     join_reversed,
     subtract_reversed,
 )
-from dissensus.stats.design import METRICS, Design, chunks
+from dissensus.stats.design import METRICS, BlockedDesign, Design, chunks
 from dissensus.stats.groups.assignment import (
     MAX_SHIFT,
     SHUFFLES,
@@ -50,7 +50,7 @@ class _Block:
 
 
 def compute_tests(
-    design: Design,
+    design: Design | BlockedDesign,
     tables: list[GroupTable],
     seeds: list[np.random.SeedSequence],
     within: Codes,
@@ -62,7 +62,7 @@ def compute_tests(
 
 
 def _test_axis(
-    design: Design,
+    design: Design | BlockedDesign,
     table: GroupTable,
     seeds: list[np.random.SeedSequence],
     within: Codes,
@@ -104,7 +104,7 @@ def _blocks(axis: AxisComparison, within: Codes) -> Iterator[_Block]:
 
 
 def _test_block(
-    design: Design,
+    design: Design | BlockedDesign,
     table: GroupTable,
     block: _Block,
     seeds: list[np.random.SeedSequence],
@@ -116,7 +116,8 @@ def _test_block(
     arguments, columns = (block.inside, block.outside), table.columns
     complete = is_complete(design, block.codes)
     draws, permuted = [], []
-    for chunk in chunks(len(seeds), 8 * design.n_raters + design.row_bytes(max(1, len(block.inside)))):
+    row_bytes = 8 * design.n_raters + design.row_bytes(max(1, len(block.inside)))
+    for chunk in chunks(len(seeds), row_bytes, design.chunk_bytes):
         codes = block.codes[shuffles([seeds[b] for b in chunk], design.n_raters, block.within)]
         permuted.append(codes[: max(0, SHUFFLES - chunk.start)])
         draws.append(_draw(design, codes, arguments, answer, columns, complete=complete))
@@ -136,7 +137,7 @@ def _entropy(seeds: list[np.random.SeedSequence]) -> int:
 
 
 def _draw(
-    design: Design,
+    design: Design | BlockedDesign,
     codes: Codes,
     arguments: tuple[Codes, Codes],
     answer: int,
@@ -174,7 +175,7 @@ def _top(gais: Floats) -> Floats:
 
 
 def _withhold(
-    design: Design, table: GroupTable, block: _Block, null_values: Floats, permuted: Codes, entropy: int
+    design: Design | BlockedDesign, table: GroupTable, block: _Block, null_values: Floats, permuted: Codes, entropy: int
 ) -> list[str | None]:
     """Return the reasons why tests that depend on the assignment are withheld, in the order of the columns."""
     comparisons, seed, columns = (block.inside, block.outside), np.random.SeedSequence(entropy), table.columns

@@ -12,7 +12,7 @@ from dissensus.pipeline.analyse.columns import COLUMNS, COMPARED, DIFFERENCES, S
 from dissensus.pipeline.analyse.comparisons import AxisComparison, Codes
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.stats.bootstrap import draw_resamples, interval, two_way_interval
-from dissensus.stats.design import METRICS, Design, chunks
+from dissensus.stats.design import METRICS, BlockedDesign, Design, chunks
 from dissensus.stats.groups.coverage import OF_GROUP, IntervalDesign
 from dissensus.stats.groups.statistics import (
     GroupStatistics,
@@ -70,7 +70,7 @@ class ProgressTicks:
 
 
 def compute_intervals(
-    design: Design,
+    design: Design | BlockedDesign,
     table: GroupTable,
     seeds: list[np.random.SeedSequence],
     settings: AnalysisSettings,
@@ -83,7 +83,8 @@ def compute_intervals(
     unbiased = partial(resample_statistics, design, axis.codes, *sides, answer=answer)
     published = partial(resample_published, design, axis.codes, *(join_reversed(*sides) if differences else sides))
     parts: dict[str, list[Floats]] = {"both": [], "raters": [], "items": []}
-    for chunk in chunks(len(seeds), 4 * (design.n_raters + design.n_items) + design.row_bytes(len(axis.inside))):
+    row_bytes = 4 * (design.n_raters + design.n_items) + design.row_bytes(len(axis.inside))
+    for chunk in chunks(len(seeds), row_bytes, design.chunk_bytes):
         raters, items = draw_resamples([seeds[b] for b in chunk], axis.codes, design.n_items, settings.resample)
         values = published(rater_weight=raters, item_weight=items)
         for name, statistics in unbiased(rater_weight=raters, item_weight=items).items():
@@ -116,7 +117,12 @@ def _count_raters(axis: AxisComparison, columns: tuple[str, ...]) -> Floats:
 
 
 def compute_columns(
-    design: Design, group: Codes, inside: Codes, outside: Codes, answer: int, columns: tuple[str, ...]
+    design: Design | BlockedDesign,
+    group: Codes,
+    inside: Codes,
+    outside: Codes,
+    answer: int,
+    columns: tuple[str, ...],
 ) -> tuple[Floats, GroupStatistics]:
     """Return the statistics of each comparison in the order of the columns, shape (B, C, M), and the unbiased ones."""
     unbiased = group_statistics(design, group, inside, outside, answer=answer)

@@ -16,7 +16,7 @@ from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.association import gai
 from dissensus.stats.cohesion import negentropy, plurality_size
 from dissensus.stats.crossgroup import cross_negentropy, voting_agreement, xrr
-from dissensus.stats.design import Design
+from dissensus.stats.design import BlockedDesign, Design
 from dissensus.stats.groups.coverage import OF_GROUP, IntervalDesign, warn_of_coverage
 from dissensus.stats.groups.estimates import (
     agreement_difference,
@@ -50,7 +50,11 @@ def compute_estimates(
     design: Design, axis: AxisComparison, answer: int, columns: tuple[str, ...] = COLUMNS
 ) -> list[dict[str, Estimate | UndefinedEstimate]]:
     """Return the estimates of each comparison, or the errors of undefined ones."""
-    counts, within, across = design.counts(axis.codes), _within(design, answer), _across(design, answer)
+    counts, within, across = (
+        design.counts(axis.codes),
+        within_estimators(design, answer),
+        across_estimators(design, answer),
+    )
     total = counts.sum(axis=0)
     estimates = []
     for g, h in zip(axis.inside, axis.outside, strict=True):
@@ -67,7 +71,7 @@ def compute_estimates(
     return estimates
 
 
-def _within(design: Design, answer: int) -> dict[str, Estimator]:
+def within_estimators(design: Design | BlockedDesign, answer: int) -> dict[str, Estimator]:
     """Return the estimators of a group alone, at the level of the answers."""
     scale = design.scale
     nominal: dict[str, Estimator] = {"negentropy": negentropy, "plurality_size": plurality_size}
@@ -84,7 +88,7 @@ def _within(design: Design, answer: int) -> dict[str, Estimator]:
     }
 
 
-def _across(design: Design, answer: int) -> dict[str, Estimator]:
+def across_estimators(design: Design | BlockedDesign, answer: int) -> dict[str, Estimator]:
     """Return the estimators of a group and the one compared with, at the level of the answers."""
     scale = design.scale
     nominal: dict[str, Estimator] = {"cross_negentropy": cross_negentropy, "voting_agreement": voting_agreement}

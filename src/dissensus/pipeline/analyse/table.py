@@ -7,6 +7,7 @@ from importlib.metadata import version
 import numpy as np
 
 from dissensus.errors import InvalidInput
+from dissensus.pipeline.analyse.block_estimates import estimate_blocks
 from dissensus.pipeline.analyse.columns import COLUMNS, DIFFERENCES, ORDERED_COLUMNS
 from dissensus.pipeline.analyse.comparisons import (
     AxisComparison,
@@ -27,17 +28,18 @@ from dissensus.pipeline.analyse.result import Analysis
 from dissensus.pipeline.analyse.rows import build_rows, compute_between_share, compute_estimates
 from dissensus.pipeline.analyse.settings import Adjust, AnalysisSettings, Family
 from dissensus.pipeline.analyse.significance import add_significance
+from dissensus.pipeline.engine.ratings import PartitionedRatings
 from dissensus.schema.ratings.columns import REST
 from dissensus.schema.ratings.item_values import resolve_item_attributes
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.bootstrap import Resample
-from dissensus.stats.design import Design
+from dissensus.stats.design import BlockedDesign, Design
 from dissensus.stats.groups.coverage import describe_interval_designs
 from dissensus.stats.significance import Method
 
 
 def analyse(  # noqa: PLR0913 - options are keyword-only
-    ratings: Ratings,
+    ratings: Ratings | PartitionedRatings,
     *,
     by: str | Sequence[str] = (),
     cross: str | Sequence[str] = (),
@@ -69,7 +71,7 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
     Parameters
     ----------
     ratings
-        The ratings; see `read_ratings`.
+        The ratings; see `read_ratings`, and `read_partitions` for folders of Parquet files.
     by, cross
         Axes, such as "race" or "rater_race", and crossed axes, such as "race*gender".
     by_item
@@ -140,13 +142,19 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
     >>> row.axis, row.group, row.against, round(row.estimate, 3), row.n_raters
     ('rater_gender', 'Man', 'rest', 0.091, 18)
     """
-    question = ratings.resolve_question(question)
+    pool = ratings.pool if isinstance(ratings, PartitionedRatings) else ratings
+    if isinstance(ratings, PartitionedRatings):
+        if by_item:
+            ratings.refuse("An analysis by attributes of items (--by-item)")
+        if level != "nominal":
+            ratings.refuse(f"An analysis at the {level} level")
+    question = pool.resolve_question(question)
     settings = AnalysisSettings(
         question=question,
-        share_of=resolve_share(ratings, question, share_of, level),
+        share_of=resolve_share(pool, question, share_of, level),
         level=level,
-        axes=resolve_axes(ratings, by, cross),
-        by_item=resolve_item_attributes(ratings, by_item),
+        axes=resolve_axes(pool, by, cross),
+        by_item=resolve_item_attributes(pool, by_item),
         against=against,
         permutations=permutations,
         permute_within=permute_within,
@@ -163,18 +171,14 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
     return run_analysis(ratings, settings, progress=progress)
 
 
-def run_analysis(ratings: Ratings, settings: AnalysisSettings, *, progress: Progress | None = None) -> Analysis:
+def run_analysis(
+    source: Ratings | PartitionedRatings, settings: AnalysisSettings, *, progress: Progress | None = None
+) -> Analysis:
     """Run an analysis by its settings; see `analyse`."""
     if settings.against != REST and not settings.axes:
         raise InvalidInput(f"against is {settings.against!r}, but no axis is given. Give the axis of this group.")
-    if not ratings.has_raters:
-        _refuse_rater_options(ratings, settings)
-    ratings = ratings.select_question(settings.question)
-    item, rater, answer = ratings.codes(settings.question)
+    ratings, design = _build_design(source, settings)
     categories = ratings.scale(settings.question)
-    scale = build_scale(settings.level, categories, answer)
-    n_raters = ratings.n_raters if ratings.has_raters else item.size
-    design = Design(item, rater, answer, ratings.n_items, n_raters, len(categories), scale)
     axes = [compare_axis(ratings, name, settings.against) for name in settings.axes]
     pool = build_pool_comparison(design.n_raters)
     report = progress or (lambda _: None)
@@ -209,8 +213,8 @@ def run_analysis(ratings: Ratings, settings: AnalysisSettings, *, progress: Prog
         item_rows=item_rows,
         settings=settings,
         n_raters=ratings.n_raters or None,
-        n_items=ratings.n_items,
-        n_ratings=item.size,
+        n_items=design.n_items,
+        n_ratings=design.n_ratings,
         categories=categories,
         notes=tuple(dict.fromkeys((*ratings.notes, *_notes(ratings, settings, axes)))),
         warnings=(*_warnings(design, settings, axes, within), *warn_of_family(item_rows, settings)),
@@ -219,21 +223,37 @@ def run_analysis(ratings: Ratings, settings: AnalysisSettings, *, progress: Prog
     )
 
 
+def _build_design(
+    source: Ratings | PartitionedRatings, settings: AnalysisSettings
+) -> tuple[Ratings, Design | BlockedDesign]:
+    """Return the ratings of the question, and the same as codes."""
+    if isinstance(source, PartitionedRatings):
+        return source.pool, source.design
+    if not source.has_raters:
+        _refuse_rater_options(source, settings)
+    ratings = source.select_question(settings.question)
+    item, rater, answer = ratings.codes(settings.question)
+    categories = ratings.scale(settings.question)
+    scale = build_scale(settings.level, categories, answer)
+    n_raters = ratings.n_raters if ratings.has_raters else item.size
+    return ratings, Design(item, rater, answer, ratings.n_items, n_raters, len(categories), scale)
+
+
 def list_columns(settings: AnalysisSettings) -> tuple[str, ...]:
     """Return the statistics of each comparison, in the order of their rows."""
     columns = COLUMNS if settings.level == "nominal" else ORDERED_COLUMNS
     return (*columns, *DIFFERENCES) if settings.differences else columns
 
 
-def estimate_axis(design: Design, axis: AxisComparison, answer: int, columns: tuple[str, ...]) -> GroupTable:
+def estimate_axis(
+    design: Design | BlockedDesign, axis: AxisComparison, answer: int, columns: tuple[str, ...]
+) -> GroupTable:
     """Return the estimates of an axis, without intervals and tests."""
-    return GroupTable(
-        axis,
-        compute_estimates(design, axis, answer, columns),
-        compute_between_share(design, axis),
-        columns=columns,
-        designs=describe_interval_designs(design, axis.codes, axis.inside, axis.outside),
-    )
+    designs = describe_interval_designs(design, axis.codes, axis.inside, axis.outside)
+    if isinstance(design, BlockedDesign):
+        return GroupTable(axis, *estimate_blocks(design, axis, answer, columns), columns=columns, designs=designs)
+    estimates = compute_estimates(design, axis, answer, columns)
+    return GroupTable(axis, estimates, compute_between_share(design, axis), columns=columns, designs=designs)
 
 
 def _refuse_rater_options(ratings: Ratings, settings: AnalysisSettings) -> None:
@@ -281,7 +301,9 @@ def _notes(ratings: Ratings, settings: AnalysisSettings, axes: list[AxisComparis
             yield f"Left out of the comparisons on {axis.name}: {raters} without a known value."
 
 
-def _warnings(design: Design, settings: AnalysisSettings, axes: list[AxisComparison], within: Codes) -> Iterator[str]:
+def _warnings(
+    design: Design | BlockedDesign, settings: AnalysisSettings, axes: list[AxisComparison], within: Codes
+) -> Iterator[str]:
     if 0 < settings.bootstrap < 2 / (1 - settings.confidence):
         tails = f"{100 * settings.confidence:g} % interval"
         yield f"{settings.bootstrap} bootstrap replicates do not reach the tails of a {tails}."
@@ -293,7 +315,7 @@ def _warnings(design: Design, settings: AnalysisSettings, axes: list[AxisCompari
     if settings.permutations < 39 and settings.method == "two-sided":
         least = 2 / (settings.permutations + 1)
         yield f"With {settings.permutations} permutations no p-value can be below {least:.2g}; 1,000 are usual."
-    share = design.items.size / (design.n_items * design.n_raters)
+    share = design.n_ratings / (design.n_items * design.n_raters)
     if settings.permute_within is None and share < 0.9:
         yield (
             f"Raters rated {100 * share:.2g} % of the items on average, and permutations were unrestricted. If an "

@@ -1,12 +1,14 @@
 """Assignment of items to the raters of each group, observed and under permutation of the raters."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.stats.design import Codes, Design
+from dissensus.stats import kernels as published_kernels
+from dissensus.stats.design import Block, BlockedDesign, Codes, Design, pass_over, sum_ratings
 from dissensus.stats.groups import kernels
 from dissensus.stats.groups.statistics import published_statistics
 from dissensus.stats.result import FloatArray
@@ -48,7 +50,7 @@ class AssignmentEffect:
     systematic: npt.NDArray[np.bool_]
 
 
-def is_complete(design: Design, group: Codes) -> bool:
+def is_complete(design: Design | BlockedDesign, group: Codes) -> bool:
     """Return whether every rater with a group rated every item that any of them rated.
 
     Examples
@@ -56,12 +58,21 @@ def is_complete(design: Design, group: Codes) -> bool:
     >>> is_complete(Design(np.array([0, 0, 1]), np.array([0, 1, 0]), np.zeros(3, int), 2, 2, 2), np.array([0, 1]))
     False
     """
-    grouped = group >= 0
+    partial_items = np.zeros(1, np.int64)
+    pass_over(design, partial(_count_partial, group >= 0), partial_items)
+    return not partial_items[0]
+
+
+def _count_partial(grouped: npt.NDArray[np.bool_], block: Block, total: npt.NDArray[np.int64]) -> None:
+    """Count the items that some but not all raters with a group rated."""
+    design = block.design
     n_rated = np.bincount(design.items[grouped[design.raters]], minlength=design.n_items)
-    return bool((n_rated[n_rated > 0] == grouped.sum()).all())
+    total += np.count_nonzero(n_rated[n_rated > 0] != grouped.sum())
 
 
-def assignment_effect(design: Design, group: Codes, permuted: Codes, inside: Codes, outside: Codes) -> AssignmentEffect:
+def assignment_effect(
+    design: Design | BlockedDesign, group: Codes, permuted: Codes, inside: Codes, outside: Codes
+) -> AssignmentEffect:
     """Measure the effect of the assignment of items.
 
     A permutation test exchanges raters, and with them the numbers of ratings that groups have of each item. If quotas,
@@ -108,7 +119,7 @@ def assignment_effect(design: Design, group: Codes, permuted: Codes, inside: Cod
 
 
 def exchanged_statistics(
-    design: Design,
+    design: Design | BlockedDesign,
     group: Codes,
     inside: Codes,
     outside: Codes,
@@ -121,8 +132,36 @@ def exchanged_statistics(
     They are the values in this assignment if groups do not differ. Arguments as for `exchange_ratings` and
     `statistics`.
     """
-    exchanged = exchange_ratings(design, group, seed=seed, shuffles=shuffles)
-    return published_statistics(*exchanged, inside, outside)
+    if not isinstance(design, BlockedDesign):
+        return published_statistics(*exchange_ratings(design, group, seed=seed, shuffles=shuffles), inside, outside)
+    grouped = group >= 0
+    n_exchanges = _count_exchanges(int(design.loads[grouped].sum()), shuffles)
+    draws = np.zeros(design.engine.n_blocks + 1, np.uint64)
+    pass_over(design, partial(_count_draws, grouped), draws)
+    before = np.cumsum(draws, dtype=np.uint64)
+    sums = np.zeros((n_exchanges, len(inside), published_kernels.width(design.n_categories)))
+
+    def fill(block: Block, total: FloatArray) -> None:
+        states = _skip_draws(seed.generate_state(n_exchanges, np.uint64), int(before[block.number]))
+        total += sum_ratings(*_exchange(block.design, group, states), inside, outside)
+
+    pass_over(design, fill, sums)
+    return published_kernels.metrics(sums, design.n_categories)
+
+
+def _count_draws(grouped: npt.NDArray[np.bool_], block: Block, draws: npt.NDArray[np.uint64]) -> None:
+    """Count the draws of one exchange: one less than the ratings of each item by raters with a group."""
+    items = block.design.items[grouped[block.design.raters]]
+    draws[block.number + 1] += np.uint64(items.size - np.unique(items).size)
+
+
+def _skip_draws(states: Codes, n_draws: int) -> Codes:
+    """Return the states of the generators of an exchange after a number of draws."""
+    return np.asarray(states + kernels.GOLDEN * np.full(1, n_draws, np.uint64))
+
+
+def _count_exchanges(n_ratings: int, shuffles: int) -> int:
+    return min(shuffles, max(20, MAX_EXCHANGED // max(1, n_ratings)))
 
 
 def null_shift(shuffled: FloatArray, null: FloatArray) -> FloatArray:
@@ -161,11 +200,15 @@ def _moments(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.asarray(mean), np.asarray(spread)
 
 
-def _describe_assignments(design: Design, groups: Codes, inside: Codes, outside: Codes) -> FloatArray:
+def _describe_assignments(design: Design | BlockedDesign, groups: Codes, inside: Codes, outside: Codes) -> FloatArray:
     """Return mean ratings per rated item, their mean inverse and square, and rated items of each side, (B, C, 2, 4)."""
-    result = np.zeros((len(groups), len(inside), 2, 4))
-    starts, raters, _ = design.by_item
-    kernels.describe_assignments(result, starts, raters, groups.astype(np.int32), inside, outside)
+    result, codes = np.zeros((len(groups), len(inside), 2, 4)), groups.astype(np.int32)
+
+    def fill(block: Block, total: FloatArray) -> None:
+        starts, raters, _ = block.design.by_item
+        kernels.describe_assignments(total, starts, raters, codes, inside, outside)
+
+    pass_over(design, fill, result)
     result[..., :3] /= np.maximum(1, result[..., 3:])
     return result
 
@@ -200,10 +243,15 @@ def exchange_ratings(
     >>> sorted(set(map(tuple, exchanged.tolist())))
     [(0, 1, 0), (1, 0, 0)]
     """
+    n_exchanges = _count_exchanges(int(np.count_nonzero(group[design.raters] >= 0)), shuffles)
+    return _exchange(design, group, seed.generate_state(n_exchanges, np.uint64))
+
+
+def _exchange(design: Design, group: Codes, states: Codes) -> tuple[Design, Codes]:
+    """Exchange the groups of the ratings of each item once from each state of the generator."""
     starts, raters, answers = design.by_item
     grouped = group[raters] >= 0
     n_ratings = int(grouped.sum())
-    n_exchanges = min(shuffles, max(20, MAX_EXCHANGED // max(1, n_ratings)))
     items = np.repeat(np.arange(design.n_items, dtype=np.int32), np.diff(starts))[grouped]
     single = Design(
         items,
@@ -214,7 +262,7 @@ def exchange_ratings(
         design.n_categories,
         design.scale,
     )
-    exchanged = np.tile(group[raters[grouped]].astype(np.int32), (n_exchanges, 1))
+    exchanged = np.tile(group[raters[grouped]].astype(np.int32), (len(states), 1))
     bounds = np.searchsorted(items, np.arange(design.n_items + 1)).astype(np.int64)
-    kernels.shuffle_within_items(exchanged, bounds, seed.generate_state(n_exchanges, np.uint64))
+    kernels.shuffle_within_items(exchanged, bounds, states)
     return single, exchanged

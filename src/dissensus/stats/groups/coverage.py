@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.stats.design import Codes, Design
+from dissensus.stats.design import BlockedDesign, Codes, Design
 
 OF_GROUP: Final = ("answer_share", "answer_mean", "pairwise_agreement", "irr", "negentropy", "plurality_size")
 """Statistics of a group alone."""
@@ -116,7 +116,7 @@ class IntervalDesign:
 
 
 def describe_interval_designs(
-    design: Design, group: Codes, inside: Codes, outside: Codes
+    design: Design | BlockedDesign, group: Codes, inside: Codes, outside: Codes
 ) -> tuple[IntervalDesign, ...]:
     """Return the numbers of each comparison; groups of the raters are negative for none, and outside for all others.
 
@@ -127,11 +127,9 @@ def describe_interval_designs(
     0.75
     """
     sizes = np.bincount(group[group >= 0], minlength=max(inside.max(initial=0), outside.max(initial=0)) + 1)
-    loads = np.bincount(design.raters, minlength=design.n_raters)
-    answers = np.bincount(design.answers, minlength=1)
+    loads, answers, n_items = design.loads, design.answer_counts, design.n_rated
     minority = 1 - float(answers.max() / max(1, answers.sum()))
-    n_items, n_raters = (np.unique(codes).size for codes in (design.items, design.raters))
-    density = design.items.size / max(1, n_items * n_raters)
+    density = design.n_ratings / max(1, n_items * int(np.count_nonzero(loads)))
     total = int(sizes.sum())
     return tuple(
         IntervalDesign(

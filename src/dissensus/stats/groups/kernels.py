@@ -37,7 +37,7 @@ _N_SCORES = 5
 _FAST = {"reassoc", "contract", "nsz"}
 
 
-@compiled(fastmath=_FAST, error_model="numpy")
+@compiled()
 def fill_items(  # type: ignore[no-untyped-def]
     sums, pairs, total, starts, raters, answers, group, inside, outside, worth, alike
 ):
@@ -48,9 +48,54 @@ def fill_items(  # type: ignore[no-untyped-def]
     means are compared; 1 for one answer if its share is. alike (K, K): likeness of answers, or None where only the same
     answer agrees.
     """
-    n_groups = group.max() + 1
-    n_categories = worth.size
-    n_raters, n_comparisons = group.shape[1], inside.size
+    n_raters, n_groups = group.shape[1], group.max() + 1
+    scores = np.zeros((n_raters, inside.size * _N_SCORES + n_groups))
+    own = np.zeros((n_raters, worth.size))
+    for b in range(sums.shape[0]):
+        scores[:] = 0.0
+        own[:] = 0.0
+        _walk(
+            sums[b], pairs[b], scores, own, starts, raters, answers, group[b], n_groups, inside, outside, worth, alike
+        )
+        _finish(sums[b], scores, own, group[b], inside, outside)
+        total[b] = _finish_pairs(pairs[b], scores[:, inside.size * _N_SCORES :], group[b])
+
+
+@compiled()
+def add_items(  # type: ignore[no-untyped-def]
+    sums, pairs, scores, own, starts, raters, answers, group, n_groups, inside, outside, worth, alike
+):
+    """Add the items of a block to the rows of `fill_items`, which `finish_items` completes after the last block.
+
+    scores (B, R, W): scores of raters, with W of `score_width`; no raters (R = 0) to leave out squared errors. own
+    (B, R, K): answers of raters to items with two distinct raters of their group.
+    """
+    for b in range(sums.shape[0]):
+        _walk(
+            sums[b], pairs[b], scores[b], own[b], starts, raters, answers, group[b], n_groups, inside, outside, worth,
+            alike
+        )  # fmt: skip
+
+
+@compiled()
+def finish_items(sums, pairs, total, scores, own, group, inside, outside):  # type: ignore[no-untyped-def]
+    """Complete the rows of `fill_items` by sums over raters."""
+    for b in range(sums.shape[0]):
+        _finish(sums[b], scores[b], own[b], group[b], inside, outside)
+        total[b] = _finish_pairs(pairs[b], scores[b, :, inside.size * _N_SCORES :], group[b])
+
+
+def score_width(n_comparisons: int, n_groups: int) -> int:
+    """Return the number of scores of a rater."""
+    return n_comparisons * _N_SCORES + n_groups
+
+
+@compiled(fastmath=_FAST, error_model="numpy")
+def _walk(  # type: ignore[no-untyped-def]
+    sums, pairs, scores, own, starts, raters, answers, group, n_groups, inside, outside, worth, alike
+):
+    """Add the items of one replicate to sums, and to scores and answers of raters; see `add_items`."""
+    n_categories, n_comparisons = worth.size, inside.size
     counts = np.zeros((n_groups + 1, n_categories))
     # Times that an answer was given, each other answer counting by its likeness.
     like = counts if alike is None else np.zeros((n_groups + 1, n_categories))
@@ -60,45 +105,24 @@ def fill_items(  # type: ignore[no-untyped-def]
     # A rating changes the scores of its rater by a row that depends on its item, group and answer alone: scores in each
     # comparison, then the excess of agreement with the own group over that with each group.
     width = n_comparisons * _N_SCORES + n_groups
-    row, scores = np.zeros((n_groups, n_categories, width)), np.zeros((n_raters, width))
-    own = np.zeros((n_raters, n_categories))
-    for b in range(sums.shape[0]):
-        group_b = group[b]
-        scores[:] = 0.0
-        own[:] = 0.0
-        for i in range(starts.size - 1):
-            low, high = starts[i], starts[i + 1]
-            _count_item(counts, squares, low, high, raters, answers, group_b)
-            if alike is not None:
-                _weigh(like, counts, alike)
-            _agree(agreement, m, over, counts, like, squares)
-            _add_item(
-                sums[b],
-                row,
-                rest,
-                rest_like,
-                counts,
-                like,
-                alike,
-                m,
-                over,
-                squares,
-                agreement,
-                inside,
-                outside,
-                worth,
-            )
-            _add_pairs(pairs[b], row, n_comparisons * _N_SCORES, counts, like, m, over, squares, agreement)
-            for t in range(low, high):
-                r, y = raters[t], answers[t]
-                q = group_b[r]
-                if q >= 0:
-                    if m[q] * m[q] > squares[q]:
-                        own[r, y] += 1.0
-                    for k in range(width):
-                        scores[r, k] += row[q, y, k]
-        _finish(sums[b], scores, own, group_b, inside, outside)
-        total[b] = _finish_pairs(pairs[b], scores[:, n_comparisons * _N_SCORES :], group_b)
+    row = np.zeros((n_groups, n_categories, width))
+    scored = width if scores.shape[0] else 0
+    for i in range(starts.size - 1):
+        low, high = starts[i], starts[i + 1]
+        _count_item(counts, squares, low, high, raters, answers, group)
+        if alike is not None:
+            _weigh(like, counts, alike)
+        _agree(agreement, m, over, counts, like, squares)
+        _add_item(sums, row, rest, rest_like, counts, like, alike, m, over, squares, agreement, inside, outside, worth)
+        _add_pairs(pairs, row, n_comparisons * _N_SCORES, counts, like, m, over, squares, agreement)
+        for t in range(low, high):
+            r, y = raters[t], answers[t]
+            q = group[r]
+            if q >= 0:
+                if m[q] * m[q] > squares[q]:
+                    own[r, y] += 1.0
+                for k in range(scored):
+                    scores[r, k] += row[q, y, k]
 
 
 @compiled(error_model="numpy")
@@ -433,6 +457,10 @@ def _compare_complete(row, codes, near, block, chosen, by_group, n, n_items, g, 
         row[EXCESS_SQUARES] = f_g * excess + f_h * excess_h
 
 
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""Step of the state of a generator in one draw."""
+
+
 @compiled()
 def shuffle_within_items(group, starts, seeds):  # type: ignore[no-untyped-def]
     """Exchange the groups of the ratings of each item, group (B, N) sorted by item, with one seed per replicate."""
@@ -442,7 +470,7 @@ def shuffle_within_items(group, starts, seeds):  # type: ignore[no-untyped-def]
             low = starts[i]
             for t in range(starts[i + 1] - 1, low, -1):
                 # SplitMix64 (Steele, Lea and Flood 2014); the remainder's bias is below 2**-40.
-                state += np.uint64(0x9E3779B97F4A7C15)
+                state += GOLDEN
                 z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
                 z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
                 s = low + np.int64((z ^ (z >> np.uint64(31))) % np.uint64(t - low + 1))

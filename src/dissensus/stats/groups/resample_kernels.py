@@ -75,6 +75,41 @@ def fill_resamples(  # type: ignore[no-untyped-def]
             _count_distinct(sums[b, v], own, group, inside)
 
 
+@compiled(fastmath=_FAST, error_model="numpy")
+def add_resamples(  # type: ignore[no-untyped-def]
+    sums, pairs, own, item_runs, runs, run_group, run_answer, raters, n_groups, rater_weight, item_weights, inside,
+    outside, worth, alike
+):  # fmt: skip
+    """Add the items of a block to the rows of `fill_resamples`, which `finish_resamples` completes after the last.
+
+    own (B, V, R, K): weighted answers of raters to items with two distinct raters of their group.
+    """
+    n_items = item_runs.size - 1
+    counts, like, facts, part = _new_block(n_groups, inside.size, worth.size, alike)
+    for b in range(sums.shape[0]):
+        weight = rater_weight[b]
+        for low in range(0, n_items, BLOCK):
+            size = min(BLOCK, n_items - low)
+            _count_runs(counts, facts, item_runs, runs, run_group, run_answer, raters, weight, low, size)
+            _describe_block(counts, like, alike, facts, inside, outside, size)
+            _add_block(sums[b], pairs[b], part, counts, like, facts, inside, worth, item_weights[b], low, size)
+            for v in range(sums.shape[1]):
+                for i in range(size):
+                    once = float(item_weights[b, v, low + i])
+                    for u in range(item_runs[low + i], item_runs[low + i + 1]):
+                        total = once * facts[run_group[u], _PAIRABLE, i]
+                        for t in range(runs[u], runs[u + 1]):
+                            own[b, v, raters[t], run_answer[u]] += weight[raters[t]] * total
+
+
+@compiled()
+def finish_resamples(sums, own, group, inside):  # type: ignore[no-untyped-def]
+    """Complete the rows of `fill_resamples` by sums over raters, group (R,)."""
+    for b in range(sums.shape[0]):
+        for v in range(sums.shape[1]):
+            _count_distinct(sums[b, v], own[b, v], group, inside)
+
+
 @compiled()
 def _new_block(n_groups, n_comparisons, n_categories, alike):  # type: ignore[no-untyped-def]
     """Return arrays for the items of a block: counts of answers, likeness, facts, and what items add to sums.

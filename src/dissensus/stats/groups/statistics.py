@@ -9,8 +9,9 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput
 from dissensus.stats import kernels as published_kernels
 from dissensus.stats.bootstrap import Resample
-from dissensus.stats.design import Codes, Design, run_in_threads, statistics
+from dissensus.stats.design import BlockedDesign, Codes, Design, run_in_threads, statistics
 from dissensus.stats.groups import kernels, resample_kernels
+from dissensus.stats.groups.block_sums import list_runs, sum_items, sum_published_resamples, sum_resamples
 from dissensus.stats.groups.scale_statistics import ordered_metrics, ordered_statistics
 from dissensus.stats.result import ZERO, FloatArray
 
@@ -65,7 +66,7 @@ class GroupStatistics:
 
 
 def group_statistics(
-    design: Design,
+    design: Design | BlockedDesign,
     group: Codes,
     inside: Codes,
     outside: Codes,
@@ -143,6 +144,9 @@ def group_statistics(
     total = np.zeros(n_replicates)
     inside, outside = inside.astype(np.int64), outside.astype(np.int64)
     worth, alike = _worth(design, answer)
+    if isinstance(design, BlockedDesign):
+        sum_items(design, group, (inside, outside, worth, alike), sums, pairs, total)
+        return _summarise(sums, pairs, total)
     grouped = group >= 0
     complete = _complete_part(design, grouped[0], worth) if (grouped == grouped[0]).all() else None
     if complete is not None:
@@ -161,8 +165,23 @@ def group_statistics(
     return _add_ordered(_summarise(sums, pairs, total), design, group, inside, outside)
 
 
+def group_estimates(
+    design: BlockedDesign, group: Codes, inside: Codes, outside: Codes, *, answer: int
+) -> tuple[GroupStatistics, npt.NDArray[np.int64]]:
+    """Return the statistics of `group_statistics` without their studentised forms, group (1, R), and numbers of items.
+
+    The items, shape (C, 2), are those with two distinct raters of the group, and of both groups.
+    """
+    _check_codes(design, group, inside, outside, answer)
+    sums, pairs = _empty_sums(group, inside, 1)
+    sides = inside.astype(np.int64), outside.astype(np.int64)
+    sum_items(design, group, (*sides, *_worth(design, answer)), sums, pairs, None)
+    n_items = sums[0][:, [kernels.PAIRABLE, kernels.BOTH]].astype(np.int64)
+    return _summarise(sums, pairs), n_items
+
+
 def published_statistics(
-    design: Design,
+    design: Design | BlockedDesign,
     group: Codes,
     inside: Codes,
     outside: Codes,
@@ -181,17 +200,22 @@ def published_statistics(
 
 
 def _add_ordered_metrics(
-    published: FloatArray, design: Design, group: Codes, inside: Codes, outside: Codes, **weights: Codes | None
+    published: FloatArray,
+    design: Design | BlockedDesign,
+    group: Codes,
+    inside: Codes,
+    outside: Codes,
+    **weights: Codes | None,
 ) -> FloatArray:
     """Return published statistics with alpha, XRR and GAI at the level of the answers."""
-    if design.scale is None:
+    if isinstance(design, BlockedDesign) or design.scale is None:
         return published
     return ordered_metrics(
         published, ordered_statistics(design, design.scale, group, inside, outside, is_published=True, **weights)
     )
 
 
-def _worth(design: Design, answer: int) -> tuple[FloatArray, FloatArray | None]:
+def _worth(design: Design | BlockedDesign, answer: int) -> tuple[FloatArray, FloatArray | None]:
     """Return the values whose means are compared, from 0 to 1, and the likeness of answers, None if nominal."""
     if design.scale is None:
         return np.eye(design.n_categories)[answer], None
@@ -199,11 +223,15 @@ def _worth(design: Design, answer: int) -> tuple[FloatArray, FloatArray | None]:
 
 
 def _add_ordered(
-    result: GroupStatistics, design: Design, group: Codes, inside: Codes, outside: Codes, **weights: Codes | None
+    result: GroupStatistics,
+    design: Design | BlockedDesign,
+    group: Codes,
+    inside: Codes,
+    outside: Codes,
+    **weights: Codes | None,
 ) -> GroupStatistics:
     """Return means in the numbers of ordered answers, with alpha over distinct raters and superiority."""
-    scale = design.scale
-    if scale is None:
+    if isinstance(design, BlockedDesign) or (scale := design.scale) is None:
         return result
     ordered = ordered_statistics(design, scale, group, inside, outside, is_published=False, **weights)
     values = result.values.copy()
@@ -218,7 +246,7 @@ def _add_ordered(
 
 
 def resample_statistics(
-    design: Design,
+    design: Design | BlockedDesign,
     group: Codes,
     inside: Codes,
     outside: Codes,
@@ -265,10 +293,14 @@ def resample_statistics(
     """
     _check_codes(design, group, inside, outside, answer)
     group, inside, outside = group.astype(np.int32), inside.astype(np.int64), outside.astype(np.int64)
-    runs, compared = _list_runs(design, group), (inside, outside, *_worth(design, answer))
+    compared = inside, outside, *_worth(design, answer)
+    runs = () if isinstance(design, BlockedDesign) else _list_runs(design, group)
 
     def compute(rater_weight: Codes, item_weights: Codes) -> tuple[FloatArray, FloatArray]:
         sums, pairs = _empty_sums(group, inside, *item_weights.shape[:2])
+        if isinstance(design, BlockedDesign):
+            sum_resamples(design, group, compared, rater_weight, item_weights, sums, pairs)
+            return sums, pairs
 
         def fill(part: Part) -> None:
             weights = rater_weight[part[0]], item_weights[part]
@@ -284,7 +316,7 @@ def resample_statistics(
 
 
 def resample_published(
-    design: Design,
+    design: Design | BlockedDesign,
     group: Codes,
     inside: Codes,
     outside: Codes,
@@ -309,11 +341,15 @@ def resample_published(
     """
     _check_codes(design, group, inside, outside, 0)
     inside, outside = inside.astype(np.int64), outside.astype(np.int64)
-    runs, n_groups = _list_runs(design, group.astype(np.int32))[:5], int(group.max(initial=-1)) + 1
+    group, n_groups = group.astype(np.int32), int(group.max(initial=-1)) + 1
+    runs = () if isinstance(design, BlockedDesign) else list_runs(design, group)
 
     def compute(rater_weight: Codes, item_weights: Codes) -> tuple[FloatArray]:
-        logs = published_kernels.tables(design.most_ratings * int(rater_weight.max(initial=0)))
         sums = np.zeros((*item_weights.shape[:2], len(inside), published_kernels.width(design.n_categories)))
+        if isinstance(design, BlockedDesign):
+            sum_published_resamples(design, group, (inside, outside), rater_weight, item_weights, sums)
+            return (sums,)
+        logs = published_kernels.tables(design.most_ratings * int(rater_weight.max(initial=0)))
 
         def fill(part: Part) -> None:
             weights = rater_weight[part[0]], item_weights[part]
@@ -331,7 +367,7 @@ def resample_published(
 
 
 def _resample(
-    design: Design,
+    design: Design | BlockedDesign,
     rater_weight: Codes | None,
     item_weight: Codes | None,
     compute: Callable[[Codes, Codes], tuple[FloatArray, ...]],
@@ -364,7 +400,7 @@ def _run_resamples(fill: Callable[[Part], None], item_weights: Codes) -> None:
         run_in_threads(lambda part: fill((slice(None), part)), n_items)
 
 
-def _check_codes(design: Design, group: Codes, inside: Codes, outside: Codes, answer: int) -> None:
+def _check_codes(design: Design | BlockedDesign, group: Codes, inside: Codes, outside: Codes, answer: int) -> None:
     if max(inside.max(initial=-1), outside.max(initial=-1)) > group.max(initial=-1):
         raise InvalidInput("A comparison uses a group without raters. Leave it out.")
     if not 0 <= answer < design.n_categories:
@@ -378,25 +414,13 @@ def _empty_sums(group: Codes, inside: Codes, *n_replicates: int) -> tuple[FloatA
 
 
 def _list_runs(design: Design, group: Codes) -> tuple[Codes, ...]:
-    """Return the ratings sorted by item, group and answer, and by rater and answer, as `fill_resamples` reads them."""
+    """Return the ratings as `fill_resamples` reads them: by item, group and answer, and by rater and answer."""
     grouped = group[design.raters] >= 0
     items, raters, answers = (array[grouped] for array in (design.items, design.raters, design.answers))
-    order = np.lexsort((answers, group[raters], items))
-    cells = np.stack([items[order], group[raters[order]], answers[order]]).astype(np.int64)
-    first = np.flatnonzero(np.diff(cells, axis=1, prepend=-1).any(axis=0))
-    of_item = np.searchsorted(cells[0, first], np.arange(design.n_items + 1))
     n_own = design.n_raters * design.n_categories
     own = raters.astype(np.int64) * design.n_categories + answers
     own_runs = np.concatenate([[0], np.bincount(own, minlength=n_own).cumsum()])
-    return (
-        of_item,
-        np.append(first, len(order)),
-        cells[1, first],
-        cells[2, first],
-        raters[order].astype(np.int32),
-        own_runs,
-        items[np.argsort(own, kind="stable")].astype(np.int32),
-    )
+    return *list_runs(design, group), own_runs, items[np.argsort(own, kind="stable")].astype(np.int32)
 
 
 def _complete_part(

@@ -1,0 +1,83 @@
+"""Coded ratings in blocks of items, in a temporary file that is read again for each pass."""
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.stats.design import Block, Codes, Design
+
+_RATER, _ANSWER, _SIZE = np.dtype(np.int32), np.dtype(np.int16), np.dtype(np.int32)
+
+
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class CodedBlocks:
+    """Blocks of ratings sorted by item and rater: raters, answers and the number of ratings of each item.
+
+    They lie in a temporary folder, which is deleted with the last reference to them.
+    """
+
+    n_raters: int
+    n_categories: int
+    n_items: int = 0
+    n_ratings: int = 0
+    most_ratings: int = 0
+    folder: Path = field(init=False)
+    loads: npt.NDArray[np.int64] = field(init=False)
+    answer_counts: npt.NDArray[np.int64] = field(init=False)
+    _codes: npt.NDArray[np.int32] | None = None  # Final codes of raters, by those written
+    _shapes: list[tuple[int, int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="dissensus-"))
+        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        self.loads, self.answer_counts = np.zeros(self.n_raters, np.int64), np.zeros(self.n_categories, np.int64)
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return len(self._shapes)
+
+    @property
+    def _path(self) -> Path:
+        return self.folder / "blocks"
+
+    def append(
+        self, raters: npt.NDArray[np.int32], answers: npt.NDArray[np.int16], sizes: npt.NDArray[np.int32]
+    ) -> None:
+        """Write a block."""
+        with self._path.open("ab") as file:
+            for array, dtype in ((raters, _RATER), (answers, _ANSWER), (sizes, _SIZE)):
+                file.write(np.ascontiguousarray(array, dtype).data)
+        self._shapes.append((raters.size, sizes.size))
+        self.n_items += sizes.size
+        self.n_ratings += raters.size
+        self.most_ratings = max(self.most_ratings, int(sizes.max(initial=0)))
+        self.loads += np.bincount(raters, minlength=self.n_raters)
+        self.answer_counts += np.bincount(answers, minlength=self.n_categories)
+
+    def drop_idle_raters(self) -> npt.NDArray[np.bool_]:
+        """Leave out raters without a rating, and return which raters stay."""
+        active = self.loads > 0
+        self._codes = (np.cumsum(active) - 1).astype(np.int32)
+        self.loads, self.n_raters = self.loads[active], int(np.count_nonzero(active))
+        return active
+
+    def read(self) -> Iterator[Block]:
+        """Yield the blocks in order."""
+        first_item = 0
+        with self._path.open("rb") as file:
+            for number, (n_ratings, n_items) in enumerate(self._shapes):
+                raters: Codes = np.fromfile(file, _RATER, n_ratings)
+                answers: Codes = np.fromfile(file, _ANSWER, n_ratings)
+                if self._codes is not None:
+                    raters = self._codes[raters]
+                items = np.repeat(np.arange(n_items, dtype=np.int32), np.fromfile(file, _SIZE, n_items))
+                design = Design(items, raters, answers, n_items, self.n_raters, self.n_categories)
+                yield Block(design, number, first_item)
+                first_item += n_items

@@ -1,0 +1,172 @@
+"""Coding of the rows of a folder: checks that need all ratings of an item, and blocks of whole items."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dissensus.errors import InvalidInput
+from dissensus.files.ratings.partitions.blocks import CodedBlocks
+from dissensus.files.ratings.partitions.digest import Digest, is_second
+from dissensus.files.ratings.partitions.external_sort import BATCH_ROWS, NotSorted, read_in_order, sort_externally
+from dissensus.files.ratings.partitions.folder import ParquetFolder
+from dissensus.schema.hints import format_value
+from dissensus.schema.ratings import cells
+from dissensus.schema.ratings import columns as names
+from dissensus.schema.ratings.cleaning import Duplicates
+from dissensus.schema.ratings.column_choice import ColumnChoice
+
+_WHOLE: Final = r"^-?\d+\.0+$"
+_ONCE: Final = (
+    "A rater rates an item once. Drop the rating that does not count, or keep the first or last, or none (drop): "
+    "--duplicates first|last|drop (in Python: duplicates=...)."
+)
+
+
+@dataclass(slots=True, eq=False)
+class RatingsCoder:
+    """Coding of tables of whole items into blocks, with counts of rows that are left out."""
+
+    folder: ParquetFolder
+    choice: ColumnChoice
+    digest: Digest
+    duplicates: Duplicates
+    final: NDArray[np.int32]  # Code of each rater of the digest among those that are read, -1 for others
+    n_blank: int = 0
+    n_dropped: int = 0
+
+    def rows(self, *, as_text: bool) -> pl.LazyFrame:
+        """Return items, codes of raters and of answers of all first ratings, in the order of the files.
+
+        Items that are whole numbers are sorted as text, as in memory, if the order of the items matters.
+        """
+        rater, question, item = self.choice.rater or names.RATER_ID, self.choice.questions[0], pl.col(self.choice.item)
+        is_text = not self.folder.schema[self.choice.item].is_integer()
+        ids = pl.Enum(self.digest.rater_ids)
+        codes = dict(zip(self.digest.answers.to_list(), self.digest.codes.tolist(), strict=True))
+        return (
+            self.folder.scan()
+            .filter(~is_second(self.folder))
+            .select(
+                (item.cast(pl.String).str.strip_chars() if is_text or as_text else item).alias("item"),
+                pl.col(rater).cast(pl.String).str.strip_chars().cast(ids).to_physical().cast(pl.Int32).alias("rater"),
+                pl.col(question).replace_strict(codes, default=-1, return_dtype=pl.Int16).alias("answer"),
+            )
+        )
+
+    def code(self, *, as_text: bool, n_categories: int) -> CodedBlocks:
+        """Write all rows as coded blocks: in the order of the files if they are sorted by item, else sorted."""
+        self._check_items()
+        rows, n_raters = self.rows(as_text=as_text), int(self.final.max()) + 1
+        try:
+            blocks = CodedBlocks(n_raters, n_categories)
+            for table in read_in_order(rows):
+                self._append(table, blocks)
+        except NotSorted:
+            self.n_blank = self.n_dropped = 0
+            blocks = CodedBlocks(n_raters, n_categories)
+            for table in sort_externally(rows, self.folder.n_rows, blocks.folder):
+                self._append(table, blocks)
+        return blocks
+
+    def notes(self) -> Iterator[str]:
+        """Yield remarks on rows that are left out."""
+        if self.n_dropped:
+            yield (
+                f"{self.n_dropped:,} rating{'s' * (self.n_dropped != 1)} left out, because a rater rated an item more "
+                f"than once (--duplicates {self.duplicates})."
+            )
+        if self.n_blank:
+            rows, verb = ("row has", "counts") if self.n_blank == 1 else ("rows have", "count")
+            yield f"{self.n_blank:,} {rows} no answer to {self.choice.questions[0]} and {verb} as not rated."
+
+    def _check_items(self) -> None:
+        """Raise for ids of items that are neither text nor whole numbers, by the first rows."""
+        ids = self.folder.scan().select(self.choice.item).head(1000).collect().to_series()
+        cells.read_ids(ids.drop_nulls(), lambda _: None)
+
+    def _append(self, table: pl.DataFrame, blocks: CodedBlocks) -> None:
+        """Check whole items, and write them in blocks of bounded size."""
+        items = table["item"]
+        self._check_ids(items)
+        first = items.rle_id().to_numpy()
+        rater = table["rater"].to_numpy().astype(np.int64)
+        key = first.astype(np.int64) * len(self.digest.rater_ids) + rater
+        if (np.diff(key) <= 0).any():
+            order = np.argsort(key, kind="stable")
+            key, first, rater, answer = key[order], first[order], rater[order], table["answer"].to_numpy()[order]
+        else:
+            answer = table["answer"].to_numpy()
+        retained = answer >= 0
+        if (np.diff(key) == 0).any():
+            retained &= self._select_duplicates(key, answer, table)
+        self.n_blank += int(np.count_nonzero(answer < 0))
+        code = self.final[rater]
+        retained &= code >= 0
+        code, answer, first = code[retained], answer[retained], first[retained]
+        for low, high in _split(first):
+            _, sizes = np.unique(first[low:high], return_counts=True)
+            blocks.append(code[low:high], answer[low:high], sizes.astype(np.int32))
+
+    def _check_ids(self, items: pl.Series) -> None:
+        item = pl.col(self.choice.item)
+        if items.null_count() or (items.dtype == pl.String and items[0] == ""):
+            is_empty = item.cast(pl.String).str.strip_chars().fill_null("") == ""
+            raise InvalidInput(
+                f"{self.folder.name_row(is_empty)}: {self.choice.item} is empty. Every rating needs the ids of its "
+                "item and its rater. Fill it in or drop the row."
+            )
+        if items.dtype != pl.String:
+            return
+        decimal = items.filter(items.str.ends_with("0") & items.str.contains(_WHOLE))
+        if len(decimal):
+            place = self.folder.name_row(item.cast(pl.String).str.strip_chars() == decimal[0])
+            raise InvalidInput(
+                f"{place}: {self.choice.item} is {format_value(decimal[0])}, a decimal number. A "
+                "program has taken ids for numbers. Go back to the original data and read the ids as text."
+            )
+
+    def _select_duplicates(
+        self, key: NDArray[np.int64], answer: NDArray[np.int16], table: pl.DataFrame
+    ) -> NDArray[np.bool_]:
+        """Return the ratings to keep where a rater rated an item more than once."""
+        if self.duplicates == "refuse":
+            self._refuse_duplicates(int(key[np.flatnonzero(np.diff(key) == 0)[0]]), table)
+        answered = answer >= 0
+        keys = pl.Series(key[answered])
+        chosen = {"first": keys.is_first_distinct, "last": keys.is_last_distinct, "drop": keys.is_unique}[
+            self.duplicates
+        ]()
+        retained = np.zeros(key.size, bool)
+        retained[answered] = chosen.to_numpy()
+        self.n_dropped += int(np.count_nonzero(answered & ~retained))
+        return retained
+
+    def _refuse_duplicates(self, key: int, table: pl.DataFrame) -> None:
+        position, code = divmod(key, len(self.digest.rater_ids))
+        item = table["item"].filter(table["item"].rle_id() == position)[0]
+        rater = self.digest.rater_ids[code]
+        column = self.choice.rater or names.RATER_ID
+        places = self.folder.locate(
+            (pl.col(self.choice.item).cast(pl.String).str.strip_chars() == str(item))
+            & (pl.col(column).cast(pl.String).str.strip_chars() == rater)
+            & ~is_second(self.folder),
+            2,
+        )
+        raise InvalidInput(
+            f"Rater {format_value(rater)} rated item {format_value(item)} twice, in {' and '.join(places)}. {_ONCE}"
+        )
+
+
+def _split(items: NDArray[np.uint32]) -> list[tuple[int, int]]:
+    """Return ranges of rows, about `BATCH_ROWS` long, that do not divide an item."""
+    edges = [0]
+    while edges[-1] < items.size:
+        high = min(items.size, edges[-1] + BATCH_ROWS)
+        last = items[high - 1]
+        edges.append(items.size if high == items.size else int(np.searchsorted(items, last, side="right")))
+    return list(pairwise(edges))

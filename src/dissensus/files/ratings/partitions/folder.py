@@ -1,0 +1,159 @@
+"""Parquet files of a folder or a glob, with one schema."""
+
+import glob
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+from polars.exceptions import PanicException, PolarsError
+
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.files.raw.parquet_probe import describe_damage
+from dissensus.schema.hints import format_list
+from dissensus.schema.ratings.headers import check_headers
+
+SUFFIX: Final = ".parquet"
+_DAMAGED: Final = (PolarsError, PanicException, OSError)
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetFolder:
+    """Files of one schema, in the order of their names, without empty ones."""
+
+    source: Path  # The folder or glob, for messages
+    paths: tuple[Path, ...]
+    schema: dict[str, pl.DataType]  # Columns of all files, and of names of folders
+    partition_columns: tuple[str, ...]  # Columns of names of folders (``rater_locale=IN``), as text
+    n_rows: int
+
+    def scan(self, paths: Sequence[Path] | None = None, *, row_index: str | None = None) -> pl.LazyFrame:
+        """Return the rows of all files, or of some, in order."""
+        return pl.scan_parquet(
+            list(paths or self.paths),
+            glob=False,
+            hive_partitioning=bool(self.partition_columns),
+            hive_schema=dict.fromkeys(self.partition_columns, pl.String) or None,
+            row_index_name=row_index,
+            extra_columns="ignore",
+        )
+
+    def locate(self, condition: pl.Expr, n: int = 1) -> list[str]:
+        """Return the places of the first rows that meet a condition, as file and row."""
+        places: list[str] = []
+        for path in self.paths:
+            rows = self.scan([path], row_index="row number").filter(condition).select("row number").head(n)
+            places += [f"row {row + 1:,} of {path}" for row in rows.collect(engine="streaming").to_series().to_list()]
+            if len(places) >= n:
+                break
+        return places[:n]
+
+    def name_row(self, condition: pl.Expr) -> str:
+        """Return the place of the first row that meets a condition, at the beginning of a sentence."""
+        place = next(iter(self.locate(condition)), f"a row of {self.source}")
+        return place[0].upper() + place[1:]
+
+    @contextmanager
+    def name_damage(self) -> Iterator[None]:
+        """Turn an error of the Parquet reader into one that names the file."""
+        try:
+            yield
+        except _DAMAGED as error:
+            for path in self.paths:
+                try:
+                    self.scan([path]).select(pl.all().count()).collect(engine="streaming")
+                except _DAMAGED as damage:
+                    raise InvalidInput(describe_damage(path, damage)) from None
+            raise InvalidInput(f"{self.source} cannot be read: {error}") from None
+
+
+def is_partitioned(path: Path) -> bool:
+    """Return whether a path is a folder or a glob of files, not one file."""
+    return path.is_dir() or (glob.has_magic(str(path)) and not path.exists())
+
+
+def find_folder(source: Path) -> ParquetFolder:
+    """Return the Parquet files of a folder or a glob, and check that they have one schema."""
+    paths = _find_paths(source)
+    keys = {path: _partition_columns(path.relative_to(_root(source))) for path in paths}
+    schemas = {path: _read_schema(path) for path in paths}
+    sizes = {path: _count_rows(path) for path in paths}
+    filled = tuple(path for path in paths if sizes[path])
+    if not filled:
+        raise InvalidInput(f"The {len(paths):,} Parquet files of {source} have no rows, so there is nothing to read.")
+    first = filled[0]
+    for path in filled[1:]:
+        if keys[path] != keys[first]:
+            raise InvalidInput(
+                f"{path} lies under folders that name {format_list(keys[path]) or 'no column'}, and {first} under "
+                f"folders that name {format_list(keys[first]) or 'none'}. Arrange all files in the same way."
+            )
+        _compare_schemas(first, schemas[first], path, schemas[path])
+    columns = keys[first]
+    schema = {**{name: schemas[first][name] for name in schemas[first]}, **dict.fromkeys(columns, pl.String())}
+    check_headers(pl.DataFrame(schema=schema))
+    return ParquetFolder(source, filled, schema, columns, sum(sizes.values()))
+
+
+def _find_paths(source: Path) -> list[Path]:
+    if source.is_dir():
+        paths = source.rglob(f"*{SUFFIX}")
+        matches = [path for path in paths if not any(part[0] in "._" for part in path.relative_to(source).parts)]
+        if not matches:
+            others = sorted({path.suffix or path.name for path in source.iterdir() if path.is_file()})
+            listed = f"; its files are {format_list(others)}" if others else ""
+            raise InvalidInput(
+                f"The folder {source} has no {SUFFIX} file{listed}. Name a folder of Parquet files, a glob such as "
+                f"'ratings/*{SUFFIX}', or one file."
+            )
+        return sorted(matches)
+    matches = [Path(name) for name in glob.glob(str(source), recursive=True)]  # noqa: PTH207 - of a whole path
+    if not matches:
+        raise NotFound(f"No file matches {source}. Check the path; a glob with ** searches folders below.")
+    wrong = [path for path in matches if path.suffix != SUFFIX or not path.is_file()]
+    if wrong:
+        raise InvalidInput(f"{wrong[0]} matches {source} and is not a {SUFFIX} file. A glob names Parquet files alone.")
+    return sorted(matches)
+
+
+def _root(source: Path) -> Path:
+    """Return the folder below which names of folders may be columns."""
+    parts = source.parts
+    fixed = next((k for k, part in enumerate(parts) if glob.has_magic(part)), len(parts))
+    return source if source.is_dir() else Path(*parts[:fixed])
+
+
+def _partition_columns(path: Path) -> tuple[str, ...]:
+    return tuple(part.split("=", 1)[0] for part in path.parts[:-1] if "=" in part)
+
+
+def _read_schema(path: Path) -> dict[str, pl.DataType]:
+    try:
+        return dict(pl.read_parquet_schema(path))
+    except _DAMAGED as error:
+        raise InvalidInput(describe_damage(path, error)) from None
+
+
+def _count_rows(path: Path) -> int:
+    try:
+        return int(pl.scan_parquet(path, glob=False, hive_partitioning=False).select(pl.len()).collect().item())
+    except _DAMAGED as error:
+        raise InvalidInput(describe_damage(path, error)) from None
+
+
+def _compare_schemas(first: Path, expected: dict[str, pl.DataType], path: Path, schema: dict[str, pl.DataType]) -> None:
+    """Raise if two files have other columns or types; their order does not matter."""
+    for name in expected.keys() ^ schema.keys():
+        holder, other = (first, path) if name in expected else (path, first)
+        raise InvalidInput(
+            f"{holder} has a column {name!r} and {other} has none. All files of a folder need the same columns: write "
+            "them again, or name those that belong together by a glob."
+        )
+    for name, dtype in expected.items():
+        if schema[name] != dtype:
+            raise InvalidInput(
+                f"Column {name!r} holds {dtype} in {first} and {schema[name]} in {path}. All files of a folder need "
+                "the same types: write them again with one."
+            )

@@ -1,0 +1,1 @@
+"""Engines that pass over ratings in blocks of items, wherever they lie."""

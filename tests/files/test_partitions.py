@@ -1,0 +1,173 @@
+"""Folders and globs of Parquet files: the same analysis as of one table in memory, and named errors."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.support.partitions import assert_same
+
+import dissensus as ds
+from dissensus.errors import DissensusError
+from dissensus.files.ratings.partitions import external_sort
+from dissensus.files.ratings.partitions.reader import read_partitions
+from dissensus.pipeline.analyse import analyse
+from dissensus.schema.ratings.cleaning import Duplicates
+from dissensus.schema.ratings.table import Ratings
+
+OPTIONS: dict[str, Any] = {"by": ["gender"], "permutations": 3, "bootstrap": 3}
+
+
+def make_table() -> pl.DataFrame:
+    """Return ratings of items with ids that sort differently as text and as numbers, some of them blank."""
+    ratings = ds.simulate_ratings(n_items=40, raters_per_cell=3, share_rated=0.5, seed=2)
+    item, rater, answer = ratings.codes("Q_overall")
+    table = pl.DataFrame({"item_id": item, "rater_id": rater, "Q_overall": answer.astype(int)})
+    attributes = ratings.raters.select("rater_gender", "rater_age").with_row_index("rater_id")
+    return (
+        table.join(attributes.with_columns(pl.col("rater_id").cast(pl.Int32)), on="rater_id", maintain_order="left")
+        .with_columns(pl.col("rater_id").cast(pl.String) + " ")
+        .with_columns(pl.col("Q_overall").replace_strict({0: "No", 1: "Unsure", 2: " Yes"}))
+        .with_columns(pl.when(pl.int_range(pl.len()) % 11 == 3).then(None).otherwise("Q_overall").alias("Q_overall"))
+    )
+
+
+TABLE = make_table()
+MEMORY = analyse(Ratings.from_frame(TABLE), **OPTIONS)
+TEXT = TABLE.with_columns(pl.col("item_id").cast(pl.String).str.zfill(4))
+
+
+def in_row_groups(table: pl.DataFrame, folder: Path) -> None:
+    """Write one file of many row groups, shuffled, and an empty one."""
+    table.sample(fraction=1, shuffle=True, seed=1).write_parquet(folder / "all.parquet", row_group_size=50)
+    table.head(0).write_parquet(folder / "empty.parquet")
+
+
+def sorted_files(table: pl.DataFrame, folder: Path) -> None:
+    """Write files sorted by item, whose columns lie in different orders."""
+    table = table.sort("item_id")
+    table.head(200).write_parquet(folder / "a.parquet")
+    table.slice(200).select(reversed(table.columns)).write_parquet(folder / "b.parquet")
+
+
+def hive(table: pl.DataFrame, folder: Path) -> None:
+    """Write folders named for an attribute of raters."""
+    for (gender,), part in table.group_by("rater_gender"):
+        (folder / f"rater_gender={gender}").mkdir()
+        part.drop("rater_gender").write_parquet(folder / f"rater_gender={gender}" / "part.parquet")
+
+
+@pytest.mark.parametrize("write", [in_row_groups, sorted_files, hive])
+@pytest.mark.parametrize("table", [TABLE, TEXT], ids=["numbers", "text"])
+def test_a_folder_gives_the_numbers_of_memory(
+    write: Callable[[pl.DataFrame, Path], None], table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(external_sort, "BATCH_ROWS", 64)
+    monkeypatch.setattr(external_sort, "PARTITION_ROWS", 100)
+    write(table, tmp_path)
+    memory = MEMORY if table is TABLE else analyse(Ratings.from_frame(table), **OPTIONS)
+    folder = analyse(read_partitions(tmp_path), **OPTIONS)
+    assert_same(folder, memory)
+    assert memory.notes[-1] in folder.notes
+
+
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    order=st.permutations(range(60)), duplicates=st.sampled_from(["first", "last", "drop"]), batch=st.integers(1, 20)
+)
+def test_duplicates_in_any_order_of_rows(
+    order: list[int], duplicates: Duplicates, batch: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = pl.concat([TEXT.head(40), TEXT.slice(5, 20).with_columns(Q_overall=pl.lit("Unsure"))])[order]
+    monkeypatch.setattr(external_sort, "BATCH_ROWS", batch)
+    monkeypatch.setattr(external_sort, "PARTITION_ROWS", 3 * batch)
+    for name, part in (("a", table.head(25)), ("b", table.tail(35))):
+        part.write_parquet(tmp_path / f"{name}.parquet", row_group_size=10)
+    folder = analyse(read_partitions(tmp_path, duplicates=duplicates), by="gender")
+    memory = Ratings.from_frame(table, duplicates=duplicates)
+    assert_same(folder, analyse(memory, by="gender"))
+    assert set(folder.notes) >= {note for note in memory.notes if "--duplicates" in note}
+
+
+def test_options_on_raters_are_those_of_one_file(tmp_path: Path) -> None:
+    table = TEXT.with_columns(
+        rater_kind=pl.when(pl.col("rater_id") == "1 ").then(pl.lit("model")),
+        rater_flagged=pl.col("rater_id") == "2 ",
+        rater_age=pl.col("rater_id").str.strip_chars().cast(pl.Int64) + 20,
+    )
+    table.write_parquet(tmp_path / "ratings.parquet")
+    folder = read_partitions(tmp_path, where=[("gender", "Man")], exclude_flagged=True, bins={"age": [25, 31]})
+    memory = ds.read_ratings(table, bins={"age": [25, 31]}).where("gender", "Man").exclude_flagged()
+    assert_same(analyse(folder, by="age"), analyse(memory, by="age"))
+    assert folder.pool.raters.equals(memory.raters)
+
+
+def _write(folder: Path, **columns: list[Any]) -> Path:
+    path = folder / f"{len(list(folder.iterdir()))}.parquet"
+    ratings: dict[str, list[Any]] = {"item_id": ["7", "7"], "rater_id": ["ann", "bob"], "Q": ["Yes", "No"]}
+    pl.DataFrame(ratings | columns).write_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"rater_age": [1, 2]}, r"1.parquet has a column 'rater_age' and .*0.parquet has none"),
+        ({"item_id": [7, 8]}, r"'item_id' holds String in .*0.parquet and Int64 in .*1.parquet"),
+        ({"Q": ["Yes", "Maybe not"]}, "Row 2 of .*1.parquet: 'Maybe not' is not an answer to Q"),
+        ({"rater_id": ["eve", "bob"]}, "'bob' rated item '7' twice, in row 2 of .*0.parquet and row 2 of .*1.parquet"),
+        ({"item_id": ["9", " "], "rater_id": ["eve", "joe"]}, "Row 2 of .*1.parquet: item_id is empty"),
+        ({"rater_id": ["eve", ""]}, "Row 2 of .*1.parquet: rater_id is empty"),
+        ({"item_id": ["9", "7.0"], "rater_id": ["eve", "joe"]}, "Row 2 of .*1.parquet: item_id is '7.0', a decimal"),
+    ],
+)
+def test_faults_name_the_file_and_the_row(columns: dict[str, list[Any]], message: str, tmp_path: Path) -> None:
+    _write(tmp_path)
+    _write(tmp_path, **columns)
+    with pytest.raises(DissensusError, match=message):
+        read_partitions(tmp_path, categories=["No", "Yes"])
+
+
+def test_contradictory_attributes_name_both_rows(tmp_path: Path) -> None:
+    first, second = (
+        _write(tmp_path, rater_age=["18", "30"]),
+        _write(tmp_path, item_id=["8", "8"], rater_age=["18", "31"]),
+    )
+    with pytest.raises(DissensusError, match="Rater 'bob' has two values of rater_age") as error:
+        read_partitions(tmp_path)
+    assert f"'30' in row 2 of {first}" in str(error.value)
+    assert f"'31' in row 2 of {second}" in str(error.value)
+
+
+def test_folders_without_ratings_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "ratings.csv").write_text("item_id\n1\n")
+    with pytest.raises(DissensusError, match=r"no \.parquet file; its files are '.csv'"):
+        read_partitions(tmp_path)
+    with pytest.raises(DissensusError, match=r"No file matches .*\*\.parquet"):
+        read_partitions(tmp_path / "*.parquet")
+    with pytest.raises(DissensusError, match=r"ratings.csv matches .* is not a .parquet file"):
+        read_partitions(tmp_path / "rat*")
+    path = _write(tmp_path)
+    pl.read_parquet(path).head(0).write_parquet(path)
+    with pytest.raises(DissensusError, match=r"1 Parquet files of .* have no rows"):
+        read_partitions(tmp_path)
+    pl.DataFrame({"item_id": ["7"], "who": ["ann"], "Q": ["Yes"]}).write_parquet(path)
+    with pytest.raises(DissensusError, match="There is no column 'rater_id'"):
+        read_partitions(tmp_path)
+    path.write_bytes(b"PAR1 is not enough")
+    with pytest.raises(DissensusError, match="is a damaged Parquet file"):
+        read_partitions(tmp_path)
+
+
+def test_damage_within_a_file_names_it(tmp_path: Path) -> None:
+    _write(tmp_path)
+    path = tmp_path / "damaged.parquet"
+    TEXT.rename({"Q_overall": "Q"}).select("item_id", "rater_id", "Q").write_parquet(path, compression="uncompressed")
+    content = bytearray(path.read_bytes())
+    content[4:60] = b"\xff" * 56
+    path.write_bytes(content)
+    with pytest.raises(DissensusError, match="is a damaged Parquet file"):
+        read_partitions(tmp_path)
