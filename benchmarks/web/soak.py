@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import polars as pl
 from bystanders import IdleConnections, ReadinessProbe
 from chaos_site import DisturbedSite, count_files, read_resident_kib, running_site
@@ -16,8 +15,9 @@ from reproduce.comparison import table
 from reproduce.gallery import picture
 
 from dissensus.report.figure import Figure
-from dissensus.report.layout import to_inline_data
-from dissensus.report.theme import BLUE, COLUMN_WIDTH, LINE, MUTED, PADDING, TEXT_WIDTH, VERMILION, Drawing
+from dissensus.report.layout import stack_layers
+from dissensus.report.theme import BLUE, COLUMN_WIDTH, LINE, MUTED, PADDING, TEXT_WIDTH, VERMILION
+from dissensus.report.vega_lite import Axis, Chart, Color, DetailChannel, Scale, Spec, X, Y
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent.parent / "docs"
@@ -163,17 +163,14 @@ def memory_figure(samples: pl.DataFrame) -> Figure:
     )
 
 
-def _draw(samples: pl.DataFrame, width: int) -> Drawing:
+def _draw(samples: pl.DataFrame, width: int) -> Spec:
     points = samples.select("minutes", "memory_mib", "process", line=pl.format("{} {}", "process", "run"))
     ends = samples.group_by("run").agg(pl.col("minutes").max()).sort("run")["minutes"].to_list()[:-1]
     names = [name for name in COLORS if name in samples["process"]]
-    color = alt.Scale(domain=names, range=[COLORS[name] for name in names])
-    x = alt.X("minutes:Q", title="minutes", scale=alt.Scale(nice=False), axis=alt.Axis(grid=False, format=".0f"))
-    y = alt.Y("memory_mib:Q", title="MiB", scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=4))
-    lines = alt.Chart(to_inline_data(points.to_dicts())).mark_line(strokeWidth=1.5, clip=True)
-    rules = alt.Chart(to_inline_data([{"minutes": end} for end in ends])).mark_rule(color=LINE, strokeDash=[4, 3])
-    layers = alt.layer(
-        rules.encode(x),
-        lines.encode(x, y, alt.Color("process:N", scale=color), detail="line:N"),
-    )
-    return layers.properties(width=width - 2 * PADDING - 48, height=HEIGHT)
+    color = Scale(domain=names, range=[COLORS[name] for name in names])
+    x = X("minutes:Q", title="minutes", scale=Scale(nice=False), axis=Axis(grid=False, format=".0f"))
+    y = Y("memory_mib:Q", title="MiB", scale=Scale(zero=True), axis=Axis(tickCount=4))
+    lines = Chart(points.to_dicts()).mark("line", strokeWidth=1.5, clip=True)
+    rules = Chart([{"minutes": end} for end in ends]).mark("rule", color=LINE, strokeDash=[4, 3])
+    layers = [rules.encode(x), lines.encode(x, y, Color("process:N", scale=color), DetailChannel("line:N"))]
+    return stack_layers(layers, width=width - 2 * PADDING - 48, height=HEIGHT)

@@ -154,5 +154,5 @@ def test_without_permutations_there_is_no_null_figure(ratings: Ratings) -> None:
 
 def test_tick_labels_are_distinct() -> None:
     for low, high, digits in ((0.0, 1.0, 1), (0.5, 0.52, 3), (0.1, 0.1, 2)):
-        axis: Any = build_value_axis(low, high).to_dict()
+        axis: Any = build_value_axis(low, high)
         assert axis["axis"]["format"] == f".{digits}~f"

@@ -34,7 +34,7 @@ def ratings() -> Ratings:
 
 def read_cells(ratings: Ratings, groups: str | None = None) -> list[tuple[str, float, float]]:
     """Step, start and end of the run of each colour, in cells."""
-    layer = rater_pairs(ratings, groups).draw(TEXT_WIDTH)["layer"][0]  # type: ignore[index]
+    layer = rater_pairs(ratings, groups).draw(TEXT_WIDTH)["layer"][0]
     points = layer["data"]["values"]
     return [(start["step"], start["x"], end["x"]) for start, end in zip(points[::3], points[1::3], strict=True)]
 
@@ -74,7 +74,7 @@ def test_names_of_many_small_groups_do_not_overlap() -> None:
         rater_race=pl.col("rater_id").str.slice(6).cast(pl.Int64).mod(20).replace_strict(dict(enumerate(names)))
     )
     for width in (TEXT_WIDTH, COLUMN_WIDTH):
-        layer = rater_pairs(Ratings.from_frame(frame), "race").draw(width)["layer"][-1]  # type: ignore[index]
+        layer = rater_pairs(Ratings.from_frame(frame), "race").draw(width)["layer"][-1]
         places = [text["y"] for text in layer["data"]["values"]]
         assert np.diff(places).min() >= LINE_HEIGHT - 1e-9
 

@@ -18,8 +18,10 @@ from dissensus.report.figure_kind import KINDS, detect_kind
 from dissensus.report.figures.answers import answers
 from dissensus.report.figures.panels import LOOKS
 from dissensus.report.groups import list_groups
-from dissensus.report.placeholders import set_names, take_names
+from dissensus.report.layout import stack_layers
+from dissensus.report.render import render
 from dissensus.report.result import Report
+from dissensus.report.text_layers import set_texts, take_texts
 from dissensus.report.theme import (
     BLUE,
     COLUMN_WIDTH,
@@ -34,6 +36,7 @@ from dissensus.report.theme import (
     pick_ramp_colors,
     pick_text_color,
 )
+from dissensus.report.vega_lite import Chart, Scale, Spec, Text, X
 from dissensus.schema.ratings.table import Ratings
 
 THEMES = ({color: color for color in NAMES}, DARK)
@@ -147,7 +150,7 @@ def test_names_like_attributes_are_unchanged_in_a_page() -> None:
     assert {"#D55E00", 'class="x" id="y" url(#z)', 'role="x" fill="#D55E00"'} <= set(texts_of_svg)
 
 
-def test_placeholders_do_not_change_a_drawing(report: Report) -> None:
+def test_texts_left_out_while_rendering_do_not_change_a_drawing(report: Report) -> None:
     hostile = answers(
         ratings_of({"a": "NY", "b": "YY", "c": "NN", "d": "YN"}, {"rater_race": ("А & <Б>", "А", *HOSTILE[:2])}), "race"
     )
@@ -155,9 +158,19 @@ def test_placeholders_do_not_change_a_drawing(report: Report) -> None:
         assert isinstance(figure, Figure)
         for width in (TEXT_WIDTH, COLUMN_WIDTH):
             spec = apply_theme(figure.draw(width))
-            shortened, names = take_names(spec)
-            assert names
-            assert set_names(vl_convert.vegalite_to_svg(shortened), names) == vl_convert.vegalite_to_svg(spec)
+            emptied, layers = take_texts(spec)
+            assert emptied != spec
+            assert set_texts(vl_convert.vegalite_to_svg(emptied), layers) == vl_convert.vegalite_to_svg(spec)
+
+
+def test_texts_stay_with_their_marks_where_one_has_no_position() -> None:
+    rows: list[Spec] = [{"x": 0.5, "text": "first"}, {"x": None, "text": "nowhere"}, {"x": 0.6, "text": "last"}]
+    scale = Scale(domain=[0, 1], nice=False)
+    layer = Chart(rows).mark("text").encode(X("x:Q", scale=scale), Text("text:N"))
+    spec = apply_theme(stack_layers([layer], width=TEXT_WIDTH, height=50))
+    emptied, layers = take_texts(spec)
+    assert set_texts(vl_convert.vegalite_to_svg(emptied), layers) is None
+    assert render(spec, "svg").decode() == vl_convert.vegalite_to_svg(spec)
 
 
 def test_svg_ids_begin_with_the_figure_name(report: Report) -> None:
@@ -172,3 +185,10 @@ def test_the_chart_is_an_altair_chart(report: Report) -> None:
     spec = report["answers-race"].chart.to_dict()  # type: ignore[union-attr]
     assert spec["$schema"].startswith("https://vega.github.io/schema/vega-lite/")
     assert "No" in texts(report["answers-race"])  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_every_drawing_follows_the_schema(report: Report) -> None:
+    kinds = {figure.name.split("-")[0]: figure for figure in report.figures}
+    for figure in kinds.values():
+        assert figure.chart.to_dict(validate=False)

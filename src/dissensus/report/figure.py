@@ -6,16 +6,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import altair as alt
 import polars as pl
-from altair.utils.schemapi import debug_mode
 
 from dissensus.extras import is_installed
 from dissensus.pipeline.tables import escape_unprintable
 from dissensus.report.figure_kind import Kind, detect_kind
 from dissensus.report.render import render, render_inline
-from dissensus.report.theme import COLUMN_WIDTH, TEXT_WIDTH, Drawing, apply_theme
+from dissensus.report.theme import COLUMN_WIDTH, TEXT_WIDTH, apply_theme
+from dissensus.report.vega_lite import Spec
+
+if TYPE_CHECKING:
+    from altair import TopLevelMixin
 
 ON_PAGE = ((TEXT_WIDTH, "-w"), (COLUMN_WIDTH, "-n"))
 """Widths of a figure on a page, and the suffixes of its names."""
@@ -57,19 +60,22 @@ class Figure:
     title: str
     reading: str
     table: pl.DataFrame
-    draw: Callable[[int], Drawing] = field(repr=False)
+    draw: Callable[[int], Spec] = field(repr=False)
     notes: tuple[str, ...] = ()
     axis: str | None = None
     _begun: dict[tuple[int, str], Future[str]] = field(default_factory=dict, init=False, repr=False)
 
     @property
-    def chart(self) -> alt.TopLevelMixin:
+    def chart(self) -> "TopLevelMixin":
         """The Altair chart, as wide as a page of a paper."""
+        # Altair takes longer to load than a figure to draw.
+        import altair as alt
+
         return alt.Chart.from_dict(apply_theme(self.draw(TEXT_WIDTH)))
 
     def render(self, kind: Kind = "svg", *, width: int = TEXT_WIDTH) -> bytes:
         """Return it as "svg", "png" (300 pixels an inch), "pdf" or "json" (Vega-Lite); 96 of `width` are an inch."""
-        return render(self._draw(width), kind)
+        return render(self.draw(width), kind)
 
     def save(self, path: str | Path, *, width: int = TEXT_WIDTH) -> None:
         """Write it to a .svg, .png, .pdf or .json file; see `render`."""
@@ -87,13 +93,8 @@ class Figure:
 
     def _inline(self, width: int, suffix: str) -> str:
         return render_inline(
-            self._draw(width), f"{self.name}{suffix}", escape_unprintable(f"{self.title}. {self.reading}")
+            self.draw(width), f"{self.name}{suffix}", escape_unprintable(f"{self.title}. {self.reading}")
         )
-
-    def _draw(self, width: int) -> Drawing:
-        # Without schema validation of every part, which takes longer than drawing; tests validate.
-        with debug_mode(False):
-            return self.draw(width)
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<br><small>{escape(note)}</small>" for note in self.notes)

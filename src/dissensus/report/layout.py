@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-import altair as alt
-
 from dissensus.report.theme import INK, MUTED, PADDING, SMALL
+from dissensus.report.vega_lite import Chart, Color, Scale, Spec, Text, X, Y
 
 # Largest share of the width for names, and most lines of a name.
 NAME_SHARE, NAME_LINES = 0.36, 3
@@ -64,10 +63,6 @@ def truncate_text(text: str, width: float) -> str:
     return text[:fitting].rstrip() + "…"
 
 
-Spec = dict[str, Any]
-"""A Vega-Lite specification."""
-
-
 class RowLabels:
     """Rows one below the other, with their names at the left.
 
@@ -93,23 +88,23 @@ class RowLabels:
         self.row_middles = self.middles
         self.height = starts[-1]
 
-    def y(self, field: str = "y") -> alt.Y:
+    def y(self, field: str = "y") -> Y:
         """Return the y axis: a field in pixels from the top."""
-        return alt.Y(f"{field}:Q", scale=alt.Scale(domain=[self.height, 0], nice=False, zero=False), axis=None)
+        return Y(f"{field}:Q", scale=Scale(domain=[self.height, 0], nice=False, zero=False), axis=None)
 
-    def draw_names(self) -> list[alt.Chart]:
+    def draw_names(self) -> list[Spec]:
         """Return the layer of the names, at the left of the plot."""
         texts = [
             {"y": middle + LINE_HEIGHT * (line_number - (len(lines) - 1) / 2), "text": line, "color": color}
             for middle, lines in zip(self.middles, self.lines, strict=True)
             for line_number, (line, color) in enumerate(lines)
         ]
-        mark = alt.Chart(to_inline_data(texts)).mark_text(align="right", baseline="middle")
-        labels: alt.Chart = mark.encode(
+        mark = Chart(texts).mark("text", align="right", baseline="middle")
+        labels = mark.encode(
             self.y(),
-            alt.Text("text:N"),
-            alt.Color("color:N", scale=None),
-            alt.XValue(-NAME_GAP / 2),  # type: ignore[no-untyped-call]
+            Text("text:N"),
+            Color("color:N", scale=None),
+            X(value=-NAME_GAP / 2),
         )
         return [labels]
 
@@ -143,42 +138,25 @@ class HeadedRows(RowLabels):
             self.block_middles.append([next(positions)[0] for _ in block.names])
         self.row_middles = [middle for middles in self.block_middles for middle in middles]
 
-    def draw_names(self) -> list[alt.Chart]:
+    def draw_names(self) -> list[Spec]:
         """Return the layers of the names and of the headings, at the left of the plot."""
-        mark = alt.Chart(to_inline_data(self.headings)).mark_text(
-            align="left", baseline="middle", fontWeight="bold", fontSize=SMALL
-        )
-        headings: alt.Chart = mark.encode(self.y(), alt.Text("text:N"), alt.XValue(0))  # type: ignore[no-untyped-call]
+        mark = Chart(self.headings).mark("text", align="left", baseline="middle", fontWeight="bold", fontSize=SMALL)
+        headings = mark.encode(self.y(), Text("text:N"), X(value=0))
         return [*super().draw_names(), headings]
 
 
-def to_inline_data(rows: Sequence[dict[str, Any]]) -> alt.InlineData:
-    """Return rows as inline data of a chart, without the row limit of Altair."""
-    return alt.InlineData(values=list(rows))
-
-
 def stack_over_rows(
-    layers: Sequence[alt.Chart], rows: RowLabels, *, width: int | None = None, title: str | None = None
+    layers: Sequence[Spec], rows: RowLabels, *, width: int | None = None, title: str | None = None
 ) -> Spec:
-    """Return layers over the same rows, under a heading.
-
-    The operators of Altair copy every part repeatedly: a figure of seven panels takes a second with them.
-    """
+    """Return layers over the same rows, under a heading."""
     size = {"width": rows.plot_width if width is None else width, "height": rows.height}
     head = {"title": {"text": title, "fontSize": SMALL, "fontWeight": "bold"}} if title else {}
     return stack_layers(layers, **size) | head
 
 
-def stack_layers(layers: Sequence[alt.Chart], *, width: int, height: int) -> Spec:
+def stack_layers(layers: Sequence[Spec], *, width: int, height: int) -> Spec:
     """Return layers in a plot of a size in pixels."""
-    return {"layer": [_layer(layer) for layer in layers], "width": width, "height": height}
-
-
-def _layer(layer: alt.Chart) -> Spec:
-    """Return a layer with its data, which Altair stores separately."""
-    spec = layer.to_dict(validate=False)
-    values = spec["datasets"][spec["data"]["name"]]
-    return {"data": {"values": values}, "mark": spec["mark"], "encoding": spec["encoding"]}
+    return {"layer": list(layers), "width": width, "height": height}
 
 
 def concat_horizontally(specs: Sequence[Spec], *, spacing: int) -> Spec:

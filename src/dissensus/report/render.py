@@ -7,8 +7,9 @@ from types import ModuleType
 
 from dissensus.extras import require_extra
 from dissensus.report.figure_kind import Kind
-from dissensus.report.placeholders import set_names, take_names
-from dissensus.report.theme import NAMES, PAPER, Drawing, apply_theme
+from dissensus.report.text_layers import set_texts, take_texts
+from dissensus.report.theme import NAMES, PAPER, apply_theme
+from dissensus.report.vega_lite import Spec
 
 PNG_PER_INCH = 300
 
@@ -35,17 +36,23 @@ def load_renderer() -> ModuleType:
     return vl_convert
 
 
-def render(chart: Drawing, kind: Kind) -> bytes:
+def render(chart: Spec, kind: Kind) -> bytes:
     """Return a figure as SVG, PNG, PDF or Vega-Lite JSON; needs no browser and no network."""
     spec = apply_theme(chart)
     if kind == "json":
         return json.dumps(spec, ensure_ascii=False, indent=1).encode()
-    renderer = load_renderer()
     if kind == "png":
-        return bytes(renderer.vegalite_to_png(spec, ppi=PNG_PER_INCH, scale=0.75, allowed_base_urls=[]))
-    shortened, names = take_names(spec)
-    svg = set_names(renderer.vegalite_to_svg(shortened, allowed_base_urls=[]), names)
+        return bytes(load_renderer().vegalite_to_png(spec, ppi=PNG_PER_INCH, scale=0.75, allowed_base_urls=[]))
+    svg = _to_svg(spec)
     return _to_pdf(svg) if kind == "pdf" else svg.encode()
+
+
+def _to_svg(spec: Spec) -> str:
+    """Return a figure as SVG, rendered with its texts only where those without them lack a mark."""
+    renderer = load_renderer()
+    emptied, layers = take_texts(spec)
+    svg = set_texts(renderer.vegalite_to_svg(emptied, allowed_base_urls=[]), layers)
+    return str(renderer.vegalite_to_svg(spec, allowed_base_urls=[])) if svg is None else svg
 
 
 def _to_pdf(svg: str) -> bytes:
@@ -57,7 +64,7 @@ def _to_pdf(svg: str) -> bytes:
     return bytes(load_renderer().svg_to_pdf(svg.replace(size, f"width={width} height={height}", 1)))
 
 
-def render_inline(chart: Drawing, name: str, label: str) -> str:
+def render_inline(chart: Spec, name: str, label: str) -> str:
     """Return a figure as SVG for a page: colours are CSS variables, ids get a prefix."""
     svg = render(chart, "svg").decode()
     svg = _TAG.sub(lambda tag: _restyle_tag(tag[0], name), _BACKGROUND.sub("", svg, count=1))

@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import altair as alt
-
-from dissensus.report.layout import HeadedRows, count_legend_columns, to_inline_data
+from dissensus.report.layout import HeadedRows, count_legend_columns
 from dissensus.report.theme import PAPER
+from dissensus.report.vega_lite import X2, Chart, Color, Legend, Scale, Shape, SizeChannel, Spec, X
 
 Look = tuple[str, str, int]
 """Colour, shape and size of the marks of a series."""
@@ -17,18 +16,18 @@ def draw_series(
     names: Sequence[str],
     looks: Sequence[Look],
     rows: HeadedRows,
-    x: Callable[[str], alt.X],
+    x: Callable[[str], X],
     *,
     legend_of_one: bool = False,
-) -> Iterator[alt.Chart]:
+) -> Iterator[Spec]:
     """Yield the intervals and the marks of points with `x`, `low`, `high`, `y` and the name of their series, `of`."""
     colors, shapes, sizes = zip(*looks, strict=True)
     shown = len(names) > 1 or legend_of_one
-    legend = alt.Legend(columns=count_legend_columns(names, rows.plot_width)) if shown else None
-    color = alt.Color("of:N", scale=alt.Scale(domain=names, range=colors), legend=legend)
-    shape = alt.Shape("of:N", scale=alt.Scale(domain=names, range=shapes), legend=legend)
-    size = alt.Size("of:N", scale=alt.Scale(type="ordinal", domain=names, range=sizes), legend=None)
-    base = alt.Chart(to_inline_data(points))
-    yield base.mark_rule(strokeWidth=1.5).encode(rows.y(), x("low"), alt.X2("high:Q"), color)
-    marks = base.mark_point(filled=True, opacity=1, stroke=PAPER, strokeWidth=0.8)
+    legend = Legend(columns=count_legend_columns(names, rows.plot_width)) if shown else None
+    color = Color("of:N", scale=Scale(domain=names, range=colors), legend=legend)
+    shape = Shape("of:N", scale=Scale(domain=names, range=shapes), legend=legend)
+    size = SizeChannel("of:N", scale=Scale(type="ordinal", domain=names, range=sizes), legend=None)
+    base = Chart(points)
+    yield base.mark("rule", strokeWidth=1.5).encode(rows.y(), x("low"), X2("high:Q"), color)
+    marks = base.mark("point", filled=True, opacity=1, stroke=PAPER, strokeWidth=0.8)
     yield marks.encode(rows.y(), x("x"), color, shape, size)

@@ -1,10 +1,6 @@
 """Theme of figures: sizes, fonts, colour-blind-safe colours."""
 
-from typing import Any
-
-import altair as alt
-
-Drawing = alt.TopLevelMixin | dict[str, Any]
+from dissensus.report.vega_lite import SCHEMA_URL, Spec
 
 # Widths on paper at 96 pixels per inch: full page, and one of two columns. Phones show the narrow one.
 TEXT_WIDTH, COLUMN_WIDTH = 672, 317
@@ -51,7 +47,7 @@ FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 SMALL, BODY = 11, 12
 PADDING = 4
 
-CONFIG: dict[str, Any] = {
+CONFIG: Spec = {
     "aria": False,
     "font": FONT,
     "background": PAPER,
@@ -101,10 +97,9 @@ CONFIG: dict[str, Any] = {
 }
 
 
-def apply_theme(drawing: Drawing) -> dict[str, Any]:
+def apply_theme(drawing: Spec) -> Spec:
     """Return a figure with the theme, as a complete Vega-Lite specification."""
-    spec = drawing if isinstance(drawing, dict) else drawing.to_dict(validate=False)
-    return {"$schema": alt.SCHEMA_URL} | spec | {"config": CONFIG}
+    return {"$schema": SCHEMA_URL} | drawing | {"config": CONFIG}
 
 
 def pick_ramp_colors(n: int) -> list[str]:

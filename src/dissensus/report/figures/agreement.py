@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-import altair as alt
 import polars as pl
 
 from dissensus.errors import UndefinedEstimate
@@ -21,6 +20,7 @@ from dissensus.report.figures.panels import (
 )
 from dissensus.report.groups import DisplayedGroups, join_with_and
 from dissensus.report.layout import RowLabels
+from dissensus.report.vega_lite import Spec
 from dissensus.schema.ratings.table import Ratings
 
 TABLE = ("group", "metric", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "direction", "n_raters", "n_items")
@@ -49,7 +49,7 @@ def agreement(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
 
     scales = build_significance_scales([row for row_by_group in drawn.values() for row in row_by_group])
 
-    def draw(metric: str, names: RowLabels) -> Sequence[alt.Chart]:
+    def draw(metric: str, names: RowLabels) -> Sequence[Spec]:
         return draw_estimates(drawn[metric], pool.get(metric), names, scales)
 
     return Figure(
@@ -131,7 +131,7 @@ def question_agreement(ratings: Ratings, *, level: Level = "nominal", bootstrap:
     of_drawn = [row for question in drawn for row in rows[question].values()]
     scales = build_significance_scales(of_drawn)
 
-    def draw(metric: str, names: RowLabels) -> Sequence[alt.Chart]:
+    def draw(metric: str, names: RowLabels) -> Sequence[Spec]:
         return draw_estimates([rows[question][metric] for question in drawn], None, names, scales)
 
     labels = [escape_unprintable(format_question(question)) for question in drawn]

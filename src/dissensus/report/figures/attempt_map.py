@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-import altair as alt
 import numpy as np
 import polars as pl
 
@@ -12,8 +11,9 @@ from dissensus.pipeline.tables import format_count
 from dissensus.report.figure import Figure
 from dissensus.report.figures.means import format_as_percent
 from dissensus.report.groups import format_percent
-from dissensus.report.layout import Spec, stack_layers, to_inline_data
+from dissensus.report.layout import stack_layers
 from dissensus.report.theme import BLUE, COLUMN_WIDTH, INK, PADDING, PALE, PAPER, VERMILION
+from dissensus.report.vega_lite import Chart, Color, Scale, Shape, Spec, Text, X, Y
 
 MOST: Final = 1_500
 """Most attempts drawn: more overlap, and make a page large."""
@@ -84,28 +84,28 @@ def _draw(layout: AttemptMap, points: Sequence[dict[str, Any]], width: int) -> S
     outcomes = {point["went"] for point in points}
     names = [name for name in LOOKS if name in outcomes]
     colors, shapes = zip(*(LOOKS[name] for name in names), strict=True)
-    x, y = (alt.X("x:Q", axis=None, scale=_scale(layout, 0)), alt.Y("y:Q", axis=None, scale=_scale(layout, 1)))
-    color = alt.Color("went:N", scale=alt.Scale(domain=names, range=colors))
-    shape = alt.Shape("went:N", scale=alt.Scale(domain=names, range=shapes))
-    marks = alt.Chart(to_inline_data([{name: point[name] for name in ("x", "y", "went")} for point in points]))
-    middles = alt.Chart(to_inline_data(_find_centres(layout)))
-    text = middles.mark_text(fontSize=13, fontWeight="bold")
-    plate = middles.mark_point(shape="circle", filled=True, size=340, color=PAPER, opacity=0.9)
+    x, y = (X("x:Q", axis=None, scale=_scale(layout, 0)), Y("y:Q", axis=None, scale=_scale(layout, 1)))
+    color = Color("went:N", scale=Scale(domain=names, range=colors))
+    shape = Shape("went:N", scale=Scale(domain=names, range=shapes))
+    marks = Chart([{name: point[name] for name in ("x", "y", "went")} for point in points])
+    middles = Chart(_find_centres(layout))
+    text = middles.mark("text", fontSize=13, fontWeight="bold")
+    plate = middles.mark("point", shape="circle", filled=True, size=340, color=PAPER, opacity=0.9)
     return stack_layers(
         [
-            marks.mark_point(filled=True, size=18, opacity=0.55).encode(x, y, color, shape),
+            marks.mark("point", filled=True, size=18, opacity=0.55).encode(x, y, color, shape),
             plate.encode(x, y),
-            text.encode(x, y, alt.Text("text:N"), alt.ColorValue(INK)),
+            text.encode(x, y, Text("text:N"), Color(value=INK)),
         ],
         width=room,
         height=round(room * (0.9 if width <= COLUMN_WIDTH else 0.7)),
     )
 
 
-def _scale(layout: AttemptMap, axis: int) -> alt.Scale:
+def _scale(layout: AttemptMap, axis: int) -> Scale:
     coordinates = np.concatenate([layout.points[:, axis], layout.centers[:, axis]])
     low, high = float(coordinates.min()), float(coordinates.max())
-    return alt.Scale(domain=[low, high if high > low else low + 1], nice=False, zero=False, padding=12)
+    return Scale(domain=[low, high if high > low else low + 1], nice=False, zero=False, padding=12)
 
 
 def _find_centres(layout: AttemptMap) -> list[dict[str, Any]]:

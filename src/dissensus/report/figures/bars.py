@@ -4,20 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-import altair as alt
-
 from dissensus.report.layout import (
     RowLabels,
-    Spec,
     count_legend_columns,
     estimate_text_width,
     stack_over_rows,
-    to_inline_data,
 )
 from dissensus.report.theme import BLUE, INK, PAPER
+from dissensus.report.vega_lite import X2, Y2, Axis, Chart, Color, Legend, Scale, Spec, Text, X
 
 HEIGHT, PLAIN_HEIGHT = 20, 14
-SHARES = alt.Axis(format="~%", values=[0, 0.25, 0.5, 0.75, 1], grid=False)
+SHARES = Axis(format="~%", values=[0, 0.25, 0.5, 0.75, 1], grid=False)
 # Distance between a bar and the text beside it.
 BESIDE = 6
 
@@ -58,37 +55,33 @@ def draw_whole_bars(
             if estimate_text_width(text) + 8 <= (end - start) * rows.plot_width:
                 texts.append({"part": part.name, "middle": (start + end) / 2, "y": middle, "text": text})
     order = [part.name for part in parts]
-    x = alt.X("from:Q", scale=alt.Scale(domain=[0, 1], nice=False), title=None, axis=SHARES)
-    legend = alt.Legend(symbolType="square", columns=count_legend_columns(order, rows.plot_width))
-    fills = alt.Scale(domain=order, range=[part.color for part in parts])
-    inks = alt.Scale(domain=order, range=[part.text for part in parts])
-    bars = alt.Chart(to_inline_data(marks)).mark_rect(stroke=PAPER, strokeWidth=1)
-    inside = alt.Chart(to_inline_data(texts)).mark_text(baseline="middle")
+    x = X("from:Q", scale=Scale(domain=[0, 1], nice=False), title=None, axis=SHARES)
+    legend = Legend(symbolType="square", columns=count_legend_columns(order, rows.plot_width))
+    fills = Scale(domain=order, range=[part.color for part in parts])
+    inks = Scale(domain=order, range=[part.text for part in parts])
+    bars = Chart(marks).mark("rect", stroke=PAPER, strokeWidth=1)
+    inside = Chart(texts).mark("text", baseline="middle")
     layers = [
-        bars.encode(
-            rows.y("top"), x, alt.Color("part:N", scale=fills, legend=legend), alt.X2("to:Q"), alt.Y2("bottom:Q")
-        ),
-        inside.encode(rows.y(), alt.X("middle:Q"), alt.Color("part:N", scale=inks, legend=None), alt.Text("text:N")),
+        bars.encode(rows.y("top"), x, Color("part:N", scale=fills, legend=legend), X2("to:Q"), Y2("bottom:Q")),
+        inside.encode(rows.y(), X("middle:Q"), Color("part:N", scale=inks, legend=None), Text("text:N")),
         *rows.draw_names(),
     ]
     return stack_over_rows(layers, rows) | {"resolve": {"scale": {"color": "independent"}}}
 
 
-def draw_plain_bars(
-    bars: Sequence[Bar], rows: RowLabels, *, end: float, axis: alt.Axis | None = None
-) -> list[alt.Chart]:
+def draw_plain_bars(bars: Sequence[Bar], rows: RowLabels, *, end: float, axis: Axis | None = None) -> list[Spec]:
     """Return bars from 0 on a scale that ends at `end`, and the texts beside them."""
     half = PLAIN_HEIGHT / 2
     marks = [
         {"from": 0, "to": bar.value or 0, "top": bar.y - half, "bottom": bar.y + half, "y": bar.y, "text": bar.text}
         for bar in bars
     ]
-    base = alt.Chart(to_inline_data(marks))
-    x = alt.X("from:Q", scale=alt.Scale(domain=[0, end], nice=False), title=None, axis=axis)
-    texts = base.mark_text(align="left", baseline="middle", dx=BESIDE)
+    base = Chart(marks)
+    x = X("from:Q", scale=Scale(domain=[0, end], nice=False), title=None, axis=axis)
+    texts = base.mark("text", align="left", baseline="middle", dx=BESIDE)
     return [
-        base.mark_rect(color=BLUE).encode(rows.y("top"), x, alt.X2("to:Q"), alt.Y2("bottom:Q")),
-        texts.encode(rows.y(), alt.X("to:Q"), alt.Text("text:N")),
+        base.mark("rect", color=BLUE).encode(rows.y("top"), x, X2("to:Q"), Y2("bottom:Q")),
+        texts.encode(rows.y(), X("to:Q"), Text("text:N")),
     ]
 
 

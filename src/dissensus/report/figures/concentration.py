@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
@@ -11,8 +10,9 @@ from dissensus.pipeline.analyse.attempts.result import Concentration
 from dissensus.pipeline.tables import format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.groups import format_percent
-from dissensus.report.layout import Spec, stack_layers, to_inline_data
+from dissensus.report.layout import stack_layers
 from dissensus.report.theme import BLUE, COLUMN_WIDTH, MUTED, PADDING, VERMILION
+from dissensus.report.vega_lite import Axis, Chart, Color, Legend, Scale, Spec, StrokeDash, X, Y
 
 AXIS, WIDEST = 60, 520
 ATTEMPTS, SUCCESSES = "attempts", "successes"
@@ -72,19 +72,19 @@ def _draw(curves: Mapping[str, Sequence[int]], width: int) -> Spec:
     n = len(curves[ATTEMPTS])
     names = list(curves)
     points = [point for name, counts in curves.items() for point in _points(name, counts)]
-    across = alt.Axis(tickCount=5, tickMinStep=1, format=",d", labelBound=True)
-    up = alt.Axis(format="~%", values=[0, 0.25, 0.5, 0.75, 1], minExtent=AXIS - 20, maxExtent=AXIS - 20)
-    x = alt.X("k:Q", title="red-teamers, the busiest first", axis=across, scale=alt.Scale(domain=[0, n], nice=False))
-    y = alt.Y("share:Q", title="share of all", axis=up, scale=alt.Scale(domain=[0, 1], nice=False))
+    across = Axis(tickCount=5, tickMinStep=1, format=",d", labelBound=True)
+    up = Axis(format="~%", values=[0, 0.25, 0.5, 0.75, 1], minExtent=AXIS - 20, maxExtent=AXIS - 20)
+    x = X("k:Q", title="red-teamers, the busiest first", axis=across, scale=Scale(domain=[0, n], nice=False))
+    y = Y("share:Q", title="share of all", axis=up, scale=Scale(domain=[0, 1], nice=False))
     colors, dashes = zip(*(LOOKS[name] for name in names), strict=True)
-    legend = alt.Legend(symbolType="stroke") if len(names) > 1 else None
-    color = alt.Color("of:N", scale=alt.Scale(domain=names, range=colors), legend=legend)
-    dash = alt.StrokeDash("of:N", scale=alt.Scale(domain=names, range=dashes), legend=legend)
-    even = alt.Chart(to_inline_data([{"k": 0, "share": 0}, {"k": n, "share": 1}]))
-    lines = alt.Chart(to_inline_data(points)).mark_line(strokeWidth=2)
+    legend = Legend(symbolType="stroke") if len(names) > 1 else None
+    color = Color("of:N", scale=Scale(domain=names, range=colors), legend=legend)
+    dash = StrokeDash("of:N", scale=Scale(domain=names, range=dashes), legend=legend)
+    even = Chart([{"k": 0, "share": 0}, {"k": n, "share": 1}])
+    lines = Chart(points).mark("line", strokeWidth=2)
     return stack_layers(
         [
-            even.mark_line(color=MUTED, strokeDash=[1, 3], strokeWidth=1.2).encode(x, y),
+            even.mark("line", color=MUTED, strokeDash=[1, 3], strokeWidth=1.2).encode(x, y),
             lines.encode(x, y, color, dash),
         ],
         width=room,

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
@@ -13,8 +12,9 @@ from dissensus.report.figure import Figure
 from dissensus.report.figures.null_distributions import HIGH, LOW, MEDIAN, summarise_chance
 from dissensus.report.figures.panels import ADJUSTED, LOOKS, NOT, RAW, UNTESTED
 from dissensus.report.groups import DisplayedGroups, format_axis
-from dissensus.report.layout import RowLabels, Spec, stack_over_rows, to_inline_data
+from dissensus.report.layout import RowLabels, stack_over_rows
 from dissensus.report.theme import LINE, MUTED, PAPER
+from dissensus.report.vega_lite import X2, Y2, Axis, Chart, Color, Scale, Shape, Spec, X
 
 MOST_PAIRS = 30
 
@@ -105,13 +105,13 @@ def _draw(result: GroupDivergence, drawn: Sequence[int], width: int) -> Spec:
         band = summarise_chance(result.pair_null[:, p])
         if band[MEDIAN] is not None:
             bands.append({"top": y - 6, "bottom": y + 6, "low": band[LOW], "x": band[MEDIAN], "high": band[HIGH]})
-    scale = alt.Scale(zero=True, nice=True, padding=0)
-    x = alt.X("x:Q", title=NAMES[result.measure], scale=scale, axis=alt.Axis(tickCount=5, format=".2~f"))
-    base = alt.Chart(to_inline_data(bands))
+    scale = Scale(zero=True, nice=True, padding=0)
+    x = X("x:Q", title=NAMES[result.measure], scale=scale, axis=Axis(tickCount=5, format=".2~f"))
+    base = Chart(bands)
     return stack_over_rows(
         [
-            base.mark_rect(color=LINE).encode(rows.y("top"), alt.X("low:Q"), alt.X2("high:Q"), alt.Y2("bottom:Q")),
-            base.mark_rule(color=MUTED, strokeWidth=1.5).encode(rows.y("top"), x, alt.Y2("bottom:Q")),
+            base.mark("rect", color=LINE).encode(rows.y("top"), X("low:Q"), X2("high:Q"), Y2("bottom:Q")),
+            base.mark("rule", color=MUTED, strokeWidth=1.5).encode(rows.y("top"), x, Y2("bottom:Q")),
             _points(points, rows, x),
             *rows.draw_names(),
         ],
@@ -119,10 +119,9 @@ def _draw(result: GroupDivergence, drawn: Sequence[int], width: int) -> Spec:
     )
 
 
-def _points(points: Sequence[dict[str, Any]], rows: RowLabels, x: alt.X) -> alt.Chart:
+def _points(points: Sequence[dict[str, Any]], rows: RowLabels, x: X) -> Spec:
     names = [name for name in LOOKS if name in {point["status"] for point in points}]
-    color = alt.Color("status:N", scale=alt.Scale(domain=names, range=[LOOKS[name][0] for name in names]))
-    shape = alt.Shape("status:N", scale=alt.Scale(domain=names, range=[LOOKS[name][1] for name in names]))
-    marks = alt.Chart(to_inline_data(points)).mark_point(filled=True, size=60, opacity=1, stroke=PAPER, strokeWidth=0.8)
-    drawn: alt.Chart = marks.encode(rows.y(), x, color, shape)
-    return drawn
+    color = Color("status:N", scale=Scale(domain=names, range=[LOOKS[name][0] for name in names]))
+    shape = Shape("status:N", scale=Scale(domain=names, range=[LOOKS[name][1] for name in names]))
+    marks = Chart(points).mark("point", filled=True, size=60, opacity=1, stroke=PAPER, strokeWidth=0.8)
+    return marks.encode(rows.y(), x, color, shape)

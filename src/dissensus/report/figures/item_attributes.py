@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-import altair as alt
 import polars as pl
 
 from dissensus.errors import NotFound
@@ -12,6 +11,7 @@ from dissensus.report.figure import Figure
 from dissensus.report.figures.panels import build_significance_scales, draw_estimates, draw_panels
 from dissensus.report.groups import DisplayedGroups, format_axis, make_slug, read_compared_groups
 from dissensus.report.layout import RowLabels, truncate_text
+from dissensus.report.vega_lite import Spec
 from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE
 
 COLUMNS = ("value", "metric", "estimate", "ci_low", "ci_high", "n_items_of_value", "n_items", "n_raters", "warning")
@@ -44,7 +44,7 @@ def item_attribute(analysis: Analysis, attribute: str) -> Figure:
     pool = {row.metric: row.estimate for row in analysis.overall}
     scales = build_significance_scales(rows)
 
-    def draw(metric: str, names: RowLabels) -> Sequence[alt.Chart]:
+    def draw(metric: str, names: RowLabels) -> Sequence[Spec]:
         return draw_estimates(drawn[metric], pool.get(metric), names, scales)
 
     labels = [_label(row) for row in drawn[location]]
@@ -90,7 +90,7 @@ def item_gaps(analysis: Analysis, attribute: str, groups: str | DisplayedGroups)
     labels = [_label(next(row for row in rows if row.value == value)) for value in values[:MOST]]
     scales = build_significance_scales(list(gaps.values()))
 
-    def draw(group: str, names: RowLabels) -> Sequence[alt.Chart]:
+    def draw(group: str, names: RowLabels) -> Sequence[Spec]:
         of_group = [gaps.get((value, group)) for value in values[:MOST]]
         return draw_estimates(of_group, 0.0, names, scales, beside=list(gaps.values()))
 

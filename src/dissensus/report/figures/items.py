@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from dissensus.errors import NotFound
@@ -11,8 +10,9 @@ from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import Bar, draw_plain_bars, find_scale_end
 from dissensus.report.groups import format_percent, join_with_and
-from dissensus.report.layout import RowLabels, Spec, count_legend_columns, stack_over_rows, to_inline_data
+from dissensus.report.layout import RowLabels, count_legend_columns, stack_over_rows
 from dissensus.report.theme import BLUE, MUTED, PAPER, VERMILION
+from dissensus.report.vega_lite import X2, Axis, Chart, Fill, Legend, Scale, Shape, SizeChannel, Spec, Stroke, Text, X
 from dissensus.schema.hints import format_list
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
@@ -148,36 +148,35 @@ def _draw_topics(topics: Sequence[dict[str, Any]], width: int) -> Spec:
         for topic, y in zip(topics, rows.middles, strict=True)
     ]
     end = find_scale_end(max(line["of"] for line in lines), [line["text"] for line in lines], rows.plot_width)
-    axis = alt.Axis(format="~%", tickCount=4)
-    x = alt.X("of:Q", scale=alt.Scale(domain=[0, end], nice=False), title=None, axis=axis)
-    base = alt.Chart(to_inline_data(lines))
+    axis = Axis(format="~%", tickCount=4)
+    x = X("of:Q", scale=Scale(domain=[0, end], nice=False), title=None, axis=axis)
+    base = Chart(lines)
     layers = [
-        base.mark_rule(color=MUTED).encode(rows.y(), x, alt.X2("among:Q")),
+        base.mark("rule", color=MUTED).encode(rows.y(), x, X2("among:Q")),
         _marks(lines, rows, x),
-        base.mark_text(align="left", baseline="middle", dx=9, color=MUTED).encode(rows.y(), x, alt.Text("text:N")),
+        base.mark("text", align="left", baseline="middle", dx=9, color=MUTED).encode(rows.y(), x, Text("text:N")),
         *rows.draw_names(),
     ]
     return stack_over_rows(layers, rows)
 
 
-def _marks(lines: Sequence[dict[str, Any]], rows: RowLabels, x: alt.X) -> alt.Chart:
+def _marks(lines: Sequence[dict[str, Any]], rows: RowLabels, x: X) -> Spec:
     marks = [
         {"y": line["y"], "of": line[field], "what": series}
         for field, series in (("among", MENTIONS), ("of", CONVERSATIONS))
         for line in lines
     ]
-    names, legend = list(LOOKS), alt.Legend(columns=count_legend_columns(list(LOOKS), rows.plot_width))
+    names, legend = list(LOOKS), Legend(columns=count_legend_columns(list(LOOKS), rows.plot_width))
     fill, edge, shape, size = zip(*LOOKS.values(), strict=True)
-    mark = alt.Chart(to_inline_data(marks)).mark_point(strokeWidth=1.5, opacity=1)
-    chart: alt.Chart = mark.encode(
+    mark = Chart(marks).mark("point", strokeWidth=1.5, opacity=1)
+    return mark.encode(
         rows.y(),
         x,
-        alt.Fill("what:N", scale=alt.Scale(domain=names, range=list(fill)), legend=legend),
-        alt.Stroke("what:N", scale=alt.Scale(domain=names, range=list(edge)), legend=legend),
-        alt.Shape("what:N", scale=alt.Scale(domain=names, range=list(shape)), legend=legend),
-        alt.Size("what:N", scale=alt.Scale(type="ordinal", domain=names, range=list(size)), legend=legend),
+        Fill("what:N", scale=Scale(domain=names, range=list(fill)), legend=legend),
+        Stroke("what:N", scale=Scale(domain=names, range=list(edge)), legend=legend),
+        Shape("what:N", scale=Scale(domain=names, range=list(shape)), legend=legend),
+        SizeChannel("what:N", scale=Scale(type="ordinal", domain=names, range=list(size)), legend=legend),
     )
-    return chart
 
 
 def _draw_degree(values: Sequence[tuple[str, int, float]], width: int) -> Spec:

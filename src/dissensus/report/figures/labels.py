@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from math import ceil, log
 
-import altair as alt
 import numpy as np
 import polars as pl
 
@@ -12,8 +11,9 @@ from dissensus.pipeline.tables import escape_unprintable, format_count, format_s
 from dissensus.report.figure import Figure
 from dissensus.report.figures.answers import compute_shares
 from dissensus.report.groups import format_percent
-from dissensus.report.layout import Spec, count_legend_columns, stack_layers, to_inline_data
+from dissensus.report.layout import count_legend_columns, stack_layers
 from dissensus.report.theme import BLUE, MUTED, PAPER, pick_ramp_colors
+from dissensus.report.vega_lite import X2, Y2, Axis, Chart, Color, Legend, Scale, Spec, X, Y
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.result import FloatArray
 
@@ -91,31 +91,29 @@ def _spectrum(scale: Sequence[str], shares: FloatArray, width: int) -> Spec:
         for x, column in zip(edges, [*ends, ends[-1]], strict=True)
         for k, answer in enumerate(scale)
     ]
-    x = alt.X(
+    x = X(
         "item:Q",
         title=f"items, in the order of {scale[-1]}",
-        scale=alt.Scale(domain=[0, len(shares)], nice=False),
+        scale=Scale(domain=[0, len(shares)], nice=False),
         axis=_item_axis(len(shares)),
     )
-    y = alt.Y("from:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="~%", values=[0, 0.5, 1]))
-    legend = alt.Legend(symbolType="square", columns=count_legend_columns(scale, width - SIDE))
-    color = alt.Color(
-        "answer:N", scale=alt.Scale(domain=list(scale), range=pick_ramp_colors(len(scale))), legend=legend
-    )
-    area = alt.Chart(to_inline_data(marks)).mark_area(interpolate="step-after").encode(x, y, color, alt.Y2("to:Q"))
+    y = Y("from:Q", title=None, scale=Scale(domain=[0, 1]), axis=Axis(format="~%", values=[0, 0.5, 1]))
+    legend = Legend(symbolType="square", columns=count_legend_columns(scale, width - SIDE))
+    color = Color("answer:N", scale=Scale(domain=list(scale), range=pick_ramp_colors(len(scale))), legend=legend)
+    area = Chart(marks).mark("area", interpolate="step-after").encode(x, y, color, Y2("to:Q"))
     return stack_layers([area], width=width - SIDE, height=HEIGHT)
 
 
-def _item_axis(n: int) -> alt.Axis:
-    return alt.Axis(values=sorted({0, n // 2, n}), format=",d", grid=False)
+def _item_axis(n: int) -> Axis:
+    return Axis(values=sorted({0, n // 2, n}), format=",d", grid=False)
 
 
 def _histogram(counts: FloatArray, edges: FloatArray, middle: float, width: int) -> Spec:
     bars = [{"x": a, "to": b, "n": int(n)} for a, b, n in zip(edges, edges[1:], counts, strict=False)]
-    scale, axis = alt.Scale(domain=[0, float(edges[-1])], nice=False), alt.Axis(tickCount=5, format=".1~f", grid=False)
-    x = alt.X("x:Q", title="entropy, nats", scale=scale, axis=axis)
-    y = alt.Y("n:Q", title="items", axis=alt.Axis(tickCount=4, format=",d", tickMinStep=1))
-    rects = alt.Chart(to_inline_data(bars)).mark_rect(color=BLUE, stroke=PAPER, strokeWidth=1)
-    line = alt.Chart(to_inline_data([{"x": middle}])).mark_rule(color=MUTED, strokeDash=[3, 3], strokeWidth=1.5)
-    layers = [rects.encode(x, y, alt.X2("to:Q"), y2=alt.Y2Datum(0)), line.encode(x)]
+    scale, axis = Scale(domain=[0, float(edges[-1])], nice=False), Axis(tickCount=5, format=".1~f", grid=False)
+    x = X("x:Q", title="entropy, nats", scale=scale, axis=axis)
+    y = Y("n:Q", title="items", axis=Axis(tickCount=4, format=",d", tickMinStep=1))
+    rects = Chart(bars).mark("rect", color=BLUE, stroke=PAPER, strokeWidth=1)
+    line = Chart([{"x": middle}]).mark("rule", color=MUTED, strokeDash=[3, 3], strokeWidth=1.5)
+    layers = [rects.encode(x, y, X2("to:Q"), Y2(datum=0)), line.encode(x)]
     return stack_layers(layers, width=width - SIDE, height=HEIGHT)

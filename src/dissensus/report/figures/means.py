@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-import altair as alt
 import polars as pl
 
 from dissensus.pipeline.tables import UNKNOWN, escape_unprintable, format_short
-from dissensus.report.layout import HeadedRows, RowBlock, Spec, stack_over_rows, to_inline_data
+from dissensus.report.layout import HeadedRows, RowBlock, stack_over_rows
 from dissensus.report.series import draw_series
 from dissensus.report.theme import BLUE, LINE, MUTED, ORANGE, PALE, VERMILION
+from dissensus.report.vega_lite import X2, Y2, Axis, Chart, Scale, Spec, X
 from dissensus.stats.cluster_bootstrap import BootstrapEstimate
 
 LOOKS: Final = ((BLUE, "circle", 64), (VERMILION, "diamond", 64), (ORANGE, "square", 44))
@@ -122,21 +122,21 @@ class _Axis:
         self.domain = [low, high if high > low else low + 1]
         self.format = "~%" if look.percent else "~g"
 
-    def __call__(self, field: str) -> alt.X:
-        axis = alt.Axis(format=self.format, tickCount=5, labelOverlap="greedy", labelSeparation=6)
-        scale = alt.Scale(domain=self.domain, nice=True, zero=False, padding=6)
-        return alt.X(f"{field}:Q", title=None, scale=scale, axis=axis)
+    def __call__(self, field: str) -> X:
+        axis = Axis(format=self.format, tickCount=5, labelOverlap="greedy", labelSeparation=6)
+        scale = Scale(domain=self.domain, nice=True, zero=False, padding=6)
+        return X(f"{field}:Q", title=None, scale=scale, axis=axis)
 
 
-def _spans(spans: Sequence[dict[str, Any]], x: _Axis, rows: HeadedRows) -> Iterator[alt.Chart]:
+def _spans(spans: Sequence[dict[str, Any]], x: _Axis, rows: HeadedRows) -> Iterator[Spec]:
     for dark, color, opacity in ((False, LINE, 1.0), (True, PALE, 0.45)):
         shaded = [span for span in spans if span["dark"] is dark]
         if shaded:
-            bars = alt.Chart(to_inline_data(shaded)).mark_rect(color=color, opacity=opacity)
-            yield bars.encode(rows.y("top"), x("low"), alt.X2("high:Q"), alt.Y2("bottom:Q"))
+            bars = Chart(shaded).mark("rect", color=color, opacity=opacity)
+            yield bars.encode(rows.y("top"), x("low"), X2("high:Q"), Y2("bottom:Q"))
 
 
-def _reference(look: ScaleStyle, x: _Axis, rows: HeadedRows) -> Iterator[alt.Chart]:
+def _reference(look: ScaleStyle, x: _Axis, rows: HeadedRows) -> Iterator[Spec]:
     if look.reference is not None:
-        line = alt.Chart(to_inline_data([{"x": look.reference, "y": 0, "end": rows.height}]))
-        yield line.mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.2).encode(x("x"), rows.y(), alt.Y2("end:Q"))
+        line = Chart([{"x": look.reference, "y": 0, "end": rows.height}])
+        yield line.mark("rule", color=MUTED, strokeDash=[4, 3], strokeWidth=1.2).encode(x("x"), rows.y(), Y2("end:Q"))

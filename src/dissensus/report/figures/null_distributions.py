@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -20,8 +19,9 @@ from dissensus.report.figures.panels import (
     select_rows,
 )
 from dissensus.report.groups import DisplayedGroups
-from dissensus.report.layout import RowLabels, to_inline_data
+from dissensus.report.layout import RowLabels
 from dissensus.report.theme import PALE
+from dissensus.report.vega_lite import Y2, Chart, Color, DetailChannel, Legend, Scale, Spec, Text
 from dissensus.stats.result import FloatArray
 
 LOW, MEDIAN, HIGH = "chance_2.5_%", "chance_median", "chance_97.5_%"
@@ -57,7 +57,7 @@ def null_distributions(analysis: Analysis, groups: str | DisplayedGroups) -> Fig
     all_rows = [row for row_by_group in rows.values() for row in row_by_group.values()]
     scales = build_significance_scales([row for row_by_group in drawn.values() for row in row_by_group])
 
-    def draw(metric: str, names: RowLabels) -> Sequence[alt.Chart]:
+    def draw(metric: str, names: RowLabels) -> Sequence[Spec]:
         replicates = [analysis.null[:, row_index[id(row)]] for row in drawn[metric]]
         return _panel(drawn[metric], replicates, names, scales)
 
@@ -78,8 +78,8 @@ def null_distributions(analysis: Analysis, groups: str | DisplayedGroups) -> Fig
 
 
 def _panel(
-    rows: Sequence[Row], replicates: Sequence[FloatArray], names: RowLabels, scales: tuple[alt.Scale, alt.Scale]
-) -> list[alt.Chart]:
+    rows: Sequence[Row], replicates: Sequence[FloatArray], names: RowLabels, scales: tuple[Scale, Scale]
+) -> list[Spec]:
     # Rounded, since last digits differ between processors: a value on an edge must fall into the same bin on all.
     defined = [values[~np.isnan(values)].round(DIGITS) for values in replicates]
     values_drawn = np.concatenate(
@@ -95,14 +95,17 @@ def _panel(
         for row, (bin_counts, middle) in enumerate(zip(counts, names.middles, strict=True))
         for point in _outline(edges, bin_counts, middle + reach / 2, reach / max(1, int(bin_counts.max())))
     ]
-    shapes = alt.Chart(to_inline_data(steps)).mark_area(interpolate="step-after", color=PALE, opacity=0.45)
-    color = alt.Color("status:N", scale=scales[0], legend=alt.Legend(symbolType="stroke", symbolStrokeWidth=3))
-    observed = alt.Chart(to_inline_data(_mark_observed(rows, names.middles, reach)))
-    line, star = observed.mark_rule(strokeWidth=2.5), observed.mark_text(dx=5, dy=4, align="left", fontWeight="bold")
+    shapes = Chart(steps).mark("area", interpolate="step-after", color=PALE, opacity=0.45)
+    color = Color("status:N", scale=scales[0], legend=Legend(symbolType="stroke", symbolStrokeWidth=3))
+    observed = Chart(_mark_observed(rows, names.middles, reach))
+    line, star = (
+        observed.mark("rule", strokeWidth=2.5),
+        observed.mark("text", dx=5, dy=4, align="left", fontWeight="bold"),
+    )
     return [
-        shapes.encode(x, names.y("top"), alt.Y2("bottom:Q"), alt.Detail("row:N")),
-        line.encode(x, names.y("top"), color, alt.Y2("bottom:Q")),
-        star.encode(x, names.y("top"), alt.Text("stars:N")),
+        shapes.encode(x, names.y("top"), Y2("bottom:Q"), DetailChannel("row:N")),
+        line.encode(x, names.y("top"), color, Y2("bottom:Q")),
+        star.encode(x, names.y("top"), Text("stars:N")),
     ]
 
 

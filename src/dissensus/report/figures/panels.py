@@ -4,19 +4,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import floor, log10
 from typing import Any
 
-import altair as alt
-
 from dissensus.pipeline.analyse.result import Analysis, Row
 from dissensus.report.groups import DisplayedGroups, read_compared_groups
 from dissensus.report.layout import (
     RowLabels,
-    Spec,
     concat_horizontally,
     concat_vertically,
     stack_over_rows,
-    to_inline_data,
 )
 from dissensus.report.theme import BLUE, COLUMN_WIDTH, INK, MUTED, PADDING, PAPER, VERMILION
+from dissensus.report.vega_lite import X2, Axis, Chart, Color, Legend, Scale, Shape, Spec, Text, X
 
 NAMES = {
     "irr": "IRR (alpha)",
@@ -34,7 +31,7 @@ ACROSS, IN_COLUMN = 4, 2
 UNTESTED, NOT, RAW, ADJUSTED = "not tested", "p ≥ .05", "p < .05", "also after adjustment"
 LOOKS = {UNTESTED: (INK, "circle"), NOT: (INK, "circle"), RAW: (BLUE, "square"), ADJUSTED: (VERMILION, "diamond")}
 
-Draw = Callable[[str, RowLabels], Sequence[alt.Chart]]
+Draw = Callable[[str, RowLabels], Sequence[Spec]]
 
 
 def draw_panels(
@@ -70,22 +67,22 @@ def classify_significance(row: Row) -> str:
     return UNTESTED if row.p is None else {"": NOT, "*": RAW, "**": ADJUSTED}[row.stars]
 
 
-def build_significance_scales(rows: Sequence[Row]) -> tuple[alt.Scale, alt.Scale]:
+def build_significance_scales(rows: Sequence[Row]) -> tuple[Scale, Scale]:
     """Return the colour and shape scales of the statuses that occur."""
     statuses = {classify_significance(row) for row in rows}
     names = [name for name in LOOKS if name in statuses]
     color, shape = zip(*(LOOKS[name] for name in names), strict=True) if names else ((), ())
-    return alt.Scale(domain=names, range=list(color)), alt.Scale(domain=names, range=list(shape))
+    return Scale(domain=names, range=list(color)), Scale(domain=names, range=list(shape))
 
 
-def build_value_axis(low: float, high: float) -> alt.X:
+def build_value_axis(low: float, high: float) -> X:
     """Return the x axis of a panel: the field `x` over a range of values, with digits that distinguish its ticks."""
     digits = max(1, 1 - floor(log10(high - low))) if high > low else 2
-    return alt.X(
+    return X(
         "x:Q",
         title=None,
-        scale=alt.Scale(domain=[low, high], zero=False, nice=True, padding=6),
-        axis=alt.Axis(tickCount=2, format=f".{digits}~f", labelOverlap="greedy", labelSeparation=6),
+        scale=Scale(domain=[low, high], zero=False, nice=True, padding=6),
+        axis=Axis(tickCount=2, format=f".{digits}~f", labelOverlap="greedy", labelSeparation=6),
     )
 
 
@@ -93,10 +90,10 @@ def draw_estimates(
     rows: Sequence[Row | None],
     reference: float | None,
     names: RowLabels,
-    scales: tuple[alt.Scale, alt.Scale],
+    scales: tuple[Scale, Scale],
     *,
     beside: Sequence[Row] = (),
-) -> list[alt.Chart]:
+) -> list[Spec]:
     """Return the layers of a panel: estimates with intervals and stars, and a dashed line at the reference.
 
     The axis also covers the rows of the panels `beside`.
@@ -106,15 +103,15 @@ def draw_estimates(
     ends = [value for point in covered for value in (point["low"], point["high"], point["x"])]
     ends += [] if reference is None else [reference]
     x = build_value_axis(min(ends, default=0.0), max(ends, default=1.0))
-    color = alt.Color("status:N", scale=scales[0], legend=alt.Legend(symbolType="circle"))
-    shape = alt.Shape("status:N", scale=scales[1])
-    base = alt.Chart(to_inline_data(points))
-    marks = base.mark_point(filled=True, size=52, opacity=1, stroke=PAPER, strokeWidth=0.8)
+    color = Color("status:N", scale=scales[0], legend=Legend(symbolType="circle"))
+    shape = Shape("status:N", scale=scales[1])
+    base = Chart(points)
+    marks = base.mark("point", filled=True, size=52, opacity=1, stroke=PAPER, strokeWidth=0.8)
     return [
         *_reference(reference, x),
-        base.mark_rule(strokeWidth=1.5).encode(names.y(), alt.X("low:Q"), color, alt.X2("high:Q")),
+        base.mark("rule", strokeWidth=1.5).encode(names.y(), X("low:Q"), color, X2("high:Q")),
         marks.encode(names.y(), x, color, shape),
-        base.mark_text(dy=-9, fontWeight="bold", baseline="middle").encode(names.y(), x, alt.Text("stars:N")),
+        base.mark("text", dy=-9, fontWeight="bold", baseline="middle").encode(names.y(), x, Text("stars:N")),
     ]
 
 
@@ -130,7 +127,7 @@ def _point(row: Row, y: float) -> dict[str, Any]:
     }
 
 
-def _reference(value: float | None, x: alt.X) -> Iterator[alt.Chart]:
+def _reference(value: float | None, x: X) -> Iterator[Spec]:
     if value is not None:
-        line = alt.Chart(to_inline_data([{"x": value}])).mark_rule(color=MUTED, strokeDash=[3, 3], strokeWidth=1)
+        line = Chart([{"x": value}]).mark("rule", color=MUTED, strokeDash=[3, 3], strokeWidth=1)
         yield line.encode(x)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from dissensus.errors import UndefinedEstimate
@@ -11,8 +10,9 @@ from dissensus.pipeline.analyse.rater_curve import RaterCurve
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.groups import format_axis, make_slug
-from dissensus.report.layout import Spec, concat_horizontally, concat_vertically, stack_layers, to_inline_data
+from dissensus.report.layout import concat_horizontally, concat_vertically, stack_layers
 from dissensus.report.theme import BLUE, COLUMN_WIDTH, MUTED, PAPER
+from dissensus.report.vega_lite import Y2, Axis, Chart, Scale, Spec, X, Y
 
 PANELS = {"irr": "IRR of all drawn raters", "between_share": "share of disagreement between groups"}
 SIDE, GAP, HEIGHT = 44, 20, 170
@@ -89,25 +89,25 @@ def _draw(shown: pl.DataFrame, width: int) -> Spec:
 def _panel(rows: pl.DataFrame, title: str, width: int) -> Spec:
     values = rows.select("raters_per_group", "estimate", "low", "high", "all_raters").to_dicts()
     ends = [row[name] for row in values for name in ("low", "high", "all_raters") if row[name] is not None]
-    base = alt.Chart(to_inline_data(values))
+    base = Chart(values)
     counts = rows["raters_per_group"].to_list()
     # Half a rater at each side, so that no mark is cut.
-    x_scale = alt.Scale(domain=[min(counts) - 0.5, max(counts) + 0.5], nice=False)
-    x = alt.X(
+    x_scale = Scale(domain=[min(counts) - 0.5, max(counts) + 0.5], nice=False)
+    x = X(
         "raters_per_group:Q",
         title="raters of each group",
         scale=x_scale,
-        axis=alt.Axis(values=counts, format=",d", grid=False, labelOverlap=True),
+        axis=Axis(values=counts, format=",d", grid=False, labelOverlap=True),
     )
-    y_scale = alt.Scale(domain=[min(ends), max(ends)], nice=True, zero=False)
-    axis = alt.Axis(tickCount=5, format=".2~f")
-    band = base.mark_area(color=BLUE, opacity=0.25).encode(
-        x, alt.Y("low:Q", title=None, scale=y_scale, axis=axis), alt.Y2("high:Q")
+    y_scale = Scale(domain=[min(ends), max(ends)], nice=True, zero=False)
+    axis = Axis(tickCount=5, format=".2~f")
+    band = base.mark("area", color=BLUE, opacity=0.25).encode(
+        x, Y("low:Q", title=None, scale=y_scale, axis=axis), Y2("high:Q")
     )
-    y = alt.Y("estimate:Q", title=None, scale=y_scale, axis=axis)
-    line = base.mark_line(color=BLUE, strokeWidth=1.6).encode(x, y)
-    points = base.mark_point(filled=True, size=44, opacity=1, color=BLUE, stroke=PAPER).encode(x, y)
+    y = Y("estimate:Q", title=None, scale=y_scale, axis=axis)
+    line = base.mark("line", color=BLUE, strokeWidth=1.6).encode(x, y)
+    points = base.mark("point", filled=True, size=44, opacity=1, color=BLUE, stroke=PAPER).encode(x, y)
     level = [{"y": values[0]["all_raters"]}] if values[0]["all_raters"] is not None else []
-    rule = alt.Chart(to_inline_data(level)).mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.2)
-    everybody = rule.encode(alt.Y("y:Q", title=None, scale=y_scale, axis=axis))
+    rule = Chart(level).mark("rule", color=MUTED, strokeDash=[4, 3], strokeWidth=1.2)
+    everybody = rule.encode(Y("y:Q", title=None, scale=y_scale, axis=axis))
     return stack_layers([band, everybody, line, points], width=width, height=HEIGHT) | {"title": title}

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from itertools import combinations_with_replacement, groupby, pairwise
 from typing import Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
@@ -17,14 +16,13 @@ from dissensus.report.layout import (
     LINE_HEIGHT,
     NAME_GAP,
     NAME_SHARE,
-    Spec,
     count_legend_columns,
     estimate_text_width,
     stack_layers,
-    to_inline_data,
     truncate_text,
 )
 from dissensus.report.theme import INK, LINE, PADDING, pick_ramp_colors
+from dissensus.report.vega_lite import X2, Y2, Chart, Color, Legend, Order, Scale, Spec, Text, X, Y
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.raters.clusters import order_by_clusters
 from dissensus.stats.raters.pairs import MIN_SHARED, RaterPairAgreement, rater_pair_agreement
@@ -208,7 +206,7 @@ def _draw(matrix: _Matrix, width: int) -> Spec:
     side = min(room, CELL * n_raters, SIDE)
     height = max(side, LINE_HEIGHT * len(names))
     x, y = (
-        {"scale": alt.Scale(domain=domain, nice=False, zero=False), "axis": None} for domain in ([0, room], [height, 0])
+        {"scale": Scale(domain=domain, nice=False, zero=False), "axis": None} for domain in ([0, room], [height, 0])
     )
     cell = side / n_raters
     ends = [0.0, *(cell * end for _, end in matrix.blocks)]
@@ -216,7 +214,7 @@ def _draw(matrix: _Matrix, width: int) -> Spec:
     return stack_layers(layers, width=room, height=height)
 
 
-def _draw_cells(matrix: _Matrix, cell: float, room: int, x: Any, y: Any) -> alt.Chart:
+def _draw_cells(matrix: _Matrix, cell: float, room: int, x: Any, y: Any) -> Spec:
     """Draw the cells below the diagonal; each colour is one line with gaps, since thousands of marks are slow."""
     labels = _label_steps(matrix.edges)
     columns = count_legend_columns(labels, room)
@@ -229,16 +227,13 @@ def _draw_cells(matrix: _Matrix, cell: float, room: int, x: Any, y: Any) -> alt.
                 at = {"step": labels[step], "y": round(cell * (row + 0.5), 2)}
                 points += [at | {"x": round(cell * start, 2)}, at | {"x": round(cell * end, 2)}, at | {"x": None}]
             start = end
-    lines = alt.Chart(to_inline_data([{"place": place} | point for place, point in enumerate(points)]))
-    colors = alt.Scale(domain=labels, range=pick_ramp_colors(len(labels)))
+    lines = Chart([{"place": place} | point for place, point in enumerate(points)])
+    colors = Scale(domain=labels, range=pick_ramp_colors(len(labels)))
     # A square of nothing but its border, since the marks are lines.
-    legend = alt.Legend(symbolType="square", symbolSize=1, symbolStrokeWidth=11, columns=columns)
-    drawn: alt.Chart = lines.mark_line(
-        strokeWidth=round(cell + 0.2, 2), strokeCap="butt", invalid="break-paths-show-path-domains"
-    ).encode(
-        alt.X("x:Q", **x), alt.Y("y:Q", **y), alt.Color("step:N", scale=colors, legend=legend), alt.Order("place:Q")
-    )
-    return drawn
+    legend = Legend(symbolType="square", symbolSize=1, symbolStrokeWidth=11, columns=columns)
+    return lines.mark(
+        "line", strokeWidth=round(cell + 0.2, 2), strokeCap="butt", invalid="break-paths-show-path-domains"
+    ).encode(X("x:Q", **x), Y("y:Q", **y), Color("step:N", scale=colors, legend=legend), Order("place:Q"))
 
 
 def _read_steps(matrix: _Matrix) -> IntArray:
@@ -253,22 +248,22 @@ def _label_steps(edges: FloatArray) -> list[str]:
     return [f"below {format_short(edges[0])}", *inner, f"{format_short(edges[-1])} or more"]
 
 
-def _draw_borders(ends: Sequence[float], x: Any, y: Any) -> list[alt.Chart]:
+def _draw_borders(ends: Sequence[float], x: Any, y: Any) -> list[Spec]:
     """Draw the borders between blocks, and the diagonal."""
     last = ends[-1]
     inner = [{"x": 0, "y": end, "x2": end, "y2": end} for end in ends[1:-1]]
     inner += [{"x": end, "y": end, "x2": end, "y2": last} for end in ends[1:-1]]
     rules = [(INK, inner), (LINE, [{"x": 0, "y": 0, "x2": last, "y2": last}])]
     return [
-        alt.Chart(to_inline_data(values))
-        .mark_rule(color=color, strokeWidth=1)
-        .encode(alt.X("x:Q", **x), alt.Y("y:Q", **y), alt.X2("x2:Q"), alt.Y2("y2:Q"))
+        Chart(values)
+        .mark("rule", color=color, strokeWidth=1)
+        .encode(X("x:Q", **x), Y("y:Q", **y), X2("x2:Q"), Y2("y2:Q"))
         for color, values in rules
         if values
     ]
 
 
-def _draw_names(names: Sequence[str], ends: Sequence[float], height: float, x: Any, y: Any) -> alt.Chart:
+def _draw_names(names: Sequence[str], ends: Sequence[float], height: float, x: Any, y: Any) -> Spec:
     """Draw the name of each block at its middle, moved where the one above or below needs the room."""
     places = [(start + end) / 2 for start, end in pairwise(ends)]
     for n, place in enumerate(places):
@@ -277,6 +272,5 @@ def _draw_names(names: Sequence[str], ends: Sequence[float], height: float, x: A
         below = places[n + 1] - LINE_HEIGHT if n + 1 < len(places) else height - LINE_HEIGHT / 2
         places[n] = min(places[n], below)
     texts = [{"x": 0, "y": place, "text": name} for name, place in zip(names, places, strict=True)]
-    mark = alt.Chart(to_inline_data(texts)).mark_text(align="right", baseline="middle", dx=-NAME_GAP / 2, color=INK)
-    drawn: alt.Chart = mark.encode(alt.X("x:Q", **x), alt.Y("y:Q", **y), alt.Text("text:N"))
-    return drawn
+    mark = Chart(texts).mark("text", align="right", baseline="middle", dx=-NAME_GAP / 2, color=INK)
+    return mark.encode(X("x:Q", **x), Y("y:Q", **y), Text("text:N"))

@@ -12,7 +12,6 @@ from dissensus.report.figures.bars import Bar, draw_plain_bars, find_scale_end
 from dissensus.report.groups import DisplayedGroups, find_hidden_groups, list_groups
 from dissensus.report.layout import (
     RowLabels,
-    Spec,
     concat_horizontally,
     concat_vertically,
     estimate_text_width,
@@ -20,6 +19,7 @@ from dissensus.report.layout import (
     wrap_text,
 )
 from dissensus.report.theme import SMALL
+from dissensus.report.vega_lite import Spec
 from dissensus.schema.ratings.columns import CROSS, CROSSED
 from dissensus.schema.ratings.table import Ratings
 

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from dissensus.pipeline.tables import format_count, format_short
 from dissensus.preference.evaluation.accuracy import Bin, Evaluation, describe_population
 from dissensus.report.figure import Figure
-from dissensus.report.layout import Spec, concat_vertically, stack_layers, to_inline_data
+from dissensus.report.layout import concat_vertically, stack_layers
 from dissensus.report.theme import BLUE, COLUMN_WIDTH, INK, MUTED, PADDING, PALE, PAPER
+from dissensus.report.vega_lite import X2, Y2, Axis, Chart, Scale, Spec, Text, X, Y
 
 # Width of the y axis with its title, and the largest width of a plot.
 AXIS, WIDEST = 60, 440
@@ -80,29 +80,29 @@ def _draw(bins: Sequence[Bin], width: int) -> Spec:
     return concat_vertically([_points(bins, room, height, least), _counts(bins, room)], spacing=6)
 
 
-def _x(field: str, *, labels: bool) -> alt.X:
-    axis = alt.Axis(format="~%", values=[0.5, 0.6, 0.7, 0.8, 0.9, 1], labels=labels)
+def _x(field: str, *, labels: bool) -> X:
+    axis = Axis(format="~%", values=[0.5, 0.6, 0.7, 0.8, 0.9, 1], labels=labels)
     title = "confidence of the model" if labels else None
-    return alt.X(f"{field}:Q", title=title, scale=alt.Scale(domain=[0.5, 1], nice=False), axis=axis)
+    return X(f"{field}:Q", title=title, scale=Scale(domain=[0.5, 1], nice=False), axis=axis)
 
 
 def _points(bins: Sequence[Bin], width: int, height: int, least: float) -> Spec:
-    y = alt.Y(
+    y = Y(
         "y:Q",
         title="accuracy",
-        scale=alt.Scale(domain=[least, 1], nice=True, zero=False),
-        axis=alt.Axis(format="~%", tickCount=5, minExtent=AXIS - 20, maxExtent=AXIS - 20),
+        scale=Scale(domain=[least, 1], nice=True, zero=False),
+        axis=Axis(format="~%", tickCount=5, minExtent=AXIS - 20, maxExtent=AXIS - 20),
     )
     rows = [{"x": part.confidence, "y": part.accuracy.estimate, "n": part.accuracy.n} for part in bins]
     lines = [{"x": part.confidence, "y": part.accuracy.ci_low, "end": part.accuracy.ci_high} for part in bins]
-    ideal = alt.Chart(to_inline_data([{"x": 0.5, "y": 0.5}, {"x": 1, "y": 1}])).mark_line(
-        color=MUTED, strokeDash=[4, 3], strokeWidth=1.2
+    ideal = Chart([{"x": 0.5, "y": 0.5}, {"x": 1, "y": 1}]).mark(
+        "line", color=MUTED, strokeDash=[4, 3], strokeWidth=1.2
     )
-    ends = alt.Chart(to_inline_data(lines)).mark_rule(color=BLUE, strokeWidth=1.5)
-    points = alt.Chart(to_inline_data(rows)).mark_point(filled=True, size=64, opacity=1, color=BLUE, stroke=PAPER)
+    ends = Chart(lines).mark("rule", color=BLUE, strokeWidth=1.5)
+    points = Chart(rows).mark("point", filled=True, size=64, opacity=1, color=BLUE, stroke=PAPER)
     x = _x("x", labels=False)
     return stack_layers(
-        [ideal.encode(x, y), ends.encode(x, y, alt.Y2("end:Q")), points.encode(x, y)], width=width, height=height
+        [ideal.encode(x, y), ends.encode(x, y, Y2("end:Q")), points.encode(x, y)], width=width, height=height
     )
 
 
@@ -118,15 +118,15 @@ def _counts(bins: Sequence[Bin], width: int) -> Spec:
         for part in bins
     ]
     most = max(part.accuracy.n for part in bins)
-    axis = alt.Axis(tickCount=2, grid=False, labels=False, minExtent=AXIS - 20, maxExtent=AXIS - 20)
+    axis = Axis(tickCount=2, grid=False, labels=False, minExtent=AXIS - 20, maxExtent=AXIS - 20)
     # Room above the highest bar for its count.
-    scale = alt.Scale(domain=[0, 1.45 * most], nice=False)
-    y = alt.Y("y:Q", title="pairs", scale=scale, axis=axis)
-    base = alt.Chart(to_inline_data(rows))
-    bars = base.mark_rect(color=PALE, stroke=PAPER, strokeWidth=1)
-    layers = [bars.encode(_x("x", labels=True), y, alt.X2("end:Q"), alt.Y2("zero:Q"))]
+    scale = Scale(domain=[0, 1.45 * most], nice=False)
+    y = Y("y:Q", title="pairs", scale=scale, axis=axis)
+    base = Chart(rows)
+    bars = base.mark("rect", color=PALE, stroke=PAPER, strokeWidth=1)
+    layers = [bars.encode(_x("x", labels=True), y, X2("end:Q"), Y2("zero:Q"))]
     middles = [{**row, "x": (part.low + part.high) / 2} for row, part in zip(rows, bins, strict=True)]
     if width / 10 >= TEXT:
-        texts = alt.Chart(to_inline_data(middles)).mark_text(dy=-7, color=INK, fontSize=10)
-        layers.append(texts.encode(_x("x", labels=True), y, alt.Text("text:N")))
+        texts = Chart(middles).mark("text", dy=-7, color=INK, fontSize=10)
+        layers.append(texts.encode(_x("x", labels=True), y, Text("text:N")))
     return stack_layers(layers, width=width, height=COUNTS)

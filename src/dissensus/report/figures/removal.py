@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from dissensus.errors import NotFound, UndefinedEstimate
@@ -13,8 +12,9 @@ from dissensus.pipeline.vet.audit_result import AxisRemoval, FilterAudit, GroupR
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import Bar, draw_plain_bars, find_scale_end
 from dissensus.report.groups import DisplayedGroups, format_axis, format_percent
-from dissensus.report.layout import HeadedRows, RowBlock, RowLabels, Spec, stack_over_rows, to_inline_data
+from dissensus.report.layout import HeadedRows, RowBlock, RowLabels, stack_over_rows
 from dissensus.report.theme import BLUE, INK, LINE, PAPER
+from dissensus.report.vega_lite import X2, Y2, Axis, Chart, Scale, Spec, Text, X
 from dissensus.schema.hints import format_list
 
 # Label of each measure, and its number of digits.
@@ -196,15 +196,15 @@ def _draw_removal(rows: Sequence[RemovalRows], share: float, width: int) -> Spec
     ]
     longest = max([share, *(line["share"] for line in lines)])
     end = find_scale_end(longest, [line["text"] for line in lines], headed.plot_width)
-    axis = alt.Axis(format="~%", tickCount=4, grid=False, labelBound=True)
-    pool = alt.Chart(to_inline_data([{"from": share, "y": y, "end": end} for y, end in _spans(headed)]))
-    rule = pool.mark_rule(color=INK, strokeDash=[3, 3])
-    texts = alt.Chart(to_inline_data(lines)).mark_text(align="right", baseline="middle")
+    axis = Axis(format="~%", tickCount=4, grid=False, labelBound=True)
+    pool = Chart([{"from": share, "y": y, "end": end} for y, end in _spans(headed)])
+    rule = pool.mark("rule", color=INK, strokeDash=[3, 3])
+    texts = Chart(lines).mark("text", align="right", baseline="middle")
     layers = [
         *draw_plain_bars([Bar(line["y"], line["share"]) for line in lines], headed, end=end, axis=axis),
         # At the right, clear of the dashed line.
-        texts.encode(headed.y(), alt.Text("text:N"), alt.XValue(headed.plot_width)),  # type: ignore[no-untyped-call]
-        rule.encode(headed.y(), alt.X("from:Q"), alt.Y2("end:Q")),
+        texts.encode(headed.y(), Text("text:N"), X(value=headed.plot_width)),
+        rule.encode(headed.y(), X("from:Q"), Y2("end:Q")),
         *headed.draw_names(),
     ]
     return stack_over_rows(layers, headed)
@@ -243,16 +243,16 @@ def _draw_moves(drawn: Sequence[LabelMove], width: int) -> Spec:
     ends = [line[name] for line in lines for name in ("observed", "low", "high")]
     low, high = min(1.0, *ends), max(1.0, *ends)
     room = find_scale_end(high - low, [line["p"] for line in lines], rows.plot_width)
-    scale = alt.Scale(domain=[low - room / 50, low + room], nice=False, zero=False)
-    axis = alt.Axis(labelExpr="datum.label + ' ×'", format=".2~f", tickCount=4, grid=False, labelBound=True)
-    x, base = alt.X("low:Q", scale=scale, axis=axis, title=None), alt.Chart(to_inline_data(lines))
-    mark = base.mark_point(filled=True, size=64, opacity=1, stroke=PAPER, strokeWidth=0.8, color=BLUE)
-    texts = base.mark_text(align="right", baseline="middle")
+    scale = Scale(domain=[low - room / 50, low + room], nice=False, zero=False)
+    axis = Axis(labelExpr="datum.label + ' ×'", format=".2~f", tickCount=4, grid=False, labelBound=True)
+    x, base = X("low:Q", scale=scale, axis=axis, title=None), Chart(lines)
+    mark = base.mark("point", filled=True, size=64, opacity=1, stroke=PAPER, strokeWidth=0.8, color=BLUE)
+    texts = base.mark("text", align="right", baseline="middle")
     layers = [
-        base.mark_rect(color=LINE).encode(rows.y("top"), x, alt.X2("high:Q"), alt.Y2("bottom:Q")),
-        alt.Chart(to_inline_data([{"low": 1}])).mark_rule(color=INK, strokeDash=[3, 3]).encode(x),
-        mark.encode(rows.y(), alt.X("observed:Q")),
-        texts.encode(rows.y(), alt.Text("p:N"), alt.XValue(rows.plot_width)),  # type: ignore[no-untyped-call]
+        base.mark("rect", color=LINE).encode(rows.y("top"), x, X2("high:Q"), Y2("bottom:Q")),
+        Chart([{"low": 1}]).mark("rule", color=INK, strokeDash=[3, 3]).encode(x),
+        mark.encode(rows.y(), X("observed:Q")),
+        texts.encode(rows.y(), Text("p:N"), X(value=rows.plot_width)),
         *rows.draw_names(),
     ]
     return stack_over_rows(layers, rows)

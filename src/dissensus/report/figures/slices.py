@@ -4,16 +4,16 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
-import altair as alt
 import polars as pl
 
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation, Slice, describe_population
 from dissensus.report.figure import Figure
 from dissensus.report.groups import format_axis
-from dissensus.report.layout import HeadedRows, RowBlock, Spec, stack_over_rows, to_inline_data
+from dissensus.report.layout import HeadedRows, RowBlock, stack_over_rows
 from dissensus.report.series import draw_series
 from dissensus.report.theme import BLUE, MUTED, ORANGE, VERMILION
+from dissensus.report.vega_lite import Y2, Axis, Chart, Scale, Spec, X
 from dissensus.stats.cluster_robust import ClusteredEstimate
 
 MODEL, LENGTH, OTHER = "the model", "length alone", "the other model"
@@ -158,12 +158,12 @@ def _offset_mark(series: str, present: Sequence[str]) -> float:
     return 9 * (present.index(series) - (len(present) - 1) / 2)
 
 
-def _x(field: str) -> alt.X:
-    axis = alt.Axis(format="~%", values=[0, 0.25, 0.5, 0.75, 1])
-    return alt.X(f"{field}:Q", title=None, scale=alt.Scale(domain=[0, 1], nice=False, padding=6), axis=axis)
+def _x(field: str) -> X:
+    axis = Axis(format="~%", values=[0, 0.25, 0.5, 0.75, 1])
+    return X(f"{field}:Q", title=None, scale=Scale(domain=[0, 1], nice=False, padding=6), axis=axis)
 
 
-def _references(rows: HeadedRows) -> Iterator[alt.Chart]:
+def _references(rows: HeadedRows) -> Iterator[Spec]:
     for value, dash in ((0.5, [4, 3]), (HUMAN_AGREEMENT, [1, 3])):
-        line = alt.Chart(to_inline_data([{"x": value, "y": 0, "end": rows.height}]))
-        yield line.mark_rule(color=MUTED, strokeDash=dash, strokeWidth=1.2).encode(_x("x"), rows.y(), alt.Y2("end:Q"))
+        line = Chart([{"x": value, "y": 0, "end": rows.height}])
+        yield line.mark("rule", color=MUTED, strokeDash=dash, strokeWidth=1.2).encode(_x("x"), rows.y(), Y2("end:Q"))

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-import altair as alt
 import polars as pl
 
 from dissensus.pipeline.tables import escape_unprintable, format_count
@@ -12,9 +11,10 @@ from dissensus.preference.ranking.ranking import RankedChatbot, Ranking
 from dissensus.preference.ranking.strengths import MEAN
 from dissensus.report.figure import Figure
 from dissensus.report.groups import format_axis
-from dissensus.report.layout import HeadedRows, RowBlock, Spec, stack_over_rows, to_inline_data
+from dissensus.report.layout import HeadedRows, RowBlock, stack_over_rows
 from dissensus.report.series import draw_series
 from dissensus.report.theme import BLUE, MUTED, ORANGE, VERMILION
+from dissensus.report.vega_lite import Y2, Axis, Chart, Scale, Spec, X
 
 STRENGTH, ELO, SCORES = "Bradley–Terry", "Elo", "predicted by scores"
 LOOKS: Final = {STRENGTH: (BLUE, "circle", 64), ELO: (ORANGE, "square", 40), SCORES: (VERMILION, "diamond", 64)}
@@ -113,17 +113,17 @@ def _draw(blocks: Sequence[tuple[str, Ranking]], width: int) -> Spec:
     return stack_over_rows([*_mean(rows, scale), *points, *rows.draw_names()], rows)
 
 
-def _scale(marks: Sequence[dict[str, Any]]) -> alt.Scale:
+def _scale(marks: Sequence[dict[str, Any]]) -> Scale:
     low, high = min(mark["low"] for mark in marks), max(mark["high"] for mark in marks)
     margin = max(BEYOND, (LEAST - (high - low)) / 2)
-    return alt.Scale(domain=[low - margin, high + margin], nice=False, zero=False)
+    return Scale(domain=[low - margin, high + margin], nice=False, zero=False)
 
 
-def _x(field: str, scale: alt.Scale) -> alt.X:
-    return alt.X(f"{field}:Q", title=None, scale=scale, axis=alt.Axis(format=",.0f", tickCount=5, labelOverlap=True))
+def _x(field: str, scale: Scale) -> X:
+    return X(f"{field}:Q", title=None, scale=scale, axis=Axis(format=",.0f", tickCount=5, labelOverlap=True))
 
 
-def _mean(rows: HeadedRows, scale: alt.Scale) -> Iterator[alt.Chart]:
-    line = alt.Chart(to_inline_data([{"x": MEAN, "y": 0, "end": rows.height}]))
-    rule = line.mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.2, clip=True)
-    yield rule.encode(_x("x", scale), rows.y(), alt.Y2("end:Q"))
+def _mean(rows: HeadedRows, scale: Scale) -> Iterator[Spec]:
+    line = Chart([{"x": MEAN, "y": 0, "end": rows.height}])
+    rule = line.mark("rule", color=MUTED, strokeDash=[4, 3], strokeWidth=1.2, clip=True)
+    yield rule.encode(_x("x", scale), rows.y(), Y2("end:Q"))

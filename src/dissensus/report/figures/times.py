@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-import altair as alt
 import polars as pl
 
 from dissensus.errors import NotFound
@@ -10,7 +9,8 @@ from dissensus.pipeline.tables import format_count, format_short
 from dissensus.pipeline.vet.result import Vetting
 from dissensus.report.figure import Figure
 from dissensus.report.figures.vetting import ORDER, encode_status, mark_status
-from dissensus.report.layout import Spec, stack_layers, to_inline_data
+from dissensus.report.layout import stack_layers
+from dissensus.report.vega_lite import Axis, Chart, Scale, Spec, X, Y
 
 SIDE, HEIGHT = 56, 260
 LEAST = 0.1
@@ -93,18 +93,18 @@ def _draw(marks: pl.DataFrame, width: int) -> Spec:
     drawn = marks.with_columns(score=pl.col("score").clip(lower_bound=LEAST))
     # Ordered by place and not by rater; marks of flagged raters are on top.
     values = drawn.sort(pl.col("status").cast(ORDER), "seconds", "score", descending=[True, False, False]).to_dicts()
-    log = alt.Scale(type="log", nice=False, padding=10)
-    chart = alt.Chart(to_inline_data(values)).mark_point(filled=True, strokeWidth=0.6)
+    log = Scale(type="log", nice=False, padding=10)
+    chart = Chart(values).mark("point", filled=True, strokeWidth=0.6)
     points = chart.encode(
-        alt.X("seconds:Q", title="median time, seconds", scale=log, axis=_axis(drawn["seconds"])),
-        alt.Y("score:Q", title="outlier score", scale=log, axis=_axis(drawn["score"])),
+        X("seconds:Q", title="median time, seconds", scale=log, axis=_axis(drawn["seconds"])),
+        Y("score:Q", title="outlier score", scale=log, axis=_axis(drawn["score"])),
         *encode_status(marks["status"], plot_width),
     )
     return stack_layers([points], width=plot_width, height=HEIGHT)
 
 
-def _axis(values: pl.Series) -> alt.Axis:
+def _axis(values: pl.Series) -> Axis:
     """Return an axis with lines at round numbers alone."""
     low, high = values.min(), values.max()
     ticks = [digit * 10**power for power in range(-3, 6) for digit in (1, 2, 5)]
-    return alt.Axis(values=[tick for tick in ticks if low <= tick <= high], format="~g")
+    return Axis(values=[tick for tick in ticks if low <= tick <= high], format="~g")

@@ -5,15 +5,29 @@ from itertools import chain
 from math import log
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.pipeline.vet.result import AGREEMENT, Vetting
 from dissensus.report.figure import Figure
 from dissensus.report.groups import format_axis
-from dissensus.report.layout import HeadedRows, RowBlock, Spec, count_legend_columns, stack_over_rows, to_inline_data
+from dissensus.report.layout import HeadedRows, RowBlock, count_legend_columns, stack_over_rows
 from dissensus.report.theme import BLUE, INK, PALE, PAPER, VERMILION
+from dissensus.report.vega_lite import (
+    Y2,
+    Axis,
+    Chart,
+    Color,
+    Legend,
+    Opacity,
+    Scale,
+    Shape,
+    SizeChannel,
+    Spec,
+    Stroke,
+    Text,
+    X,
+)
 from dissensus.schema.ratings.columns import FLAG
 from dissensus.stats.criteria import SHARES
 
@@ -142,48 +156,47 @@ def _draw(vetting: Vetting, blocks: Mapping[str, Mapping[str, str]], width: int)
     headed = [RowBlock(heading, tuple(labels.values())) for heading, labels in blocks.items()]
     rows = HeadedRows(headed, width, least=ROW_HEIGHT)
     middles = dict(zip(chain.from_iterable(blocks.values()), chain.from_iterable(rows.block_middles), strict=True))
-    axis = alt.Axis(format=".1~f", tickCount=5)
-    x = alt.X("value:Q", title=None, scale=alt.Scale(domain=[0, 1], padding=8), axis=axis)
+    axis = Axis(format=".1~f", tickCount=5)
+    x = X("value:Q", title=None, scale=Scale(domain=[0, 1], padding=8), axis=axis)
     layers = [*_thresholds(vetting, middles, rows, x), _marks(vetting, middles, rows, x), *rows.draw_names()]
     return stack_over_rows(layers, rows)
 
 
-def _thresholds(vetting: Vetting, middles: Mapping[str, float], rows: HeadedRows, x: alt.X) -> list[alt.Chart]:
+def _thresholds(vetting: Vetting, middles: Mapping[str, float], rows: HeadedRows, x: X) -> list[Spec]:
     """Return a line across the row of each criterion, with its share."""
     limits = {y: getattr(vetting.criteria, name) for name, y in middles.items() if name in SHARES}
     half = 0.45 * ROW_HEIGHT
     values = [
         {"value": v, "y": y - half, "end": y + half, "text": f"{v:.2f}".removeprefix("0")} for y, v in limits.items()
     ]
-    base = alt.Chart(to_inline_data(values))
-    line = base.mark_rule(color=INK, strokeDash=[4, 3], strokeWidth=1.2)
-    share = base.mark_text(align="right", dx=-4, dy=6)
-    return [line.encode(rows.y(), x, alt.Y2("end:Q")), share.encode(rows.y(), x, alt.Text("text:N"))]
+    base = Chart(values)
+    line = base.mark("rule", color=INK, strokeDash=[4, 3], strokeWidth=1.2)
+    share = base.mark("text", align="right", dx=-4, dy=6)
+    return [line.encode(rows.y(), x, Y2("end:Q")), share.encode(rows.y(), x, Text("text:N"))]
 
 
-def _marks(vetting: Vetting, middles: Mapping[str, float], rows: HeadedRows, x: alt.X) -> alt.Chart:
+def _marks(vetting: Vetting, middles: Mapping[str, float], rows: HeadedRows, x: X) -> Spec:
     marks = pl.concat(_stack_marks(vetting, name, y, rows.plot_width) for name, y in middles.items())
     last_on_top = marks.sort(pl.col("status").cast(ORDER), descending=True, maintain_order=True)
-    chart = alt.Chart(to_inline_data(last_on_top.to_dicts())).mark_point(filled=True, strokeWidth=0.6)
-    drawn: alt.Chart = chart.encode(rows.y(), x, *encode_status(marks["status"], rows.plot_width))
-    return drawn
+    chart = Chart(last_on_top.to_dicts()).mark("point", filled=True, strokeWidth=0.6)
+    return chart.encode(rows.y(), x, *encode_status(marks["status"], rows.plot_width))
 
 
 def encode_status(status: pl.Series, width: int) -> list[Any]:
     """Return the channels that tell the status of marks, with their legend."""
     names = [name for name in LOOKS if name in status]
     color, edge, shape, size, opacity = zip(*(LOOKS[name] for name in names), strict=True)
-    legend = alt.Legend(columns=count_legend_columns(names, width))
+    legend = Legend(columns=count_legend_columns(names, width))
 
     def encode(look: Sequence[Any]) -> dict[str, Any]:
-        return {"scale": alt.Scale(type="ordinal", domain=names, range=list(look)), "legend": legend}
+        return {"scale": Scale(type="ordinal", domain=names, range=list(look)), "legend": legend}
 
     return [
-        alt.Color("status:N", **encode(color)),
-        alt.Stroke("status:N", **encode(edge)),
-        alt.Shape("status:N", **encode(shape)),
-        alt.Size("status:N", **encode(size)),
-        alt.Opacity("status:N", **encode(opacity)),
+        Color("status:N", **encode(color)),
+        Stroke("status:N", **encode(edge)),
+        Shape("status:N", **encode(shape)),
+        SizeChannel("status:N", **encode(size)),
+        Opacity("status:N", **encode(opacity)),
     ]
 
 

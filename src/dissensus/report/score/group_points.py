@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-import altair as alt
-
 from dissensus.pipeline.tables import escape_unprintable
-from dissensus.report.layout import HeadedRows, RowBlock, Spec, count_legend_columns, stack_over_rows, to_inline_data
+from dissensus.report.layout import HeadedRows, RowBlock, count_legend_columns, stack_over_rows
 from dissensus.report.series import draw_series
 from dissensus.report.theme import BLUE, INK, ORANGE, VERMILION
+from dissensus.report.vega_lite import Axis, Chart, Color, Legend, Scale, Spec, X, Y
 
 LOOKS: Final = ((BLUE, "circle", 64), (VERMILION, "diamond", 64), (ORANGE, "square", 48), (INK, "triangle-up", 64))
 """Colour, shape and size of the marks of each series; more series share the last look."""
@@ -68,9 +67,9 @@ def _find_domain(points: Sequence[dict[str, Any]]) -> list[float]:
     return [max(0.0, low - margin) if low >= 0 else low - margin, high + margin]
 
 
-def _build_x(domain: Sequence[float], field: str, *, per_cent: bool) -> alt.X:
-    axis = alt.Axis(format="~%" if per_cent else ".2~f", tickCount=5, labelOverlap=True)
-    return alt.X(f"{field}:Q", title=None, scale=alt.Scale(domain=domain, nice=False, zero=False), axis=axis)
+def _build_x(domain: Sequence[float], field: str, *, per_cent: bool) -> X:
+    axis = Axis(format="~%" if per_cent else ".2~f", tickCount=5, labelOverlap=True)
+    return X(f"{field}:Q", title=None, scale=Scale(domain=domain, nice=False, zero=False), axis=axis)
 
 
 def draw_group_lines(
@@ -79,24 +78,20 @@ def draw_group_lines(
     """Draw a line for each group over thresholds from 0 to 1, the most important last."""
     names = [escape_unprintable(name) for name in lines]
     points = [{"x": x, "y": y, "of": escape_unprintable(name)} for name, values in lines.items() for x, y in values]
-    scale = alt.Scale(domain=[0, 1], nice=False)
-    percent = alt.Axis(format="~%", tickCount=5)
-    color = alt.Color(
+    scale = Scale(domain=[0, 1], nice=False)
+    percent = Axis(format="~%", tickCount=5)
+    color = Color(
         "of:N",
-        scale=alt.Scale(domain=names, range=[colors[name] for name in lines]),
-        legend=alt.Legend(columns=count_legend_columns(names, width)),
+        scale=Scale(domain=names, range=[colors[name] for name in lines]),
+        legend=Legend(columns=count_legend_columns(names, width)),
     )
-    chart = alt.Chart(to_inline_data(points)).mark_line(strokeWidth=2)
+    chart = Chart(points).mark("line", strokeWidth=2)
     layer = chart.encode(
-        alt.X("x:Q", title="threshold", scale=scale, axis=alt.Axis(format=".1f", tickCount=5)),
-        alt.Y("y:Q", title=None, scale=scale, axis=percent),
+        X("x:Q", title="threshold", scale=scale, axis=Axis(format=".1f", tickCount=5)),
+        Y("y:Q", title=None, scale=scale, axis=percent),
         color,
-    ).to_dict(validate=False)
-    values = layer["datasets"][layer["data"]["name"]]
-    return {
-        "data": {"values": values},
-        "mark": layer["mark"],
-        "encoding": layer["encoding"],
+    )
+    return layer | {
         "width": width,
         "height": height,
         "title": {"text": title, "fontSize": 11, "fontWeight": "bold"},

@@ -9,7 +9,7 @@ from dissensus.pipeline.score import ModelScorecard, ScoreRow
 from dissensus.pipeline.score.model_display import pool_grids, rank_grids
 from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
-from dissensus.report.layout import Spec, concat_horizontally
+from dissensus.report.layout import concat_horizontally
 from dissensus.report.methods import Method
 from dissensus.report.result import Document
 from dissensus.report.score.group_points import draw_group_lines, draw_group_points
@@ -25,6 +25,7 @@ from dissensus.report.score.scorecard import (
 from dissensus.report.sections import Section
 from dissensus.report.tables import ReportTable
 from dissensus.report.theme import BLUE, INK, PALE, VERMILION
+from dissensus.report.vega_lite import Spec
 
 CEILINGS: Final = ("perfect score", "rest of group", "everybody else", "gold")
 MODEL_METHODS: Final = (
