@@ -1,0 +1,95 @@
+"""Predicted answers of cells of people to texts that nobody has rated."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.stats.cluster_robust import Floats
+from dissensus.stats.jury.effects import quadratic_forms
+from dissensus.stats.multilevel import kernels
+from dissensus.stats.multilevel.prediction import RaterVariation, predict_shares
+
+Cells = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PredictedLocations:
+    """Locations of the answers to I texts by people of G groups, with their uncertainty.
+
+    A cell of people is a row of Booleans, True for each of its groups, shape (G,); cells have shape (M, G). The
+    location of a cell is that of the text, plus those of its groups. Groups are on one axis or on several.
+
+    Parameters
+    ----------
+    thresholds
+        Thresholds between answers, shape (K - 1,).
+    text, text_variance
+        Location that all people share, and its variance, shape (I,).
+    groups, group_variances
+        Departures of groups, and their variances, shape (I, G).
+    levels, level_covariance
+        Departures of groups on all texts, shape (G,), and their covariance, shape (G, G).
+    rater_variance
+        Variance between people of one cell.
+    """
+
+    thresholds: Floats
+    text: Floats
+    text_variance: Floats
+    groups: Floats
+    group_variances: Floats
+    levels: Floats
+    level_covariance: Floats
+    rater_variance: float
+
+    def distributions(self, cells: Cells) -> Floats:
+        r"""Return the expected share of each answer in each cell, shape (I, M, K).
+
+        .. math:: P(y \le k) = \Phi\left(\frac{\tau_k - \mu}{\sqrt{1 + \sigma^2_{rater} + v}}\right)
+
+        with the mean and the variance of the cell's location.
+
+        Examples
+        --------
+        >>> one = np.zeros(1)
+        >>> locations = PredictedLocations(
+        ...     thresholds=one, text=one + 1, text_variance=one + 2, groups=np.zeros((1, 0)),
+        ...     group_variances=np.zeros((1, 0)), levels=np.zeros(0), level_covariance=np.zeros((0, 0)),
+        ...     rater_variance=1.0,
+        ... )
+        >>> locations.distributions(np.zeros((1, 0), bool)).round(3).tolist()
+        [[[0.309, 0.691]]]
+        """
+        rows = cells.astype(np.float64)
+        mean = self.text[:, None] + (self.groups + self.levels) @ rows.T
+        variance = self.text_variance[:, None] + self.group_variances @ rows.T
+        variance = variance + quadratic_forms(rows, self.level_covariance) + self.rater_variance
+        return _shares(mean, variance, self.thresholds)
+
+    def draw(self, cells: Cells, n_draws: int, rng: np.random.Generator) -> Floats:
+        """Draw the share of each answer in each cell, shape (draws, I, M, K).
+
+        Locations of cells of one draw share the location of the text, those of common groups, and their levels.
+        """
+        n, n_groups = self.groups.shape
+        rows = cells.astype(np.float64)
+        text = self.text + np.sqrt(self.text_variance) * rng.standard_normal((n_draws, n))
+        groups = self.groups + np.sqrt(self.group_variances) * rng.standard_normal((n_draws, n, n_groups))
+        levels = self.levels + rng.standard_normal((n_draws, n_groups)) @ _root(self.level_covariance).T
+        location = text[:, :, None] + (groups + levels[:, None]) @ rows.T
+        shares = _shares(
+            location.reshape(n_draws, -1), np.full((n_draws, n * len(rows)), self.rater_variance), self.thresholds
+        )
+        return shares.reshape(n_draws, n, len(rows), -1)
+
+
+def _shares(location: Floats, variance: Floats, thresholds: Floats) -> Floats:
+    repeated = np.repeat(thresholds[None], len(location), axis=0)
+    return predict_shares(location, repeated, RaterVariation(variance=variance), link=kernels.PROBIT)
+
+
+def _root(covariance: Floats) -> Floats:
+    """Return a square root of a covariance, which may be singular."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))
