@@ -17,6 +17,7 @@ from dissensus.files.fetch import fetch as fetch
 from dissensus.files.items import Items as Items
 from dissensus.files.items import read_items as read_items
 from dissensus.files.judge.folder import read_judge_run as read_judge_run
+from dissensus.files.models.folder import load_jury_model as load_jury_model
 from dissensus.files.models.folder import load_model as load_model
 from dissensus.files.models.folder import save_model as save_model
 from dissensus.files.pairs.comparisons import read_comparisons as read_comparisons

@@ -37,6 +37,7 @@ COMMANDS = (
     *("export", "audit", "backup", "restore", "prolific study", "prolific events"),
     *(f"plan {word}" for word in ("groups", "precision", "pool", "comparison", "interim")),
     *("judge run", "judge permit", "judge audit"),
+    *("jury train", "jury evaluate", "jury predict"),
     *(f"preference {word}" for word in ("train", "evaluate", "score", "show", "rank", "serve")),
     *(f"preference {word}" for word in ("register", "retrain", "versions", "rollback")),
     *(

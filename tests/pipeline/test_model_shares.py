@@ -183,7 +183,7 @@ REFUSALS = [
     ({"race": ["Asian"], "gender": ["Man"], "n": ["many"]}, "numbers of 0 or more"),
     ({"race": ["Asian"], "n": [1]}, "has no column rater_gender"),
     ({"race": ["Asiann"], "gender": ["Man"], "n": [1]}, "no modelled rater"),
-    ({"column": ["age"], "level": ["old"], "n": [1]}, "not an attribute of raters in the formula"),
+    ({"column": ["age"], "level": ["old"], "n": [1]}, "not an attribute of raters in the model"),
     ({"column": ["race"], "level": ["Purple"], "n": [1]}, "no modelled rater"),
 ]
 

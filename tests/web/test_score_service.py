@@ -13,9 +13,11 @@ from tests.preference.people import people
 from tests.support.doors import MIB, body_bombs, json_bombs
 from tests.support.live_site import answering
 from tests.support.loop_clock import LoopClock
+from tests.support.rated_texts import simulate_rated_texts
 
 from dissensus.preference.data.examples import RATER
 from dissensus.preference.fit.training import TrainingPlan, train
+from dissensus.preference.jury.training import train_jury
 from dissensus.preference.models.groups import Groups
 from dissensus.preference.models.linear import Linear
 from dissensus.preference.models.mean_variance import MeanVariance
@@ -53,6 +55,20 @@ def test_messages_and_transcripts_have_the_same_scores(http: httpx.Client, model
     assert body["model"] == ABOUT
     assert body["scores"] == [[kill, sorry], [kill, sorry], [sorry], []]
     assert body["minimums"] == [kill, kill, sorry, None]
+
+
+def test_a_jury_model_scores_for_each_group() -> None:
+    jury = train_jury(simulate_rated_texts(), by=["gender"])
+    blunt = "This is kind blunt talk of tea and rain and maps."
+    with answering(create_scoring_app(jury, NAME)) as url, httpx.Client(base_url=url, trust_env=False) as client:
+        assert client.get("/score").json()["groups"] == {"rater_gender": ["Man", "Woman"]}
+        men, women = (
+            client.post("/score", json={"transcripts": [blunt], "as_group": f"rater_gender={group}"}).json()["scores"]
+            for group in ("Man", "Woman")
+        )
+        refused = client.post("/score", json={"transcripts": [blunt], "as_group": "rater_gender=Girl"})
+    assert men[0][0] > 0 > women[0][0]
+    assert (refused.status_code, "There was no group 'Girl'" in refused.json()["detail"]) == (422, True)
 
 
 def test_the_service_describes_its_model(http: httpx.Client) -> None:

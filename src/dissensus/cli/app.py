@@ -41,6 +41,11 @@ COMMANDS: Final = {
         "app",
         "Let language models answer a questionnaire as raters of their own kind, and audit them against people.",
     ),
+    "jury": LazyCommand(
+        "dissensus.cli.jury.commands",
+        "app",
+        "Predict how given people would answer about texts that nobody has rated, and compose juries of them.",
+    ),
     "vet": LazyCommand(
         "dissensus.cli.vet",
         "vet",

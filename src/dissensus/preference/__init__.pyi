@@ -17,6 +17,17 @@ from dissensus.preference.evaluation.promotion import split_holdout as split_hol
 from dissensus.preference.fit.training import TrainingPlan as TrainingPlan
 from dissensus.preference.fit.training import cross_validate as cross_validate
 from dissensus.preference.fit.training import train as train
+from dissensus.preference.jury.composition import Jury as Jury
+from dissensus.preference.jury.composition import seat_census as seat_census
+from dissensus.preference.jury.composition import seat_groups as seat_groups
+from dissensus.preference.jury.composition import seat_mix as seat_mix
+from dissensus.preference.jury.evaluation import JuryEvaluation as JuryEvaluation
+from dissensus.preference.jury.evaluation import evaluate_jury as evaluate_jury
+from dissensus.preference.jury.model import JuryModel as JuryModel
+from dissensus.preference.jury.prediction import JuryPredictions as JuryPredictions
+from dissensus.preference.jury.prediction import predict_opinions as predict_opinions
+from dissensus.preference.jury.texts import RatedText as RatedText
+from dissensus.preference.jury.training import train_jury as train_jury
 from dissensus.preference.models.embedding import Embedding as Embedding
 from dissensus.preference.models.encoder import EncodedTexts as EncodedTexts
 from dissensus.preference.models.encoder import Encoder as Encoder

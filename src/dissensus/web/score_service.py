@@ -15,6 +15,7 @@ import dissensus
 from dissensus.errors import DissensusError, InvalidInput, NotAllowed, NotFound
 from dissensus.preference.data.examples import RATER
 from dissensus.preference.data.pairs import Purpose
+from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.models.group_view import GroupView, check_groups
 from dissensus.preference.models.groups import Groups, find_group
 from dissensus.preference.models.mean_variance import MeanVariance
@@ -172,7 +173,7 @@ def _model_info(identity: ModelIdentity, purpose: Purpose) -> ModelInfo:
 
 def _group_view(model: Model, body: ScoreRequest) -> GroupView:
     """Return the view of the model for a group; single raters are not available."""
-    if body.as_group is not None and isinstance(model, Groups):
+    if body.as_group is not None and isinstance(model, Groups | JuryModel):
         if body.as_group.partition("=")[0] == RATER:
             raise InvalidInput(
                 "Scores of single raters are not available over a network. Use a group that GET /score lists."

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from dissensus.cli.preference.options import SCORE_KEY
-from dissensus.files.models.folder import load_model, read_identity
+from dissensus.files.models.folder import load_any_model, read_identity
 from dissensus.web.core.server import serve_app
 from dissensus.web.score_service import create_scoring_app
 
@@ -23,7 +23,7 @@ def serve(
 
     Example: dissensus preference serve --model harmless-model --port 8001
     """
-    trained, identity = load_model(model), read_identity(model)
+    trained, identity = load_any_model(model), read_identity(model)
     key = os.environ.get(SCORE_KEY, "")
     app = create_scoring_app(trained, identity, key=key)
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, NotFound
+from dissensus.files.models.jury import KIND, assemble_jury, disassemble_jury
 from dissensus.files.models.parts import assemble_model, disassemble_model
 from dissensus.files.models.transformer import (
     NETWORK,
@@ -20,6 +21,7 @@ from dissensus.files.models.transformer import (
     write_transformer,
 )
 from dissensus.files.raw.atomic_write import write_atomically
+from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.models.encoder import Encoder
 from dissensus.preference.models.kinds import AnyModel
 from dissensus.preference.models.model import ModelIdentity
@@ -40,7 +42,7 @@ MAX_FILE_BYTES: Final = 2**27
 """Bytes of a file that is read into memory, and of all arrays together."""
 
 
-def save_model(model: AnyModel, folder: Path) -> None:
+def save_model(model: AnyModel | JuryModel, folder: Path) -> None:
     """Write a model as a folder; the same model gives the same bytes.
 
     Raises
@@ -58,7 +60,7 @@ def save_model(model: AnyModel, folder: Path) -> None:
         head = transformer_head(model)
         write_transformer(model, folder)
     else:
-        head, arrays = disassemble_model(model)
+        head, arrays = disassemble_jury(model) if isinstance(model, JuryModel) else disassemble_model(model)
         write_atomically(_pack_arrays(arrays), folder / WEIGHTS)
     for name, values in ((MODEL, head), (CARD, model.card)):
         write_atomically(_json(values), folder / name)
@@ -83,25 +85,8 @@ def read_identity(folder: Path) -> ModelIdentity:
     return ModelIdentity(folder.resolve().name, hashlib.sha256(_read(folder / SUMS)).hexdigest())
 
 
-def load_model(folder: Path, *, encoder: Encoder | None = None) -> AnyModel:
-    """Read a model.
-
-    Parameters
-    ----------
-    folder
-        As `save_model` writes it.
-    encoder
-        Encoder that an embedding model was trained with; default: the installed one of the same name.
-
-    Raises
-    ------
-    NotFound
-        The folder or a file in it does not exist.
-    InvalidInput
-        A file was truncated, changed, or comes from elsewhere.
-    Unavailable
-        The encoder is not installed or is a different one; or the extra ``ml`` that transformers need is not installed.
-    """
+def load_any_model(folder: Path, *, encoder: Encoder | None = None) -> AnyModel | JuryModel:
+    """Read a preference model or a jury model; errors as of `load_model`."""
     if not folder.is_dir():
         raise NotFound(f"There is no folder {format_value(folder)}. Make a model with: dissensus preference train.")
     sums = _sums(folder)
@@ -124,6 +109,54 @@ def load_model(folder: Path, *, encoder: Encoder | None = None) -> AnyModel:
         return read_transformer(head, card, folder)
     except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError, zipfile.BadZipFile) as error:
         _refuse(folder, format_value(error))
+
+
+def load_model(folder: Path, *, encoder: Encoder | None = None) -> AnyModel:
+    """Read a preference model.
+
+    Parameters
+    ----------
+    folder
+        As `save_model` writes it.
+    encoder
+        Encoder that an embedding model was trained with; default: the installed one of the same name.
+
+    Raises
+    ------
+    NotFound
+        The folder or a file in it does not exist.
+    InvalidInput
+        A file was truncated, changed, or comes from elsewhere; or the folder holds a jury model.
+    Unavailable
+        The encoder is not installed or is a different one; or the extra ``ml`` that transformers need is not installed.
+    """
+    model = load_any_model(folder, encoder=encoder)
+    if isinstance(model, JuryModel):
+        raise InvalidInput(
+            f"{folder} holds a jury model, and a preference model is needed. For jury models: dissensus jury evaluate, "
+            "dissensus jury predict."
+        )
+    return model
+
+
+def load_jury_model(folder: Path, *, encoder: Encoder | None = None) -> JuryModel:
+    """Read a jury model, as `save_model` writes it.
+
+    Raises
+    ------
+    NotFound
+        The folder or a file in it does not exist.
+    InvalidInput
+        A file was truncated, changed, or comes from elsewhere; or the folder holds a preference model.
+    Unavailable
+        The encoder is not installed or is a different one.
+    """
+    model = load_any_model(folder, encoder=encoder)
+    if not isinstance(model, JuryModel):
+        raise InvalidInput(
+            f"{folder} holds a preference model, and a jury model is needed. Make one with: dissensus jury train."
+        )
+    return model
 
 
 def _refuse(folder: Path, reason: str) -> NoReturn:
@@ -165,9 +198,13 @@ def _pack_arrays(arrays: dict[str, npt.NDArray[Any]]) -> bytes:
     return out.getvalue()
 
 
-def _build_model(head: dict[str, Any], card: dict[str, Any], weights: bytes, encoder: Encoder | None) -> AnyModel:
+def _build_model(
+    head: dict[str, Any], card: dict[str, Any], weights: bytes, encoder: Encoder | None
+) -> AnyModel | JuryModel:
     with zipfile.ZipFile(io.BytesIO(weights)) as packed:
         if sum(part.file_size for part in packed.infolist()) > MAX_FILE_BYTES:
             raise ValueError("its arrays are too large")
     with np.load(io.BytesIO(weights), allow_pickle=False) as arrays:
+        if head["kind"] == KIND:
+            return assemble_jury(head, card, arrays, encoder=encoder)
         return assemble_model(head, card, arrays, encoder=encoder)

@@ -7,18 +7,21 @@ from typing import Final
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.examples import RATER
 from dissensus.preference.data.pairs import Purpose
+from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.models.groups import Groups
 from dissensus.preference.models.mean_variance import MeanVariance
 from dissensus.preference.models.model import Model, ModelIdentity, SupportsGroupScores
 from dissensus.schema.records.conversation import Conversation
 
-NO_GROUPS: Final = "The model has no groups, so it cannot score as one. Train one with --kind groups."
+NO_GROUPS: Final = (
+    "The model has no groups, so it cannot score as one. Train one with --kind groups, or a jury model with --by."
+)
 NO_SPREAD: Final = "The model has no spread, so it has no quantiles. Train one with --kind mean-variance."
 
 
 def check_groups(model: Model) -> dict[str, tuple[str, ...]]:
     """Return the groups by axis that a model can score for, without single raters."""
-    if not isinstance(model, Groups):
+    if not isinstance(model, Groups | JuryModel):
         return {}
     return {axis: names for axis, names in model.axes.items() if axis != RATER}
 
@@ -33,7 +36,7 @@ class GroupView:
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, SupportsGroupScores):
-            if self.as_group is not None and not isinstance(self.model, Groups):
+            if self.as_group is not None and not isinstance(self.model, Groups | JuryModel):
                 raise InvalidInput(NO_GROUPS)
             if self.quantile is not None and not isinstance(self.model, MeanVariance):
                 raise InvalidInput(NO_SPREAD)
@@ -49,7 +52,7 @@ class GroupView:
         """Return the score of each bot turn of each conversation."""
         if isinstance(self.model, SupportsGroupScores):
             return self.model.score_as(transcripts, as_group=self.as_group, quantile=self.quantile)
-        if isinstance(self.model, Groups):
+        if isinstance(self.model, Groups | JuryModel):
             return self.model.score(transcripts, as_group=self.as_group)
         if isinstance(self.model, MeanVariance):
             return self.model.score(transcripts, quantile=self.quantile)

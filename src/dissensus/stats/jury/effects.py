@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dissensus.stats.cluster_robust import Floats
 
 SMALLEST: Final = 1e-6
-"""Smallest variance; below it, an effect is none."""
+"""Smallest variance; smaller ones are raised to it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -70,7 +70,7 @@ class EffectPosterior:
 
 def quadratic_forms(rows: Floats, matrix: Floats) -> Floats:
     """Return x' M x of each row x."""
-    return np.einsum("up,up->u", rows @ matrix, rows)
+    return np.asarray(np.einsum("up,up->u", rows @ matrix, rows))
 
 
 class EffectUpdate:
@@ -86,7 +86,7 @@ class EffectUpdate:
         self.marginal = self.mass / (1 + variances.residual * self.mass)
         penalty = 1 / variances.weights[term.blocks]
         information = (term.features * self.marginal[:, None]).T @ term.features
-        self.covariance = np.linalg.inv(information + np.diag(penalty))
+        self.covariance: Floats = np.linalg.inv(information + np.diag(penalty)).astype(np.float64)
 
     def solve(self, targets: Floats) -> tuple[Floats, Floats]:
         """Return weights and residuals, given a target for each rating of the term."""

@@ -115,8 +115,9 @@ def fit_effects(
     posteriors: tuple[EffectPosterior, ...] = ()
     location, spread = np.zeros(len(codes)), np.zeros(len(codes))
     thresholds = _match_thresholds(location, spread, below)
-    converged, iteration = False, 0
-    for iteration in range(1, max_iterations + 1):
+    converged, n_iterations = False, 0
+    while not converged and n_iterations < max_iterations:
+        n_iterations += 1
         thresholds = _match_thresholds(location, spread, below, thresholds)
         slopes, weights = _differentiate(codes, location, thresholds)
         target = location + np.clip(slopes / weights, -LARGEST_STEP, LARGEST_STEP)
@@ -132,11 +133,13 @@ def fit_effects(
             )
             for name in before
         }
-        if max(_change(variances[term.name], before[term.name], term) for term in terms) < tolerance:
-            converged = True
-            break
+        converged = max(_change(variances[term.name], before[term.name], term) for term in terms) < tolerance
     return EffectFit(
-        thresholds=thresholds, posteriors=posteriors, variances=variances, n_iterations=iteration, converged=converged
+        thresholds=thresholds,
+        posteriors=posteriors,
+        variances=variances,
+        n_iterations=n_iterations,
+        converged=converged,
     )
 
 

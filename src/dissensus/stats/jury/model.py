@@ -34,6 +34,8 @@ class TextAnswers:
         Group of each rater on each axis, -1 if unknown, shape (A, R).
     n_groups
         Number of groups of each axis.
+    has_raters
+        False if raters are unknown, so that each rating counts as one of another rater.
     """
 
     answers: Codes
@@ -44,6 +46,7 @@ class TextAnswers:
     blocks: Codes
     groups: Codes
     n_groups: tuple[int, ...]
+    has_raters: bool = True
 
     @property
     def memberships(self) -> Floats:
@@ -59,7 +62,9 @@ class TextAnswers:
         every = np.arange(len(self.answers))
         axes = np.repeat(np.arange(len(self.n_groups)), self.n_groups)
         members = self.memberships
-        yield EffectTerm(name="rater", ratings=every, units=self.raters, features=members, blocks=axes)
+        yield EffectTerm(
+            name="rater", ratings=every, units=self.raters, features=members, blocks=axes, has_residuals=self.has_raters
+        )
         yield EffectTerm(name="text", ratings=every, units=self.items, features=self.features, blocks=self.blocks)
         for number, axis in enumerate(axes):
             rows = np.flatnonzero(members[self.raters, number] > 0)

@@ -70,12 +70,13 @@ class PredictedLocations:
     def draw(self, cells: Cells, n_draws: int, rng: np.random.Generator) -> Floats:
         """Draw the share of each answer in each cell, shape (draws, I, M, K).
 
-        Locations of cells of one draw share the location of the text, those of common groups, and their levels.
+        Locations of cells of one draw share the location of the text, those of common groups, and their levels. All
+        texts have the same random numbers, so that the draws of one do not depend on the others.
         """
         n, n_groups = self.groups.shape
         rows = cells.astype(np.float64)
-        text = self.text + np.sqrt(self.text_variance) * rng.standard_normal((n_draws, n))
-        groups = self.groups + np.sqrt(self.group_variances) * rng.standard_normal((n_draws, n, n_groups))
+        text = self.text + np.sqrt(self.text_variance) * rng.standard_normal((n_draws, 1))
+        groups = self.groups + np.sqrt(self.group_variances) * rng.standard_normal((n_draws, 1, n_groups))
         levels = self.levels + rng.standard_normal((n_draws, n_groups)) @ _root(self.level_covariance).T
         location = text[:, :, None] + (groups + levels[:, None]) @ rows.T
         shares = _shares(

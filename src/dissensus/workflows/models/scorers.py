@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from dissensus.chat.best_of_n import SCORERS, Ranker, Scorer, scorer_from_model
 from dissensus.chat.remote_scorer import open_remote_model
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
-from dissensus.files.models.folder import load_model, read_identity
+from dissensus.files.models.folder import load_any_model, load_model, read_identity
 from dissensus.files.models.registry import (
     RegisteredModel,
     history_stamp,
@@ -39,7 +39,7 @@ def open_model(source: str, *, purpose: Purpose | None = None, key: str = "") ->
         with open_remote_model(source, purpose=purpose, key=key) as model:
             yield LoadedModel(model, model.identity)
     else:
-        yield LoadedModel(load_model(Path(source)), read_identity(Path(source)))
+        yield LoadedModel(load_any_model(Path(source)), read_identity(Path(source)))
 
 
 @contextmanager

@@ -1,0 +1,70 @@
+"""`dissensus jury evaluate`: a jury model on conversations held out of training."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dissensus.cli import result_writer
+from dissensus.cli.jury.options import (
+    EmbeddingsOption,
+    LearnedAxisOption,
+    LeastRatersOption,
+    UnsafeOption,
+    pick_encoder,
+)
+from dissensus.cli.options import ConfidenceOption, CrossOption, SeedOption
+from dissensus.cli.ratings_options import split_categories, with_ratings_options
+from dissensus.cli.result_writer import Format, FormatOption, OutputOption
+
+if TYPE_CHECKING:
+    from dissensus.schema.ratings.table import Ratings
+
+
+@partial(with_ratings_options, later=True)
+def evaluate(
+    reading: "partial[Ratings]",
+    by: LearnedAxisOption = None,
+    cross: CrossOption = None,
+    unsafe: UnsafeOption = None,
+    min_raters: LeastRatersOption = 5,
+    embeddings: EmbeddingsOption = False,
+    folds: Annotated[int, typer.Option(metavar="N", min=2, help="Folds of conversations.")] = 5,
+    confidence: ConfidenceOption = 0.95,
+    seed: SeedOption = 0,
+    format: FormatOption = None,  # noqa: A002 - the option's name
+    output: OutputOption = None,
+) -> None:
+    """Measure predicted answers on conversations held out of training, by group and beside models that know less.
+
+    Log-loss of the answers of each group, beside the shares of the group over all items, a model of plurality labels,
+    and the model without groups.
+
+    Example: dissensus jury evaluate ratings.csv --items items.csv --by race
+    """
+    # Imported here, so that --help does not import polars.
+    from dissensus.cli.jury.display import jury_evaluation_page
+    from dissensus.preference.jury.evaluation import evaluate_jury
+
+    result_writer.check_output(output)
+    form = result_writer.choose_format(format, output)
+    encoder = pick_encoder(embeddings=embeddings)
+    ratings = reading()
+    with result_writer.progress_bar("Training") as progress:
+        result = evaluate_jury(
+            ratings,
+            unsafe=split_categories(unsafe),
+            by=[*(by or ()), *(cross or ())],
+            min_raters=min_raters,
+            n_folds=folds,
+            confidence=confidence,
+            seed=seed,
+            encoder=encoder,
+            progress=progress,
+        )
+    if form is Format.TABLE:
+        result_writer.write_pages([jury_evaluation_page(result)], output)
+    elif form is Format.CSV:
+        result_writer.write_text(result_writer.to_csv(result.to_polars()), output)
+    else:
+        result_writer.write_text(result.to_json(), output)

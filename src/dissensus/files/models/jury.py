@@ -1,0 +1,129 @@
+"""Serialisation of jury models to plain values and arrays."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.errors import Unavailable
+from dissensus.preference.data.features import BITS, Vocabulary
+from dissensus.preference.jury.features import TextFeatures, WordSpace
+from dissensus.preference.jury.model import JuryModel
+from dissensus.preference.models.encoder import Encoder
+from dissensus.preference.models.mini_lm import load_encoder
+from dissensus.schema.hints import format_value
+from dissensus.stats.jury.model import TextModel
+
+KIND: Final = "jury"
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+_SIDES: Final = ("response", "context")
+_ENCODER: Final = ("name", "dimension", "sha256")
+_FLOATS: Final = ("weights", "covariances", "residuals", "levels", "level_covariance")
+
+
+def disassemble_jury(model: JuryModel) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """Serialise a model, without its card, to plain values for JSON and arrays."""
+    encoder = model.features.encoder
+    head = {
+        "schema_version": 1,
+        "kind": KIND,
+        "purpose": model.purpose,
+        "question": model.question,
+        "answers": list(model.answers),
+        "unsafe": list(model.unsafe),
+        "axes": {axis: list(names) for axis, names in model.axes.items()},
+        "least_known": model.least_known,
+        "thresholds": model.model.thresholds.tolist(),
+        "rater_variance": model.model.rater_variance,
+        "encoder": None if encoder is None else {name: getattr(encoder, name) for name in _ENCODER},
+    }
+    arrays: dict[str, npt.NDArray[Any]] = {"cells": model.cells, "n_raters": model.n_raters}
+    for side in _SIDES:
+        space = getattr(model.features, side)
+        arrays |= {
+            f"{side}_hashes": space.vocabulary.hashes,
+            f"{side}_idf": space.vocabulary.idf,
+            f"{side}_directions": space.directions,
+            f"{side}_centre": space.centre,
+        }
+    arrays["encoder_centre"] = model.features.centre
+    return head, arrays | {name: getattr(model.model, name).astype(np.float32) for name in _FLOATS}
+
+
+def assemble_jury(
+    head: dict[str, Any], card: dict[str, Any], arrays: Arrays, *, encoder: Encoder | None = None
+) -> JuryModel:
+    """Deserialise a model; the installed encoder is the default."""
+    if head["schema_version"] != 1 or not isinstance(card, dict):
+        raise ValueError(f"version {head['schema_version']} is not supported")
+    answers, unsafe = tuple(map(str, head["answers"])), tuple(map(str, head["unsafe"]))
+    axes = {str(axis): tuple(map(str, names)) for axis, names in head["axes"].items()}
+    thresholds = np.array(head["thresholds"], np.float64)
+    numbers = np.array([head["least_known"], head["rater_variance"], *thresholds], np.float64)
+    if not np.isfinite(numbers).all() or numbers[1] < 0 or (np.diff(thresholds) < 0).any():
+        raise ValueError(f"its numbers are {numbers.tolist()}")
+    if len(thresholds) != len(answers) - 1 or not set() < set(unsafe) < set(answers):
+        raise ValueError(f"its answers are {answers}, of which {unsafe} are unsafe")
+    n_groups = sum(map(len, axes.values()))
+    cells, n_raters = arrays["cells"], arrays["n_raters"]
+    if cells.dtype != np.bool_ or n_raters.dtype != np.int64 or cells.shape != (len(n_raters), n_groups):
+        raise ValueError("its groups do not fit together")
+    if (n_raters < 0).any() or not n_raters.sum() or (cells.any(axis=0) != 1).any():
+        raise ValueError("its groups have no raters")
+    features = TextFeatures(
+        response=_read_space(arrays, "response"),
+        context=_read_space(arrays, "context"),
+        encoder=_find_encoder(head["encoder"], encoder),
+        centre=_check(arrays["encoder_centre"], (head["encoder"]["dimension"] if head["encoder"] else 0,)),
+    )
+    n, p = 1 + n_groups, len(features.blocks)
+    shapes = ((n, p), (n, p, p), (n,), (n_groups,), (n_groups, n_groups))
+    floats = {name: _check(arrays[name], shape).astype(np.float64) for name, shape in zip(_FLOATS, shapes, strict=True)}
+    return JuryModel(
+        question=str(head["question"]),
+        answers=answers,
+        unsafe=unsafe,
+        axes=axes,
+        cells=cells,
+        n_raters=n_raters,
+        features=features,
+        model=TextModel(thresholds=thresholds, rater_variance=float(head["rater_variance"]), **floats),
+        least_known=float(head["least_known"]),
+        card=card,
+    )
+
+
+def _read_space(arrays: Arrays, side: str) -> WordSpace:
+    hashes, centre = arrays[f"{side}_hashes"], arrays[f"{side}_centre"]
+    if hashes.dtype != np.int32 or hashes.ndim != 1:
+        raise ValueError("its arrays have other types of numbers")
+    if len(hashes) and (hashes[0] < 0 or hashes[-1] >= 1 << BITS or (np.diff(hashes) <= 0).any()):
+        raise ValueError("its features are out of order")
+    return WordSpace(
+        vocabulary=Vocabulary(hashes, _check(arrays[f"{side}_idf"], hashes.shape)),
+        directions=_check(arrays[f"{side}_directions"], (len(hashes), len(centre))),
+        centre=_check(centre, (len(centre),)),
+    )
+
+
+def _find_encoder(identity: dict[str, Any] | None, encoder: Encoder | None) -> Encoder | None:
+    """Return the encoder of a model; refuse another one."""
+    if identity is None:
+        return None
+    installed = encoder or load_encoder(identity["name"])
+    if [getattr(installed, name) for name in _ENCODER] != [identity[name] for name in _ENCODER]:
+        raise Unavailable(
+            f"The model was made with the encoder {format_value(identity['name'])} whose SHA-256 begins with "
+            f"{format_value(identity['sha256'][:12])}, and here is {format_value(installed.name)} with "
+            f"{format_value(installed.sha256[:12])}. Install that version of it."
+        )
+    return installed
+
+
+def _check(array: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
+    if array.dtype != np.float32 or array.shape != shape or not np.isfinite(array).all():
+        raise ValueError("its arrays do not fit together")
+    return array

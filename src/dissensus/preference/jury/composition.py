@@ -1,0 +1,155 @@
+"""Composition of juries: seats by group, by a census, or by a named mix."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from dissensus.errors import InvalidInput
+from dissensus.preference.data.sparse import Floats
+from dissensus.preference.jury.model import JuryModel
+from dissensus.preference.models.groups import groups_of_axis
+from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.numbers import check_whole
+from dissensus.schema.population import RaterPopulation, read_population
+from dissensus.schema.ratings.columns import CROSS, RATER_PREFIX
+from dissensus.stats.jury.prediction import Cells
+
+N_SEATS: Final = 12
+"""Jurors of a jury, unless seats are named."""
+
+MOST_SEATS: Final = 1_000
+RATERS: Final = "raters"
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Jury:
+    """Seats of a jury.
+
+    Parameters
+    ----------
+    name
+        Description, such as ``6 × rater_gender=Woman, 6 × rater_gender=Man``.
+    cells
+        Crossed groups of people, those of the raters first, shape (M, G).
+    seats
+        Probability that the juror of each seat belongs to each of them, shape (S, M).
+    """
+
+    name: str
+    cells: Cells
+    seats: Floats
+
+
+def seat_groups(model: JuryModel, seats: Mapping[str, int]) -> Jury:
+    """Return a jury with a number of seats for each group, such as ``{"rater_gender=Woman": 6}``.
+
+    A juror of a group is drawn from the raters of the group in training.
+
+    Raises
+    ------
+    InvalidInput
+        No seats, or too many.
+    NotFound
+        The model does not know a group.
+    """
+    for group, n in seats.items():
+        check_whole(f"The number of seats of {group}", n)
+    n_seats = sum(seats.values())
+    _check_size(n_seats)
+    rows = [model.people(group).weights for group, n in seats.items() for _ in range(n)]
+    return Jury(
+        name=", ".join(f"{n} × {group}" for group, n in seats.items() if n), cells=model.cells, seats=np.array(rows)
+    )
+
+
+def seat_mix(model: JuryModel, mix: str = RATERS, n_seats: int = N_SEATS) -> Jury:
+    """Return a jury of a named mix: ``raters``, as in training, or an axis, each group of which has the same chance.
+
+    Raises
+    ------
+    NotFound
+        The model does not know the axis.
+    InvalidInput
+        No seats, or too many.
+    """
+    _check_size(n_seats)
+    if mix == RATERS:
+        weights = model.people().weights
+    else:
+        full = RATER_PREFIX + mix
+        axis = full if full in model.axes else mix
+        names = groups_of_axis(model.axes, axis)
+        weights = np.mean([model.people(f"{axis}={name}").weights for name in names], axis=0)
+    return Jury(name=f"{n_seats} × {mix}", cells=model.cells, seats=np.repeat(weights[None], n_seats, axis=0))
+
+
+def seat_census(model: JuryModel, census: pl.DataFrame, label: str = "census", n_seats: int = N_SEATS) -> Jury:
+    """Return a jury drawn from a population: counts of each crossed group, or margins of each attribute.
+
+    Raises
+    ------
+    InvalidInput
+        A table that does not match the groups of the model.
+    """
+    _check_size(n_seats)
+    if not model.axes:
+        raise InvalidInput("The model has no groups, so that a census changes nothing. Train one with --by AXIS.")
+    if crossed := [axis for axis in model.axes if CROSS in axis]:
+        raise InvalidInput(
+            f"The model has the crossed axes {format_list(crossed)}, and a census has one column for each attribute. "
+            "Train the model with --by for each attribute instead."
+        )
+    known = _find_known(model)
+    if not known.any():
+        raise InvalidInput("No rater in training belongs to a known group of every axis. Train with fewer axes.")
+    counts = read_population(label, census, _rater_population(model, known))
+    names = list(model.axes.values())
+    rows = [
+        np.concatenate([np.arange(len(of_axis)) == code for of_axis, code in zip(names, key, strict=True)])
+        for key in counts
+    ]
+    total = np.array(list(counts.values()))
+    weights = np.concatenate([np.zeros(len(model.cells)), total / total.sum()])
+    return Jury(
+        name=f"{n_seats} × {label}",
+        cells=np.concatenate([model.cells, np.array(rows, np.bool_)]),
+        seats=np.repeat(weights[None], n_seats, axis=0),
+    )
+
+
+def _find_known(model: JuryModel) -> Cells:
+    """Return whether each crossed group of raters has a known group on every axis."""
+    return np.asarray(model.cells.sum(axis=1) == len(model.axes))
+
+
+def _rater_population(model: JuryModel, known: Cells) -> RaterPopulation:
+    codes, begin = {}, 0
+    for axis, names in model.axes.items():
+        codes[axis] = model.cells[known, begin : begin + len(names)].argmax(axis=1).astype(np.int32)
+        begin += len(names)
+    return RaterPopulation(levels=model.axes, codes=codes, n_raters=model.n_raters[known])
+
+
+def parse_seats(text: str) -> dict[str, int]:
+    """Parse seats, such as ``rater_gender=Woman:6, rater_gender=Man:6``.
+
+    Examples
+    --------
+    >>> parse_seats("rater_gender=Woman:6,rater_gender=Man:6")
+    {'rater_gender=Woman': 6, 'rater_gender=Man': 6}
+    """
+    seats: dict[str, int] = {}
+    for part in text.split(","):
+        group, colon, n = part.strip().rpartition(":")
+        if not colon or not n.strip().isdecimal():
+            raise InvalidInput(f"--seats {format_value(part.strip())} is not like rater_gender=Woman:6.")
+        seats[group.strip()] = seats.get(group.strip(), 0) + int(n)
+    return seats
+
+
+def _check_size(n_seats: int) -> None:
+    if not 1 <= n_seats <= MOST_SEATS:
+        raise InvalidInput(f"The jury has {n_seats:,} seats. Give 1 to {MOST_SEATS:,}, such as {N_SEATS}.")

@@ -1,0 +1,309 @@
+"""Evaluation of a jury model on conversations that it was not trained on, beside models that know less."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from dissensus.errors import InvalidInput
+from dissensus.preference.data.sparse import Floats
+from dissensus.preference.jury.model import JuryModel
+from dissensus.preference.jury.training import MIN_RATERS, Codes, JuryRatings, fit_jury, read_jury_ratings
+from dissensus.preference.models.encoder import Encoder, Progress
+from dissensus.schema.ratings.table import Ratings
+from dissensus.schema.tabular_result import TabularResult
+from dissensus.stats.cluster_robust import Mean, clustered_mean
+from dissensus.stats.jury.model import fit_label_model
+from dissensus.stats.score.calibration import estimate_calibration
+from dissensus.stats.score.pseudo_values import GroupRatings
+
+RIVALS: Final[Mapping[str, str]] = {
+    "item_blind": "the shares of the group over all items in training",
+    "plurality": "the same features, trained on the plurality label of each item, at the temperature that suits the "
+    "held-out answers best",
+    "pooled": "the jury model without groups: the distribution of all raters",
+}
+"""Models that a jury model must beat."""
+
+TEMPERATURES: Final = tuple(1.25**k for k in range(-2, 16))
+"""Temperatures of the model of plurality labels."""
+
+_LEAST = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JuryGroupRow:
+    """Held-out log-loss of the answers of a group, of the jury model and of its rivals."""
+
+    axis: str | None  # None for all raters
+    group: str | None
+    n_raters: int | None
+    n_items: int
+    n_ratings: int
+    log_loss: float
+    rival_losses: Mapping[str, float]
+    gains: Mapping[str, Mean]  # Log-loss of the rival less that of the jury model
+    calibration_error: float  # Of the share of unsafe answers
+    calibration_by_chance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JuryEvaluation(TabularResult):
+    """Held-out log-loss by group, and the items on which the model abstains."""
+
+    rows: tuple[JuryGroupRow, ...]
+    question: str
+    n_folds: int
+    n_items: int
+    n_answered: int
+    loss_answered: float | None
+    loss_abstained: float | None
+    confidence: float
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {"schema_version": 1, **asdict(self), "rivals": dict(RIVALS)}
+
+    def to_json(self) -> str:
+        """Return the evaluation as JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table with a row for each group."""
+        return pl.DataFrame([_flatten(row) for row in self.rows], infer_schema_length=None)
+
+    def verdict(self) -> str:
+        """Return a sentence that says whether the model beats the item-blind shares and the plurality labels."""
+        parts = []
+        for name in ("item_blind", "plurality"):
+            gains = [row.gains[name] for row in self.rows]
+            better = sum(gain.ci_low is not None and gain.ci_low > 0 for gain in gains)
+            worse = sum(gain.ci_high is not None and gain.ci_high < 0 for gain in gains)
+            parts.append(f"{better} of {len(gains)} against {name.replace('_', '-')} ({worse} worse)")
+        return f"Groups predicted better than by rivals: {', '.join(parts)}."
+
+
+def evaluate_jury(  # noqa: PLR0913 - options are keyword-only
+    ratings: Ratings,
+    *,
+    question: str | None = None,
+    unsafe: Sequence[str] | None = None,
+    by: Sequence[str] = (),
+    min_raters: int = MIN_RATERS,
+    n_folds: int = 5,
+    confidence: float = 0.95,
+    seed: int = 0,
+    encoder: Encoder | None = None,
+    progress: Progress | None = None,
+) -> JuryEvaluation:
+    """Evaluate a jury model by cross-validation over conversations.
+
+    Items whose texts begin with the same turn are in one fold. Log-loss is that of each answer under the predicted
+    distribution of the group of its rater; raters are not told apart.
+
+    Parameters
+    ----------
+    ratings, question, unsafe, by, min_raters, encoder
+        As for `train_jury`.
+    n_folds
+        Number of folds.
+    confidence
+        Confidence level of the gains.
+    seed
+        Seed of the folds.
+    progress
+        Called with the share of the folds that are done.
+
+    Returns
+    -------
+    JuryEvaluation
+
+    Raises
+    ------
+    InvalidInput
+        As of `train_jury`, or fewer conversations than folds.
+    """
+    checked = read_jury_ratings(ratings, question=question, unsafe=unsafe, by=by, min_raters=min_raters)
+    folds = _fold(checked, n_folds, seed)
+    predictions = _cross_validate(checked, folds, encoder, progress)
+    labels = _temper(predictions.labels, checked.answers)
+    rated = np.unique(checked.items)
+    losses = _loss(predictions.groups[None], checked.answers)
+    is_answered = ~predictions.abstains[checked.items]
+    return JuryEvaluation(
+        rows=tuple(
+            _measure(
+                checked,
+                name,
+                shares,
+                {"item_blind": predictions.item_blind[name], "plurality": labels, "pooled": predictions.pooled},
+                confidence,
+            )
+            for name, shares in predictions.groups.items()
+        ),
+        question=checked.question,
+        n_folds=n_folds,
+        n_items=len(rated),
+        n_answered=int((~predictions.abstains[rated]).sum()),
+        loss_answered=float(losses[is_answered].mean()) if is_answered.any() else None,
+        loss_abstained=None if is_answered.all() else float(losses[~is_answered].mean()),
+        confidence=confidence,
+        notes=checked.notes,
+    )
+
+
+class _HeldOut(NamedTuple):
+    """Predicted shares of the answers to the item of each rating, shape (K, N), and the items without an answer."""
+
+    groups: dict[str | None, Floats]
+    item_blind: dict[str | None, Floats]
+    pooled: Floats
+    labels: Floats
+    abstains: npt.NDArray[np.bool_]  # Shape (I,)
+
+
+def _cross_validate(ratings: JuryRatings, folds: Codes, encoder: Encoder | None, progress: Progress | None) -> _HeldOut:
+    """Predict each item by models that were trained without its fold."""
+    shape = (len(ratings.scale), len(ratings.answers))
+    names = _list_populations(ratings)
+    n_folds = int(folds.max()) + 1
+    predictions = _HeldOut(
+        groups={name: np.empty(shape) for name in names},
+        item_blind={name: np.empty(shape) for name in names},
+        pooled=np.empty(shape),
+        labels=np.empty(shape),
+        abstains=np.zeros(len(ratings.texts), np.bool_),
+    )
+    for number in range(n_folds):
+        training = ratings.select(folds != number)
+        rows = np.flatnonzero(folds[ratings.items] == number)
+        held_out = np.unique(ratings.items[rows])
+        texts = [ratings.texts[item] for item in held_out]
+        place = np.searchsorted(held_out, ratings.items[rows])
+        model = fit_jury(training, encoder=encoder)
+        for name in names:
+            predictions.groups[name][:, rows] = model.distributions(texts, name)[place].T
+            predictions.item_blind[name][:, rows] = _item_blind(training, name)[:, None]
+        pooled = fit_jury(_without_groups(training), encoder=encoder)
+        predictions.pooled[:, rows] = pooled.distributions(texts)[place].T
+        predictions.labels[:, rows] = _predict_labels(training, model, held_out)[place].T
+        predictions.abstains[held_out] = model.abstains(texts)
+        if progress is not None:
+            progress((number + 1) / n_folds)
+    return predictions
+
+
+def _list_populations(ratings: JuryRatings) -> list[str | None]:
+    return [None, *(f"{axis}={name}" for axis, names in ratings.axes.items() for name in names)]
+
+
+def _fold(ratings: JuryRatings, n_folds: int, seed: int) -> Codes:
+    """Return the fold of each item; texts with the same opening are in one."""
+    _, conversation = np.unique([text.opening for text in ratings.texts], return_inverse=True)
+    n = int(conversation.max()) + 1
+    if not 2 <= n_folds <= n:
+        raise InvalidInput(
+            f"There are {n:,} conversations, which begin with different turns, and {n_folds} folds were asked for. "
+            "Ask for 2 folds or more, and not more than conversations."
+        )
+    order = np.random.default_rng(seed).permutation(n)
+    return np.asarray(order[conversation] % n_folds, np.int64)
+
+
+def _members(ratings: JuryRatings, name: str | None) -> npt.NDArray[np.bool_]:
+    """Return whether the rater of each rating belongs to a group."""
+    if name is None:
+        return np.ones(len(ratings.answers), np.bool_)
+    axis, _, group = name.partition("=")
+    codes = ratings.groups[list(ratings.axes).index(axis)]
+    return np.asarray(codes[ratings.raters] == ratings.axes[axis].index(group))
+
+
+def _item_blind(training: JuryRatings, name: str | None) -> Floats:
+    """Return the share of each answer in a group, with half an answer more of each."""
+    counts = np.bincount(training.answers[_members(training, name)], minlength=len(training.scale)) + 0.5
+    return np.asarray(counts / counts.sum())
+
+
+def _without_groups(ratings: JuryRatings) -> JuryRatings:
+    values = {name: getattr(ratings, name) for name in ratings.__dataclass_fields__}
+    return JuryRatings(**{**values, "axes": {}, "groups": ratings.groups[:0]})
+
+
+def _predict_labels(training: JuryRatings, model: JuryModel, held_out: Codes) -> Floats:
+    """Return the distributions of a model of plurality labels; the first answer of a tie is the label."""
+    items, place = np.unique(training.items, return_inverse=True)
+    counts = np.zeros((len(items), len(training.scale)))
+    np.add.at(counts, (place, training.answers), 1)
+    project = model.features.project
+    labels = fit_label_model(
+        counts.argmax(axis=1),
+        len(training.scale),
+        project([training.texts[item] for item in items]),
+        model.features.blocks,
+    )
+    nobody = np.zeros((1, 0), np.bool_)
+    return labels.locate(project([training.texts[item] for item in held_out])).distributions(nobody)[:, 0]
+
+
+def _temper(shares: Floats, answers: Codes) -> Floats:
+    """Return shares at the temperature of least log-loss, which favours a model that is too certain."""
+    logs = np.log(np.maximum(shares, _LEAST))
+    tempered = []
+    for temperature in TEMPERATURES:
+        powers = np.exp(logs / temperature)
+        tempered.append(powers / powers.sum(axis=0))
+    return min(tempered, key=lambda candidate: float(_loss(candidate, answers).mean()))
+
+
+def _loss(shares: Floats, answers: Codes) -> Floats:
+    return np.asarray(-np.log(np.maximum(shares[answers, np.arange(len(answers))], _LEAST)))
+
+
+def _measure(
+    ratings: JuryRatings, name: str | None, shares: Floats, rivals: Mapping[str, Floats], confidence: float
+) -> JuryGroupRow:
+    rows = np.flatnonzero(_members(ratings, name))
+    items, raters, answers = ratings.items[rows], ratings.raters[rows], ratings.answers[rows]
+    losses = _loss(shares[:, rows], answers)
+    of_rivals = {rival: _loss(values[:, rows], answers) for rival, values in rivals.items()}
+    clusters = np.stack([items, raters]) if ratings.has_raters else items
+    unsafe = np.isin(ratings.scale, ratings.unsafe)
+    calibration = estimate_calibration(
+        GroupRatings(items=items, raters=raters, unsafe=unsafe[answers].astype(np.float64)),
+        shares[unsafe][:, rows].sum(axis=0),
+    )
+    axis, _, group = (None, None, None) if name is None else name.partition("=")
+    return JuryGroupRow(
+        axis=axis,
+        group=group,
+        n_raters=len(np.unique(raters)) if ratings.has_raters else None,
+        n_items=len(np.unique(items)),
+        n_ratings=len(rows),
+        log_loss=float(losses.mean()),
+        rival_losses={rival: float(values.mean()) for rival, values in of_rivals.items()},
+        gains={
+            rival: clustered_mean(values - losses, clusters, confidence=confidence)
+            for rival, values in of_rivals.items()
+        },
+        calibration_error=calibration.error,
+        calibration_by_chance=calibration.by_chance,
+    )
+
+
+def _flatten(row: JuryGroupRow) -> dict[str, Any]:
+    plain = {name: getattr(row, name) for name in row.__dataclass_fields__ if name not in ("gains", "rival_losses")}
+    return plain | dict(_flatten_rivals(row))
+
+
+def _flatten_rivals(row: JuryGroupRow) -> Iterator[tuple[str, float | None]]:
+    for name, gain in row.gains.items():
+        yield f"{name}_log_loss", row.rival_losses[name]
+        yield f"gain_on_{name}", gain.estimate
+        yield f"gain_on_{name}_low", gain.ci_low
+        yield f"gain_on_{name}_high", gain.ci_high

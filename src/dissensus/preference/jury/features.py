@@ -1,0 +1,112 @@
+"""Features of texts: words of the response and of the conversation before it, and vectors of a frozen encoder."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.preference.data.features import Vocabulary, count_features
+from dissensus.preference.data.sparse import FeatureRows, Floats
+from dissensus.preference.fit.groups import principal_directions
+from dissensus.preference.jury.texts import RatedText
+from dissensus.preference.models.encoder import Encoder, Vector
+
+RANK: Final = 200
+"""Principal directions of the words of a side; texts in training, if there are fewer."""
+
+
+MOST_FEATURES: Final = 30_000
+"""Most features of a side."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class WordSpace:
+    """Principal directions of the TF-IDF of words and pairs of words."""
+
+    vocabulary: Vocabulary  # Features of two texts in training or more, the most frequent ones if there are many
+    directions: Vector  # Shape (features, P)
+    centre: Vector  # Mean coordinates of the texts in training, shape (P,)
+
+    @classmethod
+    def learn(cls, texts: Sequence[str], rank: int = RANK) -> Self:
+        """Learn the words of texts."""
+        counts = count_features(texts, "words")
+        vocabulary = _choose_features(counts)
+        rows = vocabulary.weigh(counts)
+        directions = principal_directions(rows, rank)
+        centre = _project(rows, directions).mean(axis=0).astype(np.float32)
+        return cls(vocabulary=vocabulary, directions=directions, centre=centre)
+
+    def project(self, texts: Sequence[str]) -> Floats:
+        """Return centred coordinates of texts, shape (texts, P)."""
+        return _project(self.vocabulary.weigh(count_features(texts, "words")), self.directions) - self.centre
+
+    def known(self, texts: Sequence[str]) -> Floats:
+        """Return the share of the words and pairs of words of each text that are features; 0 without words.
+
+        Examples
+        --------
+        >>> space = WordSpace.learn(["no way", "no way out"])
+        >>> space.known(["no way", "no luck", ""]).round(2).tolist()
+        [1.0, 0.33, 0.0]
+        """
+        counts = count_features(texts, "words")
+        rows = np.repeat(np.arange(len(counts)), np.diff(counts.ends))
+        total = np.bincount(rows, minlength=len(counts))
+        known = np.bincount(rows, self.vocabulary.index[counts.columns] >= 0, minlength=len(counts))
+        return np.asarray(known / np.maximum(total, 1))
+
+
+def _choose_features(counts: FeatureRows) -> Vocabulary:
+    """Return the features that two texts share, the most frequent ones first up to a limit."""
+    every = Vocabulary.learn(counts)
+    frequency = np.bincount(counts.columns, minlength=counts.width)[every.hashes]
+    order = np.argsort(-frequency, kind="stable")[:MOST_FEATURES]
+    chosen = np.sort(order[frequency[order] > 1])
+    return Vocabulary(every.hashes[chosen], every.idf[chosen])
+
+
+def _project(rows: FeatureRows, directions: Vector) -> Floats:
+    return rows.times_matrix(directions.astype(np.float64))
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class TextFeatures:
+    """Features of texts in blocks: words of the response, words before it, and vectors of the response."""
+
+    response: WordSpace
+    context: WordSpace
+    encoder: Encoder | None = None  # Frozen encoder of the response; None without vectors
+    centre: Vector  # Mean vector of the responses in training; empty without vectors
+
+    @classmethod
+    def learn(cls, texts: Sequence[RatedText], encoder: Encoder | None = None, *, rank: int = RANK) -> Self:
+        """Learn the features of texts."""
+        responses = [text.response for text in texts]
+        return cls(
+            response=WordSpace.learn(responses, rank),
+            context=WordSpace.learn([text.context for text in texts], rank),
+            encoder=encoder,
+            centre=np.empty(0, np.float32) if encoder is None else encoder.encode(responses).vectors.mean(axis=0),
+        )
+
+    @property
+    def blocks(self) -> npt.NDArray[np.int64]:
+        """Block of each feature."""
+        sizes = (len(self.response.centre), len(self.context.centre), len(self.centre))
+        chosen = [size for size in sizes if size]
+        return np.repeat(np.arange(len(chosen)), chosen)
+
+    def project(self, texts: Sequence[RatedText]) -> Floats:
+        """Return the features of texts, shape (texts, P)."""
+        responses = [text.response for text in texts]
+        parts = [self.response.project(responses), self.context.project([text.context for text in texts])]
+        if self.encoder is not None and texts:
+            parts.append((self.encoder.encode(responses).vectors - self.centre).astype(np.float64))
+        return np.concatenate(parts, axis=1)
+
+    def known(self, texts: Sequence[RatedText]) -> Floats:
+        """Return the share of each response that is known; see `WordSpace.known`."""
+        return self.response.known([text.response for text in texts])

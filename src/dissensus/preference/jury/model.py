@@ -1,0 +1,140 @@
+"""Jury model: how the people of each group would answer about a text."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.preference.data.pairs import Purpose
+from dissensus.preference.data.sparse import Floats
+from dissensus.preference.jury.features import TextFeatures
+from dissensus.preference.jury.texts import RatedText, texts_of_bot
+from dissensus.preference.models.groups import find_group
+from dissensus.preference.models.model import check_purpose
+from dissensus.schema.records.conversation import Conversation
+from dissensus.stats.jury.model import TextModel
+from dissensus.stats.jury.prediction import Cells
+
+_LEAST = 1e-6
+
+
+class People(NamedTuple):
+    """Crossed groups of people with weights that sum to one."""
+
+    cells: Cells  # Shape (M, G)
+    weights: Floats  # Shape (M,)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class JuryModel:
+    """Trained jury model.
+
+    Parameters
+    ----------
+    question
+        Question that the raters answered.
+    answers
+        Its answers in order.
+    unsafe
+        Answers that call a text unsafe.
+    axes
+        Axes with the groups that the model knows.
+    cells
+        Crossed groups of the raters, shape (M, G): True for each group of all axes in turn.
+    n_raters
+        Raters of each, shape (M,).
+    features
+        Features of texts.
+    model
+        Effects of the features on the answers.
+    least_known
+        Share of a response that must be known from training; below it, the model abstains.
+    card
+        Model card with data, settings and limits, as plain values for JSON.
+    """
+
+    question: str
+    answers: tuple[str, ...]
+    unsafe: tuple[str, ...]
+    axes: dict[str, tuple[str, ...]]
+    cells: Cells
+    n_raters: npt.NDArray[np.int64]
+    features: TextFeatures
+    model: TextModel
+    least_known: float
+    card: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def purpose(self) -> Purpose:
+        """Purpose of the scores."""
+        return "harmless"
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """Names of all groups, such as ``rater_gender=Woman``, in the order of the columns of cells."""
+        return tuple(f"{axis}={name}" for axis, names in self.axes.items() for name in names)
+
+    @property
+    def is_unsafe(self) -> npt.NDArray[np.bool_]:
+        """True for answers that call a text unsafe, shape (K,)."""
+        return np.isin(self.answers, self.unsafe)
+
+    def people(self, group: str | None = None) -> People:
+        """Return the raters in training, or those of a group such as ``rater_gender=Woman``.
+
+        Raises
+        ------
+        NotFound
+            There was no such group in training.
+        """
+        inside = np.ones(len(self.cells), np.bool_)
+        if group is not None:
+            axis, name = find_group(self.axes, group)
+            inside = self.cells[:, self.group_names.index(f"{axis}={name}")]
+        weights = np.where(inside, self.n_raters, 0).astype(np.float64)
+        return People(self.cells, weights / weights.sum())
+
+    def distributions(self, texts: Sequence[RatedText], group: str | None = None) -> Floats:
+        """Return the expected share of each answer to each text, shape (texts, K)."""
+        people = self.people(group)
+        shares = self.model.locate(self.features.project(texts)).distributions(people.cells)
+        return np.asarray(np.einsum("imk,m->ik", shares, people.weights))
+
+    def abstains(self, texts: Sequence[RatedText]) -> npt.NDArray[np.bool_]:
+        """Return whether too little of each response is known from training."""
+        return np.asarray(self.features.known(texts) < self.least_known)
+
+    def score_texts(self, texts: Sequence[RatedText], *, as_group: str | None = None) -> Floats:
+        """Return the log odds that a person, or one of a group, does not call each response unsafe."""
+        if not texts:
+            self.people(as_group)
+            return np.empty(0)
+        unsafe = self.distributions(texts, as_group)[:, self.is_unsafe].sum(axis=1)
+        unsafe = np.clip(unsafe, _LEAST, 1 - _LEAST)
+        return np.asarray(np.log((1 - unsafe) / unsafe))
+
+    def score(self, transcripts: Iterable[Conversation], *, as_group: str | None = None) -> list[list[float]]:
+        """Return the score of each bot turn of each conversation, given the turns before it."""
+        by_talk = [list(texts_of_bot(talk)) for talk in transcripts]
+        scores = self.score_texts([text for texts in by_talk for text in texts], as_group=as_group).tolist()
+        return [scores[begin:end] for begin, end in pairwise(np.cumsum([0, *map(len, by_talk)]).tolist())]
+
+    def check_purpose(self, purpose: str, *, force: bool = False) -> None:
+        """Raise an error if the purpose is not the model's, unless forced; see `model.check_purpose`."""
+        check_purpose(self, purpose, force=force)
+
+
+LIMITS: Final = (
+    "The model speaks of averages of groups: people within a group differ, and individuals must not be judged by them.",
+    "It knows words of the response and of the turns before it, and not what they mean together.",
+    "A prediction does not replace an answer: ask people where a decision concerns them.",
+)
+"""Limits of a jury model, for its card."""
+
+
+def batches(n: int, size: int) -> Iterator[slice]:
+    """Yield slices of at most a size."""
+    return (slice(begin, begin + size) for begin in range(0, n, size))

@@ -1,0 +1,81 @@
+"""Texts that juries judge: a response, and the conversation before it."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.ratings.columns import ITEM_ID
+from dissensus.schema.ratings.table import Ratings
+from dissensus.schema.records.conversation import Conversation, Turn
+from dissensus.text.transcripts import parse_dices
+
+ITEM_TEXT, RESPONSE, CONTEXT = "item_text", "response", "context"
+
+
+class RatedText(NamedTuple):
+    """A response, and the texts of the turns before it, one a line."""
+
+    context: str
+    response: str
+
+    @property
+    def opening(self) -> str:
+        """First line, which texts of one conversation share."""
+        return (self.context or self.response).split("\n", 1)[0]
+
+
+def text_of_turns(turns: Sequence[Turn]) -> RatedText:
+    """Return the last turn as the response, and the turns before it.
+
+    Examples
+    --------
+    >>> text_of_turns([Turn("human", "Is it safe?"), Turn("bot", "Yes.")])
+    RatedText(context='Is it safe?', response='Yes.')
+    """
+    *before, last = turns
+    return RatedText("\n".join(turn.text for turn in before), last.text)
+
+
+def texts_of_bot(conversation: Conversation) -> Iterator[RatedText]:
+    """Yield each turn of the bot with the turns before it."""
+    for number, turn in enumerate(conversation.turns):
+        if turn.speaker == "bot":
+            yield text_of_turns(conversation.turns[: number + 1])
+
+
+def read_rated_texts(ratings: Ratings) -> list[RatedText]:
+    """Return the text of each rated item; refuse items without one."""
+    items = ratings.items
+    column = next((name for name in (RESPONSE, ITEM_TEXT) if name in items.columns), None)
+    if column is None:
+        raise InvalidInput(
+            f"Items have no texts: there is neither a column {RESPONSE} nor {ITEM_TEXT} among "
+            f"{format_list(items.columns)}. Join a table with one row an item: --items FILE (in Python: items=...); or "
+            "name the column of texts: --text-column COLUMN."
+        )
+    responses = items[column].cast(pl.String).fill_null("").to_list()
+    contexts = items[CONTEXT].cast(pl.String).fill_null("").to_list() if CONTEXT in items.columns else [""] * len(items)
+    check_texts(responses, items[ITEM_ID].to_list())
+    return [_parse(context, response) for context, response in zip(contexts, responses, strict=True)]
+
+
+def check_texts(responses: Sequence[str], item_ids: Sequence[str]) -> None:
+    """Refuse items without a text."""
+    empty = [item_id for text, item_id in zip(responses, item_ids, strict=True) if not text.strip()]
+    if empty:
+        raise InvalidInput(
+            f"Item {format_value(empty[0])} has an empty text, so that there is nothing to judge; {len(empty):,} of "
+            f"{len(item_ids):,} items have one. Give the text, or leave the item out."
+        )
+
+
+def _parse(context: str, response: str) -> RatedText:
+    """Leave names of speakers out of a context in the form of DICES."""
+    try:
+        turns = parse_dices(context, response)
+    except InvalidInput:
+        return RatedText(context, response)
+    return RatedText("\n".join(text for _, text in turns[:-1]), turns[-1][1])

@@ -1,0 +1,223 @@
+"""Training of jury models on ratings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.errors import InvalidInput
+from dissensus.preference.jury.features import TextFeatures
+from dissensus.preference.jury.model import LIMITS, JuryModel
+from dissensus.preference.jury.texts import RatedText, read_rated_texts
+from dissensus.preference.models.encoder import Encoder
+from dissensus.schema.numbers import check_whole
+from dissensus.schema.ratings.safety import check_unsafe_answers
+from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.jury.model import TextAnswers, fit_text_model
+
+MIN_RATERS: Final = 5
+"""Fewest raters of a group that a jury model learns."""
+
+MIN_ITEMS: Final = 20
+"""Fewest items to learn from."""
+
+UNKNOWN_SHARE: Final = 0.02
+"""Share of the texts in training that know fewer of their words from others than the model asks of new texts."""
+
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class JuryRatings:
+    """Ratings with the texts of their items, and the groups of their raters that are large enough to learn."""
+
+    question: str
+    scale: tuple[str, ...]
+    unsafe: tuple[str, ...]
+    texts: tuple[RatedText, ...]  # Of all items
+    items: Codes
+    raters: Codes
+    answers: Codes
+    axes: dict[str, tuple[str, ...]]
+    groups: Codes  # Of each rater on each axis, -1 if unknown or too small, shape (A, R)
+    has_raters: bool
+    notes: tuple[str, ...] = ()
+
+    def select(self, is_kept: npt.NDArray[np.bool_]) -> "JuryRatings":
+        """Return the ratings of some items, whose texts remain numbered as they are."""
+        rows = is_kept[self.items]
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return JuryRatings(**{**values, **{name: values[name][rows] for name in ("items", "raters", "answers")}})
+
+
+def read_jury_ratings(
+    ratings: Ratings,
+    *,
+    question: str | None = None,
+    unsafe: Sequence[str] | None = None,
+    by: Sequence[str] = (),
+    min_raters: int = MIN_RATERS,
+) -> JuryRatings:
+    """Check ratings for a jury model, and leave out groups of few raters, with a note."""
+    check_whole("min_raters", min_raters)
+    name = ratings.resolve_question(question)
+    scale = ratings.scale(name)
+    labels = tuple(unsafe) if unsafe is not None else scale[-1:]
+    check_unsafe_answers(ratings, name, labels)
+    items, raters, answers = (part.astype(np.int64) for part in ratings.codes(name))
+    if (n_items := len(np.unique(items))) < MIN_ITEMS:
+        raise InvalidInput(
+            f"{n_items:,} items were rated, and a jury model needs {MIN_ITEMS} or more. Give more ratings."
+        )
+    axes, codes, notes = {}, [], []
+    for axis in dict.fromkeys(ratings.axis_name(axis) for axis in by):
+        of_raters, names = ratings.group_codes(axis)
+        sizes = np.bincount(of_raters[of_raters >= 0], minlength=len(names))
+        learned = np.flatnonzero(sizes >= max(min_raters, 1))
+        small = [f"{names[g]} ({sizes[g]})" for g in range(len(names)) if sizes[g] < max(min_raters, 1)]
+        listed = ", ".join(small)
+        if not len(learned):
+            raise InvalidInput(
+                f"No group of {axis} has {min_raters} raters: {listed}. Lower --min-raters (in Python: "
+                "min_raters=...), join groups, or leave the axis out."
+            )
+        if small:
+            notes.append(f"Groups of {axis} with fewer than {min_raters} raters are not learned: {listed}.")
+        number = np.full(len(names) + 1, -1)
+        number[learned] = np.arange(len(learned))
+        codes.append(number[of_raters])
+        axes[axis] = tuple(names[g] for g in learned)
+    n_raters = ratings.n_raters if ratings.has_raters else len(raters)
+    return JuryRatings(
+        question=name,
+        scale=scale,
+        unsafe=labels,
+        texts=tuple(read_rated_texts(ratings)),
+        items=items,
+        raters=raters,
+        answers=answers,
+        axes=axes,
+        groups=np.array(codes, np.int64).reshape(len(axes), n_raters),
+        has_raters=ratings.has_raters,
+        notes=tuple(notes),
+    )
+
+
+def train_jury(
+    ratings: Ratings,
+    *,
+    question: str | None = None,
+    unsafe: Sequence[str] | None = None,
+    by: Sequence[str] = (),
+    min_raters: int = MIN_RATERS,
+    encoder: Encoder | None = None,
+) -> JuryModel:
+    """Train a jury model on ratings of items with texts.
+
+    Parameters
+    ----------
+    ratings
+        The ratings; items have a ``response`` or ``item_text``, and may have a ``context``.
+    question
+        The question; by default the overall or only one.
+    unsafe
+        Answers that call a text unsafe; by default the last of the scale.
+    by
+        Axes of raters, also crossed ones, such as ``race*gender``.
+    min_raters
+        Fewest raters of a group that is learned.
+    encoder
+        Frozen encoder of responses, whose vectors are features besides words.
+
+    Returns
+    -------
+    JuryModel
+
+    Raises
+    ------
+    InvalidInput
+        Items without texts, fewer than 20 items, or an axis without a group of enough raters.
+    UndefinedEstimate
+        All answers are the same.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> words = [("fine", "No"), ("vile", "Yes")] * 20
+    >>> rows = [
+    ...     {"item_id": str(i), "rater_id": str(r), "response": f"a {word} text", "Q_overall": answer}
+    ...     for i, (word, answer) in enumerate(words) for r in range(5)
+    ... ]
+    >>> table = pl.DataFrame(rows)
+    >>> items = table.select("item_id", "response").unique()
+    >>> model = train_jury(Ratings.from_frame(table.drop("response")).with_items(items))
+    >>> fine, vile = model.distributions([RatedText("", "a fine text"), RatedText("", "a vile text")])[:, -1]
+    >>> bool(fine < 0.1), bool(vile > 0.9)
+    (True, True)
+    """
+    return fit_jury(
+        read_jury_ratings(ratings, question=question, unsafe=unsafe, by=by, min_raters=min_raters), encoder=encoder
+    )
+
+
+def fit_jury(ratings: JuryRatings, *, encoder: Encoder | None = None) -> JuryModel:
+    """Fit a jury model to checked ratings."""
+    used, items = np.unique(ratings.items, return_inverse=True)
+    texts = [ratings.texts[item] for item in used]
+    features = TextFeatures.learn(texts, encoder)
+    known = features.known(texts)
+    model = fit_text_model(
+        TextAnswers(
+            answers=ratings.answers,
+            n_answers=len(ratings.scale),
+            items=items,
+            raters=ratings.raters,
+            features=features.project(texts),
+            blocks=features.blocks,
+            groups=ratings.groups,
+            n_groups=tuple(map(len, ratings.axes.values())),
+            has_raters=ratings.has_raters,
+        )
+    )
+    cells, n_raters = _count_cells(ratings)
+    return JuryModel(
+        question=ratings.question,
+        answers=ratings.scale,
+        unsafe=ratings.unsafe,
+        axes=ratings.axes,
+        cells=cells,
+        n_raters=n_raters,
+        features=features,
+        model=model,
+        least_known=float(np.quantile(known, UNKNOWN_SHARE)),
+        card=_describe(ratings, encoder, len(used)),
+    )
+
+
+def _count_cells(ratings: JuryRatings) -> tuple[npt.NDArray[np.bool_], Codes]:
+    """Return the crossed groups of raters with ratings, and the number of raters of each."""
+    codes = ratings.groups[:, np.unique(ratings.raters)].T
+    unique, counts = np.unique(codes, axis=0, return_counts=True) if codes.shape[1] else (codes[:1], [len(codes)])
+    parts = [unique[:, [axis]] == np.arange(len(names)) for axis, names in enumerate(ratings.axes.values())]
+    cells = np.concatenate([np.zeros((len(unique), 0), np.bool_), *parts], axis=1)
+    return cells, np.asarray(counts, np.int64)
+
+
+def _describe(ratings: JuryRatings, encoder: Encoder | None, n_items: int) -> dict[str, Any]:
+    words = "TF-IDF of words and pairs of words of the response and of the turns before it"
+    return {
+        "description": f"jury: ordered probit on {words}, on all people and on each group, with effects of raters",
+        "purpose": "harmless",
+        "question": ratings.question,
+        "answers": list(ratings.scale),
+        "unsafe": list(ratings.unsafe),
+        "groups": {axis: list(names) for axis, names in ratings.axes.items()},
+        "n_ratings": len(ratings.answers),
+        "n_items": n_items,
+        "n_raters": len(np.unique(ratings.raters)) if ratings.has_raters else None,
+        "encoder": None if encoder is None else encoder.name,
+        "limits": list(LIMITS),
+        "notes": list(ratings.notes),
+    }
