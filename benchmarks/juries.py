@@ -2,7 +2,8 @@
 
     DISSENSUS_DATA=data .venv/bin/python -m benchmarks.juries
 
-DICES-350 by group, DICES-990 without raters, and simulated ratings of 3,000 texts by groups that take words differently.
+DICES-350 by group, DICES-990 without raters, and simulated ratings of 3,000 texts by groups that take some words
+differently.
 """
 
 import argparse

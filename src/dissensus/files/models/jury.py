@@ -1,26 +1,20 @@
 """Serialisation of jury models to plain values and arrays."""
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.errors import Unavailable
-from dissensus.preference.data.features import BITS, Vocabulary
+from dissensus.files.models.parts import Arrays, check_hashes, check_weights, find_encoder, identify_encoder
+from dissensus.preference.data.features import Vocabulary
 from dissensus.preference.jury.features import TextFeatures, WordSpace
 from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.models.encoder import Encoder
-from dissensus.preference.models.mini_lm import load_encoder
-from dissensus.schema.hints import format_value
 from dissensus.stats.jury.model import TextModel
 
 KIND: Final = "jury"
 
-Arrays = Mapping[str, npt.NDArray[Any]]
-
 _SIDES: Final = ("response", "context")
-_ENCODER: Final = ("name", "dimension", "sha256")
 _FLOATS: Final = ("weights", "covariances", "residuals", "levels", "level_covariance")
 
 
@@ -38,7 +32,7 @@ def disassemble_jury(model: JuryModel) -> tuple[dict[str, Any], dict[str, npt.ND
         "least_known": model.least_known,
         "thresholds": model.model.thresholds.tolist(),
         "rater_variance": model.model.rater_variance,
-        "encoder": None if encoder is None else {name: getattr(encoder, name) for name in _ENCODER},
+        "encoder": None if encoder is None else identify_encoder(encoder),
     }
     arrays: dict[str, npt.NDArray[Any]] = {"cells": model.cells, "n_raters": model.n_raters}
     for side in _SIDES:
@@ -76,12 +70,14 @@ def assemble_jury(
     features = TextFeatures(
         response=_read_space(arrays, "response"),
         context=_read_space(arrays, "context"),
-        encoder=_find_encoder(head["encoder"], encoder),
-        centre=_check(arrays["encoder_centre"], (head["encoder"]["dimension"] if head["encoder"] else 0,)),
+        encoder=None if head["encoder"] is None else find_encoder(head["encoder"], encoder),
+        centre=check_weights(arrays["encoder_centre"], (head["encoder"]["dimension"] if head["encoder"] else 0,)),
     )
     n, p = 1 + n_groups, len(features.blocks)
     shapes = ((n, p), (n, p, p), (n,), (n_groups,), (n_groups, n_groups))
-    floats = {name: _check(arrays[name], shape).astype(np.float64) for name, shape in zip(_FLOATS, shapes, strict=True)}
+    floats = {
+        name: check_weights(arrays[name], shape).astype(np.float64) for name, shape in zip(_FLOATS, shapes, strict=True)
+    }
     return JuryModel(
         question=str(head["question"]),
         answers=answers,
@@ -98,32 +94,9 @@ def assemble_jury(
 
 def _read_space(arrays: Arrays, side: str) -> WordSpace:
     hashes, centre = arrays[f"{side}_hashes"], arrays[f"{side}_centre"]
-    if hashes.dtype != np.int32 or hashes.ndim != 1:
-        raise ValueError("its arrays have other types of numbers")
-    if len(hashes) and (hashes[0] < 0 or hashes[-1] >= 1 << BITS or (np.diff(hashes) <= 0).any()):
-        raise ValueError("its features are out of order")
+    check_hashes(hashes)
     return WordSpace(
-        vocabulary=Vocabulary(hashes, _check(arrays[f"{side}_idf"], hashes.shape)),
-        directions=_check(arrays[f"{side}_directions"], (len(hashes), len(centre))),
-        centre=_check(centre, (len(centre),)),
+        vocabulary=Vocabulary(hashes, check_weights(arrays[f"{side}_idf"], hashes.shape)),
+        directions=check_weights(arrays[f"{side}_directions"], (len(hashes), len(centre))),
+        centre=check_weights(centre, (len(centre),)),
     )
-
-
-def _find_encoder(identity: dict[str, Any] | None, encoder: Encoder | None) -> Encoder | None:
-    """Return the encoder of a model; refuse another one."""
-    if identity is None:
-        return None
-    installed = encoder or load_encoder(identity["name"])
-    if [getattr(installed, name) for name in _ENCODER] != [identity[name] for name in _ENCODER]:
-        raise Unavailable(
-            f"The model was made with the encoder {format_value(identity['name'])} whose SHA-256 begins with "
-            f"{format_value(identity['sha256'][:12])}, and here is {format_value(installed.name)} with "
-            f"{format_value(installed.sha256[:12])}. Install that version of it."
-        )
-    return installed
-
-
-def _check(array: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
-    if array.dtype != np.float32 or array.shape != shape or not np.isfinite(array).all():
-        raise ValueError("its arrays do not fit together")
-    return array

@@ -67,8 +67,10 @@ def disassemble_model(model: OfArrays) -> ModelParts:
         return ModelParts(head, arrays)
     if isinstance(model, Embedding):
         head, arrays = _split_linear(model.words, kind)
-        encoder = {name: getattr(model.encoder, name) for name in _ENCODER}
-        return ModelParts(head | {"encoder": encoder, "context": model.crossed}, arrays | {VECTORS: model.weights})
+        return ModelParts(
+            head | {"encoder": identify_encoder(model.encoder), "context": model.crossed},
+            arrays | {VECTORS: model.weights},
+        )
     return _split_linear(model, kind)
 
 
@@ -108,15 +110,15 @@ def _linear(head: dict[str, Any], card: dict[str, Any], arrays: Arrays) -> Linea
     weights: dict[Kind, npt.NDArray[np.float32]] = {}
     for kind in kinds:
         hashes, idf = arrays[f"{kind}_hashes"], arrays[f"{kind}_idf"]
-        _check_hashes(hashes)
-        _check_weights(idf, hashes.shape)
-        weights[kind] = _check_weights(arrays[f"{kind}_weights"], hashes.shape)
+        check_hashes(hashes)
+        check_weights(idf, hashes.shape)
+        weights[kind] = check_weights(arrays[f"{kind}_weights"], hashes.shape)
         vocabularies[kind] = Vocabulary(hashes, idf)
     return Linear(purpose=head["purpose"], vocabularies=vocabularies, weights=weights, card=card, **numbers)
 
 
 def _mean_variance(head: dict[str, Any], mean: Linear, arrays: Arrays) -> MeanVariance:
-    spreads = {kind: _check_weights(arrays[f"{kind}_spread"], of.shape) for kind, of in mean.weights.items()}
+    spreads = {kind: check_weights(arrays[f"{kind}_spread"], of.shape) for kind, of in mean.weights.items()}
     return MeanVariance(mean=mean, spread_weights=spreads, **_finite(head, _SPREAD_NUMBERS))
 
 
@@ -131,25 +133,18 @@ def _groups(head: dict[str, Any], population: Linear, arrays: Arrays) -> Groups:
         n_columns = n_features
         if directions is not None:
             n_columns = directions.shape[-1]
-            _check_weights(directions, (n_features, n_columns))
-        values = _check_weights(arrays[f"effects_{number}"], (len(axes[axis]), n_columns))
+            check_weights(directions, (n_features, n_columns))
+        values = check_weights(arrays[f"effects_{number}"], (len(axes[axis]), n_columns))
         effects[axis] = GroupEffectTable(axes[axis], values, directions)
     return Groups(population=population, effects=effects, axes=axes)
 
 
 def _embedding(head: dict[str, Any], words: Linear, arrays: Arrays, encoder: Encoder | None) -> Embedding:
-    name, dimension, sha256 = (head["encoder"][key] for key in _ENCODER)
-    if not isinstance(name, str) or not isinstance(dimension, int) or not isinstance(head["context"], bool):
+    dimension = head["encoder"]["dimension"]
+    if not isinstance(dimension, int) or not isinstance(head["context"], bool):
         raise ValueError(f"its encoder is {head['encoder']}")
-    weights = _check_weights(arrays[VECTORS], (dimension * (1 + head["context"]),))
-    encoder = encoder or load_encoder(name)
-    if (encoder.name, encoder.dimension, encoder.sha256) != (name, dimension, sha256):
-        raise Unavailable(
-            f"The model was made with the encoder {format_value(name)} whose SHA-256 begins with "
-            f"{format_value(sha256[:12])}, and here is {format_value(encoder.name)} with "
-            f"{format_value(encoder.sha256[:12])}. Install that version of it."
-        )
-    return Embedding(words=words, weights=weights, encoder=encoder)
+    weights = check_weights(arrays[VECTORS], (dimension * (1 + head["context"]),))
+    return Embedding(words=words, weights=weights, encoder=find_encoder(head["encoder"], encoder))
 
 
 _ASSEMBLERS: Final[dict[str, Callable[[dict[str, Any], Linear, Arrays], OfArrays]]] = {
@@ -159,6 +154,26 @@ _ASSEMBLERS: Final[dict[str, Callable[[dict[str, Any], Linear, Arrays], OfArrays
 }
 
 
+def identify_encoder(encoder: Encoder) -> dict[str, Any]:
+    """Return the identity of an encoder as plain values for JSON."""
+    return {name: getattr(encoder, name) for name in _ENCODER}
+
+
+def find_encoder(identity: Mapping[str, Any], encoder: Encoder | None = None) -> Encoder:
+    """Return the encoder of a model, by default the installed one; refuse another than that of its training."""
+    name, sha256 = identity["name"], identity["sha256"]
+    if not isinstance(name, str) or not isinstance(sha256, str):
+        raise ValueError(f"its encoder is {identity}")
+    installed = encoder or load_encoder(name)
+    if identify_encoder(installed) != {key: identity[key] for key in _ENCODER}:
+        raise Unavailable(
+            f"The model was made with the encoder {format_value(name)} whose SHA-256 begins with "
+            f"{format_value(sha256[:12])}, and here is {format_value(installed.name)} with "
+            f"{format_value(installed.sha256[:12])}. Install that version of it."
+        )
+    return installed
+
+
 def _finite(head: dict[str, Any], names: tuple[str, ...]) -> dict[str, float]:
     numbers = {name: float(head[name]) for name in names}
     if not np.isfinite(list(numbers.values())).all():
@@ -166,14 +181,16 @@ def _finite(head: dict[str, Any], names: tuple[str, ...]) -> dict[str, float]:
     return numbers
 
 
-def _check_hashes(hashes: npt.NDArray[Any]) -> None:
+def check_hashes(hashes: npt.NDArray[Any]) -> None:
+    """Refuse hashes of features that are out of range or order."""
     if hashes.dtype != np.int32 or hashes.ndim != 1:
         raise ValueError("its arrays have other types of numbers")
     if len(hashes) and (hashes[0] < 0 or hashes[-1] >= 1 << BITS or (np.diff(hashes) <= 0).any()):
         raise ValueError("its features are out of order")
 
 
-def _check_weights(weights: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
+def check_weights(weights: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
+    """Return finite weights of a shape; refuse others."""
     if weights.dtype != np.float32:
         raise ValueError("its arrays have other types of numbers")
     if weights.shape != shape:
