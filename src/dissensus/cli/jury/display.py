@@ -1,8 +1,11 @@
 """Tables of jury models: their evaluation, predicted opinions and verdicts."""
 
 from collections import defaultdict
+from pathlib import Path
 from typing import Final
 
+from dissensus.cli import result_writer
+from dissensus.cli.result_writer import Format
 from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_count, format_number, format_short
 from dissensus.preference.jury.evaluation import RIVALS, JuryEvaluation
 from dissensus.preference.jury.prediction import JURY, JuryPredictions, PredictedOpinion
@@ -82,6 +85,15 @@ def predictions_page(predictions: JuryPredictions) -> Page:
             *([f"{format_count(rest, 'further item')}: --format csv has all."] if rest else []),
         ),
     )
+
+
+def write_tables(result: JuryEvaluation | JuryPredictions, page: Page, form: Format, output: Path | None) -> None:
+    """Write a result as tables, CSV or JSON."""
+    if form is Format.TABLE:
+        result_writer.write_pages([page], output)
+    else:
+        text = result.to_json() if form is Format.JSON else result_writer.to_csv(result.to_polars())
+        result_writer.write_text(text, output)
 
 
 def _format_mean(mean: Mean) -> str:

@@ -15,7 +15,7 @@ from dissensus.cli.jury.options import (
 )
 from dissensus.cli.options import ConfidenceOption, CrossOption, SeedOption
 from dissensus.cli.ratings_options import split_categories, with_ratings_options
-from dissensus.cli.result_writer import Format, FormatOption, OutputOption
+from dissensus.cli.result_writer import FormatOption, OutputOption
 
 if TYPE_CHECKING:
     from dissensus.schema.ratings.table import Ratings
@@ -43,7 +43,7 @@ def evaluate(
     Example: dissensus jury evaluate ratings.csv --items items.csv --by race
     """
     # Imported here, so that --help does not import polars.
-    from dissensus.cli.jury.display import jury_evaluation_page
+    from dissensus.cli.jury.display import jury_evaluation_page, write_tables
     from dissensus.preference.jury.evaluation import evaluate_jury
 
     result_writer.check_output(output)
@@ -62,9 +62,4 @@ def evaluate(
             encoder=encoder,
             progress=progress,
         )
-    if form is Format.TABLE:
-        result_writer.write_pages([jury_evaluation_page(result)], output)
-    elif form is Format.CSV:
-        result_writer.write_text(result_writer.to_csv(result.to_polars()), output)
-    else:
-        result_writer.write_text(result.to_json(), output)
+    write_tables(result, jury_evaluation_page(result), form, output)

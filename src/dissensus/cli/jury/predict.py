@@ -7,7 +7,7 @@ import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.options import ConfidenceOption, SeedOption
-from dissensus.cli.result_writer import Format, FormatOption, OutputOption
+from dissensus.cli.result_writer import FormatOption, OutputOption
 from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def predict(
     Example: dissensus jury predict items.csv --model jury-model --mix raters --format csv
     """
     # Imported here, so that --help does not import polars.
-    from dissensus.cli.jury.display import predictions_page
+    from dissensus.cli.jury.display import predictions_page, write_tables
     from dissensus.files.items import read_items
     from dissensus.files.models.folder import load_jury_model
     from dissensus.preference.jury.prediction import predict_opinions
@@ -94,12 +94,7 @@ def predict(
         confidence=confidence,
         seed=seed,
     )
-    if form is Format.TABLE:
-        result_writer.write_pages([predictions_page(result)], output)
-    elif form is Format.CSV:
-        result_writer.write_text(result_writer.to_csv(result.to_polars()), output)
-    else:
-        result_writer.write_text(result.to_json(), output)
+    write_tables(result, predictions_page(result), form, output)
 
 
 def _compose(model: "JuryModel", seats: str | None, census: Path | None, mix: str | None, size: int) -> "Jury | None":

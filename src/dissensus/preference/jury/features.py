@@ -52,19 +52,34 @@ class WordSpace:
         >>> space.known(["no way", "no luck", ""]).round(2).tolist()
         [1.0, 0.33, 0.0]
         """
-        counts = count_features(texts, "words")
-        rows = np.repeat(np.arange(len(counts)), np.diff(counts.ends))
-        total = np.bincount(rows, minlength=len(counts))
-        known = np.bincount(rows, self.vocabulary.index[counts.columns] >= 0, minlength=len(counts))
-        return np.asarray(known / np.maximum(total, 1))
+        return _share_known(count_features(texts, "words"), self.vocabulary)
 
 
-def _choose_features(counts: FeatureRows) -> Vocabulary:
-    """Return the features that two texts share, the most frequent ones first up to a limit."""
+def known_by_others(texts: Sequence[str]) -> Floats:
+    """Return the share of the words and pairs of words of each text that would be features without it.
+
+    Examples
+    --------
+    >>> known_by_others(["no way", "no way", "no luck"]).round(2).tolist()
+    [0.33, 0.33, 0.33]
+    """
+    counts = count_features(texts, "words")
+    return _share_known(counts, _choose_features(counts, least=3))
+
+
+def _share_known(counts: FeatureRows, vocabulary: Vocabulary) -> Floats:
+    rows = np.repeat(np.arange(len(counts)), np.diff(counts.ends))
+    total = np.bincount(rows, minlength=len(counts))
+    known = np.bincount(rows, vocabulary.index[counts.columns] >= 0, minlength=len(counts))
+    return np.asarray(known / np.maximum(total, 1))
+
+
+def _choose_features(counts: FeatureRows, least: int = 2) -> Vocabulary:
+    """Return the features of a least number of texts, the most frequent ones first up to a limit."""
     every = Vocabulary.learn(counts)
     frequency = np.bincount(counts.columns, minlength=counts.width)[every.hashes]
     order = np.argsort(-frequency, kind="stable")[:MOST_FEATURES]
-    chosen = np.sort(order[frequency[order] > 1])
+    chosen = np.sort(order[frequency[order] >= least])
     return Vocabulary(every.hashes[chosen], every.idf[chosen])
 
 

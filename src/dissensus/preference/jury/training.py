@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
-from dissensus.preference.jury.features import TextFeatures
+from dissensus.preference.jury.features import TextFeatures, known_by_others
 from dissensus.preference.jury.model import LIMITS, JuryModel
 from dissensus.preference.jury.texts import RatedText, read_rated_texts
 from dissensus.preference.models.encoder import Encoder
@@ -167,7 +167,7 @@ def fit_jury(ratings: JuryRatings, *, encoder: Encoder | None = None) -> JuryMod
     used, items = np.unique(ratings.items, return_inverse=True)
     texts = [ratings.texts[item] for item in used]
     features = TextFeatures.learn(texts, encoder)
-    known = features.known(texts)
+    known = known_by_others([text.response for text in texts])
     model = fit_text_model(
         TextAnswers(
             answers=ratings.answers,
