@@ -108,6 +108,28 @@ def test_a_rater_of_a_deleted_campaign_is_told_so(house: House) -> None:
     assert visitor.get(f"/c/pilot?key={campaign.key}").status_code == 403
 
 
+def test_an_owner_permits_a_judge_and_takes_it_back(house: House) -> None:
+    open_pilot(house)
+    owner, analyst = house.owner(), join_pilot(house, "grace", "analyst")
+    assert "No text of this campaign may be sent" in owner.get(f"{PILOT}/settings").text
+    refused = send(owner, f"{PILOT}/judge", url="http://api.example.com/v1")
+    assert refused.status_code == 422
+    assert "Nothing was permitted" in refused.text
+    assert "'http://api.example.com/v1' is not an https address" in unescape(refused.text)
+    assert 'value="http://api.example.com/v1"' in refused.text
+    assert "is not an https address" in send(owner, f"{PILOT}/judge", url="").text
+    assert analyst.post(f"{PILOT}/judge", data={"revoke": "yes"}).status_code == 403
+    permitted = send(owner, f"{PILOT}/judge", url=" https://api.example.com/v1/ ")
+    assert permitted.headers["location"] == f"{PILOT}/settings#judge"
+    assert "<code>https://api.example.com/v1</code>" in owner.get(f"{PILOT}/settings").text
+    send(owner, f"{PILOT}/judge", revoke="yes")
+    assert "No text of this campaign may be sent" in owner.get(f"{PILOT}/settings").text
+    log = " ".join(re.sub(r"<[^>]+>", " ", owner.get(f"{PILOT}/log").text).split())
+    permission = "Texts may be sent to a model at an address, or no longer, by ada"
+    assert f"{permission} url: https://api.example.com/v1" in log
+    assert log.count(permission) == 2
+
+
 def test_closed_campaigns_are_archived_and_reopened_in_plain_words(house: House) -> None:
     open_pilot(house)
     owner = house.owner()

@@ -83,6 +83,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "revise": Action("change its definition", OWNER, by_token=True),
     "items": Action("read, add, withhold and remove items", OWNER, by_token=True),
     "images": Action("see the images of its items", RESULTS | REVIEWERS | EXPERTS),
+    "judge": Action("permit that its texts are sent to a model that judges, or take that back", OWNER),
     "rehearse": Action("preview it, and run it with simulated raters", OWNER),
     "clone": Action("clone it", OWNER, by_token=True),
     "pay": Action(

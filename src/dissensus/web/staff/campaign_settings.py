@@ -1,4 +1,4 @@
-"""Settings of a campaign: clone, webhooks, withdrawal, archive and deletion."""
+"""Settings of a campaign: clone, webhooks, withdrawal, permission for a judge, archive and deletion."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -13,6 +13,7 @@ from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, Staf
 from dissensus.workflows.campaign import campaign_deletion, overview
 from dissensus.workflows.campaign.campaign_deletion import DeletionPreview
 from dissensus.workflows.campaign.overview import CampaignOverview
+from dissensus.workflows.judge import permission
 
 router = APIRouter()
 
@@ -26,7 +27,13 @@ class CampaignSettingsPage(StaffPage):
     overview: CampaignOverview
     deletion: DeletionPreview
     confirmation: str = ""
+    judge_url: str = ""  # Address as typed
     faults: tuple[str, ...] = ()
+
+    @property
+    def fault_title(self) -> str:
+        """Heading above the faults."""
+        return "Nothing was permitted" if self.judge_url else "Nothing was deleted"
 
 
 @router.get("/campaigns/{name}/settings")
@@ -35,15 +42,31 @@ def show_settings(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require(
     return _settings_page(site, caller, name)
 
 
-def _settings_page(site: Site, caller: StaffRequest, name: str, *faults: str, confirmation: str = "") -> Response:
+def _settings_page(
+    site: Site, caller: StaffRequest, name: str, *faults: str, confirmation: str = "", judge_url: str = ""
+) -> Response:
     context = caller.page(
         CampaignSettingsPage,
         overview=overview.load_overview(site.platform, name, staff_id=caller.staff.id),
         deletion=campaign_deletion.preview_deletion(site.platform, name, staff_id=caller.staff.id),
         confirmation=confirmation,
+        judge_url=judge_url,
         faults=faults,
     )
     return page(site, context, 422 if faults else 200)
+
+
+@router.post("/campaigns/{name}/judge")
+def permit_judge(
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("judge"))], name: Name, form: StaffForm
+) -> Response:
+    """Permit that texts are sent to a judge at an address, or take the permission back."""
+    url = None if form.get("revoke") == "yes" else str(form.get("url", "")).strip()
+    try:
+        permission.permit_judge(site.platform, name, url, staff_id=caller.staff.id, now=site.clock())
+    except InvalidInput as error:
+        return _settings_page(site, caller, name, str(error), judge_url=url or " ")
+    return RedirectResponse(f"/campaigns/{name}/settings#judge", SEE_OTHER)
 
 
 @router.post("/campaigns/{name}/archive")
