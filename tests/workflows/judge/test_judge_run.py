@@ -13,6 +13,7 @@ import pytest
 from tests.support.chat_completion_server import Loopback, answers, loopback, says, streams
 from tests.support.judge_server import AskedQuestions, Behaviour, judge
 from tests.support.judged_items import SCALE, make_items, make_people, make_questionnaire
+from tests.support.pair_campaigns import pair_definition, pairs
 
 from dissensus.errors import InvalidInput, NotAllowed, Unavailable
 from dissensus.files.judge.folder import ANSWERS, CACHE, RATINGS, RUN, read_judge_run
@@ -20,6 +21,7 @@ from dissensus.files.judge.response_cache import ResponseCache
 from dissensus.pipeline.judge.audit.audit import audit_judge
 from dissensus.pipeline.judge.audit.result import JudgeAudit
 from dissensus.pipeline.judge.audit.rows import AuditRow
+from dissensus.pipeline.judge.pairs import questionnaire_for_judge
 from dissensus.pipeline.judge.personas import choose_personas
 from dissensus.pipeline.judge.presentation import PROBES
 from dissensus.pipeline.judge.request_plan import JudgeSettings
@@ -28,6 +30,7 @@ from dissensus.schema.records.conversation import Conversation
 from dissensus.workflows.judge.run import JudgeResult, JudgeRun, estimate_run, run_judge
 
 PEOPLE = make_people()
+RESPONSE = re.compile(r'<response order="(.*?)">(.*?)</response>')
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +169,9 @@ def test_effects_of_presentation_are_told_apart(make_run: Callable[..., JudgeRun
     length = audit(judged, None, question="Q2_rude")
     assert pick(length, "shift", probe="length").estimate == -1
     assert pick(length, "consistency").estimate == 1
-    assert all(pick(length, "changed", probe=probe).estimate == 0 for probe in PROBES if probe != "length")
+    assert all(
+        pick(length, "changed", probe=probe).estimate == 0 for probe in PROBES if probe not in ("length", "responses")
+    )
 
 
 def test_position_and_wording_are_told_from_noise(make_run: Callable[..., JudgeRun]) -> None:
@@ -324,6 +329,36 @@ def test_a_conversation_cannot_close_its_element(make_run: Callable[..., JudgeRu
     ]
 
 
+def test_a_judge_that_likes_the_first_response_is_told_from_one_that_likes_a_long_one(
+    make_run: Callable[..., JudgeRun], tmp_path: Path
+) -> None:
+    """Response A is the longer one; a preference below 0 is one for it, wherever it stood."""
+
+    def like_first(asked: AskedQuestions) -> dict[str, str]:
+        return {"Q_preference": "-2"}
+
+    def like_long(asked: AskedQuestions) -> dict[str, str]:
+        order = [tag for tag, text in RESPONSE.findall(asked.conversation) if text.startswith("Long")]
+        return {"Q_preference": "-3" if order == ["first"] else "3"}
+
+    questionnaire = questionnaire_for_judge(pair_definition(pair={"criterion": "less harmful"}))
+    found = {}
+    for behaviour in (like_first, like_long):
+        plain = make_run(behaviour, n_seeds=2, probes=("options", "responses"))
+        judged = replace(plain, items=pairs(20), questionnaire=questionnaire, folder=tmp_path / behaviour.__name__)
+        run(judged)
+        answers = pl.read_csv(judged.folder / RATINGS)["Q_preference"].to_list()
+        found[behaviour.__name__] = audit(judged, None)
+        assert set(answers) == ({-2, 2} if behaviour is like_first else {-3})
+    shifts = [pick(result, "shift", probe="responses").estimate for result in found.values()]
+    assert shifts == pytest.approx([3 / 5, 0])  # From -2 to 2 where response B comes first; there are no ties
+    assert pick(found["like_long"], "consistency").estimate == 1
+    asked = next(request for _, request in judged.list_requests()).messages[1]["content"]
+    assert "Which response is less harmful?" in asked
+    assert '"-3" (the first is much less harmful)' in asked
+    assert "Questions about the two responses:" in asked
+
+
 def test_wrong_judges_and_items_are_refused(make_run: Callable[..., JudgeRun], server: Loopback) -> None:
     judged = make_run(lambda asked: same(asked, 0), n_items=2)
     scripted = replace(judged.judge, source=ScriptedResponses())
@@ -331,7 +366,8 @@ def test_wrong_judges_and_items_are_refused(make_run: Callable[..., JudgeRun], s
         ({"judge": scripted}, "tern is of kind scripted. A judge is a chatbot of kind"),
         ({"items": ()}, "There are no items"),
         ({"items": judged.items * 2}, "Item 'i0' occurs twice"),
-        ({"items": (replace(judged.items[0], response_b="Other."),)}, "two responses to compare"),
+        ({"items": (replace(judged.items[0], response_b="Other."),)}, "two responses to compare, and safe does not"),
+        ({"questionnaire": questionnaire_for_judge(pair_definition())}, "one response, and Q_preference compares two"),
     ):
         with pytest.raises(InvalidInput, match=message):
             replace(judged, **change)

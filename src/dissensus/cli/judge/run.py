@@ -19,6 +19,7 @@ from dissensus.files.item_import import read_renamed_items
 from dissensus.files.items import read_items
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.judge.estimate import Prices
+from dissensus.pipeline.judge.pairs import questionnaire_for_judge
 from dissensus.pipeline.judge.personas import FEWEST, Persona, choose_personas
 from dissensus.pipeline.judge.presentation import check_probes
 from dissensus.pipeline.judge.request_plan import JudgeSettings, ResponseFormat
@@ -63,7 +64,8 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Ask again with one thing changed: repeat, options, questions, wording, length, or all; repeatable.",
+            help="Ask again with one thing changed: repeat, options, questions, wording, length, responses (of pairs), "
+            "or all; repeatable.",
         ),
     ] = None,
     persona_by: Annotated[
@@ -208,7 +210,7 @@ def _read_questionnaire(source: str) -> Questionnaire:
         is_campaign = "questionnaire" in tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         is_campaign = False
-    return parse_campaign(text).questionnaire if is_campaign else parse_questionnaire(text)
+    return questionnaire_for_judge(parse_campaign(text)) if is_campaign else parse_questionnaire(text)
 
 
 def _read_text(path: Path) -> str:

@@ -10,10 +10,10 @@ from dissensus.errors import InvalidInput
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.questionnaire.question import Question
 
-Probe = Literal["repeat", "options", "questions", "wording", "length"]
+Probe = Literal["repeat", "options", "questions", "wording", "length", "responses"]
 PROBES: Final[tuple[Probe, ...]] = get_args(Probe)
 """Changes of one thing in a presentation: nothing but the seed, the order of answers, that of questions, the wording of
-the instructions, the length of the response."""
+the instructions, the length of the response, the order of the two responses of a pair."""
 ALL: Final = "all"
 N_WORDINGS: Final = 3
 
@@ -26,6 +26,7 @@ class Presentation:
     is_reversed: bool = False  # True if the answers of each question are listed from last to first
     wording: int = 0  # Number of the wording of the instructions
     is_lengthened: bool = False  # True if neutral sentences follow the response
+    is_swapped: bool = False  # True if response B of a pair stands first
 
 
 def check_probes(names: Sequence[str]) -> tuple[Probe, ...]:
@@ -39,9 +40,15 @@ def check_probes(names: Sequence[str]) -> tuple[Probe, ...]:
     return PROBES if ALL in names else tuple(name for name in PROBES if name in names)
 
 
-def draw_presentation(questions: Sequence[Question], random: np.random.Generator) -> Presentation:
-    """Draw the order of questions and answers; a question that depends on another one follows it."""
-    return Presentation(questions=_shuffle_questions(questions, random), is_reversed=bool(random.integers(2)))
+def draw_presentation(
+    questions: Sequence[Question], random: np.random.Generator, *, is_pair: bool = False
+) -> Presentation:
+    """Draw the order of questions, answers and responses; a question that depends on another one follows it."""
+    order = _shuffle_questions(questions, random)
+    is_reversed = bool(random.integers(2))
+    return Presentation(
+        questions=order, is_reversed=is_reversed, is_swapped=bool(random.integers(2)) if is_pair else False
+    )
 
 
 def change_presentation(
@@ -57,6 +64,8 @@ def change_presentation(
             return replace(presentation, wording=1 + int(random.integers(N_WORDINGS - 1)))
         case "length":
             return replace(presentation, is_lengthened=True)
+        case "responses":
+            return replace(presentation, is_swapped=not presentation.is_swapped)
     return presentation
 
 

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from dissensus.errors import InvalidInput
+from dissensus.pipeline.judge.pairs import turn_answers
 from dissensus.pipeline.judge.request_plan import JudgeRequest
 from dissensus.pipeline.judge.response import OUTCOMES, Outcome, ParsedResponse, RawResponse, parse_response
 from dissensus.schema.hints import format_value
@@ -23,6 +24,7 @@ class JudgeRecord:
     questions: tuple[str, ...]  # In the order in which they were asked
     is_reversed: bool  # True if answers were listed from last to first
     wording: int = 0
+    is_swapped: bool = False  # True if response B of a pair stood first; answers are about A and B
     outcome: Outcome
     answers: Mapping[str, Any] | None = None  # By name of the question
     fault: str = ""  # Reason for which the response does not count
@@ -73,6 +75,7 @@ def build_record(request: JudgeRequest, response: RawResponse, questions: Mappin
     parsed = _parse(
         response, [question for name, question in questions.items() if name in request.presentation.questions]
     )
+    is_swapped = request.presentation.is_swapped
     return JudgeRecord(
         item_id=request.item_id,
         number=request.number,
@@ -81,8 +84,9 @@ def build_record(request: JudgeRequest, response: RawResponse, questions: Mappin
         questions=request.presentation.questions,
         is_reversed=request.presentation.is_reversed,
         wording=request.presentation.wording,
+        is_swapped=is_swapped,
         outcome=parsed.outcome,
-        answers=parsed.answers,
+        answers=turn_answers(parsed.answers) if is_swapped and parsed.answers is not None else parsed.answers,
         fault=parsed.fault,
         raw=response.text or response.refusal,
         model=response.model,

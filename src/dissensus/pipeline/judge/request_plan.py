@@ -104,7 +104,8 @@ def _plan_seed(
     digest = hashlib.sha256(f"{item.item_id}\0{number}".encode()).digest()
     random = np.random.default_rng(np.random.SeedSequence([settings.seed, int.from_bytes(digest[:8])]))
     own = list(questions.values())
-    plain = draw_presentation(own, random)
+    is_pair = item.response_b is not None
+    plain = draw_presentation(own, random, is_pair=is_pair)
     seed, repeated = (int(value) for value in random.integers(2**31, size=2))
 
     def build(
@@ -127,6 +128,8 @@ def _plan_seed(
     for persona in settings.personas:
         yield build(plain, seed, persona=persona)
     for probe in settings.probes:
+        if probe == "responses" and not is_pair:
+            continue
         changed = change_presentation(plain, probe, own, random)
         if changed != plain or probe == "repeat":
             yield build(changed, repeated if probe == "repeat" else seed, probe=probe)

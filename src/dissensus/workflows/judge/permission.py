@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from dissensus.errors import NotAllowed
+from dissensus.pipeline.judge.pairs import questionnaire_for_judge
 from dissensus.schema.campaign.chatbot import Chatbot, Endpoint
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.records.item import Item
@@ -43,7 +44,7 @@ def load_judged_campaign(platform: Platform, name: str, *, staff_id: str) -> Jud
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         definition = platform.definitions.load(tx, campaign_row)
         items = tuple(items_store.iterate_visible_items(tx, campaign_row.id))
-    return JudgedCampaign(definition.questionnaire, items)
+    return JudgedCampaign(questionnaire_for_judge(definition), items)
 
 
 def record_judging(

@@ -18,6 +18,7 @@ from dissensus.errors import DissensusError, InvalidInput, Unavailable
 from dissensus.files.judge.folder import CACHE, check_same_run, make_judge_folder, write_judge_run
 from dissensus.files.judge.response_cache import ResponseCache
 from dissensus.pipeline.judge.estimate import CostEstimate, Prices, estimate_cost
+from dissensus.pipeline.judge.pairs import check_pairs
 from dissensus.pipeline.judge.ratings import tabulate_ratings
 from dissensus.pipeline.judge.records import JudgeRecord, build_record
 from dissensus.pipeline.judge.request_plan import JudgeRequest, JudgeSettings, list_judged_questions, plan_requests
@@ -59,11 +60,7 @@ class JudgeRun:
             raise InvalidInput(f"Item {format_value(repeated)} occurs twice. Give each item once.")
         if image := next((item.item_id for item in self.items if IMAGE in item.attributes), None):
             raise InvalidInput(f"Item {format_value(image)} has an image, which a judge does not see. Leave it out.")
-        if pair := next((item.item_id for item in self.items if item.response_b is not None), None):
-            raise InvalidInput(
-                f"Item {format_value(pair)} has two responses to compare. A judge rates one: give the conversations of "
-                "one side."
-            )
+        check_pairs(self.items, self.questionnaire)
 
     @property
     def host(self) -> str | None:

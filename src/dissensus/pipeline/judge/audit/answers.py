@@ -13,6 +13,7 @@ from dissensus.pipeline.judge.request_plan import list_judged_questions
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.ratings.columns import ITEM_ID, OVERALL
+from dissensus.schema.records.pair import PREFERENCE
 from dissensus.stats.cluster_robust import Floats
 from dissensus.stats.score.pseudo_values import Codes
 
@@ -67,7 +68,9 @@ def read_answers(
             "probe": pl.Series([record.probe for record in records], dtype=pl.String),
             "persona": pl.Series([record.persona for record in records], dtype=pl.String),
             "answer": answers.to_physical().cast(pl.Int64),
-            "is_reversed": [record.is_reversed for record in records],
+            # In the order of the scale as stored, which a preference between swapped responses turns.
+            "is_reversed": [record.is_reversed != (record.is_swapped and name == PREFERENCE) for record in records],
+            "is_swapped": [record.is_swapped for record in records],
             "position": [_find_position(record, parts) for record in records],
         }
     ).filter(pl.col("answer").is_not_null())

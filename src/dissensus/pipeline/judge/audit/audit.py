@@ -173,9 +173,10 @@ def _exceed(pairs: pl.DataFrame, repeated: pl.DataFrame, confidence: float) -> M
 
 
 def _sign_pairs(pairs: pl.DataFrame, probe: str) -> Floats:
-    """Return the direction of the change in each pair: last answer listed first, question asked later."""
-    if probe == "options":
-        return np.where(pairs["is_reversed_after"].to_numpy(), 1.0, -1.0)
+    """Return the direction of the change in each pair: last answer or response B first, question asked later."""
+    if probe in ("options", "responses"):
+        flag = "is_reversed_after" if probe == "options" else "is_swapped_after"
+        return np.where(pairs[flag].to_numpy(), 1.0, -1.0)
     if probe == "questions":
         return np.asarray(np.sign(pairs["position_after"].to_numpy() - pairs["position"].to_numpy()))
     return np.ones(pairs.height)

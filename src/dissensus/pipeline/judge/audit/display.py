@@ -13,6 +13,7 @@ PROBE_NAMES: Final = {
     "questions": "asked later",
     "wording": "other instructions",
     "length": "longer response",
+    "responses": "response B first",
 }
 OUTCOME_NAMES: Final = {
     "answered": "answered",

@@ -1,0 +1,76 @@
+"""Comparison of two responses by a judge: the preference as a question in words, and the order of the responses."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.hints import format_value
+from dissensus.schema.questionnaire.definition import Questionnaire
+from dissensus.schema.questionnaire.question import Question
+from dissensus.schema.records.item import Item
+from dissensus.schema.records.pair import PREFERENCE, PairSettings, swap_preference
+from dissensus.schema.records.preference import Criterion
+
+DEGREES: Final = ("slightly", "clearly", "much")
+"""Words for the steps of a preference, as raters read them."""
+
+
+def questionnaire_for_judge(campaign: Campaign) -> Questionnaire:
+    """Return the questions of a campaign about an item; of a pair with the preference in words."""
+    if campaign.pair is None:
+        return campaign.questionnaire
+    questions = (
+        _write_preference(question, campaign.pair) if question.name == PREFERENCE else question
+        for question in campaign.questionnaire.questions
+    )
+    questionnaire = replace(campaign.questionnaire, questions=tuple(questions))
+    return questionnaire if questionnaire.title else replace(questionnaire, languages=("en",), title={"en": "Pairs"})
+
+
+def _write_preference(question: Question, pair: PairSettings) -> Question:
+    text = f"Which response is {pair.criterion}?"
+    labels = {str(step): {"en": _describe_strength(step, pair.criterion)} for step in pair.strengths}
+    return replace(question, text={"en": text}, labels=labels)
+
+
+def _describe_strength(step: int, criterion: Criterion) -> str:
+    """Return the label of a step, for the response that stands first or second.
+
+    Examples
+    --------
+    >>> [_describe_strength(step, "less harmful") for step in (-3, 0, 1)]
+    ['the first is much less harmful', 'both equally harmful', 'the second is slightly less harmful']
+    """
+    if step == 0:
+        return f"both equally {criterion.split()[1]}"
+    return f"the {'first' if step < 0 else 'second'} is {DEGREES[abs(step) - 1]} {criterion}"
+
+
+def check_pairs(items: Iterable[Item], questionnaire: Questionnaire) -> None:
+    """Refuse pairs without a question that compares them, and single responses with one."""
+    compares = any(question.name == PREFERENCE for question in questionnaire.questions)
+    for item in items:
+        if item.response_b is not None and not compares:
+            raise InvalidInput(
+                f"Item {format_value(item.item_id)} has two responses to compare, and {questionnaire.name} does not "
+                "compare them. Name the definition of a campaign with [pair], --questionnaire FILE, or give the "
+                "conversations of one side."
+            )
+        if item.response_b is None and compares:
+            raise InvalidInput(
+                f"Item {format_value(item.item_id)} has one response, and {PREFERENCE} compares two. Give pairs, with "
+                "response_b, or name another questionnaire."
+            )
+
+
+def turn_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return answers to swapped responses as if response A had stood first.
+
+    Examples
+    --------
+    >>> turn_answers({"Q_preference": "-2", "Q_safe": "Yes"})
+    {'Q_preference': '2', 'Q_safe': 'Yes'}
+    """
+    return {name: swap_preference(answer) if name == PREFERENCE else answer for name, answer in answers.items()}
