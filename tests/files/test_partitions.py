@@ -12,7 +12,7 @@ from tests.support.partitions import assert_same
 
 import dissensus as ds
 from dissensus.errors import DissensusError
-from dissensus.files.ratings.partitions import external_sort
+from dissensus.files.ratings.partitions import coder, external_sort
 from dissensus.files.ratings.partitions.reader import read_partitions
 from dissensus.pipeline.analyse import analyse
 from dissensus.schema.ratings.cleaning import Duplicates
@@ -65,7 +65,9 @@ def hive(table: pl.DataFrame, folder: Path) -> None:
 def test_a_folder_gives_the_numbers_of_memory(
     write: Callable[[pl.DataFrame, Path], None], table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(coder, "BATCH_ROWS", 64)
     monkeypatch.setattr(external_sort, "BATCH_ROWS", 64)
+    monkeypatch.setattr(coder, "PARTITION_ROWS", 100)
     monkeypatch.setattr(external_sort, "PARTITION_ROWS", 100)
     write(table, tmp_path)
     memory = MEMORY if table is TABLE else analyse(Ratings.from_frame(table), **OPTIONS)
@@ -82,7 +84,9 @@ def test_duplicates_in_any_order_of_rows(
     order: list[int], duplicates: Duplicates, batch: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = pl.concat([TEXT.head(40), TEXT.slice(5, 20).with_columns(Q_overall=pl.lit("Unsure"))])[order]
+    monkeypatch.setattr(coder, "BATCH_ROWS", batch)
     monkeypatch.setattr(external_sort, "BATCH_ROWS", batch)
+    monkeypatch.setattr(coder, "PARTITION_ROWS", 3 * batch)
     monkeypatch.setattr(external_sort, "PARTITION_ROWS", 3 * batch)
     for name, part in (("a", table.head(25)), ("b", table.tail(35))):
         part.write_parquet(tmp_path / f"{name}.parquet", row_group_size=10)

@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from dissensus.errors import InvalidInput
 from dissensus.files.ratings.partitions.blocks import CodedBlocks
 from dissensus.files.ratings.partitions.digest import Digest, is_second
-from dissensus.files.ratings.partitions.external_sort import BATCH_ROWS, NotSorted, read_in_order, sort_externally
+from dissensus.files.ratings.partitions.external_sort import (
+    BATCH_ROWS,
+    PARTITION_ROWS,
+    NotSorted,
+    read_in_order,
+    sort_externally,
+)
 from dissensus.files.ratings.partitions.folder import ParquetFolder
 from dissensus.schema.hints import format_value
 from dissensus.schema.ratings import cells
@@ -39,8 +45,8 @@ class RatingsCoder:
     n_blank: int = 0
     n_dropped: int = 0
 
-    def rows(self, *, as_text: bool) -> pl.LazyFrame:
-        """Return items, codes of raters and of answers of all first ratings, in the order of the files.
+    def columns(self, *, as_text: bool) -> list[pl.Expr]:
+        """Return items, codes of raters and of answers.
 
         Items that are whole numbers are sorted as text, as in memory, if the order of the items matters.
         """
@@ -48,28 +54,30 @@ class RatingsCoder:
         is_text = not self.folder.schema[self.choice.item].is_integer()
         ids = pl.Enum(self.digest.rater_ids)
         codes = dict(zip(self.digest.answers.to_list(), self.digest.codes.tolist(), strict=True))
-        return (
-            self.folder.scan()
-            .filter(~is_second(self.folder))
-            .select(
-                (item.cast(pl.String).str.strip_chars() if is_text or as_text else item).alias("item"),
-                pl.col(rater).cast(pl.String).str.strip_chars().cast(ids).to_physical().cast(pl.Int32).alias("rater"),
-                pl.col(question).replace_strict(codes, default=-1, return_dtype=pl.Int16).alias("answer"),
-            )
-        )
+        return [
+            (item.cast(pl.String).str.strip_chars() if is_text or as_text else item).alias("item"),
+            pl.col(rater).cast(pl.String).str.strip_chars().cast(ids).to_physical().cast(pl.Int32).alias("rater"),
+            pl.col(question).replace_strict(codes, default=-1, return_dtype=pl.Int16).alias("answer"),
+        ]
 
     def code(self, *, as_text: bool, n_categories: int) -> CodedBlocks:
         """Write all rows as coded blocks: in the order of the files if they are sorted by item, else sorted."""
         self._check_items()
-        rows, n_raters = self.rows(as_text=as_text), int(self.final.max()) + 1
+        columns, first, n_raters = self.columns(as_text=as_text), ~is_second(self.folder), int(self.final.max()) + 1
+
+        def read(n_rows: int) -> Iterator[pl.DataFrame]:
+            for rows in self.folder.slices(n_rows):
+                yield rows.filter(first).select(columns).collect(engine="streaming")
+
         try:
             blocks = CodedBlocks(n_raters, n_categories)
-            for table in read_in_order(rows):
+            for table in read_in_order(read(BATCH_ROWS)):
                 self._append(table, blocks)
         except NotSorted:
             self.n_blank = self.n_dropped = 0
             blocks = CodedBlocks(n_raters, n_categories)
-            for table in sort_externally(rows, self.folder.n_rows, blocks.folder):
+            items = self.folder.scan().filter(first).select(columns[0])
+            for table in sort_externally(read(PARTITION_ROWS), items, self.folder.n_rows, blocks.folder):
                 self._append(table, blocks)
         return blocks
 

@@ -1,6 +1,6 @@
 """Rows of a folder in the order of their items: as they lie, or by an external sort."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -18,16 +18,16 @@ class NotSorted(Exception):
     """The rows do not lie in the order of their items."""
 
 
-def read_in_order(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+def read_in_order(batches: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
     """Yield rows in tables of whole items, in their order; raise `NotSorted` if a batch goes back."""
-    pending = rows.head(0).collect()
-    for unsorted in rows.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming"):
+    pending = pl.DataFrame()
+    for unsorted in batches:
         if not unsorted.height:
             continue
         batch = _sort(unsorted)
         if pending.height and _precedes(batch["item"][0], pending["item"][-1]):
             raise NotSorted
-        pending = pl.concat([pending, batch])
+        pending = pl.concat([pending, batch]) if pending.height else batch
         n_last = pending.height - int(pending["item"].search_sorted(pending["item"][-1], side="left"))
         if n_last < pending.height >= BATCH_ROWS:
             yield pending.head(-n_last)
@@ -44,18 +44,18 @@ def _precedes(value: object, other: object) -> bool:
     return other is not None and (value is None or value < other)  # type: ignore[operator]
 
 
-def sort_externally(rows: pl.LazyFrame, n_rows: int, folder: Path) -> Iterator[pl.DataFrame]:
+def sort_externally(
+    batches: Iterable[pl.DataFrame], items: pl.LazyFrame, n_rows: int, folder: Path
+) -> Iterator[pl.DataFrame]:
     """Yield rows in tables of whole items, in their order, through temporary Parquet files.
 
     Each batch of rows becomes a file whose rows lie by ranges of items, with bounds from a sample of the items; then
     each range is gathered from all files and sorted.
     """
-    bounds = _choose_bounds(rows, n_rows)
+    bounds = _choose_bounds(items, n_rows)
     n_ranges, runs = len(bounds) + 1, []
     row_group = max(1024, PARTITION_ROWS // n_ranges)
-    for number, batch in enumerate(
-        rows.collect_batches(chunk_size=PARTITION_ROWS, engine="streaming", maintain_order=True)
-    ):
+    for number, batch in enumerate(batches):
         of_range = bounds.search_sorted(batch["item"], side="right").to_numpy()
         path = folder / f"run-{number}.parquet"
         order = np.argsort(of_range, kind="stable")
@@ -72,10 +72,10 @@ def sort_externally(rows: pl.LazyFrame, n_rows: int, folder: Path) -> Iterator[p
         path.unlink()
 
 
-def _choose_bounds(rows: pl.LazyFrame, n_rows: int) -> pl.Series:
+def _choose_bounds(items: pl.LazyFrame, n_rows: int) -> pl.Series:
     """Return the first items of all ranges but the first; nulls lie before them."""
-    items, every = pl.col("item"), max(1, n_rows // SAMPLE)
-    sample = rows.select(items).filter(items.hash() % every == 0).collect(engine="streaming").to_series().drop_nulls()
+    every = max(1, n_rows // SAMPLE)
+    sample = items.filter(pl.col("item").hash() % every == 0).collect(engine="streaming").to_series().drop_nulls()
     n_ranges = max(1, -(-n_rows // PARTITION_ROWS))
     places = np.arange(1, n_ranges) * len(sample) // n_ranges
     return sample.sort()[places.tolist()].unique().sort() if len(sample) else sample

@@ -24,10 +24,19 @@ class ParquetFolder:
     """Files of one schema, in the order of their names, without empty ones."""
 
     source: Path  # The folder or glob, for messages
-    paths: tuple[Path, ...]
+    sizes: dict[Path, int]  # Rows of each file
     schema: dict[str, pl.DataType]  # Columns of all files, and of names of folders
     partition_columns: tuple[str, ...]  # Columns of names of folders (``rater_locale=IN``), as text
-    n_rows: int
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files in order."""
+        return tuple(self.sizes)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all files."""
+        return sum(self.sizes.values())
 
     def scan(self, paths: Sequence[Path] | None = None, *, row_index: str | None = None) -> pl.LazyFrame:
         """Return the rows of all files, or of some, in order."""
@@ -39,6 +48,15 @@ class ParquetFolder:
             row_index_name=row_index,
             extra_columns="ignore",
         )
+
+    def slices(self, n_rows: int) -> Iterator[pl.LazyFrame]:
+        """Yield the rows of all files in order, at most `n_rows` at once.
+
+        The batches of one streaming query would wait in memory for a slower reader, all of them.
+        """
+        for path, size in self.sizes.items():
+            for low in range(0, size, n_rows):
+                yield self.scan([path]).slice(low, n_rows)
 
     def locate(self, condition: pl.Expr, n: int = 1) -> list[str]:
         """Return the places of the first rows that meet a condition, as file and row."""
@@ -80,7 +98,7 @@ def find_folder(source: Path) -> ParquetFolder:
     keys = {path: _partition_columns(path.relative_to(_root(source))) for path in paths}
     schemas = {path: _read_schema(path) for path in paths}
     sizes = {path: _count_rows(path) for path in paths}
-    filled = tuple(path for path in paths if sizes[path])
+    filled = [path for path in paths if sizes[path]]
     if not filled:
         raise InvalidInput(f"The {len(paths):,} Parquet files of {source} have no rows, so there is nothing to read.")
     first = filled[0]
@@ -94,7 +112,7 @@ def find_folder(source: Path) -> ParquetFolder:
     columns = keys[first]
     schema = {**{name: schemas[first][name] for name in schemas[first]}, **dict.fromkeys(columns, pl.String())}
     check_headers(pl.DataFrame(schema=schema))
-    return ParquetFolder(source, filled, schema, columns, sum(sizes.values()))
+    return ParquetFolder(source, {path: sizes[path] for path in filled}, schema, columns)
 
 
 def _find_paths(source: Path) -> list[Path]:

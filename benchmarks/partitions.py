@@ -1,0 +1,259 @@
+"""Measure analyses of folders of Parquet files, and write docs/generated/partitions.md with its figure.
+
+    python -m benchmarks.partitions 1e7 [--shuffled] [--permutations 10] [--folder DIR]
+
+Each run is a process of its own, whose results replace those of the same size in benchmarks/partitions.json. The files
+are written to a folder once, and left there if it is named.
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from reproduce.comparison import table
+from reproduce.gallery import picture
+
+from dissensus.report.figure import Figure
+from dissensus.report.layout import to_inline_data
+from dissensus.report.theme import BLUE, COLUMN_WIDTH, PADDING, TEXT_WIDTH, VERMILION, Drawing
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+RESULTS = Path(__file__).with_suffix(".json")
+PAGE = DOCS / "generated" / "partitions.md"
+PICTURES = {TEXT_WIDTH: DOCS / "_static" / "partitions.svg", COLUMN_WIDTH: DOCS / "_static" / "partitions-narrow.svg"}
+PER_ITEM, ITEMS_PER_RATER, ROWS_PER_FILE = 10, 100, 5_000_000
+ANSWERS, GENDERS, AGES = ("No", "Unsure", "Yes"), ("Man", "Woman"), ("18–24", "25–34", "35–44", "45+")
+EXTRAPOLATED = 10**9
+CORES = 2
+PRICE = 0.05
+"""Price of a virtual processor for an hour in dollars, an assumption."""
+
+Codes = npt.NDArray[np.int64]
+Row = dict[str, Any]
+
+
+def write_ratings(folder: Path, n_ratings: int, *, shuffled: bool) -> None:
+    """Write ratings with 10 ratings an item and 1,000 of a rater, sorted by item or in a scattered order."""
+    n_raters = max(1_000, n_ratings // (PER_ITEM * ITEMS_PER_RATER))
+    stride = 2_654_435_761 if shuffled else 1  # coprime to all sizes, so that each rating occurs once
+    ids = pl.Series([f"rater-{code:07}" for code in range(n_raters)])
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, low in enumerate(range(0, n_ratings, ROWS_PER_FILE)):
+        place = np.arange(low, min(n_ratings, low + ROWS_PER_FILE)) * stride % n_ratings
+        item, rater, answer = _draw(place, n_raters)
+        pl.DataFrame(
+            {
+                "item_id": item,
+                "rater_id": ids.gather(rater),
+                "rater_gender": pl.Series(GENDERS).gather(_mix(rater + 1) % 2),
+                "rater_age": pl.Series(AGES).gather(_mix(rater + 2) % 4),
+                "Q_overall": pl.Series(ANSWERS).gather(answer),
+            }
+        ).write_parquet(folder / f"part-{number:04}.parquet", row_group_size=500_000)
+
+
+def _draw(place: Codes, n_raters: int) -> tuple[Codes, Codes, Codes]:
+    """Return item, rater and answer of ratings by their place in the order of the items."""
+    item, position = place // PER_ITEM, place % PER_ITEM
+    step = 1 + _mix(item * 3 + 1) % (n_raters // PER_ITEM)
+    rater = (_mix(item * 3 + 2) + position * step) % n_raters
+    severity = _mix(item * 3 + 3) % 1000 / 1000
+    value = severity * 0.7 + _mix(place * 7 + 5) % 1000 / 2500 + 0.05 * (_mix(rater + 1) % 2)
+    return item, rater, np.digitize(value, (0.45, 0.6)).astype(np.int64)
+
+
+def _mix(value: Codes) -> Codes:
+    """Return a number without visible relation to its argument (SplitMix64)."""
+    z = value.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    return ((z ^ (z >> np.uint64(27))) >> np.uint64(2)).astype(np.int64)
+
+
+def measure(folder: Path, permutations: int) -> Row:
+    """Analyse a folder in this process; seconds of time and of processors, and the largest memory in GB."""
+    from dissensus.files.ratings.partitions.reader import read_partitions
+    from dissensus.pipeline.analyse import analyse
+
+    row: Row = {"permutations": permutations, "load": os.getloadavg()[0]}
+    start = time.perf_counter(), time.process_time()
+    ratings = read_partitions(folder, resamples_items=False)
+    read = time.perf_counter(), time.process_time()
+    analyse(ratings, by=["gender", "age"], permutations=permutations)
+    end = time.perf_counter(), time.process_time()
+    for name, (low, high) in (("read", (start, read)), ("analyse", (read, end))):
+        row |= {f"{name}_s": high[0] - low[0], f"{name}_cpu_s": high[1] - low[1]}
+    return row | {
+        "ratings": ratings.design.n_ratings,
+        "raters": ratings.design.n_raters,
+        "items": ratings.design.n_items,
+        "bytes": sum(path.stat().st_size for path in folder.iterdir()),
+        "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+    }
+
+
+def main() -> None:
+    """Measure one size in a process of its own, and write the page from all results."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("ratings", type=float, nargs="?")
+    parser.add_argument("--shuffled", action="store_true")
+    parser.add_argument("--permutations", type=int, default=0)
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--child", action="store_true")
+    options = parser.parse_args()
+    if options.child:
+        sys.stdout.write(json.dumps(measure(options.folder, options.permutations)))
+        return
+    results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else []
+    if options.ratings:
+        with tempfile.TemporaryDirectory() as scratch:
+            row = _run(options.folder or Path(scratch, "ratings"), options)
+        keys = ("ratings", "shuffled", "permutations")
+        results = [other for other in results if any(other[key] != row[key] for key in keys)] + [row]
+        results.sort(key=lambda row: tuple(row[key] for key in ("shuffled", "permutations", "ratings")))
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+    write_page(results)
+
+
+def _run(folder: Path, options: argparse.Namespace) -> Row:
+    if not folder.exists():
+        write_ratings(folder, int(options.ratings), shuffled=options.shuffled)
+    command = [sys.executable, "-m", "benchmarks.partitions", "--child", "--folder", str(folder)]
+    command += ["--permutations", str(options.permutations)]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    machine = {"python": platform.python_version(), "polars": pl.__version__, "processors": os.cpu_count()}
+    return {**json.loads(output), "shuffled": options.shuffled, **machine}
+
+
+def write_page(results: list[Row]) -> None:
+    """Write the table, the figure and the extrapolations."""
+    figure = partitions_figure(results)
+    for width, path in PICTURES.items():
+        path.write_text(picture(figure, width), "utf-8")
+    PAGE.write_text("\n".join(page(results, figure)) + "\n", "utf-8")
+
+
+def page(results: list[Row], figure: Figure) -> Iterator[str]:
+    """Yield the lines of the page."""
+    yield "% Made by `benchmarks/partitions.py`; do not edit.\n"
+    yield f"**{figure.title}.** {figure.reading}\n"
+    for name, path in zip(("wide", "narrow"), PICTURES.values(), strict=True):
+        yield f"![{figure.title}](_static/{path.name}){{.{name}}}"
+    yield ""
+    yield from table(
+        ("Rows", "Ratings", "Raters", "GB of files", "Permutations", "Reading", "Analysis", "Processor time", "Memory",
+         "Load"),
+        (
+            (
+                "shuffled" if row["shuffled"] else "by item",
+                f"{row['ratings']:,}",
+                f"{row['raters']:,}",
+                f"{row['bytes'] / 1e9:.2f}",
+                str(row["permutations"]),
+                f"{row['read_s']:,.0f} s",
+                f"{row['analyse_s']:,.0f} s",
+                f"{row['read_cpu_s'] + row['analyse_cpu_s']:,.0f} s",
+                f"{row['peak_gb']:.2f} GB",
+                f"{row['load']:.1f}",
+            )
+            for row in results
+        ),
+        right=tuple(range(1, 10)),
+    )  # fmt: skip
+    yield ""
+    yield from extrapolate(results)
+
+
+def extrapolate(results: list[Row]) -> Iterator[str]:
+    """Yield as a list what a billion ratings would take, by the slopes of the measurements."""
+    for shuffled in (False, True):
+        rows = [row for row in results if row["shuffled"] == shuffled and not row["permutations"]]
+        if len(rows) > 1:
+            yield _extrapolate_table("shuffled" if shuffled else "by item", *rows[-2:])
+    for row in results:
+        keys = ("ratings", "shuffled")
+        of_size = [other for other in results if all(other[key] == row[key] for key in keys)]
+        base = next((other for other in of_size if not other["permutations"]), None)
+        if row["permutations"] and base is not None:
+            yield _extrapolate_permutations(row, base)
+
+
+def _extrapolate_table(order: str, smaller: Row, larger: Row) -> str:
+    n, m = smaller["ratings"], larger["ratings"]
+    slope, growth = ((_cost(larger)[k] - _cost(smaller)[k]) / (m - n) for k in range(2))
+    seconds, peak = _cost(larger)[0] + slope * (EXTRAPOLATED - m), _cost(larger)[1] + growth * (EXTRAPOLATED - m)
+    return (
+        f"- Table of groups, rows {order}: {1e6 * slope:.2f} s of processors for a million further ratings, and "
+        f"{1e9 * growth:.1f} bytes of memory for each. **Extrapolated** from {n:,} and {m:,} to {EXTRAPOLATED:,}: "
+        f"{seconds / 60:,.0f} minutes of processors, {peak:.1f} GB, ${seconds / 3600 * PRICE:.2f}."
+    )
+
+
+def _cost(row: Row) -> tuple[float, float]:
+    return row["read_cpu_s"] + row["analyse_cpu_s"], row["peak_gb"]
+
+
+def _extrapolate_permutations(row: Row, base: Row) -> str:
+    each = (row["analyse_cpu_s"] - base["analyse_cpu_s"]) / row["permutations"]
+    hundred = 100 * each / row["ratings"] * EXTRAPOLATED
+    return (
+        f"- One permutation of two axes at {row['ratings']:,} ratings: {each:,.1f} s of processors. **Extrapolated** "
+        f"in proportion to 100 permutations of {EXTRAPOLATED:,}: {hundred / 3600:,.1f} hours, "
+        f"${hundred / 3600 * PRICE:.2f}."
+    )
+
+
+def partitions_figure(results: list[Row]) -> Figure:
+    """Return time and memory by ratings, without permutations."""
+    rows = [row for row in results if not row["permutations"]]
+    data = pl.DataFrame(
+        {
+            "ratings": [row["ratings"] for row in rows],
+            "order": ["shuffled" if row["shuffled"] else "by item" for row in rows],
+            "seconds": [row["read_cpu_s"] + row["analyse_cpu_s"] for row in rows],
+            "memory": [row["peak_gb"] for row in rows],
+        }
+    )
+    largest = data.sort("ratings").row(-1, named=True)
+    return Figure(
+        name="partitions",
+        title="Time and memory of a table of groups from a folder",
+        reading=(
+            f"{largest['ratings']:,} ratings, "
+            f"{largest['order']}, took {largest['seconds']:,.0f} s of processors and {largest['memory']:.1f} GB."
+        ),
+        draw=lambda width: _draw_figure(data, width),
+        table=data,
+    )
+
+
+def _draw_figure(data: pl.DataFrame, width: int) -> Drawing:
+    color = alt.Color("order:N", title="rows", scale=alt.Scale(domain=["by item", "shuffled"], range=[BLUE, VERMILION]))
+    x = alt.X("ratings:Q", scale=alt.Scale(type="log"), axis=alt.Axis(format="~s", tickCount=3, grid=False))
+    base = alt.Chart(to_inline_data(data.to_dicts())).mark_line(point=True, strokeWidth=1.5)
+    panels = [
+        base.encode(x, alt.Y(f"{name}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=4, format="~s")), color)
+        for name, title, scale in (
+            ("seconds", "seconds of processors", alt.Scale(type="log")),
+            ("memory", "GB of memory", alt.Scale(zero=True)),
+        )
+    ]
+    if width < TEXT_WIDTH:
+        return alt.vconcat(*(panel.properties(width=width - 2 * PADDING - 60, height=130) for panel in panels))
+    return alt.hconcat(*(panel.properties(width=(width - 2 * PADDING) / 2 - 80, height=170) for panel in panels))
+
+
+if __name__ == "__main__":
+    main()
