@@ -16,12 +16,16 @@ from fastapi.routing import APIRoute, iter_route_contexts
 from pydantic import BaseModel
 
 from dissensus.web.api.auth import TokenRoute
+from dissensus.web.core.forms import MAX_FIELD_BYTES
+from dissensus.web.core.json_body import MAX_CONTAINERS, MAX_ERRORS, MAX_KEYS
 from dissensus.web.core.staff_auth import Require
 from dissensus.web.staff import campaign_form, curation_form
 
 MIB = 1 << 20
-FORM_MODULES = {"campaigns": campaign_form, "drafts": campaign_form, "curation": curation_form}
-"""Modules that read the fields of the forms of others."""
+JSON = {"content-type": "application/json"}
+URLENCODED = {"content-type": "application/x-www-form-urlencoded"}
+FORM_MODULES = {module.__name__: module for module in (campaign_form, curation_form)}
+"""Modules that read the fields of a form together, by classes."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,17 @@ class Door:
         return any(isinstance(dependant.call, Require) for dependant in flatten(self.route.dependant))
 
     @property
+    def is_upload(self) -> bool:
+        """True if its forms may have files."""
+        return not self.is_api and self.route.path.startswith(("/campaigns", "/curation"))
+
+    @property
+    def parser(self) -> tuple[object, ...]:
+        """The code that parses cookies and the body: doors with the same code differ in their fields alone."""
+        calls = frozenset(one.call for one in flatten(self.route.dependant) if inspect.isroutine(one.call))
+        return self.method, type(self.route), self.is_upload, calls
+
+    @property
     def reads_bytes(self) -> bool:
         """True if the route parses the body itself."""
         return any(getattr(one.call, "__name__", "") == "_body" for one in flatten(self.route.dependant))
@@ -74,10 +89,8 @@ class Door:
         """Names of the form fields that the route reads, by functions of its module."""
         module = inspect.getmodule(self.route.endpoint)
         assert module is not None
-        name = module.__name__.rpartition(".")[2]
         declared = {one.alias for one in self.route.dependant.body_params if not self.json_models()}
-        read = names_in(module, inspect.unwrap(self.route.endpoint).__name__)
-        return declared | read | (names_in(FORM_MODULES[name]) if name in FORM_MODULES else set())
+        return (declared | names_in(module, inspect.unwrap(self.route.endpoint).__name__)) - {""}
 
 
 def flatten(dependant: Dependant) -> Iterator[Dependant]:
@@ -114,10 +127,13 @@ def names_in(module: ModuleType, start: str | None = None) -> set[str]:
         if name in definitions:
             texts |= texts_with_form(definitions[name])
             open_names += [one.id for one in ast.walk(definitions[name]) if isinstance(one, ast.Name)]
-        elif inspect.isfunction(imported := getattr(module, name, None)):
-            home = inspect.getmodule(imported)
-            if home is not None and home.__name__.startswith("dissensus.web."):
-                texts |= names_in(home, imported.__name__)
+            continue
+        imported = getattr(module, name, None)
+        home = inspect.getmodule(imported)
+        if home is not None and home.__name__ in FORM_MODULES:
+            texts |= names_in(home)
+        elif inspect.isfunction(imported) and home is not None and home.__name__.startswith("dissensus.web."):
+            texts |= names_in(home, imported.__name__)
     return texts
 
 
@@ -149,13 +165,15 @@ def json_bombs(size: int) -> dict[str, bytes]:
     }
 
 
-def body_bombs(model: type[BaseModel], size: int) -> dict[str, bytes]:
-    """JSON with many faults in each field of a model."""
+def body_bombs(model: type[BaseModel]) -> dict[str, bytes]:
+    """JSON with many faults in each field of a model, as many as the parser lets through to it."""
+    entries = b'{"a":{},"b":[],"c":1},' * (MAX_CONTAINERS // 3 - 1) + b"{}"
+    keys = ("{" + ",".join(f'"k{i}":0' for i in range(MAX_KEYS)) + "}").encode()
     bombs = {}
     for name in model.model_fields:
-        n = size // 30
-        bombs[f"faults in {name}"] = f'{{"{name}":['.encode() + b'{"a":{},"b":[],"c":1},' * n + b"{}]}"
-        bombs[f"keys in {name}"] = (f'{{"{name}":[{{' + ",".join(f'"k{i}":0' for i in range(n // 2)) + "}]}").encode()
+        start = f'{{"{name}":['.encode()
+        bombs[f"faults in {name}"] = start + entries + b"]}"
+        bombs[f"keys in {name}"] = start + b",".join([keys] * 2 * MAX_ERRORS) + b"]}"
     return bombs
 
 
@@ -186,14 +204,13 @@ def attack(
     form_token: str,
     headers: dict[str, str],
     *,
-    api_size: int = 8 * MIB,
-    parser_size: int = 8 * MIB,
+    parser: bool = True,
+    size: int = 8 * MIB,
     file_size: int = 10 * MIB,
 ) -> Iterator[HostileRequest]:
-    """Hostile requests for every field of a door; `path` has valid values.
+    """Hostile requests for every field of a door, and for its parser if asked; `path` has valid values.
 
-    The API has one parser of JSON, and all uploads have one reader of files: `parser_size` and `file_size` are the
-    sizes of what only these meet.
+    All uploads have one reader of files: `file_size` is the size of what only this meets, and `size` that of JSON.
     """
 
     def request(
@@ -201,54 +218,58 @@ def attack(
     ) -> HostileRequest:
         return HostileRequest(f"{door.name}: {name}", door.method, path, {**headers, **more}, body, is_refused)
 
-    yield from _attack_address(door, path, headers, request)
-    if door.method in ("POST", "PUT"):
-        yield from _attack_json(door, min(parser_size, api_size) if door.is_api else MIB, request)
-        yield from _attack_body(door, form_token, (api_size if door.is_api else MIB) - 10, file_size, request)
+    yield from _attack_address(door, path, request, parser=parser)
+    yield from _attack_headers(door, headers, request, parser=parser)
+    if door.method not in ("POST", "PUT"):
+        return
+    if parser and (door.is_api or door.reads_bytes):
+        for name, body in json_bombs((size if door.is_api else MIB) - 10).items():
+            yield request(name, body=body, is_refused=True, **JSON)
+    for model in door.json_models():
+        for name, body in body_bombs(model).items():
+            yield request(name, body=body, is_refused=True, **JSON)
+    if not door.is_api:
+        if parser:
+            yield from _attack_form_parser(door, form_token, request)
+        yield from _attack_fields(door, form_token, request)
+        if door.is_upload:
+            yield from _attack_files(door, form_token, file_size, request)
 
 
-def _attack_address(door: Door, path: str, headers: dict[str, str], request: Any) -> Iterator[HostileRequest]:
+def _attack_address(door: Door, path: str, request: Any, *, parser: bool) -> Iterator[HostileRequest]:
     parts = path.partition("?")[0].split("/")
+    # The authorisation finds the campaign.
+    known = set() if parser or not (door.is_api or door.is_for_staff) else {"{name}"}
     for position, part in enumerate(door.route.path.split("/")):
-        if part.startswith("{"):
+        if part.startswith("{") and part not in known:
             for name, value in {"long": "x" * 10_000, "NUL": "%00" * 3_000, "odd": quote("é⁧" * 1_000)}.items():
                 yield request(f"{name} {part}", "/".join([*parts[:position], value, *parts[position + 1 :]]))
-    for field in sorted(door.fields("query")) or ["unknown"]:
+    for field in sorted(door.fields("query")) or ["unknown"] * parser:
         yield request(f"long {field}", f"{path.partition('?')[0]}?{field}={'x' * 14_000}")
         yield request(f"repeated {field}", f"{path.partition('?')[0]}?" + f"{field}=1&" * (14_000 // (len(field) + 3)))
+
+
+def _attack_headers(door: Door, headers: dict[str, str], request: Any, *, parser: bool) -> Iterator[HostileRequest]:
     for field in sorted(door.fields("header")):
         yield request(f"long {field}", **{field: "x" * 12_000})
     cookies = headers.get("cookie", "")
-    for field in sorted(door.fields("cookie")):
+    # Doors with one parser have the dependencies that read a session in common.
+    own = {one.alias for one in door.route.dependant.cookie_params}
+    for field in sorted(door.fields("cookie") if parser else own):
         others = "; ".join(one for one in cookies.split("; ") if not one.startswith(f"{field}="))
         yield request(f"long cookie {field}", cookie=f"{others}; {field}={'x' * 6_000}")
         yield request(f"quoted cookie {field}", cookie=f'{others}; {field}="' + "\\a" * 3_000 + '"')
-    yield request("many cookies", cookie=cookies + "; a=1" * 1_300)
+    if parser:
+        yield request("many cookies", cookie=cookies + "; a=1" * 1_300)
 
 
-def _attack_json(door: Door, size: int, request: Any) -> Iterator[HostileRequest]:
-    if door.is_api or door.reads_bytes:
-        for name, body in json_bombs(size - 10).items():
-            yield request(name, body=body, is_refused=True, **{"content-type": "application/json"})
-
-
-def _attack_body(door: Door, form_token: str, size: int, file_size: int, request: Any) -> Iterator[HostileRequest]:
-    is_upload = not door.is_api and door.route.path.startswith(("/campaigns", "/curation"))
-    for model in door.json_models():
-        for name, body in body_bombs(model, size).items():
-            yield request(name, body=body[:size], is_refused=True, **{"content-type": "application/json"})
-    if door.is_api:
-        return
+def _attack_form_parser(door: Door, form_token: str, request: Any) -> Iterator[HostileRequest]:
     token = f"form_token={form_token}&".encode()
-    urlencoded = {"content-type": "application/x-www-form-urlencoded"}
-    size -= len(token)
-    fields = sorted(door.form_fields() - {"form_token"})
-    yield request("many fields", body=token + b"a&" * (size // 2), is_refused=True, **urlencoded)
-    yield request("quoted field", body=token + b"a=" + b"%41" * (size // 3 - 1), **urlencoded)
-    for field in fields:
-        yield request(f"repeated {field}", body=token + f"{field}=1&".encode() * 900, **urlencoded)
-        yield request(f"long {field}", body=token + f"{field}=".encode() + b"x" * (size - len(field) - 1), **urlencoded)
-    most = 20 * MIB if is_upload else MIB
+    size = MIB - 10 - len(token)
+    yield request("many fields", body=token + b"a&" * (size // 2), is_refused=True, **URLENCODED)
+    yield request("quoted field", body=token + b"a=" + b"%41" * (size // 3 - 1), **URLENCODED)
+    yield request("long field", body=token + b"a=" + b"x" * (size - 2), is_refused=True, **URLENCODED)
+    most = 20 * MIB if door.is_upload else MIB
     form = [("form_token", "", form_token.encode())]
     headers, body = multipart([*form, *[("a", "", b"")] * min(100_000, (most - 200) // 60)])
     yield request("many parts", body=body, is_refused=True, **headers)
@@ -256,12 +277,23 @@ def _attack_body(door: Door, form_token: str, size: int, file_size: int, request
     yield request("many files", body=body, is_refused=True, **headers)
     headers, body = multipart([("form_token\r\n" + "x: y\r\n" * (most // 7 - 50), "", b"")])
     yield request("many headers of a part", body=body, is_refused=True, **headers)
-    if not is_upload:
-        return
+
+
+def _attack_fields(door: Door, form_token: str, request: Any) -> Iterator[HostileRequest]:
+    """Attack each field with what the parser lets through to it."""
+    token = f"form_token={form_token}&".encode()
+    for field in sorted(door.form_fields() - {"form_token"}):
+        start = f"{field}=".encode()
+        yield request(f"repeated {field}", body=token + f"{field}=1&".encode() * 900, **URLENCODED)
+        yield request(f"long {field}", body=token + start + b"x" * (MAX_FIELD_BYTES - len(start)), **URLENCODED)
+
+
+def _attack_files(door: Door, form_token: str, size: int, request: Any) -> Iterator[HostileRequest]:
+    form, fields = [("form_token", "", form_token.encode())], sorted(door.form_fields() - {"form_token"})
     for name, text in toml_bombs(100_000).items():
         headers, body = multipart([*form, *((field, "", text.encode()) for field in fields)])
         yield request(f"{name} in every field", body=body, **headers)
-    for name, content in json_bombs(file_size).items():
+    for name, content in json_bombs(size).items():
         for field in fields:
             for file in ("", "f.json") if field.endswith("_file") or field == "items" else ():
                 headers, body = multipart([*form, (field, file, content)])
@@ -275,9 +307,8 @@ def large_items(door: Door, path: str, form_token: str, headers: dict[str, str])
             items = [
                 {"id": str(i), "conversation": [{"speaker": "bot", "text": "x" * length}] * n_turns} for i in range(n)
             ]
-            json_headers = {**headers, "content-type": "application/json"}
             body = json.dumps({"items": items}).encode()
-            yield HostileRequest(f"{door.name}: {name}", door.method, path, json_headers, body)
+            yield HostileRequest(f"{door.name}: {name}", door.method, path, {**headers, **JSON}, body)
         return
     for file, content in item_files().items():
         # With a faulty definition, the page carries the items.

@@ -30,9 +30,8 @@ MAX_CONTAINERS: Final = 25_000
 MAX_KEYS: Final = 2_000
 """Keys of an object."""
 MAX_NUMBER_LENGTH: Final = 1_000
-MAX_FAULTY_ENTRIES: Final = 20
 MAX_ERRORS: Final = 20
-"""Errors in a response."""
+"""Errors in a response, and those after which no further entry is validated."""
 BAD_REQUEST: Final = 400
 
 _BLANKS: Final = re.compile(r"[ \t\n\r]*")
@@ -135,13 +134,13 @@ def parse_json(model: type[Model], body: bytes) -> Model:
 
 
 class _EntryValidator:
-    """Validator of the entries of lists and mappings, one by one, until several are faulty."""
+    """Validator of the entries of lists and mappings, one by one, until they have as many errors as are shown."""
 
     def __init__(self) -> None:
-        self.n_faulty = 0
+        self.n_errors = 0
 
     def validate_entries(self, model: type[BaseModel], value: Any) -> Any:
-        """Return a value with instances in place of its valid entries, cut after several faulty ones.
+        """Return a value with instances in place of its valid entries, cut after the errors that are shown.
 
         The model accepts the instances as they are, and reports the faulty entries.
         """
@@ -158,14 +157,14 @@ class _EntryValidator:
         return value
 
     def _take(self, entries: Iterable[Any]) -> Iterator[Any]:
-        return takewhile(lambda _: self.n_faulty < MAX_FAULTY_ENTRIES, entries)
+        return takewhile(lambda _: self.n_errors < MAX_ERRORS, entries)
 
     def _validate_entry(self, model: type[BaseModel], value: Any) -> Any:
         value = self.validate_entries(model, value)
         try:
             return model.model_validate(value)
-        except ValidationError:
-            self.n_faulty += 1
+        except ValidationError as error:
+            self.n_errors += error.error_count()
             return value
 
 
