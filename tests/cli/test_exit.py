@@ -189,8 +189,10 @@ def test_a_closed_pipe_is_not_an_error(tmp_path: Path, run: RunCommand, ratings_
         assert len(done.stdout.splitlines()) == 1
 
 
-@pytest.mark.slow  # compiles everything twice
-def test_an_unwritable_numba_cache_is_a_warning(tmp_path: Path, script: RunCommand, ratings_csv: Path) -> None:
+@pytest.mark.slow  # compiles everything
+def test_an_unwritable_numba_cache_is_a_warning(
+    tmp_path: Path, run: RunCommand, script: RunCommand, ratings_csv: Path
+) -> None:
     """Files block the cache folders of a copied package."""
     import shutil
 
@@ -210,7 +212,7 @@ def test_an_unwritable_numba_cache_is_a_warning(tmp_path: Path, script: RunComma
         NUMBA_CACHE_DIR=nowhere,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout == script("analyse", ratings_csv, "--by", "race", "--format", "csv").stdout
+    assert done.stdout == run("analyse", ratings_csv, "--by", "race", "--format", "csv").stdout
     assert done.stderr.count("Warning: Compiled code cannot be cached") == 1
     assert "NUMBA_CACHE_DIR" in done.stderr
     assert "Traceback" not in done.stderr

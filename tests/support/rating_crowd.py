@@ -12,7 +12,7 @@ import httpx
 from tests.support.live_site import Visitor
 
 PATIENCE_S = 60
-PAUSE_S = 0.1
+PAUSE_S = 0.25
 
 
 @dataclass

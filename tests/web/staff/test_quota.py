@@ -53,12 +53,19 @@ def seats_of(house: House) -> dict[tuple[str, str], int]:
         return {(cell, state): n for cell, state, n in rows}
 
 
+FEW = (AGES[:2], RACES[:2], 2, (4, 2, 2))
+MANY = (AGES, RACES, 5, (8, 3, 3))
+
+
+# The statements of each database are those of a few cells, and concurrent entries are in tests of seats.
 @pytest.mark.parametrize(
-    ("ages", "races", "seats", "each"),
+    ("database_url", "ages", "races", "seats", "each"),
     [
-        pytest.param(AGES[:2], RACES[:2], 2, (4, 2, 2), id="4 cells of 2"),
-        pytest.param(AGES, RACES, 5, (8, 3, 3), id="12 cells of 5", marks=pytest.mark.slow),
+        pytest.param("sqlite", *FEW, id="sqlite-4 cells of 2"),
+        pytest.param("postgresql", *FEW, id="postgresql-4 cells of 2", marks=pytest.mark.slow),
+        pytest.param("sqlite", *MANY, id="sqlite-12 cells of 5", marks=pytest.mark.slow),
     ],
+    indirect=["database_url"],
 )
 def test_all_cells_fill_and_none_overfills(
     house: House, ages: Group, races: Group, seats: int, each: tuple[int, int, int]

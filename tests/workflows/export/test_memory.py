@@ -22,12 +22,12 @@ from dissensus.store.raters import RaterTable
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform.platform import Platform
 
-FEW, MANY = 50, 300
+FEW, MANY = 50, 200
 """Raters."""
 N_ITEMS = 40
 TURN = "What is said in such a conversation may be long. " * 120
 MOST_MORE_MB = 20
-"""The conversations of the larger campaign alone are 50 MB more."""
+"""The conversations of the larger campaign alone are 35 MB more."""
 
 
 def create_rated_campaign(platform: Platform, name: str, n_raters: int, staff_id: str) -> None:

@@ -163,16 +163,6 @@ def retrain_on_simulated(registered_model: RegisteredModel, n: int) -> RegistryE
     return retrain_model(registered_model.folder, comparisons_of(*simulate_pairs(n)[0]), now=NOW)
 
 
-@pytest.mark.slow
-def test_nothing_new_makes_no_version(platform: Platform, registered_model: RegisteredModel) -> None:
-    rater = enter(platform, open_training_campaign(platform).key)
-    record_preferences(platform, rater, 60)
-    assert retrain_from_campaigns(platform, registered_model.folder, now=NOW) is not None
-    assert retrain_from_campaigns(platform, registered_model.folder, now=NOW) is None
-    with platform.database.reading() as tx:
-        assert len(tx.scalars(select(EventTable.number).where(EventTable.kind == "model_trained")).all()) == 1
-
-
 def test_a_rolled_back_version_is_not_trained_again(registered_model: RegisteredModel) -> None:
     assert retrain_on_simulated(registered_model, 200) is not None
     assert retrain_on_simulated(registered_model, 400) is not None
@@ -439,26 +429,34 @@ def test_too_few_preferences_are_refused(platform: Platform, registered_model: R
 
 
 @pytest.mark.slow
-def test_the_job_retrains_at_its_interval(
+def test_the_job_retries_a_locked_model_soon_and_retrains_at_its_interval(
     platform: Platform, registered_model: RegisteredModel, caplog: pytest.LogCaptureFixture
 ) -> None:
-    job = RetrainingJob(registered_model.folder.parent, every_h=24)
+    folder = registered_model.folder
+    job = RetrainingJob(folder.parent, every_h=24)
     rater = enter(platform, open_training_campaign(platform).key)
     record_preferences(platform, rater, 60)
     with caplog.at_level(logging.INFO, "dissensus.models"):
-        RetrainingJob(registered_model.folder.parent, every_h=0)(platform, NOW)
-        assert open_registered_model(registered_model.folder).current is None
-        job(platform, NOW)
-        assert open_registered_model(registered_model.folder).current == 1
-        record_preferences(platform, rater, 60, first=100)
-        job(platform, NOW + timedelta(hours=23))
+        RetrainingJob(folder.parent, every_h=0)(platform, NOW)
+        with lock_for_training(folder):
+            job(platform, NOW)
+        job(platform, NOW + timedelta(minutes=4))
+        assert open_registered_model(folder).current is None
+        trained = NOW + timedelta(minutes=5)
+        job(platform, trained)
+        assert open_registered_model(folder).current == 1
+        assert retrain_from_campaigns(platform, folder, now=trained) is None
+        record_preferences(platform, rater, 10, first=100)
+        job(platform, trained + timedelta(hours=23))
         # Another process with no memory of the training waits as well.
-        RetrainingJob(registered_model.folder.parent, every_h=24)(platform, NOW + timedelta(hours=23))
-        assert len(open_registered_model(registered_model.folder).entries) == 1
-        job(platform, NOW + timedelta(hours=24))
-        assert len(open_registered_model(registered_model.folder).entries) == 2
-        job(platform, NOW + timedelta(hours=48))
+        RetrainingJob(folder.parent, every_h=24)(platform, trained + timedelta(hours=23))
+        assert len(open_registered_model(folder).entries) == 1
+        job(platform, trained + timedelta(hours=24))
+        assert len(open_registered_model(folder).entries) == 2
+        job(platform, trained + timedelta(hours=48))
         assert "nothing is new" in caplog.text
+    with platform.database.reading() as tx:
+        assert len(tx.scalars(select(EventTable.number).where(EventTable.kind == "model_trained")).all()) == 2
 
 
 def test_a_failing_model_does_not_stop_the_training_of_others(
@@ -481,18 +479,6 @@ def test_training_stops_with_the_process(
         job(platform, NOW)
     assert "was not trained: the process ends" in caplog.text
     assert open_registered_model(registered_model.folder).entries == ()
-
-
-@pytest.mark.slow
-def test_a_locked_model_is_retried_soon(platform: Platform, registered_model: RegisteredModel) -> None:
-    record_preferences(platform, enter(platform, open_training_campaign(platform).key), 60)
-    job = RetrainingJob(registered_model.folder.parent, every_h=24)
-    with lock_for_training(registered_model.folder):
-        job(platform, NOW)
-    job(platform, NOW + timedelta(minutes=4))
-    assert open_registered_model(registered_model.folder).current is None
-    job(platform, NOW + timedelta(minutes=5))
-    assert open_registered_model(registered_model.folder).current == 1
 
 
 def test_the_history_is_json_lines(registered_model: RegisteredModel) -> None:
