@@ -40,6 +40,7 @@ class PanelDesign(NamedTuple):
     n_raters: int
     n_items: int
     loads: tuple[int, int] | None = None
+    n_shared: int | None = None  # Items that raters of both groups get, the others one group; None for all
 
 
 class JudgedPanel(NamedTuple):
@@ -57,6 +58,7 @@ DESIGNS: Final[Mapping[str, PanelDesign]] = {
     "24 raters of 50 items": PanelDesign(24, 50),
     "40 raters, 15 of 100 items": PanelDesign(40, 100, (15, 15)),
     "40 raters, 4 to 59 of 100 items": PanelDesign(40, 100, (4, 59)),
+    "24 raters of 60 items, 30 of them common": PanelDesign(24, 90, n_shared=30),
 }
 Statistic = Callable[[JudgedPanel], PseudoValues]
 STATISTICS: Final[Mapping[str, Statistic]] = {
@@ -75,12 +77,14 @@ def draw_panel(rng: np.random.Generator, design: PanelDesign, *, as_rater: bool 
     first, second = (
         _draw_answers(rng, item + side * view + rng.normal(0, RATER_SD, (design.n_raters, 1))) for side in (1, -1)
     )
-    raters, items = np.nonzero(_assign(rng, design))
+    assigned = _assign(rng, design)
+    raters, items = np.nonzero(assigned)
+    others, items_of_others = (raters, items) if design.n_shared is None else np.nonzero(assigned[:, ::-1])
     lenience = rng.normal(0, RATER_SD) if as_rater else 0.5
     base = item + view + lenience if as_rater else item + lenience
     return JudgedPanel(
         PanelRatings(items=items, raters=raters, answers=first[raters, items]),
-        PanelRatings(items=items, raters=raters + design.n_raters, answers=second[raters, items]),
+        PanelRatings(items=items_of_others, raters=others + design.n_raters, answers=second[others, items_of_others]),
         _draw_counts(rng, base, 1 if as_rater else SEEDS),
         _draw_counts(rng, base + 0.5 * view, SEEDS),
     )
@@ -96,6 +100,9 @@ def _draw_counts(rng: np.random.Generator, latent: Floats, n: int) -> Floats:
 
 
 def _assign(rng: np.random.Generator, design: PanelDesign) -> npt.NDArray[np.bool_]:
+    if design.n_shared is not None:  # The first items of one group, the last ones of the other
+        n_own = (design.n_items + design.n_shared) // 2
+        return np.tile(np.arange(design.n_items) < n_own, (design.n_raters, 1))
     if design.loads is None:
         return np.ones((design.n_raters, design.n_items), np.bool_)
     places = rng.random((design.n_raters, design.n_items)).argsort(axis=1)
@@ -108,6 +115,14 @@ def _approach(ratings: PanelRatings, panel: JudgedPanel) -> PseudoValues:
     )
 
 
+def _select_common(panel: JudgedPanel) -> tuple[PanelRatings, PanelRatings]:
+    """Return the ratings of both groups of the items that both rated, as an audit compares them."""
+    return (
+        panel.first.select(np.isin(panel.first.items, panel.second.items)),
+        panel.second.select(np.isin(panel.second.items, panel.first.items)),
+    )
+
+
 def measure_coverage(design: PanelDesign, simulations: int, truth: Mapping[str, float]) -> dict[str, float]:
     """Return the share of intervals that hold the value."""
     rng = np.random.default_rng(3)
@@ -117,7 +132,8 @@ def measure_coverage(design: PanelDesign, simulations: int, truth: Mapping[str, 
         for name, compute in STATISTICS.items():
             interval = estimate_interval(compute(panel))
             hits[name].append((interval.ci_low or 0) <= truth[name] <= (interval.ci_high or 0))
-        more = compare_groups(_approach(panel.first, panel), _approach(panel.second, panel))
+        first, second = _select_common(panel)
+        more = compare_groups(_approach(first, panel), _approach(second, panel))
         hits["more to its group"].append(more.ci_low <= truth["more to its group"] <= more.ci_high)
     return {name: float(np.mean(values)) for name, values in hits.items()}
 
