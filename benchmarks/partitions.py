@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -27,8 +26,9 @@ from reproduce.comparison import table
 from reproduce.gallery import picture
 
 from dissensus.report.figure import Figure
-from dissensus.report.layout import to_inline_data
-from dissensus.report.theme import BLUE, COLUMN_WIDTH, PADDING, TEXT_WIDTH, VERMILION, Drawing
+from dissensus.report.layout import concat_horizontally, concat_vertically, stack_layers
+from dissensus.report.theme import BLUE, COLUMN_WIDTH, PADDING, TEXT_WIDTH, VERMILION
+from dissensus.report.vega_lite import Axis, Chart, Color, Scale, Spec, X, Y
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 RESULTS = Path(__file__).with_suffix(".json")
@@ -37,7 +37,7 @@ PICTURES = {TEXT_WIDTH: DOCS / "_static" / "partitions.svg", COLUMN_WIDTH: DOCS 
 PER_ITEM, ITEMS_PER_RATER, ROWS_PER_FILE = 10, 100, 5_000_000
 ANSWERS, GENDERS, AGES = ("No", "Unsure", "Yes"), ("Man", "Woman"), ("18–24", "25–34", "35–44", "45+")
 EXTRAPOLATED = 10**9
-CORES = 2
+COLORS = {"by item": BLUE, "shuffled": VERMILION}
 PRICE = 0.05
 """Price of a virtual processor for an hour in dollars, an assumption."""
 
@@ -239,20 +239,21 @@ def partitions_figure(results: list[Row]) -> Figure:
     )
 
 
-def _draw_figure(data: pl.DataFrame, width: int) -> Drawing:
-    color = alt.Color("order:N", title="rows", scale=alt.Scale(domain=["by item", "shuffled"], range=[BLUE, VERMILION]))
-    x = alt.X("ratings:Q", scale=alt.Scale(type="log"), axis=alt.Axis(format="~s", tickCount=3, grid=False))
-    base = alt.Chart(to_inline_data(data.to_dicts())).mark_line(point=True, strokeWidth=1.5)
+def _draw_figure(data: pl.DataFrame, width: int) -> Spec:
+    orders = {name: color for name, color in COLORS.items() if name in data["order"]}
+    color = Color("order:N", title="rows", scale=Scale(domain=list(orders), range=list(orders.values())))
+    x = X("ratings:Q", title="ratings", scale=Scale(type="log"), axis=Axis(format="~s", tickCount=3, grid=False))
+    chart = Chart(data.to_dicts()).mark("line", point=True, strokeWidth=1.5)
+    narrow = width < TEXT_WIDTH
+    size = {"width": width - 2 * PADDING - 60 if narrow else width // 2 - 90, "height": 150}
     panels = [
-        base.encode(x, alt.Y(f"{name}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=4, format="~s")), color)
+        stack_layers([chart.encode(x, Y(f"{name}:Q", title=title, scale=scale, axis=Axis(tickCount=4)), color)], **size)
         for name, title, scale in (
-            ("seconds", "seconds of processors", alt.Scale(type="log")),
-            ("memory", "GB of memory", alt.Scale(zero=True)),
+            ("seconds", "seconds of processors", Scale(type="log")),
+            ("memory", "GB of memory", Scale(zero=True)),
         )
     ]
-    if width < TEXT_WIDTH:
-        return alt.vconcat(*(panel.properties(width=width - 2 * PADDING - 60, height=130) for panel in panels))
-    return alt.hconcat(*(panel.properties(width=(width - 2 * PADDING) / 2 - 80, height=170) for panel in panels))
+    return concat_vertically(panels, spacing=12) if narrow else concat_horizontally(panels, spacing=24)
 
 
 if __name__ == "__main__":
