@@ -1,5 +1,7 @@
+import re
 import subprocess
 import sys
+from importlib.resources import files
 
 import pytest
 
@@ -125,6 +127,13 @@ def test_raters_may_decline_every_question_about_themselves() -> None:
     about_you = load_questionnaire("demographics-dices")
     declined = {question.name: "Prefer not to answer" for question in about_you.questions}
     assert about_you.check(declined, complete=True) == declined
+
+
+def test_german_texts_quote_german_labels() -> None:
+    for name in questionnaires(about="rater"):
+        text = (files("dissensus.schema") / "questionnaires" / f"{name}.toml").read_text(encoding="utf-8")
+        for quoted in re.findall("„([^“]+)“", text):
+            assert f'de = "{quoted}" }}' in text, (name, quoted)
 
 
 def test_reviewers_of_attempts_are_asked_as_in_the_red_team_paper() -> None:

@@ -16,6 +16,7 @@ from tests.support.chat_campaigns import GULL, PLAIN, TERN, open_chat_campaign
 from tests.support.chat_completion_server import Loopback, Play, Wire, answers, loopback, says, streams
 from tests.support.chat_forms import begin, enter_chat_campaign, forms, say, send, wait_for_responses
 from tests.support.live_site import Live, Visitor, hidden, serving
+from tests.support.monitored_campaigns import read
 from tests.support.staff_browsers import House
 
 from dissensus.campaign.chatbot_access import check_chatbot_allowed
@@ -57,8 +58,14 @@ def test_a_red_team_conversation_works_without_scripts(live: Live) -> None:
     page = send(visitor, page, "/pick", strength="3")
     page = send(visitor, page, "/end", success="1", comment="It refused.")
     assert "1 of up to 2 conversations" in page.text
-    page = send(visitor, page, "/finish")
-    assert "Thank you" in page.text
+    stopped = read(send(visitor, page, "/stop"))
+    page = send(visitor, visitor.get("/rate"), "/resume")
+    done = read(send(visitor, page, "/finish"))
+    assert ("You have stopped" in stopped, "Thank you" in done) == (True, True)
+    for text in (stopped, done):
+        assert "Conversations ended 1" in text
+        assert "rated" not in text.lower()
+        assert "rating" not in text.lower()
     with live.platform.database.reading() as tx:
         chat = tx.execute(select(ChatTable)).one()
         assert (chat.state, chat.intent_text, chat.success, chat.comment_text) == ("done", "Insults.", 1, "It refused.")
@@ -398,7 +405,9 @@ def test_an_owner_sees_how_many_conversations_there_were(house: House) -> None:
     visitor, page = enter_chat_campaign(live)
     page = say(visitor, begin(visitor, page), "Insult me.")
     send(visitor, send(visitor, page, "/pick", strength="1"), "/end", success="0")
-    text = house.owner("owner").get("/campaigns/pilot").text
+    owner = house.owner("owner")
+    assert re.search(r"pilot open owner – 1 – ", read(owner.get("/campaigns")))
+    text = owner.get("/campaigns/pilot").text
     assert "<dt>Finished conversations</dt><dd>1</dd>" in text
     assert "tern (rlhf, 7B), gull (plain lm, 7B)" in text
     assert "Red team, two responses, which is more harmful; Helpful, two responses, which is more helpful" in text

@@ -307,7 +307,7 @@ def test_personal_links_are_shown_once_and_admit_raters(house: House) -> None:
     assert len(set(links)) == 3
     assert house.stranger().get(links[0]).status_code == 200
     page = browser.get("/campaigns/pilot").text
-    assert "3 personal links, " in page
+    assert "3 personal links, 0 used; links of raters who withdrew are deleted and do not count." in page
     assert not any(link in page for link in links)
     for n in ("0", "-1", "many", "10001", "9" * 5000):
         assert send(browser, "/campaigns/pilot/invite", n=n).status_code == 422
