@@ -58,7 +58,7 @@ def load_campaign_numbers(tx: Connection, campaign_id: str) -> CampaignNumbers:
     entered = select(func.count(RaterTable.invitation_hash)).where(owned)
     return CampaignNumbers(
         n_items=sum(n for _, n in loads),
-        raters=_count_raters(tx, campaign_id),
+        raters=count_raters(tx, campaign_id),
         n_rehearsals=tx.scalar(rehearsals) or 0,
         # The load of an item counts assignments that are open or done, so that the many done ones need no reading.
         n_done=sum(load * n for load, n in loads) - _count_assignments(tx, campaign_id, "open"),
@@ -97,17 +97,12 @@ def _count_exchanges(tx: Connection, in_campaign: ColumnElement[bool]) -> int:
     return tx.scalar(exchanges.where(in_campaign, ~RaterTable.rehearsal)) or 0
 
 
-def _count_raters(tx: Connection, campaign_id: str | None) -> dict[RaterState, int]:
+def count_raters(tx: Connection, campaign_id: str | None = None) -> dict[RaterState, int]:
     """Count raters by state, of a campaign or of all."""
     query = select(RaterTable.state, func.count()).where(~RaterTable.rehearsal).group_by(RaterTable.state)
     query = query if campaign_id is None else query.where(RaterTable.campaign_id == campaign_id)
     by_state = dict(tx.execute(query).all())
     return {state: by_state.get(state, 0) for state in RATER_STATES}
-
-
-def count_all_raters(tx: Connection) -> dict[RaterState, int]:
-    """Count the raters of all campaigns by state."""
-    return _count_raters(tx, None)
 
 
 def find_last_save_number(tx: Connection) -> int:

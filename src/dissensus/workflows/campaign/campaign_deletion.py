@@ -9,7 +9,7 @@ from dissensus.errors import Conflict, InvalidInput
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.hints import format_list, format_value
 from dissensus.store import campaigns as store
-from dissensus.store import erasure, export, overview
+from dissensus.store import erasure, export, items, overview
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.lists import reports
 from dissensus.store.planning import campaign_plans
@@ -71,10 +71,9 @@ def delete_campaign(platform: Platform, name: str, *, confirmation: str, staff_i
 
 
 def _preview_deletion(tx: Connection, campaign_row: CampaignRow, campaign: Campaign) -> DeletionPreview:
-    numbers = overview.load_campaign_numbers(tx, campaign_row.id)
     return DeletionPreview(
-        n_items=numbers.n_items,
-        n_raters=sum(numbers.raters.values()),
+        n_items=items.count_items(tx, campaign_row.id),
+        n_raters=sum(overview.count_raters(tx, campaign_row.id).values()),
         obstacle=_find_obstacle(tx, campaign_row, campaign),
     )
 

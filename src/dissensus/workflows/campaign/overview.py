@@ -110,7 +110,7 @@ def count_platform(platform: Platform) -> PlatformTotals:
     """Count raters, saves and webhooks of the whole platform."""
     with platform.database.reading() as tx:
         return PlatformTotals(
-            raters=store.count_all_raters(tx),
+            raters=store.count_raters(tx),
             n_saves=store.find_last_save_number(tx),
             webhooks=webhooks.count_webhooks_by_state(tx),
         )
