@@ -14,7 +14,8 @@ import sqlite3
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from random import Random
@@ -24,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent))
 
 from bystanders import IdleConnections, ReadinessProbe  # noqa: E402
-from chaos_site import DisturbedSite, can_mount, find_libfaketime, running_site  # noqa: E402
+from chaos_site import DisturbedSite, can_mount, find_libfaketime, running_servers, running_site  # noqa: E402
 from disturbances import (  # noqa: E402
     CRASH_DATABASE,
     CUT_CONNECTIONS,
@@ -34,6 +35,7 @@ from disturbances import (  # noqa: E402
     KILL_SERVER,
     KILL_WORKER,
     REST,
+    RESTART_IN_TURN,
     SET_CLOCK_BACK,
     Disturbance,
     Pace,
@@ -44,7 +46,7 @@ from soak import run_soak, write_page  # noqa: E402
 RESULTS, PEERS = HERE / "chaos.json", HERE / "results-peers.json"
 DOCS = HERE.parent.parent / "docs"
 PAGE = DOCS / "chaos.md"
-N_RATERS, N_SHORT_RATERS = 16, 8
+N_RATERS, N_SHORT_RATERS = 16, 4
 LEAST_S, SHORT_S, OVERHEAD_S = 4.0, 1.0, 12.0
 """Shortest disturbance, that of the short form, and what start and checks take besides, until it is measured."""
 ENTRY_S = 30.0
@@ -62,6 +64,7 @@ class Setup:
     disturbances: tuple[Disturbance, ...]
     small_disk: bool = False
     clock: bool = False
+    proxied: bool = False
 
 
 SETUPS = (
@@ -75,8 +78,12 @@ SETUPS = (
         2,
         (REST, KILL_SERVER, KILL_WORKER, FREEZE_WORKER, CUT_CONNECTIONS, CRASH_DATABASE),
     ),
+    Setup("PostgreSQL, 2 servers behind nginx", "postgresql", 1, (REST, RESTART_IN_TURN), proxied=True),
 )
-SHORT = (Setup("SQLite, 2 workers", "sqlite", 2, (KILL_SERVER, FREEZE_WORKER)),)
+SHORT = (
+    Setup("SQLite, 2 workers", "sqlite", 2, (KILL_SERVER, FREEZE_WORKER)),
+    Setup("PostgreSQL, 2 servers behind nginx", "postgresql", 1, (RESTART_IN_TURN,), proxied=True),
+)
 
 
 def main() -> None:
@@ -88,7 +95,7 @@ def main() -> None:
         metavar="TEXT",
         help="measure set-ups or disturbances with this text again, beside earlier results",
     )
-    parser.add_argument("--short", action="store_true", help="two disturbances on SQLite; nothing written")
+    parser.add_argument("--short", action="store_true", help="three disturbances, for a second each; nothing written")
     parser.add_argument("--soak", type=float, metavar="MINUTES", help="eight raters for longer, instead")
     options = parser.parse_args()
     results = _load_results() | {"machine": _describe_machine()}
@@ -96,7 +103,7 @@ def main() -> None:
         rows = [run_soak(60 * options.soak)]
         results["soak"] = rows[0]
     else:
-        setups = SHORT if options.short else _select(options.only)
+        setups = _select(SHORT if options.short else SETUPS, options.only)
         rows = list(_run(setups, None if options.short else 60 * options.minutes))
         measured = _replace_rows(results.get("rows", []), rows) if options.only else rows
         results |= {"rows": measured, "skipped": _list_skipped(measured), "mounted": can_mount()}
@@ -111,16 +118,19 @@ def main() -> None:
         raise SystemExit("\n".join(faults))
 
 
-def _select(wanted: str | None) -> tuple[Setup, ...]:
+def _select(among: Sequence[Setup], wanted: str | None) -> tuple[Setup, ...]:
     """Return the set-ups that can run here, with the wanted disturbances."""
-    setups = [setup for setup in SETUPS if find_libfaketime() or not setup.clock]
-    return tuple(
-        Setup(setup.name, setup.backend, setup.workers, chosen, setup.small_disk, setup.clock)
-        for setup in setups
-        if (
-            chosen := tuple(each for each in setup.disturbances if not wanted or wanted in f"{setup.name}: {each.name}")
+    setups = [setup for setup in among if find_libfaketime() or not setup.clock]
+    chosen = (
+        replace(
+            setup,
+            disturbances=tuple(
+                each for each in setup.disturbances if not wanted or wanted in f"{setup.name}: {each.name}"
+            ),
         )
+        for setup in setups
     )
+    return tuple(setup for setup in chosen if setup.disturbances)
 
 
 def _replace_rows(earlier: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -150,7 +160,7 @@ def _run(setups: Sequence[Setup], seconds: float | None) -> Iterator[dict[str, A
         start = time.monotonic()
         if seconds is not None and start > end:
             return
-        with running_site(setup.backend, setup.workers, small_disk=setup.small_disk, clock=setup.clock) as site:
+        with _run_site(setup) as site:
             ledger = Ledger()
             for disturbance in setup.disturbances:
                 if seconds is not None and start > end:
@@ -166,6 +176,12 @@ def _run(setups: Sequence[Setup], seconds: float | None) -> Iterator[dict[str, A
                 start, n_left = time.monotonic(), n_left - 1
 
 
+def _run_site(setup: Setup) -> AbstractContextManager[DisturbedSite]:
+    if setup.proxied:
+        return running_servers(setup.backend, setup.workers)
+    return running_site(setup.backend, setup.workers, small_disk=setup.small_disk, clock=setup.clock)
+
+
 def _disturb(
     site: DisturbedSite, disturbance: Disturbance, ledger: Ledger, seconds: float, *, n_raters: int
 ) -> dict[str, Any]:
@@ -174,7 +190,7 @@ def _disturb(
     ledger.latencies, ledger.n_retries = [], 0
     with (
         raters_at(site.base_url, site.key, ledger, n_raters),
-        IdleConnections(site.port) as idle,
+        IdleConnections(site.entrance or site.port) as idle,
         ReadinessProbe(site.base_url) as probe,
     ):
         end = time.monotonic() + ENTRY_S
@@ -262,8 +278,9 @@ def page(results: dict[str, Any]) -> str:
         *map(_format_latencies, rows),
         "",
         *_compare_peers(),
-        "Loss of power, a second machine, and a full disk of PostgreSQL are not part of it. `make chaos` measures "
-        "again within ten minutes; `make chaos ARGS='--soak 60'` runs the [soak](operation.md#disturbances).",
+        "Both servers behind nginx are on this machine. Loss of power, a second machine, and a full disk of PostgreSQL "
+        "are not part of it. `make chaos` measures again within ten minutes; "
+        "`make chaos ARGS='--soak 60'` runs the [soak](operation.md#disturbances).",
     ]
     return "\n".join(lines) + "\n"
 

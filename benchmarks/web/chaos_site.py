@@ -11,13 +11,14 @@ import time
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from outbox_raters import CAMPAIGN, VALUES, Ledger
 from tests.databases import Server, own_server
+from tests.support.nginx import configure_plain, running_nginx
 from tests.support.served_site import list_processes
 from typer.testing import CliRunner, Result
 
@@ -67,13 +68,15 @@ class DisturbedSite:
     server: Server | None = None  # Of PostgreSQL
     disk: Path | None = None  # File system of the database, if it is small
     clock: Path | None = None  # File with the offset of the clock, if there is one
+    entrance: int | None = None  # Port of a proxy before this server and its neighbours
+    neighbours: "tuple[DisturbedSite, ...]" = ()  # Further servers on the same database
     key: str = ""
     process: "subprocess.Popen[bytes] | None" = None
 
     @property
     def base_url(self) -> str:
         """Address of the site."""
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://127.0.0.1:{self.entrance or self.port}"
 
     def start(self) -> None:
         """Start it, and wait until it is ready."""
@@ -94,7 +97,7 @@ class DisturbedSite:
 
     def _is_ready(self) -> bool:
         with suppress(OSError):
-            urllib.request.urlopen(f"{self.base_url}/readyz", timeout=2).close()
+            urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=2).close()
             return True
         return False
 
@@ -132,8 +135,9 @@ class DisturbedSite:
         return status
 
     def memory_mib(self) -> float:
-        """Return the resident memory of all its processes."""
-        return sum(read_resident_kib(pid) for pid in self.processes()) / 1024
+        """Return the resident memory of all its processes, and of those of its neighbours."""
+        own = sum(read_resident_kib(pid) for pid in self.processes()) / 1024
+        return own + sum(neighbour.memory_mib() for neighbour in self.neighbours)
 
     def n_files(self) -> int:
         """Return the number of open files and connections of all its processes."""
@@ -223,6 +227,23 @@ def running_site(
         site.key = _open_campaign(url)
         stack.callback(site.kill)
         site.start()
+        yield site
+
+
+@contextmanager
+def running_servers(backend: str, workers: int) -> Iterator[DisturbedSite]:
+    """Start two servers on one database, behind nginx."""
+    with running_site(backend, workers) as site, ExitStack() as stack:
+        port, entrance = _free_port(), _free_port()
+        neighbour = replace(
+            site, port=port, environment={**site.environment, "DISSENSUS_PORT": str(port)}, process=None
+        )
+        stack.callback(neighbour.kill)
+        neighbour.start()
+        configuration = configure_plain([site.port, port], entrance, _free_port())
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dissensus-nginx-")))
+        stack.enter_context(running_nginx(configuration, folder, entrance))
+        site.entrance, site.neighbours = entrance, (neighbour,)
         yield site
 
 

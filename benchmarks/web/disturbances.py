@@ -101,6 +101,19 @@ def _freeze_worker(site: DisturbedSite, pace: Pace) -> int:
     return n
 
 
+def _restart_in_turn(site: DisturbedSite, pace: Pace) -> int:
+    """Stop each server as an operator does and start it again, while the others answer."""
+    n = 0
+    while not pace.over:
+        for server in (site, *site.neighbours):
+            pace.wait_for_save(0.2, 1)
+            if status := server.stop():
+                raise SystemExit(f"A server ended with the status {status}.")
+            server.start()
+            n += 1
+    return n
+
+
 def _find_busiest(site: DisturbedSite) -> int:
     """Return the worker with the most connections; the kernel does not share them evenly."""
     return max(site.workers(), key=count_files)
@@ -234,6 +247,7 @@ REST = Disturbance("none", _rest)
 KILL_SERVER = Disturbance("kill -9 of all processes", _kill_server)
 KILL_WORKER = Disturbance("kill -9 of one worker", _kill_worker)
 FREEZE_WORKER = Disturbance("SIGSTOP of one worker, 0.5–6 s", _freeze_worker)
+RESTART_IN_TURN = Disturbance("servers restarted in turn", _restart_in_turn)
 CUT_CONNECTIONS = Disturbance("all database connections cut", _cut_connections)
 CRASH_DATABASE = Disturbance("immediate stop of PostgreSQL", _crash_database)
 FILL_DISK = Disturbance("full disk, kill -9 every second time", _fill_disk)

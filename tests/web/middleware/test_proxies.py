@@ -1,11 +1,6 @@
 """Sites behind a proxy: the address of a visitor, and nginx with the shipped configuration."""
 
-import os
-import shutil
-import socket
 import ssl
-import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
@@ -19,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from fastapi import Request
 from tests.support.live_site import Live, serving
-from tests.support.paths import ROOT
+from tests.support.nginx import configure, running_nginx
 from tests.support.ports import find_port
 
 from dissensus.web.core.site import client_network
@@ -81,57 +76,19 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pem
 
 
-def find_nginx() -> str:
-    program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin")
-    if program is not None:
-        return program
-    reason = "NGINX NOT TESTED: it is not installed"
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
 @contextmanager
 def nginx(live: Live, folder: Path, certificate: Path) -> Iterator[tuple[int, int]]:
     """Run nginx with the shipped configuration on free ports, as from the gateway of a bridge; yield http and https."""
     http, https = find_port(), find_port()
-    text = (ROOT / "deploy" / "nginx.conf").read_text("utf-8")
-    for old, new in {
-        "    listen [::]:80;\n": "",
-        "    listen [::]:443 ssl http2;\n": "",
+    changes = {
         "listen 80;": f"listen 127.0.0.1:{http};",
         "listen 443 ssl http2;": f"listen 127.0.0.1:{https} ssl http2;\n    proxy_bind {GATEWAY};",
-        "server 127.0.0.1:8000;": f"server {live.url.removeprefix('http://')};",
         "/etc/ssl/rate.example.org.pem": str(certificate),
         "/etc/ssl/rate.example.org.key": str(certificate),
-    }.items():
-        assert old in text
-        text = text.replace(old, new)
-    temporary = "".join(f"{name}_temp_path {folder}/{name};\n" for name in ("client_body", "proxy", "fastcgi"))
-    temporary += f"uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;"
-    path = folder / "nginx.conf"
-    path.write_text(
-        f"pid {folder}/pid;\nerror_log stderr;\nevents {{}}\nhttp {{\naccess_log off;\n{temporary}\n{text}}}\n"
-    )
-    command = [find_nginx(), "-p", str(folder), "-c", str(path), "-g", "daemon off; master_process off;"]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
-        try:
-            wait_for(https, process)
-            yield http, https
-        finally:
-            process.terminate()
-
-
-def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    for _ in range(200):
-        assert process.poll() is None
-        try:
-            socket.create_connection(("127.0.0.1", port)).close()
-        except OSError:
-            time.sleep(0.05)
-        else:
-            return
-    raise AssertionError("nginx does not listen")
+    }
+    port = int(live.url.rpartition(":")[2])
+    with running_nginx(configure([port], changes), folder, https):
+        yield http, https
 
 
 @pytest.mark.slow  # a real proxy, which CI installs
