@@ -75,9 +75,13 @@ class DenseComplement:
             kernels.subtract_squares(ratings.start, ratings.places, inner.cross, half)
         start = 0
         for n_groups, precision in precisions:
-            index = start + np.arange(n_groups * len(precision)).reshape(n_groups, -1)
-            half[index[:, :, None], index[:, None, :]] += 0.5 * precision
-            start += index.size
+            end = start + n_groups * len(precision)
+            if len(precision) == 1:
+                np.einsum("ii->i", half)[start:end] += 0.5 * precision[0]
+            else:
+                index = np.arange(start, end).reshape(n_groups, -1)
+                half[index[:, :, None], index[:, None, :]] += 0.5 * precision
+            start = end
         half += half.T
         root = np.asarray(np.linalg.cholesky(half), float)
         return cls(layout=layout, inner=inner, root=root, log_determinant=2 * float(np.log(np.diag(root)).sum()))

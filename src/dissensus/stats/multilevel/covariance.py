@@ -8,11 +8,13 @@ A singular covariance matrix has many factors: where a diagonal element is zero,
 for those of later columns. One factor has zeros there (`canonicalize`).
 """
 
+from functools import cache
+
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.stats.multilevel.design import RandomTerm
-from dissensus.stats.result import FloatArray
+from dissensus.stats.result import FloatArray, IntArray
 
 # Logarithm below which a diagonal element stays, so that the mode of effects is found in spite of rounding.
 SMALLEST = -7.0
@@ -25,13 +27,23 @@ def count_parameters(term: RandomTerm) -> int:
     return 1 if term.structure == "identity" else term.size * (term.size + 1) // 2
 
 
+@cache
+def lower_triangle(size: int) -> tuple[IntArray, IntArray]:
+    """Return rows and columns of the elements below the diagonal, row by row.
+
+    Factors are built for every draw and every step of a fit, most often of a single effect.
+    """
+    return np.tril_indices(size, -1)
+
+
 def cholesky_factor(term: RandomTerm, parameters: FloatArray) -> FloatArray:
     """Return the lower triangular factor of a term's covariance, shape (D, D)."""
     if term.structure == "identity":
         return np.diag(np.full(term.size, np.exp(max(parameters[0], SMALLEST))))
-    factor = np.zeros((term.size, term.size))
-    factor[np.tril_indices(term.size, -1)] = parameters[term.size :]
-    np.fill_diagonal(factor, np.exp(np.maximum(parameters[: term.size], SMALLEST)))
+    size = term.size
+    factor = np.zeros((size, size))
+    factor[lower_triangle(size)] = parameters[size:]
+    factor.flat[:: size + 1] = np.exp(np.maximum(parameters[:size], SMALLEST))
     return factor
 
 
@@ -46,7 +58,7 @@ def parameter_gradient(term: RandomTerm, factor: FloatArray, gradient: FloatArra
     if term.structure == "identity":
         return np.array([2 * factor[0, 0] ** 2 * np.trace(gradient)])
     by_factor = 2 * gradient @ factor
-    return np.concatenate([np.diag(by_factor) * np.diag(factor), by_factor[np.tril_indices(term.size, -1)]])
+    return np.concatenate([np.diag(by_factor) * np.diag(factor), by_factor[lower_triangle(term.size)]])
 
 
 def start_parameters(term: RandomTerm) -> FloatArray:
@@ -64,7 +76,7 @@ def mark_boundary(term: RandomTerm, parameters: FloatArray) -> npt.NDArray[np.bo
     diagonal = np.diag(cholesky_factor(term, parameters)) < SMALLEST_SD
     if term.structure == "identity":
         return diagonal[:1]
-    columns = np.tril_indices(term.size, -1)[1]
+    columns = lower_triangle(term.size)[1]
     return np.concatenate([diagonal, diagonal[columns] & (parameters[term.size :] == 0)])
 
 
@@ -76,7 +88,7 @@ def canonicalize(term: RandomTerm, parameters: FloatArray, zero: float = SMALLES
     """
     if term.structure == "identity":
         return parameters
-    rows, columns = np.tril_indices(term.size, -1)
+    rows, columns = lower_triangle(term.size)
     factor = cholesky_factor(term, parameters)
     if not parameters[term.size :][np.diag(factor)[columns] < SMALLEST_SD].any():
         return parameters

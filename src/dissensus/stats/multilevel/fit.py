@@ -13,6 +13,7 @@ from dissensus.stats.multilevel.covariance import (
     SMALLEST_SD,
     canonicalize,
     cholesky_factor,
+    lower_triangle,
     mark_boundary,
     start_parameters,
 )
@@ -454,7 +455,7 @@ def _random_effects(
         # log sd of effect d is half the logarithm of the sum of squares of row d of the factor.
         diagonal = np.arange(term.size)
         derivatives[diagonal, diagonal] = np.diag(factor) ** 2 / sds**2
-        rows, columns = np.tril_indices(term.size, -1)
+        rows, columns = lower_triangle(term.size)
         derivatives[rows, term.size + np.arange(len(rows))] = factor[rows, columns] / sds[rows] ** 2
     # Parameters at the boundary have no variance, and move no other standard deviation.
     variances = np.diag(derivatives @ np.nan_to_num(covariance) @ derivatives.T)

@@ -25,7 +25,7 @@ import numpy as np
 from dissensus.errors import InvalidInput
 from dissensus.stats.multilevel import gibbs_kernels
 from dissensus.stats.multilevel.convergence import FEWEST_ITERATIONS
-from dissensus.stats.multilevel.covariance import invert_covariance
+from dissensus.stats.multilevel.covariance import invert_covariance, lower_triangle
 from dissensus.stats.multilevel.design import ModelDesign, ModelLayout, RandomTerm
 from dissensus.stats.multilevel.fit import Link, PosteriorFit, RandomEffects
 from dissensus.stats.multilevel.importance import ImportanceWeights
@@ -195,7 +195,7 @@ def _engine_parameters(term: RandomTerm, factors: FloatArray) -> FloatArray:
     diagonal: FloatArray = np.log(np.einsum("sii->si", factors))
     if term.structure == "identity":
         return diagonal[:, :1]
-    rows, columns = np.tril_indices(term.size, -1)
+    rows, columns = lower_triangle(term.size)
     return np.column_stack([diagonal, factors[:, rows, columns]])
 
 

@@ -28,6 +28,7 @@ from dissensus.stats.multilevel.covariance import (
     cholesky_factor,
     count_parameters,
     invert_covariance,
+    lower_triangle,
     parameter_gradient,
 )
 from dissensus.stats.multilevel.design import ModelDesign, ModelLayout
@@ -419,8 +420,8 @@ class LaplaceLikelihood:
                 part.stop - part.start, 2.0 * term.n_groups * (size if term.structure == "identity" else 1)
             )
             if term.structure == "full":
-                rows = np.tril_indices(size, -1)[0]
-                diagonal[size:] = term.n_groups / np.maximum(np.diag(factor)[rows], SMALL_DIAGONAL) ** 2
+                rows = lower_triangle(size)[0]
+                diagonal[size:] = term.n_groups / np.maximum(factor.diagonal()[rows], SMALL_DIAGONAL) ** 2
             information[part, part] = np.diag(diagonal)
         return 0.5 * (information + information.T), by_u, by_v
 
@@ -457,7 +458,9 @@ class LaplaceLikelihood:
             outer=tuple((terms[j].n_groups, precisions[j]) for j in self.layout.outer),
             inner=inner,
             half_log_determinant=-float(
-                sum(term.n_groups * np.log(np.diag(factor)).sum() for term, factor in zip(terms, factors, strict=True))
+                sum(
+                    term.n_groups * np.log(factor.diagonal()).sum() for term, factor in zip(terms, factors, strict=True)
+                )
             ),
         )
 

@@ -15,7 +15,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.multilevel.covariance import cholesky_factor, count_parameters
+from dissensus.stats.multilevel.covariance import cholesky_factor, count_parameters, lower_triangle
 from dissensus.stats.multilevel.design import ModelDesign
 from dissensus.stats.result import FloatArray
 
@@ -206,7 +206,7 @@ class PriorPenalty:
             total += sum(
                 prior.log_density(float(sd)) for prior, sd in zip(priors, sds, strict=False) if prior is not None
             )
-            total += 2 * (self.priors.shape - 1) * float(np.log(np.diag(factor) / sds).sum())
+            total += 2 * (self.priors.shape - 1) * float(np.log(factor.diagonal() / sds).sum())
         return float(total)
 
     def gradient(self, parameters: FloatArray) -> FloatArray:
@@ -230,8 +230,8 @@ class PriorPenalty:
             # divided by the standard deviations.
             slopes -= 2 * (self.priors.shape - 1)
             by_factor = (slopes / sds**2)[:, None] * factor
-            diagonal = np.diag(by_factor) * np.diag(factor) + 2 * (self.priors.shape - 1)
-            gradient[part] = np.concatenate([diagonal, by_factor[np.tril_indices(term.size, -1)]])
+            diagonal = np.diag(by_factor) * factor.diagonal() + 2 * (self.priors.shape - 1)
+            gradient[part] = np.concatenate([diagonal, by_factor[lower_triangle(term.size)]])
         return gradient
 
     def information(self, parameters: FloatArray) -> FloatArray:
@@ -255,14 +255,19 @@ class PriorPenalty:
                 continue
             sds = np.sqrt((factor**2).sum(1))
             order = np.arange(term.size)
-            total += float((term.size - order + 1) @ np.log(np.diag(factor) / sds) - (order - 1) @ np.log(sds))
+            total += float((term.size - order + 1) @ np.log(factor.diagonal() / sds) - (order - 1) @ np.log(sds))
         return total
 
     def _linear(self, parameters: FloatArray) -> list[tuple[Prior | None, float, FloatArray]]:
         """Return prior, value and derivative of each threshold at the mean covariates, and of each coefficient."""
+        matrix = self._directions
+        values = matrix @ parameters[: len(matrix)]
+        return list(zip((*self.priors.thresholds, *self.priors.coefficients), values, matrix, strict=True))
+
+    @cached_property
+    def _directions(self) -> FloatArray:
+        """Derivatives of each threshold at the mean covariates, and of each coefficient."""
         n, p = len(self.priors.thresholds), len(self.priors.coefficients)
         matrix = np.eye(n + p)
         matrix[:n, n:] = -self.centre
-        return list(
-            zip((*self.priors.thresholds, *self.priors.coefficients), matrix @ parameters[: n + p], matrix, strict=True)
-        )
+        return matrix
