@@ -237,5 +237,8 @@ def _percentiles(
     has_interval = defined.any(axis=0) & np.isfinite(observed)
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
     # Percentile p is the replicate of rank p (B + 1), below which a share p of all draws is expected.
-    low, high = np.nanquantile(np.where(defined | ~has_interval, deviations, np.nan), tails, axis=0, method="weibull")
+    values = np.where(defined | ~has_interval, deviations, np.nan)
+    # The variant for undefined replicates goes through the columns one by one.
+    quantile = np.nanquantile if np.isnan(values).any() else np.quantile
+    low, high = quantile(values, tails, axis=0, method="weibull")
     return np.where(has_interval, observed + low, np.nan), np.where(has_interval, observed + high, np.nan)

@@ -78,7 +78,7 @@ def xrr(
         raise UndefinedEstimate(f"XRR is undefined: {NO_SHARED_ITEM}.")
     squared = squared_distances(level, values, x.sum(axis=0) + y.sum(axis=0))
     r, s = x.sum(axis=1), y.sum(axis=1)
-    across = np.einsum("ic,ck,ik->i", x, squared, y, optimize=True)
+    across = ((x @ squared) * y).sum(axis=1)
     observed = float(((r + s) / (r * s) * across).sum() / (r.sum() + s.sum()))
     expected = float(x.sum(axis=0) @ squared @ y.sum(axis=0) / (int(r.sum()) * int(s.sum())))
     if expected == 0:

@@ -293,6 +293,9 @@ def chunks(n_replicates: int, row_bytes: int, memory: int = _CHUNK_BYTES) -> Ite
 def run_in_threads(fill: Callable[[slice], None], n_replicates: int) -> None:
     """Fill replicates in parallel, one range per processor."""
     n_threads = max(1, min(os.cpu_count() or 1, n_replicates))
+    if n_threads == 1:
+        fill(slice(0, n_replicates))
+        return
     edges = np.linspace(0, n_replicates, n_threads + 1).astype(int)
     with ThreadPoolExecutor(n_threads) as pool:
         list(pool.map(fill, itertools.starmap(slice, itertools.pairwise(edges))))

@@ -177,8 +177,9 @@ def _mark_flagged(ratings: Ratings) -> Bools:
 
 def _mark_raters(ratings: Ratings, raters: Sequence[str]) -> Bools:
     ids = ratings.raters[RATER_ID]
+    known = set(ids)
     for rater in raters:
-        if rater not in ids:
+        if rater not in known:
             hint = suggest(str(rater), ids.head(1000).to_list())
             raise NotFound(f"There is no rater {format_value(rater)} with an answer to {ratings.questions[0]}.{hint}")
     if not raters:
@@ -269,7 +270,9 @@ def _items(ratings: Ratings, design: Design, removed: Bools, scale: tuple[str, .
 
 def _most_frequent(counts: npt.NDArray[np.int32], scale: tuple[str, ...]) -> pl.Series:
     tops = (counts == counts.max(axis=1, keepdims=True)) & (counts > 0)
-    return pl.Series([[scale[k] for k in np.flatnonzero(row)] for row in tops], dtype=pl.List(pl.String))
+    patterns, pattern = np.unique(tops, axis=0, return_inverse=True)
+    named = pl.Series([[scale[k] for k in np.flatnonzero(row)] for row in patterns], dtype=pl.List(pl.String))
+    return named.gather(pattern.ravel())
 
 
 def _within(ratings: Ratings, within: str | None) -> npt.NDArray[np.integer[Any]] | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -232,4 +233,4 @@ def groups_of_axis(axes: Mapping[str, tuple[str, ...]], axis: str) -> tuple[str,
 def group_indices(names: Sequence[str], labels: Labels) -> Integers:
     """Return the index of each label among the names; -1 if it is not among them."""
     index_by_name = {name: index for index, name in enumerate(names)}
-    return np.array([index_by_name.get(label, -1) for label in labels], dtype=np.int64)
+    return np.array([*map(index_by_name.get, labels, repeat(-1))], dtype=np.int64)

@@ -31,7 +31,7 @@ def bradley_terry(wins: Floats) -> Floats:
         tolerance=TOLERANCE,
         limit=MAX_STEPS,
     )
-    logs = np.log(result.scores.loc[range(len(wins))].to_numpy())
+    logs = np.log(result.scores.sort_index().to_numpy())
     return np.asarray(MEAN + ELO * (logs - logs.mean()))
 
 

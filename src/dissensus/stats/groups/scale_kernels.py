@@ -29,48 +29,42 @@ def fill_ordered(  # type: ignore[no-untyped-def]
     disagreement. distinct: whether to add up ratings of one rater. errors: whether to add up standard errors.
     sums (B, C, N_SUMS).
     """
-    n_raters, n_categories = group.shape[1], own.shape[2]
-    mine, others, ridit = np.zeros(n_categories), np.zeros(n_categories), np.zeros(n_categories)
-    n, total, square = np.zeros(n_raters), np.zeros(n_raters), np.zeros(n_raters)
-    xe, xx = np.zeros(n_raters), np.zeros(n_raters)
+    n_raters, n_categories, n_comparisons = group.shape[1], own.shape[2], inside.size
+    n_groups = max(group.max() + 1, 0)
+    # The last row counts all groups.
+    counts, squares = np.zeros((n_groups + 1, n_categories)), np.zeros(n_groups + 1)
+    mine, others, ridit = np.zeros((3, n_categories))
+    n, total, square = np.zeros((3, n_comparisons if distinct else 0, n_raters))
+    xe, xx = np.zeros((2, n_comparisons if errors else 0, n_raters))
     for b in range(sums.shape[0]):
         group_b = group[b % group.shape[0]]
         rater_weight_b = rater_weight[b % rater_weight.shape[0]]
         item_weight_b = item_weight[b % item_weight.shape[0]]
-        for c in range(inside.size):
-            g, h, row, points = inside[c], outside[c], sums[b, c], own[b, c]
-            n[:] = 0.0
-            total[:] = 0.0
-            square[:] = 0.0
-            xe[:] = 0.0
-            xx[:] = 0.0
-            for i in range(starts.size - 1):
-                w = item_weight_b[i]
-                if w == 0:
-                    continue
-                low, high = starts[i], starts[i + 1]
-                m_g = m_h = squares = 0.0
-                mine[:] = 0.0
-                others[:] = 0.0
-                for t in range(low, high):
-                    side, copies = _side(group_b[raters[t]], g, h), rater_weight_b[raters[t]]
-                    if side == 0:
-                        mine[answers[t]] += copies
-                        m_g += copies
-                        squares += copies * copies
-                    elif side == 1:
-                        others[answers[t]] += copies
-                        m_h += copies
-                if m_g * m_g > squares:
+        n[:] = 0.0
+        total[:] = 0.0
+        square[:] = 0.0
+        xe[:] = 0.0
+        xx[:] = 0.0
+        for i in range(starts.size - 1):
+            w = item_weight_b[i]
+            if w == 0:
+                continue
+            low, high = starts[i], starts[i + 1]
+            _count(counts, squares, low, high, raters, answers, group_b, rater_weight_b)
+            for c in range(n_comparisons):
+                g, h, row, points = inside[c], outside[c], sums[b, c], own[b, c]
+                m_g, squared = _take(mine, counts, squares, g, h)
+                m_h, _ = _take(others, counts, squares, h, g) if g != h else _clear(others)
+                if m_g * m_g > squared:
                     first, second = _moments(mine, points)
-                    row[WITHIN] += w * m_g * 2.0 * (m_g * second - first * first) / (m_g * m_g - squares)
+                    row[WITHIN] += w * m_g * 2.0 * (m_g * second - first * first) / (m_g * m_g - squared)
                     for t in range(low, high if distinct else low):
                         r = raters[t]
                         if _side(group_b[r], g, h) == 0:
                             point, copies = points[answers[t]], w * rater_weight_b[r]
-                            n[r] += copies
-                            total[r] += copies * point
-                            square[r] += copies * point * point
+                            n[c, r] += copies
+                            total[c, r] += copies * point
+                            square[c, r] += copies * point * point
                 if m_g > 0.0 and m_h > 0.0:
                     _add_both(row, mine, others, ridit, shared[b, c], m_g, m_h, w)
                     if errors:
@@ -80,13 +74,46 @@ def fill_ordered(  # type: ignore[no-untyped-def]
                             side = _side(group_b[r], g, h)
                             if side >= 0:
                                 z = 1.0 - x if side == 0 else -x
-                                xe[r] += z * (ridit[answers[t]] - 0.5)
-                                xx[r] += z * z
-            for r in range(n_raters):
-                row[SELF_PAIRS] += n[r] * n[r]
-                row[SELF_SPREAD] += 2.0 * (n[r] * square[r] - total[r] * total[r])
+                                xe[c, r] += z * (ridit[answers[t]] - 0.5)
+                                xx[c, r] += z * z
+        for c in range(n_comparisons):
+            row = sums[b, c]
+            for r in range(n_raters if distinct else 0):
+                row[SELF_PAIRS] += n[c, r] * n[c, r]
+                row[SELF_SPREAD] += 2.0 * (n[c, r] * square[c, r] - total[c, r] * total[c, r])
             if errors:
-                row[SUPERIORITY_SQUARES] = _squared_error(row, xe, xx, group_b, g, h)
+                row[SUPERIORITY_SQUARES] = _squared_error(row, xe[c], xx[c], group_b, inside[c], outside[c])
+
+
+@compiled()
+def _count(counts, squares, low, high, raters, answers, group, rater_weight):  # type: ignore[no-untyped-def]
+    """Count the answers of each group, the last being all groups, and the squared weights of its raters."""
+    counts[:] = 0.0
+    squares[:] = 0.0
+    for t in range(low, high):
+        q, copies = group[raters[t]], rater_weight[raters[t]]
+        if q >= 0:
+            counts[q, answers[t]] += copies
+            counts[-1, answers[t]] += copies
+            squares[q] += copies * copies
+            squares[-1] += copies * copies
+
+
+@compiled()
+def _take(side, counts, squares, g, h):  # type: ignore[no-untyped-def]
+    """Copy the counts of a group, all but the other one if negative; return its ratings and squared weights."""
+    m = 0.0
+    for k in range(side.size):
+        side[k] = counts[g, k] if g >= 0 else counts[-1, k] - (counts[h, k] if h >= 0 else 0.0)
+        m += side[k]
+    return m, squares[g] if g >= 0 else squares[-1] - (squares[h] if h >= 0 else 0.0)
+
+
+@compiled()
+def _clear(side):  # type: ignore[no-untyped-def]
+    """Set the counts of a group that is compared with itself to zero."""
+    side[:] = 0.0
+    return 0.0, 0.0
 
 
 @compiled()
