@@ -9,7 +9,7 @@ from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE
 
 pytestmark = pytest.mark.slow
 
-N_RATERS, N_REPLICATES, SIMULATIONS = 60, 200, 600
+N_RATERS, N_REPLICATES, SIMULATIONS, N_SETS = 60, 200, 600, 30
 EVERYBODY = np.zeros(N_RATERS, dtype=np.int32)
 
 
@@ -25,13 +25,17 @@ def share(yes: NDArray[np.float64], raters: NDArray[np.int32], items: NDArray[np
 
 
 def cover(n_items: int) -> float:
-    """Return the share of 95 % intervals, over raters and items, that contain the true share."""
+    """Return the share of 95 % intervals, over raters and items, that contain the true share.
+
+    Sets of resamples, which take most of the time, serve simulations in turn.
+    """
     rng = np.random.default_rng(n_items)
     truth = np.mean(1 / (1 + np.exp(-(np.sqrt(1.49) * rng.normal(size=2_000_000) - 0.7))))
-    hits = 0
-    for seed in np.random.SeedSequence(n_items).spawn(SIMULATIONS):
+    hits, seeds = 0, np.random.SeedSequence(n_items).spawn(N_SETS)
+    resamples = [draw_resamples(seed.spawn(N_REPLICATES), EVERYBODY, n_items, "both") for seed in seeds]
+    for simulation in range(SIMULATIONS):
         yes = draw_yes(rng, n_items)
-        raters, items = draw_resamples(seed.spawn(N_REPLICATES), EVERYBODY, n_items, "both")
+        raters, items = resamples[simulation % N_SETS]
         assert raters is not None
         assert items is not None
         alone = share(yes, raters, np.ones_like(items)), share(yes, np.ones_like(raters), items)

@@ -1,13 +1,18 @@
 """Details of multilevel models on simulated ratings: coverage of shares of variance, and errors of called items."""
 
+from collections.abc import Sequence
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 import pytest
 
 from dissensus.pipeline.model import fit_model
-from dissensus.pipeline.model.details import ModelDetails
+from dissensus.pipeline.model.divided_items import DividedItem, rank_items
+from dissensus.pipeline.model.draws import draw_model
+from dissensus.pipeline.model.facets import ModelFacets, VarianceDraws
+from dissensus.pipeline.model.variance_shares import VarianceShare, share_variance
 from dissensus.schema.ratings.table import Ratings
 
 pytestmark = pytest.mark.slow
@@ -16,9 +21,16 @@ RATERS, ITEMS, PLANTED = 60, 80, 8
 SDS = {"rater_id": 0.6, "item_id": 0.8, "rater_group:item_id": 0.5}
 
 
+class Simulation(NamedTuple):
+    """Details of a model of sparse ratings, and the true effects of each group on each item."""
+
+    shares: list[VarianceShare]
+    items: Sequence[DividedItem]
+    truth: dict[str, np.ndarray]
+
+
 @cache
-def simulate(seed: int, *, planted: float = 0.0) -> tuple[ModelDetails, dict[str, np.ndarray]]:
-    """Return the details of a model of sparse ratings, and the true effects of each group on each item."""
+def simulate(seed: int, *, planted: float = 0.0) -> Simulation:
     rng = np.random.default_rng(seed)
     rater, item = (index.ravel() for index in np.indices((RATERS, ITEMS)))
     rated = rng.random(rater.size) < 0.3
@@ -38,11 +50,16 @@ def simulate(seed: int, *, planted: float = 0.0) -> tuple[ModelDetails, dict[str
         }
     )
     formula = "Q ~ (1 | rater_id) + (1 | item_id) + (1 | rater_group:item_id)"
-    details = fit_model(Ratings.from_frame(frame), formula, details=True, draws=200, seed=seed).details
-    assert details is not None
+    source = fit_model(Ratings.from_frame(frame), formula, draws=0).source
+    facets, fit = ModelFacets.from_design(source.named), source.fit
+    draws = draw_model(fit, 200, np.random.default_rng(seed)).draws
     centred = by_group - (by_group.sum(1, keepdims=True) - by_group) / 2
     centred -= centred.mean(0)
-    return details, {group: centred[:, place] for place, group in enumerate("abc")}
+    return Simulation(
+        shares=list(share_variance(facets, VarianceDraws.from_fit(fit, draws), fit, 0.95)),
+        items=rank_items(facets, draws, link=fit.link, confidence=0.95),
+        truth={group: centred[:, place] for place, group in enumerate("abc")},
+    )
 
 
 def test_intervals_of_shares_of_variance_cover() -> None:
@@ -50,8 +67,7 @@ def test_intervals_of_shares_of_variance_cover() -> None:
     total = 1 + sum(sd**2 for sd in SDS.values())
     covered: dict[str, list[bool]] = {group: [] for group in SDS}
     for seed in range(40):
-        details, _ = simulate(seed)
-        for row in details.variance_shares:
+        for row in simulate(seed).shares:
             if row.component in SDS:
                 assert row.ci_low is not None
                 assert row.ci_high is not None
@@ -64,10 +80,10 @@ def test_false_sign_rates_are_the_rates_of_false_signs() -> None:
     """Differences of called items have the wrong sign about as often as their false sign rates say."""
     rates, wrong = [], []
     for seed in range(40):
-        details, truth = simulate(seed)
-        for row in details.divided_items:
+        simulation = simulate(seed)
+        for row in simulation.items:
             rates.append(row.interaction_false_sign_rate)
-            wrong.append(np.sign(row.interaction) != np.sign(truth[row.group][int(row.item_id[1:])]))
+            wrong.append(np.sign(row.interaction) != np.sign(simulation.truth[row.group][int(row.item_id[1:])]))
     rate, error = np.array(rates), np.array(wrong)
     called = rate < 0.05
     assert called.sum() > 330
@@ -81,9 +97,7 @@ def test_items_beside_a_few_planted_ones_are_rarely_called() -> None:
     """8 of 80 items divide one group; the common standard deviation is small, so that few of any are called."""
     false = []
     for seed in range(20):
-        details, _ = simulate(seed, planted=1.5)
-        called = [
-            row.interaction_false_sign_rate < 0.05 for row in details.divided_items if row.item_id >= f"i{PLANTED:02}"
-        ]
+        rows = simulate(seed, planted=1.5).items
+        called = [row.interaction_false_sign_rate < 0.05 for row in rows if row.item_id >= f"i{PLANTED:02}"]
         false.append(np.mean(called))
     assert np.mean(false) < 0.05

@@ -1,6 +1,9 @@
 """Tests and intervals of `analyse` for groups that do not differ, by simulation."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +22,9 @@ from dissensus.pipeline.analyse.table import estimate_axis, list_columns
 from dissensus.stats.significance import permutation_p, upper_p
 
 Floats = NDArray[np.float64]
+Seeds = list[np.random.SeedSequence]
+N_RESAMPLES: Final = 20
+"""Sets of bootstrap resamples, which serve simulations in turn."""
 FIELDS = ("estimates", "low", "high", "warned", "p", "naive_p")
 
 
@@ -47,6 +53,8 @@ def simulate_null(
 ) -> NullSimulations:
     """Analyse simulated ratings of a design as `analyse` does."""
     rng, seeds = np.random.default_rng([*seed, 1]), np.random.SeedSequence([*seed, 2])
+    # Analyses keep what they drew by such seeds.
+    resamples = [seeds.spawn(bootstrap) for _ in range(N_RESAMPLES)]
     settings = AnalysisSettings(
         question="Q",
         share_of="Yes" if level == "nominal" else None,
@@ -56,7 +64,10 @@ def simulate_null(
         bootstrap=bootstrap,
         differences=True,
     )
-    drawn = [_simulate(rng, seeds, name, settings) for _ in range(simulations)]
+    drawn = [
+        _simulate(rng, (seeds.spawn(permutations), resamples[number % N_RESAMPLES]), name, settings)
+        for number in range(simulations)
+    ]
     rows = drawn[0][0]
 
     def collect(field: str) -> Floats:
@@ -74,9 +85,24 @@ def simulate_null(
     )
 
 
+def simulate_looks(
+    name: str, looks: Iterable[int], *, level: Level = "nominal", permutations: int = 0, bootstrap: int = 0
+) -> Iterator[NullSimulations]:
+    """Yield all simulations so far at each of these numbers of them."""
+    parts: list[NullSimulations] = []
+    for before, end in pairwise((0, *looks)):
+        seed = (1, before)
+        parts.append(
+            simulate_null(name, end - before, level=level, permutations=permutations, bootstrap=bootstrap, seed=seed)
+        )
+        arrays: dict[str, Any] = {field: np.concatenate([getattr(part, field) for part in parts]) for field in FIELDS}
+        yield replace(parts[0], **arrays)
+
+
 def _simulate(
-    rng: np.random.Generator, seeds: np.random.SeedSequence, name: str, settings: AnalysisSettings
+    rng: np.random.Generator, seeds: tuple[Seeds, Seeds], name: str, settings: AnalysisSettings
 ) -> tuple[list[Row], Floats]:
+    of_permutations, of_resamples = seeds
     design, group, strata = draw_stratified_null(rng, name)
     inside = np.arange(int(group.max()) + 1, dtype=np.int32)
     axis = AxisComparison("rater_group", group, tuple(map(str, inside)), inside, np.full_like(inside, -1))
@@ -85,10 +111,10 @@ def _simulate(
     answer, tick, columns = design.n_categories - 1, ProgressTicks(None, settings), list_columns(settings)
     table = estimate_axis(design, axis, answer, columns)
     if settings.bootstrap:
-        intervals = compute_intervals(design, table, seeds.spawn(settings.bootstrap), settings, answer, tick)
+        intervals = compute_intervals(design, table, of_resamples, settings, answer, tick)
         table = replace(table, intervals=intervals)
     if settings.permutations:
-        [table] = compute_tests(design, [table], seeds.spawn(settings.permutations), strata, answer, tick)
+        [table] = compute_tests(design, [table], of_permutations, strata, answer, tick)
     rows = list(build_rows(table))
     if table.tests is None:
         return rows, np.full(len(rows), np.nan)
