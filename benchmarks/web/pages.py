@@ -360,7 +360,8 @@ def page(results: Mapping[str, Any]) -> str:
         "time of the process that serves, with all its threads, less that of an empty answer, and that of the "
         "processes of PostgreSQL (SQLite works in the first one); the time is until the answer is there, on a machine "
         f"that may do other work. Medians of {REPETITIONS}. A page may have {MAX_KB:.0f} KB and {MAX_MS:.0f} ms of "
-        "CPU, with that of the database.",
+        "CPU, with that of the database. With 10 million ratings the summaries of items were filled by a statement, "
+        "and the figures of the page *Monitoring* not computed.",
         "",
         f"{about['processor']}, {about['cores']} cores, Python {about['python']}; "
         + ", ".join(f"{name} {number}" for name, number in numbers.items())
