@@ -169,7 +169,7 @@ def test_chunks_of_permutations_do_not_matter_and_are_reported(
     monkeypatch: pytest.MonkeyPatch, ratings: Ratings, measure: str
 ) -> None:
     unchunked = group_divergence(ratings, "race", measure=measure, permutations=25, seed=5)
-    monkeypatch.setattr("dissensus.stats.design._CHUNK_BYTES", 1 << 12)
+    monkeypatch.setattr("dissensus.stats.design.Design.chunk_bytes", 1 << 12)
     progress: list[float] = []
     result = group_divergence(ratings, "race", measure=measure, permutations=25, seed=5, progress=progress.append)
     np.testing.assert_array_equal(result.pair_null, unchunked.pair_null)

@@ -149,7 +149,9 @@ def alpha_intervals(
     inside = np.arange(int(group.max()) + 1)
     outside = np.full_like(inside, -1)
     parts: list[list[FloatArray]] = [[], [], []]
-    for chunk in chunks(len(seeds), 4 * (design.n_raters + design.n_items) + design.row_bytes(len(inside))):
+    for chunk in chunks(
+        len(seeds), 4 * (design.n_raters + design.n_items) + design.row_bytes(len(inside)), design.chunk_bytes
+    ):
         raters, items = draw_resamples([seeds[b] for b in chunk], group, design.n_items)
         for part, (rater_weight, item_weight) in zip(
             parts, ((raters, items), (raters, None), (None, items)), strict=True

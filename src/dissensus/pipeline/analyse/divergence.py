@@ -240,7 +240,7 @@ def _replicate(
     null = _Replicates(np.empty((len(seeds), n_pairs)), np.empty((len(seeds), n_pairs)), np.empty(len(seeds)))
     # The cost in ratings limits the size of chunks too, so that progress is reported every few seconds.
     cost = design.items.size * (1 if measure in ("total_variation", UNBIASED) else 64)
-    for chunk in chunks(len(seeds), max(8 * design.n_raters + 24 * n_pairs, cost)):
+    for chunk in chunks(len(seeds), max(8 * design.n_raters + 24 * n_pairs, cost), design.chunk_bytes):
         permutations = shuffles([seeds[b] for b in chunk], design.n_raters, within)
         part, rows = _measure(design, codes[permutations], measure), slice(chunk.start, chunk.stop)
         null.values[rows], null.tested[rows], null.total[rows] = part.values, part.tested, part.total
