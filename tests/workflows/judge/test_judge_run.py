@@ -24,8 +24,9 @@ from dissensus.pipeline.judge.audit.rows import AuditRow
 from dissensus.pipeline.judge.pairs import questionnaire_for_judge
 from dissensus.pipeline.judge.personas import choose_personas
 from dissensus.pipeline.judge.presentation import PROBES
-from dissensus.pipeline.judge.request_plan import JudgeSettings
+from dissensus.pipeline.judge.request_plan import JudgeSettings, plan_requests
 from dissensus.schema.campaign.chatbot import Chatbot, Endpoint, LocalModel, RequestPolicy, ScriptedResponses
+from dissensus.schema.questionnaire.parser import parse_questionnaire
 from dissensus.schema.records.conversation import Conversation
 from dissensus.workflows.judge.run import JudgeResult, JudgeRun, estimate_run, run_judge
 
@@ -359,18 +360,35 @@ def test_a_judge_that_likes_the_first_response_is_told_from_one_that_likes_a_lon
     assert "Questions about the two responses:" in asked
 
 
+def test_a_preference_has_words_in_each_language_and_can_be_read_again() -> None:
+    shipped = pair_definition(questionnaire="dices-350")  # In English and German, with overall answers
+    plain = pair_definition()
+    german = replace(plain, questionnaire=replace(plain.questionnaire, languages=("de",)))
+    for campaign in (shipped, plain, german):
+        questionnaire = questionnaire_for_judge(campaign)
+        assert questionnaire.languages == campaign.questionnaire.languages
+        assert parse_questionnaire(questionnaire.as_mapping()).as_mapping() == questionnaire.as_mapping()
+        asked = next(plan_requests(pairs(1), questionnaire, JudgeSettings(n_seeds=1))).messages[1]["content"]
+        assert '"-3" (the first is much more helpful)' in asked
+
+
 def test_wrong_judges_and_items_are_refused(make_run: Callable[..., JudgeRun], server: Loopback) -> None:
     judged = make_run(lambda asked: same(asked, 0), n_items=2)
     scripted = replace(judged.judge, source=ScriptedResponses())
+    first, *_ = judged.questionnaire.questions
+    named = replace(first, name="Q_preference", scale=("the first", "the second"))
+    verbal = replace(judged.questionnaire, questions=(named,), overalls={})
     for change, message in (
         ({"judge": scripted}, "tern is of kind scripted. A judge is a chatbot of kind"),
         ({"items": ()}, "There are no items"),
         ({"items": judged.items * 2}, "Item 'i0' occurs twice"),
         ({"items": (replace(judged.items[0], response_b="Other."),)}, "two responses to compare, and safe does not"),
         ({"questionnaire": questionnaire_for_judge(pair_definition())}, "one response, and Q_preference compares two"),
+        ({"questionnaire": verbal, "items": pairs(1)}, "Item 'pair-0' has two responses to compare, and safe does not"),
     ):
         with pytest.raises(InvalidInput, match=message):
             replace(judged, **change)
+    assert replace(judged, questionnaire=verbal).questionnaire is verbal
     server.will(answers(401, {"error": {"message": "wrong key"}}))
     with pytest.raises(NotAllowed, match="wrong key"):
         run(judged)

@@ -1,6 +1,6 @@
 """Comparison of two responses by a judge: the preference as a question in words, and the order of the responses."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from dissensus.schema.hints import format_value
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import Question
 from dissensus.schema.records.item import Item
-from dissensus.schema.records.pair import PREFERENCE, PairSettings, swap_preference
+from dissensus.schema.records.pair import PREFERENCE, PairSettings, is_preference, swap_preference
 from dissensus.schema.records.preference import Criterion
 
 DEGREES: Final = ("slightly", "clearly", "much")
@@ -21,18 +21,24 @@ def questionnaire_for_judge(campaign: Campaign) -> Questionnaire:
     """Return the questions of a campaign about an item; of a pair with the preference in words."""
     if campaign.pair is None:
         return campaign.questionnaire
+    languages = campaign.questionnaire.languages or ("en",)
     questions = (
-        _write_preference(question, campaign.pair) if question.name == PREFERENCE else question
+        _write_preference(question, campaign.pair, languages) if question.name == PREFERENCE else question
         for question in campaign.questionnaire.questions
     )
-    questionnaire = replace(campaign.questionnaire, questions=tuple(questions))
-    return questionnaire if questionnaire.title else replace(questionnaire, languages=("en",), title={"en": "Pairs"})
+    return replace(
+        campaign.questionnaire,
+        questions=tuple(questions),
+        languages=languages,
+        title=campaign.questionnaire.title or dict.fromkeys(languages, "Pairs"),
+    )
 
 
-def _write_preference(question: Question, pair: PairSettings) -> Question:
-    text = f"Which response is {pair.criterion}?"
-    labels = {str(step): {"en": _describe_strength(step, pair.criterion)} for step in pair.strengths}
-    return replace(question, text={"en": text}, labels=labels)
+def _write_preference(question: Question, pair: PairSettings, languages: Sequence[str]) -> Question:
+    """Return the preference with its words, in English for each language."""
+    text = dict.fromkeys(languages, f"Which response is {pair.criterion}?")
+    labels = {str(step): dict.fromkeys(languages, _describe_strength(step, pair.criterion)) for step in pair.strengths}
+    return replace(question, text=text, labels=labels, in_overall=False)
 
 
 def _describe_strength(step: int, criterion: Criterion) -> str:
@@ -50,13 +56,13 @@ def _describe_strength(step: int, criterion: Criterion) -> str:
 
 def check_pairs(items: Iterable[Item], questionnaire: Questionnaire) -> None:
     """Refuse pairs without a question that compares them, and single responses with one."""
-    compares = any(question.name == PREFERENCE for question in questionnaire.questions)
+    compares = any(map(is_preference, questionnaire.questions))
     for item in items:
         if item.response_b is not None and not compares:
             raise InvalidInput(
                 f"Item {format_value(item.item_id)} has two responses to compare, and {questionnaire.name} does not "
-                "compare them. Name the definition of a campaign with [pair], --questionnaire FILE, or give the "
-                "conversations of one side."
+                f"compare them; {PREFERENCE} does, with a scale such as -1, 0, 1. Name the definition of a campaign with "
+                "[pair], --questionnaire FILE, or give the conversations of one side."
             )
         if item.response_b is None and compares:
             raise InvalidInput(

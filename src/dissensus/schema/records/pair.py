@@ -38,6 +38,19 @@ def without_preference(questionnaire: Questionnaire) -> Questionnaire:
     return replace(questionnaire, questions=questions)
 
 
+def is_preference(question: Question) -> bool:
+    """Return whether a question compares two responses: by name, and by a scale that a swap of them reverses.
+
+    Examples
+    --------
+    >>> is_preference(Question(name="Q_preference", scale=("-1", "0", "1")))
+    True
+    >>> is_preference(Question(name="Q_preference", scale=("the first", "the second")))
+    False
+    """
+    return question.name == PREFERENCE and question.scale == tuple(map(_SWAPPED.get, reversed(question.scale)))
+
+
 def swap_preference(strength: str) -> str:
     """Return a preference after the two responses are swapped.
 
