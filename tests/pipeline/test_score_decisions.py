@@ -166,6 +166,15 @@ def test_a_rating_without_another_of_its_item_is_overruled_by_nobody() -> None:
     assert expert["overruled"] == pytest.approx(((1 + 2 / 3) / 2, 4))
     assert [decision.n_lone_ratings for decision in comparison.decisions] == [1, 0]
     assert "share: 1 rating on whose item nobody else gave an answer" in str(comparison)
+    alone = frame.filter(item_id="1").with_columns(
+        rater_id=pl.lit("dee"), rater_region=pl.lit("south"), item_id=pl.lit("3")
+    )
+    grouped = pl.concat(
+        [frame.with_columns(rater_region=pl.lit("north")), alone.select(*frame.columns, "rater_region")]
+    )
+    rows_of = compare_decisions(Ratings.from_frame(grouped), rules=["share"], by="region").rows
+    (south,) = (row for row in rows_of if (row.group, row.metric) == ("south", "overruled"))
+    assert (south.estimate, south.n_ratings, south.reason) == (None, 0, "there are no ratings")
 
 
 def test_the_page_shows_and_does_not_choose(ratings: Ratings) -> None:

@@ -101,3 +101,20 @@ def test_withheld_groups_are_not_drawn(ratings: Ratings) -> None:
     (figure,) = page.figures
     assert figure.table.filter(pl.col("axis").is_not_null())["estimate"].null_count() == 2
     assert "<svg" in figure.inline(672)
+
+
+def test_decisions_without_an_estimate_for_everybody_are_not_drawn(ratings: Ratings) -> None:
+    """Nobody else rated an item: experts alone overrule."""
+    frame = simulate_frame(3).unique("item_id", maintain_order=True).with_columns(safety_gold=pl.lit("No"))
+    lone = Ratings.from_frame(frame)
+    comparison = compare_decisions(lone, by="gender", rules=["share", "expert"], gold="safety_gold")
+    (figure,) = decision_report(comparison).figures
+    assert figure.table["model"].unique().to_list() == ["expert"]
+    assert "<svg" in figure.inline(672)
+    for compared in (
+        compare_decisions(lone, by="gender", rules=["share"]),
+        compare_decisions(ratings, by="gender", rules=["share"], suppress_below=1000),
+    ):
+        page = decision_report(compared)
+        assert not page.figures
+        assert "Whom a decision overrules" in page.to_html()

@@ -50,13 +50,18 @@ def decision_report(comparison: DecisionComparison, *, command: str = "") -> Doc
 
 
 def _draw_axes(comparison: DecisionComparison) -> Iterator[Figure]:
-    """Yield a figure for each axis: everybody, and the groups overruled most and least, by each decision."""
+    """Yield a figure for each axis: everybody, and the groups overruled most and least, by each decision.
+
+    Decisions without an estimate for everybody are not drawn.
+    """
     overruled = [row for row in comparison.rows if row.metric == "overruled" and row.estimate is not None]
-    for axis in comparison.settings.axes:
-        rows = [row for row in overruled if row.axis in (None, axis)]
+    drawn = {row.model for row in overruled if row.axis is None}
+    names = [decision.name for decision in comparison.decisions if decision.name in drawn]
+    for axis in comparison.settings.axes if names else ():
+        rows = [row for row in overruled if row.axis in (None, axis) and row.model in drawn]
         points = [
             PointRow(escape_unprintable(name), _series([row for row in rows if row.model == name], comparison))
-            for name in (decision.name for decision in comparison.decisions)
+            for name in names
         ]
         yield Figure(
             name=f"overruled-{axis.replace('*', '-')}",

@@ -126,12 +126,19 @@ def average_ratings(
     -------
     PseudoValues
 
+    Raises
+    ------
+    UndefinedEstimate
+        There are no ratings.
+
     Examples
     --------
     >>> ratings = GroupRatings(items=np.array([0, 0, 1]), raters=np.array([0, 1, 0]), unsafe=np.array([1.0, 0.0, 1.0]))
     >>> average_ratings(ratings, ratings.unsafe, is_share=True).estimate
     0.75
     """
+    if not len(values):
+        raise UndefinedEstimate("there are no ratings")
     weights = 1 / ratings.count()[0]
     chosen = np.ones(len(values), np.bool_) if mask is None else mask
     return PseudoValues(
