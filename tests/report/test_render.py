@@ -154,7 +154,10 @@ def test_texts_left_out_while_rendering_do_not_change_a_drawing(report: Report) 
     hostile = answers(
         ratings_of({"a": "NY", "b": "YY", "c": "NN", "d": "YN"}, {"rater_race": ("А & <Б>", "А", *HOSTILE[:2])}), "race"
     )
-    for figure in (hostile, report["answers-race"], report["agreement-race"]):
+    # Combining and joined letters are narrower than the sum of their widths
+    joined = ("ผู้ที่ไม่ระบุเพศ", "กรุงเทพมหาน", "בְּרֵאשִׁית בָּרָא אֱלֹהִים", "Women and men more")
+    narrow = answers(ratings_of({"a": "NY", "b": "YY", "c": "NN", "d": "YN"}, {"rater_race": joined}), "race")
+    for figure in (hostile, narrow, report["answers-race"], report["agreement-race"]):
         assert isinstance(figure, Figure)
         for width in (TEXT_WIDTH, COLUMN_WIDTH):
             spec = apply_theme(figure.draw(width))

@@ -1,12 +1,13 @@
 """Texts of marks, left out of a specification while it is rendered, and set in the drawing.
 
 The renderer takes a tenth of a millisecond to measure each letter of a text. Only texts at the border of a plot
-determine its layout: those that end inside it, and names of rows but the widest, are rendered as empty texts.
+determine its layout: plain ones that end inside it, and names of rows but the widest, are rendered as empty texts.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import compress
 from typing import Any
 
 from dissensus.report.layout import estimate_text_width
@@ -18,6 +19,7 @@ NARROWER = 0.8
 _CONCATENATED = ("hconcat", "vconcat")
 _GROUP = re.compile(r'(?<=<g class="mark-text role-mark )([^>]*)(/>|>.*?</g>)')
 _TEXT = re.compile(r"<text([^>]*?)(?:/>|>([^<]*)</text>)")
+_CERTAIN = re.compile(r"[\x20-\x7e…–≥]*")
 _SHARE_BEFORE = {"left": 0.0, "center": 0.5, "right": 1.0}
 
 
@@ -71,16 +73,20 @@ def _find_domain(layers: Sequence[Spec]) -> tuple[float, float] | None:
 
 
 def _end_inside(layer: Spec, field: str, domain: tuple[float, float] | None, width: float) -> Iterator[bool]:
-    """Yield for each text of a layer whether it surely ends inside the plot, or inside the widest one."""
+    """Yield for each text of a layer whether it surely ends inside the plot, or inside the widest one.
+
+    Combining marks and joined emoji are narrower than the sum of their letters: only widths of plain text are certain.
+    """
     mark, rows, x = layer["mark"], layer["data"]["values"], layer["encoding"].get("x", {})
     estimates = [estimate_text_width(row[field], mark.get("fontSize", SMALL)) for row in rows]
-    in_line = NARROWER * max(estimates, default=0) if "value" in x else 0
+    certain = [_CERTAIN.fullmatch(row[field]) is not None for row in rows]
+    in_line = NARROWER * max(compress(estimates, certain), default=0) if "value" in x else 0
     before = _SHARE_BEFORE[mark.get("align", "center")]
-    for row, estimate in zip(rows, estimates, strict=True):
+    for row, estimate, is_certain in zip(rows, estimates, certain, strict=True):
         anchor = _find_anchor(row, x, domain, width)
         widest = estimate / NARROWER
         start = None if anchor is None else anchor + mark.get("dx", 0) - before * widest
-        yield estimate < in_line or (start is not None and start >= 0 and start + widest <= width)
+        yield is_certain and (estimate < in_line or (start is not None and start >= 0 and start + widest <= width))
 
 
 def _find_anchor(row: Spec, x: Spec, domain: tuple[float, float] | None, width: float) -> float | None:
