@@ -46,6 +46,13 @@ def test_long_tables_and_several_files(tmp_path: Path) -> None:
     assert scores.models == ("a", "b", "llama-guard")
     assert scores.table.row(1) == ("2", 0.3, 0.4, 1.0)
     assert scores.table.row(2) == ("9", None, None, 0.0)
+    for names in (["b"], ["llama-guard"], ["a", "llama-guard"]):
+        assert read_scores([long, plain], models=names).models == tuple(names)
+    assert read_scores(plain, models=["score"]).models == ("score",)
+    attributed = pl.DataFrame({"item_id": ["1"], "model": ["gpt"], "guard": [0.5]})  # Of one row an item
+    assert read_scores(attributed, models=["guard"]).models == ("guard",)
+    with pytest.raises(InvalidInput, match=r"no column 'c' of scores.*'llama-guard'"):
+        read_scores([long, plain], models=["a", "c"])
 
 
 def test_answers_to_the_question_may_be_labels() -> None:

@@ -65,12 +65,8 @@ def build_item_scores(
     columns, label_models, unread = [ids], [], []
     names = models if models is not None else [name for name in frame.columns if name != item]
     check_model_names(names)
+    check_columns(names, frame.columns)
     for name in names:
-        if name not in frame.columns:
-            raise InvalidInput(
-                f"There is no column {format_value(name)} of scores.{suggest(name, frame.columns)} Columns are "
-                f"{format_list(frame.columns)}."
-            )
         numbers = _read_numbers(frame[name])
         answers = None if numbers is None else _read_numeric_labels(numbers, ids, labels or {})
         if answers is not None:
@@ -90,6 +86,16 @@ def build_item_scores(
         )
     note = (f"Columns that are neither scores nor labels are not read: {format_list(unread)}.",) if unread else ()
     return ItemScores(pl.DataFrame(columns), tuple(label_models), note)
+
+
+def check_columns(names: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuse names that are not among the columns of scores."""
+    for name in names:
+        if name not in columns:
+            raise InvalidInput(
+                f"There is no column {format_value(name)} of scores.{suggest(name, columns)} Columns are "
+                f"{format_list(columns)}."
+            )
 
 
 def check_model_names(names: Sequence[object]) -> None:

@@ -12,7 +12,13 @@ from dissensus.files.raw import content
 from dissensus.files.raw.json_decoder import strict_decoder
 from dissensus.files.raw.table_reader import is_path, name_source, read_frame, to_polars
 from dissensus.files.scores.logs import is_helm_log, is_inspect_log, tabulate_helm_log, tabulate_inspect_log
-from dissensus.schema.item_scores import ItemScores, build_item_scores, check_model_names, join_item_scores
+from dissensus.schema.item_scores import (
+    ItemScores,
+    build_item_scores,
+    check_columns,
+    check_model_names,
+    join_item_scores,
+)
 from dissensus.schema.ratings.columns import ITEM_ID
 
 MODEL: Final = "model"
@@ -41,7 +47,7 @@ def read_scores(
     item
         Column with the ids of items.
     models
-        Columns to read; by default all that are scores or labels.
+        Columns to read, or models of files and long tables; by default all that are scores or labels.
     labels
         Value of each further label, 1 for unsafe and 0 for safe, besides safe, unsafe, true and false.
 
@@ -65,20 +71,36 @@ def read_scores(
     sources = [source]
     if isinstance(source, (list, tuple)) and not (source and all(isinstance(row, dict) for row in source)):
         sources = list(source)
-    return join_item_scores([_read(part, item, models, labels) for part in sources])
+    tables = [(part, _name_models(part, item, models)) for part in sources]
+    if models is not None:
+        check_columns(models, list(dict.fromkeys(name for _, frame in tables for name in frame.columns)))
+        tables = [(part, frame) for part, frame in tables if not set(models).isdisjoint(frame.columns)]
+    return join_item_scores([_read(part, frame, item, models, labels) for part, frame in tables])
 
 
-def _read(source: Source, item: str, models: Sequence[str] | None, labels: Mapping[str, float] | None) -> ItemScores:
+def _name_models(source: Source, item: str, models: Sequence[str] | None) -> pl.DataFrame:
+    """Return a table with the names of models as columns; as it is if columns of it are named."""
     frame = _read_table(source)
+    if not set(models or ()).isdisjoint(frame.columns):
+        return frame
+    if MODEL in frame.columns:
+        with name_source(source):
+            return _widen(frame, item)
+    if is_path(source):
+        stem = Path(source).name.split(".")[0]
+        plain = [name for name in frame.columns if name.lower() in PLAIN]
+        if len(plain) == 1 and stem not in frame.columns:
+            return frame.rename({plain[0]: stem})
+    return frame
+
+
+def _read(
+    source: Source, frame: pl.DataFrame, item: str, models: Sequence[str] | None, labels: Mapping[str, float] | None
+) -> ItemScores:
+    """Return the scores of one table, of the named models that it has."""
+    named = models if models is None else [name for name in models if name in frame.columns]
     with name_source(source):
-        if MODEL in frame.columns and models is None:
-            frame = _widen(frame, item)
-        elif is_path(source):
-            stem = Path(source).name.split(".")[0]
-            plain = [name for name in frame.columns if name.lower() in PLAIN]
-            if len(plain) == 1 and models is None and stem not in frame.columns:
-                frame = frame.rename({plain[0]: stem})
-        return build_item_scores(frame, item=item, models=models, labels=labels)
+        return build_item_scores(frame, item=item, models=named, labels=labels)
 
 
 def _read_table(source: Source) -> pl.DataFrame:

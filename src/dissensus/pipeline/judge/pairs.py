@@ -61,8 +61,8 @@ def check_pairs(items: Iterable[Item], questionnaire: Questionnaire) -> None:
         if item.response_b is not None and not compares:
             raise InvalidInput(
                 f"Item {format_value(item.item_id)} has two responses to compare, and {questionnaire.name} does not "
-                f"compare them; {PREFERENCE} does, with a scale such as -1, 0, 1. Name the definition of a campaign with "
-                "[pair], --questionnaire FILE, or give the conversations of one side."
+                f"compare them; {PREFERENCE} does, with a scale such as -1, 0, 1. Name the definition of a campaign "
+                "with [pair], --questionnaire FILE, or give the conversations of one side."
             )
         if item.response_b is None and compares:
             raise InvalidInput(
