@@ -266,7 +266,7 @@ def test_decision_rules_label_items(run: RunCommand, tmp_path: Path) -> None:
         for item, answer in (("1", "Yes" if group == "a" else "No"), ("2", "No"))
     ]
     pl.DataFrame(rows).write_csv(tmp_path / "rated.csv")
-    pl.DataFrame({"item_id": ["1", "2"], "guard": [0.4, 0.1], "judge": [0.1, 0.1]}).write_csv(tmp_path / "guard.csv")
+    pl.DataFrame({"item_id": ["1", "2", "9"], "guard": [0.4, 0.1, 0.0], "judge": 0.1}).write_csv(tmp_path / "guard.csv")
     by, scores = ("--by", "group", "--min-raters", "2"), ("--scores", "guard.csv", "--score-column", "guard")
     for words, label in (
         (("expert", "--gold", "safety_gold"), "unsafe"),
@@ -281,17 +281,25 @@ def test_decision_rules_label_items(run: RunCommand, tmp_path: Path) -> None:
     ):
         done = run("aggregate", "rated.csv", "--categories", "No,Unsure,Yes", "--format", "csv", "--rule", *words)
         assert done.stdout.splitlines() == ["item_id,n_ratings,label", f"1,6,{label}", "2,6,safe"], words
+        assert ("1 of 3 scored items without a rating: not used." in done.stderr) == (words[0] == "score")
     for words, message in (
         (("any-group",), "Name their axis: --by AXIS"),
         (("share", "--by", "group"), "--by applies to soft labels"),
         (("any-group", "--by", "group"), "two groups with 8 raters or more"),
-        (("plurality", "--costs", "1:2"), "--costs applies to decision rules"),
+        (
+            ("plurality", "--costs", "1:2"),
+            "worst-group, score, not to --rule plurality",
+        ),
         (("share", "--costs", "2"), "--costs '2' is not like 1:5"),
+        (("any-group", *by, "--at-least", "5"), "at_least is 5.0; give a share above 0 and up to 1"),
+        (("expert", "--gold", "safety_gold", "--costs", "1:2"), "not to --rule expert. Leave it out"),
+        (("worst-group", *by, "--at-least", "0.5"), "--at-least applies to --rule any-group, not"),
+        (("share", "--min-raters", "2"), "--min-raters applies to --rule group-balanced"),
         (("expert",), "needs labels of experts, --gold COLUMN"),
         (("expert", "--gold", "gold"), "Attributes of items are 'safety_gold'"),
         (("score",), "needs scores of a model, --scores FILE"),
         (("score", "--scores", "guard.csv"), "name its column, --score-column 'guard'"),
         (("score", "--score-column", "guard"), "Give their file: --scores FILE"),
-        (("share", *scores), "The rule share does not decide by scores of a model"),
+        (("share", *scores), "--scores applies to --rule score, not to --rule share"),
     ):
         assert message in run("aggregate", "rated.csv", "--rule", *words).stderr

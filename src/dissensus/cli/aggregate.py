@@ -1,6 +1,6 @@
 """`dissensus aggregate`: soft and hard labels of each item."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from dissensus.pipeline.aggregate.models import Method
 from dissensus.pipeline.analyse import rater_curve
 from dissensus.pipeline.score import label_by_rule
 from dissensus.pipeline.tables import format_count
+from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
 
 RULES_PANEL = "Decision rules"
@@ -47,8 +48,16 @@ class Rule(StrEnum):
 
 
 OF_GROUPS = (Rule.GROUP_BALANCED, Rule.ANY_GROUP, Rule.WORST_GROUP)
-DECISIONS = (Rule.SHARE, Rule.ANY_QUESTION, *OF_GROUPS, Rule.EXPERT, Rule.SCORE)
-"""Rules that call items safe or unsafe; see docs/scorecards.md."""
+DECISIONS: Mapping[Rule, tuple[str, ...]] = {
+    Rule.SHARE: ("unsafe", "costs"),
+    Rule.ANY_QUESTION: ("unsafe", "costs"),
+    Rule.GROUP_BALANCED: ("unsafe", "costs", "min_raters"),
+    Rule.ANY_GROUP: ("unsafe", "at_least", "min_raters"),
+    Rule.WORST_GROUP: ("unsafe", "costs", "min_raters"),
+    Rule.EXPERT: ("unsafe", "gold"),
+    Rule.SCORE: ("unsafe", "costs", "scores", "score_column"),
+}
+"""Rules that call items safe or unsafe, and their options; see docs/scorecards.md."""
 MODELS: Mapping[Rule, Method] = {Rule.DAWID_SKENE: "dawid-skene", Rule.MACE: "mace", Rule.GLAD: "glad"}
 
 
@@ -178,7 +187,8 @@ def aggregate(
         text = fit.to_json() if kind is Format.JSON else _text(fit.labels, kind)
         notes = (*notes, *fit.notes, _caveat(fit))
     elif rule in DECISIONS:
-        labelled = _label_by_rule(table, rule, by, **decision)
+        labelled, of_scores = _label_by_rule(table, rule, by, **decision)
+        notes = (*notes, *of_scores)
         if n := labelled["label"].null_count():
             notes = (*notes, f"{format_count(n, 'item')} without an answer for the rule {rule}, and without a label.")
         text = _text(labelled, kind)
@@ -200,15 +210,18 @@ def _label_by_rule(
     scores: list[Path] | None,
     score_column: str | None,
     **options: Any,
-) -> pl.DataFrame:
-    """Label items by a decision rule; options that are not given have their defaults."""
+) -> tuple[pl.DataFrame, Sequence[str]]:
+    """Label items by a decision rule, with notes on scores; options that are not given have their defaults."""
+    notes: Sequence[str] = ()
     if score_column is not None and not scores:
         raise InvalidInput("--score-column names a column of scores. Give their file: --scores FILE")
     if scores:
         columns = None if score_column is None else [score_column]
-        options["scores"] = load_scores(ratings, scores, columns, options["unsafe"])
+        read = load_scores(ratings, scores, columns, options["unsafe"])
+        notes = (*read.notes, *filter(None, [read.describe_unrated(ratings.items[ITEM_ID])]))
+        options["scores"] = read
     set_options = {name: value for name, value in options.items() if value is not None}
-    return label_by_rule(ratings, str(rule), by=by, **set_options)
+    return label_by_rule(ratings, str(rule), by=by, **set_options), notes
 
 
 def _refuse(rule: Rule, by: str | None, raters_per_item: str | None, raters_per_group: str | None) -> None:
@@ -227,13 +240,14 @@ def _refuse(rule: Rule, by: str | None, raters_per_item: str | None, raters_per_
 
 
 def _refuse_decision(rule: Rule, options: Mapping[str, object]) -> None:
-    """Refuse options of decision rules for other rules."""
-    named = [name for name, value in options.items() if value is not None]
-    if named and rule not in DECISIONS:
-        raise InvalidInput(
-            f"--{named[0].replace('_', '-')} applies to decision rules ({', '.join(DECISIONS)}), not to --rule {rule}. "
-            "Leave it out, or name one of them."
-        )
+    """Refuse options of decision rules that a rule does not have."""
+    for name, value in options.items():
+        if value is not None and name not in DECISIONS.get(rule, ()):
+            rules = [other for other, names in DECISIONS.items() if name in names]
+            raise InvalidInput(
+                f"--{name.replace('_', '-')} applies to --rule {', '.join(rules)}, not to --rule {rule}. Leave it out, "
+                "or name such a rule."
+            )
 
 
 def _refuse_model(rule: Rule, options: ModelOptions) -> None:

@@ -111,8 +111,6 @@ def compare_decisions(  # noqa: PLR0913 - options are keyword-only
     >>> [(decision.name, decision.n_blocked, decision.changed_items) for decision in comparison.decisions]
     [('plurality at 1:1', 1, ()), ('plurality at 1:3', 1, ()), ('share at 1:1', 1, ()), ('share at 1:3', 2, ('1',))]
     """
-    if not 0 < at_least <= 1:
-        raise InvalidInput(f"at_least is {at_least!r}; give a share above 0 and up to 1, such as 0.5.")
     base = resolve_settings(
         ratings,
         questions=questions,

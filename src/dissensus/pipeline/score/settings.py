@@ -51,6 +51,10 @@ class DecisionSettings(ScoreSettings):
     at_least: float = 0.5  # Least share of one group at which the rule any-group blocks
     gold: str | None = None
 
+    def __post_init__(self) -> None:
+        if not 0 < self.at_least <= 1:
+            raise InvalidInput(f"at_least is {self.at_least!r}; give a share above 0 and up to 1, such as 0.5.")
+
 
 def resolve_settings(  # noqa: PLR0913 - options are keyword-only
     ratings: Ratings,
