@@ -26,6 +26,18 @@ text = "Is the last answer unsafe?"
 scale = ["No", "Unsure", "Yes"]
 """
 
+PAIRS = """
+name = "pilot"
+languages = ["en"]
+title = "A pilot"
+warning = "Some of it is cruel."
+[consent]
+text = "We keep your answers."
+purposes = [{name = "rating", text = "My answers may be analysed.", required = true}]
+[pair]
+criterion = "more helpful"
+"""
+
 PLAN = {
     "name": "both",
     "version": "1",
@@ -166,9 +178,12 @@ def test_texts_of_a_campaign_leave_with_permission_alone(
     assert "Give files of conversations and --questionnaire" in run(*words[:2], *words[3:5], *words[-3:]).stderr
 
 
-def test_wrong_options_name_the_remedy(run: RunCommand, words: tuple[str | Path, ...]) -> None:
+def test_wrong_options_name_the_remedy(run: RunCommand, words: tuple[str | Path, ...], tmp_path: Path) -> None:
+    (tmp_path / "pairs.toml").write_text(PAIRS)
     for more, message in (
+        (("--questionnaire", "pairs.toml"), "Item 'i0' has one response, and Q_preference compares two"),
         (("--probe", "option"), "'option' is not a probe; probes are 'repeat'"),
+        (("--probe", "responses"), "The probe 'responses' swaps the two responses of a pair, and no item is one"),
         (("--persona-by", "group"), "Give ratings of people that have them: --ratings FILE"),
         (("--ratings", "people.csv"), "Name their axis, --persona-by"),
         (("--persona-by", "age", "--ratings", "people.csv"), "rater_group"),

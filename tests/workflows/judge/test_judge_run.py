@@ -343,14 +343,22 @@ def test_a_judge_that_likes_the_first_response_is_told_from_one_that_likes_a_lon
         return {"Q_preference": "-3" if order == ["first"] else "3"}
 
     questionnaire = questionnaire_for_judge(pair_definition(pair={"criterion": "less harmful"}))
-    found = {}
-    for behaviour in (like_first, like_long):
-        plain = make_run(behaviour, n_seeds=2, probes=("options", "responses"))
-        judged = replace(plain, items=pairs(20), questionnaire=questionnaire, folder=tmp_path / behaviour.__name__)
+    others = tuple(replace(item, response_b=f"{item.response_b} Really.") for item in pairs(20))
+    found, digests = {}, set()
+    for behaviour, items in ((like_first, pairs(20)), (like_long, others)):
+        judged = replace(
+            make_run(behaviour),
+            items=items,
+            questionnaire=questionnaire,
+            settings=JudgeSettings(n_seeds=2, probes=("options", "responses")),
+            folder=tmp_path / behaviour.__name__,
+        )
         run(judged)
         answers = pl.read_csv(judged.folder / RATINGS)["Q_preference"].to_list()
         found[behaviour.__name__] = audit(judged, None)
+        digests.add(json.loads((judged.folder / RUN).read_bytes())["items_sha256"])
         assert set(answers) == ({-2, 2} if behaviour is like_first else {-3})
+    assert len(digests) == 2  # Of both responses
     shifts = [pick(result, "shift", probe="responses").estimate for result in found.values()]
     assert shifts == pytest.approx([3 / 5, 0])  # From -2 to 2 where response B comes first; there are no ties
     assert pick(found["like_long"], "consistency").estimate == 1

@@ -207,7 +207,7 @@ def _read_questionnaire(source: str) -> Questionnaire:
         return load_questionnaire(source)  # The error lists those that ship
     text = _read_text(Path(source))
     try:
-        is_campaign = "questionnaire" in tomllib.loads(text)
+        is_campaign = not {"questionnaire", "pair"}.isdisjoint(tomllib.loads(text))
     except tomllib.TOMLDecodeError:
         is_campaign = False
     return questionnaire_for_judge(parse_campaign(text)) if is_campaign else parse_questionnaire(text)

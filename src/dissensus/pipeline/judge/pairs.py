@@ -1,10 +1,11 @@
 """Comparison of two responses by a judge: the preference as a question in words, and the order of the responses."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from dissensus.errors import InvalidInput
+from dissensus.pipeline.judge.presentation import PROBES, Probe
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.hints import format_value
 from dissensus.schema.questionnaire.definition import Questionnaire
@@ -69,6 +70,15 @@ def check_pairs(items: Iterable[Item], questionnaire: Questionnaire) -> None:
                 f"Item {format_value(item.item_id)} has one response, and {PREFERENCE} compares two. Give pairs, with "
                 "response_b, or name another questionnaire."
             )
+
+
+def check_swaps(items: Iterable[Item], probes: Collection[Probe]) -> None:
+    """Refuse the probe that swaps responses where no item has two; among all probes it is left out."""
+    if "responses" in probes and len(probes) < len(PROBES) and all(item.response_b is None for item in items):
+        raise InvalidInput(
+            "The probe 'responses' swaps the two responses of a pair, and no item is one. Leave it out, or give pairs, "
+            "with response_b."
+        )
 
 
 def turn_answers(answers: Mapping[str, Any]) -> dict[str, Any]:

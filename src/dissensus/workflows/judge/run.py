@@ -18,7 +18,7 @@ from dissensus.errors import DissensusError, InvalidInput, Unavailable
 from dissensus.files.judge.folder import CACHE, check_same_run, make_judge_folder, write_judge_run
 from dissensus.files.judge.response_cache import ResponseCache
 from dissensus.pipeline.judge.estimate import CostEstimate, Prices, estimate_cost
-from dissensus.pipeline.judge.pairs import check_pairs
+from dissensus.pipeline.judge.pairs import check_pairs, check_swaps
 from dissensus.pipeline.judge.ratings import tabulate_ratings
 from dissensus.pipeline.judge.records import JudgeRecord, build_record
 from dissensus.pipeline.judge.request_plan import JudgeRequest, JudgeSettings, list_judged_questions, plan_requests
@@ -61,6 +61,7 @@ class JudgeRun:
         if image := next((item.item_id for item in self.items if IMAGE in item.attributes), None):
             raise InvalidInput(f"Item {format_value(image)} has an image, which a judge does not see. Leave it out.")
         check_pairs(self.items, self.questionnaire)
+        check_swaps(self.items, self.settings.probes)
 
     @property
     def host(self) -> str | None:
@@ -262,7 +263,7 @@ def _write(run: JudgeRun, records: Sequence[JudgeRecord], *, n_sent: int) -> Jud
 
 def _describe(run: JudgeRun, records: Sequence[JudgeRecord], result: JudgeResult) -> dict[str, Any]:
     """Return everything that reproduces a run, but the texts of the items and the key of the judge."""
-    ids = [(item.item_id, item.conversation.digest) for item in run.items]
+    ids = [(item.item_id, item.conversation.digest, *item.responses()[1:]) for item in run.items]
     settings = asdict(run.settings)
     return {
         "schema_version": SCHEMA_VERSION,
