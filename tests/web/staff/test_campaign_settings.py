@@ -122,6 +122,9 @@ def test_an_owner_permits_a_judge_and_takes_it_back(house: House) -> None:
     permitted = send(owner, f"{PILOT}/judge", url=" https://api.example.com/v1/ ")
     assert permitted.headers["location"] == f"{PILOT}/settings#judge"
     assert "<code>https://api.example.com/v1</code>" in owner.get(f"{PILOT}/settings").text
+    other = send(owner, f"{PILOT}/judge", url="http://api.example.org").text
+    assert "<code>https://api.example.com/v1</code>" in other
+    assert 'value="http://api.example.org"' in other
     send(owner, f"{PILOT}/judge", revoke="yes")
     assert "No text of this campaign may be sent" in owner.get(f"{PILOT}/settings").text
     log = " ".join(re.sub(r"<[^>]+>", " ", owner.get(f"{PILOT}/log").text).split())

@@ -150,7 +150,7 @@ class ItemPage(StaffPage):
 
     def query_of(self, question: str) -> str:
         """Return the query string of this page with the answers to a question first."""
-        return replace(self.query, question=question).address
+        return replace(self.query, question=question, answer="").address
 
     def _is_shown(self, answers: ItemAnswers) -> bool:
         return answers.question == self.query.question or bool(answers.disagreement)
