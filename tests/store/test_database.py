@@ -1,11 +1,13 @@
 """Common behaviour of SQLite and PostgreSQL databases."""
 
 import os
+import sqlite3
 import stat
 import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -215,6 +217,18 @@ def test_erased_rows_are_in_no_file_of_sqlite(database: Database, tmp_path: Path
     assert b"somebody-" in content()
     assert database.empty_log()
     assert b"somebody-" not in content()
+
+
+def test_a_busy_sqlite_keeps_its_statistics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database_module, "WAIT_S", 0)
+    database = connect(f"sqlite:///{tmp_path / 'busy.db'}")
+    with closing(sqlite3.connect(tmp_path / "busy.db", isolation_level=None)) as other:
+        other.execute("CREATE TABLE one (a)")
+        other.execute("BEGIN IMMEDIATE")
+        database.update_statistics()
+        other.execute("ROLLBACK")
+        assert not other.execute("SELECT name FROM sqlite_master WHERE name = 'sqlite_stat1'").fetchall()
+    database.dispose()
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)

@@ -103,10 +103,17 @@ class Database:
         return not busy
 
     def update_statistics(self) -> None:
-        """Let SQLite sample its tables, so that its plans fit their sizes; PostgreSQL does so by itself."""
+        """Let SQLite sample its tables, so that its plans fit their sizes; PostgreSQL does so by itself.
+
+        A database that is busy keeps the statistics that it has.
+        """
         if self.engine.dialect.name != "sqlite":
             return
-        with self._hold_write_lock(), closing(self.engine.raw_connection()) as connection:
+        with (
+            suppress(NoDatabase, PoolTimeout, sqlite3.OperationalError),
+            self._hold_write_lock(),
+            closing(self.engine.raw_connection()) as connection,
+        ):
             connection.cursor().execute(f"PRAGMA analysis_limit = {STATISTICS_ROWS}")
             connection.cursor().execute("ANALYZE")
 
