@@ -174,7 +174,7 @@ def test_a_rating_without_another_of_its_item_is_overruled_by_nobody() -> None:
     )
     rows_of = compare_decisions(Ratings.from_frame(grouped), rules=["share"], by="region").rows
     (south,) = (row for row in rows_of if (row.group, row.metric) == ("south", "overruled"))
-    assert (south.estimate, south.n_ratings, south.reason) == (None, 0, "there are no ratings")
+    assert (south.estimate, south.n_ratings, south.reason) == (None, 0, "There are no ratings.")
 
 
 def test_the_page_shows_and_does_not_choose(ratings: Ratings) -> None:

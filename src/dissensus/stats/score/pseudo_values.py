@@ -138,7 +138,7 @@ def average_ratings(
     0.75
     """
     if not len(values):
-        raise UndefinedEstimate("there are no ratings")
+        raise UndefinedEstimate("There are no ratings.")
     weights = 1 / ratings.count()[0]
     chosen = np.ones(len(values), np.bool_) if mask is None else mask
     return PseudoValues(
