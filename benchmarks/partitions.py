@@ -89,7 +89,7 @@ def measure(folder: Path, permutations: int) -> Row:
 
     row: Row = {"permutations": permutations, "load": os.getloadavg()[0]}
     start = time.perf_counter(), time.process_time()
-    ratings = read_partitions(folder, resamples_items=False)
+    ratings = read_partitions(folder, items_as_text=permutations > 0)
     read = time.perf_counter(), time.process_time()
     analyse(ratings, by=["gender", "age"], permutations=permutations)
     end = time.perf_counter(), time.process_time()

@@ -56,8 +56,9 @@ def sorted_files(table: pl.DataFrame, folder: Path) -> None:
 def hive(table: pl.DataFrame, folder: Path) -> None:
     """Write folders named for an attribute of raters."""
     for (gender,), part in table.group_by("rater_gender"):
-        (folder / f"rater_gender={gender}").mkdir()
-        part.drop("rater_gender").write_parquet(folder / f"rater_gender={gender}" / "part.parquet")
+        path = folder / f"rater%5Fgender={'%4D' * (gender == 'Man')}{gender[gender == 'Man' :]}" / "other"
+        path.mkdir(parents=True)
+        part.drop("rater_gender").write_parquet(path / "part.parquet")
 
 
 @pytest.mark.parametrize("write", [in_row_groups, sorted_files, hive])
@@ -69,9 +70,11 @@ def test_a_folder_gives_the_numbers_of_memory(
     monkeypatch.setattr(external_sort, "BATCH_ROWS", 64)
     monkeypatch.setattr(coder, "PARTITION_ROWS", 100)
     monkeypatch.setattr(external_sort, "PARTITION_ROWS", 100)
-    write(table, tmp_path)
+    above = tmp_path / "run=5"
+    above.mkdir()
+    write(table, above)
     memory = MEMORY if table is TABLE else analyse(Ratings.from_frame(table), **OPTIONS)
-    folder = analyse(read_partitions(tmp_path), **OPTIONS)
+    folder = analyse(read_partitions(above), **OPTIONS)
     assert_same(folder, memory)
     assert memory.notes[-1] in folder.notes
 
@@ -144,6 +147,21 @@ def test_contradictory_attributes_name_both_rows(tmp_path: Path) -> None:
         read_partitions(tmp_path)
     assert f"'30' in row 2 of {first}" in str(error.value)
     assert f"'31' in row 2 of {second}" in str(error.value)
+
+
+def test_names_of_folders_give_each_column_once(tmp_path: Path) -> None:
+    missing = tmp_path / "rater_age=__HIVE_DEFAULT_PARTITION__"
+    below = missing / "rater_gender=a%2Fb"
+    below.mkdir(parents=True)
+    path = _write(below)
+    assert read_partitions(tmp_path).pool.raters["rater_gender"].to_list() == ["a/b", "a/b"]
+    assert read_partitions(tmp_path).pool.raters["rater_age"].to_list() == [None, None]
+    _write(below, rater_age=["18", "30"]).rename(path)
+    with pytest.raises(DissensusError, match=r"'rater_age' is a column of .* named by a folder above it"):
+        read_partitions(tmp_path)
+    below.rename(missing / "rater_age=18")
+    with pytest.raises(DissensusError, match=r"Two folders above .* name 'rater_age'"):
+        read_partitions(tmp_path)
 
 
 def test_folders_without_ratings_are_refused(tmp_path: Path) -> None:

@@ -2,25 +2,50 @@
 
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from tests.support.partitions import assert_same, partition
 
 import dissensus as ds
 from dissensus.pipeline.analyse import analyse
+from dissensus.schema.ratings.table import Ratings
 
-SPARSE = ds.simulate_ratings(n_items=60, raters_per_cell=4, share_rated=0.4, seed=3)
 COMPLETE = ds.simulate_ratings(n_items=20, raters_per_cell=3, seed=4)
+N_ITEMS = 12
 
 
-@settings(max_examples=8)
-@given(st.lists(st.integers(1, 59), unique=True).map(sorted), st.sampled_from(["rest", "Man"]), st.booleans())
-def test_any_partition_gives_the_numbers_of_memory(cuts: list[int], against: str, differences: bool) -> None:
-    options: dict[str, Any] = {"by": ["gender"], "against": against, "differences": differences}
+def make_ratings(seed: int, share_rated: float, n_answers: int) -> Ratings:
+    """Return ratings by nine raters, a third of them without a locale; with one answer nobody disagrees."""
+    draws = np.random.default_rng(seed)
+    item, rater = np.nonzero(draws.random((N_ITEMS, 9)) < share_rated)
+    answer = np.array(["No", "Yes", "Unsure"])[draws.integers(0, n_answers, item.size)]
+    locale = np.array(["A", "B", ""])[draws.permutation(9)[rater] % 3]
+    table = {"item_id": item, "rater_id": rater, "Q_overall": answer, "rater_locale": locale}
+    return Ratings.from_frame(pl.DataFrame(table))
+
+
+@settings(max_examples=8, phases=[Phase.explicit, Phase.generate])  # Each failure would be shrunk for minutes
+@given(
+    st.integers(0, 999),
+    st.sampled_from([0.3, 0.6, 1.0]),
+    st.integers(1, 3),
+    st.sets(st.integers(1, N_ITEMS - 1)).map(sorted),
+    st.sampled_from(["rest", "B"]),
+    st.booleans(),
+)
+@example(0, 0.3, 3, [*range(1, N_ITEMS)], "rest", True)  # Groups without a rating in some blocks
+@example(1, 1.0, 1, [5], "rest", False)  # No disagreement
+def test_any_partition_gives_the_numbers_of_memory(
+    seed: int, share_rated: float, n_answers: int, cuts: list[int], against: str, differences: bool
+) -> None:
+    ratings = make_ratings(seed, share_rated, n_answers)
+    cuts = [cut for cut in cuts if cut < ratings.n_items]
+    options: dict[str, Any] = {"by": ["locale"], "against": against, "differences": differences, "min_raters": 1}
     options |= {"permutations": 7, "bootstrap": 5, "seed": 1}
-    blocks = analyse(partition(SPARSE, "Q_overall", cuts), **options)
-    assert_same(blocks, analyse(SPARSE, **options))
+    assert_same(analyse(partition(ratings, "Q_overall", cuts), **options), analyse(ratings, **options))
 
 
 @pytest.mark.parametrize("resample", ["raters", "items"])

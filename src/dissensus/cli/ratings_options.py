@@ -87,8 +87,9 @@ def with_ratings_options(
             if not partitions:
                 refuse_partitions(values["ratings"])
             read = {name: values.pop(name) for name in options}
-            resampled = bool(values.get("bootstrap")) and values.get("resample") != "raters"
-            command(partial(load_folder, **read, resamples_items=resampled), **values)
+            resamples_items = bool(values.get("bootstrap")) and values.get("resample") != "raters"
+            as_text = resamples_items or bool(values.get("permutations"))
+            command(partial(load_folder, **read, items_as_text=as_text), **values)
             return
         for path in values["ratings"]:
             kind = read_record_kind(path)
@@ -186,7 +187,7 @@ def load_folder(
     exclude_flagged: bool,
     rater_kind: str,
     *,
-    resamples_items: bool,
+    items_as_text: bool,
     **table: Any,
 ) -> "PartitionedRatings":
     """Read a folder or glob of Parquet files with the options of `load_ratings`."""
@@ -195,7 +196,7 @@ def load_folder(
         "question": question,
         "exclude_flagged": exclude_flagged,
         "rater_kind": rater_kind,
-        "resamples_items": resamples_items,
+        "items_as_text": items_as_text,
     }
     return load_partitions(ratings, split_conditions(where), arguments)
 

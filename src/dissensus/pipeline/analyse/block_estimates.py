@@ -36,6 +36,8 @@ ITEMS: Final = {
     "pairwise_agreement_difference": BOTH_PAIRED,
 }
 """Items that enter each statistic: those with a rating, or with two, of the group or of both groups."""
+RATIOS: Final = {"gai": ("irr", "xrr"), "corrected_gai": ("xrr",)}
+"""Statistics whose reasons come before those of a ratio, in their order."""
 TIED: Final = ("plurality_size", "voting_agreement")
 NO_CHANCE: Final = "Corrected GAI is undefined: IRR is undefined, or XRR is not positive."
 
@@ -47,7 +49,7 @@ def estimate_blocks(
     group, sides = axis.codes[None], (axis.inside, axis.outside)
     statistics, paired = group_estimates(design, group, *sides, answer=answer)
     numbers, n_items = _published_numbers(design, group, *sides)
-    ties, n_between = _count_ties(design, axis)
+    ties, paired_outside, n_between = _count_ties(design, axis)
     with_differences = DIFFERENCES[0] in columns and axis.name is not None
     reverse = _published_numbers(design, group, *sides[::-1]) if with_differences else None
     estimates: list[dict[str, Value]] = []
@@ -57,14 +59,14 @@ def estimate_blocks(
         alpha, xrr = float(statistics.of("distinct_alpha")[0, c]), numbers[c]["xrr"]
         of_group["corrected_gai"] = alpha / xrr if xrr > ZERO else np.nan
         items = (*n_items[c], *paired[c])
-        values = {name: _estimate(name, n, items, xrr, design) for name, n in (numbers[c] | of_group).items()}
+        values = {name: _estimate(name, n, items, numbers[c], design) for name, n in (numbers[c] | of_group).items()}
         for name, tied in zip(TIED, ties[c].tolist(), strict=True):
             if isinstance(estimate := values[name], Estimate):
                 values[name] = replace(estimate, ties=tied)
         if axis.sizes[g] == 1:
             values |= dict.fromkeys(ALONE, UndefinedEstimate(ONE_RATER))
         if reverse is not None and g != h:
-            other = (*reverse[1][c], *paired[c][::-1])
+            other = (*reverse[1][c], paired_outside[c], items[BOTH_PAIRED])
             values |= _subtract(values, reverse[0][c], other, design)
         estimates.append(values if axis.name is not None and g != h else _keep_within(values, design))
     return estimates, _between(axis, statistics.between_share[0], n_between, design)
@@ -85,23 +87,23 @@ def _published_numbers(
     return [dict(zip(METRICS, row, strict=True)) for row in rows], n_items
 
 
-def _estimate(name: str, value: float, items: tuple[int, ...], xrr: float, design: BlockedDesign) -> Value:
+def _estimate(
+    name: str, value: float, items: tuple[int, ...], published: dict[str, float], design: BlockedDesign
+) -> Value:
     n = int(items[ITEMS[name]])
     if np.isnan(value):
-        return UndefinedEstimate(_explain(name, items, xrr, design))
+        return UndefinedEstimate(_explain(name, items, published, design))
     return Estimate(estimate=value, method=name, n_items=n, n_dropped=design.n_items - n, n_ratings=0)
 
 
-def _explain(name: str, items: tuple[int, ...], xrr: float, design: BlockedDesign) -> str:
+def _explain(name: str, items: tuple[int, ...], published: dict[str, float], design: BlockedDesign) -> str:
     """Return the reason why a statistic is undefined: that of its estimator, for items of the same kind."""
-    if name in ("gai", "corrected_gai") and items[BOTH] and not np.isnan(xrr):
-        if name == "corrected_gai":
-            return NO_CHANCE
-        if xrr <= ZERO:
-            return f"GAI is undefined: XRR is {xrr:.4f}, and it must be positive."
-        name = "irr"
-    elif name == "corrected_gai":
-        name = "xrr"
+    if name in RATIOS:
+        undefined = [part for part in RATIOS[name] if np.isnan(published[part])]
+        if not undefined:
+            negative = f"GAI is undefined: XRR is {published['xrr']:.4f}, and it must be positive."
+            return negative if name == "gai" else NO_CHANCE
+        name = undefined[0]
     witness = np.zeros((1, design.n_categories), np.int64)
     witness[0, 0] = 2 if items[ITEMS[name]] else 0
     within = within_estimators(design, 0)
@@ -119,7 +121,7 @@ def _subtract(
     """Return the differences of published statistics from those of the group compared with."""
     result: dict[str, Value] = {}
     for metric, name in zip(COMPARED[1:], DIFFERENCES[1:], strict=True):
-        first, second = values[metric], _estimate(metric, reverse[metric], items, reverse["xrr"], design)
+        first, second = values[metric], _estimate(metric, reverse[metric], items, reverse, design)
         if isinstance(first, Estimate) and isinstance(second, Estimate):
             result[name] = replace(first, estimate=first.estimate - second.estimate, method=name, ties=None)
         else:
@@ -143,21 +145,31 @@ def _between(axis: AxisComparison, value: float, n_items: int, design: BlockedDe
         return reason
 
 
-def _count_ties(design: BlockedDesign, axis: AxisComparison) -> tuple[Counts, int]:
-    """Return items with a tie in the group, and in either group, and items with two ratings of each of two groups."""
-    ties, used = np.zeros((len(axis.inside), 2), np.int64), np.zeros(1, np.int64)
+def _count_ties(design: BlockedDesign, axis: AxisComparison) -> tuple[Counts, Counts, int]:
+    """Return items with a tie in the group, and in either group, and items with two ratings.
 
-    def fill(block: Block, ties: Counts, used: Counts) -> None:
+    Those with two ratings are counted for the group compared with, and for each of any two groups.
+    """
+    n_comparisons = len(axis.inside)
+    ties, paired, used = (
+        np.zeros((n_comparisons, 2), np.int64),
+        np.zeros(n_comparisons, np.int64),
+        np.zeros(1, np.int64),
+    )
+
+    def fill(block: Block, ties: Counts, paired: Counts, used: Counts) -> None:
         counts = block.design.counts(axis.codes)
         total = counts.sum(axis=0)
         used += np.count_nonzero((counts.sum(axis=2) > 1).sum(axis=0) > 1)
         for c, (g, h) in enumerate(zip(axis.inside, axis.outside, strict=True)):
             rated, tied = _find_ties(counts[g])
-            rated_other, tied_other = _find_ties(total - counts[g] if h < 0 else counts[h])
+            other = total - counts[g] if h < 0 else counts[h]
+            rated_other, tied_other = _find_ties(other)
+            paired[c] += np.count_nonzero(other.sum(axis=1) > 1)
             ties[c] += np.count_nonzero(tied), np.count_nonzero(rated & rated_other & (tied | tied_other))
 
-    pass_over(design, fill, ties, used)
-    return ties, int(used[0])
+    pass_over(design, fill, ties, paired, used)
+    return ties, paired, int(used[0])
 
 
 def _find_ties(counts: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:

@@ -143,7 +143,8 @@ def exchanged_statistics(
 
     def fill(block: Block, total: FloatArray) -> None:
         states = _skip_draws(seed.generate_state(n_exchanges, np.uint64), int(before[block.number]))
-        total += sum_ratings(*_exchange(block.design, group, states), inside, outside)
+        # The last group may have no rating in this block, and the sums of its comparisons are wanted.
+        total += sum_ratings(*_exchange(block.design, group, states, n_idle=1), inside, outside)
 
     pass_over(design, fill, sums)
     return published_kernels.metrics(sums, design.n_categories)
@@ -247,8 +248,11 @@ def exchange_ratings(
     return _exchange(design, group, seed.generate_state(n_exchanges, np.uint64))
 
 
-def _exchange(design: Design, group: Codes, states: Codes) -> tuple[Design, Codes]:
-    """Exchange the groups of the ratings of each item once from each state of the generator."""
+def _exchange(design: Design, group: Codes, states: Codes, *, n_idle: int = 0) -> tuple[Design, Codes]:
+    """Exchange the groups of the ratings of each item once from each state of the generator.
+
+    `n_idle` more raters, without ratings, have the last group.
+    """
     starts, raters, answers = design.by_item
     grouped = group[raters] >= 0
     n_ratings = int(grouped.sum())
@@ -258,11 +262,12 @@ def _exchange(design: Design, group: Codes, states: Codes) -> tuple[Design, Code
         np.arange(n_ratings, dtype=np.int32),
         answers[grouped],
         design.n_items,
-        n_ratings,
+        n_ratings + n_idle,
         design.n_categories,
         design.scale,
     )
-    exchanged = np.tile(group[raters[grouped]].astype(np.int32), (len(states), 1))
+    codes = np.append(group[raters[grouped]], np.full(n_idle, group.max())).astype(np.int32)
+    exchanged = np.tile(codes, (len(states), 1))
     bounds = np.searchsorted(items, np.arange(design.n_items + 1)).astype(np.int64)
     kernels.shuffle_within_items(exchanged, bounds, states)
     return single, exchanged

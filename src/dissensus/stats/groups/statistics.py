@@ -460,7 +460,8 @@ def _summarise(sums: FloatArray, pairs: FloatArray, squares: FloatArray | None =
         items = np.where(pairs[..., kernels.PAIR_ITEMS] > 0, pairs[..., kernels.PAIR_ITEMS], np.nan)
         distance, between = pairs[..., kernels.PAIR_DISTANCE] / items, pairs[..., kernels.PAIR_BETWEEN] / items
         total = np.nansum(between, axis=-1)
-        share = np.where(total > 0, np.nansum(distance, axis=-1) / np.where(total > 0, total, 1), np.nan)
+        varied = total > ZERO
+        share = np.where(varied, np.nansum(distance, axis=-1) / np.where(varied, total, 1), np.nan)
         gap, both = part[kernels.EXCESS] - part[kernels.EXCESS_OTHER], part[kernels.BOTH]
         return GroupStatistics(
             values=np.stack(values, axis=-1),
@@ -472,7 +473,7 @@ def _summarise(sums: FloatArray, pairs: FloatArray, squares: FloatArray | None =
             distance_t=_studentise(part[kernels.DISTANCE], part[kernels.DISTANCE_SQUARES], both > 0),
             superiority_t=np.full(difference.shape, np.nan),
             between_share=share,
-            between_t=_studentise(np.nansum(distance, axis=-1), squares, total > 0),
+            between_t=_studentise(np.nansum(distance, axis=-1), squares, varied),
             pair_distance=distance,
             pair_t=_studentise(pairs[..., kernels.PAIR_DISTANCE], pairs[..., kernels.PAIR_SQUARES], items > 0),
         )

@@ -1,11 +1,13 @@
 """Parquet files of a folder or a glob, with one schema."""
 
 import glob
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
@@ -16,6 +18,8 @@ from dissensus.schema.hints import format_list
 from dissensus.schema.ratings.headers import check_headers
 
 SUFFIX: Final = ".parquet"
+_NULL: Final = "__HIVE_DEFAULT_PARTITION__"
+_ROW: Final = "__row__"  # Unlike the name of a column of a file
 _DAMAGED: Final = (PolarsError, PanicException, OSError)
 
 
@@ -26,7 +30,7 @@ class ParquetFolder:
     source: Path  # The folder or glob, for messages
     sizes: dict[Path, int]  # Rows of each file
     schema: dict[str, pl.DataType]  # Columns of all files, and of names of folders
-    partition_columns: tuple[str, ...]  # Columns of names of folders (``rater_locale=IN``), as text
+    partitions: Mapping[Path, dict[str, str | None]]  # Values of names of folders (``rater_locale=IN``) of each file
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -38,16 +42,10 @@ class ParquetFolder:
         """Rows of all files."""
         return sum(self.sizes.values())
 
-    def scan(self, paths: Sequence[Path] | None = None, *, row_index: str | None = None) -> pl.LazyFrame:
-        """Return the rows of all files, or of some, in order."""
-        return pl.scan_parquet(
-            list(paths or self.paths),
-            glob=False,
-            hive_partitioning=bool(self.partition_columns),
-            hive_schema=dict.fromkeys(self.partition_columns, pl.String) or None,
-            row_index_name=row_index,
-            extra_columns="ignore",
-        )
+    def scan(self, paths: Sequence[Path] | None = None) -> pl.LazyFrame:
+        """Return the rows of all files, or of some, in order, with the columns of names of folders as text."""
+        runs = groupby(paths or self.paths, key=lambda path: self.partitions[path])
+        return pl.concat([_scan_files(list(run), values) for values, run in runs], how="diagonal")
 
     def slices(self, n_rows: int) -> Iterator[pl.LazyFrame]:
         """Yield the rows of all files in order, at most `n_rows` at once.
@@ -63,7 +61,7 @@ class ParquetFolder:
         """Return the places of the first rows that meet a condition, as file and row."""
         places: list[str] = []
         for path in self.paths:
-            rows = self.scan([path], row_index="row number").filter(condition).select("row number").head(n)
+            rows = self.scan([path]).with_row_index(_ROW).filter(condition).select(_ROW).head(n)
             places += [f"row {row + 1:,} of {path}" for row in rows.collect(engine="streaming").to_series().to_list()]
             if len(places) >= n:
                 break
@@ -96,7 +94,7 @@ def is_partitioned(path: Path) -> bool:
 def find_folder(source: Path) -> ParquetFolder:
     """Return the Parquet files of a folder or a glob, and check that they have one schema."""
     paths = _find_paths(source)
-    keys = {path: _partition_columns(path.relative_to(_root(source))) for path in paths}
+    partitions = {path: _read_partition(path, _root(source)) for path in paths}
     schemas = {path: _read_schema(path) for path in paths}
     sizes = {path: _count_rows(path) for path in paths}
     filled = [path for path in paths if sizes[path]]
@@ -104,16 +102,25 @@ def find_folder(source: Path) -> ParquetFolder:
         raise InvalidInput(f"The {len(paths):,} Parquet files of {source} have no rows, so there is nothing to read.")
     first = filled[0]
     for path in filled[1:]:
-        if keys[path] != keys[first]:
+        if list(partitions[path]) != list(partitions[first]):
             raise InvalidInput(
-                f"{path} lies under folders that name {format_list(keys[path]) or 'no column'}, and {first} under "
-                f"folders that name {format_list(keys[first]) or 'none'}. Arrange all files in the same way."
+                f"{path} lies under folders that name {format_list(partitions[path]) or 'no column'}, and {first} "
+                f"under folders that name {format_list(partitions[first]) or 'none'}. Arrange all files alike."
             )
         _compare_schemas(first, schemas[first], path, schemas[path])
-    columns = keys[first]
-    schema = {**{name: schemas[first][name] for name in schemas[first]}, **dict.fromkeys(columns, pl.String())}
+    for name in partitions[first].keys() & schemas[first].keys():
+        raise InvalidInput(
+            f"{name!r} is a column of {first} and is named by a folder above it. Write the files without it, or rename "
+            "the folders."
+        )
+    schema = schemas[first] | dict.fromkeys(partitions[first], pl.String())
     check_headers(pl.DataFrame(schema=schema))
-    return ParquetFolder(source, {path: sizes[path] for path in filled}, schema, columns)
+    return ParquetFolder(source, {path: sizes[path] for path in filled}, schema, partitions)
+
+
+def _scan_files(paths: list[Path], values: Mapping[str, str | None]) -> pl.LazyFrame:
+    rows = pl.scan_parquet(paths, glob=False, hive_partitioning=False)
+    return rows.with_columns(pl.lit(value, pl.String).alias(name) for name, value in values.items())
 
 
 def _find_paths(source: Path) -> list[Path]:
@@ -144,8 +151,16 @@ def _root(source: Path) -> Path:
     return source if source.is_dir() else Path(*parts[:fixed])
 
 
-def _partition_columns(path: Path) -> tuple[str, ...]:
-    return tuple(part.split("=", 1)[0] for part in path.parts[:-1] if "=" in part)
+def _read_partition(path: Path, root: Path) -> dict[str, str | None]:
+    """Return the columns and values in the names of the folders between a root and a file."""
+    values: dict[str, str | None] = {}
+    for part in path.relative_to(root).parts[:-1]:
+        name, equals, value = part.partition("=")
+        if name in values and equals:
+            raise InvalidInput(f"Two folders above {path} name {name!r}. Rename one of them.")
+        if equals:
+            values[unquote(name)] = None if value == _NULL else unquote(value)
+    return values
 
 
 def _read_schema(path: Path) -> dict[str, pl.DataType]:

@@ -40,7 +40,7 @@ def read_partitions(  # noqa: PLR0913 - options are keyword-only
     where: Sequence[tuple[str, str]] = (),
     exclude_flagged: bool = False,
     rater_kind: RaterKind = "person",
-    resamples_items: bool = True,
+    items_as_text: bool = True,
 ) -> PartitionedRatings:
     """Read and check one question of a folder or glob of Parquet files.
 
@@ -60,8 +60,10 @@ def read_partitions(  # noqa: PLR0913 - options are keyword-only
         Attributes of raters and values; only ratings of raters with all of them are read.
     exclude_flagged
         Whether to leave out flagged raters.
-    resamples_items
-        False if items are not resampled: whole numbers as ids of items need not be sorted as text then.
+    items_as_text
+        Whether to order items whose ids are whole numbers as text, as `read_ratings` does. Resamples of items and
+        permutations follow the order of the items; without both, the order of numbers gives the same results and may
+        save a sort.
 
     Raises
     ------
@@ -93,7 +95,7 @@ def read_partitions(  # noqa: PLR0913 - options are keyword-only
         final[digest.rater_ids.search_sorted(pool.raters[names.RATER_ID]).to_numpy()] = np.arange(pool.n_raters)
         coder = RatingsCoder(folder, choice, digest, duplicates, final)
         n_categories = len(pool.scale(choice.questions[0]))
-        blocks = coder.code(as_text=resamples_items, n_categories=n_categories)
+        blocks = coder.code(as_text=items_as_text, n_categories=n_categories)
     if not blocks.n_ratings:
         raise InvalidInput("No ratings are left.")
     if not blocks.loads.all():
