@@ -102,10 +102,11 @@ def find_folder(source: Path) -> ParquetFolder:
         raise InvalidInput(f"The {len(paths):,} Parquet files of {source} have no rows, so there is nothing to read.")
     first = filled[0]
     for path in filled[1:]:
-        if list(partitions[path]) != list(partitions[first]):
+        columns, expected = list(partitions[path]), list(partitions[first])
+        if columns != expected:
             raise InvalidInput(
-                f"{path} lies under folders that name {format_list(partitions[path]) or 'no column'}, and {first} "
-                f"under folders that name {format_list(partitions[first]) or 'none'}. Arrange all files alike."
+                f"{path} lies under folders that name {format_list(columns) or 'no column'}, and {first} under "
+                f"folders that name {format_list(expected) or 'none'}. Arrange all files in the same way."
             )
         _compare_schemas(first, schemas[first], path, schemas[path])
     for name in partitions[first].keys() & schemas[first].keys():
