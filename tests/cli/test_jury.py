@@ -1,6 +1,7 @@
 """`dissensus jury`: from ratings to a scorecard of predicted opinions."""
 
 import json
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -65,6 +66,8 @@ def test_a_jury_is_trained_evaluated_and_asked_and_its_opinions_are_scored(run: 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (("again.csv",), "Item '0' is in"),
+        (("--at-least", "7"), "--at-least is the threshold of a jury. Add --seats, --census or --mix"),
         (("--size", "7"), "--size is the number of jurors of --census or --mix"),
         (("--seats", "a:1", "--mix", "raters"), "Give one of --seats, --census and --mix"),
     ],
@@ -74,6 +77,8 @@ def test_contradicting_juries_are_refused(run: RunCommand, files: Path, options:
         run(
             "jury", "train", str(files / "ratings.csv"), "--items", str(files / "items.csv"), "-o", str(files / "model")
         )
-    done = run("jury", "predict", str(files / "items.csv"), "--model", str(files / "model"), *options)
+    if options == ("again.csv",):
+        options = (str(shutil.copy(files / "items.csv", files / "again.csv")),)
+    done = run("jury", "predict", str(files / "items.csv"), *options, "--model", str(files / "model"))
     assert (done.returncode, done.stdout) == (1, "")
     assert message in done.stderr

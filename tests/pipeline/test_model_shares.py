@@ -185,6 +185,7 @@ REFUSALS = [
     ({"race": ["Asiann"], "gender": ["Man"], "n": [1]}, "no modelled rater"),
     ({"column": ["age"], "level": ["old"], "n": [1]}, "not an attribute of raters in the model"),
     ({"column": ["race"], "level": ["Purple"], "n": [1]}, "no modelled rater"),
+    ({"column": ["race", "gender"], "level": ["Asian", "Man"], "n": [1, 0]}, "All counts of rater_gender"),
 ]
 
 

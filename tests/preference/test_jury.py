@@ -1,6 +1,7 @@
 """Jury models: groups that react to different words, juries of them, held-out loss, files and refusals."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ from tests.preference.encoders import Topics
 from tests.support.rated_texts import simulate_rated_texts
 
 from dissensus.errors import DissensusError, InvalidInput, NotFound
+from dissensus.files.items import read_items
 from dissensus.files.models.folder import load_jury_model, load_model, save_model
 from dissensus.preference.fit.training import train
 from dissensus.preference.jury.composition import parse_seats, seat_census, seat_groups, seat_mix
 from dissensus.preference.jury.evaluation import JuryEvaluation, evaluate_jury
 from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.jury.prediction import predict_opinions
-from dissensus.preference.jury.texts import RatedText
+from dissensus.preference.jury.texts import RatedText, read_rated_texts, text_of_turns
 from dissensus.preference.jury.training import read_jury_ratings, train_jury
 from dissensus.schema.ratings.table import Ratings
 
@@ -88,6 +90,7 @@ def test_juries_are_drawn_from_a_census_or_a_mix(model: JuryModel) -> None:
 def test_it_abstains_from_texts_of_other_words(model: JuryModel) -> None:
     unknown = RatedText("", "Quantum chromodynamics baffles undergraduates everywhere")
     rows = predict_opinions(model, ["known", "unknown"], [SOFT, unknown], jury=seat_mix(model)).rows
+    assert replace(model, least_known=0.0).abstains([SOFT, unknown]).tolist() == [False, True]
     assert {row.model: row.score is None for row in rows if row.item_id == "unknown"} == dict.fromkeys(
         ("all", MEN, WOMEN, "jury"), True
     )
@@ -119,6 +122,48 @@ def test_it_says_that_texts_without_signal_tell_nothing() -> None:
     silent = evaluate_jury(simulate_rated_texts(signal=False), by=["gender"], n_folds=3)
     assert "0 of 3 against item-blind" in silent.verdict()
     assert all(abs(row.gains["item_blind"].estimate) < 0.02 for row in silent.rows)
+
+
+def test_groups_and_labels_that_a_fold_cannot_teach_have_a_note_or_a_constant() -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        {
+            "item_id": str(item),
+            "rater_id": str(rater),
+            "rater_g": "AB"[rater // 6],
+            "Q_a": "Yes" if rng.random() < 0.1 else "No",  # The plurality calls no item unsafe
+            "Q_b": "Yes",
+        }
+        for item in range(40)
+        for rater in range(12)
+    ]
+    alone = [{"item_id": "3", "rater_id": f"c{n}", "rater_g": "C", "Q_a": "Yes", "Q_b": "No"} for n in range(5)]
+    silent = [{"item_id": "3", "rater_id": f"d{n}", "rater_g": "D", "Q_a": None, "Q_b": "No"} for n in range(5)]
+    table = pl.DataFrame([*rows, *alone, *silent], infer_schema_length=None)
+    texts = [f"a {'vile' if item % 2 else 'fine'} text" for item in range(40)]
+    contexts = [f"\n\nHuman: question {item}\n\nAssistant: yes\n\nHuman: go on" for item in range(40)]
+    items = pl.DataFrame({"item_id": [str(item) for item in range(40)], "context": contexts, "response": texts})
+    read = Ratings.from_frame(table, questions=["Q_a", "Q_b"]).with_items(items)
+    evaluation = evaluate_jury(read, question="Q_a", by=["g"], n_folds=2)
+    assert [row.group for row in evaluation.rows] == [None, "A", "B"]
+    assert evaluation.notes[0] == "Groups of rater_g with fewer than 5 raters are not learned: D (0)."
+    assert evaluation.notes[1].startswith("rater_g=C is left out: all its answers are in one fold, so that none")
+    assert '"log_loss"' in evaluation.to_json()
+
+
+def test_a_context_is_read_alike_in_training_and_in_prediction() -> None:
+    forms = (
+        "\n\nHuman: hi\n\nAssistant: hello\n\nHuman: more",
+        "User: hi\nBot: hello\nUser: more",
+        "Well?",
+        "[1] x",
+        "",
+    )
+    items = pl.DataFrame({"item_id": list("abcde"), "context": forms, "response": ["bad"] * 5})
+    rated = pl.DataFrame({"item_id": list("abcde"), "rater_id": ["r"] * 5, "Q_overall": ["No", "Yes"] * 2 + ["No"]})
+    trained = read_rated_texts(Ratings.from_frame(rated).with_items(items))
+    assert trained == [text_of_turns(item.conversation.turns) for item in read_items(items).items]
+    assert [text.opening for text in trained] == ["hi", "hi", "Well?", "[1] x", "bad"]
 
 
 def test_counts_without_raters_have_a_pooled_model(ratings: Ratings) -> None:
@@ -176,6 +221,8 @@ def test_another_model_is_refused(tmp_path: Path) -> None:
         (lambda model: seat_groups(model, {"rater_gender=Girl": 3}), NotFound, "no group 'Girl' of rater_gender"),
         (lambda model: seat_mix(model, "town"), NotFound, "no axis 'town'"),
         (lambda model: parse_seats("women"), InvalidInput, "'women' is not like rater_gender=Woman:6"),
+        (lambda model: parse_seats("a=b:6,"), InvalidInput, "'a=b:6,' is not like rater_gender=Woman:6"),
+        (lambda model: seat_groups(model, {WOMEN: 2, "rater_town=Kiel": 0}), NotFound, "rater_town"),
         (
             lambda model: seat_census(model, pl.DataFrame({"gender": ["Girl"], "count": [1]})),
             InvalidInput,
@@ -209,6 +256,9 @@ def test_ratings_that_teach_nothing_are_refused(ratings: Ratings) -> None:
     assert read.notes == ("Groups of rater_town with fewer than 5 raters are not learned: Ulm (1).",)
     with pytest.raises(InvalidInput, match="Ask for 2 folds or more"):
         evaluate_jury(ratings, n_folds=1000)
+    many = pl.DataFrame({"item_id": ["1", "2"], "rater_id": ["a", "a"], "Q_overall": ["0", "1"]})
+    with pytest.raises(InvalidInput, match="Q_overall has 200 answers, and a jury model takes up to 100"):
+        train_jury(Ratings.from_frame(many, categories=[str(n) for n in range(200)]))
     silent = ratings.select_items(pl.Series(np.ones(ratings.n_items, bool)))
     bare = Ratings(silent.answers, silent.raters, silent.items.select("item_id"), silent.repeats)
     with pytest.raises(InvalidInput, match="Items have no texts"):

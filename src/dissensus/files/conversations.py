@@ -13,7 +13,7 @@ from dissensus.schema.hints import count_rest, format_list
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings.columns import ITEM_ID, RATER_ID
 from dissensus.schema.records.conversation import Conversation
-from dissensus.text.messages import Chat, parse_messages
+from dissensus.text.messages import Chat, parse_message_list, parse_messages
 from dissensus.text.pasted import parse_context, parse_transcript
 from dissensus.text.speakers import describe_unknown_speaker, find_unknown_speakers
 from dissensus.text.transcripts import append_response_hh, is_hh, parse_hh
@@ -160,17 +160,6 @@ def _split(context: str, response: str) -> ParsedConversation:
     if turns is None:
         return ParsedConversation(to_rateable(Chat((("human", context), ("bot", response)))), plain=True)
     return ParsedConversation(to_rateable(Chat(turns)))
-
-
-def parse_message_list(text: str) -> Chat | None:
-    """Parse a JSON list of messages; None for any other text, also one that begins with a bracket."""
-    if not text.lstrip().startswith("["):
-        return None
-    try:
-        messages = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return parse_messages(messages) if all(isinstance(message, dict) for message in messages) else None
 
 
 def _parse_response(prompt: str, response: str) -> ParsedConversation:

@@ -106,6 +106,11 @@ def _rake(raters: RaterPopulation, label: str, table: pl.DataFrame, counts: Sequ
         (code,) = _encode(label, full[name], raters.levels[full[name]], [level])
         margin = margins.setdefault(full[name], {})
         margin[code] = margin.get(code, 0.0) + count
+    if empty := [name for name, margin in margins.items() if not sum(margin.values()) > 0]:
+        raise InvalidInput(
+            f"All counts of {empty[0]} in the population {format_value(label)} are 0. Give the number or the share of "
+            "people at each level, or leave the attribute out."
+        )
     weights = raters.n_raters / raters.n_raters.sum()
     for _ in range(MOST_STEPS):
         before = weights.copy()

@@ -28,6 +28,17 @@ class Chat(NamedTuple):
     instructions: str | None = None
 
 
+def parse_message_list(text: str) -> Chat | None:
+    """Parse a JSON list of messages; None for any other text, also one that begins with a bracket."""
+    if not text.lstrip().startswith("["):
+        return None
+    try:
+        messages = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return parse_messages(messages) if all(isinstance(message, dict) for message in messages) else None
+
+
 def parse_messages(messages: object) -> Chat:
     """Parse a list of chat messages into turns.
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.jury.model import TextAnswers, fit_label_model, fit_text_model
@@ -74,7 +75,8 @@ def test_predicts_the_distribution_of_each_group_on_unseen_texts(planted: Plante
     assert np.abs(predicted - planted.shares).mean() < 0.06
     assert np.abs((predicted - planted.shares).mean(axis=0)).max() < 0.04
     assert model.weights[:, :2].round(1)[0, 0] == pytest.approx(0.8, abs=0.15)
-    assert model.weights[2, 1] - model.weights[1, 1] == pytest.approx(0.8, abs=0.2)
+    between = (model.contrasts.express(CELLS[1:]) - model.contrasts.express(CELLS[:1])) @ model.weights[1:]
+    assert between[0, 1] == pytest.approx(0.8, abs=0.2)
 
     item_blind = np.stack(
         [np.bincount(planted.ratings.answers[planted.ratings.raters // 30 == g], minlength=3) for g in range(2)]
@@ -92,6 +94,43 @@ def test_predicts_the_distribution_of_each_group_on_unseen_texts(planted: Plante
     covered = ((low <= planted.shares[..., 2]) & (planted.shares[..., 2] <= high)).mean()
     assert 0.84 < covered < 0.96
     assert np.abs(draws.mean(axis=0) - predicted[..., 2]).max() < 0.06
+
+
+@pytest.mark.slow
+def test_variances_are_recovered_and_intervals_of_shares_cover() -> None:
+    """Simulate from the model: 120 items with 10 of 30 raters each, and two answers."""
+    coverage, estimates = [], []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        features = rng.normal(size=(180, 4))
+        of_groups = rng.normal(0, 0.25, (4, 2))
+        shared = features @ rng.normal(0, 0.4, 4) + rng.normal(0, 0.5, 180)
+        locations = shared[:, None] + features @ of_groups + rng.normal(0, 0.3, (180, 2)) + [0.2, -0.2]
+        group, own = np.arange(30) % 2, rng.normal(0, 0.6, 30)
+        raters = np.argsort(rng.random((120, 30)), axis=1)[:, :10].ravel()
+        items = np.repeat(np.arange(120), 10)
+        answers = locations[items, group[raters]] + own[raters] + rng.normal(size=len(items)) > 0.5
+        model = fit_text_model(
+            TextAnswers(
+                answers=answers.astype(np.int64),
+                n_answers=2,
+                items=items,
+                raters=raters,
+                features=features[:120],
+                blocks=np.zeros(4, np.int64),
+                groups=group[None],
+                n_groups=(2,),
+            )
+        )
+        assert model.converged
+        draws = model.locate(features[120:]).draw(CELLS, 500, np.random.default_rng(0))[..., 1]
+        low, high = np.quantile(draws, [0.025, 0.975], axis=0)
+        shares = ndtr((locations[120:] - 0.5) / np.hypot(1, 0.6))
+        coverage.append(((low <= shares) & (shares <= high)).mean())
+        estimates.append([*model.residuals, model.rater_variance])
+    assert np.mean(coverage) > 0.9
+    # Of a text on all people, on the contrast of two groups, and between raters
+    assert np.mean(estimates, axis=0) == pytest.approx([0.25 + 0.09 / 2, 0.09, 0.36], rel=0.25)
 
 
 def test_texts_without_signal_leave_the_level_of_each_group() -> None:

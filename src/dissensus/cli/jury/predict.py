@@ -11,6 +11,8 @@ from dissensus.cli.result_writer import FormatOption, OutputOption
 from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from dissensus.preference.jury.composition import Jury
     from dissensus.preference.jury.model import JuryModel
     from dissensus.schema.records.item import Item
@@ -53,9 +55,13 @@ def predict(
         int, typer.Option(metavar="N", min=1, help="Jurors, with --census or --mix.", rich_help_panel=JURY)
     ] = 12,
     at_least: Annotated[
-        float,
-        typer.Option(metavar="SHARE", help="Least share of unsafe votes of an unsafe verdict.", rich_help_panel=JURY),
-    ] = 0.5,
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Least share of unsafe votes of an unsafe verdict, 0.5 by default.",
+            rich_help_panel=JURY,
+        ),
+    ] = None,
     confidence: ConfidenceOption = 0.95,
     seed: SeedOption = 0,
     format: FormatOption = None,  # noqa: A002 - the option's name
@@ -70,7 +76,6 @@ def predict(
     """
     # Imported here, so that --help does not import polars.
     from dissensus.cli.jury.display import predictions_page, write_tables
-    from dissensus.files.items import read_items
     from dissensus.files.models.folder import load_jury_model
     from dissensus.preference.jury.prediction import predict_opinions
     from dissensus.preference.jury.texts import text_of_turns
@@ -79,22 +84,37 @@ def predict(
     form = result_writer.choose_format(format, output)
     trained = load_jury_model(model)
     jury = _compose(trained, seats, census, mix, size)
-    items: list[Item] = []
-    for path in conversations:
-        read = read_items(path)
-        for note in read.notes:
-            typer.echo(f"Note: {path}: {note}", err=True)
-        items += read.items
+    if jury is None and at_least is not None:
+        raise InvalidInput("--at-least is the threshold of a jury. Add --seats, --census or --mix, or leave it out.")
+    items = list(_read(conversations))
     result = predict_opinions(
         trained,
         [item.item_id for item in items],
         [text_of_turns(item.conversation.turns) for item in items],
         jury=jury,
-        at_least=at_least,
+        at_least=0.5 if at_least is None else at_least,
         confidence=confidence,
         seed=seed,
     )
     write_tables(result, predictions_page(result), form, output)
+
+
+def _read(paths: "Sequence[Path]") -> "Iterator[Item]":
+    """Yield the items of files, with their notes; refuse an id that two files share."""
+    from dissensus.files.items import read_items
+
+    origin: dict[str, Path] = {}
+    for path in paths:
+        read = read_items(path)
+        for note in read.notes:
+            typer.echo(f"Note: {path}: {note}", err=True)
+        for item in read.items:
+            if origin.setdefault(item.item_id, path) is not path:
+                raise InvalidInput(
+                    f"Item {item.item_id!r} is in {origin[item.item_id]} and in {path}. Leave one of them out, or give "
+                    "items other ids."
+                )
+            yield item
 
 
 def _compose(model: "JuryModel", seats: str | None, census: Path | None, mix: str | None, size: int) -> "Jury | None":

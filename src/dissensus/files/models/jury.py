@@ -10,11 +10,12 @@ from dissensus.preference.data.features import Vocabulary
 from dissensus.preference.jury.features import TextFeatures, WordSpace
 from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.models.encoder import Encoder
-from dissensus.stats.jury.model import TextModel
+from dissensus.stats.jury.model import GroupContrasts, TextModel
 
 KIND: Final = "jury"
 
 _SIDES: Final = ("response", "context")
+_CONTRASTS: Final = ("centre", "directions")
 _FLOATS: Final = ("weights", "covariances", "residuals", "levels", "level_covariance")
 
 
@@ -32,6 +33,7 @@ def disassemble_jury(model: JuryModel) -> tuple[dict[str, Any], dict[str, npt.ND
         "least_known": model.least_known,
         "thresholds": model.model.thresholds.tolist(),
         "rater_variance": model.model.rater_variance,
+        "converged": model.model.converged,
         "encoder": None if encoder is None else identify_encoder(encoder),
     }
     arrays: dict[str, npt.NDArray[Any]] = {"cells": model.cells, "n_raters": model.n_raters}
@@ -44,6 +46,8 @@ def disassemble_jury(model: JuryModel) -> tuple[dict[str, Any], dict[str, npt.ND
             f"{side}_centre": space.centre,
         }
     arrays["encoder_centre"] = model.features.centre
+    contrasts = model.model.contrasts
+    arrays |= {name: getattr(contrasts, name).astype(np.float32) for name in _CONTRASTS}
     return head, arrays | {name: getattr(model.model, name).astype(np.float32) for name in _FLOATS}
 
 
@@ -73,8 +77,13 @@ def assemble_jury(
         encoder=None if head["encoder"] is None else find_encoder(head["encoder"], encoder),
         centre=check_weights(arrays["encoder_centre"], (head["encoder"]["dimension"] if head["encoder"] else 0,)),
     )
-    n, p = 1 + n_groups, len(features.blocks)
-    shapes = ((n, p), (n, p, p), (n,), (n_groups,), (n_groups, n_groups))
+    n_contrasts, p = arrays["directions"].shape[-1], len(features.blocks)
+    n = 1 + n_contrasts
+    contrasts = GroupContrasts(
+        centre=check_weights(arrays["centre"], (n_groups,)).astype(np.float64),
+        directions=check_weights(arrays["directions"], (n_groups, n_contrasts)).astype(np.float64),
+    )
+    shapes = ((n, p), (n, p, p), (n,), (n_contrasts,), (n_contrasts, n_contrasts))
     floats = {
         name: check_weights(arrays[name], shape).astype(np.float64) for name, shape in zip(_FLOATS, shapes, strict=True)
     }
@@ -86,7 +95,13 @@ def assemble_jury(
         cells=cells,
         n_raters=n_raters,
         features=features,
-        model=TextModel(thresholds=thresholds, rater_variance=float(head["rater_variance"]), **floats),
+        model=TextModel(
+            thresholds=thresholds,
+            contrasts=contrasts,
+            rater_variance=float(head["rater_variance"]),
+            converged=bool(head["converged"]),
+            **floats,
+        ),
         least_known=float(head["least_known"]),
         card=card,
     )

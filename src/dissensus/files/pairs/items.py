@@ -16,7 +16,6 @@ from dissensus.files.conversations import (
     PAIR,
     find_id_column,
     find_prompt_column,
-    parse_message_list,
     to_message_text,
     to_text_column,
 )
@@ -35,6 +34,7 @@ from dissensus.schema.ratings.findings import raise_failed_check
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.schema.records.preference import SIDES, Side
+from dissensus.text.messages import parse_message_list
 from dissensus.text.pasted import parse_context
 from dissensus.text.turns import Turns
 

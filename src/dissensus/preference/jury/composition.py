@@ -1,5 +1,6 @@
 """Composition of juries: seats by group, by a census, or by a named mix."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -22,6 +23,8 @@ N_SEATS: Final = 12
 
 MOST_SEATS: Final = 1_000
 RATERS: Final = "raters"
+
+_SEATS: Final = re.compile(r"\s*(.+?)\s*:\s*([0-9]+)\s*(?:,|$)")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -59,7 +62,8 @@ def seat_groups(model: JuryModel, seats: Mapping[str, int]) -> Jury:
         check_whole(f"The number of seats of {group}", n)
     n_seats = sum(seats.values())
     _check_size(n_seats)
-    rows = [model.people(group).weights for group, n in seats.items() for _ in range(n)]
+    people = {group: model.people(group).weights for group in seats}
+    rows = [people[group] for group, n in seats.items() for _ in range(n)]
     return Jury(
         name=", ".join(f"{n} × {group}" for group, n in seats.items() if n), cells=model.cells, seats=np.array(rows)
     )
@@ -140,13 +144,20 @@ def parse_seats(text: str) -> dict[str, int]:
     --------
     >>> parse_seats("rater_gender=Woman:6,rater_gender=Man:6")
     {'rater_gender=Woman': 6, 'rater_gender=Man': 6}
+    >>> parse_seats("rater_race=LatinX, Latino or Hispanic: 6")
+    {'rater_race=LatinX, Latino or Hispanic': 6}
     """
     seats: dict[str, int] = {}
-    for part in text.split(","):
-        group, colon, n = part.strip().rpartition(":")
-        if not colon or not n.strip().isdecimal():
-            raise InvalidInput(f"--seats {format_value(part.strip())} is not like rater_gender=Woman:6.")
-        seats[group.strip()] = seats.get(group.strip(), 0) + int(n)
+    end = 0
+    while match := _SEATS.match(text, end):
+        group, n = match.groups()
+        seats[group] = seats.get(group, 0) + int(n)
+        end = match.end()
+    if end < len(text) or text.rstrip().endswith(",") or not seats:
+        raise InvalidInput(
+            f"--seats {format_value(text[end:].strip() or text)} is not like rater_gender=Woman:6, or several of them "
+            "with commas between."
+        )
     return seats
 
 

@@ -12,7 +12,14 @@ import polars as pl
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.sparse import Floats
 from dissensus.preference.jury.model import JuryModel
-from dissensus.preference.jury.training import MIN_RATERS, Codes, JuryRatings, fit_jury, read_jury_ratings
+from dissensus.preference.jury.training import (
+    MIN_RATERS,
+    NOT_CONVERGED,
+    Codes,
+    JuryRatings,
+    fit_jury,
+    read_jury_ratings,
+)
 from dissensus.preference.models.encoder import Encoder, Progress
 from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.tabular_result import TabularResult
@@ -130,7 +137,8 @@ def evaluate_jury(  # noqa: PLR0913 - options are keyword-only
     """
     checked = read_jury_ratings(ratings, question=question, unsafe=unsafe, by=by, min_raters=min_raters)
     folds = _fold(checked, n_folds, seed)
-    predictions = _cross_validate(checked, folds, encoder, progress)
+    names, notes = _list_populations(checked, folds)
+    predictions = _cross_validate(checked, folds, names, encoder, progress)
     labels = _temper(predictions.labels, checked.answers)
     rated = np.unique(checked.items)
     losses = _loss(predictions.groups[None], checked.answers)
@@ -153,7 +161,7 @@ def evaluate_jury(  # noqa: PLR0913 - options are keyword-only
         loss_answered=float(losses[is_answered].mean()) if is_answered.any() else None,
         loss_abstained=None if is_answered.all() else float(losses[~is_answered].mean()),
         confidence=confidence,
-        notes=checked.notes,
+        notes=(*checked.notes, *notes, *((NOT_CONVERGED,) if predictions.unsettled else ())),
     )
 
 
@@ -165,12 +173,18 @@ class _HeldOut(NamedTuple):
     pooled: Floats
     labels: Floats
     abstains: npt.NDArray[np.bool_]  # Shape (I,)
+    unsettled: list[int]  # Folds whose model did not converge
 
 
-def _cross_validate(ratings: JuryRatings, folds: Codes, encoder: Encoder | None, progress: Progress | None) -> _HeldOut:
+def _cross_validate(
+    ratings: JuryRatings,
+    folds: Codes,
+    names: Sequence[str | None],
+    encoder: Encoder | None,
+    progress: Progress | None,
+) -> _HeldOut:
     """Predict each item by models that were trained without its fold."""
     shape = (len(ratings.scale), len(ratings.answers))
-    names = _list_populations(ratings)
     n_folds = int(folds.max()) + 1
     predictions = _HeldOut(
         groups={name: np.empty(shape) for name in names},
@@ -178,6 +192,7 @@ def _cross_validate(ratings: JuryRatings, folds: Codes, encoder: Encoder | None,
         pooled=np.empty(shape),
         labels=np.empty(shape),
         abstains=np.zeros(len(ratings.texts), np.bool_),
+        unsettled=[],
     )
     for number in range(n_folds):
         training = ratings.select(folds != number)
@@ -186,6 +201,8 @@ def _cross_validate(ratings: JuryRatings, folds: Codes, encoder: Encoder | None,
         texts = [ratings.texts[item] for item in held_out]
         place = np.searchsorted(held_out, ratings.items[rows])
         model = fit_jury(training, encoder=encoder)
+        if not model.model.converged:
+            predictions.unsettled.append(number)
         for name in names:
             predictions.groups[name][:, rows] = model.distributions(texts, name)[place].T
             predictions.item_blind[name][:, rows] = _item_blind(training, name)[:, None]
@@ -198,8 +215,16 @@ def _cross_validate(ratings: JuryRatings, folds: Codes, encoder: Encoder | None,
     return predictions
 
 
-def _list_populations(ratings: JuryRatings) -> list[str | None]:
-    return [None, *(f"{axis}={name}" for axis, names in ratings.axes.items() for name in names)]
+def _list_populations(ratings: JuryRatings, folds: Codes) -> tuple[list[str | None], list[str]]:
+    """Return all raters and the groups with answers outside each fold, and a note of each other group."""
+    names: list[str | None] = [None]
+    notes = []
+    for name in (f"{axis}={group}" for axis, groups in ratings.axes.items() for group in groups):
+        if len(np.unique(folds[ratings.items[_members(ratings, name)]])) > 1:
+            names.append(name)
+        else:
+            notes.append(f"{name} is left out: all its answers are in one fold, so that none are left to learn from.")
+    return names, notes
 
 
 def _fold(ratings: JuryRatings, n_folds: int, seed: int) -> Codes:
@@ -241,8 +266,12 @@ def _predict_labels(training: JuryRatings, model: JuryModel, held_out: Codes) ->
     counts = np.zeros((len(items), len(training.scale)))
     np.add.at(counts, (place, training.answers), 1)
     project = model.features.project
+    plurality = counts.argmax(axis=1)
+    of_labels = np.bincount(plurality, minlength=len(training.scale)) + 0.5
+    if (of_labels > 1).sum() == 1:  # One label of all items, which no features tell apart
+        return np.repeat(of_labels[None] / of_labels.sum(), len(held_out), axis=0)
     labels = fit_label_model(
-        counts.argmax(axis=1),
+        plurality,
         len(training.scale),
         project([training.texts[item] for item in items]),
         model.features.blocks,

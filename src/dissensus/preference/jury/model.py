@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from dissensus.errors import InvalidInput
 from dissensus.preference.data.pairs import Purpose
 from dissensus.preference.data.sparse import Floats
 from dissensus.preference.jury.features import TextFeatures
@@ -51,7 +52,7 @@ class JuryModel:
     model
         Effects of the features on the answers.
     least_known
-        Share of a response that must be known from training; below it, the model abstains.
+        Share of a response that must be known from training; below it, or without a known word, the model abstains.
     card
         Model card with data, settings and limits, as plain values for JSON.
     """
@@ -89,12 +90,16 @@ class JuryModel:
         ------
         NotFound
             There was no such group in training.
+        InvalidInput
+            None of its raters answered.
         """
         inside = np.ones(len(self.cells), np.bool_)
         if group is not None:
             axis, name = find_group(self.axes, group)
             inside = self.cells[:, self.group_names.index(f"{axis}={name}")]
         weights = np.where(inside, self.n_raters, 0).astype(np.float64)
+        if not weights.sum() > 0:
+            raise InvalidInput(f"No rater of {group} answered in training, so that the model cannot speak for them.")
         return People(self.cells, weights / weights.sum())
 
     def distributions(self, texts: Sequence[RatedText], group: str | None = None) -> Floats:
@@ -104,8 +109,9 @@ class JuryModel:
         return np.asarray(np.einsum("imk,m->ik", shares, people.weights))
 
     def abstains(self, texts: Sequence[RatedText]) -> npt.NDArray[np.bool_]:
-        """Return whether too little of each response is known from training."""
-        return np.asarray(self.features.known(texts) < self.least_known)
+        """Return whether too little of each response is known from training, or nothing."""
+        known = self.features.known(texts)
+        return np.asarray((known < self.least_known) | (known == 0))
 
     def score_texts(self, texts: Sequence[RatedText], *, as_group: str | None = None) -> Floats:
         """Return the log odds that a person, or one of a group, does not call each response unsafe."""
@@ -131,6 +137,8 @@ LIMITS: Final = (
     "The model speaks of averages of groups: people within a group differ, and individuals must not be judged by them.",
     "It knows words of the response and of the turns before it, and not what they mean together.",
     "A prediction does not replace an answer: ask people where a decision concerns them.",
+    "Its file holds the number of raters in each combination of groups, also of a single one: with several axes, "
+    "publish it only where such counts may be known.",
 )
 """Limits of a jury model, for its card."""
 

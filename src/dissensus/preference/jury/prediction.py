@@ -94,7 +94,8 @@ def predict_opinions(
     check_texts([text.response for text in texts], item_ids)
     names = (None, *model.group_names)
     cells = model.cells if jury is None else jury.cells
-    size = max(1, _CELLS // (N_DRAWS * len(cells)))
+    width = max(len(cells), 0 if jury is None else len(jury.seats) + 1)
+    size = max(1, _CELLS // (N_DRAWS * width))
     rows = [
         row
         for part in batches(len(texts), size)

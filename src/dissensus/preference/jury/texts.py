@@ -10,7 +10,8 @@ from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.records.conversation import Conversation, Turn
-from dissensus.text.transcripts import parse_dices
+from dissensus.text.messages import parse_message_list
+from dissensus.text.pasted import parse_context
 
 ITEM_TEXT, RESPONSE, CONTEXT = "item_text", "response", "context"
 
@@ -24,7 +25,7 @@ class RatedText(NamedTuple):
     @property
     def opening(self) -> str:
         """First line, which texts of one conversation share."""
-        return (self.context or self.response).split("\n", 1)[0]
+        return (self.context.strip() or self.response.strip()).split("\n", 1)[0]
 
 
 def text_of_turns(turns: Sequence[Turn]) -> RatedText:
@@ -73,9 +74,14 @@ def check_texts(responses: Sequence[str], item_ids: Sequence[str]) -> None:
 
 
 def _parse(context: str, response: str) -> RatedText:
-    """Leave names of speakers out of a context in the form of DICES."""
+    """Leave names of speakers out of a context, as where items are read to be predicted."""
+    if not context.strip():
+        return RatedText("", response)
     try:
-        turns = parse_dices(context, response)
+        chat = parse_message_list(context)
+        turns = parse_context(context, response) if chat is None else (*chat.turns, ("bot", response))
     except InvalidInput:
+        turns = None
+    if turns is None:
         return RatedText(context, response)
     return RatedText("\n".join(text for _, text in turns[:-1]), turns[-1][1])

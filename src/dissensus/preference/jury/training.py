@@ -20,11 +20,25 @@ from dissensus.stats.jury.model import TextAnswers, fit_text_model
 MIN_RATERS: Final = 5
 """Fewest raters of a group that a jury model learns."""
 
+MOST_ANSWERS: Final = 100
+"""Most answers of a question."""
+
 MIN_ITEMS: Final = 20
 """Fewest items to learn from."""
 
 UNKNOWN_SHARE: Final = 0.02
 """Share of the texts in training that know fewer of their words from others than the model asks of new texts."""
+
+MEASURED_ITEMS: Final = 120
+"""Fewest items with which the coverage of intervals was measured."""
+
+FEW_ITEMS: Final = (
+    f"Fewer than {MEASURED_ITEMS} items: whether intervals cover was not measured, and they may be too narrow."
+)
+
+NOT_CONVERGED: Final = (
+    "The variances of effects were still changing when training ended, so that intervals may be too narrow or too wide."
+)
 
 Codes = npt.NDArray[np.int64]
 
@@ -64,6 +78,10 @@ def read_jury_ratings(
     check_whole("min_raters", min_raters)
     name = ratings.resolve_question(question)
     scale = ratings.scale(name)
+    if len(scale) > MOST_ANSWERS:
+        raise InvalidInput(
+            f"{name} has {len(scale):,} answers, and a jury model takes up to {MOST_ANSWERS}. Join answers first."
+        )
     labels = tuple(unsafe) if unsafe is not None else scale[-1:]
     check_unsafe_answers(ratings, name, labels)
     items, raters, answers = (part.astype(np.int64) for part in ratings.codes(name))
@@ -74,7 +92,8 @@ def read_jury_ratings(
     axes, codes, notes = {}, [], []
     for axis in dict.fromkeys(ratings.axis_name(axis) for axis in by):
         of_raters, names = ratings.group_codes(axis)
-        sizes = np.bincount(of_raters[of_raters >= 0], minlength=len(names))
+        answered = of_raters[np.unique(raters)]
+        sizes = np.bincount(answered[answered >= 0], minlength=len(names))
         learned = np.flatnonzero(sizes >= max(min_raters, 1))
         small = [f"{names[g]} ({sizes[g]})" for g in range(len(names)) if sizes[g] < max(min_raters, 1)]
         listed = ", ".join(small)
@@ -138,7 +157,7 @@ def train_jury(
     Raises
     ------
     InvalidInput
-        Items without texts, fewer than 20 items, or an axis without a group of enough raters.
+        Items without texts, fewer than 20 items, more than 100 answers, or an axis without a group of enough raters.
     UndefinedEstimate
         All answers are the same.
 
@@ -182,6 +201,11 @@ def fit_jury(ratings: JuryRatings, *, encoder: Encoder | None = None) -> JuryMod
         )
     )
     cells, n_raters = _count_cells(ratings)
+    notes = [
+        *ratings.notes,
+        *([] if model.converged else [NOT_CONVERGED]),
+        *([FEW_ITEMS] if len(used) < MEASURED_ITEMS else []),
+    ]
     return JuryModel(
         question=ratings.question,
         answers=ratings.scale,
@@ -192,7 +216,7 @@ def fit_jury(ratings: JuryRatings, *, encoder: Encoder | None = None) -> JuryMod
         features=features,
         model=model,
         least_known=float(np.quantile(known, UNKNOWN_SHARE)),
-        card=_describe(ratings, encoder, len(used)),
+        card=_describe(ratings, encoder, len(used)) | {"notes": notes},
     )
 
 
@@ -219,5 +243,4 @@ def _describe(ratings: JuryRatings, encoder: Encoder | None, n_items: int) -> di
         "n_raters": len(np.unique(ratings.raters)) if ratings.has_raters else None,
         "encoder": None if encoder is None else encoder.name,
         "limits": list(LIMITS),
-        "notes": list(ratings.notes),
     }

@@ -15,16 +15,18 @@ SMALLEST: Final = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class EffectTerm:
-    """Effects of units on the location of some ratings.
+    """Effects of units on the locations of ratings.
 
     Parameters
     ----------
     name
         Name; terms of one name have the same variances.
-    ratings
-        Numbers of the ratings with the effect, shape (n,).
+    kind
+        Kind of the units; terms of a kind have the same units, whose residuals are uncertain together.
     units
-        Unit of each of them, shape (n,).
+        Unit of each rating, shape (N,).
+    loadings
+        Multiple of the unit's effect in the location of each rating, shape (N,).
     features
         Features of the units, shape (U, P).
     blocks
@@ -34,8 +36,9 @@ class EffectTerm:
     """
 
     name: str
-    ratings: npt.NDArray[np.int64]
+    kind: str
     units: npt.NDArray[np.int64]
+    loadings: Floats
     features: Floats
     blocks: npt.NDArray[np.int64]
     has_residuals: bool = True
@@ -56,16 +59,12 @@ class EffectVariances:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class EffectPosterior:
-    """Weights of features with their covariance, residuals of units, and the variances of their effects."""
+    """Weights of features with their covariance, and residuals of units with their variances."""
 
     weights: Floats  # Shape (P,)
     covariance: Floats  # Shape (P, P)
     residuals: Floats  # Shape (U,)
-    variances: Floats  # Of the effects of units, shape (U,)
-
-    def predict(self, features: Floats) -> tuple[Floats, Floats]:
-        """Return the expected effects of new units, and the variances of these expectations."""
-        return features @ self.weights, quadratic_forms(features, self.covariance)
+    residual_variances: Floats  # Shape (U,)
 
 
 def quadratic_forms(rows: Floats, matrix: Floats) -> Floats:
@@ -74,40 +73,34 @@ def quadratic_forms(rows: Floats, matrix: Floats) -> Floats:
 
 
 class EffectUpdate:
-    """Update of the effects of a term, given weights of ratings and variances of effects."""
+    """Update of the effects of a term, given weights of ratings, variances of effects, and all other terms."""
 
-    __slots__ = ("covariance", "marginal", "mass", "ratings", "term", "variances")
+    __slots__ = ("covariance", "mass", "ratings", "term", "variance")
 
     def __init__(self, term: EffectTerm, ratings: Floats, variances: EffectVariances) -> None:
         """Factor the normal equations; `ratings` are the weights of all ratings."""
-        self.term, self.variances = term, variances
-        self.ratings = ratings[term.ratings]
-        self.mass = np.bincount(term.units, self.ratings, minlength=len(term.features))
-        self.marginal = self.mass / (1 + variances.residual * self.mass)
-        penalty = 1 / variances.weights[term.blocks]
-        information = (term.features * self.marginal[:, None]).T @ term.features
-        self.covariance: Floats = np.linalg.inv(information + np.diag(penalty)).astype(np.float64)
+        self.term, self.variance = term, variances.residual
+        self.ratings = ratings * term.loadings
+        self.mass = np.bincount(term.units, self.ratings * term.loadings, minlength=len(term.features))
+        self.covariance = invert_information(term, self.mass / (1 + self.variance * self.mass), variances)
 
     def solve(self, targets: Floats) -> tuple[Floats, Floats]:
-        """Return weights and residuals, given a target for each rating of the term."""
-        term, variance = self.term, self.variances.residual
+        """Return weights and residuals, given a target of what the term adds to the location of each rating."""
+        term, variance = self.term, self.variance
         total = np.bincount(term.units, self.ratings * targets, minlength=len(term.features))
         weights = self.covariance @ (term.features.T @ (total / (1 + variance * self.mass)))
         linear = term.features @ weights
         return weights, variance * (total - self.mass * linear) / (1 + variance * self.mass)
 
-    def posterior(self, weights: Floats, residuals: Floats) -> EffectPosterior:
-        """Return the posterior of the effects."""
-        shrinkage = 1 / (1 + self.variances.residual * self.mass)
-        of_line = quadratic_forms(self.term.features, self.covariance)
-        own = self.variances.residual * shrinkage
-        return EffectPosterior(
-            weights=weights, covariance=self.covariance, residuals=residuals, variances=own + shrinkage**2 * of_line
-        )
+
+def invert_information(term: EffectTerm, information: Floats, variances: EffectVariances) -> Floats:
+    """Return the covariance of a term's weights, given the information of the ratings about each unit, shape (U,)."""
+    penalty = np.diag(1 / variances.weights[term.blocks])
+    return np.asarray(np.linalg.inv((term.features * information[:, None]).T @ term.features + penalty), np.float64)
 
 
 def estimate_variances(
-    updates: Sequence[EffectUpdate], posteriors: Sequence[EffectPosterior], before: EffectVariances
+    terms: Sequence[EffectTerm], posteriors: Sequence[EffectPosterior], before: EffectVariances
 ) -> EffectVariances:
     r"""Estimate the variances that terms of one name share (MacKay 1992, eq. 4.6).
 
@@ -116,18 +109,18 @@ def estimate_variances(
     The sum of squares over the number of effects that the ratings determine; the same for residuals, whose posterior
     variance includes that of the weights.
     """
-    term = updates[0].term
+    term = terms[0]
     squares, known = np.zeros(term.n_blocks), np.zeros(term.n_blocks)
     residual_square, n_residuals = 0.0, 0.0
-    for update, posterior in zip(updates, posteriors, strict=True):
-        prior = before.weights[term.blocks]
+    prior = before.weights[term.blocks]
+    for posterior in posteriors:
         squares += np.bincount(term.blocks, posterior.weights**2, minlength=term.n_blocks)
         known += np.bincount(term.blocks, 1 - np.diag(posterior.covariance) / prior, minlength=term.n_blocks)
-        rated = update.mass > 0
-        of_line = quadratic_forms(update.term.features[rated], posterior.covariance)
-        share = before.residual * update.marginal[rated]
-        residual_square += float((posterior.residuals[rated] ** 2).sum())
-        n_residuals += float((share - share * update.marginal[rated] * of_line).sum())
+        if term.has_residuals:
+            residual_square += float((posterior.residuals**2).sum())
+            n_residuals += float((1 - posterior.residual_variances / before.residual).sum())
     weights = np.clip(squares / np.maximum(known, SMALLEST), SMALLEST, 1 / SMALLEST)
-    residual = residual_square / max(n_residuals, SMALLEST) if term.has_residuals else 0.0
-    return EffectVariances(weights=weights, residual=float(np.clip(residual, SMALLEST, 1e3)) * term.has_residuals)
+    residual = (
+        float(np.clip(residual_square / max(n_residuals, SMALLEST), SMALLEST, 1e3)) if term.has_residuals else 0.0
+    )
+    return EffectVariances(weights=weights, residual=residual)

@@ -1,7 +1,8 @@
 """Model of the answers of people: text features × groups, levels of groups, and differences between raters."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,8 @@ from dissensus.stats.jury.fit import EffectFit, fit_effects
 from dissensus.stats.jury.prediction import PredictedLocations
 
 Codes = npt.NDArray[np.int64]
+
+_NO_CONTRAST: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -57,20 +60,76 @@ class TextAnswers:
         ]
         return np.concatenate([np.zeros((self.groups.shape[1], 0)), *parts], axis=1)
 
-    def terms(self) -> Iterator[EffectTerm]:
-        """Yield the effects of raters, of texts on all people, and of texts on each group."""
-        every = np.arange(len(self.answers))
-        axes = np.repeat(np.arange(len(self.n_groups)), self.n_groups)
-        members = self.memberships
+    def terms(self, contrasts: "GroupContrasts") -> Iterator[EffectTerm]:
+        """Yield the effects of raters, of texts on all people, and of texts on each contrast of groups."""
+        of_raters = contrasts.express(self.memberships)
+        of_groups = np.repeat(np.arange(len(self.n_groups)), self.n_groups)
+        axes = np.array([of_groups[np.flatnonzero(column)[0]] for column in contrasts.directions.T], np.int64)
         yield EffectTerm(
-            name="rater", ratings=every, units=self.raters, features=members, blocks=axes, has_residuals=self.has_raters
+            name="rater",
+            kind="rater",
+            units=self.raters,
+            loadings=np.ones(len(self.answers)),
+            features=of_raters,
+            blocks=axes,
+            has_residuals=self.has_raters,
         )
-        yield EffectTerm(name="text", ratings=every, units=self.items, features=self.features, blocks=self.blocks)
-        for number, axis in enumerate(axes):
-            rows = np.flatnonzero(members[self.raters, number] > 0)
+        shared = np.ones((len(of_raters), 1))
+        names = ["text", *(f"axis {axis}" for axis in axes)]
+        for name, column in zip(names, np.concatenate([shared, of_raters], axis=1).T, strict=True):
             yield EffectTerm(
-                name=f"axis {axis}", ratings=rows, units=self.items[rows], features=self.features, blocks=self.blocks
+                name=name,
+                kind="item",
+                units=self.items,
+                loadings=column[self.raters],
+                features=self.features,
+                blocks=self.blocks,
             )
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class GroupContrasts:
+    """Contrasts of the groups of each axis, which are uncorrelated over ratings and sum to zero.
+
+    Departures of groups that are independent with one variance are so in these coordinates too. The direction in which
+    all groups of an axis depart together is left out where it is that of all people.
+
+    Parameters
+    ----------
+    centre
+        Share of the ratings by each group, shape (G,).
+    directions
+        Orthonormal directions, shape (G, C).
+    """
+
+    centre: Floats
+    directions: Floats
+
+    @classmethod
+    def learn(cls, memberships: Floats, n_groups: Sequence[int]) -> Self:
+        """Learn the contrasts from the groups of the rater of each rating, shape (N, G).
+
+        Examples
+        --------
+        >>> contrasts = GroupContrasts.learn(np.eye(2)[[0, 0, 1, 1]], [2])
+        >>> contrasts.express(np.eye(2)).round(2).ravel().tolist() in ([0.71, -0.71], [-0.71, 0.71])
+        True
+        """
+        centre = memberships.mean(axis=0)
+        parts = [np.zeros((len(centre), 0))]
+        for axis, end in enumerate(np.cumsum(n_groups)):
+            own = slice(end - n_groups[axis], end)
+            centred = memberships[:, own] - centre[own]
+            values, vectors = np.linalg.eigh(centred.T @ centred / len(centred))
+            varies = values > _NO_CONTRAST
+            columns = np.zeros((len(centre), varies.sum()))
+            columns[own] = vectors[:, varies]
+            parts.append(columns)
+        return cls(centre=centre, directions=np.concatenate(parts, axis=1))
+
+    def express(self, memberships: Floats) -> Floats:
+        """Return the coordinates of people of groups, shape (M, C)."""
+        return np.asarray((memberships - self.centre) @ self.directions)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -81,25 +140,31 @@ class TextModel:
     ----------
     thresholds
         Thresholds between answers, shape (K - 1,).
+    contrasts
+        C contrasts of groups.
     weights
-        Weights of features, on all people and on each group, shape (1 + G, P).
+        Weights of features, on all people and on each contrast, shape (1 + C, P).
     covariances
-        Their covariances, shape (1 + G, P, P).
+        Their covariances, shape (1 + C, P, P).
     residuals
-        Variances of what texts do not tell of an item, of all people and of each group, shape (1 + G,).
+        Variances of what texts do not tell of an item, of all people and of each contrast, shape (1 + C,).
     levels, level_covariance
-        Departures of groups on all texts, shape (G,), and their covariance, shape (G, G).
+        Departures on all texts in each contrast, shape (C,), and their covariance, shape (C, C).
     rater_variance
         Variance between raters of the same groups.
+    converged
+        False if the variances were still changing when the fit ended.
     """
 
     thresholds: Floats
+    contrasts: GroupContrasts
     weights: Floats
     covariances: Floats
     residuals: Floats
     levels: Floats
     level_covariance: Floats
     rater_variance: float
+    converged: bool
 
     def locate(self, features: Floats) -> PredictedLocations:
         """Predict the locations of answers to new texts, by their features, shape (I, P)."""
@@ -107,10 +172,11 @@ class TextModel:
         variances = np.stack([quadratic_forms(features, part) for part in self.covariances], axis=1) + self.residuals
         return PredictedLocations(
             thresholds=self.thresholds,
+            express=self.contrasts.express,
             text=means[:, 0],
             text_variance=variances[:, 0],
-            groups=means[:, 1:],
-            group_variances=variances[:, 1:],
+            contrasts=means[:, 1:],
+            contrast_variances=variances[:, 1:],
             levels=self.levels,
             level_covariance=self.level_covariance,
             rater_variance=self.rater_variance,
@@ -142,24 +208,35 @@ def fit_text_model(ratings: TextAnswers) -> TextModel:
     >>> bool(shares[0, 0, 1] > 0.75), bool(shares[0, 1, 1] < 0.25)
     (True, True)
     """
-    terms = list(ratings.terms())
+    contrasts = GroupContrasts.learn(ratings.memberships[ratings.raters], ratings.n_groups)
+    terms = list(ratings.terms(contrasts))
     fit = fit_effects(ratings.answers, ratings.n_answers, terms)
     raters, *texts = fit.posteriors
     return TextModel(
         thresholds=fit.thresholds,
+        contrasts=contrasts,
         weights=np.stack([part.weights for part in texts]),
         covariances=np.stack([part.covariance for part in texts]),
         residuals=np.array([fit.variances[term.name].residual for term in terms[1:]]),
         levels=raters.weights,
         level_covariance=raters.covariance,
         rater_variance=fit.variances["rater"].residual,
+        converged=fit.converged,
     )
 
 
 def fit_label_model(labels: Codes, n_answers: int, features: Floats, blocks: Codes) -> TextModel:
     """Fit a model of one label an item, such as the plurality of its raters, on the texts: of nobody in particular."""
     items = np.arange(len(labels))
-    term = EffectTerm(name="text", ratings=items, units=items, features=features, blocks=blocks, has_residuals=False)
+    term = EffectTerm(
+        name="text",
+        kind="item",
+        units=items,
+        loadings=np.ones(len(labels)),
+        features=features,
+        blocks=blocks,
+        has_residuals=False,
+    )
     fit = fit_effects(labels, n_answers, [term])
     return _without_groups(fit, fit.posteriors[0])
 
@@ -167,10 +244,12 @@ def fit_label_model(labels: Codes, n_answers: int, features: Floats, blocks: Cod
 def _without_groups(fit: EffectFit, texts: EffectPosterior) -> TextModel:
     return TextModel(
         thresholds=fit.thresholds,
+        contrasts=GroupContrasts.learn(np.zeros((1, 0)), ()),
         weights=texts.weights[None],
         covariances=texts.covariance[None],
         residuals=np.zeros(1),
         levels=np.zeros(0),
         level_covariance=np.zeros((0, 0)),
         rater_variance=0.0,
+        converged=fit.converged,
     )

@@ -1,5 +1,6 @@
 """Predicted answers of cells of people to texts that nobody has rated."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,27 +19,30 @@ class PredictedLocations:
     """Locations of the answers to I texts by people of G groups, with their uncertainty.
 
     A cell of people is a row of Booleans, True for each of its groups, shape (G,); cells have shape (M, G). The
-    location of a cell is that of the text, plus those of its groups. Groups are on one axis or on several.
+    location of a cell is that of the text, plus those of the contrasts of its groups, which are on one axis or several.
 
     Parameters
     ----------
     thresholds
         Thresholds between answers, shape (K - 1,).
+    express
+        Coordinates of cells in C contrasts of groups, shape (M, C), from their groups.
     text, text_variance
         Location that all people share, and its variance, shape (I,).
-    groups, group_variances
-        Departures of groups, and their variances, shape (I, G).
+    contrasts, contrast_variances
+        Departures in each contrast, and their variances, shape (I, C).
     levels, level_covariance
-        Departures of groups on all texts, shape (G,), and their covariance, shape (G, G).
+        Departures on all texts, shape (C,), and their covariance, shape (C, C).
     rater_variance
         Variance between people of one cell.
     """
 
     thresholds: Floats
+    express: Callable[[Floats], Floats]
     text: Floats
     text_variance: Floats
-    groups: Floats
-    group_variances: Floats
+    contrasts: Floats
+    contrast_variances: Floats
     levels: Floats
     level_covariance: Floats
     rater_variance: float
@@ -54,31 +58,31 @@ class PredictedLocations:
         --------
         >>> one = np.zeros(1)
         >>> locations = PredictedLocations(
-        ...     thresholds=one, text=one + 1, text_variance=one + 2, groups=np.zeros((1, 0)),
-        ...     group_variances=np.zeros((1, 0)), levels=np.zeros(0), level_covariance=np.zeros((0, 0)),
-        ...     rater_variance=1.0,
+        ...     thresholds=one, express=lambda cells: cells, text=one + 1, text_variance=one + 2,
+        ...     contrasts=np.zeros((1, 0)), contrast_variances=np.zeros((1, 0)), levels=np.zeros(0),
+        ...     level_covariance=np.zeros((0, 0)), rater_variance=1.0,
         ... )
         >>> locations.distributions(np.zeros((1, 0), bool)).round(3).tolist()
         [[[0.309, 0.691]]]
         """
-        rows = cells.astype(np.float64)
-        mean = self.text[:, None] + (self.groups + self.levels) @ rows.T
-        variance = self.text_variance[:, None] + self.group_variances @ rows.T
+        rows = self.express(cells.astype(np.float64))
+        mean = self.text[:, None] + (self.contrasts + self.levels) @ rows.T
+        variance = self.text_variance[:, None] + self.contrast_variances @ (rows**2).T
         variance = variance + quadratic_forms(rows, self.level_covariance) + self.rater_variance
         return _shares(mean, variance, self.thresholds)
 
     def draw(self, cells: Cells, n_draws: int, rng: np.random.Generator) -> Floats:
         """Draw the share of each answer in each cell, shape (draws, I, M, K).
 
-        Locations of cells of one draw share the location of the text, those of common groups, and their levels. All
+        Locations of cells of one draw share the location of the text, those of the contrasts, and their levels. All
         texts have the same random numbers, so that the draws of one do not depend on the others.
         """
-        n, n_groups = self.groups.shape
-        rows = cells.astype(np.float64)
+        n, n_contrasts = self.contrasts.shape
+        rows = self.express(cells.astype(np.float64))
         text = self.text + np.sqrt(self.text_variance) * rng.standard_normal((n_draws, 1))
-        groups = self.groups + np.sqrt(self.group_variances) * rng.standard_normal((n_draws, 1, n_groups))
-        levels = self.levels + rng.standard_normal((n_draws, n_groups)) @ _root(self.level_covariance).T
-        location = text[:, :, None] + (groups + levels[:, None]) @ rows.T
+        contrasts = self.contrasts + np.sqrt(self.contrast_variances) * rng.standard_normal((n_draws, 1, n_contrasts))
+        levels = self.levels + rng.standard_normal((n_draws, n_contrasts)) @ _root(self.level_covariance).T
+        location = text[:, :, None] + (contrasts + levels[:, None]) @ rows.T
         shares = _shares(
             location.reshape(n_draws, -1), np.full((n_draws, n * len(rows)), self.rater_variance), self.thresholds
         )
