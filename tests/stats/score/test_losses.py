@@ -173,7 +173,7 @@ def test_undefined_statistics_say_why() -> None:
         (lambda: auc(single, np.arange(3.0)), "different answers"),
         (lambda: cross_entropy(single, np.array([0.0, 0, 1])), "on 1 item"),
         (lambda: miss_rate(single, np.ones(3, bool)), "unsafe answer"),
-        (lambda: average_ratings(single.select(np.zeros(3, bool)), np.empty(0)), "no ratings"),
+        (lambda: estimate_interval(average_ratings(single.select(np.zeros(3, bool)), np.empty(0))), "no ratings"),
     ):
         with pytest.raises(UndefinedEstimate, match=reason):
             compute()
