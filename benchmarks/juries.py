@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 import polars as pl
+from scipy.special import ndtr
 
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.preference.jury.composition import seat_mix
@@ -24,8 +25,11 @@ from dissensus.preference.jury.texts import read_rated_texts
 from dissensus.preference.jury.training import train_jury
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.cluster_robust import Mean
+from dissensus.stats.jury.model import TextAnswers, fit_text_model
 
 PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "generated" / "juries.md"
+SIMULATIONS: Final = ((120, 30, 10, 4, 25), (300, 60, 20, 40, 8))
+N_UNSEEN: Final = 60
 N_ITEMS, N_RATERS, N_RATINGS, N_WORDS = 3_000, 200, 10, 150
 
 
@@ -100,6 +104,51 @@ def describe_juries(ratings: Ratings) -> str:
     )
 
 
+def simulate_coverage(n_items: int, n_raters: int, n_ratings: int, n_features: int, n_simulations: int) -> str:
+    """Return how often 95 % intervals cover the share of a group of unseen texts, in data of the model itself."""
+    coverage = []
+    for seed in range(n_simulations):
+        rng = np.random.default_rng(seed)
+        n = n_items + N_UNSEEN
+        features = rng.normal(size=(n, n_features)) * np.sqrt(4 / n_features)
+        shared = features @ rng.normal(0, 0.4, n_features) + rng.normal(0, 0.5, n)
+        own = features @ rng.normal(0, 0.25, (n_features, 2)) + rng.normal(0, 0.3, (n, 2)) + [0.2, -0.2]
+        locations = shared[:, None] + own
+        group, of_raters = np.arange(n_raters) % 2, rng.normal(0, 0.6, n_raters)
+        raters = np.argsort(rng.random((n_items, n_raters)), axis=1)[:, :n_ratings].ravel()
+        items = np.repeat(np.arange(n_items), n_ratings)
+        latent = locations[items, group[raters]] + of_raters[raters] + rng.normal(size=len(items))
+        model = fit_text_model(
+            TextAnswers(
+                answers=(latent > 0.5).astype(np.int64),
+                n_answers=2,
+                items=items,
+                raters=raters,
+                features=features[:n_items],
+                blocks=np.zeros(n_features, np.int64),
+                groups=group[None],
+                n_groups=(2,),
+            )
+        )
+        draws = model.locate(features[n_items:]).draw(np.eye(2, dtype=bool), 500, rng)[..., 1]
+        low, high = np.quantile(draws, [0.025, 0.975], axis=0)
+        shares = ndtr((locations[n_items:] - 0.5) / np.hypot(1, 0.6))
+        coverage.append(float(((low <= shares) & (shares <= high)).mean()))
+    return (
+        f"{np.mean(coverage):.1%} with {n_items} items, {n_ratings} of {n_raters} raters each and {n_features} "
+        f"features ({min(coverage):.0%} to {max(coverage):.0%} in each of {n_simulations} simulations)"
+    )
+
+
+def describe_coverage() -> str:
+    """Return the coverage of intervals in small and in larger data."""
+    parts = [simulate_coverage(*sizes) for sizes in SIMULATIONS]
+    return (
+        "In data of the model itself, with two answers and two groups, 95% intervals cover a group's share of unseen "
+        f"texts in {'; '.join(parts)}."
+    )
+
+
 def main() -> None:
     """Evaluate, and write the page."""
     argparse.ArgumentParser(description=__doc__).parse_args()
@@ -117,7 +166,7 @@ def main() -> None:
         evaluation = evaluate_jury(ratings, by=axes)
         lines += describe(name, evaluation)
         print(f"{name}: {time.process_time() - begin:.0f} s of processor time")
-    PAGE.write_text("\n".join([*lines, describe_juries(dices), ""]), "utf-8")
+    PAGE.write_text("\n".join([*lines, describe_juries(dices), "", describe_coverage(), ""]), "utf-8")
 
 
 if __name__ == "__main__":

@@ -220,6 +220,11 @@ def test_another_model_is_refused(tmp_path: Path) -> None:
         (lambda model: seat_mix(model, n_seats=0), InvalidInput, "The jury has 0 seats"),
         (lambda model: seat_groups(model, {"rater_gender=Girl": 3}), NotFound, "no group 'Girl' of rater_gender"),
         (lambda model: seat_mix(model, "town"), NotFound, "no axis 'town'"),
+        (
+            lambda model: replace(model, n_raters=0 * model.n_raters).people(WOMEN),
+            InvalidInput,
+            "No rater of rater_gender=Woman answered in training",
+        ),
         (lambda model: parse_seats("women"), InvalidInput, "'women' is not like rater_gender=Woman:6"),
         (lambda model: parse_seats("a=b:6,"), InvalidInput, "'a=b:6,' is not like rater_gender=Woman:6"),
         (lambda model: seat_groups(model, {WOMEN: 2, "rater_town=Kiel": 0}), NotFound, "rater_town"),

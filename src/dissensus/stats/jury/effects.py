@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import cho_factor, cho_solve
 
 from dissensus.stats.cluster_robust import Floats
 
@@ -75,28 +76,32 @@ def quadratic_forms(rows: Floats, matrix: Floats) -> Floats:
 class EffectUpdate:
     """Update of the effects of a term, given weights of ratings, variances of effects, and all other terms."""
 
-    __slots__ = ("covariance", "mass", "ratings", "term", "variance")
+    __slots__ = ("factor", "mass", "ratings", "term", "variance")
 
     def __init__(self, term: EffectTerm, ratings: Floats, variances: EffectVariances) -> None:
         """Factor the normal equations; `ratings` are the weights of all ratings."""
         self.term, self.variance = term, variances.residual
         self.ratings = ratings * term.loadings
         self.mass = np.bincount(term.units, self.ratings * term.loadings, minlength=len(term.features))
-        self.covariance = invert_information(term, self.mass / (1 + self.variance * self.mass), variances)
+        self.factor = cho_factor(_add_penalty(term, self.mass / (1 + self.variance * self.mass), variances))
 
     def solve(self, targets: Floats) -> tuple[Floats, Floats]:
         """Return weights and residuals, given a target of what the term adds to the location of each rating."""
         term, variance = self.term, self.variance
         total = np.bincount(term.units, self.ratings * targets, minlength=len(term.features))
-        weights = self.covariance @ (term.features.T @ (total / (1 + variance * self.mass)))
+        weights = np.asarray(cho_solve(self.factor, term.features.T @ (total / (1 + variance * self.mass))), np.float64)
         linear = term.features @ weights
         return weights, variance * (total - self.mass * linear) / (1 + variance * self.mass)
 
 
 def invert_information(term: EffectTerm, information: Floats, variances: EffectVariances) -> Floats:
     """Return the covariance of a term's weights, given the information of the ratings about each unit, shape (U,)."""
-    penalty = np.diag(1 / variances.weights[term.blocks])
-    return np.asarray(np.linalg.inv((term.features * information[:, None]).T @ term.features + penalty), np.float64)
+    return np.asarray(np.linalg.inv(_add_penalty(term, information, variances)), np.float64)
+
+
+def _add_penalty(term: EffectTerm, information: Floats, variances: EffectVariances) -> Floats:
+    of_ratings = (term.features * information[:, None]).T @ term.features
+    return np.asarray(of_ratings + np.diag(1 / variances.weights[term.blocks]))
 
 
 def estimate_variances(
