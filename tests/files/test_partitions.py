@@ -13,8 +13,10 @@ from tests.support.partitions import assert_same
 import dissensus as ds
 from dissensus.errors import DissensusError
 from dissensus.files.ratings.partitions import coder, external_sort
+from dissensus.files.ratings.partitions.external_sort import sort_externally
 from dissensus.files.ratings.partitions.reader import read_partitions
 from dissensus.pipeline.analyse import analyse
+from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.ratings.cleaning import Duplicates
 from dissensus.schema.ratings.table import Ratings
 
@@ -104,12 +106,42 @@ def test_options_on_raters_are_those_of_one_file(tmp_path: Path) -> None:
         rater_kind=pl.when(pl.col("rater_id") == "1 ").then(pl.lit("model")),
         rater_flagged=pl.col("rater_id") == "2 ",
         rater_age=pl.col("rater_id").str.strip_chars().cast(pl.Int64) + 20,
+        answered=pl.col("rater_gender"),
+        repeat=pl.lit(1),
     )
+    table = pl.concat([table, table.head(7).with_columns(pl.lit(2, pl.Int32).alias("repeat"))])
     table.write_parquet(tmp_path / "ratings.parquet")
-    folder = read_partitions(tmp_path, where=[("gender", "Man")], exclude_flagged=True, bins={"age": [25, 31]})
-    memory = ds.read_ratings(table, bins={"age": [25, 31]}).where("gender", "Man").exclude_flagged()
+    options: dict[str, Any] = {"bins": {"age": [25, 31]}, "rater_attributes": ["answered"]}
+    folder = read_partitions(tmp_path, where=[("gender", "Man")], exclude_flagged=True, **options)
+    memory = ds.read_ratings(table, **options).where("gender", "Man").exclude_flagged()
     assert_same(analyse(folder, by="age"), analyse(memory, by="age"))
     assert folder.pool.raters.equals(memory.raters)
+    of_rows = [note for note in memory.notes if "repeat = 2" in note or "kind model" in note]
+    assert len(of_rows) == 2
+    assert set(of_rows) < set(folder.pool.notes)
+    with pytest.raises(DissensusError, match="attributes of items are not read from folders"):
+        read_partitions(tmp_path, where=[("item_id", "0003")])
+
+
+def test_raters_whom_the_authors_of_dices_removed_are_flagged(tmp_path: Path) -> None:
+    questionnaire = load_questionnaire("dices-350")
+    columns = dict.fromkeys([*(question.name for question in questionnaire.questions), *questionnaire.overalls], "No")
+    raters = ["ann", "bob", *list(questionnaire.flagged_raters)[:2]]
+    table = pl.DataFrame({"item_id": ["7"] * 4, "rater_id": raters, **columns})
+    table.write_parquet(tmp_path / "ratings.parquet")
+    folder, memory = read_partitions(tmp_path, question="Q_overall"), ds.read_ratings(table, questions=["Q_overall"])
+    assert folder.pool.raters.equals(memory.raters)
+    assert next(note for note in memory.notes if "README" in note) in folder.pool.notes
+
+
+def test_an_external_sort_of_few_items_has_tables_of_bounded_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(external_sort, "PARTITION_ROWS", 100)
+    monkeypatch.setattr(external_sort, "SAMPLE", 50)
+    rows = pl.DataFrame({"item": [f"{item}" for _ in range(250) for item in range(4)]})
+    sizes = [table.height for table in sort_externally([rows], rows.lazy(), rows.height, tmp_path)]
+    assert sizes == [250] * 4
 
 
 def _write(folder: Path, **columns: list[Any]) -> Path:
@@ -125,6 +157,7 @@ def _write(folder: Path, **columns: list[Any]) -> Path:
         ({"rater_age": [1, 2]}, r"1.parquet has a column 'rater_age' and .*0.parquet has none"),
         ({"item_id": [7, 8]}, r"'item_id' holds String in .*0.parquet and Int64 in .*1.parquet"),
         ({"Q": ["Yes", "Maybe not"]}, "Row 2 of .*1.parquet: 'Maybe not' is not an answer to Q"),
+        ({"Q": ["Yes", "row 777"]}, "Row 2 of .*1.parquet: 'row 777' is not an answer to Q"),
         ({"rater_id": ["eve", "bob"]}, "'bob' rated item '7' twice, in row 2 of .*0.parquet and row 2 of .*1.parquet"),
         ({"item_id": ["9", " "], "rater_id": ["eve", "joe"]}, "Row 2 of .*1.parquet: item_id is empty"),
         ({"rater_id": ["eve", ""]}, "Row 2 of .*1.parquet: rater_id is empty"),
@@ -178,6 +211,10 @@ def test_folders_without_ratings_are_refused(tmp_path: Path) -> None:
         read_partitions(tmp_path)
     pl.DataFrame({"item_id": ["7"], "who": ["ann"], "Q": ["Yes"]}).write_parquet(path)
     with pytest.raises(DissensusError, match="There is no column 'rater_id'"):
+        read_partitions(tmp_path)
+    ratings = {"item_id": ["7"], "rater_id": ["ann"], "Q": ["Yes"], "repeat": ["3"], "row number": [5]}
+    pl.DataFrame(ratings).write_parquet(path)
+    with pytest.raises(DissensusError, match=r"Row 1 of .*parquet: repeat is '3'"):
         read_partitions(tmp_path)
     path.write_bytes(b"PAR1 is not enough")
     with pytest.raises(DissensusError, match="is a damaged Parquet file"):

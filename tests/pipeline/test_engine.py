@@ -1,5 +1,6 @@
 """Analyses over blocks of items: the same numbers as in memory, wherever blocks end."""
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from tests.support.partitions import assert_same, partition
 import dissensus as ds
 from dissensus.pipeline.analyse import analyse
 from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.design import BlockedDesign
 
 COMPLETE = ds.simulate_ratings(n_items=20, raters_per_cell=3, seed=4)
 N_ITEMS = 12
@@ -59,3 +61,22 @@ def test_complete_designs_and_crossed_axes(resample: str) -> None:
     }
     blocks = analyse(partition(COMPLETE, "Q_overall", [7, 8]), **options)
     assert_same(blocks, analyse(COMPLETE, **options))
+
+
+def test_a_bootstrap_of_items_takes_the_memory_of_a_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    item = np.repeat(np.arange(5000), 3)
+    rater, answer = np.arange(item.size) % 6, np.where(item % 7 < 3, "No", "Yes")
+    table = {
+        "item_id": item,
+        "rater_id": rater,
+        "Q_overall": answer,
+        "rater_gender": np.where(rater % 2, "Man", "Woman"),
+    }
+    blocks = partition(Ratings.from_frame(pl.DataFrame(table)), "Q_overall", [*range(500, 5000, 500)])
+    monkeypatch.setattr(BlockedDesign, "chunk_bytes", 2**19)
+    analyse(blocks, by="gender", bootstrap=2)  # Compiles
+    tracemalloc.start()
+    analyse(blocks, by="gender", bootstrap=20)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * BlockedDesign.chunk_bytes

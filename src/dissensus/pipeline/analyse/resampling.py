@@ -83,7 +83,8 @@ def compute_intervals(
     unbiased = partial(resample_statistics, design, axis.codes, *sides, answer=answer)
     published = partial(resample_published, design, axis.codes, *(join_reversed(*sides) if differences else sides))
     parts: dict[str, list[Floats]] = {"both": [], "raters": [], "items": []}
-    row_bytes = 4 * (design.n_raters + design.n_items) + design.row_bytes(len(axis.inside))
+    # Weights of items are drawn, and stacked with ones for replicates of raters alone.
+    row_bytes = 4 * (design.n_raters + 4 * design.n_items) + design.row_bytes(len(axis.inside))
     for chunk in chunks(len(seeds), row_bytes, design.chunk_bytes):
         raters, items = draw_resamples([seeds[b] for b in chunk], axis.codes, design.n_items, settings.resample)
         values = published(rater_weight=raters, item_weight=items)

@@ -56,8 +56,13 @@ def encode_ratings(
     categories: Sequence[str] | None,
     report: CheckReport,
     rules: CleaningRules = AS_WRITTEN,
+    *,
+    headers: Sequence[str] | None = None,
 ) -> EncodedRatings:
-    """Encode the chosen columns of a table, and report failed checks."""
+    """Encode the chosen columns of a table, and report failed checks.
+
+    `headers` are all columns of the file that the table is from, if it has other ones.
+    """
     if frame.is_empty():
         raise InvalidInput("The table has a header but no rows, so there is nothing to read.")
     cleaner = CellCleaner(rules)
@@ -89,7 +94,7 @@ def encode_ratings(
     rater_attributes = [
         _rater_attribute(frame[name], rater, raters, report, cleaner) for name in choice.rater_attributes
     ]
-    flag, flag_notes = _flag(frame, choice, rater, raters, report)
+    flag, flag_notes = _flag(frame, headers or frame.columns, choice, rater, raters, report)
     return EncodedRatings(
         item=item,
         rater=rater,
@@ -229,7 +234,12 @@ def _differ_in_spelling(answers: pl.Series, order: Sequence[str]) -> bool:
 
 
 def _flag(
-    frame: pl.DataFrame, choice: ColumnChoice, rater: NDArray[np.int64], raters: pl.Series, report: CheckReport
+    frame: pl.DataFrame,
+    headers: Sequence[str],
+    choice: ColumnChoice,
+    rater: NDArray[np.int64],
+    raters: pl.Series,
+    report: CheckReport,
 ) -> tuple[list[pl.Series], tuple[str, ...]]:
     """Return the flag column, if any, from the table or from the list of an official file."""
     if choice.flag is not None:
@@ -237,7 +247,7 @@ def _flag(
     for name in published_questionnaires():
         questionnaire = load_questionnaire(name)
         flagged = raters.is_in(questionnaire.flagged_raters)
-        if flagged.any() and questionnaire.matches(frame.columns):
+        if flagged.any() and questionnaire.matches(headers):
             note = (
                 f"The columns are those of {name}, so the {flagged.sum()} raters whom its README lists as "
                 f"removed are flagged ({names.FLAG}). They are left out only on request (--exclude-flagged)."

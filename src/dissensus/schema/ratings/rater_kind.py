@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, Literal, get_args
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.hints import format_list, format_value
@@ -31,8 +33,10 @@ def drop_models(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     return people, frame.height - people.height
 
 
-def select_rater_kind(ratings: Ratings, kind: RaterKind) -> Ratings:
+def select_rater_kind(ratings: Ratings, kind: RaterKind, loads: NDArray[np.int64] | None = None) -> Ratings:
     """Return the ratings of raters of a kind, with a note on those left out.
+
+    `loads` are the ratings of each rater, if the table has not all of them.
 
     Examples
     --------
@@ -52,13 +56,13 @@ def select_rater_kind(ratings: Ratings, kind: RaterKind) -> Ratings:
     is_model = _is_model(ratings.raters[names.RATER_KIND])
     ratings = replace(ratings, notes=(*ratings.notes, *_describe_unknown(ratings.raters[names.RATER_KIND])))
     of_model = is_model.gather(ratings.answers["rater"])
-    n = int(of_model.sum())
+    n = int(of_model.sum() if loads is None else loads[is_model.to_numpy()].sum())
     if kind == "all" or (kind == "person" and not n):
         if not n:
             return ratings
         counted = f"{_count(n, int(is_model.sum()))} of kind {names.MODEL} are read beside those of people."
         return replace(ratings, notes=(*ratings.notes, counted))
-    if kind == "person" and n == ratings.n_ratings:
+    if kind == "person" and of_model.all():
         raise InvalidInput(
             "Every rater is of kind model, and ratings of people are read here. Ask for them by name: --rater-kind "
             'model (in Python: rater_kind="model").'

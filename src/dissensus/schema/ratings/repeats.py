@@ -1,5 +1,7 @@
 """Second ratings of repeated items in a ratings table."""
 
+from collections.abc import Callable
+
 import polars as pl
 
 from dissensus.errors import InvalidInput
@@ -10,7 +12,11 @@ _FIRST, _SECOND = _SHOWINGS = ("1", "2")
 FIRST, SECOND = 1, 2
 
 
-def mark_second_showings(frame: pl.DataFrame) -> pl.Series:
+def _name_row(row: int) -> str:
+    return f"Row {row + 1:,}"
+
+
+def mark_second_showings(frame: pl.DataFrame, name_row: Callable[[int], str] = _name_row) -> pl.Series:
     """Return which rows are second ratings of an item by its rater; no row without a column for it.
 
     Examples
@@ -26,14 +32,13 @@ def mark_second_showings(frame: pl.DataFrame) -> pl.Series:
     if invalid.len():
         row = int(invalid[0])
         raise InvalidInput(
-            f"Row {row + 1}: {names.REPEAT} is {format_value(frame[names.REPEAT][row])}. Write 1 for the first rating "
-            "of an item by a rater and 2 for the second, or give the column another name."
+            f"{name_row(row)}: {names.REPEAT} is {format_value(frame[names.REPEAT][row])}. Write 1 for the first "
+            "rating of an item by a rater and 2 for the second, or give the column another name."
         )
     return showing == _SECOND
 
 
-def describe_second_showings(second: pl.Series) -> tuple[str, ...]:
+def describe_second_showings(n: int) -> tuple[str, ...]:
     """Return a note on second ratings, if there are any."""
-    n = int(second.sum())
     ratings = "rating of repeated items (repeat = 2) is" if n == 1 else "ratings of repeated items (repeat = 2) are"
     return (f"{n:,} second {ratings} left out; the consistency of raters alone counts them.",) * bool(n)

@@ -158,7 +158,7 @@ class Ratings:
             frame = select_label(frame, choice.item, choice.rater, choice.require_question("has_label"), has_label)
         encoded = encode_ratings(frame, choice, categories, raise_failed_check, rules)
         remarks = (remark.note for remark in encoded.remarks)
-        notes = (*header_notes, *describe_second_showings(encoded.second), *remarks, *encoded.notes)
+        notes = (*header_notes, *describe_second_showings(int(encoded.second.sum())), *remarks, *encoded.notes)
         answers, repeats = encoded.sorted_answers(), encoded.sorted_answers(second=True)
         ratings = cls(answers, encoded.raters, encoded.items, repeats, notes)._drop_blank_rows()
         is_complete = answers.height == frame.height

@@ -203,7 +203,7 @@ def validate_table(  # noqa: PLR0913 - options are keyword-only
         findings=tuple(sorted(findings, key=lambda finding: finding.severity != "error")),
         notes=(
             *header_notes,
-            *describe_second_showings(encoded.second),
+            *describe_second_showings(int(encoded.second.sum())),
             *(remark.note for remark in encoded.remarks if remark.finding is None),
             *encoded.notes,
         ),

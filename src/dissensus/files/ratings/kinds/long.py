@@ -126,7 +126,7 @@ def select_question(frame: pl.DataFrame, question: str | None) -> QuestionAnswer
         item=item,
         rater=rater,
         answers=answers.filter(answered),
-        notes=(*(note,) * bool(blank), *describe_second_showings(second)),
+        notes=(*(note,) * bool(blank), *describe_second_showings(int(second.sum()))),
     )
 
 

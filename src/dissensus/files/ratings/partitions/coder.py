@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
 from dissensus.files.ratings.partitions.blocks import CodedBlocks
-from dissensus.files.ratings.partitions.digest import Digest, is_second
+from dissensus.files.ratings.partitions.digest import Digest
 from dissensus.files.ratings.partitions.external_sort import (
     BATCH_ROWS,
     PARTITION_ROWS,
@@ -63,7 +63,7 @@ class RatingsCoder:
     def code(self, *, as_text: bool, n_categories: int) -> CodedBlocks:
         """Write all rows as coded blocks: in the order of the files if they are sorted by item, else sorted."""
         self._check_items()
-        columns, first, n_raters = self.columns(as_text=as_text), ~is_second(self.folder), int(self.final.max()) + 1
+        columns, first, n_raters = self.columns(as_text=as_text), ~self.digest.second, int(self.final.max()) + 1
 
         def read(n_rows: int) -> Iterator[pl.DataFrame]:
             for rows in self.folder.slices(n_rows):
@@ -162,7 +162,7 @@ class RatingsCoder:
         places = self.folder.locate(
             (pl.col(self.choice.item).cast(pl.String).str.strip_chars() == str(item))
             & (pl.col(column).cast(pl.String).str.strip_chars() == rater)
-            & ~is_second(self.folder),
+            & ~self.digest.second,
             2,
         )
         raise InvalidInput(

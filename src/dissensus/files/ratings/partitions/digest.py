@@ -19,12 +19,14 @@ from dissensus.schema.ratings.cleaning import CellCleaner, CleaningRules
 from dissensus.schema.ratings.column_choice import ColumnChoice
 from dissensus.schema.ratings.encoding import EncodedRatings, encode_ratings
 from dissensus.schema.ratings.findings import FailedCheck
-from dissensus.schema.ratings.repeats import mark_second_showings
+from dissensus.schema.ratings.repeats import describe_second_showings, mark_second_showings
 from dissensus.schema.ratings.table import Ratings
 
 MOST_ANSWERS: Final = 1000
 ALL_ITEMS: Final = "all items"
-_ROW: Final = re.compile(r"\b[Rr]ow ([\d,]+)\b")
+_ROW: Final = re.compile(r"""(?<!\w)(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|\b[Rr]ow ([\d,]+)\b""")
+"""A quoted value, or the number of a row."""
+_N_RATINGS: Final = "__ratings__"  # Unlike the name of a column of a file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,9 +34,11 @@ class Digest:
     """The answers and raters of a folder."""
 
     pool: Ratings  # Raters with an answer, each with one rating of an item that stands for all
+    loads: NDArray[np.int64]  # Rows with an answer of each rater of the pool
     rater_ids: pl.Series  # Of all raters, sorted
     answers: pl.Series  # Distinct answers as written
     codes: NDArray[np.int16]  # Code of each answer, -1 for a missing one
+    second: pl.Expr  # True for second ratings of repeated items
 
 
 def read_digest(
@@ -47,10 +51,11 @@ def read_digest(
     columns = [choice.rater, *choice.rater_attributes, *([choice.flag] if choice.flag else [])]
     declared = check_categories(categories, rules) if categories is not None else known_scale(question)
     known = answers.filter(CellCleaner(rules).clean_answers(answers, declared).text.is_not_null())
+    second, n_second = _read_showings(folder)
     raters = (
         folder.scan()
         .group_by(columns)
-        .agg((pl.col(question).is_in(known.implode()) & ~is_second(folder)).any().alias("answered"))
+        .agg((pl.col(question).is_in(known.implode()) & ~second).sum().alias(_N_RATINGS))
         .sort(choice.rater, *columns[1:], nulls_last=True)
         .collect(engine="streaming")
     )
@@ -59,10 +64,12 @@ def read_digest(
         [raters.select(*columns, pl.lit(None, answers.dtype).alias(question)), of_first.with_columns(answers)]
     ).with_columns(pl.int_range(pl.len()).alias(choice.item))
     place = _Places(folder, frame, columns, question)
-    encoded = encode_ratings(frame, choice, categories, place.raise_error, rules)
+    encoded = encode_ratings(frame, choice, categories, place.raise_error, rules, headers=list(folder.schema))
     codes = encoded.answers[0].slice(raters.height).to_physical().cast(pl.Int16).fill_null(-1).to_numpy()
-    pool = _build_pool(encoded, raters["answered"].fill_null(value=False).to_numpy())
-    return Digest(pool, encoded.raters[names.RATER_ID], answers, codes)
+    assert encoded.rater is not None  # noqa: S101 - folders without raters are refused
+    loads = np.bincount(encoded.rater[: raters.height], weights=raters[_N_RATINGS].to_numpy()).astype(np.int64)
+    pool = _build_pool(encoded, np.flatnonzero(loads), describe_second_showings(n_second))
+    return Digest(pool, loads[loads > 0], encoded.raters[names.RATER_ID], answers, codes, second)
 
 
 def _read_answers(folder: ParquetFolder, question: str) -> pl.Series:
@@ -78,19 +85,21 @@ def _read_answers(folder: ParquetFolder, question: str) -> pl.Series:
     return answers
 
 
-def is_second(folder: ParquetFolder) -> pl.Expr:
-    """Return which rows are second ratings of repeated items."""
+def _read_showings(folder: ParquetFolder) -> tuple[pl.Expr, int]:
+    """Return which rows are second ratings of repeated items, and their number."""
     if names.REPEAT not in folder.schema:
-        return pl.lit(value=False)
-    showings = folder.scan().select(pl.col(names.REPEAT).unique()).collect(engine="streaming")
-    second = showings.filter(mark_second_showings(showings)).to_series()
-    return pl.col(names.REPEAT).is_in(second.implode(), nulls_equal=True)
+        return pl.lit(value=False), 0
+    showing = pl.col(names.REPEAT)
+    showings = folder.scan().select(showing.value_counts()).unnest(names.REPEAT).collect(engine="streaming")
+    values = showings[names.REPEAT]
+    second = showings.filter(
+        mark_second_showings(showings, lambda row: folder.name_row(showing.eq_missing(values[row])))
+    )
+    return showing.is_in(second[names.REPEAT].implode(), nulls_equal=True), int(second["count"].sum())
 
 
-def _build_pool(encoded: EncodedRatings, answered: NDArray[np.bool_]) -> Ratings:
-    """Return the raters of the rows that have an answer."""
-    assert encoded.rater is not None  # noqa: S101 - folders without raters are refused
-    chosen = np.unique(encoded.rater[: answered.size][answered])
+def _build_pool(encoded: EncodedRatings, chosen: NDArray[np.intp], notes: tuple[str, ...]) -> Ratings:
+    """Return the chosen raters."""
     if not chosen.size:
         raise InvalidInput("No ratings are left.")
     (scale,) = encoded.answers
@@ -103,7 +112,7 @@ def _build_pool(encoded: EncodedRatings, answered: NDArray[np.bool_]) -> Ratings
     )
     remarks = tuple(f"By distinct values: {remark.note}" for remark in encoded.remarks)
     items = pl.DataFrame({names.ITEM_ID: [ALL_ITEMS]})
-    return Ratings(table, encoded.raters[chosen], items, table.clear(), (*remarks, *encoded.notes))
+    return Ratings(table, encoded.raters[chosen], items, table.clear(), (*notes, *remarks, *encoded.notes))
 
 
 class _Places:
@@ -118,7 +127,9 @@ class _Places:
         columns = [self._question] if of_answers else self._columns
 
         def place(match: re.Match[str]) -> str:
-            row = self._frame.row(int(match[1].replace(",", "")) - 1, named=True)
+            if match[1] is None or (number := int(match[1].replace(",", ""))) > self._frame.height:
+                return match[0]
+            row = self._frame.row(number - 1, named=True)
             condition = pl.all_horizontal(pl.col(name).eq_missing(row[name]) for name in columns)
             place = self._folder.name_row(condition)
             return place if match[0][0] == "R" else place[0].lower() + place[1:]

@@ -49,7 +49,7 @@ def sort_externally(
 ) -> Iterator[pl.DataFrame]:
     """Yield rows in tables of whole items, in their order, through temporary Parquet files.
 
-    Each batch of rows becomes a file whose rows lie by ranges of items, with bounds from a sample of the items; then
+    Each batch of rows becomes a file whose rows lie by ranges of items, with bounds from a sample of the rows; then
     each range is gathered from all files and sorted.
     """
     bounds = _choose_bounds(items, n_rows)
@@ -75,7 +75,8 @@ def sort_externally(
 def _choose_bounds(items: pl.LazyFrame, n_rows: int) -> pl.Series:
     """Return the first items of all ranges but the first; nulls lie before them."""
     every = max(1, n_rows // SAMPLE)
-    sample = items.filter(pl.col("item").hash() % every == 0).collect(engine="streaming").to_series().drop_nulls()
+    chosen = items.with_row_index("row").filter(pl.col("row").hash() % every == 0).select("item")
+    sample = chosen.collect(engine="streaming").to_series().drop_nulls()
     n_ranges = max(1, -(-n_rows // PARTITION_ROWS))
     places = np.arange(1, n_ranges) * len(sample) // n_ranges
     return sample.sort()[places.tolist()].unique().sort() if len(sample) else sample

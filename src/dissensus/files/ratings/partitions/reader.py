@@ -11,7 +11,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.files.ratings.partitions.coder import RatingsCoder
-from dissensus.files.ratings.partitions.digest import leave_out_items, read_digest
+from dissensus.files.ratings.partitions.digest import Digest, leave_out_items, read_digest
 from dissensus.files.ratings.partitions.folder import find_folder
 from dissensus.files.raw.table_reader import name_source, to_frame
 from dissensus.pipeline.engine.ratings import PartitionedRatings
@@ -86,11 +86,10 @@ def read_partitions(  # noqa: PLR0913 - options are keyword-only
         choice = choose_columns(
             columns, item=item, rater=rater, questions=questions, answer=answer, rater_attributes=rater_attributes
         )
+        _refuse_items(where, [choice.item, names.ITEM_ID, *choice.item_attributes])
         choice = leave_out_items(choice)
         digest = read_digest(folder, choice, categories, rules)
-        pool = _select(
-            digest.pool, raters, rater, rules.missing, bins, where, rater_kind, exclude_flagged=exclude_flagged
-        )
+        pool = _select(digest, raters, rater, rules.missing, bins, where, rater_kind, exclude_flagged=exclude_flagged)
         final = np.full(len(digest.rater_ids), -1, np.int32)
         final[digest.rater_ids.search_sorted(pool.raters[names.RATER_ID]).to_numpy()] = np.arange(pool.n_raters)
         coder = RatingsCoder(folder, choice, digest, duplicates, final)
@@ -113,8 +112,18 @@ def read_partitions(  # noqa: PLR0913 - options are keyword-only
     return PartitionedRatings(replace(pool, notes=(*pool.notes, *coder.notes())), design)
 
 
+def _refuse_items(where: Sequence[tuple[str, str]], columns: Sequence[str]) -> None:
+    """Refuse a choice of items."""
+    for column, _ in where:
+        if column in columns:
+            raise InvalidInput(
+                f"{column} is of items, and attributes of items are not read from folders. Choose by an attribute of "
+                "raters, or write the files of the items that are wanted."
+            )
+
+
 def _select(
-    pool: Ratings,
+    digest: Digest,
     raters: Any,
     rater: str,
     missing: Sequence[str],
@@ -125,6 +134,7 @@ def _select(
     exclude_flagged: bool,
 ) -> Ratings:
     """Return the raters to read, with attributes of a table and in intervals."""
+    pool = digest.pool
     if raters is not None:
         table = to_frame(raters)
         with name_source(raters):
@@ -132,7 +142,7 @@ def _select(
             pool = pool.with_raters(table, rater=column, missing=missing)
     for axis, edges in (bins or {}).items():
         pool = pool.with_bins(axis, edges)
-    pool = select_rater_kind(pool, rater_kind)
+    pool = select_rater_kind(pool, rater_kind, digest.loads)
     for column, value in where:
         pool = pool.where(column, value)
     return pool.exclude_flagged() if exclude_flagged else pool
