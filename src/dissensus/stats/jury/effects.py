@@ -6,7 +6,6 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_factor, cho_solve
 
 from dissensus.stats.cluster_robust import Floats
 
@@ -76,20 +75,20 @@ def quadratic_forms(rows: Floats, matrix: Floats) -> Floats:
 class EffectUpdate:
     """Update of the effects of a term, given weights of ratings, variances of effects, and all other terms."""
 
-    __slots__ = ("factor", "mass", "ratings", "term", "variance")
+    __slots__ = ("covariance", "mass", "ratings", "term", "variance")
 
     def __init__(self, term: EffectTerm, ratings: Floats, variances: EffectVariances) -> None:
-        """Factor the normal equations; `ratings` are the weights of all ratings."""
+        """Invert the normal equations; `ratings` are the weights of all ratings."""
         self.term, self.variance = term, variances.residual
         self.ratings = ratings * term.loadings
         self.mass = np.bincount(term.units, self.ratings * term.loadings, minlength=len(term.features))
-        self.factor = cho_factor(_add_penalty(term, self.mass / (1 + self.variance * self.mass), variances))
+        self.covariance = invert_information(term, self.mass / (1 + self.variance * self.mass), variances)
 
     def solve(self, targets: Floats) -> tuple[Floats, Floats]:
         """Return weights and residuals, given a target of what the term adds to the location of each rating."""
         term, variance = self.term, self.variance
         total = np.bincount(term.units, self.ratings * targets, minlength=len(term.features))
-        weights = np.asarray(cho_solve(self.factor, term.features.T @ (total / (1 + variance * self.mass))), np.float64)
+        weights = self.covariance @ (term.features.T @ (total / (1 + variance * self.mass)))
         linear = term.features @ weights
         return weights, variance * (total - self.mass * linear) / (1 + variance * self.mass)
 

@@ -1,12 +1,12 @@
 """Fit of a model of ordered answers: effects of texts on each group, of raters, and of what the texts do not tell."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.stats.cluster_robust import Floats
@@ -31,6 +31,7 @@ SMALL_DEVIATION: Final = 0.1
 """Standard deviation below which changes count as those of this one."""
 
 _START = 0.2
+_TAILS = np.frompyfunc(math.erfc, 1, 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -198,11 +199,16 @@ def _differentiate(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Return the derivative of log(Φ(high - m) - Φ(low - m)) at m = 0, and minus the second derivative."""
     flip = np.where(low + high > 0, -1.0, 1.0)  # The lower tail, where differences are exact
     below, above = np.where(flip < 0, -high, low), np.where(flip < 0, -low, high)
-    share = np.maximum(ndtr(above) - ndtr(below), 1e-300)
+    share = np.maximum(_cumulate(above) - _cumulate(below), 1e-300)
     of_below, of_above = (np.exp(-0.5 * bound**2) / np.sqrt(2 * np.pi) / share for bound in (below, above))
     slope = of_below - of_above
     bend = np.where(np.isfinite(above), above, 0) * of_above - np.where(np.isfinite(below), below, 0) * of_below
     return flip * slope, slope**2 + bend
+
+
+def _cumulate(bounds: Floats) -> Floats:
+    """Return the normal distribution function."""
+    return 0.5 * _TAILS(bounds * -math.sqrt(0.5)).astype(np.float64)
 
 
 def _sweep(
