@@ -1,4 +1,7 @@
-"""Vega-Lite specifications as plain dictionaries, in the words of Altair, which takes longer than drawing."""
+"""Vega-Lite specifications as plain dictionaries.
+
+Classes have the names of Altair, whose objects take longer to build than a drawing to render.
+"""
 
 from collections.abc import Sequence
 from typing import Any

@@ -88,7 +88,10 @@ def read_identity(folder: Path) -> ModelIdentity:
 def load_any_model(folder: Path, *, encoder: Encoder | None = None) -> AnyModel | JuryModel:
     """Read a preference model or a jury model; errors as of `load_model`."""
     if not folder.is_dir():
-        raise NotFound(f"There is no folder {format_value(folder)}. Make a model with: dissensus preference train.")
+        raise NotFound(
+            f"There is no folder {format_value(folder)}. Make a model with: dissensus preference train, or "
+            "dissensus jury train."
+        )
     sums = _sums(folder)
     present = {*sums, *_others(folder, ())}
     names: tuple[str, ...] = TRANSFORMER_FILES if NETWORK in present and WEIGHTS not in present else ARRAY_FILES

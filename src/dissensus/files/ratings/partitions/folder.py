@@ -86,11 +86,6 @@ class ParquetFolder:
             raise InvalidInput(f"{self.source} cannot be read: {error}") from None
 
 
-def is_partitioned(path: Path) -> bool:
-    """Return whether a path is a folder or a glob of files, not one file."""
-    return path.is_dir() or (glob.has_magic(str(path)) and not path.exists())
-
-
 def find_folder(source: Path) -> ParquetFolder:
     """Return the Parquet files of a folder or a glob, and check that they have one schema."""
     paths = _find_paths(source)
