@@ -208,7 +208,7 @@ def _differentiate(low: Floats, high: Floats) -> tuple[Floats, Floats]:
 
 def _cumulate(bounds: Floats) -> Floats:
     """Return the normal distribution function."""
-    return 0.5 * _TAILS(bounds * -math.sqrt(0.5)).astype(np.float64)
+    return np.asarray(_TAILS(bounds * -math.sqrt(0.5)), np.float64) / 2
 
 
 def _sweep(
