@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ GZ = "red_team_attempts.jsonl.gz"
 BODIES = {
     GZ: gzip.compress(random.Random(1).randbytes(400_000), mtime=0),
 }
+PATIENCE_S = 60
 WARNING = "Content warning: The conversations are adversarial. They may offend or distress."
 
 
@@ -130,11 +132,11 @@ def test_an_interrupted_fetch_is_resumed(fetch: RunCommand, server: Loopback, tm
     part = tmp_path / "data" / "red-team" / f"{GZ}.part"
     words = [str(SCRIPT), "fetch", "red-team", "--mirror", server.address("stalling")]
     with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end and not (part.exists() and part.stat().st_size):
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        _, stderr = process.communicate(timeout=20)
+        _, stderr = process.communicate(timeout=PATIENCE_S)
     assert process.returncode != 0
     assert "Traceback" not in stderr
     size = part.stat().st_size
@@ -154,16 +156,25 @@ def test_after_a_full_disk_the_fetch_is_resumed(fetch: RunCommand, server: Loopb
     assert "range" in server.requests[-1].headers
 
 
+def read_terminal(descriptor: int) -> Iterator[bytes]:
+    """Read what a process writes while it runs, as a terminal holds four kilobytes."""
+    # The end of a terminal is an error.
+    with suppress(OSError):
+        while piece := os.read(descriptor, 65_536):
+            yield piece
+
+
 def test_the_progress_bar_is_only_for_terminals(
     server: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours, theirs = pty.openpty()
     words = [str(SCRIPT), "fetch", "red-team", "--mirror", server.address("drip")]
     monkeypatch.setenv("TERM", "xterm")
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=theirs, check=False, cwd=tmp_path, timeout=60)
-    os.close(theirs)
-    output = os.read(ours, 100_000).decode()
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=theirs, cwd=tmp_path) as process:
+        os.close(theirs)
+        output = b"".join(read_terminal(ours)).decode()
+        stdout, _ = process.communicate(timeout=PATIENCE_S)
     os.close(ours)
-    assert (done.returncode, done.stdout) == (0, f"data/red-team/{GZ}\n".encode())
+    assert (process.returncode, stdout) == (0, f"data/red-team/{GZ}\n".encode())
     assert "Fetching" in output
     assert "%" in output

@@ -144,7 +144,7 @@ def _stalling(request: FileRequest) -> Answer:
 def _drip(request: FileRequest) -> Iterator[bytes]:
     size = len(request.body) // 10
     for start in range(0, len(request.body), size):
-        request.server.over.wait(0.15)
+        request.server.over.wait(0.33)
         yield request.body[start : start + size]
 
 
