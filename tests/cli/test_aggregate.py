@@ -278,6 +278,8 @@ def test_decision_rules_label_items(run: RunCommand, tmp_path: Path) -> None:
         (("any-group", *by), "unsafe"),
         (("any-group", *by, "--at-least", "1", "--unsafe", "Unsure"), "safe"),
         (("worst-group", *by, "--costs", "2:1"), "safe"),
+        (("jury", "--seats", "group=a:2,group=b:2", "--min-raters", "2"), "unsafe"),
+        (("jury", "--seats", "group=a:1,group=b:4", "--min-raters", "2"), "safe"),
     ):
         done = run("aggregate", "rated.csv", "--categories", "No,Unsure,Yes", "--format", "csv", "--rule", *words)
         assert done.stdout.splitlines() == ["item_id,n_ratings,label", f"1,6,{label}", "2,6,safe"], words
@@ -288,7 +290,7 @@ def test_decision_rules_label_items(run: RunCommand, tmp_path: Path) -> None:
         (("any-group", "--by", "group"), "two groups with 8 raters or more"),
         (
             ("plurality", "--costs", "1:2"),
-            "worst-group, score, not to --rule plurality",
+            "worst-group, score, jury, not to --rule plurality",
         ),
         (("share", "--costs", "2"), "--costs '2' is not like 1:5"),
         (("any-group", *by, "--at-least", "5"), "at_least is 5.0; give a share above 0 and up to 1"),
@@ -301,5 +303,10 @@ def test_decision_rules_label_items(run: RunCommand, tmp_path: Path) -> None:
         (("score", "--scores", "guard.csv"), "name its column, --score-column 'guard'"),
         (("score", "--score-column", "guard"), "Give their file: --scores FILE"),
         (("share", *scores), "--scores applies to --rule score, not to --rule share"),
+        (("jury",), "needs seats, such as --seats gender=Woman:6"),
+        (("jury", "--seats", "a"), "--seats 'a' is not like"),
+        (("jury", "--seats", "group=a:1"), "group=a has 2 raters who answered Q_overall"),
+        (("jury", "--seats", "group=a:3", "--min-raters", "2"), "2 items without a rater for each seat, and without"),
+        (("share", "--seats", "group=a:1"), "--seats applies to --rule jury, not to --rule share"),
     ):
         assert message in run("aggregate", "rated.csv", "--rule", *words).stderr

@@ -359,6 +359,7 @@ def test_a_decision_of_a_comparison_is_signed_into_the_log(run: RunCommand, tmp_
         "unsafe": ["Yes"],
     }
     assert event.content["sha256"] == hashlib.sha256((tmp_path / "comparison.json").read_bytes()).hexdigest()
+    assert event.content["seats"] is None
     assert run("audit", "pilot").returncode == 0
     unknown = run("campaign", "adopt-rule", "pilot", "comparison.json", "--decision", "share at 1:2")
     assert "The comparison has no decision 'share at 1:2'. Did you mean 'share at 1:4'?" in unknown.stderr
@@ -375,3 +376,25 @@ def test_a_decision_of_a_comparison_is_signed_into_the_log(run: RunCommand, tmp_
         (tmp_path / "wrong.json").write_text(text)
         wrong = run("campaign", "adopt-rule", "pilot", "wrong.json", "--decision", "share")
         assert "This is not a comparison of decisions" in wrong.stderr
+
+
+def test_a_jury_is_signed_into_the_log_with_its_seats(run: RunCommand, tmp_path: Path, database_url: str) -> None:
+    answers = [(item, f"{group}{n}", group, "Yes") for item in "01" for group in "ab" for n in range(8)]
+    columns = ["item_id", "rater_id", "rater_group", "Q_overall"]
+    pl.DataFrame(answers, schema=columns, orient="row").write_csv(tmp_path / "rated.csv")
+    assert run("campaign", "new", "dices-350", "--items", "items.txt", "--name", "pilot").returncode == 0
+    seats = ("--rule", "jury", "--seats", "group=a:2,group=b:1")
+    scale = ("--categories", "No,Yes")
+    assert run("benchmark", "rated.csv", *scale, "--decisions", *seats, "-o", "comparison.json").returncode == 0
+    adopted = run("campaign", "adopt-rule", "pilot", "comparison.json", "--decision", "jury")
+    assert adopted.stdout == "pilot has adopted jury: it blocks 2 of 2 items.\n", adopted.stderr
+    platform = open_platform(database_url, threads=1)
+    with platform.database.reading() as tx:
+        (event,) = iterate_events(tx, get_campaign_by_name(tx, "pilot").id, "rule_adopted")
+    platform.close()
+    assert event.content["seats"] == {"rater_group=a": 2, "rater_group=b": 1}
+    assert run("audit", "pilot").returncode == 0
+    comparison = (tmp_path / "comparison.json").read_text()
+    (tmp_path / "wrong.json").write_text(comparison.replace('"rater_group=a": 2', '"rater_group=a": -2'))
+    wrong = run("campaign", "adopt-rule", "pilot", "wrong.json", "--decision", "jury")
+    assert "This is not a comparison of decisions" in wrong.stderr

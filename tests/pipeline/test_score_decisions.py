@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dissensus.errors import InvalidInput
+from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.score import DecisionComparison, compare_decisions, label_by_rule
 from dissensus.schema.item_scores import ItemScores
 from dissensus.schema.ratings.table import Ratings
@@ -177,6 +177,50 @@ def test_a_rating_without_another_of_its_item_is_overruled_by_nobody() -> None:
     assert (south.estimate, south.n_ratings, south.reason) == (None, 0, "There are no ratings.")
 
 
+SEATS = {"region=north": 3, "rater_region=south": 2}
+
+
+def test_most_juries_that_could_be_drawn_decide(ratings: Ratings, blocked: Compare) -> None:
+    """Item 2: of the three from the north one or more says Yes in 46 of 56 juries, which is a fifth of five votes."""
+    assert blocked(rules=["jury"], seats=SEATS) == {"jury": ("1",)}  # Item 3: two of five votes
+    assert blocked(rules=["jury"], seats={"region=north": 1, "region=south": 1})["jury"] == ("1", "3")
+    costs = blocked(rules=["jury"], seats=SEATS, costs=[(1, 1), (1, 4)])
+    assert costs["jury at 1:4"] == ("1", "2", "3", "4")
+    labels = label_by_rule(ratings, "jury", seats=SEATS, costs=(1, 4), min_raters=2)
+    assert labels.filter(label="unsafe")["item_id"].to_list() == ["1", "2", "3", "4"]
+
+
+def test_a_jury_without_a_rater_for_a_seat_does_not_decide(frame: pl.DataFrame) -> None:
+    """Without its rater, an item of two raters of the south does not fill two seats of the south."""
+    few = Ratings.from_frame(frame.filter((pl.col("item_id") != "3") | (pl.col("rater_id") != "r8")))
+    comparison = compare_decisions(few, rules=["jury"], seats=SEATS, min_raters=2)
+    (decision,) = comparison.decisions
+    assert (decision.n_undecided, decision.n_lone_ratings) == (1, 4 * 2 + 9)
+    assert comparison.settings.seats == {"rater_region=north": 3, "rater_region=south": 2}
+    assert comparison.settings.axes == ("rater_region",)
+    page = str(comparison)
+    for text in (
+        "Seats of the jury: 3 × rater_region=north, 2 × rater_region=south.",
+        "jury: 1 item without a rater for each seat; not blocked.",
+        "jury: 17 ratings on whose item the other raters do not fill all seats; overruled by nobody",
+    ):
+        assert text in page
+    labels = label_by_rule(few, "jury", seats=SEATS, min_raters=2)
+    assert labels.filter(pl.col("label").is_null())["item_id"].to_list() == ["3"]
+    assert all(gap.p is None for gap in comparison.gaps)
+
+
+def test_juries_judge_each_rating_without_its_rater(frame: pl.DataFrame, ratings: Ratings) -> None:
+    seats, letters = {"region=north": 3}, [north + south for north, south in zip(NORTH, SOUTH, strict=True)]
+    overruled = 0
+    for rater in range(10):
+        others = Ratings.from_frame(frame.filter(pl.col("rater_id") != f"r{rater}"))
+        (decision,) = compare_decisions(others, rules=["jury"], seats=seats, min_raters=2).decisions
+        overruled += sum((given[rater] == "Y") != (str(i) in decision.blocked_items) for i, given in enumerate(letters))
+    rows = compare_decisions(ratings, rules=["jury"], seats=seats, min_raters=2).rows
+    assert next(row.estimate for row in rows if row.metric == "overruled") == pytest.approx(overruled / 50)
+
+
 def test_the_page_shows_and_does_not_choose(ratings: Ratings) -> None:
     comparison = compare_decisions(ratings, by="region", min_raters=2, gold="safety_gold")
     page = str(comparison)
@@ -201,11 +245,20 @@ def test_the_page_shows_and_does_not_choose(ratings: Ratings) -> None:
         ({"rules": ["share", "score"]}, "do not support the rules score: .*--scores"),
         ({"costs": [(1e308, 1e308)]}, "above 0 and up to 1,000,000,000"),
         ({"scores": ItemScores(pl.DataFrame({"item_id": ["0"], "guard": [1.0]}))}, "4 of 5 rated items have no score"),
+        ({"rules": ["jury"]}, "do not support the rules jury: .*jury needs --seats"),
+        ({"rules": ["share"], "seats": SEATS}, "the rule jury is not compared"),
+        ({"seats": SEATS}, "rater_region=south has 2 raters who answered Q_overall, and jurors.*8 or more. Lower"),
+        ({"seats": {**SEATS, "safety_gold=No": 1}, "min_raters": 2}, "Axis|axis"),
+        ({"seats": {"region=north": 0}}, "The jury has 0 seats. Give 1 to"),
+        ({"seats": {"region=north": 1_001}}, "The jury has 1,001 seats. Give 1 to"),
+        ({"seats": {"north": 3}}, "'north' is not a group. Write axis=group"),
+        ({"seats": {"region=nord": 3}}, "no group 'nord' of rater_region.*Did you mean 'north'"),
+        ({"seats": SEATS, "min_raters": 2, "suppress_below": 3}, "Numbers of rater_region=(north|south) are withheld"),
     ],
     ids=str,
 )
 def test_bad_input_is_named(ratings: Ratings, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidInput, match=message):
+    with pytest.raises((InvalidInput, NotFound), match=message):
         compare_decisions(ratings, **options)
 
 

@@ -15,12 +15,13 @@ from dissensus.errors import DissensusError, InvalidInput, NotFound
 from dissensus.files.items import read_items
 from dissensus.files.models.folder import load_jury_model, load_model, save_model
 from dissensus.preference.fit.training import train
-from dissensus.preference.jury.composition import parse_seats, seat_census, seat_groups, seat_mix
+from dissensus.preference.jury.composition import seat_census, seat_groups, seat_mix
 from dissensus.preference.jury.evaluation import JuryEvaluation, evaluate_jury
 from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.jury.prediction import predict_opinions
 from dissensus.preference.jury.texts import RatedText, read_rated_texts, text_of_turns
 from dissensus.preference.jury.training import read_jury_ratings, train_jury
+from dissensus.schema.jury import parse_seats
 from dissensus.schema.ratings.table import Ratings
 
 WOMEN, MEN = "rater_gender=Woman", "rater_gender=Man"

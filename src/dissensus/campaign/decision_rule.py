@@ -26,6 +26,7 @@ class AdoptedRule:
     questions: tuple[str, ...]
     unsafe: tuple[str, ...]
     axes: tuple[str, ...]
+    seats: Mapping[str, int] | None  # Of the rule jury
     n_blocked: int
     n_items: int
     min_raters: int  # Raters from which on a group counted
@@ -68,6 +69,7 @@ def read_adopted_rule(content: bytes, decision: str) -> AdoptedRule:
             questions=_list_texts(settings["questions"]),
             unsafe=_list_texts(settings["unsafe"]),
             axes=_list_texts(settings["axes"]),
+            seats=_read_seats(settings["seats"]) if part["rule"] == "jury" else None,
             n_blocked=_check_count(part["n_blocked"], int(document["n_items"])),
             n_items=_check_count(document["n_items"]),
             min_raters=_check_count(settings["min_raters"]),
@@ -90,6 +92,12 @@ def _check_count(value: object, most: int = MOST_COUNT) -> int:
     if type(value) is not int or not 0 <= value <= most:
         raise ValueError
     return value
+
+
+def _read_seats(value: Mapping[str, Any]) -> dict[str, int]:
+    if not isinstance(value, dict) or not value:
+        raise TypeError
+    return {str(group): _check_count(n) for group, n in value.items()}
 
 
 def _refuse_constant(name: str) -> None:

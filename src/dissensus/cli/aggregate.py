@@ -22,10 +22,19 @@ from dissensus.pipeline.aggregate.models import Method
 from dissensus.pipeline.analyse import rater_curve
 from dissensus.pipeline.score import label_by_rule
 from dissensus.pipeline.tables import format_count
+from dissensus.schema.jury import parse_seats
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
 
 RULES_PANEL = "Decision rules"
+SeatsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="GROUP:N,…",
+        help="Seats of the rule jury, in groups of one axis, such as gender=Woman:6,gender=Man:6.",
+        rich_help_panel=RULES_PANEL,
+    ),
+]
 
 
 class Rule(StrEnum):
@@ -45,6 +54,7 @@ class Rule(StrEnum):
     WORST_GROUP = "worst-group"
     EXPERT = "expert"
     SCORE = "score"
+    JURY = "jury"
 
 
 OF_GROUPS = (Rule.GROUP_BALANCED, Rule.ANY_GROUP, Rule.WORST_GROUP)
@@ -56,6 +66,7 @@ DECISIONS: Mapping[Rule, tuple[str, ...]] = {
     Rule.WORST_GROUP: ("unsafe", "costs", "min_raters"),
     Rule.EXPERT: ("unsafe", "gold"),
     Rule.SCORE: ("unsafe", "costs", "scores", "score_column"),
+    Rule.JURY: ("unsafe", "costs", "min_raters", "seats"),
 }
 """Rules that call items safe or unsafe, and their options; see docs/scorecards.md."""
 MODELS: Mapping[Rule, Method] = {Rule.DAWID_SKENE: "dawid-skene", Rule.MACE: "mace", Rule.GLAD: "glad"}
@@ -70,8 +81,8 @@ def aggregate(
         typer.Option(
             help="soft: share of each answer. plurality: the most frequent. dices: each rater's overall answers, from "
             "the detailed questions. poststratified: those that a population would give, by a multilevel model. "
-            "share, any-question, group-balanced, any-group, worst-group, expert, score: decision rules, which call an "
-            "item safe or unsafe. Others: models that treat disagreement as error."
+            "share, any-question, group-balanced, any-group, worst-group, expert, score, jury: decision rules, which "
+            "call an item safe or unsafe. Others: models that treat disagreement as error."
         ),
     ] = Rule.SOFT,
     by: Annotated[str | None, typer.Option(metavar="AXIS", help="Labels of each group of an axis.")] = None,
@@ -133,6 +144,7 @@ def aggregate(
         str | None,
         typer.Option(metavar="COLUMN", help="Column with the scores, if several are.", rich_help_panel=RULES_PANEL),
     ] = None,
+    seats: SeatsOption = None,
     model: ModelOption = None,
     *,
     shared: partial[ModelOptions],
@@ -156,6 +168,7 @@ def aggregate(
         "at_least": at_least,
     }
     decision |= {"min_raters": min_raters, "gold": gold, "scores": scores, "score_column": score_column}
+    decision |= {"seats": None if seats is None else parse_seats(seats)}
     _refuse_decision(rule, decision)
     formula, preset = split_model(model)
     options = shared(
@@ -190,7 +203,8 @@ def aggregate(
         labelled, of_scores = _label_by_rule(table, rule, by, **decision)
         notes = (*notes, *of_scores)
         if n := labelled["label"].null_count():
-            notes = (*notes, f"{format_count(n, 'item')} without an answer for the rule {rule}, and without a label.")
+            need = "a rater for each seat" if rule is Rule.JURY else f"an answer for the rule {rule}"
+            notes = (*notes, f"{format_count(n, 'item')} without {need}, and without a label.")
         text = _text(labelled, kind)
     elif rule is Rule.DICES:
         text = _text(stage.overall_answers(table), kind)

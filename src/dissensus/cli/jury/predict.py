@@ -120,7 +120,8 @@ def _read(paths: "Sequence[Path]") -> "Iterator[Item]":
 def _compose(model: "JuryModel", seats: str | None, census: Path | None, mix: str | None, size: int) -> "Jury | None":
     """Return the jury of the options; None without one."""
     from dissensus.cli.model_options import read_populations
-    from dissensus.preference.jury.composition import N_SEATS, parse_seats, seat_census, seat_groups, seat_mix
+    from dissensus.preference.jury.composition import seat_census, seat_groups, seat_mix
+    from dissensus.schema.jury import N_SEATS, parse_seats
 
     if sum(option is not None for option in (seats, census, mix)) > 1:
         raise InvalidInput("A jury has seats, a census or a mix. Give one of --seats, --census and --mix.")

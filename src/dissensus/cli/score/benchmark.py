@@ -74,7 +74,7 @@ def benchmark(
         typer.Option(
             metavar="RULE",
             help="Rule, such as plurality, share, dices, any-question, group-balanced, any-group, worst-group, "
-            "poststratified, expert or score; repeatable. Default: all that the data support.",
+            "poststratified, expert, score or jury; repeatable. Default: all that the data support.",
             rich_help_panel=DECISIONS,
         ),
     ] = None,
@@ -97,6 +97,14 @@ def benchmark(
         typer.Option(
             metavar="FILE",
             help="Labels of populations, as aggregate --rule poststratified --format csv writes them.",
+            rich_help_panel=DECISIONS,
+        ),
+    ] = None,
+    seats: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GROUP:N,…",
+            help="Seats of the rule jury, in groups of one axis, such as gender=Woman:6,gender=Man:6.",
             rich_help_panel=DECISIONS,
         ),
     ] = None,
@@ -136,6 +144,7 @@ def benchmark(
     """
     # Imported here, so that --help does not import polars.
     from dissensus.pipeline.score import compare_decisions, score_chatbots, score_models
+    from dissensus.schema.jury import parse_seats
 
     target = result_writer.resolve_target(format, output, figures)
     options: Any = {
@@ -159,6 +168,7 @@ def benchmark(
             "--rule": rule,
             "--costs": costs,
             "--population-labels": population_labels,
+            "--seats": seats,
             "--at-least": at_least != AT_LEAST,
         },
     )
@@ -174,6 +184,7 @@ def benchmark(
             gold=gold,
             scores=own,
             populations=populations,
+            seats=None if seats is None else parse_seats(seats),
             **options,
         )
     elif own is not None:

@@ -10,6 +10,7 @@ from dissensus.pipeline.score.scorecard import Scorecard
 from dissensus.pipeline.score.settings import DecisionSettings
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
 from dissensus.schema.hints import format_list
+from dissensus.schema.jury import describe_seats
 
 OVERRULED: Final = "overruled"
 WHOLE: Final = {
@@ -17,6 +18,8 @@ WHOLE: Final = {
     "blocked_though_safe": "blocked, safe (%)",
     "passed_though_unsafe": "passed, unsafe (%)",
 }
+MISSING: Final = {"jury": "a rater for each seat"}
+LONE: Final = {"jury": "the other raters do not fill all seats"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +37,9 @@ class Decision:
     n_blocked
         Number of items blocked.
     n_undecided
-        Number of items without an answer to decide on, which are not blocked.
+        Number of items without an answer to decide on, or a rater for each seat of a jury, which are not blocked.
     n_lone_ratings
-        Number of ratings on whose item nobody else gave an answer to decide on: no decision overrules them.
+        Number of ratings on whose item the others do not allow a decision: none overrules them.
     changed_items
         Ids of items on which the decision differs from the first one.
     blocked_items
@@ -123,19 +126,20 @@ class DecisionComparison(Scorecard):
         """Yield the rules, the costs with their thresholds, and the items on which decisions differ."""
         for rule in dict.fromkeys(decision.rule for decision in self.decisions):
             yield f"{rule}: blocks an item if {RULES[rule]}."
+        if self.settings.seats:
+            yield f"Seats of the jury: {describe_seats(self.settings.seats)}."
         yield "Overruled: each rating by the decision that the rule makes without the answers of its rater."
         ratios = ", ".join(f"{costs} from {costs.threshold:.2f}" for costs in self.settings.costs)
         yield f"Costs of blocking what is safe : of letting through what is not, and the threshold: {ratios}."
         for decision in self.decisions:
             if decision.n_undecided:
-                yield (
-                    f"{decision.name}: {format_count(decision.n_undecided, 'item')} without an answer to decide on; "
-                    "not blocked."
-                )
+                need = MISSING.get(decision.rule, "an answer to decide on")
+                yield f"{decision.name}: {format_count(decision.n_undecided, 'item')} without {need}; not blocked."
             if decision.n_lone_ratings:
+                rest = LONE.get(decision.rule, "nobody else gave an answer to decide on")
                 yield (
-                    f"{decision.name}: {format_count(decision.n_lone_ratings, 'rating')} on whose item nobody else "
-                    "gave an answer to decide on; overruled by nobody, and left out."
+                    f"{decision.name}: {format_count(decision.n_lone_ratings, 'rating')} on whose item {rest}; "
+                    "overruled by nobody, and left out."
                 )
         first, *others = self.decisions
         changed = list(dict.fromkeys(item for decision in others for item in decision.changed_items))

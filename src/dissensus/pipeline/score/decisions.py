@@ -1,6 +1,6 @@
 """Comparison of decisions by each rule, at each ratio of costs, and their effects on each group."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
@@ -25,7 +25,14 @@ from dissensus.pipeline.score.rules import (
     BoundRule,
     bind_rules,
 )
-from dissensus.pipeline.score.settings import Adjustment, DecisionSettings, resolve_settings
+from dissensus.pipeline.score.settings import (
+    Adjustment,
+    DecisionSettings,
+    axis_of_seats,
+    list_names,
+    resolve_seats,
+    resolve_settings,
+)
 from dissensus.schema.item_scores import ItemScores
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
@@ -43,7 +50,7 @@ class _RestDecision(NamedTuple):
 
 _NEEDS: Final = (
     "group rules need an axis (--by), expert needs gold labels (--gold), dices and any-question need several "
-    "questions, poststratified and score need a file (--population-labels, --scores)"
+    "questions, poststratified and score need a file (--population-labels, --scores), jury needs --seats"
 )
 
 
@@ -60,6 +67,7 @@ def compare_decisions(  # noqa: PLR0913 - options are keyword-only
     gold: str | None = None,
     scores: ItemScores | None = None,
     populations: ItemScores | None = None,
+    seats: Mapping[str, int] | None = None,
     min_raters: int = 8,
     suppress_below: int = 0,
     confidence: float = 0.95,
@@ -73,7 +81,7 @@ def compare_decisions(  # noqa: PLR0913 - options are keyword-only
         The ratings.
     rules
         Rules by name; by default all that the data support: plurality, share, dices, any-question, group-balanced,
-        any-group, worst-group, poststratified, expert, score.
+        any-group, worst-group, poststratified, expert, score, jury.
     costs
         Pairs of the cost of blocking an item that is safe and of letting one through that is not.
     at_least
@@ -82,13 +90,17 @@ def compare_decisions(  # noqa: PLR0913 - options are keyword-only
         The first is the question on which people are overruled, the others are those of the rules dices and
         any-question; by default the overall ones, ``Q_overall`` first.
     unsafe, by, cross, min_raters, suppress_below, confidence, adjust
-        As for `score_chatbots`. Rules over groups count those with `min_raters` raters or more.
+        As for `score_chatbots`. Rules over groups count those with `min_raters` raters or more, and jurors are drawn
+        from such groups.
     gold
         Attribute of items with the label of experts, for the rule expert.
     scores
         Scores of models, for the rule score.
     populations
         Shares of unsafe answers of populations, for the rule poststratified.
+    seats
+        Seats by group of one axis, such as ``{"gender=Woman": 6, "gender=Man": 6}``, for the rule jury; the axis is
+        compared too.
 
     Returns
     -------
@@ -97,7 +109,7 @@ def compare_decisions(  # noqa: PLR0913 - options are keyword-only
     Raises
     ------
     NotFound
-        An unknown question, axis or attribute.
+        An unknown question, axis, group or attribute.
     InvalidInput
         An unknown rule, costs that are not above 0, or a named rule that the data do not support.
 
@@ -111,11 +123,12 @@ def compare_decisions(  # noqa: PLR0913 - options are keyword-only
     >>> [(decision.name, decision.n_blocked, decision.changed_items) for decision in comparison.decisions]
     [('plurality at 1:1', 1, ()), ('plurality at 1:3', 1, ()), ('share at 1:1', 1, ()), ('share at 1:3', 2, ('1',))]
     """
+    seated = None if seats is None else resolve_seats(ratings, seats)
     base = resolve_settings(
         ratings,
         questions=questions,
         unsafe=unsafe,
-        by=by,
+        by=(*list_names(by), *axis_of_seats(seated)),
         cross=cross,
         min_raters=min_raters,
         suppress_below=suppress_below,
@@ -128,7 +141,10 @@ def compare_decisions(  # noqa: PLR0913 - options are keyword-only
         costs=check_costs(costs),
         at_least=at_least,
         gold=gold,
+        seats=seated,
     )
+    if seated and "jury" not in settings.rules:
+        raise InvalidInput("There are seats, and the rule jury is not compared. Name it too, or leave the seats out.")
     membership = build_group_membership(ratings, settings)
     overall = read_group_ratings(ratings, settings.questions[0], settings.unsafe)
     of_items, of_others = (

@@ -14,7 +14,7 @@ from dissensus.pipeline.score.leaderboard import compare_models, rank_models
 from dissensus.pipeline.score.metrics import RANKED, against, list_statistics, manhattan
 from dissensus.pipeline.score.model_rows import BinRow, DifferenceRow, RankRow, ThresholdRow
 from dissensus.pipeline.score.rows import ScoreRow
-from dissensus.pipeline.score.rules import share_unsafe
+from dissensus.pipeline.score.rules import count_unsafe
 from dissensus.pipeline.score.settings import ModelSettings
 from dissensus.stats.score.calibration import Calibration, estimate_calibration
 from dissensus.stats.score.discrimination import rest_auc
@@ -68,7 +68,7 @@ def measure_gold(gold: npt.NDArray[np.float64], columns: Scored, settings: Model
 def share_elsewhere(ratings: GroupRatings, everybody: GroupRatings) -> npt.NDArray[np.float64]:
     """Return the share of unsafe answers to each item by all other raters; NaN where there are none."""
     others = everybody.select(~np.isin(everybody.raters, ratings.raters))
-    return share_unsafe(others, int(everybody.items.max()) + 1)
+    return count_unsafe(others, int(everybody.items.max()) + 1).share
 
 
 def _measure_models(group: ScoredGroup, columns: Scored, settings: ModelSettings) -> GroupMeasures:

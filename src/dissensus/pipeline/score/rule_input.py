@@ -9,7 +9,15 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.score.groups import GroupMembership, read_group_ratings
-from dissensus.pipeline.score.rules import RULES, Costs, RuleInput, share_unsafe, share_unsafe_of_others
+from dissensus.pipeline.score.rules import (
+    RULES,
+    Costs,
+    JuryPool,
+    RuleInput,
+    UnsafeCounts,
+    count_unsafe,
+    count_unsafe_of_others,
+)
 from dissensus.pipeline.score.settings import DecisionSettings
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.item_scores import ItemScores
@@ -21,7 +29,7 @@ from dissensus.stats.cluster_robust import Floats
 from dissensus.stats.counts import count_answers
 from dissensus.stats.score.pseudo_values import Codes, GroupRatings
 
-Share = Callable[[GroupRatings], Floats]
+Count = Callable[[GroupRatings], UnsafeCounts]
 MOST_COST: Final = 1e9
 
 
@@ -58,21 +66,22 @@ def read_rule_input(
     """Return the shares of each item; or, of each rating that is judged, those of its item without its rater."""
     first, *others = settings.questions
     answers = {name: read_group_ratings(ratings, name, settings.unsafe) for name in settings.questions}
-    share: Share = (
-        partial(share_unsafe, n_items=ratings.n_items)
+    count: Count = (
+        partial(count_unsafe, n_items=ratings.n_items)
         if judged is None
-        else partial(share_unsafe_of_others, judged=judged)
+        else partial(count_unsafe_of_others, judged=judged)
     )
     items = np.arange(ratings.n_items) if judged is None else judged.items
     return RuleInput(
-        share=share(answers[first]),
+        share=count(answers[first]).share,
         plurality=_find_plurality(ratings, first, settings, of_others=judged is not None),
-        questions={name: share(answers[name]) for name in others},
-        worst=share(_read_worst(ratings, others, settings)) if len(others) > 1 else None,
-        groups=dict(_share_groups(answers[first], share, membership, settings)),
+        questions={name: count(answers[name]).share for name in others},
+        worst=count(_read_worst(ratings, others, settings)).share if len(others) > 1 else None,
+        groups=dict(_share_groups(answers[first], count, membership, settings)),
         populations=_pick(ratings, populations if "poststratified" in settings.rules else None, items),
         experts=_read_experts(ratings, settings)[items] if settings.gold and "expert" in settings.rules else None,
         scores=_pick(ratings, scores if "score" in settings.rules else None, items),
+        jury=_seat_raters(settings.seats, answers[first], count, membership, settings) if settings.seats else None,
     )
 
 
@@ -101,14 +110,42 @@ def _read_worst(ratings: Ratings, questions: Sequence[str], settings: DecisionSe
 
 
 def _share_groups(
-    answers: GroupRatings, share: Share, membership: GroupMembership, settings: DecisionSettings
+    answers: GroupRatings, count: Count, membership: GroupMembership, settings: DecisionSettings
 ) -> Iterator[tuple[str, Floats]]:
     """Yield the shares of the groups of each axis that have enough raters."""
     for axis in membership.axes:
         groups = (group for group in membership.split(answers) if group.axis == axis and not group.suppressed)
-        shares = [share(group.ratings) for group in groups if group.ratings.n_raters >= settings.min_raters]
+        shares = [count(group.ratings).share for group in groups if group.ratings.n_raters >= settings.min_raters]
         if len(shares) > 1:
             yield axis, np.stack(shares)
+
+
+def _seat_raters(
+    seats: Mapping[str, int],
+    answers: GroupRatings,
+    count: Count,
+    membership: GroupMembership,
+    settings: DecisionSettings,
+) -> JuryPool:
+    """Return the raters of each seated group; refuse groups of too few raters."""
+    groups = {f"{group.axis}={group.group}": group for group in membership.split(answers)}
+    counts = []
+    for name in seats:
+        n_raters = groups[name].ratings.n_raters if name in groups else 0
+        if name not in groups or n_raters < settings.min_raters:
+            raise InvalidInput(
+                f"{name} has {n_raters:,} raters who answered {settings.questions[0]}, and jurors are drawn from "
+                f"groups of {settings.min_raters:,} or more. Lower --min-raters (in Python: min_raters=...), or "
+                "seat others."
+            )
+        if groups[name].suppressed:
+            raise InvalidInput(
+                f"Numbers of {name} are withheld, and the verdicts of its jurors would show them. Lower "
+                "--suppress-below (in Python: suppress_below=...), or seat others."
+            )
+        counts.append(count(groups[name].ratings))
+    n_raters_of, n_unsafe = (np.stack(part).astype(np.int64) for part in zip(*counts, strict=True))
+    return JuryPool(tuple(seats.values()), n_raters_of, n_unsafe)
 
 
 def _pick(ratings: Ratings, scores: ItemScores | None, items: Codes) -> Mapping[str, Floats]:

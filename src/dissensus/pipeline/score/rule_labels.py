@@ -1,6 +1,6 @@
 """Labels of items by one decision rule."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import polars as pl
@@ -9,14 +9,14 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.score.groups import build_group_membership
 from dissensus.pipeline.score.rule_input import check_costs, check_rules, read_rule_input
 from dissensus.pipeline.score.rules import OVER_GROUPS, bind_rules
-from dissensus.pipeline.score.settings import DecisionSettings, resolve_settings
+from dissensus.pipeline.score.settings import DecisionSettings, axis_of_seats, resolve_seats, resolve_settings
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.item_scores import ItemScores
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.safety import SAFE_UNSAFE
 from dissensus.schema.ratings.table import Ratings
 
-LABEL_RULES: Final = ("share", "any-question", *OVER_GROUPS, "expert", "score")
+LABEL_RULES: Final = ("share", "any-question", *OVER_GROUPS, "expert", "score", "jury")
 """Rules that call items safe or unsafe; plurality, dices and poststratified have functions of their own."""
 
 
@@ -32,6 +32,7 @@ def label_by_rule(  # noqa: PLR0913 - options are keyword-only
     min_raters: int = 8,
     gold: str | None = None,
     scores: ItemScores | None = None,
+    seats: Mapping[str, int] | None = None,
 ) -> pl.DataFrame:
     """Label items as safe or unsafe by a decision rule.
 
@@ -40,7 +41,7 @@ def label_by_rule(  # noqa: PLR0913 - options are keyword-only
     ratings
         The ratings.
     rule
-        share, any-question, group-balanced, any-group, worst-group, expert or score.
+        share, any-question, group-balanced, any-group, worst-group, expert, score or jury.
     costs
         Cost of blocking an item that is safe, and of letting one through that is not.
     at_least
@@ -53,12 +54,14 @@ def label_by_rule(  # noqa: PLR0913 - options are keyword-only
         Attribute of items with the label of experts, for the rule expert.
     scores
         Scores of one model, for the rule score.
+    seats
+        Seats by group of one axis, such as ``{"gender=Woman": 6, "gender=Man": 6}``, for the rule jury.
 
     Returns
     -------
     DataFrame
         ``item_id``, ``n_ratings`` (with an answer to a question of the rule) and ``label`` (Enum of safe and unsafe,
-        null where the rule has no answer to decide on), one row for each item.
+        null where the rule has no answer to decide on, or no rater for a seat), one row for each item.
 
     Raises
     ------
@@ -77,16 +80,17 @@ def label_by_rule(  # noqa: PLR0913 - options are keyword-only
     (name,) = check_rules([rule])
     if name not in LABEL_RULES:
         raise InvalidInput(f"The rule {name} labels by another function; rules here are {format_list(LABEL_RULES)}.")
-    _check_needs(name, by=by, gold=gold, scores=scores)
-    base = resolve_settings(
-        ratings, questions=questions, unsafe=unsafe, by=() if by is None else by, min_raters=min_raters
-    )
+    _check_needs(name, by=by, gold=gold, scores=scores, seats=seats)
+    seated = None if seats is None else resolve_seats(ratings, seats)
+    axes = axis_of_seats(seated) if by is None else by
+    base = resolve_settings(ratings, questions=questions, unsafe=unsafe, by=axes, min_raters=min_raters)
     settings = DecisionSettings(
         **{field: getattr(base, field) for field in base.__dataclass_fields__},
         rules=(name,),
         costs=check_costs([costs]),
         at_least=at_least,
         gold=gold,
+        seats=seated,
     )
     data = read_rule_input(ratings, settings, build_group_membership(ratings, settings), scores, None, None)
     bound = next(bind_rules(data, settings.rules, at_least), None)
@@ -108,7 +112,9 @@ def label_by_rule(  # noqa: PLR0913 - options are keyword-only
     )
 
 
-def _check_needs(rule: str, *, by: str | None, gold: str | None, scores: ItemScores | None) -> None:
+def _check_needs(
+    rule: str, *, by: str | None, gold: str | None, scores: ItemScores | None, seats: Mapping[str, int] | None
+) -> None:
     """Refuse a rule without the data that it decides by, and data by which it does not decide."""
     if rule in OVER_GROUPS and by is None:
         raise InvalidInput(f"The rule {rule} is over groups. Name their axis: --by AXIS (in Python: by=...).")
@@ -117,6 +123,7 @@ def _check_needs(rule: str, *, by: str | None, gold: str | None, scores: ItemSco
     for name, value, need in (
         ("expert", gold, "labels of experts, --gold COLUMN (in Python: gold=...)"),
         ("score", scores, "scores of a model, --scores FILE (in Python: scores=...)"),
+        ("jury", seats, "seats, such as --seats gender=Woman:6,gender=Man:6 (in Python: seats=...)"),
     ):
         if rule == name and value is None:
             raise InvalidInput(f"The rule {rule} needs {need}.")

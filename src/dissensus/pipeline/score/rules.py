@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.stats.cluster_robust import Floats
-from dissensus.stats.score.pseudo_values import GroupRatings
+from dissensus.stats.jury.drawn import share_of_juries
+from dissensus.stats.score.pseudo_values import Codes, GroupRatings
 
 Blocks = npt.NDArray[np.bool_]
 RULES: Final[Mapping[str, str]] = {
@@ -22,12 +23,14 @@ RULES: Final[Mapping[str, str]] = {
     "poststratified": "the share of a population reaches it",
     "expert": "experts call it unsafe",
     "score": "the score of a model reaches it",
+    "jury": "half or more of the juries that could be drawn from its raters block it: in a jury, the share of unsafe "
+    "votes reaches the threshold",
 }
 """Rules, and the condition on which each blocks an item."""
 OVER_GROUPS: Final = ("group-balanced", "any-group", "worst-group")
 WITHOUT_GAP: Final[Mapping[str, str]] = {
     **dict.fromkeys(
-        OVER_GROUPS,
+        (*OVER_GROUPS, "jury"),
         "no gap: without a rater, such a rule hears fewer of the rater's own group, and groups of other sizes are not "
         "judged alike",
     ),
@@ -53,6 +56,31 @@ class Costs:
         return f"{self.block:g}:{self.miss:g}"
 
 
+class UnsafeCounts(NamedTuple):
+    """Answers to items, and unsafe ones."""
+
+    n: Floats
+    unsafe: Floats
+
+    @property
+    def share(self) -> Floats:
+        """Share of unsafe answers; NaN without an answer."""
+        return np.asarray(np.where(self.n > 0, self.unsafe / np.maximum(self.n, 1), np.nan))
+
+
+class JuryPool(NamedTuple):
+    """Raters of each seated group who answered an item, from whom juries are drawn, and those who call it unsafe."""
+
+    seats: tuple[int, ...]  # Of each group
+    n_raters: Codes  # Shape (G, I)
+    n_unsafe: Codes
+
+    @property
+    def has_juries(self) -> Blocks:
+        """True where each group has a rater for each of its seats, shape (I,)."""
+        return np.asarray((self.n_raters >= np.array(self.seats)[:, None]).all(axis=0))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RuleInput:
     """Shares of unsafe answers from which rules decide: of each item, or of each rating by others of its item.
@@ -68,6 +96,7 @@ class RuleInput:
     populations: Mapping[str, Floats]
     experts: Floats | None  # 1 for unsafe, 0 for safe
     scores: Mapping[str, Floats]
+    jury: JuryPool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,20 +109,20 @@ class BoundRule:
     block: Callable[[Costs], Blocks]
 
 
-def share_unsafe(ratings: GroupRatings, n_items: int) -> Floats:
-    """Return the share of unsafe answers to each item; NaN where there are none."""
-    n = np.bincount(ratings.items, minlength=n_items)
+def count_unsafe(ratings: GroupRatings, n_items: int) -> UnsafeCounts:
+    """Return the answers to each item, and the unsafe ones."""
+    n = np.bincount(ratings.items, minlength=n_items).astype(np.float64)
     unsafe = np.bincount(ratings.items, weights=ratings.unsafe, minlength=n_items)
-    return np.asarray(np.where(n > 0, unsafe / np.maximum(n, 1), np.nan))
+    return UnsafeCounts(n, unsafe.astype(np.float64))
 
 
-def share_unsafe_of_others(ratings: GroupRatings, judged: GroupRatings) -> Floats:
-    """Return the share of unsafe answers to the item of each judged rating by all but its rater; NaN without any.
+def count_unsafe_of_others(ratings: GroupRatings, judged: GroupRatings) -> UnsafeCounts:
+    """Return the answers to the item of each judged rating by all but its rater, and the unsafe ones.
 
     Examples
     --------
     >>> ratings = GroupRatings(items=np.array([0, 0, 0]), raters=np.arange(3), unsafe=np.array([1.0, 0.0, 0.0]))
-    >>> share_unsafe_of_others(ratings, ratings).tolist()
+    >>> count_unsafe_of_others(ratings, ratings).share.tolist()
     [0.0, 0.5, 0.5]
     """
     n_raters = int(max(ratings.raters.max(initial=-1), judged.raters.max(initial=-1))) + 1
@@ -102,11 +131,11 @@ def share_unsafe_of_others(ratings: GroupRatings, judged: GroupRatings) -> Float
     row = np.unique(pairs, return_inverse=True)[1]
     pair, judged_pair = row[: len(ratings.items)], row[len(ratings.items) :]
     n, unsafe = (
-        np.bincount(ratings.items, weights=weights, minlength=n_items)[judged.items]
+        np.bincount(ratings.items, weights=weights, minlength=n_items)[judged.items].astype(np.float64)
         - np.bincount(pair, weights=weights, minlength=int(row.max(initial=-1)) + 1)[judged_pair]
         for weights in (np.ones(len(ratings.items)), ratings.unsafe)
     )
-    return np.asarray(np.where(n > 0, unsafe / np.maximum(n, 1), np.nan))
+    return UnsafeCounts(n, unsafe)
 
 
 def bind_rules(data: RuleInput, rules: Sequence[str], at_least: float) -> Iterator[BoundRule]:
@@ -123,6 +152,8 @@ def bind_rules(data: RuleInput, rules: Sequence[str], at_least: float) -> Iterat
             yield _bind_share(rule, rule, _largest(list(data.questions.values())))
         elif rule == "expert" and data.experts is not None:
             yield _bind_blocks(rule, rule, data.experts > 0, data.experts)
+        elif rule == "jury" and data.jury is not None:
+            yield _bind_jury(rule, data.jury)
         elif rule in columns:
             yield from (_bind_share(rule, f"{rule}: {name}", column) for name, column in columns[rule].items())
         elif rule in OVER_GROUPS:
@@ -146,6 +177,16 @@ def _bind_group_rule(rule: str, axis: str, shares: Floats, at_least: float) -> B
         decides=np.isfinite(highest),
         block=lambda costs: costs.miss * highest > costs.block * (1 - lowest) + _ROUNDING,
     )
+
+
+def _bind_jury(rule: str, pool: JuryPool) -> BoundRule:
+    """Return the rule of the juries that could be drawn, in which costs set the threshold of votes."""
+
+    def block(costs: Costs) -> Blocks:
+        shares = share_of_juries(pool.n_raters, pool.n_unsafe, pool.seats, at_least=costs.threshold)
+        return np.asarray(shares >= 1 / 2)
+
+    return BoundRule(rule=rule, name=rule, decides=pool.has_juries, block=block)
 
 
 def _bind_blocks(rule: str, name: str, blocks: Blocks, share: Floats) -> BoundRule:

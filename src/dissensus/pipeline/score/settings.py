@@ -1,11 +1,13 @@
 """Settings of a scorecard."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from dissensus.errors import InvalidInput
+from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.score.rules import Costs
+from dissensus.schema.hints import format_list, format_value, suggest
+from dissensus.schema.jury import check_seats
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import OVERALL
 from dissensus.schema.ratings.item_values import resolve_item_attributes
@@ -50,6 +52,7 @@ class DecisionSettings(ScoreSettings):
     costs: tuple[Costs, ...]
     at_least: float = 0.5  # Least share of one group at which the rule any-group blocks
     gold: str | None = None
+    seats: Mapping[str, int] | None = None  # Of the rule jury, by group, such as rater_gender=Woman
 
     def __post_init__(self) -> None:
         if not 0 < self.at_least <= 1:
@@ -78,10 +81,10 @@ def resolve_settings(  # noqa: PLR0913 - options are keyword-only
     if adjust not in get_args(Adjustment):
         raise InvalidInput(f"adjust is {adjust!r}; choose one of {', '.join(get_args(Adjustment))}.")
     asked = _choose_questions(ratings, questions)
-    answers = _list_names(unsafe) if unsafe is not None else ratings.scale(asked[0])[-1:]
+    answers = list_names(unsafe) if unsafe is not None else ratings.scale(asked[0])[-1:]
     for question in asked:
         check_unsafe_answers(ratings, question, answers)
-    axes = (ratings.axis_name(axis) for axis in (*_list_names(by), *_list_names(cross)))
+    axes = (ratings.axis_name(axis) for axis in (*list_names(by), *list_names(cross)))
     return ScoreSettings(
         questions=asked,
         unsafe=answers,
@@ -95,14 +98,50 @@ def resolve_settings(  # noqa: PLR0913 - options are keyword-only
     )
 
 
-def _list_names(names: str | Sequence[str]) -> tuple[str, ...]:
+def resolve_seats(ratings: Ratings, seats: Mapping[str, int]) -> dict[str, int]:
+    """Return the seats of a jury by the full names of groups of one axis, such as ``rater_gender=Woman``."""
+    check_seats(seats)
+    resolved: dict[str, int] = {}
+    for group, n in seats.items():
+        if n:
+            name = _resolve_group(ratings, group)
+            resolved[name] = resolved.get(name, 0) + n
+    if len(axes := axis_of_seats(resolved)) > 1:
+        raise InvalidInput(
+            f"The jury has seats of groups of {format_list(axes)}, and a rater may be in one of each. Seat "
+            "groups of one axis, which may be crossed, such as race*gender."
+        )
+    return resolved
+
+
+def axis_of_seats(seats: Mapping[str, int] | None) -> tuple[str, ...]:
+    """Return the axis of the groups of seats; none without seats."""
+    return tuple(dict.fromkeys(name.partition("=")[0] for name in seats or ()))
+
+
+def _resolve_group(ratings: Ratings, group: str) -> str:
+    axis, sign, label = group.partition("=")
+    if not sign:
+        raise InvalidInput(f"{format_value(group)} is not a group. Write axis=group, such as gender=Woman.")
+    name = ratings.axis_name(axis)
+    names = ratings.group_codes(name)[1]
+    if label not in names:
+        raise NotFound(
+            f"There is no group {format_value(label)} of {name}.{suggest(label, names)} The groups are "
+            f"{format_list(names)}."
+        )
+    return f"{name}={label}"
+
+
+def list_names(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Return one name or several as a tuple."""
     return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _choose_questions(ratings: Ratings, questions: str | Sequence[str] | None) -> tuple[str, ...]:
     """Return the named questions, or the overall ones, or the only one."""
     if questions is not None:
-        names = tuple(dict.fromkeys(_list_names(questions)))
+        names = tuple(dict.fromkeys(list_names(questions)))
         for name in names:
             ratings.scale(name)
         if not names:

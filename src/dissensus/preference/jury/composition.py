@@ -1,6 +1,5 @@
 """Composition of juries: seats by group, by a census, or by a named mix."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -12,19 +11,13 @@ from dissensus.errors import InvalidInput
 from dissensus.preference.data.sparse import Floats
 from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.models.groups import groups_of_axis
-from dissensus.schema.hints import format_list, format_value
-from dissensus.schema.numbers import check_whole
+from dissensus.schema.hints import format_list
+from dissensus.schema.jury import N_SEATS, check_jury_size, check_seats, describe_seats
 from dissensus.schema.population import RaterPopulation, read_population
 from dissensus.schema.ratings.columns import CROSS, RATER_PREFIX
 from dissensus.stats.jury.prediction import Cells
 
-N_SEATS: Final = 12
-"""Jurors of a jury, unless seats are named."""
-
-MOST_SEATS: Final = 1_000
 RATERS: Final = "raters"
-
-_SEATS: Final = re.compile(r"\s*(.+?)\s*:\s*([0-9]+)\s*(?:,|$)")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -58,15 +51,10 @@ def seat_groups(model: JuryModel, seats: Mapping[str, int]) -> Jury:
     NotFound
         The model does not know a group.
     """
-    for group, n in seats.items():
-        check_whole(f"The number of seats of {group}", n)
-    n_seats = sum(seats.values())
-    _check_size(n_seats)
+    check_seats(seats)
     people = {group: model.people(group).weights for group in seats}
     rows = [people[group] for group, n in seats.items() for _ in range(n)]
-    return Jury(
-        name=", ".join(f"{n} × {group}" for group, n in seats.items() if n), cells=model.cells, seats=np.array(rows)
-    )
+    return Jury(name=describe_seats(seats), cells=model.cells, seats=np.array(rows))
 
 
 def seat_mix(model: JuryModel, mix: str = RATERS, n_seats: int = N_SEATS) -> Jury:
@@ -79,7 +67,7 @@ def seat_mix(model: JuryModel, mix: str = RATERS, n_seats: int = N_SEATS) -> Jur
     InvalidInput
         No seats, or too many.
     """
-    _check_size(n_seats)
+    check_jury_size(n_seats)
     if mix == RATERS:
         weights = model.people().weights
     else:
@@ -98,7 +86,7 @@ def seat_census(model: JuryModel, census: pl.DataFrame, label: str = "census", n
     InvalidInput
         A table that does not match the groups of the model.
     """
-    _check_size(n_seats)
+    check_jury_size(n_seats)
     if not model.axes:
         raise InvalidInput("The model has no groups, so that a census changes nothing. Train one with --by AXIS.")
     if crossed := [axis for axis in model.axes if CROSS in axis]:
@@ -135,32 +123,3 @@ def _rater_population(model: JuryModel, known: Cells) -> RaterPopulation:
         codes[axis] = model.cells[known, begin : begin + len(names)].argmax(axis=1).astype(np.int32)
         begin += len(names)
     return RaterPopulation(levels=model.axes, codes=codes, n_raters=model.n_raters[known])
-
-
-def parse_seats(text: str) -> dict[str, int]:
-    """Parse seats, such as ``rater_gender=Woman:6, rater_gender=Man:6``.
-
-    Examples
-    --------
-    >>> parse_seats("rater_gender=Woman:6,rater_gender=Man:6")
-    {'rater_gender=Woman': 6, 'rater_gender=Man': 6}
-    >>> parse_seats("rater_race=LatinX, Latino or Hispanic: 6")
-    {'rater_race=LatinX, Latino or Hispanic': 6}
-    """
-    seats: dict[str, int] = {}
-    end = 0
-    while match := _SEATS.match(text, end):
-        group, n = match.groups()
-        seats[group] = seats.get(group, 0) + int(n)
-        end = match.end()
-    if end < len(text) or text.rstrip().endswith(",") or not seats:
-        raise InvalidInput(
-            f"--seats {format_value(text[end:].strip() or text)} is not like rater_gender=Woman:6, or several of them "
-            "with commas between."
-        )
-    return seats
-
-
-def _check_size(n_seats: int) -> None:
-    if not 1 <= n_seats <= MOST_SEATS:
-        raise InvalidInput(f"The jury has {n_seats:,} seats. Give 1 to {MOST_SEATS:,}, such as {N_SEATS}.")
