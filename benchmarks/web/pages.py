@@ -177,6 +177,8 @@ def fill_summaries(database: Database) -> None:
     """Store summaries of items by a statement of the database, in place of those that figures come with."""
     counts = "CAST('[60,30,10]' AS jsonb)" if database.engine.dialect.name == "postgresql" else "'[60,30,10]'"
     with database.writing() as tx:
+        if tx.dialect.name == "postgresql":
+            tx.execute(text("SET LOCAL statement_timeout = 0"))
         tx.execute(text(SUMMARIES.replace("<counts>", counts)))
     _update_statistics(database)
 
@@ -238,7 +240,8 @@ def _fill(tx: Connection, size: Size) -> None:
     postgres = tx.dialect.name == "postgresql"
     at = "CAST('2026-03-01 12:00:00+00' AS timestamptz)" if postgres else "'2026-03-01 12:00:00.000000'"
     yes, no = ("true", "false") if postgres else ("1", "0")
-    names = {"at": at, "yes": yes, "no": no, "json": "CAST({} AS jsonb)" if postgres else "{}", **vars(size)}
+    texts = {"question": QUESTION, "answer": ANSWER, "search": SEARCH}
+    names = {"at": at, **texts, "yes": yes, "no": no, "json": "CAST({} AS jsonb)" if postgres else "{}", **vars(size)}
     names |= {"per_rater": size.per_rater, "step": size.step, "load": size.ratings // size.items}
     if postgres:
         tx.execute(text("SET LOCAL statement_timeout = 0"))
@@ -279,19 +282,21 @@ NUMBERS: Final = "WITH RECURSIVE n(i) AS (SELECT {first} UNION ALL SELECT i + 1 
 ID: Final = "CAST({base} + {number} AS varchar)"
 CAMPAIGN: Final = "(SELECT id FROM campaign)"
 ONE: Final = "(r.number * 7919 + k.i * <step>) % <items>"
+QUESTION: Final = "Question ' || i || ', which is about as long as one is here."
+ANSWER: Final = "An answer of some length, so that the row is about as wide as one of DICES is."
+SEARCH: Final = f"'conversation-' || i || '\n{QUESTION.lower()}\n{ANSWER.lower()}'"
 RATING: Final = "r.number * <per_rater> + k.i"
 CROSSED: Final = (
     NUMBERS.format(first=0, end="<per_rater>").replace(" n(i)", " k(i)").replace("FROM n", "FROM k")
     + " SELECT {columns} FROM rater r CROSS JOIN k"
 )
 FILL: Final = (
-    "INSERT INTO item (id, campaign_id, position, name, content, salt, digest, load, withheld) "
+    "INSERT INTO item (id, campaign_id, position, name, content, salt, digest, load, withheld, search_text) "
     + NUMBERS.format(first=1, end="<items>")
     + " SELECT CAST(100000000 + i AS varchar), (SELECT id FROM campaign), i, 'conversation-' || i, "
-    """<json:'{"turns":[{"speaker":"human","text":"Question ' || i || ', which is about as long as one is here."},"""
-    """{"speaker":"bot","text":"An answer of some length, so that the row is about as wide as one of DICES is."}],"""
+    """<json:'{"turns":[{"speaker":"human","text":"<question>"},{"speaker":"bot","text":"<answer>"}],"""
     """"attributes":{"topic":"t' || (i % 50) || '"}}'>, NULL, 'x', <load>, """
-    "(CASE WHEN i % 500 = 3 THEN <yes> ELSE <no> END) FROM n",
+    "(CASE WHEN i % 500 = 3 THEN <yes> ELSE <no> END), <search> FROM n",
     "INSERT INTO rater (id, campaign_id, number, cell, state, language, rehearsal, entered_at, last_seen_at,"
     " changed_at, full_at_ms) "
     + NUMBERS.format(first=0, end="<raters>")
@@ -324,11 +329,13 @@ FILL: Final = (
     """ (SELECT 'safety' AS part, <json:'{"safety":"Yes","reason":""}'> AS answers"""
     """ UNION ALL SELECT 'degree', <json:'{"degree":"Moderate"}'>"""
     """ UNION ALL SELECT 'topics', <json:'{"topics":["Violence"]}'>) p WHERE i.position % 5 = 0 AND i.position > 0""",
-    "INSERT INTO gold_progress (item_id, campaign_id, position, state, safety, n_safety, n_degree, n_topics)"
+    "INSERT INTO gold_progress (item_id, campaign_id, position, state, safety, n_safety, n_degree, n_topics,"
+    " labellers)"
     " SELECT id, campaign_id, position,"
     " CASE position % 3 WHEN 0 THEN 'in_progress' WHEN 1 THEN 'disputed' ELSE 'settled' END,"
     " CASE position % 3 WHEN 2 THEN 'Yes' END, CASE position % 3 WHEN 0 THEN 5 ELSE 0 END,"
-    " CASE position % 3 WHEN 0 THEN 2 ELSE 0 END, CASE position % 3 WHEN 0 THEN 2 ELSE 0 END"
+    " CASE position % 3 WHEN 0 THEN 2 ELSE 0 END, CASE position % 3 WHEN 0 THEN 2 ELSE 0 END,"
+    """ <json:'{"' || (SELECT id FROM staff) || '":{"safety":1,"degree":1,"topics":1}}'>"""
     " FROM item WHERE position % 5 = 0 AND position > 0",
     "INSERT INTO event (campaign_id, kind, rater_id, staff_id, content, salt, digest, at)"
     """ SELECT (SELECT id FROM campaign), 'item_skipped', rater_id, NULL, <json:'{"item":"x"}'>, 'x', 'x', <at>"""

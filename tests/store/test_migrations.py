@@ -5,12 +5,14 @@ from collections.abc import Iterator
 import pytest
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from sqlalchemy import MetaData, text
+from sqlalchemy import MetaData, make_url, text
+from tests.databases import Databases
 
 from dissensus.errors import Conflict
 from dissensus.store.core import schema
 from dissensus.store.core.database import Database, connect
 from dissensus.store.core.metadata import METADATA
+from dissensus.store.items import SEARCH_INDEX
 
 
 @pytest.fixture
@@ -50,7 +52,8 @@ def test_constraints_and_indexes_are_those_of_the_metadata(blank: Database) -> N
     assert set(reflected.tables) == set(METADATA.tables)
     for name, table in METADATA.tables.items():
         other = reflected.tables[name]
-        assert {index.name for index in table.indexes} == {index.name for index in other.indexes}
+        indexes = {index.name for index in other.indexes} - {SEARCH_INDEX}
+        assert {index.name for index in table.indexes} == indexes
         assert [column.name for column in table.primary_key] == [column.name for column in other.primary_key]
         assert {key.target_fullname: key.ondelete for key in table.foreign_keys} == {
             key.target_fullname: key.ondelete for key in other.foreign_keys
@@ -78,3 +81,27 @@ def test_an_upgrade_that_fails_changes_nothing(blank: Database) -> None:
     with blank.reading() as tx:
         assert schema.find_revision(tx) is None
     assert set(reflect_schema(blank).tables) == {"item"}
+
+
+@pytest.mark.slow
+def test_searches_need_no_extension(server: Databases) -> None:
+    """A user who may create tables alone gets all of them, without the index of trigrams."""
+    url = server.blank()
+    database = connect(url)
+    name = make_url(url).database
+    try:
+        with database.writing() as tx:
+            tx.execute(text("CREATE ROLE tables_alone"))
+            tx.execute(text("GRANT ALL ON SCHEMA public TO tables_alone"))
+            tx.execute(text(f'ALTER DATABASE "{name}" SET role = tables_alone'))
+        database.dispose()
+        schema.upgrade(database)
+        assert schema.find_differences(database) == []
+        assert SEARCH_INDEX not in {index.name for index in reflect_schema(database).tables["item"].indexes}
+    finally:
+        database.dispose()
+        server.drop(url)
+        others = connect(server.template)
+        with others.writing() as tx:
+            tx.execute(text("DROP ROLE IF EXISTS tables_alone"))
+        others.dispose()

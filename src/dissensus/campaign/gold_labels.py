@@ -1,6 +1,7 @@
 """Gold labels of an item: experts still needed, disagreements, and the settled label of each part."""
 
 import json
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -155,6 +156,15 @@ def list_contested_parts(progress: ItemProgress) -> tuple[GoldPart, ...]:
 def list_labellers(progress: ItemProgress) -> Collection[str]:
     """Return the ids of the experts who labelled any part of an item."""
     return {label.staff_id for state in progress.values() for label in state.labels}
+
+
+def count_labels(progress: ItemProgress) -> dict[str, dict[str, int]]:
+    """Return the number of labels, corrections included, by the id of the expert and by part."""
+    counts: dict[str, dict[str, int]] = {}
+    for part, state in progress.items():
+        for staff_id, n in Counter(label.staff_id for label in state.history).items():
+            counts.setdefault(staff_id, {})[part] = n
+    return counts
 
 
 def is_first(progress: ItemProgress, staff_id: str) -> bool:

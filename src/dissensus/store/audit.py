@@ -35,7 +35,7 @@ from dissensus.store.check_answers import CheckAnswerTable
 from dissensus.store.consents import ConsentTable, ConsentTextTable
 from dissensus.store.flags import FlagDecisionTable
 from dissensus.store.gold import GoldDecisionTable, GoldLabelTable
-from dissensus.store.items import ERASED_CONTENT, ItemTable
+from dissensus.store.items import ERASED_CONTENT, ItemTable, derive_columns
 from dissensus.store.raters import DeclarationTable, RaterTable
 from dissensus.store.seats import ScreenOutTable, SeatTable
 
@@ -219,11 +219,21 @@ def _iterate_images(tx: Connection, campaign_id: str) -> Iterator[Record]:
 def iterate_items(tx: Connection, campaign_id: str) -> Iterator[tuple[str, str, bool | None]]:
     """Yield the items in their order: name, digest, and whether the content matches it; None for an erased one."""
     columns = (ItemTable.name, ItemTable.content, ItemTable.salt, ItemTable.digest)
-    query = select(*columns).where(ItemTable.campaign_id == campaign_id).order_by(ItemTable.position)
+    derived = (ItemTable.search_text, ItemTable.safety_gold)
+    query = select(*columns, *derived).where(ItemTable.campaign_id == campaign_id).order_by(ItemTable.position)
     for row in _stream(tx, query):
         erased = row.salt is None and row.content == ERASED_CONTENT
         valid = row.salt is not None and digest_item(row.name, row.content, row.salt) == row.digest
-        yield row.name, row.digest, None if erased else valid
+        yield row.name, row.digest, _is_listed_as_stored(row) and (None if erased else valid)
+
+
+def _is_listed_as_stored(row: Any) -> bool:
+    """Return whether the columns that lists and searches read match the content of an item."""
+    try:
+        derived = derive_columns(row.name, row.content)
+    except (KeyError, TypeError, AttributeError):  # the content is no longer an item
+        return False
+    return all(getattr(row, name) == derived[name] for name in ("search_text", "safety_gold"))
 
 
 def iterate_withdrawn_raters(tx: Connection, campaign_id: str) -> Iterator[str]:

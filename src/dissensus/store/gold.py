@@ -13,7 +13,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from dissensus.campaign.event_log import digest_sequence
 from dissensus.campaign.gold_labels import ITEM_STATES, GoldAnswers, GoldDecision, GoldLabel, ItemState
 from dissensus.schema.campaign.gold import PARTS
-from dissensus.store.core.orm import ID, Base, new_id, one_of
+from dissensus.store.core.orm import ID, Base, Document, new_id, one_of
 from dissensus.store.items import MAX_IDS_PER_STATEMENT, ItemTable
 from dissensus.store.staff import StaffTable
 
@@ -72,6 +72,9 @@ class GoldProgressTable(Base):
     n_safety: Mapped[int] = mapped_column(doc="Labels of safety that the item still needs.")
     n_degree: Mapped[int]
     n_topics: Mapped[int]
+    labellers: Mapped[dict[str, dict[str, int]]] = mapped_column(
+        Document, doc="Number of labels by the member of staff who gave them and by part."
+    )
 
 
 WINDOW: Final = 1_000
@@ -112,6 +115,7 @@ class GoldProgressRow:
     n_safety: int  # Labels that each part still needs
     n_degree: int
     n_topics: int
+    labellers: Mapping[str, Mapping[str, int]]  # Labels by the id of who gave them and by part
 
 
 def list_targets(tx: Connection, campaign_id: str, positions: Collection[int] | None = None) -> tuple[GoldTarget, ...]:
@@ -244,6 +248,7 @@ def load_progress(tx: Connection, campaign_id: str) -> dict[str, GoldProgressRow
             n_safety=row.n_safety,
             n_degree=row.n_degree,
             n_topics=row.n_topics,
+            labellers=row.labellers,
         )
         for row in rows
     }

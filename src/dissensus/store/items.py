@@ -8,6 +8,7 @@ from secrets import token_hex
 from typing import Any, Final
 
 from sqlalchemy import (
+    ColumnElement,
     Connection,
     ForeignKey,
     Index,
@@ -26,6 +27,7 @@ from dissensus.campaign.event_log import SALT_BYTES, digest_item, digest_sequenc
 from dissensus.errors import Conflict
 from dissensus.schema.campaign.gold import COLUMNS
 from dissensus.schema.hints import count_rest, format_value
+from dissensus.schema.ratings.columns import GOLD
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.store.core.orm import HASH, ID, Base, new_id
@@ -40,6 +42,7 @@ class ItemTable(Base):
         UniqueConstraint("campaign_id", "position"),
         Index("ix_item_campaign_id_load", "campaign_id", "load"),
         Index("ix_item_campaign_id_withheld", "campaign_id", "withheld", "gold_of_file", "in_gold_sample"),
+        Index("ix_item_campaign_id_safety_gold", "campaign_id", "safety_gold"),
     )
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
@@ -59,6 +62,12 @@ class ItemTable(Base):
     in_gold_sample: Mapped[bool] = mapped_column(
         default=True, server_default=true(), doc="False if experts label a sample without it."
     )
+    search_text: Mapped[str] = mapped_column(doc="Name and turns without differences of case, which searches read.")
+    safety_gold: Mapped[str | None] = mapped_column(doc="Gold label of safety of its file.")
+
+
+SEARCH_INDEX: Final = "ix_item_search_text"
+"""Index of trigrams that the migration creates where the server of PostgreSQL offers them."""
 
 
 MAX_IDS_PER_STATEMENT: Final = 500
@@ -111,8 +120,23 @@ def _content_columns(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
         "content": content,
         "salt": salt,
         "digest": digest_item(name, content, salt),
-        "gold_of_file": all(column in content["attributes"] for column in COLUMNS.values()),
+        **derive_columns(name, content),
     }
+
+
+def derive_columns(name: str, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of lists and searches, which follow from name and content."""
+    attributes = content["attributes"]
+    return {
+        "gold_of_file": all(column in attributes for column in COLUMNS.values()),
+        "search_text": "\n".join([name, *(turn["text"] for turn in content["turns"])]).casefold(),
+        "safety_gold": attributes.get(GOLD),
+    }
+
+
+def contains_text(text: str) -> ColumnElement[bool]:
+    """Return the condition that the name or a turn of an item contains a text, whatever its case."""
+    return ItemTable.search_text.contains(text.casefold(), autoescape=True)
 
 
 def digest_items(tx: Connection, campaign_id: str) -> str:
@@ -122,8 +146,10 @@ def digest_items(tx: Connection, campaign_id: str) -> str:
 
 
 def count_items(tx: Connection, campaign_id: str) -> int:
-    """Count the items of a campaign."""
-    return tx.scalar(select(func.count()).select_from(ItemTable).where(ItemTable.campaign_id == campaign_id)) or 0
+    """Count the items of a campaign, whose positions are 0, 1, 2 and so on."""
+    # The last position, since an index has it at once.
+    last = tx.scalar(select(func.max(ItemTable.position)).where(ItemTable.campaign_id == campaign_id))
+    return 0 if last is None else last + 1
 
 
 def find_items(tx: Connection, campaign_id: str, names: Sequence[str]) -> dict[str, Item]:
@@ -204,7 +230,9 @@ def list_item_states(tx: Connection, campaign_id: str, positions: Sequence[int])
 
 def erase_item(tx: Connection, item_id: str) -> None:
     """Erase the text and attributes of an item, and the salt of its digest; its ratings stay."""
-    tx.execute(update(ItemTable).where(ItemTable.id == item_id).values(content=ERASED_CONTENT, salt=None))
+    name = tx.scalar(select(ItemTable.name).where(ItemTable.id == item_id))
+    columns = derive_columns(str(name), ERASED_CONTENT)
+    tx.execute(update(ItemTable).where(ItemTable.id == item_id).values(content=ERASED_CONTENT, salt=None, **columns))
 
 
 def set_item_attributes(tx: Connection, campaign_id: str, attributes_of: Mapping[str, Mapping[str, str]]) -> None:

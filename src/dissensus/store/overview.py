@@ -6,18 +6,28 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, get_args
 
-from sqlalchemy import ColumnElement, Connection, Select, String, and_, func, literal, or_, select, type_coerce
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    String,
+    and_,
+    func,
+    literal,
+    or_,
+    select,
+    type_coerce,
+)
 from sqlalchemy.orm import aliased
 
 from dissensus.campaign.filters.item_filter import ItemCursor, ItemFilter
 from dissensus.pipeline.monitor import WITHIN
-from dissensus.schema.ratings.columns import GOLD
 from dissensus.schema.records.item import Item
 from dissensus.store.answer_drafts import SaveTable
 from dissensus.store.assignments import IS_FIRST, AssignmentState, AssignmentTable
 from dissensus.store.chats import ChatExchangeTable, ChatTable
 from dissensus.store.gold import GoldProgressTable
-from dissensus.store.items import ItemTable, to_item
+from dissensus.store.items import ItemTable, contains_text, count_items, to_item
 from dissensus.store.monitoring import ItemSummaryTable
 from dissensus.store.notices import NoticeTable
 from dissensus.store.raters import InvitationTable, RaterState, RaterTable
@@ -29,23 +39,48 @@ FEW_ITEMS: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CampaignNumbers:
-    """Numbers of a campaign without previews and dry runs."""
+class CampaignProgress:
+    """Numbers of a campaign in a list, without previews and dry runs."""
 
     n_items: int
     raters: Mapping[RaterState, int]
-    n_rehearsals: int  # Previews and dry runs
     n_done: int  # Rated items of all raters, second showings apart
+    n_chats: int = 0  # Ended conversations
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignNumbers(CampaignProgress):
+    """All numbers of a campaign, without previews and dry runs."""
+
+    n_rehearsals: int  # Previews and dry runs
     n_skipped: int
     loads: tuple[tuple[int, int], ...]  # Pairs of load and number of items with it, lowest load first
     n_invited: int  # Personal links
     n_entered: int  # Personal links by which somebody entered
-    n_chats: int = 0  # Ended conversations
     n_exchanges: int = 0
 
 
+def load_campaign_progress(tx: Connection, campaign_id: str) -> CampaignProgress:
+    """Return the numbers of a campaign that lists show."""
+    load = tx.scalar(select(func.sum(ItemTable.load)).where(ItemTable.campaign_id == campaign_id)) or 0
+    return _to_progress(tx, campaign_id, load)
+
+
+def _to_progress(tx: Connection, campaign_id: str, load: int) -> CampaignProgress:
+    """Return the numbers that lists show, given the load of all items.
+
+    The load of an item counts assignments that are open or done, so that the many done ones need no reading.
+    """
+    return CampaignProgress(
+        n_items=count_items(tx, campaign_id),
+        raters=count_raters(tx, campaign_id),
+        n_done=load - _count_assignments(tx, campaign_id, "open"),
+        n_chats=_count_chats(tx, RaterTable.campaign_id == campaign_id),
+    )
+
+
 def load_campaign_numbers(tx: Connection, campaign_id: str) -> CampaignNumbers:
-    """Return the numbers of a campaign."""
+    """Return all numbers of a campaign."""
     owned = RaterTable.campaign_id == campaign_id
     loads = tx.execute(
         select(ItemTable.load, func.count())
@@ -53,33 +88,37 @@ def load_campaign_numbers(tx: Connection, campaign_id: str) -> CampaignNumbers:
         .group_by(ItemTable.load)
         .order_by(ItemTable.load)
     ).all()
-    invited = select(func.count()).select_from(InvitationTable).where(InvitationTable.campaign_id == campaign_id)
+    progress = _to_progress(tx, campaign_id, sum(load * n for load, n in loads))
     rehearsals = select(func.count()).select_from(RaterTable).where(owned, RaterTable.rehearsal)
     entered = select(func.count(RaterTable.invitation_hash)).where(owned)
     return CampaignNumbers(
-        n_items=sum(n for _, n in loads),
-        raters=count_raters(tx, campaign_id),
+        n_items=progress.n_items,
+        raters=progress.raters,
         n_rehearsals=tx.scalar(rehearsals) or 0,
-        # The load of an item counts assignments that are open or done, so that the many done ones need no reading.
-        n_done=sum(load * n for load, n in loads) - _count_assignments(tx, campaign_id, "open"),
+        n_done=progress.n_done,
         n_skipped=_count_assignments(tx, campaign_id, "skipped"),
         loads=tuple((load, n) for load, n in loads),
-        n_invited=tx.scalar(invited) or 0,
+        n_invited=count_invitations(tx, campaign_id),
         n_entered=tx.scalar(entered) or 0,
-        n_chats=_count_chats(tx, owned),
+        n_chats=progress.n_chats,
         n_exchanges=_count_exchanges(tx, owned),
     )
 
 
+def count_invitations(tx: Connection, campaign_id: str) -> int:
+    """Count the personal links of a campaign."""
+    query = select(func.count()).select_from(InvitationTable).where(InvitationTable.campaign_id == campaign_id)
+    return tx.scalar(query) or 0
+
+
 def _count_assignments(tx: Connection, campaign_id: str, state: AssignmentState) -> int:
     """Count the first showings in a state, of raters."""
-    assignments = (
-        select(func.count()).select_from(AssignmentTable).join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
-    )
-    in_campaign = (RaterTable.campaign_id == campaign_id) & ~RaterTable.rehearsal
     # As a literal, which the partial indexes of open and of skipped assignments are chosen by.
     in_state = AssignmentTable.state == literal(state, literal_execute=True)
-    return tx.scalar(assignments.where(in_campaign, in_state, IS_FIRST)) or 0
+    # Rater by rater, which reads the index alone and joins no row.
+    of_rater = select(func.count()).where(AssignmentTable.rater_id == RaterTable.id, in_state, IS_FIRST)
+    in_campaign = (RaterTable.campaign_id == campaign_id) & ~RaterTable.rehearsal
+    return int(tx.scalar(select(func.sum(of_rater.scalar_subquery())).where(in_campaign)) or 0)
 
 
 def _count_chats(tx: Connection, in_campaign: ColumnElement[bool]) -> int:
@@ -223,15 +262,12 @@ def _is_after(sort_value: Any, position: Any, after: ItemCursor, *, backwards: b
 def _filter_items(tx: Connection, campaign_id: str, item_filter: ItemFilter, within: Any) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
     if item_filter.search:
-        named = ItemTable.name.icontains(item_filter.search, autoescape=True)
-        conditions.append(or_(named, _has_turn(tx, item_filter.search)))
+        conditions.append(contains_text(item_filter.search))
     if item_filter.attribute:
         attribute = ItemTable.content["attributes"][item_filter.attribute].as_string()
         conditions += [*_is_written(tx, item_filter.value), attribute == item_filter.value]
     if item_filter.gold:
-        progress = (GoldProgressTable.campaign_id == campaign_id) & (GoldProgressTable.safety == item_filter.gold)
-        of_file = ItemTable.content["attributes"][GOLD].as_string() == item_filter.gold
-        conditions.append(or_(of_file, ItemTable.id.in_(select(GoldProgressTable.item_id).where(progress))))
+        conditions.append(_has_gold(item_filter.gold))
     if item_filter.answer is not None:
         conditions.append(within.counts[item_filter.answer].as_integer() > 0)
     if item_filter.flag == "withheld":
@@ -245,14 +281,12 @@ def _filter_items(tx: Connection, campaign_id: str, item_filter: ItemFilter, wit
     return conditions
 
 
-def _has_turn(tx: Connection, text: str) -> ColumnElement[bool]:
-    """Return the condition that a turn of an item contains a text."""
-    turns = ItemTable.content["turns"]
-    if tx.dialect.name != "sqlite":
-        rows = func.jsonb_array_elements(turns).table_valued("value").alias("turn")
-        return _exists_text(rows, func.jsonb_extract_path_text(rows.c.value, "text"), text)
-    rows = func.json_each(ItemTable.content, "$.turns").table_valued("value").alias("turn")
-    return and_(*_is_written(tx, text), _exists_text(rows, func.json_extract(rows.c.value, "$.text"), text))
+def _has_gold(label: str) -> ColumnElement[bool]:
+    """Return the condition that an item has a gold label of its file, or settled by experts."""
+    progress = GoldProgressTable
+    # Item by item, since the first ones of a list suffice; a join would sort all with the label.
+    settled = select(progress.item_id).where(progress.item_id == ItemTable.id, progress.safety == label)
+    return or_(ItemTable.safety_gold == label, settled.exists())
 
 
 def _is_written(tx: Connection, text: str) -> list[ColumnElement[bool]]:
@@ -260,10 +294,6 @@ def _is_written(tx: Connection, text: str) -> list[ColumnElement[bool]]:
     if tx.dialect.name != "sqlite":
         return []
     return [type_coerce(ItemTable.content, String).contains(json.dumps(text)[1:-1], autoescape=True)]
-
-
-def _exists_text(rows: Any, turn_text: Any, text: str) -> ColumnElement[bool]:
-    return select(1).select_from(rows).where(turn_text.icontains(text, autoescape=True)).correlate(ItemTable).exists()
 
 
 def _select_reported(*columns: Any) -> Select[Any]:

@@ -99,17 +99,28 @@ MANIPULATIONS: dict[str, tuple[str, str]] = {
         "The items are not those in the log",
     ),
     "the text of an item is dressed as erased": (
-        """UPDATE item SET salt = NULL, content = '{"attributes": {}, "turns": [
+        """UPDATE item SET salt = NULL, search_text = name || '
+(withdrawn by who wrote it)
+(withdrawn by who wrote it)', content = '{"attributes": {}, "turns": [
              {"speaker": "human", "text": "(withdrawn by who wrote it)"},
              {"speaker": "bot", "text": "(withdrawn by who wrote it)"}]}'""",
         "the log has no erasure of it",
+    ),
+    "the text that searches read is changed": (
+        "UPDATE item SET search_text = 'moon' WHERE position = 0",
+        "name, text or attributes of item",
+    ),
+    "the gold label that lists read is changed": (
+        "UPDATE item SET safety_gold = 'maybe' WHERE position = 0",
+        "name, text or attributes of item",
     ),
     "an item is renamed": (
         "UPDATE item SET name = 'other' WHERE position = 0",
         "name, text or attributes of item other",
     ),
     "an item is added": (
-        f"""INSERT INTO item SELECT 'x', campaign_id, 9, 'x', content, salt, '{"2" * 64}', 0, false, false, true
+        f"""INSERT INTO item SELECT 'x', campaign_id, 9, 'x', content, salt, '{"2" * 64}', 0, false, false, true,
+            search_text, safety_gold
             FROM item WHERE position = 0""",
         "The items are not those in the log",
     ),

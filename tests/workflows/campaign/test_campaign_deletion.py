@@ -125,7 +125,7 @@ def test_an_audit_finds_a_forged_deletion_and_rows_that_are_left(platform: Platf
     delete(platform, campaign.staff_id)
     left = {"id": "x" * 32, "campaign_id": campaign.id, "name": "a", "position": 0, "content": {}, "digest": "0" * 64}
     with platform.database.writing() as tx:
-        tx.execute(insert(ItemTable).values(**left, load=0, withheld=False))
+        tx.execute(insert(ItemTable).values(**left, load=0, withheld=False, search_text="a"))
     assert deleted_report(platform).faults == (
         "The campaign is deleted according to the log, and rows of it are stored.",
     )

@@ -5,17 +5,23 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import Connection, event, insert
-from tests.support.campaigns import NOW, definition, open_campaign, owner
+from sqlalchemy import Connection, event, insert, select, update
+from tests.support.campaigns import AGREED, NOW, definition, open_campaign, owner
 
 from dissensus.campaign.filters.item_filter import ItemFilter
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.store import campaigns as campaigns_store
+from dissensus.store import items as items_store
 from dissensus.store import overview
+from dissensus.store.assignments import AssignmentTable
+from dissensus.store.lists import raters
 from dissensus.store.monitoring import ItemSummaryTable
+from dissensus.store.raters import RaterTable
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.rater import enrolment, journey
+from dissensus.workflows.rater.enrolment import Arrival
 
 N_ITEMS = 400
 
@@ -80,14 +86,60 @@ def test_pages_by_disagreement_need_no_sorting(platform: Platform) -> None:
 
 
 def test_any_text_of_a_turn_is_found(platform: Platform) -> None:
-    """As SQLite sees no upper case beyond ASCII, case is ignored there alone."""
     texts = ('It\'s 100 % "fine"', "C:\\Temp_1", "Über 😀 Straße", "a\nb\tc", "plain")
     rated = [Item(f"i{n}", Conversation.from_turns([("human", text), ("bot", "Yes")])) for n, text in enumerate(texts)]
     campaigns.create_campaign(platform, definition(), rated, staff_id=owner(platform.database), now=NOW)
-    queries = ('"FINE"', "100 %", "%", "_1", "\\temp", "😀", "straße", "Über", "a\nB", "\tc", "\\u", "turns", "YES")
+    queries = (
+        '"FINE"',
+        "100 %",
+        "%",
+        "_1",
+        "\\temp",
+        "😀",
+        "straße",
+        "STRASSE",
+        "über",
+        "a\nB",
+        "\tc",
+        "\\u",
+        "turns",
+        "YES",
+    )
     with platform.database.reading() as tx:
         campaign_id = campaigns_store.get_campaign_by_name(tx, "pilot").id
         for search in queries:
             listed = overview.list_items_after(tx, campaign_id, ItemFilter(search=search), most=9)
-            expected = [n for n, text in enumerate(texts) if search.lower() in f"{text}\0yes".lower()]
+            expected = [n for n, text in enumerate(texts) if search.casefold() in f"{text}\0yes".casefold()]
             assert [item.position for item in listed] == expected, search
+
+
+def test_erased_text_is_not_found(platform: Platform) -> None:
+    campaign = open_campaign(platform)
+    with platform.database.writing() as tx:
+        (item,) = items_store.list_item_states(tx, campaign.id, [0])
+        (text,) = [one.text for one in overview.list_items_after(tx, campaign.id, ItemFilter(search=item.name), most=1)]
+        assert overview.list_items_after(tx, campaign.id, ItemFilter(search=text.upper()), most=9)
+        items_store.erase_item(tx, item.id)
+        (erased,) = overview.list_items_after(tx, campaign.id, ItemFilter(search="withdrawn BY"), most=9)
+        assert erased.name == item.name
+        found = overview.list_items_after(tx, campaign.id, ItemFilter(search=text), most=9)
+        assert item.name not in [one.name for one in found]
+
+
+def test_counts_follow_states_and_leave_previews_out(platform: Platform) -> None:
+    campaign = open_campaign(platform)
+    rater, _ = enrolment.enrol_rater(platform, Arrival(campaign.name, str(campaign.key), "en"), AGREED, now=NOW)
+    journey.next_state(platform, rater, now=NOW)
+    with platform.database.writing() as tx:
+        planned = tx.scalars(select(AssignmentTable.id).order_by(AssignmentTable.position)).all()
+        for assignment_id, state in zip(planned, ("done", "skipped"), strict=False):
+            tx.execute(update(AssignmentTable).where(AssignmentTable.id == assignment_id).values(state=state))
+        numbers = overview.load_campaign_numbers(tx, campaign.id)
+        progress = overview.load_campaign_progress(tx, campaign.id)
+        counts = raters.load_rater_counts(tx, [rater.id])[rater.id]
+        assert (counts.n_open, counts.n_skipped) == (len(planned) - 2, 1)
+        assert raters.count_ratings(tx, [rater.id, "nobody"]) == {rater.id: 1, "nobody": 0}
+        assert numbers.n_skipped == 1
+        assert (progress.n_items, progress.n_done) == (numbers.n_items, numbers.n_done)
+        tx.execute(update(RaterTable).values(rehearsal=True))
+        assert overview.load_campaign_numbers(tx, campaign.id).n_skipped == 0

@@ -269,10 +269,14 @@ def test_stored_states_follow_labels_and_decisions(platform: Platform) -> None:
     decide(platform, owner, {"safety": "No"})
     assert (count_disputes(owner), list_settled("No"), list_settled("Yes")) == ({}, ["item-0"], [])
     assert audit_campaign(platform, "pilot").faults == ()
-    with platform.database.writing() as tx:
-        tx.execute(update(GoldProgressTable).values(safety="Yes"))
-    (fault,) = audit_campaign(platform, "pilot").faults
-    assert fault == "The stored state of the labels of item item-0 does not match its labels."
+    with platform.database.reading() as tx:
+        labellers = tx.scalar(select(GoldProgressTable.labellers))
+    assert {staff_id: counts["safety"] for staff_id, counts in (labellers or {}).items()} == dict.fromkeys(experts, 1)
+    for change in ({"safety": "Yes"}, {"safety": "No", "labellers": {experts[0]: {"safety": 1}}}):
+        with platform.database.writing() as tx:
+            tx.execute(update(GoldProgressTable).values(change))
+        (fault,) = audit_campaign(platform, "pilot").faults
+        assert fault == "The stored state of the labels of item item-0 does not match its labels."
 
 
 def test_incomplete_and_agreeing_labels_cannot_be_decided(platform: Platform) -> None:

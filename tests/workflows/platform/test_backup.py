@@ -154,7 +154,7 @@ def full_campaign(platform: Platform) -> CampaignRow:
         tx.execute(insert(WebhookTable).values(id="w", **responsible, **delivery, **state))
         tx.execute(insert(GoldDecisionTable).values(id="d", answers={"safety": "No"}, reason="So.", **about))
         progress = {"item_id": about["item_id"], "campaign_id": campaign.id, "state": "settled", "safety": "No"}
-        progress |= {"position": 0, "n_safety": 0, "n_degree": 0, "n_topics": 0}
+        progress |= {"position": 0, "n_safety": 0, "n_degree": 0, "n_topics": 0, "labellers": {"s": {"safety": 1}}}
         tx.execute(insert(GoldProgressTable).values(progress))
         tx.execute(
             insert(ChatTable).values(id="c", rater_id=rater.id, number=0, mode="m", state="open", started_at=NOW)

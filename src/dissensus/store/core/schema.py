@@ -12,6 +12,7 @@ from sqlalchemy import Connection, column, inspect, select, table
 from dissensus.errors import Conflict
 from dissensus.store.core.database import Database
 from dissensus.store.core.metadata import METADATA
+from dissensus.store.items import SEARCH_INDEX
 
 MIGRATIONS = "dissensus.store:migrations"
 _VERSION = table("alembic_version", column("version_num"))
@@ -54,8 +55,14 @@ def check_revision(database: Database, *, later: bool = False) -> None:
 def find_differences(database: Database) -> list[str]:
     """Return the differences of the tables from the metadata."""
     with database.reading() as tx:
-        context = MigrationContext.configure(tx, opts={"compare_type": True})
+        options = {"compare_type": True, "include_object": _is_compared}
+        context = MigrationContext.configure(tx, opts=options)
         return [str(difference) for difference in compare_metadata(context, METADATA)]
+
+
+def _is_compared(_item: object, name: str | None, *_: object) -> bool:
+    """Return whether an object is in the metadata; the index of searches depends on the server."""
+    return name != SEARCH_INDEX
 
 
 def _is_known(revision: str) -> bool:

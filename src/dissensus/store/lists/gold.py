@@ -9,7 +9,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from dissensus.campaign.gold_labels import ITEM_STATES, ItemState
 from dissensus.schema.campaign.gold import PARTS, GoldPart
-from dissensus.store.gold import GoldLabelTable, GoldProgressTable
+from dissensus.store.gold import GoldProgressTable
 from dissensus.store.items import ItemTable
 
 
@@ -70,7 +70,7 @@ def count_gold_items(tx: Connection, campaign_id: str) -> GoldCounts:
 def count_open_items(tx: Connection, campaign_id: str, staff_id: str) -> tuple[OpenItems, ...]:
     """Count the items in progress that are shown to experts, by the labels that they need and have of one of them."""
     columns = [*_MISSING.values(), *(_has_label(staff_id, part).label(part) for part in PARTS)]
-    query = select(func.count(), func.min(GoldProgressTable.position), *columns).join(ItemTable)
+    query = select(func.count(), func.min(GoldProgressTable.position), *columns)
     groups = tx.execute(query.where(_is_open(campaign_id)).group_by(*columns))
     return tuple(
         OpenItems(
@@ -86,7 +86,7 @@ def count_open_items(tx: Connection, campaign_id: str, staff_id: str) -> tuple[O
 def list_correctable(tx: Connection, campaign_id: str, staff_id: str, *, most: int) -> tuple[int, ...]:
     """Return the positions of the first items in progress whose labels an expert may correct."""
     correctable = or_(*(and_(_MISSING[part] > 0, _has_label(staff_id, part)) for part in PARTS))
-    query = select(GoldProgressTable.position).join(ItemTable).where(_is_open(campaign_id), correctable)
+    query = select(GoldProgressTable.position).where(_is_open(campaign_id), correctable)
     return tuple(tx.scalars(query.order_by(GoldProgressTable.position).limit(most)))
 
 
@@ -98,15 +98,20 @@ _MISSING: Final[Mapping[GoldPart, InstrumentedAttribute[int]]] = {
 
 
 def _is_open(campaign_id: str) -> ColumnElement[bool]:
-    in_progress = and_(GoldProgressTable.campaign_id == campaign_id, GoldProgressTable.state == "in_progress")
-    return and_(in_progress, ~ItemTable.withheld)
+    return and_(_is_visible(campaign_id), GoldProgressTable.state == "in_progress")
+
+
+def _is_visible(campaign_id: str) -> ColumnElement[bool]:
+    """Return the condition that an item with labels is of a campaign, and not withheld from everybody."""
+    # Withheld items are few, so that no other one is read.
+    withheld = select(ItemTable.id).where(ItemTable.campaign_id == campaign_id, ItemTable.withheld.is_(True))
+    return and_(GoldProgressTable.campaign_id == campaign_id, GoldProgressTable.item_id.not_in(withheld))
 
 
 def _has_label(staff_id: str, part: GoldPart | None = None) -> ColumnElement[bool]:
     """Return the condition that a member of staff labelled an item, or a part of it."""
-    label = GoldLabelTable
-    query = select(label.id).where(label.item_id == GoldProgressTable.item_id, label.staff_id == staff_id)
-    return (query if part is None else query.where(label.part == part)).exists()
+    labels = GoldProgressTable.labellers[staff_id]
+    return (labels if part is None else labels[part]).as_string().is_not(None)
 
 
 def find_unlabelled(tx: Connection, campaign_id: str) -> int | None:
@@ -117,19 +122,18 @@ def find_unlabelled(tx: Connection, campaign_id: str) -> int | None:
 
 def count_disputes(tx: Connection, campaign_id: str, staff_id: str) -> int:
     """Count the disputed items that are shown to raters, and that a member of staff did not label."""
-    query = select(func.count()).select_from(GoldProgressTable).join(ItemTable)
+    query = select(func.count()).select_from(GoldProgressTable)
     return tx.scalar(query.where(_is_to_decide(campaign_id, staff_id))) or 0
 
 
 def list_disputes(tx: Connection, campaign_id: str, staff_id: str, *, most: int) -> tuple[int, ...]:
     """Return the positions of the first items that `count_disputes` counts."""
-    query = select(GoldProgressTable.position).join(ItemTable).where(_is_to_decide(campaign_id, staff_id))
+    query = select(GoldProgressTable.position).where(_is_to_decide(campaign_id, staff_id))
     return tuple(tx.scalars(query.order_by(GoldProgressTable.position).limit(most)))
 
 
 def _is_to_decide(campaign_id: str, staff_id: str) -> ColumnElement[bool]:
-    in_dispute = and_(GoldProgressTable.campaign_id == campaign_id, GoldProgressTable.state == "disputed")
-    return and_(in_dispute, ~ItemTable.withheld, ~_has_label(staff_id))
+    return and_(_is_visible(campaign_id), GoldProgressTable.state == "disputed", ~_has_label(staff_id))
 
 
 def list_positions(

@@ -16,6 +16,7 @@ from sqlalchemy import (
     exists,
     func,
     insert,
+    literal,
     or_,
     select,
 )
@@ -24,7 +25,7 @@ from sqlalchemy.orm import Mapped, aliased, mapped_column
 from dissensus.campaign.filters.rater_filter import RaterCursor, RaterFilter, RaterOrder
 from dissensus.pipeline.monitor import WITHIN, RaterFigures
 from dissensus.store.answer_drafts import AnswerTable, SaveTable
-from dissensus.store.assignments import AssignmentTable
+from dissensus.store.assignments import AssignmentState, AssignmentTable
 from dissensus.store.chats import ChatTable
 from dissensus.store.core.orm import Base, Document, RaterData
 from dissensus.store.flags import FlagDecisionRow, FlagVerdict, has_verdict, load_flag_decisions
@@ -133,14 +134,12 @@ def delete_rater_figures(tx: Connection, campaign_id: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaterCounts:
-    """Counts of the work and messages of a rater."""
+    """Counts of the work and messages of a rater, without ratings, which are too many for lists."""
 
-    n_rated: int = 0
     n_skipped: int = 0
     n_open: int = 0
     n_chats: int = 0  # Ended conversations
     n_notices: int = 0
-    n_open_notices: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,21 +212,28 @@ def _filter_raters(rater_filter: RaterFilter) -> Iterable[ColumnElement[bool]]:
 
 def load_rater_counts(tx: Connection, rater_ids: Sequence[str]) -> dict[str, RaterCounts]:
     """Return the counts of some raters."""
-    assigned = AssignmentTable.rater_id.in_(rater_ids)
-    notice = NoticeTable.rater_id.in_(rater_ids)
     chat_ended = (ChatTable.rater_id.in_(rater_ids)) & (ChatTable.state == "done")
     counts = {
-        "n_rated": _count(tx, AssignmentTable.rater_id, assigned & (AssignmentTable.state == "done")),
-        "n_skipped": _count(tx, AssignmentTable.rater_id, assigned & (AssignmentTable.state == "skipped")),
-        "n_open": _count(tx, AssignmentTable.rater_id, assigned & (AssignmentTable.state == "open")),
+        "n_skipped": _count_assignments(tx, rater_ids, "skipped"),
+        "n_open": _count_assignments(tx, rater_ids, "open"),
         "n_chats": _count(tx, ChatTable.rater_id, chat_ended),
-        "n_notices": _count(tx, NoticeTable.rater_id, notice),
-        "n_open_notices": _count(tx, NoticeTable.rater_id, notice & NoticeTable.settled_at.is_(None)),
+        "n_notices": _count(tx, NoticeTable.rater_id, NoticeTable.rater_id.in_(rater_ids)),
     }
     return {
         rater_id: RaterCounts(**{name: of_rater.get(rater_id, 0) for name, of_rater in counts.items()})
         for rater_id in rater_ids
     }
+
+
+def count_ratings(tx: Connection, rater_ids: Sequence[str]) -> dict[str, int]:
+    """Return the number of ratings of some raters, which takes long where they rated thousands of items."""
+    return dict.fromkeys(rater_ids, 0) | _count_assignments(tx, rater_ids, "done")
+
+
+def _count_assignments(tx: Connection, rater_ids: Sequence[str], state: AssignmentState) -> dict[str, int]:
+    # As a literal, which the partial indexes of open and of skipped assignments are chosen by.
+    in_state = AssignmentTable.state == literal(state, literal_execute=True)
+    return _count(tx, AssignmentTable.rater_id, AssignmentTable.rater_id.in_(rater_ids) & in_state)
 
 
 def find_bulk_share(tx: Connection, rater_id: str, questions: Sequence[str]) -> float | None:

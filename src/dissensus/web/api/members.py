@@ -71,15 +71,15 @@ def list_raters(
     (position,) = read_cursor(site, list_name, after) or [None]
     cursor = None if position is None else (float(position[0]), int(position[1]))
     listing = raters_workflow.list_raters(
-        site.platform, name, rater_filter, after=cursor, staff_id=caller.staff.id, most=limit + 1
+        site.platform, name, rater_filter, after=cursor, staff_id=caller.staff.id, most=limit + 1, rated=True
     )
     rows, next_cursor = paginate(site, list_name, listing.raters, limit, lambda row: (row.sort_value, row.number))
     if "flags" in permissions and any(row.flagged or row.decision for row in rows):
         log_access(site, caller, name, "flags")
-    return CursorPage(data=[_to_resource(row, permissions) for row in rows], next=next_cursor)
+    return CursorPage(data=[_to_resource(row, listing.n_rated[row.id], permissions) for row in rows], next=next_cursor)
 
 
-def _to_resource(rater: "ListedRater", permissions: frozenset[str]) -> RaterResource:
+def _to_resource(rater: "ListedRater", n_rated: int, permissions: frozenset[str]) -> RaterResource:
     shows_flags, counts = "flags" in permissions, rater.counts
     return RaterResource(
         id=rater.id,
@@ -87,7 +87,7 @@ def _to_resource(rater: "ListedRater", permissions: frozenset[str]) -> RaterReso
         standing=rater.state,
         cell=rater.cell,
         language=rater.language,
-        n_rated=counts.n_rated,
+        n_rated=n_rated,
         n_skipped=counts.n_skipped,
         n_open=counts.n_open,
         n_conversations=counts.n_chats,

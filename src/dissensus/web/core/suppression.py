@@ -12,10 +12,10 @@ from dissensus.workflows.campaign.monitoring import MonitoringView
 from dissensus.workflows.campaign.overview import CampaignListEntry, CampaignOverview
 
 if TYPE_CHECKING:
-    from dissensus.store.overview import CampaignNumbers, ListedItem
+    from dissensus.store.overview import CampaignProgress, ListedItem
 
 
-def visible_rater_count(numbers: "CampaignNumbers", permissions: frozenset[str]) -> int | None:
+def visible_rater_count(numbers: "CampaignProgress", permissions: frozenset[str]) -> int | None:
     """Return the number of raters, None without permission or where it is small."""
     total = sum(numbers.raters.values())
     visible = "small-numbers" in permissions or ("numbers" in permissions and (not total or total >= MIN_CELL))

@@ -1,19 +1,22 @@
 """Settings of a campaign: clone, webhooks, withdrawal, permission for a judge, archive and deletion."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, InvalidInput
+from dissensus.schema.campaign.definition import Campaign
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
-from dissensus.workflows.campaign import campaign_deletion, overview
+from dissensus.workflows.campaign import campaign_deletion, campaigns
 from dissensus.workflows.campaign.campaign_deletion import DeletionPreview
-from dissensus.workflows.campaign.overview import CampaignOverview
 from dissensus.workflows.judge import permission
+
+if TYPE_CHECKING:
+    from dissensus.store.campaigns import CampaignRow
 
 router = APIRouter()
 
@@ -24,7 +27,8 @@ class CampaignSettingsPage(StaffPage):
 
     template: ClassVar[str] = "staff/campaign-settings.html"
 
-    overview: CampaignOverview
+    campaign_row: "CampaignRow"
+    campaign: Campaign
     deletion: DeletionPreview
     confirmation: str = ""
     judge_url: str = ""  # Address as typed
@@ -45,9 +49,11 @@ def show_settings(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require(
 def _settings_page(
     site: Site, caller: StaffRequest, name: str, *faults: str, confirmation: str = "", judge_url: str = ""
 ) -> Response:
+    campaign_row, campaign = campaigns.load_campaign(site.platform, name, staff_id=caller.staff.id)
     context = caller.page(
         CampaignSettingsPage,
-        overview=overview.load_overview(site.platform, name, staff_id=caller.staff.id),
+        campaign_row=campaign_row,
+        campaign=campaign,
         deletion=campaign_deletion.preview_deletion(site.platform, name, staff_id=caller.staff.id),
         confirmation=confirmation,
         judge_url=judge_url,

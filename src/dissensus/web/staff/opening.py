@@ -11,7 +11,7 @@ from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.responses import page
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffPage, StaffRequest
 from dissensus.web.staff.campaigns import redirect_to_campaign
-from dissensus.workflows.campaign import overview
+from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.campaign.opening import check_draft
 
 router = APIRouter()
@@ -34,7 +34,8 @@ def show_opening(
     site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("state"))], name: Name, _slot: SlowRequestSlot
 ) -> Response:
     """Show the check of a draft before it opens; campaigns that were open have their own page."""
-    if overview.load_overview(site.platform, name, staff_id=caller.staff.id).campaign_row.state != "draft":
+    campaign_row, _ = campaigns.load_campaign(site.platform, name, staff_id=caller.staff.id)
+    if campaign_row.state != "draft":
         return redirect_to_campaign(name)
     findings = check_draft(site.platform, name, site.services, staff_id=caller.staff.id)
     return page(site, caller.page(OpeningPage, name=name, findings=findings))

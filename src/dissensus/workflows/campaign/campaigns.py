@@ -329,10 +329,16 @@ def _check_cell(campaign: Campaign, cell: str | None) -> None:
         raise NotFound(f"No link can be for the cell {format_value(cell)}.{suggest(cell, cells)} {allowed}")
 
 
+def load_campaign(platform: Platform, name: str, *, staff_id: str) -> tuple[CampaignRow, Campaign]:
+    """Return a campaign with its definition."""
+    with platform.database.reading() as tx:
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        return campaign_row, platform.definitions.load(tx, campaign_row)
+
+
 def load_definition(platform: Platform, name: str, *, staff_id: str) -> Campaign:
     """Return the definition of a campaign."""
-    with platform.database.reading() as tx:
-        return platform.definitions.load(tx, campaign_for_member(tx, name, staff_id)[0])
+    return load_campaign(platform, name, staff_id=staff_id)[1]
 
 
 def load_draft_definition(platform: Platform, name: str, *, staff_id: str) -> Campaign:

@@ -57,7 +57,7 @@ def check_draft(
             ),
             page_languages=services.languages,
             images=frozenset(image.name for image in images.list_images(tx, campaign_row.id)),
-            has_entry=campaign_row.key is not None or overview.load_campaign_numbers(tx, campaign_row.id).n_invited > 0,
+            has_entry=campaign_row.key is not None or overview.count_invitations(tx, campaign_row.id) > 0,
         )
     return check_opening(campaign, facts)
 

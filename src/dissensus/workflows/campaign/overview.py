@@ -13,7 +13,7 @@ from dissensus.store import campaigns, images, items, members, notices, webhooks
 from dissensus.store import overview as store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.notices import NoticeRow
-from dissensus.store.overview import CampaignNumbers
+from dissensus.store.overview import CampaignNumbers, CampaignProgress
 from dissensus.store.raters import RaterState
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.campaign.members import campaign_for_member
@@ -31,7 +31,7 @@ class CampaignListEntry:
     campaign: Campaign
     owners: tuple[str, ...]  # names, earliest first
     role: Role  # of the member who reads the list
-    numbers: CampaignNumbers
+    numbers: CampaignProgress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ def list_all_campaigns(platform: Platform) -> tuple[CampaignListEntry, ...]:
 def to_list_entry(platform: Platform, tx: Connection, campaign_row: CampaignRow, role: Role) -> CampaignListEntry:
     """Return the list entry of a campaign."""
     owners = tuple(member.name for member in members.list_members(tx, campaign_row.id) if member.role == "owner")
-    campaign, numbers = platform.definitions.load(tx, campaign_row), store.load_campaign_numbers(tx, campaign_row.id)
+    campaign, numbers = platform.definitions.load(tx, campaign_row), store.load_campaign_progress(tx, campaign_row.id)
     return CampaignListEntry(campaign_row=campaign_row, campaign=campaign, owners=owners, role=role, numbers=numbers)
 
 

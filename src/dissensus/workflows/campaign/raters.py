@@ -38,6 +38,7 @@ class RaterListing:
 
     campaign: Campaign
     raters: tuple[ListedRater, ...]
+    n_rated: Mapping[str, int]  # By rater id; empty unless asked for
     cells: tuple[str, ...]  # Quota cells
     states: tuple[RaterState, ...]
     updated_at: datetime | None  # Time of the figures
@@ -83,9 +84,16 @@ class RaterView:
 
 
 def list_raters(
-    platform: Platform, name: str, rater_filter: RaterFilter, *, after: RaterCursor | None, staff_id: str, most: int
+    platform: Platform,
+    name: str,
+    rater_filter: RaterFilter,
+    *,
+    after: RaterCursor | None,
+    staff_id: str,
+    most: int,
+    rated: bool = False,
 ) -> RaterListing:
-    """Return raters in the order of a filter after one of them."""
+    """Return raters in the order of a filter after one of them; with `rated` the ratings of each are counted."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         campaign = platform.definitions.load(tx, campaign_row)
@@ -96,9 +104,11 @@ def list_raters(
         if rater_filter.state and rater_filter.state not in RATER_STATES:
             allowed = format_list(RATER_STATES)
             raise InvalidInput(f"{format_value(rater_filter.state)} is not a state of raters. Choose one of {allowed}.")
+        rows = store.list_raters(tx, campaign_row.id, rater_filter, after=after, most=most)
         return RaterListing(
             campaign=campaign,
-            raters=store.list_raters(tx, campaign_row.id, rater_filter, after=after, most=most),
+            raters=rows,
+            n_rated=store.count_ratings(tx, [row.id for row in rows]) if rated else {},
             cells=cells,
             states=RATER_STATES,
             updated_at=monitoring.find_snapshot_time(tx, campaign_row.id),

@@ -101,6 +101,7 @@ def _to_progress(item: LabelledItem) -> GoldProgressRow:
         n_safety=missing["safety"],
         n_degree=missing["degree"],
         n_topics=missing["topics"],
+        labellers=core.count_labels(item.standings),
     )
 
 

@@ -90,7 +90,9 @@ def load_gold_queue(platform: Platform, name: str, *, staff_id: str) -> GoldQueu
             n_check=sum(items.n for items in open_items if {"degree", "topics"} & {*items.wanted}),
             next=_find_urgent(open_items, lists.find_unlabelled(tx, campaign_row.id)),
             to_decide=list_labelled_items_at(tx, campaign_row, gold, disputes),
-            n_to_decide=lists.count_disputes(tx, campaign_row.id, staff_id),
+            n_to_decide=len(disputes)
+            if len(disputes) < MAX_DISPUTES
+            else lists.count_disputes(tx, campaign_row.id, staff_id),
             correctable=list_labelled_items_at(tx, campaign_row, gold, correctable),
             n_correctable=n_correctable,
             n_of_file=counts.n_of_file,

@@ -1,5 +1,7 @@
 """Initial schema: all tables."""
 
+from contextlib import suppress
+
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
@@ -281,6 +283,8 @@ def upgrade() -> None:
         sa.Column("withheld", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("gold_of_file", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("in_gold_sample", sa.Boolean(), server_default=sa.true(), nullable=False),
+        sa.Column("search_text", sa.String(), nullable=False),
+        sa.Column("safety_gold", sa.String(), nullable=True),
         sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_item_campaign_id"),
         sa.PrimaryKeyConstraint("id", name="pk_item"),
         sa.UniqueConstraint("campaign_id", "name", name="uq_item_campaign_id_name"),
@@ -290,6 +294,8 @@ def upgrade() -> None:
     op.create_index(
         "ix_item_campaign_id_withheld", "item", ["campaign_id", "withheld", "gold_of_file", "in_gold_sample"]
     )
+    op.create_index("ix_item_campaign_id_safety_gold", "item", ["campaign_id", "safety_gold"])
+    _create_search_index()
     op.create_table(
         "member",
         sa.Column("campaign_id", ID, nullable=False),
@@ -497,6 +503,7 @@ def upgrade() -> None:
         sa.Column("n_safety", sa.Integer(), nullable=False),
         sa.Column("n_degree", sa.Integer(), nullable=False),
         sa.Column("n_topics", sa.Integer(), nullable=False),
+        sa.Column("labellers", DOCUMENT, nullable=False),
         sa.CheckConstraint(
             "state IN ('unlabelled', 'in_progress', 'disputed', 'settled')", name=op.f("ck_gold_progress_state")
         ),
@@ -859,3 +866,13 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("exchange_id", "number", name="pk_chat_pick"),
     )
+
+
+def _create_search_index() -> None:
+    """Index the searched text of items by trigrams; where the server refuses, a search reads the text of all items."""
+    connection = op.get_bind()
+    if connection.dialect.name != "postgresql":
+        return
+    with suppress(sa.exc.DBAPIError), connection.begin_nested():
+        connection.execute(sa.text("CREATE EXTENSION IF NOT EXISTS pg_trgm"))
+        connection.execute(sa.text("CREATE INDEX ix_item_search_text ON item USING gin (search_text gin_trgm_ops)"))
