@@ -1,15 +1,15 @@
-"""Evaluate jury models on conversations held out of training, and write their page.
+"""Evaluate jury models on conversations held out of training, and write the parts of their page.
 
-    DISSENSUS_DATA=data .venv/bin/python -m benchmarks.juries
+    DISSENSUS_DATA=data .venv/bin/python -m benchmarks.juries [juries] [jury-coverage] [jury-pairs]
 
 DICES-350 by group, DICES-990 without raters, and simulated ratings of 3,000 texts by groups that take some words
-differently.
+differently; coverage of intervals; pairs of hh-rlhf without raters.
 """
 
 import argparse
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -17,9 +17,11 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtr
 
+from dissensus.files.pairs.votes import read_pair_files
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.preference.jury.composition import seat_mix
-from dissensus.preference.jury.evaluation import RIVALS, JuryEvaluation, evaluate_jury
+from dissensus.preference.jury.evaluation import JuryEvaluation, evaluate_jury
+from dissensus.preference.jury.pair_evaluation import evaluate_pair_jury
 from dissensus.preference.jury.prediction import predict_opinions
 from dissensus.preference.jury.texts import read_rated_texts
 from dissensus.preference.jury.training import train_jury
@@ -27,21 +29,21 @@ from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.cluster_robust import Mean
 from dissensus.stats.jury.model import TextAnswers, fit_text_model
 
-PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "generated" / "juries.md"
+GENERATED: Final = Path(__file__).resolve().parent.parent / "docs" / "generated"
 SIMULATIONS: Final = ((120, 30, 10, 4, 25), (300, 60, 20, 40, 8))
 N_UNSEEN: Final = 60
 N_ITEMS, N_RATERS, N_RATINGS, N_WORDS = 3_000, 200, 10, 150
 
 
-def simulate_ratings(seed: int = 0) -> Ratings:
+def simulate_ratings(n_items: int = N_ITEMS, seed: int = 0) -> Ratings:
     """Draw texts of 12 words with harms that differ for women, and ratings by 10 of 200 raters of each."""
     rng = np.random.default_rng(seed)
-    words = rng.integers(0, N_WORDS, (N_ITEMS, 12))
+    words = rng.integers(0, N_WORDS, (n_items, 12))
     harm, of_women = rng.normal(0, 0.3, N_WORDS), rng.normal(0, 0.2, N_WORDS)
     level, own = harm[words].sum(axis=1), of_women[words].sum(axis=1)
-    raters = np.argsort(rng.random((N_ITEMS, N_RATERS)), axis=1)[:, :N_RATINGS].ravel()
-    items, woman = np.repeat(np.arange(N_ITEMS), N_RATINGS), raters % 2 == 0
-    location = level[items] + np.where(woman, own[items], 0.0) + rng.normal(0, 0.4, N_ITEMS)[items]
+    raters = np.argsort(rng.random((n_items, N_RATERS)), axis=1)[:, :N_RATINGS].ravel()
+    items, woman = np.repeat(np.arange(n_items), N_RATINGS), raters % 2 == 0
+    location = level[items] + np.where(woman, own[items], 0.0) + rng.normal(0, 0.4, n_items)[items]
     answers = np.digitize(location + rng.normal(0, 0.6, N_RATERS)[raters] + rng.normal(size=len(items)), [0.2, 0.6])
     table = pl.DataFrame(
         {
@@ -52,7 +54,7 @@ def simulate_ratings(seed: int = 0) -> Ratings:
         }
     )
     texts = [" ".join(f"w{word}" for word in row) for row in words.tolist()]
-    columns = {"item_id": [str(item) for item in range(N_ITEMS)], "response": texts}
+    columns = {"item_id": [str(item) for item in range(n_items)], "response": texts}
     return Ratings.from_frame(table).with_items(pl.DataFrame(columns))
 
 
@@ -60,11 +62,11 @@ def describe(name: str, evaluation: JuryEvaluation) -> Iterator[str]:
     """Yield the table of an evaluation."""
     yield f"**{name}**: {evaluation.verdict()} {_abstention(evaluation)}"
     yield ""
-    rivals = " | ".join(rival.replace("_", "-") for rival in RIVALS)
+    rivals = " | ".join(rival.replace("_", "-") for rival in evaluation.rivals)
     yield f"| group | log-loss | {rivals} | ECE | by chance |"
-    yield f"|---|---|{'---|' * len(RIVALS)}---|---|"
+    yield f"|---|---|{'---|' * len(evaluation.rivals)}---|---|"
     for row in evaluation.rows:
-        gains = " | ".join(_format(row.gains[rival]) for rival in RIVALS)
+        gains = " | ".join(_format(row.gains[rival]) for rival in evaluation.rivals)
         group = "all" if row.group is None else row.group
         errors = f"{row.calibration_error:.3f} | {row.calibration_by_chance:.3f}"
         yield f"| {group} | {row.log_loss:.3f} | {gains} | {errors} |"
@@ -83,11 +85,11 @@ def _format(mean: Mean) -> str:
     return f"{mean.estimate:.3f}{interval}"
 
 
-def describe_juries(ratings: Ratings) -> str:
+def describe_juries(ratings: Ratings, name: str = "DICES-350", axis: str = "race") -> str:
     """Return how often two juries of 12 differ on items that the model was not trained on, and whom they overrule."""
     rng = np.random.default_rng(0)
     training = pl.Series(rng.permutation(ratings.n_items) % 2 == 0)
-    model = train_jury(ratings.select_items(training), by=["race"])
+    model = train_jury(ratings.select_items(training), by=[axis])
     held_out = ratings.select_items(~training)
     item_ids = held_out.items["item_id"].to_list()
     rows = predict_opinions(model, item_ids, read_rated_texts(held_out), jury=seat_mix(model)).rows
@@ -98,7 +100,7 @@ def describe_juries(ratings: Ratings) -> str:
     }
     most, least = max(by_group, key=lambda name: by_group[name]), min(by_group, key=lambda name: by_group[name])
     return (
-        f"Trained on half of the items of DICES-350, two juries of 12 raters are expected to differ on {differ:.0%} of "
+        f"Trained on half of the items of {name}, two juries of 12 raters are expected to differ on {differ:.0%} of "
         f"the others. The verdict is expected to overrule the majority of {most.partition('=')[2]} most often "
         f"({by_group[most]:.0%} of the items), and that of {least.partition('=')[2]} least ({by_group[least]:.0%})."
     )
@@ -149,9 +151,8 @@ def describe_coverage() -> str:
     )
 
 
-def main() -> None:
-    """Evaluate, and write the page."""
-    argparse.ArgumentParser(description=__doc__).parse_args()
+def evaluate_ratings() -> Iterator[str]:
+    """Yield the tables of jury models of ratings, and how often juries differ."""
     folder = Path(os.environ["DISSENSUS_DATA"])
     dices = read_ratings(folder / "dices-350/ratings.csv", items=folder / "dices-350/items.csv").exclude_flagged()
     pooled = read_ratings(folder / "dices-990/ratings.csv", items=folder / "dices-990/items.csv", rater=None)
@@ -160,13 +161,37 @@ def main() -> None:
         "DICES-990, counts without raters": (pooled, []),
         f"{N_ITEMS:,} simulated texts, {N_RATINGS} of {N_RATERS} raters each": (simulate_ratings(), ["gender"]),
     }
-    lines = ["% Made by `benchmarks/juries.py`; do not edit.", "", "Gains in log-loss, in nats a rating, over:", ""]
+    yield "Gains in log-loss, in nats a rating, over:"
+    yield ""
     for name, (ratings, axes) in cases.items():
+        yield from describe(name, evaluate_jury(ratings, by=axes))
+    yield describe_juries(dices)
+
+
+def evaluate_pairs() -> Iterator[str]:
+    """Yield the table of a jury model of preferences."""
+    path = Path(os.environ["DISSENSUS_DATA"]) / "hh-rlhf/harmless-base-test.jsonl.gz"
+    pairs = read_pair_files([path], purpose="harmless").pairs
+    yield from describe("hh-rlhf, harmless, test split, without raters", evaluate_pair_jury(pairs))
+
+
+PARTS: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
+    "juries": evaluate_ratings,
+    "jury-coverage": lambda: [describe_coverage()],
+    "jury-pairs": evaluate_pairs,
+}
+"""Files of the page."""
+
+
+def main() -> None:
+    """Evaluate, and write the files."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="files to write; by default all")
+    for name in parser.parse_args().parts or PARTS:
         begin = time.process_time()
-        evaluation = evaluate_jury(ratings, by=axes)
-        lines += describe(name, evaluation)
+        lines = ["% Made by `benchmarks/juries.py`; do not edit.", "", *PARTS[name]()]
+        (GENERATED / f"{name}.md").write_text("\n".join(lines).rstrip() + "\n", "utf-8")
         print(f"{name}: {time.process_time() - begin:.0f} s of processor time")
-    PAGE.write_text("\n".join([*lines, describe_juries(dices), "", describe_coverage(), ""]), "utf-8")
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ def test_relative_links_of_the_readme_exist() -> None:
         assert (ROOT / target).exists(), target
 
 
-DOCUMENTED = ("judge.py", "scorecard.py")
+DOCUMENTED = ("judge.py", "jury.py", "scorecard.py")
 PARTS = ("small_judge.py",)  # Of other scripts
 SCRIPTS = [path for path in sorted((ROOT / "examples").glob("*.py")) if path.name not in (*DOCUMENTED, *PARTS)]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.preference.pairs import simulate_group_choices
 from tests.support.commands import RunCommand
 from tests.support.rated_texts import simulate_rated_texts
 
@@ -82,3 +83,59 @@ def test_contradicting_juries_are_refused(run: RunCommand, files: Path, options:
     done = run("jury", "predict", str(files / "items.csv"), *options, "--model", str(files / "model"))
     assert (done.returncode, done.stdout) == (1, "")
     assert message in done.stderr
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rows = [
+        {
+            "chosen": f"\n\nHuman: {pair.context[0].text}\n\nAssistant: {pair.chosen}",
+            "rejected": f"\n\nHuman: {pair.context[0].text}\n\nAssistant: {pair.rejected}",
+            "rater_id": pair.rater,
+            "rater_gender": dict(pair.groups)["rater_gender"],
+        }
+        for pair in simulate_group_choices(120)
+    ]
+    path = tmp_path_factory.mktemp("pairs") / "pairs.csv"
+    pl.DataFrame(rows).write_csv(path)
+    return path
+
+
+def test_a_jury_of_preferences_is_trained_evaluated_and_asked(run: RunCommand, pairs: Path, tmp_path: Path) -> None:
+    model = str(tmp_path / "model")
+    trained = run("jury", "train", str(pairs), "--by", "gender", "--purpose", "harmless", "-o", model)
+    assert trained.returncode == 0, trained.stderr
+    assert "Trained on 120 answers to preference about 120 pairs of responses. Groups: 2 of rater_" in trained.stdout
+    evaluated = run("jury", "evaluate", str(pairs), "--by", "gender", "--folds", "2")
+    assert "of 3 against chance (0 worse)" in evaluated.stdout, evaluated.stderr
+    assert "gain on linear" in evaluated.stdout
+    read = pl.read_csv(pairs)["chosen"][0].split("Assistant: ")[1]
+    context = pl.read_csv(pairs)["chosen"][0].split("\n\nAssistant: ")[0]
+    items = pl.DataFrame({"item_id": ["old", "new"], "context": [context, "Well?"], "response": [read, read]})
+    items.write_csv(tmp_path / "items.csv")
+    asked = run("jury", "predict", str(tmp_path / "items.csv"), "--model", model, "--mix", "raters")
+    assert "old*" in asked.stdout, asked.stderr
+    assert "new*" not in asked.stdout
+    assert "* in training: 1 item; such predictions flatter." in asked.stdout
+    assert "unsafe means that a typical response" in asked.stdout
+    assert "accuracy" in run("preference", "evaluate", str(pairs), "--model", model, "--purpose", "harmless").stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "The criterion of the choices is unknown. Give --purpose harmless or --purpose helpful."),
+        (("--unsafe", "Yes"), "--unsafe does not apply to preference pairs, which"),
+        (("--purpose", "harmless", "--by", "town"), "no axis 'town'"),
+    ],
+)
+def test_options_of_ratings_are_refused_for_pairs(
+    run: RunCommand, pairs: Path, tmp_path: Path, options: tuple[str, ...], message: str
+) -> None:
+    done = run("jury", "train", str(pairs), "-o", str(tmp_path / "model"), *options)
+    assert (done.returncode, message in done.stderr) == (1, True), done.stderr
+
+
+def test_a_purpose_is_refused_for_ratings(run: RunCommand, files: Path, tmp_path: Path) -> None:
+    done = run("jury", "train", str(files / "ratings.csv"), "--purpose", "harmless", "-o", str(tmp_path / "model"))
+    assert "--purpose is the criterion of preference pairs, and ratings are read here." in done.stderr

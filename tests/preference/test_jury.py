@@ -88,6 +88,15 @@ def test_juries_are_drawn_from_a_census_or_a_mix(model: JuryModel) -> None:
     assert score["census"] > score["mix"]
 
 
+def test_predictions_mark_items_of_the_training(model: JuryModel, ratings: Ratings, tmp_path: Path) -> None:
+    save_model(model, tmp_path)
+    loaded = load_jury_model(tmp_path)
+    seen = read_rated_texts(ratings)[0]
+    elsewhere = RatedText("In another conversation.", seen.response)
+    rows = predict_opinions(loaded, ["seen", "elsewhere"], [seen, elsewhere], jury=seat_mix(loaded)).rows
+    assert {(row.item_id, row.in_training) for row in rows} == {("seen", True), ("elsewhere", False)}
+
+
 def test_it_abstains_from_texts_of_other_words(model: JuryModel) -> None:
     unknown = RatedText("", "Quantum chromodynamics baffles undergraduates everywhere")
     rows = predict_opinions(model, ["known", "unknown"], [SOFT, unknown], jury=seat_mix(model)).rows

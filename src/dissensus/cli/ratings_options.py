@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -54,12 +54,13 @@ def with_ratings_options(
     *,
     later: bool = False,
     attempts: LazyCommand | None = None,
+    pairs: LazyCommand | None = None,
     partitions: bool = False,
 ) -> Callable[..., None]:
     """Add the options of `load_ratings` to a command, which gets the ratings or, with `later`, a function to read them.
 
-    Files of red-team attempts are passed to the command `attempts`, if given, with the options that it accepts. With
-    `partitions`, a folder or glob of Parquet files is read in blocks of items.
+    Files of red-team attempts are passed to the command `attempts`, if given, and those of preference pairs to `pairs`,
+    with the options that it accepts. With `partitions`, a folder or glob of Parquet files is read in blocks of items.
     """
     options = {
         **{
@@ -92,13 +93,17 @@ def with_ratings_options(
             command(partial(load_folder, **read, items_as_text=as_text), **values)
             return
         for path in values["ratings"]:
-            kind = read_record_kind(path)
+            kind = read_record_kind(path) or (pairs and find_preferences(path))
             if kind == "red-team" and attempts is not None:
                 run = attempts.load()
-                run(_require_one(values["ratings"]), **_attempt_options(run, values, defaults))
+                run(_require_one(values["ratings"]), **_record_options(run, values, defaults, "red-team attempts"))
                 return
             if kind not in (None, "red-team"):
-                refuse_pairs(path)
+                if pairs is None:
+                    refuse_pairs(path)
+                run = pairs.load()
+                run(values["ratings"], **_record_options(run, values, defaults, "preference pairs"))
+                return
         reading = partial(load_ratings, **{name: values.pop(name) for name in options})
         command(reading if later else reading(), **values)
 
@@ -275,7 +280,17 @@ def read_record_kind(path: Path) -> str | None:
         return None
 
 
-def refuse_pairs(path: Path) -> None:
+def find_preferences(path: Path) -> str | None:
+    """Return the kind of a file of exported preferences; None for others, and for one that cannot be read."""
+    from dissensus.files.pairs.votes import holds_preferences
+
+    try:
+        return "preferences" if holds_preferences(path) else None
+    except DissensusError:
+        return None
+
+
+def refuse_pairs(path: Path) -> NoReturn:
     """Refuse a file of preference pairs."""
     raise InvalidInput(
         f"{path} holds preference pairs, and ratings are read here. For pairs: dissensus preference evaluate, validate "
@@ -283,15 +298,15 @@ def refuse_pairs(path: Path) -> None:
     )
 
 
-def _attempt_options(
-    command: Callable[..., None], values: Mapping[str, Any], defaults: Mapping[str, Any]
+def _record_options(
+    command: Callable[..., None], values: Mapping[str, Any], defaults: Mapping[str, Any], records: str
 ) -> dict[str, Any]:
-    """Return the options that a command on attempts accepts; refuse others that were set."""
+    """Return the options that a command on attempts or pairs accepts; refuse others that were set."""
     accepted = set(inspect.signature(command).parameters)
     for name, value in values.items():
         if name not in accepted and name != "ratings" and value != defaults[name]:
             raise InvalidInput(
-                f"--{name.replace('_', '-')} does not apply to red-team attempts, which {values['ratings'][0]} holds. "
+                f"--{name.replace('_', '-')} does not apply to {records}, which {values['ratings'][0]} holds. "
                 "Leave it out."
             )
     return {name: value for name, value in values.items() if name in accepted}

@@ -24,6 +24,8 @@ from dissensus.preference.jury.composition import seat_mix as seat_mix
 from dissensus.preference.jury.evaluation import JuryEvaluation as JuryEvaluation
 from dissensus.preference.jury.evaluation import evaluate_jury as evaluate_jury
 from dissensus.preference.jury.model import JuryModel as JuryModel
+from dissensus.preference.jury.pair_evaluation import evaluate_pair_jury as evaluate_pair_jury
+from dissensus.preference.jury.pairs import train_pair_jury as train_pair_jury
 from dissensus.preference.jury.prediction import JuryPredictions as JuryPredictions
 from dissensus.preference.jury.prediction import predict_opinions as predict_opinions
 from dissensus.preference.jury.texts import RatedText as RatedText

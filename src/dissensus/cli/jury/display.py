@@ -7,23 +7,25 @@ from typing import Final
 from dissensus.cli import result_writer
 from dissensus.cli.result_writer import Format
 from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_count, format_number, format_short
-from dissensus.preference.jury.evaluation import RIVALS, JuryEvaluation
+from dissensus.preference.jury.evaluation import JuryEvaluation
+from dissensus.preference.jury.pairs import ANSWERS
 from dissensus.preference.jury.prediction import JURY, JuryPredictions, PredictedOpinion
 from dissensus.stats.cluster_robust import Mean
 
+TYPICAL: Final = "The model is of preferences: unsafe means that a typical response of its training would be preferred."
 _SHOWN: Final = 20
 
 
 def jury_evaluation_page(evaluation: JuryEvaluation) -> Page:
     """Return the evaluation as a page."""
-    rivals = [name.replace("_", "-") for name in RIVALS]
+    rivals = [name.replace("_", "-") for name in evaluation.rivals]
     head = ("group", "raters", "log-loss", *(f"gain on {name}" for name in rivals), "ECE", "by chance")
     lines = tuple(
         (
             "all" if row.group is None else escape_unprintable(row.group),
             format_number(row.n_raters),
             format_short(row.log_loss, 3),
-            *(_format_mean(row.gains[name]) for name in RIVALS),
+            *(_format_mean(row.gains[name]) for name in evaluation.rivals),
             format_short(row.calibration_error, 3),
             format_short(row.calibration_by_chance, 3),
         )
@@ -34,7 +36,7 @@ def jury_evaluation_page(evaluation: JuryEvaluation) -> Page:
         f"without its conversation ({evaluation.n_folds} folds). {evaluation.verdict()}",
         (Grid(head, lines),),
         (
-            *(f"{name}: {text}." for name, text in zip(rivals, RIVALS.values(), strict=True)),
+            *(f"{name}: {text}." for name, text in zip(rivals, evaluation.rivals.values(), strict=True)),
             "Gains are in nats a rating, above 0 where the jury model is better; intervals are over items and raters.",
             "ECE: calibration error of the share of unsafe answers, beside that of a calibrated model.",
             _describe_abstention(evaluation),
@@ -59,9 +61,10 @@ def predictions_page(predictions: JuryPredictions) -> Page:
         by_item[row.item_id].append(row)
     shown = list(by_item.items())[:_SHOWN]
     head = ("item", "group", "unsafe", "interval", "overruled", "two juries differ")
+    trained = sum(rows[0].in_training for rows in by_item.values())
     lines = tuple(
         (
-            escape_unprintable(item_id) if number == 0 else "",
+            escape_unprintable(item_id) + "*" * row.in_training if number == 0 else "",
             escape_unprintable(row.model),
             format_short(row.score),
             "–" if row.ci_low is None else f"{format_short(row.ci_low)}–{format_short(row.ci_high)}",
@@ -82,6 +85,8 @@ def predictions_page(predictions: JuryPredictions) -> Page:
             "unsafe: share of a group that would call the item unsafe, or probability that a jury would.",
             *([f"{JURY}: unsafe if {predictions.at_least:g} of the votes or more are."] if predictions.jury else []),
             *(["overruled: probability that the group's opinion is not the verdict."] if predictions.jury else []),
+            *([f"* in training: {format_count(trained, 'item')}; such predictions flatter."] if trained else []),
+            *([TYPICAL] if predictions.answers == ANSWERS else []),
             *([f"{format_count(rest, 'further item')}: --format csv has all."] if rest else []),
         ),
     )

@@ -13,6 +13,7 @@ from dissensus.cli.jury.options import (
     UnsafeOption,
     pick_encoder,
 )
+from dissensus.cli.lazy_group import LazyCommand
 from dissensus.cli.options import ConfidenceOption, CrossOption, SeedOption
 from dissensus.cli.ratings_options import split_categories, with_ratings_options
 from dissensus.cli.result_writer import FormatOption, OutputOption
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from dissensus.schema.ratings.table import Ratings
 
 
-@partial(with_ratings_options, later=True)
+@partial(with_ratings_options, later=True, pairs=LazyCommand("dissensus.cli.jury.pairs", "evaluate_on_pairs", ""))
 def evaluate(
     reading: "partial[Ratings]",
     by: LearnedAxisOption = None,
@@ -38,7 +39,7 @@ def evaluate(
     """Measure predicted answers on conversations held out of training, by group and beside models that know less.
 
     Log-loss of the answers of each group, beside the shares of the group over all items, a model of plurality labels,
-    and the model without groups.
+    and the model without groups. Of preference pairs: beside chance, and a linear preference model.
 
     Example: dissensus jury evaluate ratings.csv --items items.csv --by race
     """

@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,14 +13,17 @@ from dissensus.cli.jury.options import (
     UnsafeOption,
     pick_encoder,
 )
+from dissensus.cli.lazy_group import LazyCommand
 from dissensus.cli.options import CrossOption
 from dissensus.cli.ratings_options import split_categories, with_ratings_options
+from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from dissensus.preference.jury.model import JuryModel
     from dissensus.schema.ratings.table import Ratings
 
 
-@partial(with_ratings_options, later=True)
+@partial(with_ratings_options, later=True, pairs=LazyCommand("dissensus.cli.jury.pairs", "train_on_pairs", ""))
 def train(
     reading: "partial[Ratings]",
     output: Annotated[
@@ -30,18 +33,25 @@ def train(
     cross: CrossOption = None,
     unsafe: UnsafeOption = None,
     min_raters: LeastRatersOption = 5,
+    purpose: Annotated[
+        Literal["helpful", "harmless"] | None,
+        typer.Option(help="Criterion of preference pairs. Default: from the names of file and folder."),
+    ] = None,
     embeddings: EmbeddingsOption = False,
 ) -> None:
     """Train a model of the answers of people to texts, by group, and write it as a folder with its card.
 
-    Items need texts: columns response and context, or item_text, as --items FILE joins them.
+    Items need texts: columns response and context, or item_text, as --items FILE joins them. Files of preference pairs
+    are read too; --raters FILE has the groups of their raters.
 
     Example: dissensus jury train ratings.csv --items items.csv --by race --by gender -o jury-model
     """
     # Imported here, so that --help does not import polars.
-    from dissensus.files.models.folder import make_folder, save_model
+    from dissensus.files.models.folder import make_folder
     from dissensus.preference.jury.training import train_jury
 
+    if purpose is not None:
+        raise InvalidInput("--purpose is the criterion of preference pairs, and ratings are read here. Leave it out.")
     encoder = pick_encoder(embeddings=embeddings)
     make_folder(output)
     model = train_jury(
@@ -51,12 +61,19 @@ def train(
         min_raters=min_raters,
         encoder=encoder,
     )
+    save_trained(model, output, "items")
+
+
+def save_trained(model: "JuryModel", output: Path, items: str) -> None:
+    """Write a model, and print its notes and what it was trained on."""
+    from dissensus.files.models.folder import save_model
+
     save_model(model, output)
     for note in model.card["notes"]:
         typer.echo(f"Note: {note}", err=True)
     groups = ", ".join(f"{len(names)} of {axis}" for axis, names in model.axes.items()) or "none"
     typer.echo(
-        f"Trained on {model.card['n_ratings']:,} answers to {model.question} about {model.card['n_items']:,} items. "
+        f"Trained on {model.card['n_ratings']:,} answers to {model.question} about {model.card['n_items']:,} {items}. "
         f"Groups: {groups}. Measure it on conversations held out: dissensus jury evaluate."
     )
     typer.echo(f"Wrote {output}.", err=True)

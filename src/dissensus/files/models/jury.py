@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from dissensus.files.models.parts import Arrays, check_hashes, check_weights, find_encoder, identify_encoder
 from dissensus.preference.data.features import Vocabulary
+from dissensus.preference.data.pairs import PURPOSES
 from dissensus.preference.jury.features import TextFeatures, WordSpace
 from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.models.encoder import Encoder
@@ -36,7 +37,11 @@ def disassemble_jury(model: JuryModel) -> tuple[dict[str, Any], dict[str, npt.ND
         "converged": model.model.converged,
         "encoder": None if encoder is None else identify_encoder(encoder),
     }
-    arrays: dict[str, npt.NDArray[Any]] = {"cells": model.cells, "n_raters": model.n_raters}
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "cells": model.cells,
+        "n_raters": model.n_raters,
+        "trained": model.trained,
+    }
     for side in _SIDES:
         space = getattr(model.features, side)
         arrays |= {
@@ -71,6 +76,11 @@ def assemble_jury(
         raise ValueError("its groups do not fit together")
     if (n_raters < 0).any() or not n_raters.sum() or (cells.any(axis=0) != 1).any():
         raise ValueError("its groups have no raters")
+    trained = arrays["trained"]
+    if trained.dtype != np.uint64 or trained.ndim != 1:
+        raise ValueError("its hashes of texts are not numbers of 64 bits")
+    if head["purpose"] not in PURPOSES:
+        raise ValueError(f"its purpose is {head['purpose']!r}")
     features = TextFeatures(
         response=_read_space(arrays, "response"),
         context=_read_space(arrays, "context"),
@@ -103,6 +113,8 @@ def assemble_jury(
             **floats,
         ),
         least_known=float(head["least_known"]),
+        trained=trained,
+        purpose=head["purpose"],
         card=card,
     )
 

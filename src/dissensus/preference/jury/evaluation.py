@@ -1,9 +1,9 @@
 """Evaluation of a jury model on conversations that it was not trained on, beside models that know less."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from dissensus.preference.jury.training import (
     MIN_RATERS,
     NOT_CONVERGED,
     Codes,
+    JuryAnswers,
     JuryRatings,
     fit_jury,
     read_jury_ratings,
@@ -28,11 +29,12 @@ from dissensus.stats.jury.model import fit_label_model
 from dissensus.stats.score.calibration import estimate_calibration
 from dissensus.stats.score.pseudo_values import GroupRatings
 
+POOLED: Final = "pooled"
 RIVALS: Final[Mapping[str, str]] = {
     "item_blind": "the shares of the group over all items in training",
     "plurality": "the same features, trained on the plurality label of each item, at the temperature that suits the "
     "held-out answers best",
-    "pooled": "the jury model without groups: the distribution of all raters",
+    POOLED: "the jury model without groups: the distribution of all raters",
 }
 """Models that a jury model must beat."""
 
@@ -40,6 +42,8 @@ TEMPERATURES: Final = tuple(1.25**k for k in range(-2, 16))
 """Temperatures of the model of plurality labels."""
 
 _LEAST = 1e-9
+
+Answers = TypeVar("Answers", bound=JuryAnswers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +68,7 @@ class JuryEvaluation(TabularResult):
 
     rows: tuple[JuryGroupRow, ...]
     question: str
+    rivals: Mapping[str, str]  # Description by name
     n_folds: int
     n_items: int
     n_answered: int
@@ -74,7 +79,7 @@ class JuryEvaluation(TabularResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {"schema_version": 1, **asdict(self), "rivals": dict(RIVALS)}
+        return {"schema_version": 1, **asdict(self)}
 
     def to_json(self) -> str:
         """Return the evaluation as JSON."""
@@ -85,9 +90,11 @@ class JuryEvaluation(TabularResult):
         return pl.DataFrame([_flatten(row) for row in self.rows], infer_schema_length=None)
 
     def verdict(self) -> str:
-        """Return a sentence that says whether the model beats the item-blind shares and the plurality labels."""
+        """Return a sentence on the groups for which the model beats each rival but the one without groups."""
         parts = []
-        for name in ("item_blind", "plurality"):
+        for name in self.rivals:
+            if name == POOLED:
+                continue
             gains = [row.gains[name] for row in self.rows]
             better = sum(gain.ci_low is not None and gain.ci_low > 0 for gain in gains)
             worse = sum(gain.ci_high is not None and gain.ci_high < 0 for gain in gains)
@@ -137,43 +144,58 @@ def evaluate_jury(  # noqa: PLR0913 - options are keyword-only
     """
     checked = read_jury_ratings(ratings, question=question, unsafe=unsafe, by=by, min_raters=min_raters)
     folds = _fold(checked, n_folds, seed)
-    names, notes = _list_populations(checked, folds)
-    predictions = _cross_validate(checked, folds, names, encoder, progress)
-    labels = _temper(predictions.labels, checked.answers)
-    rated = np.unique(checked.items)
-    losses = _loss(predictions.groups[None], checked.answers)
-    is_answered = ~predictions.abstains[checked.items]
-    return JuryEvaluation(
-        rows=tuple(
-            _measure(
-                checked,
-                name,
-                shares,
-                {"item_blind": predictions.item_blind[name], "plurality": labels, "pooled": predictions.pooled},
-                confidence,
-            )
-            for name, shares in predictions.groups.items()
-        ),
-        question=checked.question,
-        n_folds=n_folds,
-        n_items=len(rated),
-        n_answered=int((~predictions.abstains[rated]).sum()),
-        loss_answered=float(losses[is_answered].mean()) if is_answered.any() else None,
-        loss_abstained=None if is_answered.all() else float(losses[~is_answered].mean()),
-        confidence=confidence,
-        notes=(*checked.notes, *notes, *((NOT_CONVERGED,) if predictions.unsettled else ())),
-    )
+    names, notes = list_populations(checked, folds)
+    held_out = _cross_validate(checked, folds, names, encoder, progress)
+    return summarise_evaluation(checked, held_out, RIVALS, n_folds=n_folds, confidence=confidence, notes=notes)
 
 
-class _HeldOut(NamedTuple):
+class HeldOut(NamedTuple):
     """Predicted shares of the answers to the item of each rating, shape (K, N), and the items without an answer."""
 
     groups: dict[str | None, Floats]
-    item_blind: dict[str | None, Floats]
-    pooled: Floats
-    labels: Floats
+    rivals: dict[str, dict[str | None, Floats]]
     abstains: npt.NDArray[np.bool_]  # Shape (I,)
     unsettled: list[int]  # Folds whose model did not converge
+
+    @classmethod
+    def empty(cls, names: Sequence[str | None], rivals: Iterable[str], shape: tuple[int, int], n_items: int) -> Self:
+        """Return predictions to be filled in, for all raters and groups."""
+        return cls(
+            groups={name: np.empty(shape) for name in names},
+            rivals={rival: {name: np.empty(shape) for name in names} for rival in rivals},
+            abstains=np.zeros(n_items, np.bool_),
+            unsettled=[],
+        )
+
+
+def summarise_evaluation(
+    answers: JuryAnswers,
+    held_out: HeldOut,
+    rivals: Mapping[str, str],
+    *,
+    n_folds: int,
+    confidence: float,
+    notes: Sequence[str],
+) -> JuryEvaluation:
+    """Return the losses of each group and its rivals, and those of items with and without an answer."""
+    rated = np.unique(answers.items)
+    losses = _loss(held_out.groups[None], answers.answers)
+    is_answered = ~held_out.abstains[answers.items]
+    return JuryEvaluation(
+        rows=tuple(
+            _measure(answers, name, shares, {rival: held_out.rivals[rival][name] for rival in rivals}, confidence)
+            for name, shares in held_out.groups.items()
+        ),
+        question=answers.question,
+        rivals=rivals,
+        n_folds=n_folds,
+        n_items=len(rated),
+        n_answered=int((~held_out.abstains[rated]).sum()),
+        loss_answered=float(losses[is_answered].mean()) if is_answered.any() else None,
+        loss_abstained=None if is_answered.all() else float(losses[~is_answered].mean()),
+        confidence=confidence,
+        notes=(*answers.notes, *notes, *((NOT_CONVERGED,) if held_out.unsettled else ())),
+    )
 
 
 def _cross_validate(
@@ -182,40 +204,36 @@ def _cross_validate(
     names: Sequence[str | None],
     encoder: Encoder | None,
     progress: Progress | None,
-) -> _HeldOut:
+) -> HeldOut:
     """Predict each item by models that were trained without its fold."""
     shape = (len(ratings.scale), len(ratings.answers))
+    held_out = HeldOut.empty(names, RIVALS, shape, len(ratings.texts))
+    labels = np.empty(shape)
     n_folds = int(folds.max()) + 1
-    predictions = _HeldOut(
-        groups={name: np.empty(shape) for name in names},
-        item_blind={name: np.empty(shape) for name in names},
-        pooled=np.empty(shape),
-        labels=np.empty(shape),
-        abstains=np.zeros(len(ratings.texts), np.bool_),
-        unsettled=[],
-    )
     for number in range(n_folds):
         training = ratings.select(folds != number)
         rows = np.flatnonzero(folds[ratings.items] == number)
-        held_out = np.unique(ratings.items[rows])
-        texts = [ratings.texts[item] for item in held_out]
-        place = np.searchsorted(held_out, ratings.items[rows])
+        items = np.unique(ratings.items[rows])
+        texts = [ratings.texts[item] for item in items]
+        place = np.searchsorted(items, ratings.items[rows])
         model = fit_jury(training, encoder=encoder)
-        if not model.model.converged:
-            predictions.unsettled.append(number)
+        pooled = fit_jury(without_groups(training), encoder=encoder) if ratings.axes else model
+        of_pooled = pooled.distributions(texts)[place].T
         for name in names:
-            predictions.groups[name][:, rows] = model.distributions(texts, name)[place].T
-            predictions.item_blind[name][:, rows] = _item_blind(training, name)[:, None]
-        pooled = fit_jury(_without_groups(training), encoder=encoder)
-        predictions.pooled[:, rows] = pooled.distributions(texts)[place].T
-        predictions.labels[:, rows] = _predict_labels(training, model, held_out)[place].T
-        predictions.abstains[held_out] = model.abstains(texts)
+            held_out.groups[name][:, rows] = model.distributions(texts, name)[place].T
+            held_out.rivals["item_blind"][name][:, rows] = _item_blind(training, name)[:, None]
+            held_out.rivals[POOLED][name][:, rows] = of_pooled
+        labels[:, rows] = _predict_labels(training, model, items)[place].T
+        held_out.abstains[items] = model.abstains(texts)
+        if not model.model.converged:
+            held_out.unsettled.append(number)
         if progress is not None:
             progress((number + 1) / n_folds)
-    return predictions
+    held_out.rivals["plurality"] = dict.fromkeys(names, _temper(labels, ratings.answers))
+    return held_out
 
 
-def _list_populations(ratings: JuryRatings, folds: Codes) -> tuple[list[str | None], list[str]]:
+def list_populations(ratings: JuryAnswers, folds: Codes) -> tuple[list[str | None], list[str]]:
     """Return all raters and the groups with answers outside each fold, and a note of each other group."""
     names: list[str | None] = [None]
     notes = []
@@ -240,7 +258,7 @@ def _fold(ratings: JuryRatings, n_folds: int, seed: int) -> Codes:
     return np.asarray(order[conversation] % n_folds, np.int64)
 
 
-def _members(ratings: JuryRatings, name: str | None) -> npt.NDArray[np.bool_]:
+def _members(ratings: JuryAnswers, name: str | None) -> npt.NDArray[np.bool_]:
     """Return whether the rater of each rating belongs to a group."""
     if name is None:
         return np.ones(len(ratings.answers), np.bool_)
@@ -255,9 +273,9 @@ def _item_blind(training: JuryRatings, name: str | None) -> Floats:
     return np.asarray(counts / counts.sum())
 
 
-def _without_groups(ratings: JuryRatings) -> JuryRatings:
-    values = {name: getattr(ratings, name) for name in ratings.__dataclass_fields__}
-    return JuryRatings(**{**values, "axes": {}, "groups": ratings.groups[:0]})
+def without_groups(answers: Answers) -> Answers:
+    """Return answers of people of no group."""
+    return replace(answers, axes={}, groups=answers.groups[:0])
 
 
 def _predict_labels(training: JuryRatings, model: JuryModel, held_out: Codes) -> Floats:
@@ -295,7 +313,7 @@ def _loss(shares: Floats, answers: Codes) -> Floats:
 
 
 def _measure(
-    ratings: JuryRatings, name: str | None, shares: Floats, rivals: Mapping[str, Floats], confidence: float
+    ratings: JuryAnswers, name: str | None, shares: Floats, rivals: Mapping[str, Floats], confidence: float
 ) -> JuryGroupRow:
     rows = np.flatnonzero(_members(ratings, name))
     items, raters, answers = ratings.items[rows], ratings.raters[rows], ratings.answers[rows]

@@ -12,7 +12,7 @@ from dissensus.errors import InvalidInput
 from dissensus.preference.data.pairs import Purpose
 from dissensus.preference.data.sparse import Floats
 from dissensus.preference.jury.features import TextFeatures
-from dissensus.preference.jury.texts import RatedText, texts_of_bot
+from dissensus.preference.jury.texts import RatedText, hash_texts, texts_of_bot
 from dissensus.preference.models.groups import find_group
 from dissensus.preference.models.model import check_purpose
 from dissensus.schema.records.conversation import Conversation
@@ -53,6 +53,10 @@ class JuryModel:
         Effects of the features on the answers.
     least_known
         Share of a response that must be known from training; below it, or without a known word, the model abstains.
+    trained
+        Hashes of the texts in training, in order, shape (texts,).
+    purpose
+        Criterion of the scores.
     card
         Model card with data, settings and limits, as plain values for JSON.
     """
@@ -66,12 +70,9 @@ class JuryModel:
     features: TextFeatures
     model: TextModel
     least_known: float
+    trained: npt.NDArray[np.uint64]
+    purpose: Purpose = "harmless"
     card: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def purpose(self) -> Purpose:
-        """Purpose of the scores."""
-        return "harmless"
 
     @property
     def group_names(self) -> tuple[str, ...]:
@@ -104,9 +105,17 @@ class JuryModel:
 
     def distributions(self, texts: Sequence[RatedText], group: str | None = None) -> Floats:
         """Return the expected share of each answer to each text, shape (texts, K)."""
+        return self.average(self.features.project(texts), group)
+
+    def average(self, features: Floats, group: str | None = None) -> Floats:
+        """Return the expected share of each answer over people of a group, from features, shape (texts, K)."""
         people = self.people(group)
-        shares = self.model.locate(self.features.project(texts)).distributions(people.cells)
+        shares = self.model.locate(features).distributions(people.cells)
         return np.asarray(np.einsum("imk,m->ik", shares, people.weights))
+
+    def was_trained_on(self, texts: Sequence[RatedText]) -> npt.NDArray[np.bool_]:
+        """Return whether each text was in training."""
+        return np.isin(hash_texts(texts), self.trained)
 
     def abstains(self, texts: Sequence[RatedText]) -> npt.NDArray[np.bool_]:
         """Return whether too little of each response is known from training, or nothing."""

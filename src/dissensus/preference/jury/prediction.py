@@ -35,6 +35,7 @@ class PredictedOpinion:
     overruled: float | None  # Probability that the majority of the group differs from the jury; None without a jury
     differ: float | None  # Probability that two juries differ; None for groups
     reason: str | None  # Reason of a missing score
+    in_training: bool = False  # True if the model was trained on the item
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,10 +133,11 @@ def _predict_batch(
     tail = (1 - confidence) / 2
     low, high = np.quantile(groups, [tail, 1 - tail], axis=0)
     verdicts = None if jury is None else decide_verdicts(draws @ jury.seats.T, groups, at_least=at_least)
-    for i, (item_id, abstains) in enumerate(zip(item_ids, model.abstains(texts).tolist(), strict=True)):
-        if abstains:
+    abstains, trained = model.abstains(texts).tolist(), model.was_trained_on(texts).tolist()
+    for i, item_id in enumerate(item_ids):
+        if abstains[i]:
             models = [name or ALL for name in names] + [JURY] * (jury is not None)
-            yield from (_abstain(item_id, name) for name in models)
+            yield from (_abstain(item_id, name, in_training=trained[i]) for name in models)
             continue
         for g, name in enumerate(names):
             yield PredictedOpinion(
@@ -148,12 +150,13 @@ def _predict_batch(
                 overruled=None if verdicts is None else float(verdicts.overruled[i, g]),
                 differ=None,
                 reason=None,
+                in_training=trained[i],
             )
         if verdicts is not None:
-            yield _judge(item_id, verdicts, i)
+            yield _judge(item_id, verdicts, i, in_training=trained[i])
 
 
-def _judge(item_id: str, verdicts: Verdicts, i: int) -> PredictedOpinion:
+def _judge(item_id: str, verdicts: Verdicts, i: int, *, in_training: bool) -> PredictedOpinion:
     return PredictedOpinion(
         item_id=item_id,
         model=JURY,
@@ -164,9 +167,10 @@ def _judge(item_id: str, verdicts: Verdicts, i: int) -> PredictedOpinion:
         overruled=None,
         differ=float(verdicts.differ[i]),
         reason=None,
+        in_training=in_training,
     )
 
 
-def _abstain(item_id: str, model: str) -> PredictedOpinion:
+def _abstain(item_id: str, model: str, *, in_training: bool) -> PredictedOpinion:
     unknown = dict.fromkeys(("score", "ci_low", "ci_high", "shares", "overruled", "differ"))
-    return PredictedOpinion(item_id=item_id, model=model, reason=ABSTAINS, **unknown)
+    return PredictedOpinion(item_id=item_id, model=model, reason=ABSTAINS, in_training=in_training, **unknown)

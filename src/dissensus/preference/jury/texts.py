@@ -1,8 +1,11 @@
 """Texts that juries judge: a response, and the conversation before it."""
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from dissensus.errors import InvalidInput
@@ -45,6 +48,12 @@ def texts_of_bot(conversation: Conversation) -> Iterator[RatedText]:
     for number, turn in enumerate(conversation.turns):
         if turn.speaker == "bot":
             yield text_of_turns(conversation.turns[: number + 1])
+
+
+def hash_texts(texts: Sequence[RatedText]) -> npt.NDArray[np.uint64]:
+    """Return a number for each text by which it is found again, the first 8 bytes of its BLAKE2 hash."""
+    lines = ("\x00".join(text).encode("utf-8", "surrogatepass") for text in texts)
+    return np.frombuffer(b"".join(hashlib.blake2b(line, digest_size=8).digest() for line in lines), "<u8")
 
 
 def read_rated_texts(ratings: Ratings) -> list[RatedText]:

@@ -1,8 +1,8 @@
 """Training of jury models on ratings."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput
 from dissensus.preference.jury.features import TextFeatures, known_by_others
 from dissensus.preference.jury.model import LIMITS, JuryModel
-from dissensus.preference.jury.texts import RatedText, read_rated_texts
+from dissensus.preference.jury.texts import RatedText, hash_texts, read_rated_texts
 from dissensus.preference.models.encoder import Encoder
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.safety import check_unsafe_answers
@@ -44,13 +44,12 @@ Codes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class JuryRatings:
-    """Ratings with the texts of their items, and the groups of their raters that are large enough to learn."""
+class JuryAnswers:
+    """Answers about items, and the groups of raters that are large enough to learn."""
 
     question: str
     scale: tuple[str, ...]
     unsafe: tuple[str, ...]
-    texts: tuple[RatedText, ...]  # Of all items
     items: Codes
     raters: Codes
     answers: Codes
@@ -59,11 +58,50 @@ class JuryRatings:
     has_raters: bool
     notes: tuple[str, ...] = ()
 
-    def select(self, is_kept: npt.NDArray[np.bool_]) -> "JuryRatings":
-        """Return the ratings of some items, whose texts remain numbered as they are."""
+    def select(self, is_kept: npt.NDArray[np.bool_]) -> Self:
+        """Return the answers about some items, which remain numbered as they are."""
         rows = is_kept[self.items]
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return JuryRatings(**{**values, **{name: values[name][rows] for name in ("items", "raters", "answers")}})
+        return replace(self, items=self.items[rows], raters=self.raters[rows], answers=self.answers[rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class JuryRatings(JuryAnswers):
+    """Ratings with the texts of their items."""
+
+    texts: tuple[RatedText, ...]  # Of all items
+
+
+class LearnedGroups(NamedTuple):
+    """Groups of each axis that have enough raters, the group of each rater, and notes on the others."""
+
+    axes: dict[str, tuple[str, ...]]
+    groups: Codes  # -1 if unknown or too small, shape (A, R)
+    notes: tuple[str, ...]
+
+
+def learn_groups(
+    axes: Mapping[str, tuple[npt.NDArray[np.integer], Sequence[str]]], raters: Codes, n_raters: int, min_raters: int
+) -> LearnedGroups:
+    """Choose the groups of enough raters with an answer, from the group of each rater on each axis, and the names."""
+    learned_axes, codes, notes = {}, [], []
+    for axis, (of_raters, names) in axes.items():
+        answered = of_raters[np.unique(raters)]
+        sizes = np.bincount(answered[answered >= 0], minlength=len(names))
+        learned = np.flatnonzero(sizes >= max(min_raters, 1))
+        small = [f"{names[g]} ({sizes[g]})" for g in range(len(names)) if sizes[g] < max(min_raters, 1)]
+        listed = ", ".join(small)
+        if not len(learned):
+            raise InvalidInput(
+                f"No group of {axis} has {min_raters} raters: {listed}. Lower --min-raters (in Python: "
+                "min_raters=...), join groups, or leave the axis out."
+            )
+        if small:
+            notes.append(f"Groups of {axis} with fewer than {min_raters} raters are not learned: {listed}.")
+        number = np.full(len(names) + 1, -1)
+        number[learned] = np.arange(len(learned))
+        codes.append(number[of_raters])
+        learned_axes[axis] = tuple(names[g] for g in learned)
+    return LearnedGroups(learned_axes, np.array(codes, np.int64).reshape(len(codes), n_raters), tuple(notes))
 
 
 def read_jury_ratings(
@@ -89,26 +127,9 @@ def read_jury_ratings(
         raise InvalidInput(
             f"{n_items:,} items were rated, and a jury model needs {MIN_ITEMS} or more. Give more ratings."
         )
-    axes, codes, notes = {}, [], []
-    for axis in dict.fromkeys(ratings.axis_name(axis) for axis in by):
-        of_raters, names = ratings.group_codes(axis)
-        answered = of_raters[np.unique(raters)]
-        sizes = np.bincount(answered[answered >= 0], minlength=len(names))
-        learned = np.flatnonzero(sizes >= max(min_raters, 1))
-        small = [f"{names[g]} ({sizes[g]})" for g in range(len(names)) if sizes[g] < max(min_raters, 1)]
-        listed = ", ".join(small)
-        if not len(learned):
-            raise InvalidInput(
-                f"No group of {axis} has {min_raters} raters: {listed}. Lower --min-raters (in Python: "
-                "min_raters=...), join groups, or leave the axis out."
-            )
-        if small:
-            notes.append(f"Groups of {axis} with fewer than {min_raters} raters are not learned: {listed}.")
-        number = np.full(len(names) + 1, -1)
-        number[learned] = np.arange(len(learned))
-        codes.append(number[of_raters])
-        axes[axis] = tuple(names[g] for g in learned)
     n_raters = ratings.n_raters if ratings.has_raters else len(raters)
+    axes = dict.fromkeys(ratings.axis_name(axis) for axis in by)
+    learned = learn_groups({axis: ratings.group_codes(axis) for axis in axes}, raters, n_raters, min_raters)
     return JuryRatings(
         question=name,
         scale=scale,
@@ -117,10 +138,10 @@ def read_jury_ratings(
         items=items,
         raters=raters,
         answers=answers,
-        axes=axes,
-        groups=np.array(codes, np.int64).reshape(len(axes), n_raters),
+        axes=learned.axes,
+        groups=learned.groups,
         has_raters=ratings.has_raters,
-        notes=tuple(notes),
+        notes=learned.notes,
     )
 
 
@@ -200,7 +221,7 @@ def fit_jury(ratings: JuryRatings, *, encoder: Encoder | None = None) -> JuryMod
             has_raters=ratings.has_raters,
         )
     )
-    cells, n_raters = _count_cells(ratings)
+    cells, n_raters = count_cells(ratings)
     notes = [
         *ratings.notes,
         *([] if model.converged else [NOT_CONVERGED]),
@@ -216,11 +237,12 @@ def fit_jury(ratings: JuryRatings, *, encoder: Encoder | None = None) -> JuryMod
         features=features,
         model=model,
         least_known=float(np.quantile(known, UNKNOWN_SHARE)),
+        trained=np.unique(hash_texts(texts)),
         card=_describe(ratings, encoder, len(used)) | {"notes": notes},
     )
 
 
-def _count_cells(ratings: JuryRatings) -> tuple[npt.NDArray[np.bool_], Codes]:
+def count_cells(ratings: JuryAnswers) -> tuple[npt.NDArray[np.bool_], Codes]:
     """Return the crossed groups of raters with ratings, and the number of raters of each."""
     codes = ratings.groups[:, np.unique(ratings.raters)].T
     unique, counts = np.unique(codes, axis=0, return_counts=True) if codes.shape[1] else (codes[:1], [len(codes)])

@@ -64,6 +64,7 @@ def fit_effects(
     n_answers: int,
     terms: Sequence[EffectTerm],
     *,
+    known_thresholds: Floats | None = None,
     max_iterations: int = 200,
     tolerance: float = 0.02,
 ) -> EffectFit:
@@ -85,6 +86,8 @@ def fit_effects(
         Number of answers, K.
     terms
         The terms.
+    known_thresholds
+        Thresholds, shape (K - 1,), where they are known, such as 0 for choices between two; fitted by default.
     max_iterations
         Limit of updates of the variances.
     tolerance
@@ -97,7 +100,7 @@ def fit_effects(
     Raises
     ------
     UndefinedEstimate
-        All answers are the same.
+        All answers are the same, and thresholds are to be fitted.
 
     Examples
     --------
@@ -115,7 +118,7 @@ def fit_effects(
     """
     codes = np.ascontiguousarray(answers, np.int8)
     counts = np.bincount(codes, minlength=n_answers)
-    if (counts > 0).sum() < 2:
+    if (counts > 0).sum() < 2 and known_thresholds is None:
         raise UndefinedEstimate("All answers are the same, so that nothing can be learned from them.")
     below = np.cumsum(counts + 0.5)[:-1] / (len(codes) + 0.5 * n_answers)
     variances = {term.name: _start(term) for term in terms}
@@ -126,13 +129,14 @@ def fit_effects(
     }
     posteriors: tuple[EffectPosterior, ...] = ()
     location, spreads = np.zeros(len(codes)), {name: np.zeros(len(codes)) for name in kinds}
-    thresholds = _match_thresholds(location, location, below)
+    thresholds = _match_thresholds(location, location, below) if known_thresholds is None else known_thresholds
     weights, target = np.zeros(len(codes)), np.zeros(len(codes))
     history: list[Floats] = []
     converged, n_iterations = False, 0
     while not converged and n_iterations < max_iterations:
         n_iterations += 1
-        thresholds = _match_thresholds(location, _add(spreads, len(codes)), below, thresholds)
+        if known_thresholds is None:
+            thresholds = _match_thresholds(location, _add(spreads, len(codes)), below, thresholds)
         weights, target = _approximate(codes, thresholds, location, _add(spreads, len(codes)), weights, target)
         solved = _sweep([EffectUpdate(term, weights, variances[term.name]) for term in terms], values, location, target)
         uncertain = {

@@ -1,6 +1,6 @@
 """Model of the answers of people: text features × groups, levels of groups, and differences between raters."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.stats.cluster_robust import Floats
-from dissensus.stats.jury.effects import EffectPosterior, EffectTerm, quadratic_forms
+from dissensus.stats.jury.effects import EffectPosterior, EffectTerm, EffectVariances, quadratic_forms
 from dissensus.stats.jury.fit import EffectFit, fit_effects
 from dissensus.stats.jury.prediction import PredictedLocations
 
@@ -60,22 +60,23 @@ class TextAnswers:
         ]
         return np.concatenate([np.zeros((self.groups.shape[1], 0)), *parts], axis=1)
 
-    def terms(self, contrasts: "GroupContrasts") -> Iterator[EffectTerm]:
-        """Yield the effects of raters, of texts on all people, and of texts on each contrast of groups."""
-        of_raters = contrasts.express(self.memberships)
-        of_groups = np.repeat(np.arange(len(self.n_groups)), self.n_groups)
-        axes = np.array([of_groups[np.flatnonzero(column)[0]] for column in contrasts.directions.T], np.int64)
-        yield EffectTerm(
+    def rater_term(self, contrasts: "GroupContrasts") -> EffectTerm:
+        """Return the effects of raters and their groups on all answers."""
+        return EffectTerm(
             name="rater",
             kind="rater",
             units=self.raters,
             loadings=np.ones(len(self.answers)),
-            features=of_raters,
-            blocks=axes,
+            features=contrasts.express(self.memberships),
+            blocks=self._axes_of(contrasts),
             has_residuals=self.has_raters,
         )
+
+    def text_terms(self, contrasts: "GroupContrasts", *, has_residuals: bool = True) -> Iterator[EffectTerm]:
+        """Yield the effects of texts on all people, and on each contrast of groups."""
+        of_raters = contrasts.express(self.memberships)
         shared = np.ones((len(of_raters), 1))
-        names = ["text", *(f"axis {axis}" for axis in axes)]
+        names = ["text", *(f"axis {axis}" for axis in self._axes_of(contrasts))]
         for name, column in zip(names, np.concatenate([shared, of_raters], axis=1).T, strict=True):
             yield EffectTerm(
                 name=name,
@@ -84,7 +85,13 @@ class TextAnswers:
                 loadings=column[self.raters],
                 features=self.features,
                 blocks=self.blocks,
+                has_residuals=has_residuals,
             )
+
+    def _axes_of(self, contrasts: "GroupContrasts") -> Codes:
+        """Return the axis of each contrast."""
+        of_groups = np.repeat(np.arange(len(self.n_groups)), self.n_groups)
+        return np.array([of_groups[np.flatnonzero(column)[0]] for column in contrasts.directions.T], np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -209,20 +216,68 @@ def fit_text_model(ratings: TextAnswers) -> TextModel:
     (True, True)
     """
     contrasts = GroupContrasts.learn(ratings.memberships[ratings.raters], ratings.n_groups)
-    terms = list(ratings.terms(contrasts))
-    fit = fit_effects(ratings.answers, ratings.n_answers, terms)
-    raters, *texts = fit.posteriors
+    texts = list(ratings.text_terms(contrasts))
+    fit = fit_effects(ratings.answers, ratings.n_answers, [ratings.rater_term(contrasts), *texts])
+    raters, *of_texts = fit.posteriors
     return TextModel(
         thresholds=fit.thresholds,
         contrasts=contrasts,
-        weights=np.stack([part.weights for part in texts]),
-        covariances=np.stack([part.covariance for part in texts]),
-        residuals=np.array([fit.variances[term.name].residual for term in terms[1:]]),
         levels=raters.weights,
         level_covariance=raters.covariance,
         rater_variance=fit.variances["rater"].residual,
         converged=fit.converged,
+        **_stack_texts(fit.variances, texts, of_texts),
     )
+
+
+def fit_choice_model(choices: TextAnswers) -> TextModel:
+    """Fit a model of choices between two texts, whose features are those of the second less those of the first.
+
+    Answer 1 is a choice of the first. Who chooses has no level: exchanged texts give the exchanged probability, so that
+    the threshold is 0. What features do not tell about two texts is an effect if several people compared them.
+
+    Examples
+    --------
+    Of two texts, people mostly choose the one without a word:
+
+    >>> rng = np.random.default_rng(0)
+    >>> word = rng.normal(size=(300, 1))
+    >>> model = fit_choice_model(
+    ...     TextAnswers(
+    ...         answers=(word[:, 0] + rng.normal(size=300) > 0).astype(np.int64), n_answers=2, items=np.arange(300),
+    ...         raters=np.arange(300), features=word, blocks=np.zeros(1, np.int64),
+    ...         groups=np.zeros((0, 300), np.int64), n_groups=(), has_raters=False,
+    ...     )
+    ... )
+    >>> shares = model.locate(np.array([[1.0], [-1.0]])).distributions(np.zeros((1, 0), bool))[:, 0, 1]
+    >>> bool(shares[0] > 0.75), round(float(shares.sum()), 9)
+    (True, 1.0)
+    """
+    contrasts = GroupContrasts.learn(choices.memberships[choices.raters], choices.n_groups)
+    has_several = len(choices.answers) > len(np.unique(choices.items))
+    texts = list(choices.text_terms(contrasts, has_residuals=has_several))
+    fit = fit_effects(choices.answers, choices.n_answers, texts, known_thresholds=np.zeros(1))
+    n_contrasts = contrasts.directions.shape[1]
+    return TextModel(
+        thresholds=fit.thresholds,
+        contrasts=contrasts,
+        levels=np.zeros(n_contrasts),
+        level_covariance=np.zeros((n_contrasts, n_contrasts)),
+        rater_variance=0.0,
+        converged=fit.converged,
+        **_stack_texts(fit.variances, texts, fit.posteriors),
+    )
+
+
+def _stack_texts(
+    variances: Mapping[str, EffectVariances], terms: Sequence[EffectTerm], posteriors: Sequence[EffectPosterior]
+) -> dict[str, Floats]:
+    """Return the effects of texts on all people and on each contrast."""
+    return {
+        "weights": np.stack([part.weights for part in posteriors]),
+        "covariances": np.stack([part.covariance for part in posteriors]),
+        "residuals": np.array([variances[term.name].residual for term in terms]),
+    }
 
 
 def fit_label_model(labels: Codes, n_answers: int, features: Floats, blocks: Codes) -> TextModel:

@@ -1,0 +1,68 @@
+"""`dissensus jury train` and `evaluate` of files of preference pairs."""
+
+from pathlib import Path
+
+from dissensus.cli import result_writer
+from dissensus.cli.jury.display import jury_evaluation_page, write_tables
+from dissensus.cli.jury.options import pick_encoder
+from dissensus.cli.jury.train import save_trained
+from dissensus.cli.preference.options import infer_purpose, load_pairs
+from dissensus.cli.result_writer import Format
+from dissensus.errors import InvalidInput
+from dissensus.files.models.folder import make_folder
+from dissensus.preference.data.pairs import Purpose
+from dissensus.preference.jury.pair_evaluation import evaluate_pair_jury
+from dissensus.preference.jury.pairs import train_pair_jury
+
+
+def train_on_pairs(
+    pairs: list[Path],
+    *,
+    output: Path,
+    raters: Path | None,
+    by: list[str] | None,
+    min_raters: int,
+    purpose: Purpose | None,
+    embeddings: bool,
+) -> None:
+    """Train a jury model on preference pairs."""
+    known_purpose = purpose or infer_purpose(pairs)
+    if known_purpose is None:
+        raise InvalidInput("The criterion of the choices is unknown. Give --purpose harmless or --purpose helpful.")
+    encoder = pick_encoder(embeddings=embeddings)
+    make_folder(output)
+    read = load_pairs(pairs, known_purpose, raters)
+    model = train_pair_jury(read.pairs, purpose=known_purpose, by=by or (), min_raters=min_raters, encoder=encoder)
+    save_trained(model, output, "pairs of responses")
+
+
+def evaluate_on_pairs(
+    pairs: list[Path],
+    *,
+    raters: Path | None,
+    by: list[str] | None,
+    min_raters: int,
+    embeddings: bool,
+    folds: int,
+    confidence: float,
+    seed: int,
+    format: Format | None,  # noqa: A002 - the option's name
+    output: Path | None,
+) -> None:
+    """Measure predicted preferences on dialogues held out of training."""
+    result_writer.check_output(output)
+    form = result_writer.choose_format(format, output)
+    encoder = pick_encoder(embeddings=embeddings)
+    read = load_pairs(pairs, infer_purpose(pairs), raters)
+    with result_writer.progress_bar("Training") as progress:
+        result = evaluate_pair_jury(
+            read.pairs,
+            by=by or (),
+            min_raters=min_raters,
+            n_folds=folds,
+            encoder=encoder,
+            confidence=confidence,
+            seed=seed,
+            progress=progress,
+        )
+    write_tables(result, jury_evaluation_page(result), form, output)

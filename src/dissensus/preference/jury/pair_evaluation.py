@@ -1,0 +1,107 @@
+"""Evaluation of a jury model of preferences on conversations held out, beside models that know less or more."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from dissensus.preference.data.pairs import Pair, dialogues
+from dissensus.preference.data.pairs import folds as fold_dialogues
+from dissensus.preference.fit.logistic import probability
+from dissensus.preference.fit.training import cross_validate
+from dissensus.preference.jury.evaluation import (
+    HeldOut,
+    JuryEvaluation,
+    list_populations,
+    summarise_evaluation,
+    without_groups,
+)
+from dissensus.preference.jury.pairs import JuryPairs, find_unknown, fit_pair_jury, predict_choices, read_jury_pairs
+from dissensus.preference.jury.training import MIN_RATERS, Codes
+from dissensus.preference.models.encoder import Encoder, Progress
+
+PAIR_RIVALS: Final[Mapping[str, str]] = {
+    "chance": "one half for each response",
+    "linear": "the linear preference model, one score for all people, trained on the same pairs",
+    "pooled": "the jury model without groups",
+}
+"""Models that a jury model of preferences must beat."""
+
+
+def evaluate_pair_jury(
+    pairs: Sequence[Pair],
+    *,
+    by: Sequence[str] = (),
+    min_raters: int = MIN_RATERS,
+    n_folds: int = 5,
+    confidence: float = 0.95,
+    seed: int = 0,
+    encoder: Encoder | None = None,
+    progress: Progress | None = None,
+) -> JuryEvaluation:
+    """Evaluate a jury model of preferences by cross-validation over dialogues.
+
+    Log-loss is that of each choice under the predicted distribution of the group of its rater.
+
+    Parameters
+    ----------
+    pairs, by, min_raters, encoder
+        As for `train_pair_jury`.
+    n_folds
+        Number of folds of dialogues, which begin with the same turn.
+    confidence
+        Confidence level of the gains.
+    seed
+        Seed of the folds.
+    progress
+        Called with the share of the folds that are done.
+
+    Returns
+    -------
+    JuryEvaluation
+
+    Raises
+    ------
+    NotFound, InvalidInput
+        As of `train_pair_jury`, or fewer dialogues than folds.
+    """
+    checked = read_jury_pairs(pairs, by=by, min_raters=min_raters)
+    of_choices = fold_dialogues(dialogues(checked.pairs), n_folds, seed=seed)
+    folds = np.zeros(len(checked.comparisons), np.int64)
+    folds[checked.items] = of_choices
+    names, notes = list_populations(checked, folds)
+    held_out = _cross_validate(checked, folds, names, encoder, progress)
+    linear = cross_validate(checked.pairs, n_folds=n_folds, seed=seed)
+    chosen = probability(linear.margins)
+    second = np.where(checked.answers == 0, chosen, 1 - chosen)
+    held_out.rivals["linear"] = dict.fromkeys(names, np.stack([second, 1 - second]))
+    return summarise_evaluation(checked, held_out, PAIR_RIVALS, n_folds=n_folds, confidence=confidence, notes=notes)
+
+
+def _cross_validate(
+    choices: JuryPairs,
+    folds: Codes,
+    names: Sequence[str | None],
+    encoder: Encoder | None,
+    progress: Progress | None,
+) -> HeldOut:
+    """Predict each choice by models that were trained without its fold."""
+    shape = (len(choices.scale), len(choices.answers))
+    held_out = HeldOut.empty(names, PAIR_RIVALS, shape, len(choices.comparisons))
+    held_out.rivals["chance"] = dict.fromkeys(names, np.full(shape, 0.5))
+    n_folds = int(folds.max()) + 1
+    for number in range(n_folds):
+        training, rows = choices.select(folds != number), np.flatnonzero(folds[choices.items] == number)
+        compared = [choices.comparisons[item] for item in choices.items[rows]]
+        model = fit_pair_jury(training, encoder=encoder)
+        pooled = fit_pair_jury(without_groups(training), encoder=encoder) if choices.axes else model
+        of_pooled = predict_choices(pooled, compared).T
+        for name in names:
+            held_out.groups[name][:, rows] = predict_choices(model, compared, name).T
+            held_out.rivals["pooled"][name][:, rows] = of_pooled
+        held_out.abstains[choices.items[rows]] = find_unknown(model, compared)
+        if not model.model.converged:
+            held_out.unsettled.append(number)
+        if progress is not None:
+            progress((number + 1) / n_folds)
+    return held_out

@@ -1,0 +1,234 @@
+"""Jury models of preferences: training on pairs of responses, one of which a person chose."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.errors import InvalidInput
+from dissensus.preference.data.examples import RATER, pair_labels
+from dissensus.preference.data.pairs import Pair, Purpose, digest
+from dissensus.preference.data.sparse import Floats
+from dissensus.preference.fit.training import sort_pairs
+from dissensus.preference.jury.features import TextFeatures, known_by_others
+from dissensus.preference.jury.model import LIMITS, JuryModel
+from dissensus.preference.jury.texts import RatedText, hash_texts
+from dissensus.preference.jury.training import (
+    MEASURED_ITEMS,
+    MIN_ITEMS,
+    MIN_RATERS,
+    NOT_CONVERGED,
+    UNKNOWN_SHARE,
+    Codes,
+    JuryAnswers,
+    count_cells,
+    learn_groups,
+)
+from dissensus.preference.models.encoder import Encoder
+from dissensus.preference.models.groups import groups_of_axis
+from dissensus.schema.numbers import check_whole
+from dissensus.schema.ratings.columns import RATER_PREFIX
+from dissensus.stats.jury.model import TextAnswers, fit_choice_model
+
+QUESTION: Final = "preference"
+NOT_PREFERRED: Final = "not preferred"
+ANSWERS: Final = ("preferred", NOT_PREFERRED)
+"""Answers about a response: whether it is preferred to another one, or to a typical one where it stands alone."""
+
+FEW_PAIRS: Final = f"Fewer than {MEASURED_ITEMS} pairs: intervals may be too narrow."
+
+
+class Comparison(NamedTuple):
+    """Two responses to one conversation, in alphabetical order."""
+
+    first: RatedText
+    second: RatedText
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class JuryPairs(JuryAnswers):
+    """Choices between two responses; the answer is whether the second is preferred to the first."""
+
+    pairs: tuple[Pair, ...]  # Of each choice
+    comparisons: tuple[Comparison, ...]  # Items
+
+
+def read_jury_pairs(pairs: Sequence[Pair], *, by: Sequence[str] = (), min_raters: int = MIN_RATERS) -> JuryPairs:
+    """Check pairs for a jury model, and leave out groups of few raters, with a note."""
+    check_whole("min_raters", min_raters)
+    pairs = sort_pairs(pairs)
+    compared = [_compare(pair) for pair in pairs]
+    numbers = {comparison: number for number, comparison in enumerate(dict.fromkeys(compared))}
+    if len(numbers) < MIN_ITEMS:
+        raise InvalidInput(
+            f"{len(numbers):,} pairs of responses were compared, and a jury model needs {MIN_ITEMS} or more. Give more."
+        )
+    labels = pair_labels(pairs)
+    raters = _number_raters(pairs)
+    known = {axis: tuple(sorted({str(name) for name in column if name is not None})) for axis, column in labels.items()}
+    known.pop(RATER, None)
+    columns = {}
+    for axis in dict.fromkeys(RATER_PREFIX + axis if RATER_PREFIX + axis in known else axis for axis in by):
+        index = {name: number for number, name in enumerate(groups_of_axis(known, axis))}
+        codes = np.full(int(raters.max()) + 1, -1)
+        codes[raters] = [index.get(name, -1) for name in labels[axis]]
+        columns[axis] = codes, tuple(index)
+    learned = learn_groups(columns, raters, int(raters.max()) + 1, min_raters)
+    return JuryPairs(
+        question=QUESTION,
+        scale=ANSWERS,
+        unsafe=(NOT_PREFERRED,),
+        items=np.array([numbers[comparison] for comparison in compared], np.int64),
+        raters=raters,
+        answers=np.array(
+            [pair.chosen == comparison.first.response for pair, comparison in zip(pairs, compared, strict=True)],
+            np.int64,
+        ),
+        axes=learned.axes,
+        groups=learned.groups,
+        has_raters=any(pair.rater is not None for pair in pairs),
+        notes=learned.notes,
+        pairs=tuple(pairs),
+        comparisons=tuple(numbers),
+    )
+
+
+def _compare(pair: Pair) -> Comparison:
+    context = "\n".join(turn.text for turn in pair.context)
+    first, second = sorted((pair.chosen, pair.rejected))
+    return Comparison(RatedText(context, first), RatedText(context, second))
+
+
+def _number_raters(pairs: Sequence[Pair]) -> Codes:
+    """Return the rater of each pair; pairs of unknown raters have one each."""
+    keys = [(pair.rater, None if pair.rater is not None else row) for row, pair in enumerate(pairs)]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    return np.array([numbers[key] for key in keys], np.int64)
+
+
+def train_pair_jury(
+    pairs: Sequence[Pair],
+    *,
+    purpose: Purpose = "harmless",
+    by: Sequence[str] = (),
+    min_raters: int = MIN_RATERS,
+    encoder: Encoder | None = None,
+) -> JuryModel:
+    """Train a jury model on preferences.
+
+    A response has a location for each group, and the probability of a choice is that of a normal difference (probit).
+    Alone, a response is compared with a typical one, whose features are the mean of those in training: its answers are
+    ``preferred`` and ``not preferred``, which takes the place of an unsafe answer.
+
+    Parameters
+    ----------
+    pairs
+        The pairs.
+    purpose
+        Criterion of the choices.
+    by
+        Axes of raters, such as ``gender``.
+    min_raters
+        Fewest raters of a group that is learned.
+    encoder
+        Frozen encoder of responses, whose vectors are features besides words.
+
+    Returns
+    -------
+    JuryModel
+
+    Raises
+    ------
+    NotFound
+        No pair has a rater of a group of an axis.
+    InvalidInput
+        Fewer than 20 comparisons, or an axis without a group of enough raters.
+
+    Examples
+    --------
+    >>> pairs = [Pair((), f"a kind text {n}", f"a vile text {n}") for n in range(30)]
+    >>> kind, vile = train_pair_jury(pairs).score_texts([RatedText("", "a kind text"), RatedText("", "a vile text")])
+    >>> bool(kind > 0 > vile)
+    True
+    """
+    return fit_pair_jury(read_jury_pairs(pairs, by=by, min_raters=min_raters), purpose=purpose, encoder=encoder)
+
+
+def fit_pair_jury(choices: JuryPairs, *, purpose: Purpose = "harmless", encoder: Encoder | None = None) -> JuryModel:
+    """Fit a jury model to checked pairs."""
+    used, items = np.unique(choices.items, return_inverse=True)
+    compared = [choices.comparisons[item] for item in used]
+    texts = list(dict.fromkeys(text for comparison in compared for text in comparison))
+    # Both responses follow the same turns, whose words cannot tell which one is chosen.
+    features = TextFeatures.learn([RatedText("", text.response) for text in texts], encoder)
+    known = known_by_others([text.response for text in texts])
+    model = fit_choice_model(
+        TextAnswers(
+            answers=choices.answers,
+            n_answers=len(ANSWERS),
+            items=items,
+            raters=choices.raters,
+            features=_subtract(features, compared),
+            blocks=features.blocks,
+            groups=choices.groups,
+            n_groups=tuple(map(len, choices.axes.values())),
+            has_raters=choices.has_raters,
+        )
+    )
+    cells, n_raters = count_cells(choices)
+    notes = [
+        *choices.notes,
+        *([] if model.converged else [NOT_CONVERGED]),
+        *([FEW_PAIRS] if len(used) < MEASURED_ITEMS else []),
+    ]
+    return JuryModel(
+        purpose=purpose,
+        question=choices.question,
+        answers=choices.scale,
+        unsafe=choices.unsafe,
+        axes=choices.axes,
+        cells=cells,
+        n_raters=n_raters,
+        features=features,
+        model=model,
+        least_known=float(np.quantile(known, UNKNOWN_SHARE)),
+        trained=np.unique(hash_texts(texts)),
+        card=_describe(choices, purpose, encoder) | {"notes": notes},
+    )
+
+
+def predict_choices(model: JuryModel, comparisons: Sequence[Comparison], group: str | None = None) -> Floats:
+    """Return the probability that a person prefers the second response, and that not, shape (comparisons, 2)."""
+    return model.average(_subtract(model.features, comparisons), group)
+
+
+def find_unknown(model: JuryModel, comparisons: Sequence[Comparison]) -> npt.NDArray[np.bool_]:
+    """Return whether the model abstains from one of two responses."""
+    sides = zip(*comparisons, strict=True)
+    return np.asarray(np.any([model.abstains(list(texts)) for texts in sides], axis=0))
+
+
+def _subtract(features: TextFeatures, comparisons: Sequence[Comparison]) -> Floats:
+    """Return the features of second responses less those of first ones."""
+    first, second = (features.project(list(texts)) for texts in zip(*comparisons, strict=True))
+    return second - first
+
+
+def _describe(choices: JuryPairs, purpose: Purpose, encoder: Encoder | None) -> dict[str, Any]:
+    return {
+        "description": "jury: probit of choices on differences of the TF-IDF of words and pairs of words of two "
+        "responses, of all people and of each group",
+        "purpose": purpose,
+        "question": choices.question,
+        "answers": list(choices.scale),
+        "unsafe": list(choices.unsafe),
+        "groups": {axis: list(names) for axis, names in choices.axes.items()},
+        "data_sha256": digest(choices.pairs),
+        "n_ratings": len(choices.answers),
+        "n_items": len(np.unique(choices.items)),
+        "n_raters": len(np.unique(choices.raters)) if choices.has_raters else None,
+        "encoder": None if encoder is None else encoder.name,
+        "limits": [*LIMITS, "Alone, a response is compared with a typical one of the training."],
+    }
