@@ -12,9 +12,11 @@ from tests.support.partitions import assert_same
 
 import dissensus as ds
 from dissensus.errors import DissensusError
-from dissensus.files.ratings.partitions import coder, external_sort
+from dissensus.files.ratings.partitions import coder, external_sort, row_counts
 from dissensus.files.ratings.partitions.external_sort import sort_externally
+from dissensus.files.ratings.partitions.folder import find_folder
 from dissensus.files.ratings.partitions.reader import read_partitions
+from dissensus.files.ratings.partitions.row_counts import count_rows
 from dissensus.pipeline.analyse import analyse
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.ratings.cleaning import Duplicates
@@ -68,8 +70,8 @@ def hive(table: pl.DataFrame, folder: Path) -> None:
 def test_a_folder_gives_the_numbers_of_memory(
     write: Callable[[pl.DataFrame, Path], None], table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(coder, "BATCH_ROWS", 64)
-    monkeypatch.setattr(external_sort, "BATCH_ROWS", 64)
+    for module in (coder, external_sort, row_counts):
+        monkeypatch.setattr(module, "BATCH_ROWS", 64)
     monkeypatch.setattr(coder, "PARTITION_ROWS", 100)
     monkeypatch.setattr(external_sort, "PARTITION_ROWS", 100)
     above = tmp_path / "run=5"
@@ -180,6 +182,17 @@ def test_contradictory_attributes_name_both_rows(tmp_path: Path) -> None:
         read_partitions(tmp_path)
     assert f"'30' in row 2 of {first}" in str(error.value)
     assert f"'31' in row 2 of {second}" in str(error.value)
+
+
+def test_large_counts_are_checked_before_all_rows_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_counts, "BATCH_ROWS", 2)
+    for number in range(12):
+        _write(tmp_path, rater_id=[f"{number}", "ann"])
+    sizes: list[int] = []
+    table = count_rows(find_folder(tmp_path), ["rater_id"], pl.len(), check=lambda table: sizes.append(table.height))
+    assert dict(table.iter_rows()) == {"ann": 12} | {f"{number}": 1 for number in range(12)}
+    assert sizes
+    assert max(sizes) < table.height
 
 
 def test_names_of_folders_give_each_column_once(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
 from dissensus.files.ratings.partitions.folder import ParquetFolder
+from dissensus.files.ratings.partitions.row_counts import N_ROWS, count_rows
 from dissensus.schema.hints import format_list
 from dissensus.schema.questionnaire.scale import check_categories
 from dissensus.schema.questionnaire.shipped import known_scale
@@ -26,7 +27,6 @@ MOST_ANSWERS: Final = 1000
 ALL_ITEMS: Final = "all items"
 _ROW: Final = re.compile(r"""(?<!\w)(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|\b[Rr]ow ([\d,]+)\b""")
 """A quoted value, or the number of a row."""
-_N_RATINGS: Final = "__ratings__"  # Unlike the name of a column of a file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,34 +52,50 @@ def read_digest(
     declared = check_categories(categories, rules) if categories is not None else known_scale(question)
     known = answers.filter(CellCleaner(rules).clean_answers(answers, declared).text.is_not_null())
     second, n_second = _read_showings(folder)
-    raters = (
-        folder.scan()
-        .group_by(columns)
-        .agg((pl.col(question).is_in(known.implode()) & ~second).sum().alias(_N_RATINGS))
-        .sort(choice.rater, *columns[1:], nulls_last=True)
-        .collect(engine="streaming")
-    )
+
+    def encode(raters: pl.DataFrame) -> EncodedRatings:
+        return _encode(folder, raters.sort(columns, nulls_last=True), answers, choice, categories, rules)
+
+    n_ratings = (pl.col(question).is_in(known.implode()) & ~second).sum()
+    raters = count_rows(folder, columns, n_ratings, check=encode).sort(columns, nulls_last=True)
+    encoded = encode(raters)
+    codes = encoded.answers[0].slice(raters.height).to_physical().cast(pl.Int16).fill_null(-1).to_numpy()
+    assert encoded.rater is not None  # noqa: S101 - folders without raters are refused
+    loads = np.bincount(encoded.rater[: raters.height], weights=raters[N_ROWS].to_numpy()).astype(np.int64)
+    pool = _build_pool(encoded, np.flatnonzero(loads), describe_second_showings(n_second))
+    return Digest(pool, loads[loads > 0], encoded.raters[names.RATER_ID], answers, codes, second)
+
+
+def _encode(
+    folder: ParquetFolder,
+    raters: pl.DataFrame,
+    answers: pl.Series,
+    choice: ColumnChoice,
+    categories: Sequence[str] | None,
+    rules: CleaningRules,
+) -> EncodedRatings:
+    """Check and encode distinct rows of raters, and below them the distinct answers."""
+    columns, question = raters.columns[:-1], choice.questions[0]
     of_first = raters.head(1).select(columns).select(pl.all().repeat_by(len(answers)).explode())
     frame = pl.concat(
         [raters.select(*columns, pl.lit(None, answers.dtype).alias(question)), of_first.with_columns(answers)]
     ).with_columns(pl.int_range(pl.len()).alias(choice.item))
     place = _Places(folder, frame, columns, question)
-    encoded = encode_ratings(frame, choice, categories, place.raise_error, rules, headers=list(folder.schema))
-    codes = encoded.answers[0].slice(raters.height).to_physical().cast(pl.Int16).fill_null(-1).to_numpy()
-    assert encoded.rater is not None  # noqa: S101 - folders without raters are refused
-    loads = np.bincount(encoded.rater[: raters.height], weights=raters[_N_RATINGS].to_numpy()).astype(np.int64)
-    pool = _build_pool(encoded, np.flatnonzero(loads), describe_second_showings(n_second))
-    return Digest(pool, loads[loads > 0], encoded.raters[names.RATER_ID], answers, codes, second)
+    return encode_ratings(frame, choice, categories, place.raise_error, rules, headers=list(folder.schema))
 
 
 def _read_answers(folder: ParquetFolder, question: str) -> pl.Series:
-    distinct = folder.scan().select(pl.col(question).unique()).collect(engine="streaming").to_series()
-    answers = distinct.drop_nulls().sort()
-    if len(answers) > MOST_ANSWERS:
-        raise InvalidInput(
-            f"{question} has {len(answers):,} different answers, such as {format_list(answers.head(3).to_list())}, and "
-            f"at most {MOST_ANSWERS:,} are read. Is it the column with the answers? Name another with --answer."
-        )
+    def check(table: pl.DataFrame) -> None:
+        if table.height > MOST_ANSWERS:
+            raise InvalidInput(
+                f"{question} has more than {MOST_ANSWERS:,} different answers, such as "
+                f"{format_list(table[question].drop_nulls().sort().head(3).to_list())}, which is the most that is "
+                "read. Is it the column with the answers? Name another with --answer."
+            )
+
+    table = count_rows(folder, [question], pl.len(), check=check)
+    check(table)
+    answers = table[question].drop_nulls().sort()
     if not len(answers):
         raise InvalidInput(f"There are no answers in {question}. Name the right column with --answer.")
     return answers
@@ -90,12 +106,12 @@ def _read_showings(folder: ParquetFolder) -> tuple[pl.Expr, int]:
     if names.REPEAT not in folder.schema:
         return pl.lit(value=False), 0
     showing = pl.col(names.REPEAT)
-    showings = folder.scan().select(showing.value_counts()).unnest(names.REPEAT).collect(engine="streaming")
+    showings = count_rows(folder, [names.REPEAT], pl.len())
     values = showings[names.REPEAT]
     second = showings.filter(
         mark_second_showings(showings, lambda row: folder.name_row(showing.eq_missing(values[row])))
     )
-    return showing.is_in(second[names.REPEAT].implode(), nulls_equal=True), int(second["count"].sum())
+    return showing.is_in(second[names.REPEAT].implode(), nulls_equal=True), int(second[N_ROWS].sum())
 
 
 def _build_pool(encoded: EncodedRatings, chosen: NDArray[np.intp], notes: tuple[str, ...]) -> Ratings:
