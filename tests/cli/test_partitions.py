@@ -32,10 +32,50 @@ def test_a_folder_and_a_glob_are_analysed_as_one_file(run: RunCommand, ratings_c
 
 
 @pytest.mark.parametrize(
+    "options",
+    [
+        ("aggregate", "--format", "csv"),
+        ("aggregate", "--by", "gender", "--format", "json"),
+        ("aggregate", "--rule", "plurality", "--format", "csv"),
+        ("aggregate", "--rule", "share", "--costs", "1:3", "--format", "csv"),
+    ],
+)
+def test_labels_of_a_folder_are_those_of_one_file(
+    run: RunCommand, ratings_csv: Path, folder: Path, options: tuple[str, ...]
+) -> None:
+    table = pl.read_csv(ratings_csv, infer_schema=False).with_columns(pl.col("item_id").str.zfill(5))
+    table.write_csv(ratings_csv)
+    for path in folder.iterdir():
+        pl.read_parquet(path).with_columns(pl.col("item_id").cast(pl.String).str.zfill(5)).write_parquet(path)
+    command, *remaining = options
+    expected = run(command, ratings_csv, *remaining).stdout
+    assert run(command, folder, *remaining).stdout == expected
+    written = folder.parent / f"labels.{remaining[-1]}"
+    run(command, folder / "*.parquet", *remaining[:-2], "-o", written)
+    assert written.read_text("utf-8") == expected
+
+
+def test_vetting_of_a_folder_is_that_of_one_file(run: RunCommand, ratings_csv: Path, folder: Path) -> None:
+    options = ("--question", "Q_overall", "--min-ratings", "5", "--format", "json")
+    expected = json.loads(run("vet", ratings_csv, *options).stdout)
+    result = json.loads(run("vet", folder, *options).stdout)
+    for rater, other in zip(result["raters"], expected["raters"], strict=True):
+        numbers = {name: number for name, number in other.items() if isinstance(number, float)}
+        assert rater == other | {name: pytest.approx(n, rel=1e-12, abs=1e-12) for name, n in numbers.items()}
+    assert result["pool_median_ms"] == expected["pool_median_ms"]
+
+
+@pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("vet", "ratings"), "ratings is a folder or a glob, which this command does not read"),
-        (("report", "ratings/*.parquet", "-o", "x.html"), "read by dissensus analyse"),
+        (("model", "ratings"), "ratings is a folder or a glob, and this command needs all ratings in memory"),
+        (("report", "ratings/*.parquet", "-o", "x.html"), "read by dissensus aggregate, analyse, vet"),
+        (("benchmark", "ratings", "--decisions"), "Name one file, or several"),
+        (("vet", "ratings", "--audit"), "The audit of a filter is not computed from a folder"),
+        (("aggregate", "ratings", "--rule", "mace"), "--rule mace is not computed from a folder of Parquet files"),
+        (("aggregate", "ratings", "--raters-per-item", "3"), "those of a folder of Parquet files are not in memory"),
+        (("aggregate", "ratings", "--format", "table"), "Use --format csv or json"),
+        (("aggregate", "ratings", "-o", "labels.txt"), "name a .csv or .json file"),
         (("analyse", "ratings", "ratings"), "one folder or glob is read at a time"),
         (("analyse", "ratings", "--no-raters"), "--no-raters does not apply to ratings"),
         (("analyse", "ratings", "--items", "items.csv"), "--items does not apply to ratings"),

@@ -11,7 +11,8 @@ import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.model_options import ModelOption, ModelOptions, split_model, with_model_options
-from dissensus.cli.ratings_options import split_categories, with_ratings_options
+from dissensus.cli.partitions.labels import choose_format, choose_label, write_labels
+from dissensus.cli.ratings_options import reads_folder, split_categories, with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.cli.score.costs import split_costs
 from dissensus.cli.score.scores import load_scores
@@ -20,6 +21,7 @@ from dissensus.pipeline import aggregate as stage
 from dissensus.pipeline.aggregate import LabelModel
 from dissensus.pipeline.aggregate.models import Method
 from dissensus.pipeline.analyse import rater_curve
+from dissensus.pipeline.engine.ratings import IN_MEMORY
 from dissensus.pipeline.score import label_by_rule
 from dissensus.pipeline.tables import format_count
 from dissensus.schema.jury import parse_seats
@@ -72,7 +74,7 @@ DECISIONS: Mapping[Rule, tuple[str, ...]] = {
 MODELS: Mapping[Rule, Method] = {Rule.DAWID_SKENE: "dawid-skene", Rule.MACE: "mace", Rule.GLAD: "glad"}
 
 
-@partial(with_ratings_options, later=True)
+@partial(with_ratings_options, later=True, partitions=True)
 @with_model_options
 def aggregate(
     ratings: partial[Ratings],
@@ -159,6 +161,8 @@ def aggregate(
     With --raters-per-item the table shows how far labels change, and --format csv has the labels. With
     --raters-per-group it shows the mean and the central 95 % of 200 draws of raters.
 
+    A folder or a quoted glob of Parquet files is read in blocks of items for soft, plurality and share; csv by default.
+
     Example: dissensus aggregate ratings.csv --by gender --format csv -o soft-labels.csv
     """
     _refuse(rule, by, raters_per_item, raters_per_group)
@@ -180,6 +184,9 @@ def aggregate(
         _poststratify(ratings, options, result_writer.choose_format(format, output), output)
         return
     _refuse_model(rule, options)
+    if reads_folder(ratings):
+        _label_folder(ratings, rule, by, [raters_per_item, raters_per_group], decision, format, output)
+        return
     table = ratings(all_questions=rule in (Rule.DICES, Rule.ANY_QUESTION))
     question, kind = table.questions[0], result_writer.choose_format(format, output)
     notes = table.notes
@@ -214,6 +221,27 @@ def aggregate(
     for note in notes:
         typer.echo(f"Note: {note}", err=True)
     result_writer.write_text(text, output)
+
+
+def _label_folder(
+    reading: partial[Any],
+    rule: Rule,
+    by: str | None,
+    resampled: Sequence[str | None],
+    decision: Mapping[str, Any],
+    format: Format | None,  # noqa: A002 - the option's name
+    output: Path | None,
+) -> None:
+    """Write the labels of the items of a folder of Parquet files."""
+    if any(numbers is not None for numbers in resampled):
+        raise InvalidInput(
+            "--raters-per-item and --raters-per-group draw raters of all items, and those of a folder of Parquet files "
+            f"are not in memory. Leave them out. {IN_MEMORY}"
+        )
+    label = choose_label(str(rule), by, unsafe=decision["unsafe"], costs=decision["costs"])
+    kind = choose_format(format, output)
+    result_writer.check_output(output)
+    write_labels(reading, label, kind, output)
 
 
 def _label_by_rule(
@@ -307,8 +335,7 @@ def _text(rows: pl.DataFrame, kind: Format) -> str:
     """Return rows in a format."""
     if kind is Format.JSON:
         return rows.write_json()
-    lists = [name for name, dtype in rows.schema.items() if dtype == pl.List(pl.String)]
-    rows = rows.with_columns(pl.col(lists).list.join("|"))
+    rows = result_writer.join_lists(rows)
     if kind is Format.CSV:
         return result_writer.to_csv(rows)
     with pl.Config(

@@ -35,7 +35,7 @@ from dissensus.cli.options import (
     SetsOption,
     TextColumnOption,
 )
-from dissensus.cli.partitions import is_partitioned, load_partitions, refuse_partitions
+from dissensus.cli.partitions.loader import is_partitioned, load_partitions, refuse_partitions
 from dissensus.cli.standard_input import spool
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.raw.atomic_write import check_distinct
@@ -192,7 +192,9 @@ def load_folder(
     exclude_flagged: bool,
     rater_kind: str,
     *,
-    items_as_text: bool,
+    items_as_text: bool = False,
+    with_items: bool = False,
+    with_times: bool = False,
     **table: Any,
 ) -> "PartitionedRatings":
     """Read a folder or glob of Parquet files with the options of `load_ratings`."""
@@ -202,8 +204,15 @@ def load_folder(
         "exclude_flagged": exclude_flagged,
         "rater_kind": rater_kind,
         "items_as_text": items_as_text,
+        "with_items": with_items,
+        "with_times": with_times,
     }
     return load_partitions(ratings, split_conditions(where), arguments)
+
+
+def reads_folder(reading: "partial[Any]") -> bool:
+    """Return whether a function to read ratings reads a folder or glob of Parquet files."""
+    return reading.func is load_folder
 
 
 def table_arguments(

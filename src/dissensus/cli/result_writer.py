@@ -132,6 +132,16 @@ def write_text(text: str, output: Path | None) -> None:
     typer.echo(f"Wrote {output}.", err=True)
 
 
+def write_chunks(chunks: Iterable[str], output: Path | None) -> None:
+    """Print text as it is made, or write it to a file."""
+    if output is None:
+        for chunk in chunks:
+            typer.echo(chunk, nl=False)
+        return
+    write_atomically((chunk.encode() for chunk in chunks), output)
+    typer.echo(f"Wrote {output}.", err=True)
+
+
 def format_rows(kind: Format, rows: Sequence[Row], columns: Sequence[str], *, name: str, if_empty: str) -> str:
     """Format rows as JSON under `name`, CSV, or a table; `if_empty` replaces an empty table."""
     if kind is Format.JSON:
@@ -157,12 +167,20 @@ def _csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
     return out.getvalue()
 
 
-def to_csv(frame: "pl.DataFrame") -> str:
+def join_lists(frame: "pl.DataFrame") -> "pl.DataFrame":
+    """Return a table with the texts of each list in one cell, separated by |."""
+    import polars as pl
+
+    lists = [name for name, dtype in frame.schema.items() if dtype == pl.List(pl.String)]
+    return frame.with_columns(pl.col(lists).list.join("|"))
+
+
+def to_csv(frame: "pl.DataFrame", *, header: bool = True) -> str:
     """Format a table as CSV, with an apostrophe before text that spreadsheets take for a formula."""
     from dissensus.files.raw.table_stream import escape_formulas, mark_formula
 
     escaped, _ = escape_formulas(frame)
-    return escaped.rename({name: str(mark_formula(name)) for name in escaped.columns}).write_csv()
+    return escaped.rename({name: str(mark_formula(name)) for name in escaped.columns}).write_csv(include_header=header)
 
 
 def check_output(output: Path | None) -> None:

@@ -9,11 +9,12 @@ import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.options import SeedOption
-from dissensus.cli.ratings_options import with_ratings_options
+from dissensus.cli.ratings_options import reads_folder, with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.errors import InvalidInput
 from dissensus.extras import check_extra
 from dissensus.files.raw.atomic_write import write_atomically
+from dissensus.pipeline.engine.ratings import IN_MEMORY
 from dissensus.pipeline.vet import Criteria, FilterAudit, Vetting, audit_flagged
 from dissensus.pipeline.vet import vet as vet_raters
 from dissensus.pipeline.vet.audit_result import audit_page
@@ -24,7 +25,7 @@ from dissensus.schema.ratings.table import Ratings
 THRESHOLDS, AUDIT = "Thresholds", "Audit"
 
 
-@partial(with_ratings_options, later=True)
+@partial(with_ratings_options, later=True, partitions=True)
 def vet(
     reading: partial[Ratings],
     by: Annotated[
@@ -81,6 +82,8 @@ def vet(
 
     Flags: many very fast answers, or one label throughout. Other evidence flags nobody.
 
+    A folder or a quoted glob of Parquet files is read in blocks of items, one question, with only the raters in memory.
+
     The csv has a row for each rater; other commands read it with --raters, and --exclude-flagged applies its flags.
 
     Example: dissensus vet ratings.csv --audit --figure raters.svg
@@ -90,8 +93,13 @@ def vet(
     kind, figure_kind = result_writer.choose_format(format, output), None if figure is None else detect_kind(figure)
     if figure_kind not in (None, "json"):
         check_extra("figures", "--figure")
-    one_question = any(reading.keywords[option] for option in ("question", "answer", "categories"))
-    ratings = reading(all_questions=not one_question)
+    if reads_folder(reading):
+        if audit:
+            raise InvalidInput(f"The audit of a filter is not computed from a folder of Parquet files. {IN_MEMORY}")
+        ratings = reading(with_times=True)
+    else:
+        one_question = any(reading.keywords[option] for option in ("question", "answer", "categories"))
+        ratings = reading(all_questions=not one_question)
     thresholds = {
         "below_half": below_half,
         "below_third": below_third,

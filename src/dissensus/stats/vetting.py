@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
 from typing import Final
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from dissensus.stats.cluster_bootstrap import weighted_spearman
 from dissensus.stats.counts import count_answers
-from dissensus.stats.design import Design
+from dissensus.stats.design import Block, BlockedDesign, Design, pass_over
 from dissensus.stats.divergence import cross_entropy
 from dissensus.stats.result import ZERO, FloatArray, IntArray, check_confidence
 
@@ -85,7 +86,9 @@ class RankCorrelation:
     n: int
 
 
-def answer_times(raters: npt.ArrayLike, times: npt.ArrayLike, *, n_raters: int) -> Times:
+def answer_times(
+    raters: npt.ArrayLike, times: npt.ArrayLike, *, n_raters: int, pool_median: float | None = None
+) -> Times:
     r"""Measure the share of items that each rater answered much faster than the pool.
 
     .. math:: \frac{1}{T_r} \sum_i [t_{ri} < c\,\tilde t\,], \qquad c = \tfrac12, \tfrac13, \tfrac14
@@ -100,6 +103,8 @@ def answer_times(raters: npt.ArrayLike, times: npt.ArrayLike, *, n_raters: int) 
         Time that the rating took, shape (N,), in any unit; NaN if unknown.
     n_raters
         Number of raters, R.
+    pool_median
+        Median of the pool, if these are some of its raters; by default that of these times.
 
     Returns
     -------
@@ -118,7 +123,8 @@ def answer_times(raters: npt.ArrayLike, times: npt.ArrayLike, *, n_raters: int) 
     rater, time = np.asarray(raters), np.asarray(times, dtype=np.float64)
     timed = ~np.isnan(time)
     rater, time = rater[timed], time[timed]
-    pool_median = float(np.median(time)) if time.size else float("nan")
+    if pool_median is None:
+        pool_median = float(np.median(time)) if time.size else float("nan")
     half, third, quarter = (share_by_rater(time < pool_median / k, rater, n_raters=n_raters) for k in (2, 3, 4))
     n_timed = np.bincount(rater, minlength=n_raters)
     return Times(
@@ -157,7 +163,11 @@ def label_use(raters: npt.ArrayLike, answers: npt.ArrayLike, *, n_raters: int, n
     >>> use.same_label, use.entropy.round(4)
     (array([0.75, 1.  ]), array([0.5623, 0.    ]))
     """
-    counts = count_answers(raters, answers, n_items=n_raters, n_categories=n_categories)
+    return summarise_labels(count_answers(raters, answers, n_items=n_raters, n_categories=n_categories))
+
+
+def summarise_labels(counts: IntArray) -> Labels:
+    """Return the `label_use` of raters by the number of times that each gave each answer, shape (R, K)."""
     n_ratings = counts.sum(axis=1)
     rated = n_ratings > 0
     shares = np.full(counts.shape, np.nan)
@@ -170,7 +180,19 @@ def label_use(raters: npt.ArrayLike, answers: npt.ArrayLike, *, n_raters: int, n
     )
 
 
-def plurality_agreement(design: Design, group: IntArray | None = None) -> FloatArray:
+def count_labels(design: Design | BlockedDesign) -> IntArray:
+    """Count the answers of each rater, shape (R, K)."""
+    counts = np.zeros((design.n_raters, design.n_categories), np.int64)
+    pass_over(design, _add_labels, counts)
+    return counts
+
+
+def _add_labels(block: Block, counts: IntArray) -> None:
+    codes = block.design
+    counts += count_answers(codes.raters, codes.answers, n_items=codes.n_raters, n_categories=codes.n_categories)
+
+
+def plurality_agreement(design: Design | BlockedDesign, group: IntArray | None = None) -> FloatArray:
     r"""Measure each rater's agreement with the plurality of the *other* raters of the item.
 
     .. math:: \frac{1}{|S_r|} \sum_{i \in S_r} \frac{[x_{ri} \in M_{ri}]}{|M_{ri}|}
@@ -207,13 +229,20 @@ def plurality_agreement(design: Design, group: IntArray | None = None) -> FloatA
     array([0.75, 0.75, 0.5 ])
     """
     group = np.zeros(design.n_raters, dtype=np.int32) if group is None else np.asarray(group)
+    n, total = np.zeros(design.n_raters, np.int64), np.zeros(design.n_raters)
+    if (group >= 0).any():
+        pass_over(design, partial(_add_agreement, group), n, total)
+    return _divide(total, n)
+
+
+def _add_agreement(group: IntArray, block: Block, n: IntArray, total: FloatArray) -> None:
+    design = block.design
     grouped = group[design.raters] >= 0
-    if not grouped.any():
-        return np.full(design.n_raters, np.nan)
     raters, items, answers = (codes[grouped] for codes in (design.raters, design.items, design.answers))
     agreement = _leave_one_out_agreement(design.counts(group))[group[raters], items, answers]
     compared = ~np.isnan(agreement)
-    return _means(agreement[compared], raters[compared], design.n_raters)
+    n += np.bincount(raters[compared], minlength=design.n_raters)
+    total += np.bincount(raters[compared], weights=agreement[compared], minlength=design.n_raters)
 
 
 def flat_items(answers: Sequence[npt.ArrayLike]) -> FloatArray:
@@ -421,8 +450,11 @@ def _leave_one_out_agreement(counts: npt.NDArray[np.int32]) -> FloatArray:
 
 def _means(values: FloatArray, raters: IntArray, n_raters: int) -> FloatArray:
     n = np.bincount(raters, minlength=n_raters)
-    total = np.bincount(raters, weights=values, minlength=n_raters)
-    return np.asarray(np.divide(total, n, out=np.full(n_raters, np.nan), where=n > 0))
+    return _divide(np.bincount(raters, weights=values, minlength=n_raters), n)
+
+
+def _divide(total: FloatArray, n: IntArray) -> FloatArray:
+    return np.asarray(np.divide(total, n, out=np.full(n.size, np.nan), where=n > 0))
 
 
 def _medians(raters: IntArray, values: FloatArray, n: IntArray) -> FloatArray:

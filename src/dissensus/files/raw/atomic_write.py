@@ -2,20 +2,24 @@
 
 import errno
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from dissensus.errors import InvalidInput, Unavailable
+from dissensus.errors import DissensusError, InvalidInput, Unavailable
 
 
-def write_atomically(data: bytes, path: Path) -> None:
+def write_atomically(data: bytes | Iterable[bytes], path: Path) -> None:
     """Write a temporary file and rename it, so that readers see the old content or the new one."""
+    chunks = [data] if isinstance(data, bytes) else data
     try:
         target = Path(os.path.realpath(path))
         if target.exists() and not target.is_file():
-            target.write_bytes(data)  # a device or a pipe cannot be replaced
+            _write(chunks, target)  # a device or a pipe cannot be replaced
             return
-        _replace(data, target)
+        _replace(chunks, target)
+    except DissensusError:
+        raise  # Of the chunks
     except (OSError, ValueError) as error:
         raise _unavailable(path, getattr(error, "strerror", None) or error) from None
 
@@ -30,10 +34,15 @@ def _unavailable(path: Path, reason: object) -> Unavailable:
     return Unavailable(f"{path} cannot be written: {reason}. Name a file in an existing folder.")
 
 
-def _replace(data: bytes, target: Path) -> None:
+def _write(chunks: Iterable[bytes], path: Path) -> None:
+    with path.open("wb") as file:
+        file.writelines(chunks)
+
+
+def _replace(chunks: Iterable[bytes], target: Path) -> None:
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        part.write_bytes(data)
+        _write(chunks, part)
         part.replace(target)
     finally:
         with suppress(OSError):

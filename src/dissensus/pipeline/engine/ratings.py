@@ -1,13 +1,31 @@
 """Ratings outside of memory: blocks of items behind an engine, with the raters in memory."""
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
 
 from dissensus.errors import InvalidInput
+from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.design import BlockedDesign
+from dissensus.stats.design import Block, BlockedDesign, Codes
 
 IN_MEMORY = "Read the ratings into memory for it: name one file, or fewer."
+
+
+class TimedRaters(NamedTuple):
+    """A range of raters, and a reader of the rater (counted from the first) and the known time of their ratings."""
+
+    first: int
+    end: int
+    read: Callable[[], tuple[Codes, npt.NDArray[np.float64]]]
+
+    def read_times(self) -> npt.NDArray[np.float64]:
+        """Return the known times of the raters."""
+        return self.read()[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,10 +38,32 @@ class PartitionedRatings:
         The raters with their attributes, the scale and the notes; its only item stands for all.
     design
         The ratings as codes; its raters are those of the pool.
+    read_items
+        Reader of the blocks with the ids of their items; None if these were not read.
+    split_times
+        Ranges of all raters with their times; None if these were not read, or the files have none.
     """
 
     pool: Ratings
     design: BlockedDesign
+    read_items: Callable[[], Iterator[tuple[Block, pl.Series]]] | None = None
+    split_times: Callable[[], Sequence[TimedRaters]] | None = None
+
+    def tables(self) -> Iterator[Ratings]:
+        """Yield the ratings of each block as a table."""
+        assert self.read_items is not None  # noqa: S101 - contract of those who label items
+        (question,) = self.pool.questions
+        answers_of_scale = pl.Series(self.pool.scale(question), dtype=pl.Enum(self.pool.scale(question)))
+        for block, ids in self.read_items():
+            codes = block.design
+            columns = {
+                "item": pl.Series(codes.items, dtype=pl.UInt32),
+                "rater": pl.Series(codes.raters, dtype=pl.UInt32),
+                question: answers_of_scale.gather(codes.answers),
+            }
+            answers = pl.DataFrame(columns)
+            items = pl.DataFrame([ids.alias(names.ITEM_ID)])
+            yield replace(self.pool, answers=answers, items=items, repeats=answers.clear())
 
     def refuse(self, what: str) -> None:
         """Raise for something that needs all ratings, or attributes of items, in memory."""

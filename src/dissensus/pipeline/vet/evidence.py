@@ -8,24 +8,26 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from dissensus.pipeline.engine.ratings import PartitionedRatings
 from dissensus.pipeline.vet.consistency import summarise_consistency
 from dissensus.pipeline.vet.result import AGREEMENT, Vetting
-from dissensus.pipeline.vet.times import summarise_times
+from dissensus.pipeline.vet.times import read_times, summarise_times
 from dissensus.schema.questionnaire.shipped import load_questionnaire, published_questionnaires
 from dissensus.schema.ratings.columns import ANSWER_TIME, BULK_SHARE, FLAG, RATER_ID, REPEAT
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.criteria import PARTS, Criteria, describe_criteria, meets_criteria
-from dissensus.stats.design import Design
+from dissensus.stats.design import BlockedDesign, Design
 from dissensus.stats.raters.consistency import RepeatedAnswers, match_repeats, rater_consistency
 from dissensus.stats.vetting import (
     Labels,
     Times,
     answer_times,
+    count_labels,
     flat_items,
-    label_use,
     outlier_score,
     plurality_agreement,
     share_by_rater,
+    summarise_labels,
 )
 
 Floats = npt.NDArray[np.float64]
@@ -46,7 +48,7 @@ class Evidence:
 
 
 def vet(
-    ratings: Ratings,
+    ratings: Ratings | PartitionedRatings,
     *,
     question: str | None = None,
     criteria: Criteria = Criteria(),  # noqa: B008 - frozen
@@ -61,7 +63,8 @@ def vet(
     Parameters
     ----------
     ratings
-        The ratings. Times are read from a column ``answer_time_ms``, granular questions with ``questions="all"``.
+        The ratings. Times are read from a column ``answer_time_ms``, granular questions with ``questions="all"``. Of
+        a folder of Parquet files one question is read, without repeated ratings and shares of answers in bulk.
     question
         The question whose answers are used, if more than one was read; ``Q_overall`` by default.
     criteria
@@ -100,38 +103,43 @@ def vet(
     >>> vetting.raters["flagged_for"][1].to_list()
     ['one label: 100.0 % of 30 answers are No']
     """
-    ratings.require_raters("Vetting raters")
-    question, axes = ratings.resolve_question(question), resolve_axes(ratings, by)
-    n_raters, scale = ratings.n_raters, ratings.scale(question)
-    item, rater, answer = ratings.codes(question)
-    design = Design(item, rater, answer, ratings.n_items, n_raters, len(scale))
-    times = answer_times(ratings.answers["rater"].to_numpy(), _times(ratings), n_raters=n_raters)
-    labels = label_use(rater, answer, n_raters=n_raters, n_categories=len(scale))
-    repeated = match_repeats(*ratings.showing_codes(question))
+    pool = ratings.pool if isinstance(ratings, PartitionedRatings) else ratings
+    pool.require_raters("Vetting raters")
+    question, axes = pool.resolve_question(question), resolve_axes(pool, by)
+    n_raters, scale = pool.n_raters, pool.scale(question)
+    if isinstance(ratings, PartitionedRatings):
+        design: Design | BlockedDesign = ratings.design
+        times, n_items = read_times(ratings.split_times, n_raters), design.n_items
+    else:
+        design = Design(*ratings.codes(question), ratings.n_items, n_raters, len(scale))
+        times = answer_times(ratings.answers["rater"].to_numpy(), _times(ratings), n_raters=n_raters)
+        n_items = ratings.n_items
+    labels = summarise_labels(count_labels(design))
+    repeated = match_repeats(*pool.showing_codes(question))
     evidence = [
         *_measure_times_and_labels(times, labels),
-        _measure_consistency(repeated, n_raters),
-        _measure_comprehension(ratings),
-        _measure_flatness(ratings, question),
-        *_measure_bulk_answers(ratings),
-        *_measure_agreement(ratings, design, axes),
+        _measure_consistency(repeated, n_raters, was_read=pool is ratings),
+        _measure_comprehension(pool),
+        _measure_flatness(pool, question),
+        *_measure_bulk_answers(pool),
+        *_measure_agreement(pool, design, axes),
     ]
     evidence += _measure_outliers(evidence, times, labels, criteria.min_ratings)
     met = meets_criteria(times, labels, criteria)
-    raters = _table(ratings, times, labels, scale, evidence, met)
+    raters = _table(pool, times, labels, scale, evidence, met)
     return Vetting(
         raters=raters,
-        times=summarise_times(ratings, raters, axes),
-        consistency=summarise_consistency(ratings, repeated, axes),
+        times=summarise_times(pool, raters, axes),
+        consistency=summarise_consistency(pool, repeated, axes),
         question=question,
         categories=scale,
         criteria=criteria,
         pool_median_ms=None if np.isnan(times.pool_median) else times.pool_median,
         absent={each.name: each.absent_reason for each in evidence if np.isnan(each.values).all()},
         axes=axes,
-        n_items=ratings.n_items,
-        n_ratings=item.size,
-        notes=ratings.notes,
+        n_items=n_items,
+        n_ratings=design.n_ratings,
+        notes=pool.notes,
         version=version("dissensus"),
     )
 
@@ -154,11 +162,11 @@ def _measure_times_and_labels(times: Times, labels: Labels) -> Iterator[Evidence
     yield Evidence("label_entropy", labels.entropy, *reasons)
 
 
-def _measure_consistency(repeated: RepeatedAnswers, n_raters: int) -> Evidence:
+def _measure_consistency(repeated: RepeatedAnswers, n_raters: int, *, was_read: bool) -> Evidence:
     each = rater_consistency(repeated.raters, repeated.first, repeated.second, n_raters=n_raters)
-    return Evidence(
-        "consistency", each.share, "the rater answered no item twice", f"nobody answered an item twice ({REPEAT})"
-    )
+    nobody = f"nobody answered an item twice ({REPEAT})"
+    absent = nobody if was_read else "repeated ratings are not read from a folder"
+    return Evidence("consistency", each.share, "the rater answered no item twice", absent)
 
 
 def _measure_comprehension(ratings: Ratings) -> Evidence:
@@ -197,7 +205,7 @@ def _measure_bulk_answers(ratings: Ratings) -> Iterator[Evidence]:
         yield Evidence(BULK_SHARE, by_rater, f"the rater has no {BULK_SHARE}", f"{BULK_SHARE} is empty")
 
 
-def _measure_agreement(ratings: Ratings, design: Design, axes: Sequence[str]) -> Iterator[Evidence]:
+def _measure_agreement(ratings: Ratings, design: Design | BlockedDesign, axes: Sequence[str]) -> Iterator[Evidence]:
     """Yield agreement with the plurality of the pool and of the rater's own groups."""
     reasons = "nobody else rated an item of the rater", "no item was rated by two raters"
     yield Evidence(f"{AGREEMENT}pool", plurality_agreement(design), *reasons)

@@ -83,7 +83,8 @@ class Vetting(TabularResult):
         Times; None if there are none.
 
         ``items``
-            One row per item: ``item_id``, ``n_timed`` and ``mean_time_ms``, the mean time of its raters.
+            One row per item: ``item_id``, ``n_timed`` and ``mean_time_ms``, the mean time of its raters; none for
+            ratings of a folder.
         ``groups``
             One row per group of each axis: ``axis``, ``group``, ``n_raters`` (with a time), ``q25_ms``, ``median_ms``
             and ``q75_ms`` of the raters' median times, and ``median_total_ms``, the median of their total times.
@@ -275,7 +276,7 @@ def _notes(vetting: Vetting) -> Iterator[str]:
     if vetting.pool_median_ms is not None:
         seconds = f"{vetting.pool_median_ms / 1000:.1f} s"
         yield f"< shares of items answered in less than that fraction of {seconds}, the pool's median time."
-    if vetting.times is not None:
+    if vetting.times is not None and vetting.times.items.height:
         means = vetting.times.items["mean_time_ms"].drop_nulls()
         low, middle, high = (f"{means.quantile(q, 'linear') / 1000:.1f}" for q in (0, 0.5, 1))  # type: ignore[operator]
         yield f"Mean time per conversation: {middle} s in the median, from {low} to {high}."

@@ -1,16 +1,18 @@
 """Answer times of conversations and groups, and their relation to other evidence."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from dissensus.pipeline.engine.ratings import TimedRaters
 from dissensus.schema.ratings.columns import ANSWER_TIME, ITEM_ID
 from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.raters.median import find_median
 from dissensus.stats.result import none_if_nan
-from dissensus.stats.vetting import rank_correlation
+from dissensus.stats.vetting import Times, answer_times, rank_correlation
 
 RELATED = ("answers_outlier_score", "agreement_pool", "same_label", "label_entropy", "non_comprehension", "flat")
 """Evidence on raters whose rank correlation with the median time is computed."""
@@ -29,10 +31,36 @@ class AnswerTimes:
         return {name: getattr(self, name).to_dicts() for name in ("items", "groups", "correlations")}
 
 
+def read_times(split: Callable[[], Sequence[TimedRaters]] | None, n_raters: int) -> Times:
+    """Measure the times of raters range by range; without times they are unknown."""
+    ranges = [] if split is None else split()
+    if not ranges:
+        return answer_times(np.empty(0, np.int64), [], n_raters=n_raters)
+    pool_median = find_median([part.read_times for part in ranges])
+    parts = [answer_times(*part.read(), n_raters=part.end - part.first, pool_median=pool_median) for part in ranges]
+    names = [field.name for field in fields(Times) if field.name != "pool_median"]
+    return Times(
+        pool_median=pool_median, **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    )
+
+
 def summarise_times(ratings: Ratings, raters: pl.DataFrame, axes: Sequence[str]) -> AnswerTimes | None:
-    """Summarise the times of items and groups, with the evidence on raters; None if there are no times."""
-    if ANSWER_TIME not in ratings.answers.columns or not ratings.answers[ANSWER_TIME].count():
+    """Summarise the times of items and groups, with the evidence on raters; None if there are no times.
+
+    Without the times of ratings, which are not in memory if they lie in a folder, there are no items.
+    """
+    if not (raters["n_timed"] > 0).any():
         return None
+    return AnswerTimes(
+        items=_summarise_items(ratings),
+        groups=pl.concat([_summarise_groups(ratings, raters, axis) for axis in axes]) if axes else _empty_groups(),
+        correlations=_correlations(raters),
+    )
+
+
+def _summarise_items(ratings: Ratings) -> pl.DataFrame:
+    if ANSWER_TIME not in ratings.answers.columns:
+        return pl.DataFrame(schema={ITEM_ID: pl.String, "n_timed": pl.UInt32, "mean_time_ms": pl.Float64})
     of_items = ratings.answers.group_by("item").agg(
         n_timed=pl.col(ANSWER_TIME).count(), mean_time_ms=pl.col(ANSWER_TIME).mean()
     )
@@ -40,11 +68,7 @@ def summarise_times(ratings: Ratings, raters: pl.DataFrame, axes: Sequence[str])
     joined = items.with_columns(pl.col("item").cast(of_items["item"].dtype)).join(
         of_items, on="item", how="left", maintain_order="left"
     )
-    return AnswerTimes(
-        items=joined.drop("item"),
-        groups=pl.concat([_summarise_groups(ratings, raters, axis) for axis in axes]) if axes else _empty_groups(),
-        correlations=_correlations(raters),
-    )
+    return joined.drop("item")
 
 
 def _summarise_groups(ratings: Ratings, raters: pl.DataFrame, axis: str) -> pl.DataFrame:

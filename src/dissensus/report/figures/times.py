@@ -82,7 +82,7 @@ def _notes(vetting: Vetting) -> Iterator[str]:
         "Outlier score: robust distance of a rater's answers from the bulk of raters, times left out. It flags nobody: "
         "a distant rater may be careless or hold a view of their own."
     )
-    if vetting.times is not None:
+    if vetting.times is not None and vetting.times.items.height:
         means = vetting.times.items["mean_time_ms"].drop_nulls() / 1000
         low, middle, high = (means.quantile(q, "linear") for q in (0, 0.5, 1))
         yield f"Mean time of a conversation: {middle:,.0f} s in the median, from {low:,.0f} to {high:,.0f} s."

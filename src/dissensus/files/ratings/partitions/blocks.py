@@ -9,17 +9,19 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from dissensus.stats.design import Block, Codes, Design
 
-_RATER, _ANSWER, _SIZE = np.dtype(np.int32), np.dtype(np.int16), np.dtype(np.int32)
+_RATER, _ANSWER, _SIZE, _TIME = np.dtype(np.int32), np.dtype(np.int16), np.dtype(np.int32), np.dtype(np.float64)
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class CodedBlocks:
     """Blocks of ratings sorted by item and rater: raters, answers and the number of ratings of each item.
 
-    They lie in a temporary folder, which is deleted with the last reference to them.
+    Ids of items and times of ratings lie beside them if they are appended. All lie in a temporary folder, which is
+    deleted with the last reference to them.
     """
 
     n_raters: int
@@ -47,10 +49,28 @@ class CodedBlocks:
     def _path(self) -> Path:
         return self.folder / "blocks"
 
+    @property
+    def _times(self) -> Path:
+        return self.folder / "times"
+
+    def _items(self, number: int) -> Path:
+        return self.folder / f"items-{number}.arrow"
+
     def append(
-        self, raters: npt.NDArray[np.int32], answers: npt.NDArray[np.int16], sizes: npt.NDArray[np.int32]
+        self,
+        raters: npt.NDArray[np.int32],
+        answers: npt.NDArray[np.int16],
+        sizes: npt.NDArray[np.int32],
+        *,
+        items: pl.Series | None = None,
+        times: npt.NDArray[np.float64] | None = None,
     ) -> None:
         """Write a block."""
+        if items is not None:
+            items.to_frame().write_ipc(self._items(self.n_blocks), compression="lz4")
+        if times is not None:
+            with self._times.open("ab") as file:
+                file.write(np.ascontiguousarray(times, _TIME).data)
         with self._path.open("ab") as file:
             for array, dtype in ((raters, _RATER), (answers, _ANSWER), (sizes, _SIZE)):
                 file.write(np.ascontiguousarray(array, dtype).data)
@@ -81,3 +101,14 @@ class CodedBlocks:
                 design = Design(items, raters, answers, n_items, self.n_raters, self.n_categories)
                 yield Block(design, number, first_item)
                 first_item += n_items
+
+    def read_items(self) -> Iterator[tuple[Block, pl.Series]]:
+        """Yield the blocks in order, with the ids of their items."""
+        for block in self.read():
+            yield block, pl.read_ipc(self._items(block.number)).to_series()
+
+    def read_times(self) -> Iterator[tuple[Codes, npt.NDArray[np.float64]]]:
+        """Yield the rater and the time of each rating of the blocks in order; NaN for an unknown time."""
+        with self._times.open("rb") as file:
+            for block in self.read():
+                yield block.design.raters, np.fromfile(file, _TIME, block.design.n_ratings)

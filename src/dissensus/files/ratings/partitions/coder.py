@@ -42,6 +42,8 @@ class RatingsCoder:
     digest: Digest
     duplicates: Duplicates
     final: NDArray[np.int32]  # Code of each rater of the digest among those that are read, -1 for others
+    with_items: bool = False  # True if ids of items are written
+    time: str | None = None  # Column with the times, if they are written
     n_blank: int = 0
     n_dropped: int = 0
 
@@ -54,10 +56,12 @@ class RatingsCoder:
         is_text = not self.folder.schema[self.choice.item].is_integer()
         ids = pl.Enum(self.digest.rater_ids)
         codes = dict(zip(self.digest.answers.to_list(), self.digest.codes.tolist(), strict=True))
+        times = [] if self.time is None else _time_columns(pl.col(self.time), self.folder.schema[self.time])
         return [
             (item.cast(pl.String).str.strip_chars() if is_text or as_text else item).alias("item"),
             pl.col(rater).cast(pl.String).str.strip_chars().cast(ids).to_physical().cast(pl.Int32).alias("rater"),
             pl.col(question).replace_strict(codes, default=-1, return_dtype=pl.Int16).alias("answer"),
+            *times,
         ]
 
     def code(self, *, as_text: bool, n_categories: int) -> CodedBlocks:
@@ -101,14 +105,17 @@ class RatingsCoder:
         """Check whole items, and write them in blocks of bounded size."""
         items = table["item"]
         self._check_ids(items)
+        self._check_times(table)
         first = items.rle_id().to_numpy()
+        starts = np.flatnonzero(np.diff(first, prepend=-1))
         rater = table["rater"].to_numpy().astype(np.int64)
         key = first.astype(np.int64) * len(self.digest.rater_ids) + rater
+        answer = table["answer"].to_numpy()
+        times = None if self.time is None else table["time"].to_numpy()
         if (np.diff(key) <= 0).any():
             order = np.argsort(key, kind="stable")
-            key, first, rater, answer = key[order], first[order], rater[order], table["answer"].to_numpy()[order]
-        else:
-            answer = table["answer"].to_numpy()
+            key, first, rater, answer = key[order], first[order], rater[order], answer[order]
+            times = None if times is None else times[order]
         retained = answer >= 0
         if (np.diff(key) == 0).any():
             retained &= self._select_duplicates(key, answer, table)
@@ -116,9 +123,16 @@ class RatingsCoder:
         code = self.final[rater]
         retained &= code >= 0
         code, answer, first = code[retained], answer[retained], first[retained]
+        times = None if times is None else times[retained]
         for low, high in _split(first):
-            _, sizes = np.unique(first[low:high], return_counts=True)
-            blocks.append(code[low:high], answer[low:high], sizes.astype(np.int32))
+            numbers, sizes = np.unique(first[low:high], return_counts=True)
+            blocks.append(
+                code[low:high],
+                answer[low:high],
+                sizes.astype(np.int32),
+                items=items.gather(starts[numbers]).cast(pl.String) if self.with_items else None,
+                times=None if times is None else times[low:high],
+            )
 
     def _check_ids(self, items: pl.Series) -> None:
         item = pl.col(self.choice.item)
@@ -137,6 +151,17 @@ class RatingsCoder:
                 f"{place}: {self.choice.item} is {format_value(decimal[0])}, a decimal number. A "
                 "program has taken ids for numbers. Go back to the original data and read the ids as text."
             )
+
+    def _check_times(self, table: pl.DataFrame) -> None:
+        if self.time is None or not table["impossible"].any():
+            return
+        dtype = self.folder.schema[self.time]
+        invalid = _time_columns(pl.col(self.time), dtype)[1]
+        (place,) = self.folder.locate(invalid)
+        raise InvalidInput(
+            f"{place[0].upper()}{place[1:]}: {self.time} is not a time. A time is a number of milliseconds, 0 or more. "
+            "Correct it, or leave it empty where it is not known."
+        )
 
     def _select_duplicates(
         self, key: NDArray[np.int64], answer: NDArray[np.int16], table: pl.DataFrame
@@ -168,6 +193,14 @@ class RatingsCoder:
         raise InvalidInput(
             f"Rater {format_value(rater)} rated item {format_value(item)} twice, in {' and '.join(places)}. {_ONCE}"
         )
+
+
+def _time_columns(column: pl.Expr, dtype: pl.DataType) -> list[pl.Expr]:
+    """Return times, NaN where they are unknown, and which are impossible, as a table in memory reads them."""
+    known = column.is_not_null() & (column.is_not_nan() if dtype.is_float() else column.cast(pl.String) != "")
+    time = column.cast(pl.Float64, strict=False)
+    invalid = known & (time.is_null() | (time < 0) | ~time.is_finite())
+    return [time.fill_null(np.nan).alias("time"), invalid.alias("impossible")]
 
 
 def _split(items: NDArray[np.uint32]) -> list[tuple[int, int]]:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from dissensus.errors import InvalidInput
 from dissensus.files.ratings.partitions.coder import RatingsCoder
 from dissensus.files.ratings.partitions.digest import Digest, leave_out_items, read_digest
 from dissensus.files.ratings.partitions.folder import find_folder
+from dissensus.files.ratings.partitions.rater_times import split_times
 from dissensus.files.raw.table_reader import name_source, to_frame
 from dissensus.pipeline.engine.ratings import PartitionedRatings
 from dissensus.pipeline.engine.stream import StreamingEngine
@@ -41,6 +43,8 @@ def read_partitions(  # noqa: PLR0913 - options are keyword-only
     exclude_flagged: bool = False,
     rater_kind: RaterKind = "person",
     items_as_text: bool = True,
+    with_items: bool = False,
+    with_times: bool = False,
 ) -> PartitionedRatings:
     """Read and check one question of a folder or glob of Parquet files.
 
@@ -64,6 +68,8 @@ def read_partitions(  # noqa: PLR0913 - options are keyword-only
         Whether to order items whose ids are whole numbers as text, as `read_ratings` does. Resamples of items and
         permutations follow the order of the items; without both, the order of numbers gives the same results and may
         save a sort.
+    with_items, with_times
+        Whether to keep the ids of the items, for labels, and the times of the ratings, for evidence on raters.
 
     Raises
     ------
@@ -87,12 +93,13 @@ def read_partitions(  # noqa: PLR0913 - options are keyword-only
             columns, item=item, rater=rater, questions=questions, answer=answer, rater_attributes=rater_attributes
         )
         _refuse_items(where, [choice.item, names.ITEM_ID, *choice.item_attributes])
+        time = choice.time if with_times else None
         choice = leave_out_items(choice)
         digest = read_digest(folder, choice, categories, rules)
         pool = _select(digest, raters, rater, rules.missing, bins, where, rater_kind, exclude_flagged=exclude_flagged)
         final = np.full(len(digest.rater_ids), -1, np.int32)
         final[digest.rater_ids.search_sorted(pool.raters[names.RATER_ID]).to_numpy()] = np.arange(pool.n_raters)
-        coder = RatingsCoder(folder, choice, digest, duplicates, final)
+        coder = RatingsCoder(folder, choice, digest, duplicates, final, with_items, time)
         n_categories = len(pool.scale(choice.questions[0]))
         blocks = coder.code(as_text=items_as_text, n_categories=n_categories)
     if not blocks.n_ratings:
@@ -109,7 +116,12 @@ def read_partitions(  # noqa: PLR0913 - options are keyword-only
         loads=blocks.loads,
         answer_counts=blocks.answer_counts,
     )
-    return PartitionedRatings(replace(pool, notes=(*pool.notes, *coder.notes())), design)
+    return PartitionedRatings(
+        replace(pool, notes=(*pool.notes, *coder.notes())),
+        design,
+        blocks.read_items if with_items else None,
+        None if time is None else partial(split_times, blocks),
+    )
 
 
 def _refuse_items(where: Sequence[tuple[str, str]], columns: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Folders and globs of Parquet files as input of commands."""
+"""Reading of folders and globs of Parquet files, and commands that do so."""
 
 import glob
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from dissensus.errors import InvalidInput
 if TYPE_CHECKING:
     from dissensus.pipeline.engine.ratings import PartitionedRatings
 
-READS_FOLDERS: Final = ("analyse",)
+READS_FOLDERS: Final = ("aggregate", "analyse", "vet")
 """Commands that read folders of Parquet files."""
 
 _IN_MEMORY: Final = {
@@ -36,8 +36,9 @@ def is_partitioned(path: Path) -> bool:
 def refuse_partitions(paths: Sequence[Path]) -> None:
     """Refuse a folder or glob for a command that reads all ratings into memory."""
     raise InvalidInput(
-        f"{next(filter(is_partitioned, paths))} is a folder or a glob, which this command does not read: it takes one "
-        f"file, or several by name. Folders of Parquet files are read by dissensus {', '.join(READS_FOLDERS)}."
+        f"{next(filter(is_partitioned, paths))} is a folder or a glob, and this command needs all ratings in memory. "
+        "Name one file, or several: those of some of the items, or a sample of whole items. Folders of Parquet files "
+        f"are read by dissensus {', '.join(READS_FOLDERS)}."
     )
 
 

@@ -1,0 +1,1 @@
+"""Commands on folders and globs of Parquet files."""

@@ -1,0 +1,69 @@
+"""Labels of the items of a folder of Parquet files, written block by block."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import typer
+
+from dissensus.cli import result_writer
+from dissensus.cli.result_writer import Format
+from dissensus.errors import InvalidInput
+from dissensus.pipeline.aggregate import plurality, soft_labels
+from dissensus.pipeline.engine.ratings import IN_MEMORY, PartitionedRatings
+from dissensus.pipeline.score import label_by_rule
+from dissensus.schema.ratings.table import Ratings
+
+Label = Callable[[Ratings], pl.DataFrame]
+
+
+def choose_label(rule: str, by: str | None, **decision: Any) -> Label:
+    """Return the labels that a rule gives to the items of a block."""
+    if rule == "share":
+        return partial(
+            label_by_rule, rule=rule, **{name: value for name, value in decision.items() if value is not None}
+        )
+    labels = {"soft": soft_labels, "plurality": plurality}
+    if rule not in labels:
+        raise InvalidInput(
+            f"--rule {rule} is not computed from a folder of Parquet files; soft, plurality and share are. {IN_MEMORY}"
+        )
+    return partial(labels[rule], by=by)
+
+
+def choose_format(format: Format | None, output: Path | None) -> Format:  # noqa: A002 - the option's name
+    """Return the format of labels: csv unless json is asked for, since a table needs all rows for its widths."""
+    kind = result_writer.choose_format(format, output)
+    if kind is not Format.TABLE:
+        return kind
+    if format is None and output is None:
+        return Format.CSV
+    raise InvalidInput(
+        "Labels of a folder of Parquet files are not printed as a table, which would hold all items in memory. Use "
+        "--format csv or json, or name a .csv or .json file."
+    )
+
+
+def write_labels(reading: partial[PartitionedRatings], label: Label, kind: Format, output: Path | None) -> None:
+    """Read a folder, and write the labels of its items."""
+    ratings = reading(with_items=True)
+    for note in ratings.pool.notes:
+        typer.echo(f"Note: {note}", err=True)
+    tables = map(label, ratings.tables())
+    result_writer.write_chunks(_format_json(tables) if kind is Format.JSON else _format_csv(tables), output)
+
+
+def _format_csv(tables: Iterable[pl.DataFrame]) -> Iterator[str]:
+    for number, table in enumerate(tables):
+        yield result_writer.to_csv(result_writer.join_lists(table), header=number == 0)
+
+
+def _format_json(tables: Iterable[pl.DataFrame]) -> Iterator[str]:
+    separator = "["
+    for table in tables:
+        if table.height:
+            yield separator + table.write_json()[1:-1]
+            separator = ","
+    yield "[]\n" if separator == "[" else "]\n"
