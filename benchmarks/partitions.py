@@ -1,6 +1,6 @@
 """Measure analyses of folders of Parquet files, and write docs/generated/partitions.md with its figure.
 
-    python -m benchmarks.partitions 1e7 [--shuffled] [--permutations 10] [--folder DIR]
+    python -m benchmarks.partitions 1e7 [--task labels] [--shuffled] [--permutations 10] [--folder DIR]
 
 Each run is a process of its own, whose results replace those of the same size in benchmarks/partitions.json. The files
 are written to a folder once, and left there if it is named.
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ PER_ITEM, ITEMS_PER_RATER, ROWS_PER_FILE = 10, 100, 5_000_000
 ANSWERS, GENDERS, AGES = ("No", "Unsure", "Yes"), ("Man", "Woman"), ("18–24", "25–34", "35–44", "45+")
 EXTRAPOLATED = 10**9
 COLORS = {"by item": BLUE, "shuffled": VERMILION}
+NAMES = {"groups": "table of groups", "labels": "soft labels", "vet": "vet, no times", "group-by": "group-by of polars"}
 PRICE = 0.05
 """Price of a virtual processor for an hour in dollars, an assumption."""
 
@@ -47,7 +49,7 @@ Row = dict[str, Any]
 
 def write_ratings(folder: Path, n_ratings: int, *, shuffled: bool) -> None:
     """Write ratings with 10 ratings an item and 1,000 of a rater, sorted by item or in a scattered order."""
-    n_raters = max(1_000, n_ratings // (PER_ITEM * ITEMS_PER_RATER))
+    n_raters = count_raters(n_ratings)
     stride = 2_654_435_761 if shuffled else 1  # coprime to all sizes, so that each rating occurs once
     ids = pl.Series([f"rater-{code:07}" for code in range(n_raters)])
     folder.mkdir(parents=True, exist_ok=True)
@@ -63,6 +65,11 @@ def write_ratings(folder: Path, n_ratings: int, *, shuffled: bool) -> None:
                 "Q_overall": pl.Series(ANSWERS).gather(answer),
             }
         ).write_parquet(folder / f"part-{number:04}.parquet", row_group_size=500_000)
+
+
+def count_raters(n_ratings: int) -> int:
+    """Return the number of raters of a size."""
+    return max(1_000, n_ratings // (PER_ITEM * ITEMS_PER_RATER))
 
 
 def _draw(place: Codes, n_raters: int) -> tuple[Codes, Codes, Codes]:
@@ -82,47 +89,86 @@ def _mix(value: Codes) -> Codes:
     return ((z ^ (z >> np.uint64(27))) >> np.uint64(2)).astype(np.int64)
 
 
-def measure(folder: Path, permutations: int) -> Row:
-    """Analyse a folder in this process; seconds of time and of processors, and the largest memory in GB."""
-    from dissensus.files.ratings.partitions.reader import read_partitions
-    from dissensus.pipeline.analyse import analyse
+def measure(folder: Path, task: str, permutations: int) -> Row:
+    """Do a task in this process; seconds of time and of processors, and the largest memory in GB."""
+    row: Row = {"task": task, "permutations": permutations, "load": os.getloadavg()[0]}
+    clock = [_read_clocks()]
+    if task == "group-by":
+        count_by_polars(folder)
+        clock.append(clock[0])
+    else:
+        from dissensus.files.ratings.partitions.reader import read_partitions
 
-    row: Row = {"permutations": permutations, "load": os.getloadavg()[0]}
-    start = time.perf_counter(), time.process_time()
-    ratings = read_partitions(folder, items_as_text=permutations > 0)
-    read = time.perf_counter(), time.process_time()
-    analyse(ratings, by=["gender", "age"], permutations=permutations)
-    end = time.perf_counter(), time.process_time()
-    for name, (low, high) in (("read", (start, read)), ("analyse", (read, end))):
+        ratings = read_partitions(
+            folder, items_as_text=permutations > 0, with_items=task == "labels", with_times=task == "vet"
+        )
+        clock.append(_read_clocks())
+        TASKS[task](ratings, permutations)
+    clock.append(_read_clocks())
+    for name, (low, high) in zip(("read", "compute"), pairwise(clock), strict=True):
         row |= {f"{name}_s": high[0] - low[0], f"{name}_cpu_s": high[1] - low[1]}
     return row | {
-        "ratings": ratings.design.n_ratings,
-        "raters": ratings.design.n_raters,
-        "items": ratings.design.n_items,
         "bytes": sum(path.stat().st_size for path in folder.iterdir()),
         "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
     }
+
+
+def _read_clocks() -> tuple[float, float]:
+    return time.perf_counter(), time.process_time()
+
+
+def count_by_polars(folder: Path) -> None:
+    """Count answers by group with polars alone, without ids and checks."""
+    rows = pl.scan_parquet(folder / "*.parquet")
+    rows.group_by("rater_gender", "rater_age", "Q_overall").len().collect(engine="streaming")
+
+
+def analyse_groups(ratings: Any, permutations: int) -> None:
+    """Analyse two axes."""
+    from dissensus.pipeline.analyse import analyse
+
+    analyse(ratings, by=["gender", "age"], permutations=permutations)
+
+
+def write_soft_labels(ratings: Any, _: int) -> None:
+    """Write the soft labels of all items as CSV, nowhere."""
+    from dissensus.pipeline.aggregate import soft_labels
+
+    with Path(os.devnull).open("wb") as file:
+        for table in map(soft_labels, ratings.tables()):
+            table.write_csv(file)
+
+
+def vet_raters(ratings: Any, _: int) -> None:
+    """Collect the evidence on raters, without times."""
+    from dissensus.pipeline.vet import vet
+
+    vet(ratings)
+
+
+TASKS = {"groups": analyse_groups, "labels": write_soft_labels, "vet": vet_raters}
 
 
 def main() -> None:
     """Measure one size in a process of its own, and write the page from all results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("ratings", type=float, nargs="?")
+    parser.add_argument("--task", choices=[*TASKS, "group-by"], default="groups")
     parser.add_argument("--shuffled", action="store_true")
     parser.add_argument("--permutations", type=int, default=0)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--child", action="store_true")
     options = parser.parse_args()
     if options.child:
-        sys.stdout.write(json.dumps(measure(options.folder, options.permutations)))
+        sys.stdout.write(json.dumps(measure(options.folder, options.task, options.permutations)))
         return
     results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else []
     if options.ratings:
         with tempfile.TemporaryDirectory() as scratch:
             row = _run(options.folder or Path(scratch, "ratings"), options)
-        keys = ("ratings", "shuffled", "permutations")
+        keys = ("task", "ratings", "shuffled", "permutations")
         results = [other for other in results if any(other[key] != row[key] for key in keys)] + [row]
-        results.sort(key=lambda row: tuple(row[key] for key in ("shuffled", "permutations", "ratings")))
+        results.sort(key=lambda row: tuple(row[key] for key in ("task", "shuffled", "permutations", "ratings")))
         RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
     write_page(results)
 
@@ -131,10 +177,12 @@ def _run(folder: Path, options: argparse.Namespace) -> Row:
     if not folder.exists():
         write_ratings(folder, int(options.ratings), shuffled=options.shuffled)
     command = [sys.executable, "-m", "benchmarks.partitions", "--child", "--folder", str(folder)]
-    command += ["--permutations", str(options.permutations)]
+    command += ["--task", options.task, "--permutations", str(options.permutations)]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     machine = {"python": platform.python_version(), "polars": pl.__version__, "processors": os.cpu_count()}
-    return {**json.loads(output), "shuffled": options.shuffled, **machine}
+    n_ratings = int(options.ratings)
+    sizes = {"ratings": n_ratings, "raters": count_raters(n_ratings), "items": n_ratings // PER_ITEM}
+    return {**json.loads(output), **sizes, "shuffled": options.shuffled, **machine}
 
 
 def write_page(results: list[Row]) -> None:
@@ -153,24 +201,25 @@ def page(results: list[Row], figure: Figure) -> Iterator[str]:
         yield f"![{figure.title}](_static/{path.name}){{.{name}}}"
     yield ""
     yield from table(
-        ("Rows", "Ratings", "Raters", "GB of files", "Permutations", "Reading", "Analysis", "Processor time", "Memory",
-         "Load"),
+        ("Task", "Rows", "Ratings", "Raters", "GB of files", "Permutations", "Reading", "Computation",
+         "Processor time", "Memory", "Load"),
         (
             (
+                NAMES[row["task"]],
                 "shuffled" if row["shuffled"] else "by item",
                 f"{row['ratings']:,}",
                 f"{row['raters']:,}",
                 f"{row['bytes'] / 1e9:.2f}",
                 str(row["permutations"]),
                 f"{row['read_s']:,.0f} s",
-                f"{row['analyse_s']:,.0f} s",
-                f"{row['read_cpu_s'] + row['analyse_cpu_s']:,.0f} s",
+                f"{row['compute_s']:,.0f} s",
+                f"{row['read_cpu_s'] + row['compute_cpu_s']:,.0f} s",
                 f"{row['peak_gb']:.2f} GB",
                 f"{row['load']:.1f}",
             )
             for row in results
         ),
-        right=tuple(range(1, 10)),
+        right=tuple(range(2, 11)),
     )  # fmt: skip
     yield ""
     yield from extrapolate(results)
@@ -179,15 +228,19 @@ def page(results: list[Row], figure: Figure) -> Iterator[str]:
 def extrapolate(results: list[Row]) -> Iterator[str]:
     """Yield as a list what a billion ratings would take, by the slopes of the measurements."""
     for shuffled in (False, True):
-        rows = [row for row in results if row["shuffled"] == shuffled and not row["permutations"]]
+        rows = [row for row in _tables_of_groups(results) if row["shuffled"] == shuffled]
         if len(rows) > 1:
             yield _extrapolate_table("shuffled" if shuffled else "by item", *rows[-2:])
     for row in results:
-        keys = ("ratings", "shuffled")
+        keys = ("task", "ratings", "shuffled")
         of_size = [other for other in results if all(other[key] == row[key] for key in keys)]
         base = next((other for other in of_size if not other["permutations"]), None)
         if row["permutations"] and base is not None:
             yield _extrapolate_permutations(row, base)
+
+
+def _tables_of_groups(results: list[Row]) -> list[Row]:
+    return [row for row in results if row["task"] == "groups" and not row["permutations"]]
 
 
 def _extrapolate_table(order: str, smaller: Row, larger: Row) -> str:
@@ -202,11 +255,11 @@ def _extrapolate_table(order: str, smaller: Row, larger: Row) -> str:
 
 
 def _cost(row: Row) -> tuple[float, float]:
-    return row["read_cpu_s"] + row["analyse_cpu_s"], row["peak_gb"]
+    return row["read_cpu_s"] + row["compute_cpu_s"], row["peak_gb"]
 
 
 def _extrapolate_permutations(row: Row, base: Row) -> str:
-    each = (row["analyse_cpu_s"] - base["analyse_cpu_s"]) / row["permutations"]
+    each = (row["compute_cpu_s"] - base["compute_cpu_s"]) / row["permutations"]
     hundred = 100 * each / row["ratings"] * EXTRAPOLATED
     return (
         f"- One permutation of two axes at {row['ratings']:,} ratings: {each:,.1f} s of processors. **Extrapolated** "
@@ -217,12 +270,12 @@ def _extrapolate_permutations(row: Row, base: Row) -> str:
 
 def partitions_figure(results: list[Row]) -> Figure:
     """Return time and memory by ratings, without permutations."""
-    rows = [row for row in results if not row["permutations"]]
+    rows = _tables_of_groups(results)
     data = pl.DataFrame(
         {
             "ratings": [row["ratings"] for row in rows],
             "order": ["shuffled" if row["shuffled"] else "by item" for row in rows],
-            "seconds": [row["read_cpu_s"] + row["analyse_cpu_s"] for row in rows],
+            "seconds": [row["read_cpu_s"] + row["compute_cpu_s"] for row in rows],
             "memory": [row["peak_gb"] for row in rows],
         }
     )
