@@ -73,6 +73,7 @@ def test_vetting_of_a_folder_is_that_of_one_file(run: RunCommand, ratings_csv: P
         (("benchmark", "ratings", "--decisions"), "Name one file, or several"),
         (("vet", "ratings", "--audit"), "The audit of a filter is not computed from a folder"),
         (("aggregate", "ratings", "--rule", "mace"), "--rule mace is not computed from a folder of Parquet files"),
+        (("aggregate", "ratings", "--rule", "poststratified"), "soft, plurality and share are"),
         (("aggregate", "ratings", "--raters-per-item", "3"), "those of a folder of Parquet files are not in memory"),
         (("aggregate", "ratings", "--format", "table"), "Use --format csv or json"),
         (("aggregate", "ratings", "-o", "labels.txt"), "name a .csv or .json file"),

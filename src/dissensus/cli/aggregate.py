@@ -11,7 +11,7 @@ import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.model_options import ModelOption, ModelOptions, split_model, with_model_options
-from dissensus.cli.partitions.labels import choose_format, choose_label, write_labels
+from dissensus.cli.partitions.labels import Label, choose_format, choose_label, write_labels
 from dissensus.cli.ratings_options import reads_folder, split_categories, with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.cli.score.costs import split_costs
@@ -180,13 +180,15 @@ def aggregate(
         preset=preset,
         seed=seed,
     )
+    if reads_folder(ratings):
+        label = choose_label(str(rule), by, unsafe=decision["unsafe"], costs=decision["costs"])
+        _refuse_model(rule, options)
+        _label_folder(ratings, label, [raters_per_item, raters_per_group], format, output)
+        return
     if rule is Rule.POSTSTRATIFIED:
         _poststratify(ratings, options, result_writer.choose_format(format, output), output)
         return
     _refuse_model(rule, options)
-    if reads_folder(ratings):
-        _label_folder(ratings, rule, by, [raters_per_item, raters_per_group], decision, format, output)
-        return
     table = ratings(all_questions=rule in (Rule.DICES, Rule.ANY_QUESTION))
     question, kind = table.questions[0], result_writer.choose_format(format, output)
     notes = table.notes
@@ -225,10 +227,8 @@ def aggregate(
 
 def _label_folder(
     reading: partial[Any],
-    rule: Rule,
-    by: str | None,
+    label: Label,
     resampled: Sequence[str | None],
-    decision: Mapping[str, Any],
     format: Format | None,  # noqa: A002 - the option's name
     output: Path | None,
 ) -> None:
@@ -238,7 +238,6 @@ def _label_folder(
             "--raters-per-item and --raters-per-group draw raters of all items, and those of a folder of Parquet files "
             f"are not in memory. Leave them out. {IN_MEMORY}"
         )
-    label = choose_label(str(rule), by, unsafe=decision["unsafe"], costs=decision["costs"])
     kind = choose_format(format, output)
     result_writer.check_output(output)
     write_labels(reading, label, kind, output)
