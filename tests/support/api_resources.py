@@ -1,0 +1,27 @@
+"""A campaign with resources of each kind, for random requests to the API."""
+
+from tests.support.api_programs import open_api_campaign, rate
+from tests.support.campaigns import NOW
+from tests.support.gold_campaigns import SMALL, YES, label_item
+from tests.support.prolific_server import Prolific
+from tests.support.raters import enter
+from tests.support.recruited_raters import PAYING, add_submission
+from tests.support.staff_browsers import House
+
+from dissensus.workflows.campaign import members
+from dissensus.workflows.platform import staff
+from dissensus.workflows.rater import rating
+
+
+def create_resources(house: House, prolific: Prolific) -> dict[str, str]:
+    """Create a campaign with resources of each kind; return path parameters of existing ones, and of no item."""
+    platform, campaign = house.platform, open_api_campaign(house, gold=SMALL, **PAYING)
+    rate(house, campaign, 3)
+    rater = enter(platform, campaign.key)
+    rating.report_item(platform, rater, "help", "I am not well.", assignment_id=None, now=NOW)
+    submission = add_submission(platform, prolific, campaign.id, rater.id)
+    add_submission(platform, prolific, campaign.id, None)
+    owner_id = staff.create_sign_in_link(platform, "ada", now=NOW).staff.id
+    members.add_member(platform, "pilot", "eve", "expert", staff_id=owner_id, now=NOW)
+    label_item(platform, staff.create_sign_in_link(platform, "eve", now=NOW).staff.id, YES)
+    return {"name": "pilot", "rater_id": rater.id, "submission": submission, "number": "99"}
