@@ -17,7 +17,7 @@ from dissensus.schema.ratings.table import Ratings
 
 pytestmark = pytest.mark.slow
 
-N_INPUTS, N_PARQUET = 10_000, 20
+N_INPUTS, N_PARQUET = 4_000, 20
 
 
 @pytest.mark.parametrize("name", SEEDS)
