@@ -19,6 +19,8 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, 
 from dissensus.store.core import schema
 from dissensus.store.core.database import connect
 
+#: For tests whose statements other tests send to both databases.
+sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 URL_VARIABLE = "DISSENSUS_TEST_DATABASE_URL"
 SERVERS = Path("/usr/lib/postgresql")
 

@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler
 
 import httpx
 import pytest
+from tests.databases import sqlite_only
 from tests.support.api_programs import open_api_campaign, rate, token
 from tests.support.campaigns import ABOUT_YOU, definition, items
 from tests.support.loopback_server import serve_requests
@@ -22,8 +23,6 @@ from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import audit
 from dissensus.workflows.campaign.overview import load_overview
 from dissensus.workflows.platform import staff
-
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 def test_a_campaign_from_a_definition_to_an_analysis(house: House, client: Client) -> None:

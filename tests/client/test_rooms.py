@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from tests.databases import sqlite_only
 from tests.support import monitored_campaigns
 from tests.support.campaigns import NOW
 from tests.support.gold_campaigns import YES, create_disputed_item, label_item
@@ -18,8 +19,6 @@ from dissensus import Client, Conflict, InvalidInput, NotFound
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import rating
-
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from sqlalchemy import select
+from tests.databases import sqlite_only
 from tests.support.api_programs import API, add_member, open_api_campaign, pages, program, rate, rows
 from tests.support.campaigns import ABOUT_YOU, NOW, definition
 from tests.support.gold_campaigns import YES, create_gold_campaign, label_item
@@ -21,7 +21,6 @@ from dissensus.store.raters import RaterTable
 from dissensus.workflows.campaign import audit, campaigns
 from dissensus.workflows.platform import staff
 
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 TALK = [{"speaker": "human", "text": "Hi"}, {"speaker": "bot", "text": "Hello!"}]
 
 

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.databases import sqlite_only
 from tests.support.api_programs import API, add_member, program, rows, token
 from tests.support.attack_attempts import ATTACK, add_attempt
 from tests.support.campaigns import NOW
@@ -19,7 +20,6 @@ from dissensus.workflows.rater import withdrawal
 if TYPE_CHECKING:
     from dissensus.schema.campaign.roles import Role
 
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 CHATS = f"{API}/pilot/conversations"
 
 

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from tests.databases import sqlite_only
 from tests.support.api_programs import API, program
 from tests.support.campaigns import NOW, definition, items
 from tests.support.live_site import Live, serving
@@ -23,7 +24,6 @@ from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import rating
 
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 PILOT, BOBS = f"{API}/pilot", f"{API}/bobs"
 
 

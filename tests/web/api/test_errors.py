@@ -5,12 +5,12 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.databases import sqlite_only
 from tests.support.api_programs import API, open_api_campaign, program
 from tests.support.campaigns import definition
 from tests.support.live_site import Live
 from tests.support.staff_browsers import House
 
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 pytestmark = sqlite_only
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import pytest
+from tests.databases import sqlite_only
 from tests.support.api_programs import API, add_member, open_api_campaign, program, rows
 from tests.support.campaigns import NOW, items
 from tests.support.gold_campaigns import YES, create_disputed_item, create_gold_campaign, label_item
@@ -12,7 +12,6 @@ from tests.support.staff_browsers import House
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.gold import adjudication
 
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 GOLD_PATH = f"{API}/pilot/gold"
 AGREED = {"safety_gold": "Yes", "degree_of_harm": "Extreme", "harm_type": "Health,Racial"}
 

@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 from sqlalchemy import delete, select
+from tests.databases import sqlite_only
 from tests.support.api_programs import API, add_member, program
 from tests.support.campaigns import NOW, definition
 from tests.support.staff_browsers import House, create_draft
@@ -17,7 +18,6 @@ from dissensus.workflows.campaign.overview import load_overview
 from dissensus.workflows.platform import staff
 from dissensus.workflows.platform.jobs import default_jobs
 
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 INVITE = f"{API}/pilot/invitations"
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import pytest
+from tests.databases import sqlite_only
 from tests.support.api_programs import API, add_member, open_api_campaign, program, rows, token
 from tests.support.campaigns import NOW, definition
 from tests.support.monitored_campaigns import add_crowd, open_monitored_campaign
@@ -15,7 +15,6 @@ from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_sna
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import journey, rating
 
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ANSWERS = f"{API}/pilot/item-answers"
 MESSAGES = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]
 

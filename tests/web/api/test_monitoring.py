@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.databases import sqlite_only
 from tests.support import monitored_campaigns
 from tests.support.api_programs import API, add_member, open_api_campaign, program, rows
 from tests.support.campaigns import NOW
@@ -17,7 +18,6 @@ from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_sna
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import journey, rating, withdrawal
 
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 PILOT = f"{API}/pilot"
 DECISION = {"verdict": "exclude", "reason": 'A person read it: "<b>too</b> fast".'}
 

@@ -2,14 +2,12 @@
 
 import re
 
-import pytest
+from tests.databases import sqlite_only
 from tests.support.live_site import Live
 from tests.support.monitored_campaigns import read
 
 from dissensus.web.api.openapi import openapi_document
 from dissensus.web.api.openapi_pages import list_operations
-
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @sqlite_only

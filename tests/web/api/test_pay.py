@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 from sqlalchemy import delete
+from tests.databases import sqlite_only
 from tests.support.api_programs import API, add_member, program, rows
 from tests.support.campaigns import NOW
 from tests.support.live_site import Live, serving
@@ -21,7 +22,6 @@ from dissensus.store.core.idempotency import IdempotencyTable
 from dissensus.workflows.campaign import audit
 from dissensus.workflows.rater import withdrawal
 
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 PAY, QUEUE = f"{API}/pilot/pay", f"{API}/pilot/submissions"
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.databases import sqlite_only
 from tests.support.campaigns import NOW
 from tests.support.html_forms import forms, press
 from tests.support.staff_browsers import House, create_draft, send
@@ -18,7 +19,6 @@ from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.workflows.campaign import campaigns, working_copies
 from dissensus.workflows.platform import staff
 
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 STEPS = ("kind", "texts", "questions", "people", "care", "consent", "quality")
 
 

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from tests.databases import sqlite_only
 from tests.support.campaigns import AGREED, NOW, definition, items
 from tests.support.live_site import Live
 from tests.support.pay import HOUR, worker
@@ -25,7 +26,6 @@ from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
 from dissensus.workflows.rater.invite_links import load_entry_links
 
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 SIGNS = f"{digits}{ascii_letters}-_"
 IDS = {"PROLIFIC_PID": "a" * 24, "STUDY_ID": "b" * 24, "SESSION_ID": "c" * 24}
 BY_CELLS = {"quota": {**ONE_OLD_SEAT, "source": "recruiter"}, "demographics": DEMOGRAPHICS}

@@ -8,12 +8,12 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.databases import sqlite_only
 from tests.support.campaigns import open_campaign
 from tests.support.live_site import Live
 
 from dissensus.web.core.translations import load_phrases
 
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 AGAIN = "Load the page again, or open your link again."
 JSON = {"accept": "application/json"}
 

@@ -10,6 +10,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, iter_route_contexts
+from tests.databases import sqlite_only
 from tests.support.campaigns import AGREED, NOW, definition, items
 from tests.support.live_site import Live
 from tests.support.paths import ROOT
@@ -24,7 +25,6 @@ from dissensus.workflows.platform import api_tokens, directory, passwords, staff
 from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
 
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 API = "/api/v1"
 PASSWORD = "a few plain words"
 DOOR = "d" * 32

@@ -9,13 +9,12 @@ from typing import Any
 import httpx
 import pytest
 from starlette.types import Message, Receive, Scope, Send
+from tests.databases import sqlite_only
 from tests.support.live_site import Live, serving
 
 from dissensus.web.core.metrics import make_metrics
 from dissensus.web.middleware.access_log import AccessLogMiddleware, JsonLogFormatter
 from dissensus.workflows.platform.platform import open_platform
-
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 def parse_log(records: list[logging.LogRecord]) -> list[dict[str, Any]]:

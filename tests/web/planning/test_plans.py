@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.databases import sqlite_only
 from tests.support.campaigns import NOW, items
 from tests.support.staff_browsers import House, send, token_of
 
@@ -18,7 +19,6 @@ from dissensus.store import events
 from dissensus.workflows.campaign import audit, campaigns, members
 from dissensus.workflows.platform import staff
 
-sqlite_alone = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 PAGE = "/campaigns/dices-350/plans"
 FIELDS = {
     "groups": {
@@ -148,7 +148,7 @@ BAD_INPUT: tuple[tuple[str, dict[str, str], str], ...] = (
 )
 
 
-@sqlite_alone
+@sqlite_only
 def test_what_cannot_be_planned_is_said_in_the_form(ada: httpx.Client) -> None:
     for question, changes, words in BAD_INPUT:
         refused = compute(ada, question, **changes)
@@ -158,7 +158,7 @@ def test_what_cannot_be_planned_is_said_in_the_form(ada: httpx.Client) -> None:
         assert all(value in text for value in changes.values())
 
 
-@sqlite_alone
+@sqlite_only
 def test_a_pilot_is_measured_and_a_small_one_refused(ada: httpx.Client) -> None:
     cells = [(r, i, "Yes" if (r * 7 + i * 3 + r * i) % 5 < r % 4 else "No") for r in range(12) for i in range(12)]
     data: dict[str, Any] = {"form_token": token_of(ada.get(PAGE)), "question": "precision", **FIELDS["precision"]}

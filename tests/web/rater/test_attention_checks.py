@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from tests.databases import sqlite_only
 from tests.support.campaigns import CHECKS, TWO_QUESTIONS, items, open_campaign
 from tests.support.live_site import Live, hidden
 from tests.support.rating_pages import page_text
@@ -39,6 +40,7 @@ def tries(live: Live) -> list[tuple[str, int, str]]:
         return [(row.name, row.attempt, row.answer) for row in tx.execute(query)]
 
 
+@sqlite_only
 def test_checks_work_without_scripts(live: Live) -> None:
     visitor = live.visitor()
     page = visitor.enter(str(open_checked_campaign(live).key))
@@ -161,7 +163,7 @@ def test_simulated_raters_over_http_pass(live: Live) -> None:
     assert sorted(tries(live)) == sorted((name, 1, answer) for name, answer in RIGHT.items())
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_checks_are_shown_in_the_language_of_the_rater(live: Live) -> None:
     texts = {"en": "What?", "de": "Was?"}
     labels = {one: {"en": one, "de": f"{one}!"} for one in CHECKS[2]["scale"]}

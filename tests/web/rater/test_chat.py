@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 from sqlalchemy import func, select, update
+from tests.databases import sqlite_only
 from tests.support.api_programs import token
 from tests.support.campaigns import NOW
 from tests.support.chat_campaigns import GULL, PLAIN, TERN, open_chat_campaign
@@ -166,6 +167,7 @@ def test_markdown_is_rendered_while_it_streams(live: Live) -> None:
     assert "<strong>not</strong>" in visitor.get("/rate").text
 
 
+@sqlite_only
 @pytest.mark.parametrize("every", [1, 2])
 def test_a_break_is_offered_between_conversations(live: Live, every: int) -> None:
     visitor, page = enter_chat_campaign(live, break_every=every, chat={"modes": [PLAIN], "max_conversations": 3})
@@ -290,6 +292,7 @@ def test_a_refused_message_can_be_changed_or_retried(reaching: Live, chat_server
     assert messages == ["First <wording>.", "Second wording.", "Third."]
 
 
+@sqlite_only
 def test_a_conversation_without_a_response_can_be_ended_and_another_begun(
     reaching: Live, chat_server: Loopback
 ) -> None:
@@ -335,6 +338,7 @@ def test_another_process_takes_over_an_expired_claim(live: Live) -> None:
         assert tx.scalar(select(ChatCandidateTable.response).where(ChatCandidateTable.position == 0)) == before
 
 
+@sqlite_only
 def test_a_claim_is_not_renewed_after_the_responses(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
     async def list_tasks() -> list[str]:
         return [task.get_coro().__qualname__ for task in asyncio.all_tasks()]  # type: ignore[union-attr]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import httpx
 import polars as pl
 import pytest
+from tests.databases import sqlite_only
 from tests.support.api_programs import token
 from tests.support.campaigns import NOW, TWO_QUESTIONS, owner
 from tests.support.html_forms import press
@@ -77,6 +78,7 @@ def compare(live: Live, key: str, age: str, criterion: Criterion, *, polite: boo
     assert "Thank you" in end.text
 
 
+@sqlite_only
 @pytest.mark.slow
 @pytest.mark.parametrize("criterion", ["more helpful", "more harmful", "less harmful"])
 def test_preferences_of_two_groups_can_be_exported_and_learned(
@@ -237,6 +239,7 @@ def test_programs_add_and_list_pairs(house: House) -> None:
             client.add_items("pilot", [dissensus.Item("y", pairs(1)[0].conversation)])
 
 
+@sqlite_only
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [

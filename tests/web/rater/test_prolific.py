@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.databases import sqlite_only
 from tests.support import prolific_server
 from tests.support.campaigns import open_campaign
 from tests.support.live_site import Live, hidden, serving
@@ -53,6 +54,7 @@ def prolific(running: Prolific, monkeypatch: pytest.MonkeyPatch) -> Prolific:
     return running
 
 
+@sqlite_only
 def test_a_participant_enters_by_the_study_url_and_returns_with_a_code(live: Live, prolific: Prolific) -> None:
     study = publish_study(live, prolific)
     participant = study.start_submission()
@@ -192,6 +194,7 @@ def test_declining_consent_returns_with_a_code(live: Live, prolific: Prolific) -
     assert study.find_recruit(participant.submission) is None
 
 
+@sqlite_only
 def test_turned_away_participants_are_paid_and_not_screened_again(live: Live, prolific: Prolific) -> None:
     study = publish_study(live, prolific, demographics=DEMOGRAPHICS, quota=ONE_OLD_SEAT)
     ends = []
@@ -213,6 +216,7 @@ def test_turned_away_participants_are_paid_and_not_screened_again(live: Live, pr
     assert study.find_recruit(participant.submission).status == "SCREENED OUT"
 
 
+@sqlite_only
 def test_the_next_participant_in_a_browser_is_screened(live: Live, prolific: Prolific) -> None:
     study = publish_study(live, prolific, demographics=DEMOGRAPHICS, quota=ONE_OLD_SEAT)
     first, second, third = study.start_submission(), study.start_submission(), study.start_submission()
@@ -243,6 +247,7 @@ def test_a_return_frees_the_seat_and_ends_the_visit(live: Live, prolific: Prolif
     assert study.seats() == ["taken"]
 
 
+@sqlite_only
 @pytest.mark.parametrize("pays", [True, False])
 def test_the_page_after_stopping_explains_return_and_pay(live: Live, prolific: Prolific, pays: bool) -> None:
     study = publish_study(live, prolific, pay=PAY if pays else None)
@@ -274,6 +279,7 @@ def test_paid_participants_get_no_more_items(live: Live, prolific: Prolific) -> 
     assert "/rate/" not in over.text
 
 
+@sqlite_only
 def test_timed_out_participants_continue_while_there_is_a_seat(live: Live, prolific: Prolific) -> None:
     study = publish_study(live, prolific, demographics=DEMOGRAPHICS, quota=ONE_OLD_SEAT)
     slow = study.start_submission()
@@ -308,6 +314,7 @@ def test_waiting_participants_can_end_their_visit(live: Live, prolific: Prolific
     assert code_in(waiting) == CODES["quota_full"]
 
 
+@sqlite_only
 @pytest.mark.parametrize("why", ["enough", "paused"])
 def test_waiting_participants_with_work_are_decided_manually(live: Live, prolific: Prolific, why: str) -> None:
     study = publish_study(live, prolific, max_per_day=1 if why == "enough" else 100)
@@ -322,6 +329,7 @@ def test_waiting_participants_with_work_are_decided_manually(live: Live, prolifi
     assert "complete?cc=" not in began.visitor.get("/rate").text
 
 
+@sqlite_only
 @pytest.mark.parametrize("pays", [True, False])
 def test_withdrawn_participants_with_paid_work_are_not_asked_to_return(
     live: Live, prolific: Prolific, pays: bool
@@ -389,6 +397,7 @@ def test_ids_are_not_stored_without_a_recruiter(live: Live) -> None:
     assert [name for name, campaign in rows(live).items() if "a" * 24 in campaign] == []
 
 
+@sqlite_only
 def test_recruited_cells_have_separate_links(live: Live, prolific: Prolific) -> None:
     by_cells = {**ONE_OLD_SEAT, "source": "recruiter"}
     study = publish_study_by_cells(live, prolific, quota=by_cells, demographics=DEMOGRAPHICS)
@@ -432,6 +441,7 @@ def answers(participant: Participant, page: httpx.Response, *check_answers: str)
     return page
 
 
+@sqlite_only
 @pytest.mark.parametrize(
     ("check_answers", "code"),
     [

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from tests.databases import sqlite_only
 from tests.support.campaigns import open_campaign
 from tests.support.live_site import Live, assignment, hidden, serving
 
@@ -37,6 +38,7 @@ def test_notices_beyond_the_limit_get_a_page(slow: Live) -> None:
     assert "This one was not" in refused.text
 
 
+@sqlite_only
 def test_visitors_behind_a_proxy_are_told_apart(slow: Live) -> None:
     key = str(open_campaign(slow.platform).key)
     crowd = [slow.visitor(**{"x-forwarded-for": "192.0.2.1"}) for _ in range(3)]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
+from tests.databases import sqlite_only
 from tests.support.campaigns import ABOUT_YOU, NOW, definition, open_campaign
 from tests.support.live_site import Live, Visitor, assignment, hidden
 from tests.support.rating_pages import page_text
@@ -244,6 +245,7 @@ def test_the_daily_limit_resets_the_next_day(live: Live) -> None:
     assert "1 of 3 rated" in page_text(visitor.get("/rate"))
 
 
+@sqlite_only
 def test_breaks_are_suggested_at_intervals(live: Live) -> None:
     campaign = open_campaign(live.platform, 4, break_every=2)
     visitor = live.visitor()

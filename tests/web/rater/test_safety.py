@@ -9,6 +9,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 from sqlalchemy import func, select
+from tests.databases import sqlite_only
 from tests.support.campaigns import open_campaign
 from tests.support.live_site import Live, Visitor, assignment, hidden, serving
 from tests.support.rating_pages import page_text
@@ -46,6 +47,7 @@ def test_nothing_is_stored_before_consent(live: Live) -> None:
     assert counts(live) != before
 
 
+@sqlite_only
 @pytest.mark.parametrize("token", ["", "0" * 64, "of somebody else"])
 def test_forms_of_other_sessions_are_rejected(live: Live, token: str) -> None:
     campaign = open_campaign(live.platform, 3)
@@ -62,6 +64,7 @@ def test_forms_of_other_sessions_are_rejected(live: Live, token: str) -> None:
     assert counts(live) == before
 
 
+@sqlite_only
 @pytest.mark.parametrize(
     "headers",
     [

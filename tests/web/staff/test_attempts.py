@@ -4,6 +4,7 @@ import re
 from html import unescape
 
 import pytest
+from tests.databases import sqlite_only
 from tests.support.attack_attempts import ATTACK, add_attempt
 from tests.support.campaigns import NOW
 from tests.support.chat_campaigns import open_chat_campaign
@@ -36,6 +37,7 @@ def rows(text: str) -> list[list[str]]:
     return [[unescape(re.sub(r"<[^>]*>", "", cell)).strip() for cell in line] for line in cells]
 
 
+@sqlite_only
 @pytest.mark.usefixtures("attempts")
 def test_an_owner_sees_attempts_and_red_teamers(house: House) -> None:
     browser = house.owner("owner")
@@ -52,6 +54,7 @@ def test_an_owner_sees_attempts_and_red_teamers(house: House) -> None:
     assert ATTACK[:20] not in page.text
 
 
+@sqlite_only
 @pytest.mark.usefixtures("attempts")
 def test_only_owners_and_reviewers_see_attempts(house: House) -> None:
     for role in ("analyst", "expert", "carer"):

@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.databases import sqlite_only
 from tests.support.chat_campaigns import open_chat_campaign
 from tests.support.live_site import hidden
 from tests.support.staff_browsers import House, create_draft, send, token_of
@@ -170,6 +171,7 @@ def test_the_log_says_who_did_what(house: House) -> None:
     assert owner.get(f"{PILOT}/log?by=none").status_code == 422
 
 
+@sqlite_only
 def test_programs_archive_and_delete(house: House) -> None:
     open_pilot(house)
     owner = house.owner()

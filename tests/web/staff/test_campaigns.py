@@ -10,6 +10,7 @@ from html import unescape
 
 import httpx
 import pytest
+from tests.databases import sqlite_only
 from tests.support.api_programs import QUOTA
 from tests.support.campaigns import ABOUT_YOU, AGREED, CHECKS, NOW, definition
 from tests.support.live_site import hidden, serving
@@ -24,7 +25,6 @@ from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import enrolment, journey, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 """For tests that do not depend on the database."""
 POSTS = ("state", "revise", "clone", "invite", "rehearse", "settle", "items", "items/remove", "dry-run")
 
@@ -89,6 +89,7 @@ def test_a_rater_session_has_no_access_to_staff_pages(house: House) -> None:
     assert browser.get("/campaigns/pilot").status_code == 403
 
 
+@sqlite_only
 def test_forms_without_a_csrf_token_are_rejected(house: House) -> None:
     create_draft(house)
     browser, other = house.owner(), house.owner()
@@ -107,6 +108,7 @@ def test_forms_without_a_csrf_token_are_rejected(house: House) -> None:
     assert 'pilot <span class="state draft">' in browser.get("/campaigns/pilot").text
 
 
+@sqlite_only
 def test_campaigns_of_others_are_not_found(house: House) -> None:
     create_draft(house, "pilot", "bob")
     browser = house.owner()
@@ -150,6 +152,7 @@ def test_the_preview_names_quota_pay_care_and_consent(house: House) -> None:
     assert "<dt>Pay</dt><dd>none</dd>" in without
 
 
+@sqlite_only
 def test_a_campaign_from_the_form_to_the_close(house: House) -> None:
     browser = house.owner()
     understood = send(browser, "/campaigns/new", definition=TOML, pasted=PASTED, action="check")
@@ -339,6 +342,7 @@ def test_a_preview_shows_checks(house: House) -> None:
     assert "you have one more try" in browser.get("/rate").text
 
 
+@sqlite_only
 def test_a_clone_is_a_draft_with_a_valid_name(house: House) -> None:
     create_draft(house)
     browser = house.owner()
@@ -365,6 +369,7 @@ def test_reports_are_shown_as_text_until_settled(house: House) -> None:
     assert "Reports what" not in browser.get("/campaigns/pilot").text
 
 
+@sqlite_only
 def test_notices_have_pages(house: House) -> None:
     owner_id, platform = create_draft(house), house.platform
     campaign = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW)

@@ -5,7 +5,7 @@ from html import unescape
 from typing import Any
 
 import httpx
-import pytest
+from tests.databases import sqlite_only
 from tests.support.live_site import Visitor, hidden
 from tests.support.staff_browsers import House, send
 from tests.support.staff_members import join_pilot, open_pilot
@@ -29,6 +29,7 @@ def number(page: httpx.Response) -> dict[str, str]:
     return {**hidden(page), **dict(re.findall(r'name="(number)" value="(\d+)"', page.text))}
 
 
+@sqlite_only
 def test_the_survey_works_without_scripts(house: House) -> None:
     visitor, page, _ = enter_survey(house)
     assert "<h1>How do you feel?</h1>" in page.text
@@ -62,6 +63,7 @@ def test_faults_are_shown_and_input_is_kept(house: House) -> None:
         assert "<h1>How do you feel?</h1>" in page.text
 
 
+@sqlite_only
 def test_only_the_carer_sees_surveys(house: House) -> None:
     visitor, page, key = enter_survey(house)
     visitor.send("/survey", **number(page), rater_upset="3", notify="yes", contact_info="at home")
@@ -102,7 +104,7 @@ def test_a_contact_request_is_settled_once(house: House) -> None:
         assert send(mia, "/campaigns/pilot/care", rater=match[1], number=wrong).status_code == 422
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_without_a_contact_nothing_is_shared(house: House) -> None:
     visitor, page, _ = enter_survey(house, care={"survey_every": 1})
     assert 'name="notify"' not in page.text
@@ -125,6 +127,7 @@ def test_the_topics_form_works_without_scripts(house: House) -> None:
     assert "Thank you" in page.text
 
 
+@sqlite_only
 def test_answers_to_a_custom_survey_are_shown_with_labels(house: House) -> None:
     questions = [
         {"name": "rater_which", "text": "Which?", "kind": "multiple", "scale": ["tired", "sad"]},

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from sqlalchemy import update
+from tests.databases import sqlite_only
 from tests.support.attack_attempts import ATTACK, add_attempt
 from tests.support.campaigns import NOW
 from tests.support.chat_campaigns import begin_chat, finish_chat, open_chat_campaign, send_message
@@ -115,6 +116,7 @@ def test_pages_of_the_list_are_complete(house: House, campaign: CampaignRow, rat
             assert tuple(pages) == everything, order
 
 
+@sqlite_only
 @pytest.mark.usefixtures("rater")
 def test_a_conversation_shows_responses_picks_and_marks(house: House) -> None:
     browser = house.owner("owner")

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import polars as pl
 import pytest
+from tests.databases import sqlite_only
 from tests.support.campaigns import AGREED, NOW, definition, items, owner
 from tests.support.commands import command_runner
 from tests.support.html_forms import forms, press
@@ -24,7 +25,6 @@ from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
 
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 """Curation stores nothing in the database except the created campaign."""
 HARM = ["Benign"] * 8 + ["Extreme"] * 6 + ["<script>alert(1)</script>"] * 6
 GOLD = ["Yes", "No"] * 10

@@ -6,6 +6,7 @@ from html import unescape
 
 import pytest
 from starlette.datastructures import FormData
+from tests.databases import sqlite_only
 from tests.support.campaigns import NOW, definition, items, owner
 from tests.support.staff_browsers import PASTED, House, create_draft, send, token_of
 
@@ -13,7 +14,6 @@ from dissensus.web.staff.campaign_form import read_items
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.platform import staff
 
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 """For tests that do not depend on the database."""
 
 
@@ -143,6 +143,7 @@ def test_items_of_an_open_campaign_cannot_be_changed(house: House) -> None:
     assert n_items(house) == 3
 
 
+@sqlite_only
 def test_a_dry_run_does_not_count(house: House) -> None:
     create_draft(house)
     browser = house.owner()

@@ -5,6 +5,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.databases import sqlite_only
 from tests.support.api_programs import program
 from tests.support.campaigns import NOW, definition, items
 from tests.support.gold_campaigns import SMALL
@@ -127,6 +128,7 @@ def create_dispute(house: House) -> tuple[httpx.Client, ...]:
     return browsers
 
 
+@sqlite_only
 def test_an_expert_who_did_not_label_adjudicates_with_a_reason(house: House) -> None:
     bob, *_ = create_dispute(house)
     assert "Another expert or an owner who did not label this item adjudicates" in bob.get(FIRST).text
@@ -187,6 +189,7 @@ def test_owners_see_all_items_and_labels(house: House) -> None:
     assert bob.get(f"{GOLD}/labels").status_code == 403
 
 
+@sqlite_only
 def test_the_page_compares_gold_crowd_and_platinum(house: House, live: Live) -> None:
     key = open_gold_campaign(house, gold={**SMALL, "reasons": ["Q_safe", "Other"]})
     ada = house.owner("ada")

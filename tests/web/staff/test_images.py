@@ -8,6 +8,7 @@ import httpx
 import polars as pl
 import pytest
 from sqlalchemy import text
+from tests.databases import sqlite_only
 from tests.support.campaigns import AGREED, NOW, definition
 from tests.support.image_files import draw, pack
 from tests.support.live_site import Visitor, assignment, hidden
@@ -103,6 +104,7 @@ def test_images_lead_from_an_upload_to_raters_and_exports(house: House, owner: h
     assert "with content warning and sources" in owner.get("/campaigns/pilot").text
 
 
+@sqlite_only
 def test_images_are_shown_to_whoever_may_see_the_item_alone(house: House, owner: httpx.Client) -> None:
     upload(owner, ("knife.png", draw()))
     add_items(owner)

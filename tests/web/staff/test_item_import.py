@@ -6,6 +6,7 @@ from html import unescape
 from typing import Any
 
 import httpx
+from tests.databases import sqlite_only
 from tests.support.campaigns import items
 from tests.support.staff_browsers import House, create_draft, send, token_of
 
@@ -72,6 +73,7 @@ def test_known_columns_need_one_look(house: House) -> None:
     assert '<li class="turn tool">' in page.text
 
 
+@sqlite_only
 def test_equal_items_are_left_out_and_differing_ones_refused(house: House) -> None:
     create_draft(house)
     same = items(3)[0]
@@ -102,6 +104,7 @@ def test_the_file_of_refused_rows_is_safe_in_spreadsheets(house: House) -> None:
     assert "\n1,'=cmd()," in send(house.owner(), PATH, **fields, action="refused").text
 
 
+@sqlite_only
 def test_changed_fields_are_refused(house: House) -> None:
     create_draft(house)
     table = json.dumps([["context", "response"], ["Hi", "Yo"]])
@@ -121,6 +124,7 @@ def test_changed_fields_are_refused(house: House) -> None:
     assert len(stored(house)) == 3
 
 
+@sqlite_only
 def test_a_table_that_a_page_cannot_carry_is_refused(house: House) -> None:
     create_draft(house)
     page = upload(house, "context,response\n" + f"Hi,{'x' * 1_000_000}\n" * 9)

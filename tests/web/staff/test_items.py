@@ -5,6 +5,7 @@ import re
 import httpx
 import pytest
 from sqlalchemy import select, update
+from tests.databases import sqlite_only
 from tests.support.campaigns import NOW
 from tests.support.monitored_campaigns import N_ITEMS, add_crowd, member, open_monitored_campaign, rate_items, read
 from tests.support.rated_campaigns import rated_campaign
@@ -94,6 +95,7 @@ def test_pages_of_a_list_are_complete(house: House, campaign: CampaignRow) -> No
         assert tuple(pages) == everything
 
 
+@sqlite_only
 def test_an_item_shows_answers_gold_and_neighbours(house: House, campaign: CampaignRow) -> None:
     add_crowd(house.platform, campaign)
     refresh(house)
@@ -136,6 +138,7 @@ def test_the_most_divided_questions_of_an_item_come_first(house: House) -> None:
     assert "hidden: few raters" in first
 
 
+@sqlite_only
 def test_groups_of_few_raters_are_hidden(house: House, campaign: CampaignRow) -> None:
     for number in range(8):
         gender = "Woman" if number < 6 else "Man"
@@ -175,6 +178,7 @@ def test_a_report_is_settled_beside_the_text(house: House, campaign: CampaignRow
     assert "it was withheld when a report of it was settled" in asked.text
 
 
+@sqlite_only
 def test_selected_items_are_withheld_and_shown_again(house: House, campaign: CampaignRow) -> None:
     careful, _ = add_crowd(house.platform, campaign)
     reported = report(house, careful)
@@ -209,7 +213,7 @@ def test_selected_items_are_withheld_and_shown_again(house: House, campaign: Cam
         assert send(reader, f"{ITEMS}/withholding", item=chosen, change="withhold").status_code == 403
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_empty_lists_say_what_to_do_next(house: House, campaign: CampaignRow) -> None:
     create_draft(house, "draft", pay={"currency": "EUR", "hourly_rate": 1200}, gold={})
     browser = house.owner()

@@ -4,6 +4,7 @@ import re
 
 import httpx
 import pytest
+from tests.databases import sqlite_only
 from tests.support.staff_browsers import House, create_draft, send, token_of
 from tests.support.staff_members import join_pilot
 
@@ -45,6 +46,7 @@ def opens(house: House, link: str) -> bool:
     return status == 200
 
 
+@sqlite_only
 @pytest.mark.parametrize("change", [("remove", {}), ("role", {"role": "analyst"})])
 def test_rights_of_an_owner_end_with_the_role(
     house: House, ada: httpx.Client, change: tuple[str, dict[str, str]]

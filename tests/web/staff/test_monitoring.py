@@ -5,6 +5,7 @@ from html import unescape
 
 import httpx
 import pytest
+from tests.databases import sqlite_only
 from tests.support.campaigns import NOW
 from tests.support.monitored_campaigns import Habit, add_crowd, member, open_monitored_campaign, rate_items, read
 from tests.support.staff_browsers import House, send, token_of
@@ -53,6 +54,7 @@ def test_without_figures_the_page_says_so(house: House) -> None:
     assert "Target: 480 ratings. None arrived in the last 24 hours." in text
 
 
+@sqlite_only
 def test_an_owner_sees_all_figures_and_their_age(house: House, campaign: CampaignRow) -> None:
     add_crowd(house.platform, campaign)
     house.live.clock.forward(hours=9, minutes=30)
@@ -84,6 +86,7 @@ def test_stale_figures_are_marked_while_the_campaign_is_open(house: House, campa
     assert "These figures are out of date" not in read(browser.get(MONITORING_PATH))
 
 
+@sqlite_only
 def test_an_analyst_sees_all_figures_without_flags(house: House, campaign: CampaignRow) -> None:
     add_crowd(house.platform, campaign)
     refresh_figures(house)
@@ -96,6 +99,7 @@ def test_an_analyst_sees_all_figures_without_flags(house: House, campaign: Campa
     assert "Raters to review" not in text
 
 
+@sqlite_only
 def test_an_observer_sees_large_groups_of_a_closed_campaign(house: House, campaign: CampaignRow) -> None:
     add_crowd(house.platform, campaign)
     refresh_figures(house)
@@ -130,6 +134,7 @@ def test_published_figures_do_not_change(house: House, campaign: CampaignRow) ->
     assert read(browser.get(MONITORING_PATH)) == published
 
 
+@sqlite_only
 def test_figures_of_four_raters_are_not_published(house: House, campaign: CampaignRow) -> None:
     for number in range(4):
         rate_items(house.platform, campaign, number)
@@ -142,6 +147,7 @@ def test_others_do_not_see_monitoring(house: House, campaign: CampaignRow, role:
     assert member(house, campaign, role).get(MONITORING_PATH).status_code == 403
 
 
+@sqlite_only
 def test_an_owner_decides_a_flag_with_a_reason(house: House, campaign: CampaignRow) -> None:
     hasty, _ = add_crowd(house.platform, campaign)
     refresh_figures(house)
@@ -164,6 +170,7 @@ def test_an_owner_decides_a_flag_with_a_reason(house: House, campaign: CampaignR
     assert exported.splitlines()[0].endswith("rater_flagged")
 
 
+@sqlite_only
 def test_all_faults_of_a_decision_are_shown_and_input_is_kept(house: House, campaign: CampaignRow) -> None:
     hasty, _ = add_crowd(house.platform, campaign)
     refresh_figures(house)
@@ -178,6 +185,7 @@ def test_all_faults_of_a_decision_are_shown_and_input_is_kept(house: House, camp
     assert "Excluded by" not in read(refused)
 
 
+@sqlite_only
 def test_only_owners_see_flags(house: House, campaign: CampaignRow) -> None:
     hasty, _ = add_crowd(house.platform, campaign)
     refresh_figures(house)
@@ -187,6 +195,7 @@ def test_only_owners_see_flags(house: House, campaign: CampaignRow) -> None:
     assert house.owner("bob").get(path).status_code == 404
 
 
+@sqlite_only
 def test_a_rater_without_a_flag_has_nothing_to_decide(house: House, campaign: CampaignRow) -> None:
     careful = rate_items(house.platform, campaign, 1)
     refresh_figures(house)

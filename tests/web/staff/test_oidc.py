@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from joserfc.jwk import OctKey
+from tests.databases import sqlite_only
 from tests.support.campaigns import NOW
 from tests.support.live_site import SECRET as SITE_SECRET
 from tests.support.live_site import serving
@@ -24,7 +25,6 @@ from dissensus.web.core import oidc
 from dissensus.web.core.app import create_app
 from dissensus.workflows.platform import staff
 
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ADA = {"email": "Ada@Example.org", "email_verified": True}
 UNTRUSTED = "The response of the provider could not be verified"
 

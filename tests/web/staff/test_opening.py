@@ -2,7 +2,7 @@
 
 import re
 
-import pytest
+from tests.databases import sqlite_only
 from tests.support.api_programs import API, program
 from tests.support.campaigns import NOW, definition, items
 from tests.support.chat_campaigns import CHAT, TERN
@@ -22,7 +22,6 @@ REMOTE = {
     "version": "1",
 }
 
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 """For tests that do not depend on the database."""
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.databases import sqlite_only
 from tests.support.authenticator import Authenticator
 from tests.support.live_site import serving
 from tests.support.staff_browsers import House, create_draft, send, token_of
@@ -77,6 +78,7 @@ def test_owners_meet_the_requirement_by_a_passkey(house: House) -> None:
     assert without_name.get("/campaigns/pilot").status_code == 200
 
 
+@sqlite_only
 def test_answers_that_do_not_fit_open_nothing(house: House) -> None:
     browser, device = house.owner(), Authenticator(ADDRESS)
     imitation = register(browser, Authenticator("https://localhost.example"))
@@ -115,7 +117,7 @@ def test_changes_of_passkeys_need_a_recent_confirmation(house: House) -> None:
     house.owner()
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_addresses_without_passkeys_say_so(database_url: str) -> None:
     with serving(database_url) as live, ExitStack() as browsers:
         browser = House(live, browsers).owner()

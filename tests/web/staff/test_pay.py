@@ -6,13 +6,12 @@ from uuid import uuid4
 
 import polars as pl
 import pytest
+from tests.databases import sqlite_only
 from tests.support.pay import HOUR, worker
 from tests.support.pay_pages import PAY_PAGE, QUEUE, add_raters, address, note, open_paying_campaign, sums, text_of
 from tests.support.staff_browsers import House, send
 
 from dissensus.schema.money import MAX_AMOUNT
-
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 def test_a_payment_is_recorded_and_reversed(house: House) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import func, select
+from tests.databases import sqlite_only
 from tests.support.quota_visitors import (
     AGES,
     DECLINED,
@@ -91,6 +92,7 @@ def numbers(page: str, cell: str) -> list[int]:
     return list(map(int, re.findall(r'class="n">(\d+)<', row[1])))
 
 
+@sqlite_only
 def test_raters_outside_all_groups_have_a_limited_number_of_seats(house: House) -> None:
     key = open_quota_campaign(house, AGES, RACES, seats=1)
     with visitor(house) as first, visitor(house) as second:
@@ -98,6 +100,7 @@ def test_raters_outside_all_groups_have_a_limited_number_of_seats(house: House) 
         assert visit(second, key, Person("50+", "Several", "all the way")) == "turned away"
 
 
+@sqlite_only
 def test_turned_away_visitors_are_not_screened_again(house: House) -> None:
     key = open_quota_campaign(house, AGES, RACES, seats=1)
     with visitor(house) as first, visitor(house) as second:

@@ -8,6 +8,7 @@ from uuid import uuid4
 import httpx
 import pytest
 from sqlalchemy import func, select
+from tests.databases import sqlite_only
 from tests.support.campaigns import NOW
 from tests.support.monitored_campaigns import (
     HASTY,
@@ -51,7 +52,7 @@ def numbers(page: httpx.Response) -> list[int]:
     return [int(number) for number in re.findall(r'<a href="[^"]+/raters/[^"]+">Rater (\d+)</a>', page.text)]
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_outdated_figures_of_many_raters_are_deleted(house: House, campaign: CampaignRow) -> None:
     add_crowd(house.platform, campaign)
     refresh(house)
@@ -175,6 +176,7 @@ def test_selected_flags_are_decided_at_once(house: House, campaign: CampaignRow)
     assert n == 2
 
 
+@sqlite_only
 def test_groups_of_a_rater_are_shown_from_five_raters_on(house: House, campaign: CampaignRow) -> None:
     ids = [
         rate_items(house.platform, campaign, number, attributes={"rater_gender": gender, "rater_age": age})
@@ -198,6 +200,7 @@ def test_answers_are_paged_and_of_any_question(house: House, campaign: CampaignR
     assert browser.get(f"{RATERS}/nobody").status_code == 404
 
 
+@sqlite_only
 def test_roles_see_what_they_may_and_views_are_logged(house: House, campaign: CampaignRow) -> None:
     _, stubborn = add_crowd(house.platform, campaign)
     refresh(house)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.databases import sqlite_only
 from tests.support.campaigns import NOW
 from tests.support.rated_campaigns import rated_campaign
 from tests.support.releases import CROWDED, failed, find_check, plan_text
@@ -21,7 +22,7 @@ from dissensus.workflows.campaign import members
 from dissensus.workflows.rater import withdrawal
 from dissensus.workflows.release.release import prepare_release, write_prepared
 
-pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+pytestmark = sqlite_only
 PAGE = "/campaigns/crowded/release"
 PLAN = plan_text(**CROWDED)
 

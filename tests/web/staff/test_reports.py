@@ -8,6 +8,7 @@ import httpx
 import polars as pl
 import pytest
 from sqlalchemy import func, select
+from tests.databases import sqlite_only
 from tests.support.attack_attempts import ATTACK, add_attempt
 from tests.support.campaigns import NOW
 from tests.support.chat_campaigns import open_chat_campaign
@@ -50,6 +51,7 @@ def store_report(house: House, path: str, report: report_store.StoredReport) -> 
         report_store.finish_report(tx, path.rpartition("/")[2], report, now=NOW)
 
 
+@sqlite_only
 @pytest.mark.slow
 def test_a_report_is_made_in_the_background_and_read_section_by_section(house: House, campaign: CampaignRow) -> None:
     add_crowd(house.platform, campaign)
@@ -83,7 +85,7 @@ def test_a_report_is_made_in_the_background_and_read_section_by_section(house: H
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_filters_leave_only_those_ratings(house: House, campaign: CampaignRow) -> None:
     for number, gender in enumerate(["Woman"] * 6 + ["Man"] * 2):
         attributes = {"rater_gender": gender, "rater_age": "18-29"}
@@ -101,7 +103,7 @@ def test_filters_leave_only_those_ratings(house: House, campaign: CampaignRow) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_roles_see_what_they_may(house: House, campaign: CampaignRow) -> None:
     for number, gender in enumerate(["Woman"] * 6 + ["Man"] * 2):
         attributes = {"rater_gender": gender, "rater_age": "18-29"}
@@ -160,7 +162,7 @@ def test_a_withdrawal_deletes_reports_and_stops_those_under_way(house: House, ca
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_attempts_have_a_report(house: House) -> None:
     campaign = open_chat_campaign(house.platform, chat={"max_conversations": 9})
     for person in range(3):
@@ -175,7 +177,7 @@ def test_attempts_have_a_report(house: House) -> None:
     assert browser.get(f"{path}/success").status_code == 200
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_figures_of_any_name_are_sent_and_their_views_logged(house: House, campaign: CampaignRow) -> None:
     browser = house.owner()
     path = ask(browser, question="Q_safe")
@@ -190,7 +192,7 @@ def test_figures_of_any_name_are_sent_and_their_views_logged(house: House, campa
         assert tx.scalar(select(func.count()).where(EventTable.kind == "viewed")) == 3
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_a_report_fails_once_its_process_has_died_several_times(house: House, campaign: CampaignRow) -> None:
     browser = house.owner()
     path = ask(browser, question="Q_safe")

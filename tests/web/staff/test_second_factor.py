@@ -9,6 +9,7 @@ from html import unescape
 import httpx
 import pyotp
 import pytest
+from tests.databases import sqlite_only
 from tests.support.live_site import serving
 from tests.support.staff_browsers import House, create_draft, send, token_of
 
@@ -44,6 +45,7 @@ def enter_code(browser: httpx.Client, code: str) -> httpx.Response:
     return browser.post("/second-factor", data={"form_token": token_of(browser.get("/second-factor")), "code": code})
 
 
+@sqlite_only
 def test_signing_in_asks_for_a_code(house: House) -> None:
     first, other = house.owner(), house.owner()
     app, codes = set_up(house, first)
@@ -79,6 +81,7 @@ def test_a_code_confirms_the_identity(house: House) -> None:
     assert house.owner().get("/campaigns").status_code == 200
 
 
+@sqlite_only
 def test_new_recovery_codes_replace_the_earlier_ones(house: House) -> None:
     browser = house.owner()
     _, codes = set_up(house, browser)
@@ -94,6 +97,7 @@ def strict_house(database_url: str) -> Iterator[House]:
         yield House(live, browsers)
 
 
+@sqlite_only
 def test_owners_can_be_required_to_have_a_second_factor(strict_house: House) -> None:
     house = strict_house
     create_draft(house)

@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 from sqlalchemy import select
+from tests.databases import sqlite_only
 from tests.support.live_site import serving
 from tests.support.smtp_server import Mailbox, receiving
 from tests.support.staff_browsers import House, create_draft, send, token_of
@@ -55,6 +56,7 @@ def fill(browser: httpx.Client, path: str, action: str = "", **fields: str) -> h
     return browser.post(action or path, data={"form_token": token_of(browser.get(path)), **fields})
 
 
+@sqlite_only
 def test_who_joins_by_a_link_signs_in_again_when_the_session_has_ended(house: House) -> None:
     create_draft(house)
     (link,) = re.findall(r'value="http://[^/"]+(/join/[^"]+)"', send(house.owner(), INVITE, role="carer").text)
@@ -74,6 +76,7 @@ def test_who_joins_by_a_link_signs_in_again_when_the_session_has_ended(house: Ho
     assert mia.get("/campaigns/pilot").status_code == 200
 
 
+@sqlite_only
 def test_a_mailed_invitation_makes_an_account_that_signs_in_by_mail(mailing: House, mailbox: Mailbox) -> None:
     create_draft(mailing)
     invited = send(mailing.owner(), INVITE, role="carer", address="Mia@Example.net")
@@ -131,6 +134,7 @@ def test_an_address_is_mailed_few_links(mailing: House, mailbox: Mailbox) -> Non
     assert len(deliver(mailing, mailbox)) == 3
 
 
+@sqlite_only
 def test_an_address_of_somebody_else_is_not_taken_over(mailing: House, mailbox: Mailbox) -> None:
     create_draft(mailing)
     staff.set_email(mailing.platform, "ada", "ada@example.net", now=mailing.live.clock())

@@ -8,6 +8,7 @@ from uuid import uuid4
 import httpx
 import pytest
 from starlette.requests import Request
+from tests.databases import sqlite_only
 from tests.support.campaigns import ABOUT_YOU, AGREED, NOW
 from tests.support.live_site import hidden
 from tests.support.staff_browsers import House, create_draft, send, token_of
@@ -22,7 +23,6 @@ from dissensus.workflows.platform import api_tokens, passwords, staff
 from dissensus.workflows.rater import enrolment, journey, rating, screening
 from dissensus.workflows.rater.enrolment import Arrival
 
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 PASSWORD = "correct horse battery"
 QUOTA = {"axes": {"rater_age": {"young": ["young"], "old": ["old"]}}, "seats": 20, "rest": 20}
 
@@ -53,6 +53,7 @@ def rate(house: House, campaign: CampaignRow, n: int, *, age: str | None = None)
             step = rating.submit_answers(house.platform, rater, step.assignment.id, str(uuid4()), save, now=NOW)
 
 
+@sqlite_only
 def test_a_password_is_set_and_signs_in(house: House) -> None:
     first, second = house.owner(), house.owner()
     assert "You have no password yet" in first.get("/account").text
@@ -129,6 +130,7 @@ def test_errors_of_staff_keep_the_header_of_their_pages(house: House) -> None:
     assert '<p class="brand">' not in house.stranger().get("/nowhere").text
 
 
+@sqlite_only
 def test_changes_of_credentials_and_roles_need_a_recent_confirmation(house: House) -> None:
     create_draft(house)
     join_pilot(house, "grace", "analyst")
@@ -329,6 +331,7 @@ def bearer(house: House, key: str, path: str = "/campaigns/pilot/export.csv") ->
     return house.stranger().get(path, headers={"authorization": f"Bearer {key}"})
 
 
+@sqlite_only
 def test_a_token_exports_ratings_until_it_is_revoked(house: House, caplog: pytest.LogCaptureFixture) -> None:
     campaign, owner = open_pilot(house), house.owner()
     rate(house, campaign, 1)
@@ -384,6 +387,7 @@ def test_invalid_tokens_are_rejected(house: House, fields: dict[str, str], says:
     assert says in unescape(refused.text)
 
 
+@sqlite_only
 def test_an_analyst_sees_results_without_identities(house: House) -> None:
     campaign = open_pilot(house)
     rate(house, campaign, 5)
@@ -401,6 +405,7 @@ def test_an_analyst_sees_results_without_identities(house: House) -> None:
     assert len(files[0]) == len(files[1]) == 11
 
 
+@sqlite_only
 def test_an_observer_sees_no_small_numbers(house: House) -> None:
     campaign = open_pilot(house)
     rate(house, campaign, 4)
@@ -418,6 +423,7 @@ def test_an_observer_sees_no_small_numbers(house: House) -> None:
     assert re.findall(r'<td class="n">([^<]*)</td>', grace.get("/campaigns").text) == ["2", "5", "10"]
 
 
+@sqlite_only
 def test_an_expert_sees_no_numbers(house: House) -> None:
     campaign = open_pilot(house)
     rate(house, campaign, 6)
@@ -429,6 +435,7 @@ def test_an_expert_sees_no_numbers(house: House) -> None:
     assert re.findall(r'<td class="n">([^<]*)</td>', browser.get("/campaigns").text) == ["2", "–", "–"]
 
 
+@sqlite_only
 def test_a_reviewer_reviews_and_changes_nothing_else(house: House) -> None:
     campaign = open_pilot(house)
     visitor = house.live.visitor()

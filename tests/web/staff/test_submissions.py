@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from tests.databases import sqlite_only
 from tests.support.campaigns import NOW
 from tests.support.live_site import Live, serving
 from tests.support.pay import HOUR, worker
@@ -16,8 +17,6 @@ from tests.support.recruited_raters import CHECKING, RETURN_REASON, add_submissi
 from tests.support.staff_browsers import House, send
 
 from dissensus.workflows.rater import withdrawal
-
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Start page: an introduction for strangers, and the open tasks of staff."""
 
-import pytest
 from fastapi.routing import APIRoute, iter_route_contexts
+from tests.databases import sqlite_only
 from tests.support.campaigns import AGREED, NOW
 from tests.support.staff_browsers import House
 from tests.support.staff_members import join_pilot, open_pilot
@@ -10,8 +10,6 @@ from dissensus.web.staff.tasks import TASK_PAGES
 from dissensus.workflows.campaign.tasks import TASKS
 from dissensus.workflows.rater import enrolment, rating
 from dissensus.workflows.rater.enrolment import Arrival
-
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 @sqlite_only

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.databases import sqlite_only
 from tests.support.api_programs import API, add_member, open_api_campaign, program, rate
 from tests.support.live_site import Live, serving
 from tests.support.staff_browsers import House, create_draft, send
@@ -15,7 +16,6 @@ from tests.support.webhook_receiver import Receiver, receiving
 
 from dissensus.web.core.permissions import SCOPES
 
-sqlite_only = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 HOOKS = f"{API}/pilot/webhooks"
 
 
@@ -159,6 +159,7 @@ def test_webhooks_of_others_are_not_found(house: House, receiver: Receiver) -> N
     assert len(program(house).get(HOOKS).json()["webhooks"]) == 1
 
 
+@sqlite_only
 def test_an_owner_adds_resumes_and_removes_webhooks_on_the_page(house: House, receiver: Receiver) -> None:
     create_draft(house)
     browser, path, post = house.owner(), "/campaigns/pilot/webhooks", office(house)
