@@ -6,7 +6,7 @@ from tests.support.campaigns import definition, items
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
 from tests.support.staff_pages import check_page
-from tests.support.webhook_office import Office
+from tests.support.webhook_deliverer import WebhookDeliverer
 from tests.support.webhook_receiver import Receiver, receiving
 
 from dissensus.workflows.campaign import campaigns, webhooks
@@ -62,7 +62,7 @@ def view_list(page: Page, live: Live, receiver: Receiver, staff_id: str) -> None
     for path in ("410", f"500/{LONG * 3}"):
         webhook = NewWebhook(address=receiver.address(path), after=0)
         webhooks.add_webhook(live.platform, "pilot", webhook, signer=signer, staff_id=staff_id, now=live.clock())
-    Office(live.platform, signer=signer).turn()
+    WebhookDeliverer(live.platform, signer=signer).turn()
     page.reload()
     page.get_by_role("button", name="Retry now").wait_for()
     page.get_by_role("button", name="Resume").wait_for()

@@ -13,7 +13,7 @@ from tests.support.live_site import Live, serving
 from tests.support.loopback_server import serve_requests
 from tests.support.paths import ROOT
 from tests.support.staff_browsers import House, create_draft
-from tests.support.webhook_office import Office
+from tests.support.webhook_deliverer import WebhookDeliverer
 from tests.support.webhook_receiver import Receiver, receiving
 
 from dissensus import Client, InvalidInput, NotAllowed, NotFound
@@ -51,14 +51,14 @@ def test_a_webhook_from_creation_to_delivery(house: House, client: Client, recei
     assert webhook.secret is not None
     assert webhook.secret not in repr(webhook)
     receiver.first["ok"] = ["410"]
-    office = Office(house.platform, signer=house.live.site.webhook_signer)
-    office.turn()
+    deliverer = WebhookDeliverer(house.platform, signer=house.live.site.webhook_signer)
+    deliverer.turn()
     (listed,) = client.webhooks("pilot")
     assert "secret" not in listed.model_dump()
     assert (listed.state, listed.kinds) == ("paused", ("created", "webhook_changed"))
     assert client.resume_webhook("pilot", webhook.id).state == "active"
-    office.turn()
-    office.turn()
+    deliverer.turn()
+    deliverer.turn()
     first, second = (
         verify_webhook(webhook.secret, request.headers, request.body, now=NOW + timedelta(minutes=4))
         for request in receiver.requests[1:]
@@ -150,12 +150,12 @@ def test_the_documented_receiver_accepts_deliveries(
     create_draft(house)
     with serve_requests(names["Receiver"]) as address:
         webhook = client.add_webhook("pilot", f"{address}/", after=0)
-        office = Office(house.platform, signer=house.live.site.webhook_signer, at=datetime.now(UTC))
+        deliverer = WebhookDeliverer(house.platform, signer=house.live.site.webhook_signer, at=datetime.now(UTC))
         monkeypatch.setenv("WEBHOOK_SECRET", SECRET)
-        office.turn()
+        deliverer.turn()
         assert client.webhooks("pilot")[0].failure_reason == "it answered HTTP 400"
         monkeypatch.setenv("WEBHOOK_SECRET", str(webhook.secret))
-        office.forward(seconds=10).turn()
+        deliverer.forward(seconds=10).turn()
     assert client.webhooks("pilot")[0].sequence == 2
     assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()] == [
         ["1", "created"],

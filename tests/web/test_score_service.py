@@ -10,7 +10,7 @@ import httpx
 import pytest
 from tests.preference.pairs import simulate_pairs
 from tests.preference.people import people
-from tests.support.doors import MIB, body_bombs, json_bombs
+from tests.support.hostile_requests import MIB, costly_bodies, costly_json
 from tests.support.live_site import answering
 from tests.support.loop_clock import LoopClock
 from tests.support.rated_texts import simulate_rated_texts
@@ -185,8 +185,8 @@ def write_transcripts(n: int, n_turns: int) -> bytes:
 @pytest.mark.slow
 def test_nobody_waits_for_large_requests(model: Linear) -> None:
     bodies = {
-        **json_bombs(MIB),
-        **body_bombs(ScoreRequest),
+        **costly_json(MIB),
+        **costly_bodies(ScoreRequest),
         "many messages": write_transcripts(1_000, 22),
         "one transcript": write_transcripts(1, 100_000),
     }

@@ -50,7 +50,7 @@ def _flat(dependant: Dependant) -> Iterator[Dependant]:
 
 
 @dataclass(frozen=True)
-class Peopled:
+class StaffedCampaign:
     """A campaign with a member in every role, and another campaign."""
 
     live: Live
@@ -151,7 +151,7 @@ def expected(action: str, visitor: str) -> str:
 
 
 @pytest.fixture
-def house(live: Live) -> Iterator[Peopled]:
+def house(live: Live) -> Iterator[StaffedCampaign]:
     platform, people = live.platform, {}
     for role in ("foreign", "operator", *ROLES):
         people[role] = staff.create_sign_in_link(platform, role, now=NOW).staff
@@ -169,7 +169,7 @@ def house(live: Live) -> Iterator[Peopled]:
         for who, one in people.items()
     }
     with httpx.Client(base_url=live.url, timeout=20) as browser:
-        yield Peopled(live, key, people, keys, browser, {})
+        yield StaffedCampaign(live, key, people, keys, browser, {})
 
 
 @sqlite_only
@@ -188,7 +188,7 @@ def test_campaign_actions_match_campaign_routes(live: Live) -> None:
 
 
 @sqlite_only
-def test_every_route_enforces_the_permissions_table(house: Peopled) -> None:
+def test_every_route_enforces_the_permissions_table(house: StaffedCampaign) -> None:
     wrong = []
     for route in routes_of(house.live.app):
         (action,) = route_actions(route)
@@ -214,7 +214,7 @@ def test_every_staff_form_checks_its_csrf_token(live: Live) -> None:
 
 
 @sqlite_only
-def test_every_staff_form_without_its_csrf_token_is_refused(house: Peopled) -> None:
+def test_every_staff_form_without_its_csrf_token_is_refused(house: StaffedCampaign) -> None:
     platform = house.live.platform
     actors = (*ROLES, "operator")
     links = {role: staff.create_sign_in_link(platform, house.people[role].name, now=NOW) for role in actors}
@@ -245,7 +245,7 @@ def test_api_routes_use_all_scopes(live: Live) -> None:
 
 
 @sqlite_only
-def test_a_token_without_the_scope_is_rejected_everywhere(house: Peopled) -> None:
+def test_a_token_without_the_scope_is_rejected_everywhere(house: StaffedCampaign) -> None:
     platform = house.live.platform
     for route in routes_of(house.live.app):
         if not isinstance(route, TokenRoute):
@@ -260,7 +260,7 @@ def test_a_token_without_the_scope_is_rejected_everywhere(house: Peopled) -> Non
 
 
 @sqlite_only
-def test_forbidden_actions_are_rejected_with_the_reason(house: Peopled, live: Live) -> None:
+def test_forbidden_actions_are_rejected_with_the_reason(house: StaffedCampaign, live: Live) -> None:
     platform = live.platform
     session = staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "analyst", now=NOW).key, now=NOW)
     with httpx.Client(base_url=live.url, cookies={"dissensus_staff": session}) as browser:

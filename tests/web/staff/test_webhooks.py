@@ -11,7 +11,7 @@ from tests.databases import sqlite_only
 from tests.support.api_programs import API, add_member, open_api_campaign, program, rate
 from tests.support.live_site import Live, serving
 from tests.support.staff_browsers import House, create_draft, send
-from tests.support.webhook_office import Office, data_of, is_signed, kinds
+from tests.support.webhook_deliverer import WebhookDeliverer, data_of, is_signed, kinds
 from tests.support.webhook_receiver import Receiver, receiving
 
 from dissensus.web.core.permissions import SCOPES
@@ -37,8 +37,8 @@ def house(live: Live) -> Iterator[House]:
         yield House(live, browsers)
 
 
-def office(house: House) -> Office:
-    return Office(house.platform, signer=house.live.site.webhook_signer)
+def deliverer(house: House) -> WebhookDeliverer:
+    return WebhookDeliverer(house.platform, signer=house.live.site.webhook_signer)
 
 
 def add(http: httpx.Client, receiver: Receiver, path: str = "ok", **more: Any) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def test_deliveries_equal_the_events_of_the_log(house: House, receiver: Receiver
     rate(house, campaign, 2, release=True)
     raters = http.get(f"{API}/pilot/raters").json()["data"]
     assert http.delete(f"{API}/pilot/raters/{raters[0]['id']}").status_code == 200
-    office(house).turn()
+    deliverer(house).turn()
     (delivery,) = receiver.requests
     assert is_signed(delivery, webhook["secret"])
     listed = http.get(f"{API}/pilot/events", params={"limit": 500}).json()["data"]
@@ -67,7 +67,7 @@ def test_deliveries_equal_the_events_of_the_log(house: House, receiver: Receiver
 
 def test_a_webhook_is_added_paused_resumed_and_removed(house: House, receiver: Receiver) -> None:
     open_api_campaign(house)
-    http, post = program(house), office(house)
+    http, post = program(house), deliverer(house)
     webhook = add(http, receiver, kinds=["webhook_changed", "state_changed"])
     assert re.fullmatch(r"whsec_[A-Za-z0-9+/]{43}=", webhook["secret"])
     assert (webhook["state"], webhook["kinds"], webhook["owner"], webhook["sequence"]) == (
@@ -162,7 +162,7 @@ def test_webhooks_of_others_are_not_found(house: House, receiver: Receiver) -> N
 @sqlite_only
 def test_an_owner_adds_resumes_and_removes_webhooks_on_the_page(house: House, receiver: Receiver) -> None:
     create_draft(house)
-    browser, path, post = house.owner(), "/campaigns/pilot/webhooks", office(house)
+    browser, path, post = house.owner(), "/campaigns/pilot/webhooks", deliverer(house)
     assert f'href="{path}"' in browser.get("/campaigns/pilot/settings").text
     assert "No webhooks yet" in browser.get(path).text
     response = send(browser, path, address=f" {receiver.address('ok')} ", **{"from": "start"})

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 from tests.support.campaigns import NOW, open_campaign
-from tests.support.webhook_office import SIGNER, add_webhook, sequence_numbers
+from tests.support.webhook_deliverer import SIGNER, add_webhook, sequence_numbers
 from tests.support.webhook_receiver import receiving
 
 from dissensus.errors import Unavailable

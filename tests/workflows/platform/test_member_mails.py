@@ -9,7 +9,7 @@ from tests.support.campaigns import NOW, definition, items, open_campaign, owner
 from tests.support.monitored_campaigns import add_crowd, open_monitored_campaign
 from tests.support.raters import enter, submit
 from tests.support.smtp_server import Mailbox, receiving
-from tests.support.webhook_office import SIGNER
+from tests.support.webhook_deliverer import SIGNER
 
 from dissensus.mail_transport import MailSender
 from dissensus.schema.campaign.roles import Role

@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 from tests.support.campaigns import AGREED, NOW, open_campaign
-from tests.support.webhook_office import (
+from tests.support.webhook_deliverer import (
     SIGNER,
-    Office,
+    WebhookDeliverer,
     add_webhook,
     data_of,
     is_signed,
@@ -41,8 +41,8 @@ def receiver() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def office(platform: Platform) -> Office:
-    return Office(platform)
+def deliverer(platform: Platform) -> WebhookDeliverer:
+    return WebhookDeliverer(platform)
 
 
 @pytest.fixture
@@ -58,10 +58,10 @@ def append_events(platform: Platform, campaign: CampaignRow, n: int, kind: str =
 
 
 def test_events_are_delivered_signed_and_once(
-    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, deliverer: WebhookDeliverer
 ) -> None:
     webhook, secret = add_webhook(platform, campaign, receiver)
-    assert office.turn()
+    assert deliverer.turn()
     (request,) = receiver.requests
     assert is_signed(request, secret)
     assert request.headers["webhook-timestamp"] == str(int(NOW.timestamp()))
@@ -81,33 +81,33 @@ def test_events_are_delivered_signed_and_once(
         (3, "webhook_changed"),
     ]
     assert body["events"][2]["content"] == {"webhook": webhook.id, "change": "added", "host": "127.0.0.1"}
-    office.turn()
+    deliverer.turn()
     assert len(receiver.requests) == 1
     append_events(platform, campaign, 2)
-    office.turn()
+    deliverer.turn()
     assert (sequence_numbers(receiver.requests[1]), data_of(receiver.requests[1])["after"]) == ([4, 5], 3)
     stored = load_webhook(platform, campaign)
     assert (stored.state, stored.sequence, stored.head, stored.delivered_at) == ("active", 5, 5, NOW)
 
 
 def test_a_new_webhook_starts_with_its_creation_or_after_a_given_event(
-    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, deliverer: WebhookDeliverer
 ) -> None:
     audit.link_pending_events(platform)
     add_webhook(platform, campaign, receiver, after=None)
     add_webhook(platform, campaign, receiver, path="ok/second", after=1)
-    office.turn()
+    deliverer.turn()
     assert [sequence_numbers(one) for one in receiver.at("ok")] == [[3, 4]]
     assert [sequence_numbers(one) for one in receiver.at("ok/second")] == [[2, 3, 4]]
 
 
 def test_many_events_are_delivered_in_batches(
-    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, deliverer: WebhookDeliverer
 ) -> None:
     add_webhook(platform, campaign, receiver)
     append_events(platform, campaign, 2 * MAX_BATCH_EVENTS)
     for _ in range(4):
-        office.turn()
+        deliverer.turn()
     assert [len(sequence_numbers(one)) for one in receiver.requests] == [100, 100, 3]
     assert [place for one in receiver.requests for place in sequence_numbers(one)] == list(range(1, 204))
     assert [(data_of(one)["after"], data_of(one)["through"]) for one in receiver.requests] == [
@@ -118,43 +118,43 @@ def test_many_events_are_delivered_in_batches(
 
 
 def test_unrequested_kinds_are_skipped_without_a_gap(
-    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, deliverer: WebhookDeliverer
 ) -> None:
     add_webhook(platform, campaign, receiver, kinds=("state_changed", "payment_recorded"))
-    office.turn()
+    deliverer.turn()
     assert kinds(receiver) == ["state_changed"]
     append_events(platform, campaign, MAX_SKIPPED_EVENTS)
-    office.turn()
+    deliverer.turn()
     # They are skipped without a delivery.
     assert load_webhook(platform, campaign).sequence == 3 + MAX_SKIPPED_EVENTS
     append_events(platform, campaign, 1, "payment_recorded")
-    office.turn()
+    deliverer.turn()
     assert [data_of(one)["after"] for one in receiver.requests] == [0, 3 + MAX_SKIPPED_EVENTS]
     assert kinds(receiver) == ["state_changed", "payment_recorded"]
 
 
 def test_failed_deliveries_are_repeated_unchanged_with_growing_delays(
-    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, deliverer: WebhookDeliverer
 ) -> None:
     _, secret = add_webhook(platform, campaign, receiver)
     receiver.first["ok"] = ["500", "302", "404"]
-    office.turn()
+    deliverer.turn()
     stored = load_webhook(platform, campaign)
     assert (stored.state, stored.failure_reason, stored.n_failures) == ("failing", "it answered HTTP 500", 1)
     assert stored.due_at - NOW == timedelta(seconds=5)
     # Later events wait: the failed batch is repeated unchanged, under the same id.
     append_events(platform, campaign, 2)
-    office.turn()
+    deliverer.turn()
     assert len(receiver.requests) == 1
-    office.forward(seconds=5).turn()
-    assert load_webhook(platform, campaign).due_at - office.at == timedelta(seconds=10)
-    office.forward(seconds=10).turn()
-    office.forward(seconds=20).turn()
+    deliverer.forward(seconds=5).turn()
+    assert load_webhook(platform, campaign).due_at - deliverer.at == timedelta(seconds=10)
+    deliverer.forward(seconds=10).turn()
+    deliverer.forward(seconds=20).turn()
     assert [sequence_numbers(one) for one in receiver.requests] == [[1, 2, 3]] * 4
     assert len({one.headers["webhook-id"] for one in receiver.requests}) == 1
     assert len({one.headers["webhook-timestamp"] for one in receiver.requests}) == 4
     assert all(is_signed(one, secret) for one in receiver.requests)
-    office.turn()
+    deliverer.turn()
     assert sequence_numbers(receiver.requests[4]) == [4, 5]
     stored = load_webhook(platform, campaign)
     assert (stored.state, stored.failure_reason, stored.failing_since, stored.sequence) == ("active", "", None, 5)
@@ -165,45 +165,50 @@ def test_failed_deliveries_are_repeated_unchanged_with_growing_delays(
     [("later", timedelta(minutes=30)), ("much-later", timedelta(hours=6)), ("500", timedelta(seconds=5))],
 )
 def test_retry_after_is_honoured_within_limits(
-    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office, path: str, wait: timedelta
+    platform: Platform,
+    campaign: CampaignRow,
+    receiver: Receiver,
+    deliverer: WebhookDeliverer,
+    path: str,
+    wait: timedelta,
 ) -> None:
     add_webhook(platform, campaign, receiver, path)
-    office.turn()
+    deliverer.turn()
     assert load_webhook(platform, campaign).due_at - NOW == wait
 
 
 def test_retries_are_jittered(platform: Platform, campaign: CampaignRow, receiver: Receiver) -> None:
     add_webhook(platform, campaign, receiver, "500")
-    office = Office(platform, chance=0.0)
-    office.turn()
+    deliverer = WebhookDeliverer(platform, chance=0.0)
+    deliverer.turn()
     assert load_webhook(platform, campaign).due_at - NOW == timedelta(seconds=2.5)
 
 
 @pytest.mark.slow
 def test_five_days_of_failures_pause_a_webhook_that_resumes_where_it_stopped(
-    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, deliverer: WebhookDeliverer
 ) -> None:
     add_webhook(platform, campaign, receiver)
     receiver.first["ok"] = ["503"] * 60
-    office.until_failed(days=4, hours=20)
+    deliverer.until_failed(days=4, hours=20)
     assert load_webhook(platform, campaign).state == "failing"
-    office.until_failed(hours=16)
+    deliverer.until_failed(hours=16)
     paused = load_webhook(platform, campaign)
     assert paused.pause_reason == "No delivery succeeded for 5 days: it answered HTTP 503."
     assert paused.sequence == 0
-    assert office.at - NOW > PAUSE_AFTER
+    assert deliverer.at - NOW > PAUSE_AFTER
     # The delays grow from seconds to hours.
     n = len(receiver.requests)
     assert 20 < n < 60
-    office.until_failed(days=30)
+    deliverer.until_failed(days=30)
     assert len(receiver.requests) == n
     receiver.first.clear()
     resumed = webhooks.resume_webhook(
-        platform, "pilot", paused.id, signer=SIGNER, staff_id=campaign.staff_id, now=office.at
+        platform, "pilot", paused.id, signer=SIGNER, staff_id=campaign.staff_id, now=deliverer.at
     )
     assert resumed.id == paused.id
-    office.turn()
-    office.turn()
+    deliverer.turn()
+    deliverer.turn()
     assert (
         load_webhook(platform, campaign).state,
         sequence_numbers(receiver.requests[n]),
@@ -220,17 +225,17 @@ def test_five_days_of_failures_pause_a_webhook_that_resumes_where_it_stopped(
 
 
 def test_http_410_pauses_a_webhook_at_once(
-    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, deliverer: WebhookDeliverer
 ) -> None:
     add_webhook(platform, campaign, receiver, "410")
-    office.turn()
-    office.forward(days=1).turn()
+    deliverer.turn()
+    deliverer.forward(days=1).turn()
     assert len(receiver.requests) == 1
     assert load_webhook(platform, campaign).pause_reason == "It answered HTTP 410 Gone."
 
 
 def test_an_automatic_pause_is_one_event(platform: Platform, campaign: CampaignRow, receiver: Receiver) -> None:
-    active, stale = Office(platform), Office(platform, holder="two")
+    active, stale = WebhookDeliverer(platform), WebhookDeliverer(platform, holder="two")
     webhook, _ = add_webhook(platform, campaign, receiver, "410")
     add_webhook(platform, campaign, receiver, kinds=("webhook_changed",))
     audit.link_pending_events(platform)
@@ -264,21 +269,21 @@ def test_a_webhook_is_paused_once_and_only_for_its_owner(
 
 
 def test_a_long_backlog_is_delivered(platform: Platform, campaign: CampaignRow, receiver: Receiver) -> None:
-    office = Office(platform)
-    office.dispatcher.spell_s = 60.0
+    deliverer = WebhookDeliverer(platform)
+    deliverer.dispatcher.spell_s = 60.0
     add_webhook(platform, campaign, receiver)
     append_events(platform, campaign, 3_000)
-    office.turn()
+    deliverer.turn()
     assert [place for got in receiver.requests for place in sequence_numbers(got)] == list(range(1, 3_004))
     assert load_webhook(platform, campaign).state == "active"
 
 
 def test_outcomes_of_deliveries_are_counted(platform: Platform, campaign: CampaignRow, receiver: Receiver) -> None:
-    office, counted = Office(platform), Counter[str]()
-    office.dispatcher.count = lambda outcome: counted.update([outcome])
+    deliverer, counted = WebhookDeliverer(platform), Counter[str]()
+    deliverer.dispatcher.count = lambda outcome: counted.update([outcome])
     for path in ("ok", "500", "nonsense"):
         add_webhook(platform, campaign, receiver, path)
-    office.turn()
+    deliverer.turn()
     assert counted == {"taken": 1, "refused": 1, "unanswered": 1}
     assert overview.count_platform(platform).webhooks == {"active": 1, "failing": 2, "paused": 0}
 
@@ -287,20 +292,20 @@ def test_a_slow_receiver_does_not_delay_others(platform: Platform, campaign: Cam
     add_webhook(platform, campaign, receiver, "silent")
     for number in range(3):
         add_webhook(platform, campaign, receiver, f"ok/{number}")
-    office = Office(platform, signer=WebhookSigner(SIGNER.keys, replace(SIGNER.sender, limit_s=0.5)))
+    deliverer = WebhookDeliverer(platform, signer=WebhookSigner(SIGNER.keys, replace(SIGNER.sender, limit_s=0.5)))
     audit.link_pending_events(platform)
-    assert office.runner.turn()
+    assert deliverer.runner.turn()
     # The turn ends while the silent receiver has not answered.
-    assert len(office.dispatcher.deliveries) == 4
+    assert len(deliverer.dispatcher.deliveries) == 4
     append_events(platform, campaign, 1)
     assert audit.link_pending_events(platform) == 1
     fast_deliveries = [
-        delivery for delivery in office.dispatcher.deliveries.values() if "silent" not in delivery.webhook.address
+        delivery for delivery in deliverer.dispatcher.deliveries.values() if "silent" not in delivery.webhook.address
     ]
     for delivery in fast_deliveries:
         assert delivery.result.result(30).accepted
-    assert office.runner.turn()
-    office.dispatcher.finish(platform, NOW)
+    assert deliverer.runner.turn()
+    deliverer.dispatcher.finish(platform, NOW)
     assert [len(receiver.at(f"ok/{number}")) for number in range(3)] == [2, 2, 2]
     # One delivery at a time: the silent receiver gets no second request.
     assert len(receiver.at("silent")) == 1
@@ -314,7 +319,7 @@ def test_another_process_takes_over_without_losing_events(
     platform: Platform, campaign: CampaignRow, receiver: Receiver
 ) -> None:
     add_webhook(platform, campaign, receiver)
-    first, second = Office(platform, "first"), Office(platform, "second")
+    first, second = WebhookDeliverer(platform, "first"), WebhookDeliverer(platform, "second")
     audit.link_pending_events(platform)
     assert first.runner.turn()
     for delivery in first.dispatcher.deliveries.values():
@@ -341,7 +346,7 @@ def test_a_late_failure_of_another_process_moves_nothing_back(
 ) -> None:
     add_webhook(platform, campaign, receiver)
     receiver.first["ok"] = ["500"]
-    first, second = Office(platform, "first"), Office(platform, "second")
+    first, second = WebhookDeliverer(platform, "first"), WebhookDeliverer(platform, "second")
     audit.link_pending_events(platform)
     first.runner.turn()
     for delivery in first.dispatcher.deliveries.values():
@@ -353,56 +358,56 @@ def test_a_late_failure_of_another_process_moves_nothing_back(
 
 
 def test_resuming_during_a_failing_delivery_resets_the_delay(
-    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, deliverer: WebhookDeliverer
 ) -> None:
     webhook, _ = add_webhook(platform, campaign, receiver)
     receiver.first["ok"] = ["500", "500"]
-    office.turn()
-    office.forward(seconds=5)
-    assert office.runner.turn()
-    webhooks.resume_webhook(platform, "pilot", webhook.id, signer=SIGNER, staff_id=campaign.staff_id, now=office.at)
+    deliverer.turn()
+    deliverer.forward(seconds=5)
+    assert deliverer.runner.turn()
+    webhooks.resume_webhook(platform, "pilot", webhook.id, signer=SIGNER, staff_id=campaign.staff_id, now=deliverer.at)
     # This failure was under way when the owner resumed the webhook, and does not delay it.
-    office.dispatcher.finish(platform, office.at)
+    deliverer.dispatcher.finish(platform, deliverer.at)
     stored = load_webhook(platform, campaign)
-    assert (stored.state, stored.due_at) == ("active", office.at)
-    office.turn()
+    assert (stored.state, stored.due_at) == ("active", deliverer.at)
+    deliverer.turn()
     assert load_webhook(platform, campaign).sequence == 3
 
 
 def test_retries_leave_out_events_of_withdrawn_raters(
-    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, deliverer: WebhookDeliverer
 ) -> None:
     add_webhook(platform, campaign, receiver)
     rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)
     receiver.first["ok"] = ["500"]
-    office.turn()
+    deliverer.turn()
     assert kinds(receiver) == ["created", "state_changed", "webhook_changed", "entered", "consented"]
     assert all(rater.id.encode() not in one.body for one in receiver.requests)
     withdrawal.withdraw_rater(platform, rater.id, now=NOW)
-    office.forward(hours=1).turn()
-    office.turn()
+    deliverer.forward(hours=1).turn()
+    deliverer.turn()
     assert [sequence_numbers(one) for one in receiver.requests[1:]] == [[1, 2, 3], [6]]
     assert (data_of(receiver.requests[1])["through"], data_of(receiver.requests[2])["after"]) == (5, 5)
     assert [one["kind"] for one in data_of(receiver.requests[2])["events"]] == ["withdrawn"]
 
 
 def test_a_failed_batch_that_was_entirely_withdrawn_is_skipped(
-    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, deliverer: WebhookDeliverer
 ) -> None:
     audit.link_pending_events(platform)
     add_webhook(platform, campaign, receiver, kinds=("entered", "consented"), after=2)
     rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)
     receiver.first["ok"] = ["500"]
-    office.turn()
+    deliverer.turn()
     withdrawal.withdraw_rater(platform, rater.id, now=NOW)
-    office.forward(hours=1).turn()
+    deliverer.forward(hours=1).turn()
     assert len(receiver.requests) == 1
     stored = load_webhook(platform, campaign)
     assert (stored.state, stored.sequence, stored.delivered_at) == ("active", 5, None)
 
 
 def test_removing_its_owner_pauses_a_webhook_until_another_owner_resumes_it(
-    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, deliverer: WebhookDeliverer
 ) -> None:
     members.add_member(platform, "pilot", "grace", "owner", staff_id=campaign.staff_id, now=NOW)
     grace = next(
@@ -411,14 +416,14 @@ def test_removing_its_owner_pauses_a_webhook_until_another_owner_resumes_it(
         if one.name == "grace"
     )
     add_webhook(platform, campaign, receiver)
-    office.turn()
+    deliverer.turn()
     members.remove_member(platform, "pilot", "owner", staff_id=grace.staff_id, now=NOW)
-    office.turn()
+    deliverer.turn()
     assert len(receiver.requests) == 1
     (paused,) = webhooks.list_webhooks(platform, "pilot", staff_id=grace.staff_id)
     assert paused.pause_reason.startswith("The person responsible for it is not an owner of the campaign any more.")
     webhooks.resume_webhook(platform, "pilot", paused.id, signer=SIGNER, staff_id=grace.staff_id, now=NOW)
-    office.turn()
+    deliverer.turn()
     assert [one["kind"] for one in data_of(receiver.requests[1])["events"]] == [
         "members_changed",
         "webhook_changed",
@@ -429,7 +434,7 @@ def test_removing_its_owner_pauses_a_webhook_until_another_owner_resumes_it(
 def test_a_changed_secret_key_pauses_webhooks(platform: Platform, campaign: CampaignRow, receiver: Receiver) -> None:
     webhook, _ = add_webhook(platform, campaign, receiver)
     other_signer = WebhookSigner(SecretKeys("another key of the site, made after the first was lost"), SIGNER.sender)
-    Office(platform, signer=other_signer).turn()
+    WebhookDeliverer(platform, signer=other_signer).turn()
     assert receiver.requests == []
     assert load_webhook(platform, campaign).pause_reason.startswith(
         "The secret key of the site has changed since it was added"
@@ -446,28 +451,28 @@ def test_a_host_that_later_resolves_to_a_private_address_is_not_requested(
     signer = WebhookSigner(SIGNER.keys, sender)
     new_webhook = NewWebhook(address="https://hooks.example.org/", after=0)
     webhooks.add_webhook(platform, "pilot", new_webhook, signer=signer, staff_id=campaign.staff_id, now=NOW)
-    Office(platform, signer=signer).turn()
+    WebhookDeliverer(platform, signer=signer).turn()
     assert load_webhook(platform, campaign).failure_reason == "it has no allowed address"
 
 
 def test_events_of_closed_campaigns_are_delivered(
-    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, deliverer: WebhookDeliverer
 ) -> None:
     add_webhook(platform, campaign, receiver, kinds=("state_changed",), after=None)
     campaigns.change_state(platform, "pilot", "closed", staff_id=campaign.staff_id, now=NOW)
-    office.turn()
+    deliverer.turn()
     assert [one["content"] for got in receiver.requests for one in data_of(got)["events"]][-1] == {"state": "closed"}
 
 
 def test_a_webhook_can_be_removed_during_a_delivery(
-    platform: Platform, campaign: CampaignRow, receiver: Receiver, office: Office
+    platform: Platform, campaign: CampaignRow, receiver: Receiver, deliverer: WebhookDeliverer
 ) -> None:
     webhook, _ = add_webhook(platform, campaign, receiver, "brief")
     audit.link_pending_events(platform)
-    office.runner.turn()
+    deliverer.runner.turn()
     webhooks.remove_webhook(platform, "pilot", webhook.id, staff_id=campaign.staff_id, now=NOW)
-    office.turn()
-    office.turn()
+    deliverer.turn()
+    deliverer.turn()
     assert len(receiver.requests) == 1
     assert webhooks.list_webhooks(platform, "pilot", staff_id=campaign.staff_id) == ()
 
@@ -503,6 +508,6 @@ def test_webhooks_keep_their_secret_while_an_old_key_is_kept(
     webhook, secret = add_webhook(platform, campaign, receiver)
     keys = SecretKeys("a new key of the site, with which it signs now", (SIGNER.keys.current,))
     rotated = WebhookSigner(keys, SIGNER.sender)
-    Office(platform, signer=rotated).turn()
+    WebhookDeliverer(platform, signer=rotated).turn()
     assert is_signed(receiver.requests[0], secret)
     assert rotated.find_secret(webhook) == secret != rotated.derive_new_secret(webhook.id)

@@ -1,4 +1,4 @@
-"""Hostile input at every door of the site: it is refused, and nobody else waits."""
+"""Hostile input at every endpoint of the site: it is refused, and nobody else waits."""
 
 import gc
 import re
@@ -10,7 +10,15 @@ from typing import Any
 import httpx
 import pytest
 from tests.support.campaigns import AGREED, NOW, definition, items
-from tests.support.doors import MIB, Door, HostileRequest, attack, json_bombs, large_items, list_doors
+from tests.support.hostile_requests import (
+    MIB,
+    Endpoint,
+    HostileRequest,
+    attack,
+    costly_json,
+    large_items,
+    list_endpoints,
+)
 from tests.support.live_site import TRUST, Live, serving
 from tests.support.loop_clock import LoopClock
 
@@ -30,16 +38,16 @@ SHORT = (
 SHORT_KINDS = re.compile(
     "deep JSON$|many keys$|(faults|keys) in|many fields|quoted field|many parts|dotted key|long cookie"
 )
-JSON_BOMBS = re.compile("JSON")
+COSTLY_JSON = re.compile("JSON")
 UPLOAD = "POST /campaigns/new"
-"""The door that meets files of the largest size; all uploads have one reader."""
+"""The endpoint that meets files of the largest size; all uploads have one reader."""
 UNLIMITED = dict.fromkeys(
     ("saves_per_rater", "notices_per_rater", "notices_per_address", "entries_per_link", "entries_per_address"), 0
 )
 
 
 @dataclass
-class Castle:
+class AttackedSite:
     """A site with an owner, a rater and a program, and its measures."""
 
     live: Live
@@ -49,16 +57,16 @@ class Castle:
     key: str
     token: str
 
-    def doors(self) -> list[Door]:
-        return list_doors(self.live.app)
+    def endpoints(self) -> list[Endpoint]:
+        return list_endpoints(self.live.app)
 
-    def attacks(self, door: Door, **options: Any) -> Iterator[HostileRequest]:
-        """Hostile requests to a door by somebody who may pass it."""
-        path, form_token, headers = self.passage(door)
-        return attack(door, path, form_token, headers, **options)
+    def attacks(self, endpoint: Endpoint, **options: Any) -> Iterator[HostileRequest]:
+        """Hostile requests to an endpoint by somebody with access."""
+        path, form_token, headers = self.authorise(endpoint)
+        return attack(endpoint, path, form_token, headers, **options)
 
-    def passage(self, door: Door) -> tuple[str, str, dict[str, str]]:
-        """The path of a door, and the form token and the headers of somebody who may pass it."""
+    def authorise(self, endpoint: Endpoint) -> tuple[str, str, dict[str, str]]:
+        """The path of an endpoint, and the form token and the headers of somebody with access."""
         platform, tokens = self.live.platform, self.live.site.tokens
         link = staff.create_sign_in_link(platform, self.staff_name, now=NOW)
         session = staff.sign_in_with_link(platform, link.key, now=NOW)
@@ -70,10 +78,10 @@ class Castle:
             "dissensus_arrival": tokens.sign_arrival(arrival, now=NOW),
         }
         values = {"name": "pilot", "position": "0", "token": tokens.sign_withdrawal(rater.id)}
-        path = re.sub(r"{(\w+)}", lambda match: values.get(match[1], "x"), door.route.path)
-        form_token = tokens.csrf_token(session if door.is_for_staff else rater_session)
+        path = re.sub(r"{(\w+)}", lambda match: values.get(match[1], "x"), endpoint.route.path)
+        form_token = tokens.csrf_token(session if endpoint.is_for_staff else rater_session)
         headers = {"cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())}
-        headers |= {"authorization": f"Bearer {self.token}"} if door.is_api else {"x-form-token": form_token}
+        headers |= {"authorization": f"Bearer {self.token}"} if endpoint.is_api else {"x-form-token": form_token}
         return path, form_token, headers
 
     def send(self, request: HostileRequest) -> Iterator[str]:
@@ -97,7 +105,7 @@ class Castle:
 
 
 @contextmanager
-def castle(database_url: str) -> Iterator[Castle]:
+def attacked_site(database_url: str) -> Iterator[AttackedSite]:
     with (
         serving(database_url, **UNLIMITED) as live,
         httpx.Client(base_url=live.url, timeout=60, verify=TRUST) as http,
@@ -113,18 +121,18 @@ def castle(database_url: str) -> Iterator[Castle]:
         # As a worker does after its start.
         gc.collect()
         gc.freeze()
-        yield Castle(live, clock, http, "ada", str(campaign.key), token)
+        yield AttackedSite(live, clock, http, "ada", str(campaign.key), token)
 
 
-def storm(
-    site: Castle, doors: Iterable[Door], kinds: re.Pattern[str] = re.compile(""), **sizes: int
+def attack_endpoints(
+    site: AttackedSite, endpoints: Iterable[Endpoint], kinds: re.Pattern[str] = re.compile(""), **sizes: int
 ) -> tuple[int, list[str]]:
-    """Attack doors, and each parser at its first door; return the number of requests and their faults."""
+    """Attack endpoints, and each parser at its first endpoint; return the number of requests and their faults."""
     n, faults, parsers = 0, list[str](), set[tuple[object, ...]]()
-    for door in doors:
-        is_first = door.parser not in parsers
-        parsers.add(door.parser)
-        for request in site.attacks(door, parser=is_first, **sizes):
+    for endpoint in endpoints:
+        is_first = endpoint.parser not in parsers
+        parsers.add(endpoint.parser)
+        for request in site.attacks(endpoint, parser=is_first, **sizes):
             if kinds.search(request.name):
                 n += 1
                 faults += site.measure(request)
@@ -132,23 +140,25 @@ def storm(
 
 
 def test_hostile_input_is_refused_and_nobody_waits(database_url: str) -> None:
-    with castle(database_url) as site:
-        doors = [door for door in site.doors() if door.name in SHORT]
-        assert {door.name for door in doors} == set(SHORT)
-        n, faults = storm(site, doors, SHORT_KINDS, size=MIB // 2)
+    with attacked_site(database_url) as site:
+        endpoints = [endpoint for endpoint in site.endpoints() if endpoint.name in SHORT]
+        assert {endpoint.name for endpoint in endpoints} == set(SHORT)
+        n, faults = attack_endpoints(site, endpoints, SHORT_KINDS, size=MIB // 2)
     assert not faults, "\n".join(faults)
     assert n > 30
 
 
 @pytest.mark.slow
-def test_hostile_input_at_every_door_is_refused_and_nobody_waits(database_url: str) -> None:
-    with castle(database_url) as site:
-        doors = site.doors()
-        assert {type(door.route) for door in doors if door.is_api} == {TokenRoute}
-        n, faults = storm(site, doors, file_size=MIB // 8)
-        n_files, file_faults = storm(site, [door for door in doors if door.name == UPLOAD], JSON_BOMBS)
+def test_hostile_input_at_every_endpoint_is_refused_and_nobody_waits(database_url: str) -> None:
+    with attacked_site(database_url) as site:
+        endpoints = site.endpoints()
+        assert {type(endpoint.route) for endpoint in endpoints if endpoint.is_api} == {TokenRoute}
+        n, faults = attack_endpoints(site, endpoints, file_size=MIB // 8)
+        n_files, file_faults = attack_endpoints(
+            site, [endpoint for endpoint in endpoints if endpoint.name == UPLOAD], COSTLY_JSON
+        )
         faults += file_faults
-    assert n_files > 2 * len(json_bombs(MIB))
+    assert n_files > 2 * len(costly_json(MIB))
     assert not faults, "\n".join(faults)
     assert n > 1_000
 
@@ -156,19 +166,21 @@ def test_hostile_input_at_every_door_is_refused_and_nobody_waits(database_url: s
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["POST /api/v1/campaigns/{name}/items", "POST /campaigns/new", "POST /curation"])
 def test_nobody_waits_for_many_items(database_url: str, name: str) -> None:
-    with castle(database_url) as site:
-        (door,) = (door for door in site.doors() if door.name == name)
-        faults = [fault for request in large_items(door, *site.passage(door)) for fault in site.measure(request)]
+    with attacked_site(database_url) as site:
+        (endpoint,) = (endpoint for endpoint in site.endpoints() if endpoint.name == name)
+        faults = [
+            fault for request in large_items(endpoint, *site.authorise(endpoint)) for fault in site.measure(request)
+        ]
     assert not faults, "\n".join(faults)
 
 
-def test_doors_are_listed_with_their_fields(database_url: str) -> None:
+def test_endpoints_are_listed_with_their_fields(database_url: str) -> None:
     with serving(database_url) as live:
-        doors = {door.name: door for door in list_doors(live.app)}
-    assert len(doors) > 100
+        endpoints = {endpoint.name: endpoint for endpoint in list_endpoints(live.app)}
+    assert len(endpoints) > 100
     for name in (UPLOAD, "POST /campaigns/{name}/revise", "POST /curation", "POST /campaigns/{name}/conversations"):
-        assert {"definition", "items", "items_file", "pasted", "example"} <= doors[name].form_fields()
-    assert doors["POST /campaigns/{name}/state"].form_fields() == {"state"}
-    assert doors["GET /oidc/callback"].fields("query") >= {"code", "state"}
-    assert "dissensus_staff" in doors["GET /campaigns"].fields("cookie")
-    assert "purpose" in doors["GET /campaigns/{name}/export.csv"].fields("query")
+        assert {"definition", "items", "items_file", "pasted", "example"} <= endpoints[name].form_fields()
+    assert endpoints["POST /campaigns/{name}/state"].form_fields() == {"state"}
+    assert endpoints["GET /oidc/callback"].fields("query") >= {"code", "state"}
+    assert "dissensus_staff" in endpoints["GET /campaigns"].fields("cookie")
+    assert "purpose" in endpoints["GET /campaigns/{name}/export.csv"].fields("query")

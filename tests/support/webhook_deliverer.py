@@ -27,7 +27,7 @@ SIGNER = WebhookSigner(SecretKeys(SECRET), WebhookSender(networks=HOME))
 
 
 @dataclass(slots=True)
-class Office:
+class WebhookDeliverer:
     """One delivering process with a manual clock, which waits for every response."""
 
     platform: Platform
@@ -48,7 +48,7 @@ class Office:
             lease=WEBHOOK_LEASE,
         )
 
-    def forward(self, **time: float) -> "Office":
+    def forward(self, **time: float) -> "WebhookDeliverer":
         self.at += timedelta(**time)
         return self
 
@@ -59,7 +59,7 @@ class Office:
         self.dispatcher.finish(self.platform, self.at)
         return had_work
 
-    def until_failed(self, **time: float) -> "Office":
+    def until_failed(self, **time: float) -> "WebhookDeliverer":
         """Run a turn every hour for the given time."""
         end = self.at + timedelta(**time)
         while self.at < end:

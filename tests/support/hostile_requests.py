@@ -1,4 +1,4 @@
-"""Doors of the site: every route and its fields, listed from the application, and hostile input for each."""
+"""Endpoints of the site: every route and its fields, listed from the application, and hostile input for each."""
 
 import ast
 import inspect
@@ -41,7 +41,7 @@ class HostileRequest:
 
 
 @dataclass(frozen=True)
-class Door:
+class Endpoint:
     """A route with one method, and the fields that it reads."""
 
     route: APIRoute
@@ -66,7 +66,7 @@ class Door:
 
     @property
     def parser(self) -> tuple[object, ...]:
-        """The code that parses cookies and the body: doors with the same code differ in their fields alone."""
+        """The code that parses cookies and the body: endpoints with the same code differ in their fields alone."""
         calls = frozenset(one.call for one in flatten(self.route.dependant) if inspect.isroutine(one.call))
         return self.method, type(self.route), self.is_upload, calls
 
@@ -99,10 +99,10 @@ def flatten(dependant: Dependant) -> Iterator[Dependant]:
         yield from flatten(dependency)
 
 
-def list_doors(app: FastAPI) -> list[Door]:
+def list_endpoints(app: FastAPI) -> list[Endpoint]:
     routes = [context.original_route for context in iter_route_contexts(app.routes)]
     return [
-        Door(route, method)
+        Endpoint(route, method)
         for route in routes
         if isinstance(route, APIRoute)
         for method in sorted(route.methods or ())
@@ -151,7 +151,7 @@ def texts_with_form(tree: ast.AST) -> set[str]:
 
 
 @cache
-def json_bombs(size: int) -> dict[str, bytes]:
+def costly_json(size: int) -> dict[str, bytes]:
     """JSON that is expensive to parse or to validate, up to a size."""
     keys = min(100_000, size // 10)
     return {
@@ -165,19 +165,19 @@ def json_bombs(size: int) -> dict[str, bytes]:
     }
 
 
-def body_bombs(model: type[BaseModel]) -> dict[str, bytes]:
+def costly_bodies(model: type[BaseModel]) -> dict[str, bytes]:
     """JSON with many faults in each field of a model, as many as the parser lets through to it."""
     entries = b'{"a":{},"b":[],"c":1},' * (MAX_CONTAINERS // 3 - 1) + b"{}"
     keys = ("{" + ",".join(f'"k{i}":0' for i in range(MAX_KEYS)) + "}").encode()
-    bombs = {}
+    bodies = {}
     for name in model.model_fields:
         start = f'{{"{name}":['.encode()
-        bombs[f"faults in {name}"] = start + entries + b"]}"
-        bombs[f"keys in {name}"] = start + b",".join([keys] * 2 * MAX_ERRORS) + b"]}"
-    return bombs
+        bodies[f"faults in {name}"] = start + entries + b"]}"
+        bodies[f"keys in {name}"] = start + b",".join([keys] * 2 * MAX_ERRORS) + b"]}"
+    return bodies
 
 
-def toml_bombs(size: int) -> dict[str, str]:
+def costly_toml(size: int) -> dict[str, str]:
     """TOML that is expensive to parse, up to a size."""
     return {
         "dotted key": "a." * (size // 2 - 2) + "b=1",
@@ -199,7 +199,7 @@ def multipart(parts: list[tuple[str, str, bytes]]) -> tuple[dict[str, str], byte
 
 
 def attack(
-    door: Door,
+    endpoint: Endpoint,
     path: str,
     form_token: str,
     headers: dict[str, str],
@@ -208,7 +208,7 @@ def attack(
     size: int = 8 * MIB,
     file_size: int = 10 * MIB,
 ) -> Iterator[HostileRequest]:
-    """Hostile requests for every field of a door, and for its parser if asked; `path` has valid values.
+    """Hostile requests for every field of an endpoint, and for its parser if asked; `path` has valid values.
 
     All uploads have one reader of files: `file_size` is the size of what only this meets, and `size` that of JSON.
     """
@@ -216,46 +216,48 @@ def attack(
     def request(
         name: str, path: str = path, body: bytes = b"", *, is_refused: bool = False, **more: str
     ) -> HostileRequest:
-        return HostileRequest(f"{door.name}: {name}", door.method, path, {**headers, **more}, body, is_refused)
+        return HostileRequest(f"{endpoint.name}: {name}", endpoint.method, path, {**headers, **more}, body, is_refused)
 
-    yield from _attack_address(door, path, request, parser=parser)
-    yield from _attack_headers(door, headers, request, parser=parser)
-    if door.method not in ("POST", "PUT"):
+    yield from _attack_address(endpoint, path, request, parser=parser)
+    yield from _attack_headers(endpoint, headers, request, parser=parser)
+    if endpoint.method not in ("POST", "PUT"):
         return
-    if parser and (door.is_api or door.reads_bytes):
-        for name, body in json_bombs((size if door.is_api else MIB) - 10).items():
+    if parser and (endpoint.is_api or endpoint.reads_bytes):
+        for name, body in costly_json((size if endpoint.is_api else MIB) - 10).items():
             yield request(name, body=body, is_refused=True, **JSON)
-    for model in door.json_models():
-        for name, body in body_bombs(model).items():
+    for model in endpoint.json_models():
+        for name, body in costly_bodies(model).items():
             yield request(name, body=body, is_refused=True, **JSON)
-    if not door.is_api:
+    if not endpoint.is_api:
         if parser:
-            yield from _attack_form_parser(door, form_token, request)
-        yield from _attack_fields(door, form_token, request)
-        if door.is_upload:
-            yield from _attack_files(door, form_token, file_size, request)
+            yield from _attack_form_parser(endpoint, form_token, request)
+        yield from _attack_fields(endpoint, form_token, request)
+        if endpoint.is_upload:
+            yield from _attack_files(endpoint, form_token, file_size, request)
 
 
-def _attack_address(door: Door, path: str, request: Any, *, parser: bool) -> Iterator[HostileRequest]:
+def _attack_address(endpoint: Endpoint, path: str, request: Any, *, parser: bool) -> Iterator[HostileRequest]:
     parts = path.partition("?")[0].split("/")
     # The authorisation finds the campaign.
-    known = set() if parser or not (door.is_api or door.is_for_staff) else {"{name}"}
-    for position, part in enumerate(door.route.path.split("/")):
+    known = set() if parser or not (endpoint.is_api or endpoint.is_for_staff) else {"{name}"}
+    for position, part in enumerate(endpoint.route.path.split("/")):
         if part.startswith("{") and part not in known:
             for name, value in {"long": "x" * 10_000, "NUL": "%00" * 3_000, "odd": quote("é⁧" * 1_000)}.items():
                 yield request(f"{name} {part}", "/".join([*parts[:position], value, *parts[position + 1 :]]))
-    for field in sorted(door.fields("query")) or ["unknown"] * parser:
+    for field in sorted(endpoint.fields("query")) or ["unknown"] * parser:
         yield request(f"long {field}", f"{path.partition('?')[0]}?{field}={'x' * 14_000}")
         yield request(f"repeated {field}", f"{path.partition('?')[0]}?" + f"{field}=1&" * (14_000 // (len(field) + 3)))
 
 
-def _attack_headers(door: Door, headers: dict[str, str], request: Any, *, parser: bool) -> Iterator[HostileRequest]:
-    for field in sorted(door.fields("header")):
+def _attack_headers(
+    endpoint: Endpoint, headers: dict[str, str], request: Any, *, parser: bool
+) -> Iterator[HostileRequest]:
+    for field in sorted(endpoint.fields("header")):
         yield request(f"long {field}", **{field: "x" * 12_000})
     cookies = headers.get("cookie", "")
-    # Doors with one parser have the dependencies that read a session in common.
-    own = {one.alias for one in door.route.dependant.cookie_params}
-    for field in sorted(door.fields("cookie") if parser else own):
+    # Endpoints with one parser have the dependencies that read a session in common.
+    own = {one.alias for one in endpoint.route.dependant.cookie_params}
+    for field in sorted(endpoint.fields("cookie") if parser else own):
         others = "; ".join(one for one in cookies.split("; ") if not one.startswith(f"{field}="))
         yield request(f"long cookie {field}", cookie=f"{others}; {field}={'x' * 6_000}")
         yield request(f"quoted cookie {field}", cookie=f'{others}; {field}="' + "\\a" * 3_000 + '"')
@@ -263,13 +265,13 @@ def _attack_headers(door: Door, headers: dict[str, str], request: Any, *, parser
         yield request("many cookies", cookie=cookies + "; a=1" * 1_300)
 
 
-def _attack_form_parser(door: Door, form_token: str, request: Any) -> Iterator[HostileRequest]:
+def _attack_form_parser(endpoint: Endpoint, form_token: str, request: Any) -> Iterator[HostileRequest]:
     token = f"form_token={form_token}&".encode()
     size = MIB - 10 - len(token)
     yield request("many fields", body=token + b"a&" * (size // 2), is_refused=True, **URLENCODED)
     yield request("quoted field", body=token + b"a=" + b"%41" * (size // 3 - 1), **URLENCODED)
     yield request("long field", body=token + b"a=" + b"x" * (size - 2), is_refused=True, **URLENCODED)
-    most = 20 * MIB if door.is_upload else MIB
+    most = 20 * MIB if endpoint.is_upload else MIB
     form = [("form_token", "", form_token.encode())]
     headers, body = multipart([*form, *[("a", "", b"")] * min(100_000, (most - 200) // 60)])
     yield request("many parts", body=body, is_refused=True, **headers)
@@ -279,36 +281,36 @@ def _attack_form_parser(door: Door, form_token: str, request: Any) -> Iterator[H
     yield request("many headers of a part", body=body, is_refused=True, **headers)
 
 
-def _attack_fields(door: Door, form_token: str, request: Any) -> Iterator[HostileRequest]:
+def _attack_fields(endpoint: Endpoint, form_token: str, request: Any) -> Iterator[HostileRequest]:
     """Attack each field with what the parser lets through to it."""
     token = f"form_token={form_token}&".encode()
-    for field in sorted(door.form_fields() - {"form_token"}):
+    for field in sorted(endpoint.form_fields() - {"form_token"}):
         start = f"{field}=".encode()
         yield request(f"repeated {field}", body=token + f"{field}=1&".encode() * 900, **URLENCODED)
         yield request(f"long {field}", body=token + start + b"x" * (MAX_FIELD_BYTES - len(start)), **URLENCODED)
 
 
-def _attack_files(door: Door, form_token: str, size: int, request: Any) -> Iterator[HostileRequest]:
-    form, fields = [("form_token", "", form_token.encode())], sorted(door.form_fields() - {"form_token"})
-    for name, text in toml_bombs(100_000).items():
+def _attack_files(endpoint: Endpoint, form_token: str, size: int, request: Any) -> Iterator[HostileRequest]:
+    form, fields = [("form_token", "", form_token.encode())], sorted(endpoint.form_fields() - {"form_token"})
+    for name, text in costly_toml(100_000).items():
         headers, body = multipart([*form, *((field, "", text.encode()) for field in fields)])
         yield request(f"{name} in every field", body=body, **headers)
-    for name, content in json_bombs(size).items():
+    for name, content in costly_json(size).items():
         for field in fields:
             for file in ("", "f.json") if field.endswith("_file") or field == "items" else ():
                 headers, body = multipart([*form, (field, file, content)])
                 yield request(f"{name} in {field} {file}", body=body, **headers)
 
 
-def large_items(door: Door, path: str, form_token: str, headers: dict[str, str]) -> Iterator[HostileRequest]:
+def large_items(endpoint: Endpoint, path: str, form_token: str, headers: dict[str, str]) -> Iterator[HostileRequest]:
     """Requests with many valid items, some of them beyond a limit: few long turns, many short ones, many items."""
-    if door.is_api:
+    if endpoint.is_api:
         for name, (n, n_turns, length) in {"long turns": (1_000, 2, 2_400), "short turns": (1_000, 48, 40)}.items():
             items = [
                 {"id": str(i), "conversation": [{"speaker": "bot", "text": "x" * length}] * n_turns} for i in range(n)
             ]
             body = json.dumps({"items": items}).encode()
-            yield HostileRequest(f"{door.name}: {name}", door.method, path, {**headers, **JSON}, body)
+            yield HostileRequest(f"{endpoint.name}: {name}", endpoint.method, path, {**headers, **JSON}, body)
         return
     for file, content in item_files().items():
         # With a faulty definition, the page carries the items.
@@ -316,13 +318,13 @@ def large_items(door: Door, path: str, form_token: str, headers: dict[str, str])
         form_headers, body = multipart(
             [*((field, "", text.encode()) for field, text in fields.items()), ("items_file", file, content)]
         )
-        yield HostileRequest(f"{door.name}: {file}", door.method, path, {**headers, **form_headers}, body)
+        yield HostileRequest(f"{endpoint.name}: {file}", endpoint.method, path, {**headers, **form_headers}, body)
     fields = {
         "form_token": form_token,
         **dict.fromkeys(("items", "pasted", "example", "x"), "\N{SNAKE}" + "x" * 7 * MIB),
     }
     form_headers, body = multipart([(field, "", text.encode()) for field, text in fields.items()])
-    yield HostileRequest(f"{door.name}: long fields", door.method, path, {**headers, **form_headers}, body)
+    yield HostileRequest(f"{endpoint.name}: long fields", endpoint.method, path, {**headers, **form_headers}, body)
 
 
 @cache
