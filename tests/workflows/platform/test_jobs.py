@@ -76,6 +76,26 @@ def test_a_runner_that_lost_its_lease_stops(platform: Platform, clock: ManualClo
     assert [first.turn(), second.turn()] == [False, True]
 
 
+def test_a_runner_keeps_its_lease_while_a_job_takes_long(platform: Platform, clock: ManualClock) -> None:
+    second = make_runner(platform, "second", clock, [])
+    taken: list[bool] = []
+
+    def slow(*_: object) -> None:
+        """Take twice as long as the lease, which is renewed after half of it."""
+        for _ in range(4):
+            ends = lease_end(platform)
+            clock.at += LEASE_DURATION / 2 + timedelta(seconds=1)
+            end = time.monotonic() + 60
+            while lease_end(platform) == ends and time.monotonic() < end:
+                time.sleep(0.01)
+            taken.append(second.turn())
+
+    first = JobRunner(platform=platform, holder="first", jobs={"slow": slow}, clock=clock, renewal_s=0.01)
+    assert first.turn()
+    assert taken == [False] * 4
+    assert lease_holder(platform) == "first"
+
+
 def test_concurrent_requests_grant_one_lease(platform: Platform, clock: ManualClock) -> None:
     many = [make_runner(platform, f"{n}", clock, []) for n in range(8)]
     with ThreadPoolExecutor(8) as threads:
@@ -93,6 +113,11 @@ def test_a_stopped_runner_releases_its_lease(platform: Platform, clock: ManualCl
     thread.join(60)
     assert not thread.is_alive()
     assert second.turn()
+
+
+def lease_end(platform: Platform) -> datetime:
+    with platform.database.reading() as tx:
+        return tx.scalars(select(LeaseTable.expires_at)).one()
 
 
 def lease_holder(platform: Platform) -> str | None:

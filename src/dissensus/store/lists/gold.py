@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute
@@ -110,8 +110,9 @@ def _is_visible(campaign_id: str) -> ColumnElement[bool]:
 
 def _has_label(staff_id: str, part: GoldPart | None = None) -> ColumnElement[bool]:
     """Return the condition that a member of staff labelled an item, or a part of it."""
-    labels = GoldProgressTable.labellers[staff_id]
-    return (labels if part is None else labels[part]).as_string().is_not(None)
+    labels: Any = GoldProgressTable.labellers[staff_id]
+    has_label: ColumnElement[bool] = (labels if part is None else labels[part]).as_string().is_not(None)
+    return has_label
 
 
 def find_unlabelled(tx: Connection, campaign_id: str) -> int | None:

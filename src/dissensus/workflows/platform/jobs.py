@@ -1,7 +1,8 @@
 """Background jobs: one process at a time holds the lease, and another takes over when it dies."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -32,6 +33,8 @@ MAIL_LEASE: Final = "mails"
 REPORT_LEASE: Final = "reports"
 LEASE_DURATION: Final = timedelta(seconds=15)
 """Time after which another process takes over."""
+RENEWAL_INTERVAL_S: Final = 4.0
+"""Time between renewals while a job runs."""
 INTERVAL_S: Final = 1.0
 SECURITY_LOG_DAYS: Final = 180
 LOG_INTERVAL_S: Final = 60.0
@@ -105,6 +108,7 @@ class JobRunner:
     lease: str = JOBS_LEASE  # names the exclusive work
     last: Mapping[str, Job] = field(default_factory=dict)  # called at the end, before the lease is released
     stopped: Event = field(default_factory=Event)
+    renewal_s: float = RENEWAL_INTERVAL_S
     _held_until: datetime | None = None
 
     def start(self) -> Thread:
@@ -129,9 +133,29 @@ class JobRunner:
         except DissensusError as error:
             log.warning("The jobs wait: %s", error)
             return False
-        for name, job in self.jobs.items():
-            self._run_job(name, job)
+        with self._keep_lease():
+            for name, job in self.jobs.items():
+                self._run_job(name, job)
         return True
+
+    @contextmanager
+    def _keep_lease(self) -> Iterator[None]:
+        """Renew the lease while jobs run, since figures of a large campaign take longer than it lasts."""
+        ended = Event()
+        thread = Thread(target=self._renew_lease, args=(ended,), name=f"{self.lease}: lease")
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def _renew_lease(self, ended: Event) -> None:
+        while not ended.wait(self.renewal_s):
+            try:
+                self._hold_lease()
+            except DissensusError as error:
+                log.warning("The lease %s was not renewed: %s", self.lease, error)
 
     def _run_job(self, name: str, job: Job) -> None:
         try:
