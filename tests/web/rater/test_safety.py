@@ -176,9 +176,19 @@ def test_unknown_addresses_are_404_as_page_and_json(live: Live) -> None:
     visitor = live.visitor()
     page = visitor.get("/nowhere")
     assert (page.status_code, "Page not found" in page.text) == (404, True)
+    assert 'href="/">Go to the start</a>' in page.text
     data = visitor.get("/nowhere", headers={"accept": "application/json"})
     assert (data.status_code, data.json()) == (404, {"error": "There is nothing at this address."})
     assert visitor.send("/rate").status_code == 405
+
+
+def test_a_rater_at_a_wrong_address_is_led_on(live: Live) -> None:
+    campaign = open_campaign(live.platform)
+    visitor = live.visitor()
+    page = visitor.enter(str(campaign.key))
+    lost = visitor.get("/nowhere")
+    assert (lost.status_code, 'href="/rate">Go to the start</a>' in lost.text) == (404, True)
+    assert assignment(visitor.get("/rate")) == assignment(page)
 
 
 def test_every_response_has_security_headers(live: Live) -> None:

@@ -27,6 +27,7 @@ from dissensus.errors import (
 from dissensus.web.api.openapi import methods_at
 from dissensus.web.core.forms import describe_form_error
 from dissensus.web.core.problem import API_PREFIX, problem_response, validation_problem
+from dissensus.web.core.rater_auth import SESSION_COOKIE
 from dissensus.web.core.site import site_of
 from dissensus.web.core.staff_auth import STAFF_COOKIE, find_visitor
 from dissensus.web.core.translations import DEFAULT_LANGUAGE, languages, negotiate_language
@@ -61,6 +62,7 @@ NOT_ALLOWED: Final = 405
 
 log = logging.getLogger("dissensus.errors")
 
+RATER_START: Final = "/rate"
 UNAVAILABLE_MESSAGE: Final = (
     "The site is busy, or cannot reach its database. Please try again in a moment. "
     "Sending twice is safe; it is stored once."
@@ -76,6 +78,7 @@ class ErrorPage:
     language: str
     status: int
     text: str
+    start: str  # Path that leads on: the current page of a rater, or the start page
     reference: str | None = None
 
 
@@ -190,10 +193,14 @@ def _response(request: Request, status: int, text: str, *, reference: str | None
 def _error_page(request: Request, status: int, text: str, reference: str | None) -> ErrorPage | StaffErrorPage:
     if not _is_for_staff(request):
         language = negotiate_language(request.headers.get("accept-language", ""), languages())
-        return ErrorPage(language=language, status=status, text=text, reference=reference)
+        return ErrorPage(language=language, status=status, text=text, start=_find_start(request), reference=reference)
     visitor = find_visitor(request)
     owner, form_token = ("", "") if visitor is None else (visitor.staff.name, visitor.form_token)
     return StaffErrorPage(owner=owner, form_token=form_token, status=status, text=text)
+
+
+def _find_start(request: Request) -> str:
+    return RATER_START if SESSION_COOKIE in request.cookies and request.url.path != RATER_START else "/"
 
 
 def _is_for_staff(request: Request) -> bool:
