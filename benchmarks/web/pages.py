@@ -171,6 +171,7 @@ def _measure_figures(live: Live) -> Iterator[dict[str, Any]]:
     with live.platform.database.writing() as tx:
         tx.execute(text(RATE_MORE.replace("<yes>", "true" if backend == "postgresql" else "1")))
     yield {"backend": backend, "page": "(figures after a hundred ratings)", **_refresh(live, cache)}
+    _update_statistics(live.platform.database)
 
 
 def fill_summaries(database: Database) -> None:
@@ -368,7 +369,8 @@ def page(results: Mapping[str, Any]) -> str:
         "processes of PostgreSQL (SQLite works in the first one); the time is until the answer is there, on a machine "
         f"that may do other work. Medians of {REPETITIONS}. A page may have {MAX_KB:.0f} KB and {MAX_MS:.0f} ms of "
         "CPU, with that of the database. With 10 million ratings the summaries of items were filled by a statement, "
-        "and the figures of the page *Monitoring* not computed.",
+        "and the figures of the page *Monitoring* not computed. PostgreSQL has the extension pg_trgm, and the "
+        "statistics that its autovacuum collects.",
         "",
         f"{about['processor']}, {about['cores']} cores, Python {about['python']}; "
         + ", ".join(f"{name} {number}" for name, number in numbers.items())
