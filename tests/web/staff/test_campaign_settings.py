@@ -159,11 +159,12 @@ def test_the_log_says_who_did_what(house: House) -> None:
     visitor.send("/notice", form_token=hidden(page)["form_token"], kind="help", text="I need a hand")
     owner = house.owner()
     text = " ".join(re.sub(r"<[^>]+>", " ", owner.get(f"{PILOT}/log").text).split())
-    assert "A member joined, changed role or left, by grace person: grace; role: analyst" in text
-    assert "It was opened, paused or closed, by ada state: open" in text
+    assert "A member joined or changed role, by grace person: grace; role: analyst" in text
+    assert "The campaign was opened, by ada state: open" in text
     assert "rater entered" not in text
     everything = owner.get(f"{PILOT}/log?by=all").text
     assert "A rater entered" in everything
+    assert "A rater asked for help" in everything
     assert "I need a hand" not in everything
     earliest = owner.get(f"{PILOT}/log?by=all&before=1").text
     assert "There are no earlier events." in earliest

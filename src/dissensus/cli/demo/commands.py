@@ -28,7 +28,7 @@ def demo(
     check_extra("site", "dissensus demo")
     typer.echo(
         f"A small campaign in seven stages, about two minutes; its files are written to {dir}. "
-        "All people are simulated."
+        "All people are simulated.\n   The libraries are loaded."
     )
     # Imported here, so that --help does not import polars.
     from dissensus.cli.demo.stages import run_demo

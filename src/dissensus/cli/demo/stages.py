@@ -60,7 +60,9 @@ def run_demo(folder: Path, *, once: bool, port: int, items: int, raters: int) ->
     """Run all stages in a folder; without `once`, serve the site until interrupted."""
     result_writer.make_folder("--dir", folder)
     settings = _settings(folder, port)
+    typer.echo("   Answers of simulated raters are drawn.")
     campaign = simulate_demo_campaign(items, raters, seed=SEED)
+    typer.echo("   The number of raters is planned, and the campaign created.")
     plan = plan_raters(campaign.raters)
     (folder / PLAN).write_text(plan.to_json())
     link = _campaign(settings, campaign, plan)
@@ -69,6 +71,7 @@ def run_demo(folder: Path, *, once: bool, port: int, items: int, raters: int) ->
         f"   The campaign is made from {folder / PLAN}: {plan.settings.seats} usable raters of each gender need "
         f"{plan.cells[0].seats} seats. Its log has the plan."
     )
+    typer.echo("   The site starts.")
     with _site(settings, folder / "site.log"):
         typer.echo(f"   The site runs at {settings.address}.")
         _take_part(link, campaign)

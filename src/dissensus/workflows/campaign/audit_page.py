@@ -1,11 +1,11 @@
 """Pages of the audit log of a campaign, for people: the latest first, without what raters answered."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from dissensus.campaign.event_log import AuditEvent
+from dissensus.campaign.event_log import AuditEvent, EventKind
 from dissensus.campaign.public_events import EVENT_KINDS
 from dissensus.store import events, staff
 from dissensus.workflows.campaign.members import campaign_for_member
@@ -14,6 +14,32 @@ from dissensus.workflows.platform.platform import Platform
 PAGE_SIZE: Final = 100
 PERSON: Final = "person"
 """Field of an event that holds the id of a member of staff."""
+ANY: Final = object()
+CASES: Final[Sequence[tuple[EventKind, str, object, str]]] = (
+    ("state_changed", "state", "open", "the campaign was opened"),
+    ("state_changed", "state", "paused", "the campaign was paused"),
+    ("state_changed", "state", "closed", "the campaign was closed"),
+    ("archived", "archived", True, "the campaign was archived"),
+    ("archived", "archived", False, "the campaign was taken out of the archive"),
+    ("items_changed", "added", ANY, "items were added"),
+    ("items_changed", "removed", ANY, "items were removed"),
+    ("items_changed", "withheld", True, "items were withheld from raters"),
+    ("items_changed", "withheld", False, "withheld items were shown to raters again"),
+    ("items_changed", "platinum", ANY, "labels of an earlier crowd were added to items"),
+    ("items_changed", "erased", ANY, "the text of an item was erased"),
+    ("images_changed", "added", ANY, "images were added"),
+    ("images_changed", "removed", ANY, "images were removed"),
+    ("notice_raised", "kind", "help", "a rater asked for help"),
+    ("notice_raised", "kind", "illegal", "a rater reported an item"),
+    ("members_changed", "role", None, "a member left"),
+    ("members_changed", "role", ANY, "a member joined or changed role"),
+    ("decision_recorded", "submission", ANY, "a submission was reviewed"),
+    ("decision_recorded", "verdict", ANY, "a flag of a rater was decided"),
+    ("decision_recorded", "part", ANY, "a gold label was adjudicated"),
+    ("judge_permitted", "url", None, "the permission to send texts to a model was revoked"),
+    ("judge_permitted", "url", ANY, "texts may be sent to a model at an address"),
+)
+"""Texts of events of one kind, by the value of a field; the first that applies stands for the event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +80,16 @@ def _to_line(event: AuditEvent | None, names: Mapping[str, str]) -> AuditLine:
         return AuditLine(at=None, actor=None, text="an event of a rater whose data were erased", details=())
     actor = None if event.staff_id is None else names.get(event.staff_id, "a former member")
     details = tuple(_list_details(event, names))
-    return AuditLine(at=event.at, actor=actor, text=EVENT_KINDS[event.kind].text, details=details)
+    return AuditLine(at=event.at, actor=actor, text=_describe_event(event), details=details)
+
+
+def _describe_event(event: AuditEvent) -> str:
+    cases = (
+        text
+        for kind, field, value, text in CASES
+        if kind == event.kind and field in event.content and value in (ANY, event.content[field])
+    )
+    return next(cases, EVENT_KINDS[event.kind].text)
 
 
 def _list_details(event: AuditEvent, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
