@@ -13,7 +13,7 @@ import polars as pl
 from dissensus.extras import is_installed
 from dissensus.pipeline.tables import escape_unprintable
 from dissensus.report.figure_kind import Kind, detect_kind
-from dissensus.report.render import render, render_inline
+from dissensus.report.render import load_renderer, render, render_inline
 from dissensus.report.theme import COLUMN_WIDTH, TEXT_WIDTH, apply_theme
 from dissensus.report.vega_lite import Spec
 
@@ -26,8 +26,13 @@ ON_PAGE = ((TEXT_WIDTH, "-w"), (COLUMN_WIDTH, "-n"))
 
 @contextmanager
 def open_drawing_thread() -> Iterator[Executor]:
-    """Yield a thread that draws figures beside other work; the renderer does not hold the interpreter."""
+    """Yield a thread that draws figures beside other work; the renderer does not hold the interpreter.
+
+    It begins by loading the renderer, if there is one.
+    """
     thread = ThreadPoolExecutor(1)
+    if is_installed("figures"):
+        thread.submit(load_renderer)
     try:
         yield thread
     finally:

@@ -2,11 +2,13 @@
 
 import json
 import re
+from functools import cache
 from html import escape
 from types import ModuleType
 
 from dissensus.extras import require_extra
 from dissensus.report.figure_kind import Kind
+from dissensus.report.fonts import prefer_shipped_fonts
 from dissensus.report.text_layers import set_texts, take_texts
 from dissensus.report.theme import NAMES, PAPER, apply_theme
 from dissensus.report.vega_lite import Spec
@@ -29,10 +31,12 @@ _MARK_ATTRIBUTES = re.compile(
 _ID = re.compile(r'(\bid="|url\(#)([^")]+)')
 
 
+@cache
 def load_renderer() -> ModuleType:
-    """Return the library that draws, an extra."""
+    """Return the library that draws, an extra, with its fonts loaded."""
     with require_extra("Drawing a figure", "figures"):
         import vl_convert
+    prefer_shipped_fonts(vl_convert)
     return vl_convert
 
 

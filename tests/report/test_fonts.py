@@ -1,0 +1,36 @@
+"""Fonts of figures: the same drawing whether the system has fonts or not."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from dissensus.report.fonts import CONFIGURATION, NO_FONTS
+from dissensus.report.theme import apply_theme
+from dissensus.report.vega_lite import Chart, X, Y
+
+DRAW = """
+import json, os, sys
+from dissensus.report.render import load_renderer
+before = dict(os.environ)
+print(load_renderer().vegalite_to_svg(json.load(sys.stdin)))
+assert dict(os.environ) == before
+"""
+NAMES = ("Plain names, 1.5 % – 2 %", "Ünïcödé", "Ελληνικά", "Кириллица", "עברית")
+
+
+@pytest.mark.slow
+def test_fonts_of_the_system_do_not_change_a_drawing() -> None:
+    rows = [{"name": name, "n": n} for n, name in enumerate(NAMES)]
+    spec = apply_theme(Chart(rows).mark("bar").encode(Y("name:N"), X("n:Q")))
+    usual = {name: value for name, value in os.environ.items() if name != CONFIGURATION}
+    with_fonts, without_fonts = (
+        subprocess.run(
+            [sys.executable, "-c", DRAW], input=json.dumps(spec), env=env, capture_output=True, text=True, check=True
+        ).stdout
+        for env in (usual, usual | {CONFIGURATION: str(NO_FONTS)})
+    )
+    assert "<text" in with_fonts
+    assert with_fonts == without_fonts
