@@ -63,9 +63,9 @@ def compare_juries(model: preference.JuryModel, held_out: Ratings) -> Iterator[s
     yield f"|---|---|---|{'---|' * len(columns)}"
     for seats in JURIES:
         rows = preference.predict_opinions(model, item_ids, texts, jury=preference.seat_groups(model, seats)).rows
-        table = pl.DataFrame(rows).filter(pl.col("score").is_not_null()).group_by("model")
-        table = table.agg(pl.col("overruled", "differ").mean(), unsafe=(pl.col("score") >= 0.5).sum())
-        values = {row["model"]: row for row in table.to_dicts()}
+        known = pl.DataFrame(rows).filter(pl.col("score").is_not_null())
+        means = known.group_by("model").agg(pl.col("overruled", "differ").mean(), unsafe=(pl.col("score") >= 0.5).sum())
+        values = {row["model"]: row for row in means.to_dicts()}
         jury = values["jury"]
         overruled = " | ".join(f"{values[name]['overruled']:.0%}" for name in model.group_names)
         name = ", ".join(f"{n} {group.partition('=')[2]}" for group, n in seats.items())

@@ -45,7 +45,7 @@ def write_response(rng: np.random.Generator) -> tuple[str, bool, bool]:
 def simulate_group_choices(n: int = 400) -> list[Pair]:
     """Choose the less vile of two responses, and the less blunt one if a woman chooses."""
     rng = np.random.default_rng(3)
-    pairs = []
+    pairs: list[Pair] = []
     while len(pairs) < n:
         (one, *of_one), (other, *of_other) = write_response(rng), write_response(rng)
         rater = int(rng.integers(24))

@@ -100,7 +100,7 @@ def learn_groups(
         number = np.full(len(names) + 1, -1)
         number[learned] = np.arange(len(learned))
         codes.append(number[of_raters])
-        learned_axes[axis] = tuple(names[g] for g in learned)
+        learned_axes[axis] = tuple(names[g] for g in learned.tolist())
     return LearnedGroups(learned_axes, np.array(codes, np.int64).reshape(len(codes), n_raters), tuple(notes))
 
 
