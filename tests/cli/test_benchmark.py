@@ -88,6 +88,11 @@ def test_decisions_are_compared(run: RunCommand, ratings: Path, tmp_path: Path) 
         assert done.returncode == 1
         assert message in done.stderr
     assert "add --decisions" in run("benchmark", ratings, "--rule", "plurality").stderr
+    assert "add --decisions" in run("benchmark", ratings, "--seats", "gender=Woman:1").stderr
+    seats = ("--rule", "jury", "--seats", "gender=Woman:2,gender=Man:1", "--min-raters", "2")
+    jury = json.loads(run("benchmark", ratings, "--decisions", *seats, "--format", "json").stdout)
+    assert jury["settings"]["seats"] == {"rater_gender=Woman": 2, "rater_gender=Man": 1}
+    assert jury["settings"]["axes"] == ["rater_gender"]
 
 
 def test_a_page_and_figures_are_written(run: RunCommand, ratings: Path, tmp_path: Path) -> None:

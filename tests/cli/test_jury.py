@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 import polars as pl
@@ -9,6 +10,8 @@ import pytest
 from tests.preference.pairs import simulate_group_choices
 from tests.support.commands import RunCommand
 from tests.support.rated_texts import simulate_rated_texts
+
+from dissensus.pipeline.simulate import simulate_preferences
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +122,19 @@ def test_a_jury_of_preferences_is_trained_evaluated_and_asked(run: RunCommand, p
     assert "* in training: 1 item; such predictions flatter." in asked.stdout
     assert "unsafe means that a typical response" in asked.stdout
     assert "accuracy" in run("preference", "evaluate", str(pairs), "--model", model, "--purpose", "harmless").stdout
+
+
+def test_exported_preferences_and_the_groups_of_their_raters_train_a_jury(run: RunCommand, tmp_path: Path) -> None:
+    simulation = simulate_preferences(n_comparisons=60, group_sd=2.0, seed=5)
+    lines = (json.dumps(asdict(preference)) for preference in simulation.preferences)
+    (tmp_path / "preferences.jsonl").write_text("\n".join(lines), "utf-8")
+    simulation.raters.write_csv(tmp_path / "raters.csv")
+    files = (str(tmp_path / "preferences.jsonl"), "--raters", str(tmp_path / "raters.csv"))
+    axis = next(name for name in simulation.raters.columns if name != "rater_id")
+    trained = run("jury", "train", *files, "--by", axis, "--purpose", "helpful", "-o", str(tmp_path / "model"))
+    assert f"about 60 pairs of responses. Groups: 2 of {axis}." in trained.stdout, trained.stderr
+    refused = run("analyse", files[0])
+    assert refused.returncode == 1
 
 
 @pytest.mark.parametrize(
