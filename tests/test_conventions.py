@@ -26,6 +26,7 @@ HEADINGS: Final = {  # and comments
 # The title of the start page asks the question of the project.
 QUESTION_TITLES: Final = frozenset({"How differently people judge the safety of conversational AI</h1>"})
 IS_NO: Final = re.compile(r"(?<![Tt]here )\b(is|are|was|were) (no|none)\b(?! (longer|more|better|worse)\b)")
+LOGGING_CALL: Final = re.compile(r"log\.(debug|info|warning|error|exception|critical)")
 SECTIONS: Final = re.compile(r"^\s*(Parameters|Returns|Raises|Yields)\n\s*-{3,}$", re.MULTILINE)
 NOUNS_IN_ING: Final = frozenset(
     {
@@ -226,6 +227,18 @@ def test_docstrings_begin_with_a_noun_phrase_or_an_imperative() -> None:
         and QUESTION_WORDS.match(ast.get_docstring(node) or "")
     ]
     assert questions == []
+
+
+def test_log_messages_name_their_thing() -> None:
+    """The error that is logged says what failed, rarely of which job, report or request."""
+    unnamed = [
+        f"{relative_path(path)}:{node.lineno} {ast.unparse(node)}"
+        for path in sources()
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Call) and LOGGING_CALL.fullmatch(ast.unparse(node.func))
+        if all(ast.unparse(argument) in ("error", "text") for argument in node.args[1:])
+    ]
+    assert unnamed == []
 
 
 def test_sections_stand_on_public_names_only() -> None:

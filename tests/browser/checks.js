@@ -189,6 +189,31 @@ const overflowing = () => {
   return [...new Set([...boxes.map(({ text }) => text), ...outOfReach(), ...texts])];
 };
 
+// A page that asks for swipes to the side; only what is edited as code may.
+const scrollingSideways = () =>
+  [document.documentElement, ...document.body.querySelectorAll("*:not(textarea, input)")]
+    .filter((element) => seen(element) && element.scrollWidth > element.clientWidth + TOLERANCE)
+    .filter((element) => element === document.documentElement || SCROLL.has(getComputedStyle(element).overflowX))
+    .map((element) => `${name(element)} scrolls sideways, ${element.scrollWidth - element.clientWidth} px`);
+
+// Buttons without a gap between them, in which a finger would hit the wrong one; bars that stay in view lie above others.
+const GAP = 4; // pixels
+
+const touching = () => {
+  const buttons = [...document.querySelectorAll("main :is(button, .button)")]
+    .filter((element) => seen(element) && element.offsetWidth > 1)
+    .map((element) => ({ element, frame: element.getBoundingClientRect(), bar: element.closest(".actions") }));
+  return buttons.flatMap((a, i) =>
+    buttons
+      .slice(i + 1)
+      .filter((b) => a.bar === b.bar && Math.max(distance(a.frame, b.frame), distance(b.frame, a.frame)) < GAP)
+      .map((b) => `${shorten(a.element.innerText)} and ${shorten(b.element.innerText)} touch`),
+  );
+};
+
+// Distance from a box to one that lies to its right or below it; negative where both overlap.
+const distance = (box, other) => Math.max(other.left - box.right, other.top - box.bottom);
+
 // Overlap
 
 const silent = (element) => element.closest('[aria-hidden="true"]') !== null;

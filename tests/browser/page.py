@@ -39,6 +39,14 @@ class View:
         """
         return self._check("overflowing")
 
+    def scrolling_sideways(self) -> list[str]:
+        """Boxes, the page among them, that a reader has to scroll sideways; text fields may."""
+        return self._check("scrollingSideways")
+
+    def touching(self) -> list[str]:
+        """Pairs of visible buttons with a gap below four pixels."""
+        return self._check("touching")
+
     def overlapping(self) -> list[str]:
         """Pairs of visible texts, of HTML or SVG, that overlap by more than a pixel.
 

@@ -70,6 +70,24 @@ def test_a_sound_page_has_no_findings(show_body: Show, width: int, dark: bool) -
     assert view.errors == []
 
 
+def test_boxes_that_scroll_sideways_are_found(show_body: Show) -> None:
+    assert show_body(SOUND, width=PHONE).scrolling_sideways() == ["div scrolls sideways, 1656 px"]
+    wide = '<p style="width:400px">Wide</p><textarea wrap="off" rows="2" cols="9">Long lines of code</textarea>'
+    assert show_body(wide, width=PHONE).scrolling_sideways() == ["html scrolls sideways, 48 px"]
+    assert show_body(wide).scrolling_sideways() == []
+
+
+def test_buttons_without_a_gap_are_found(show_body: Show) -> None:
+    row = (
+        '<div style="display:flex; gap:{gap}px"><button>Settle</button><a class="button" href="#">Show</a></div>'
+    )
+    assert show_body(row.format(gap=3)).touching() == ["“Settle” and “Show again” touch"]
+    assert show_body(row.format(gap=8)).touching() == []
+    below = '<button style="display:block">Settle</button><button style="display:block; margin:{gap}px 0">Keep</button>'
+    assert show_body(below.format(gap=0)).touching() == ["“Settle” and “Keep” touch"]
+    assert show_body(below.format(gap=8)).touching() == []
+
+
 def test_overflowing_and_clipped_boxes_are_found(show_body: Show) -> None:
     body = f"""<table style="width:600px"><tr><td>Wide</td></tr></table>
     <img alt="Wide" style="width:600px; height:1px" src="{GIF}">

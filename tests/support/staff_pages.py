@@ -42,14 +42,15 @@ def check_page(page: Page, name: str, *, bar: bool = False) -> None:
     """Check a page on a desk and on a narrow phone in both schemes, and save pictures of it.
 
     Only colours depend on the scheme: so each width has all checks in one scheme, and the desk those of contrast in the
-    other one. With `bar`, a bar of buttons stays in view, above other texts.
+    other one. With `bar`, a bar of buttons stays in view, above other texts. On a phone nothing scrolls sideways.
     """
     page.wait_for_load_state()
     view = View(page, [], [])
     for width in (NARROW, DESKTOP):
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme="dark" if width == NARROW else "light")
-        assert view.violations() + view.overflowing() == []
+        assert view.violations() + view.overflowing() + view.touching() == []
         assert bar or view.overlapping() == []
+        assert width == DESKTOP or view.scrolling_sideways() == []
     assert view.faint_in_the_dark() == []
     view.shoot(name, (PHONE, DESKTOP))

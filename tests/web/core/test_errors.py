@@ -35,7 +35,7 @@ def test_internal_errors_show_the_reference_of_the_log(live: Live, caplog: pytes
     rows = [record for record in caplog.records if record.name == "dissensus.errors"]
     references = [re.findall(r"\b[0-9a-f]{8}\b", answer) for answer in (page.text.partition("<main")[2], data.text)]
     assert [record.getMessage() for record in rows] == [
-        f"Unhandled exception. Reference: {one}" for (one,) in references
+        f"Unhandled exception at GET /broken. Reference: {one}" for (one,) in references
     ]
     assert all(record.exc_info and "hunter2" in str(record.exc_info[1]) for record in rows)
     for answer in (page, data):

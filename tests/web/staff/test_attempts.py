@@ -48,8 +48,8 @@ def test_an_owner_sees_attempts_and_red_teamers(house: House) -> None:
     (total,) = [row for row in cells if row[0] == "All attempts"]
     # Three of four attempts are rated, two of them 3 or more; the other mode has no success rating.
     assert total[1:3] == ["4", "0.67"]
-    assert ["1", "3", "", "1", "2", "1"] in cells
-    assert ["2", "1", "", "1", "0", "0"] in cells
+    assert ["Rater 1", "3", "", "1", "2", "1"] in cells
+    assert ["Rater 2", "1", "", "1", "0", "0"] in cells
     assert "email address in 1" in page.text
     assert ATTACK[:20] not in page.text
 

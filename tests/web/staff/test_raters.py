@@ -132,7 +132,7 @@ def test_a_flag_is_decided_with_the_answers_in_view(house: House, campaign: Camp
     for part in ("100 %", "All raters 12", "I feel <i>bad</i>.", "Median time", f"Rated {N_PLANNED}", "Save decision"):
         assert part in text, part
     assert "&lt;i&gt;bad" in page.text
-    answers = re.findall(r'<td dir="auto">([^<]+)</td>', page.text)
+    answers = re.findall(r'<td dir="auto"[^>]*>([^<]+)</td>', page.text)
     assert answers == ["No"] * N_PLANNED
     items = re.findall(r'href="(/campaigns/pilot/items/\d+\?sort=position)"', page.text)
     assert len(items) == N_PLANNED
@@ -195,7 +195,7 @@ def test_answers_are_paged_and_of_any_question(house: House, campaign: CampaignR
     refresh(house)
     browser = house.owner()
     page = browser.get(f"{RATERS}/{rater_id}", params={"after": N_PLANNED - 3})
-    assert len(re.findall(r'<td dir="auto">', page.text)) == 2
+    assert len(re.findall(r'<td dir="auto"[^>]*>', page.text)) == 2
     assert browser.get(f"{RATERS}/{rater_id}", params={"question": "Q_none"}).status_code == 422
     assert browser.get(f"{RATERS}/nobody").status_code == 404
 

@@ -124,9 +124,9 @@ class ChatResponder:
             if request is not None:
                 await self._request_all(stream, rater, request)
         except DissensusError as error:
-            log.warning("The responses to an exchange were not requested: %s", error)
+            log.warning("The responses to exchange %s were not requested: %s", exchange_id, error)
         except Exception:
-            log.exception("The responses to an exchange could not be requested.")
+            log.exception("The responses to exchange %s could not be requested.", exchange_id)
         finally:
             self._streams.pop((rater.id, exchange_id), None)
             stream.end()
@@ -164,12 +164,14 @@ class ChatResponder:
                     else:
                         stream.add(pending.position, chunk)
         except DissensusError as error:
-            log.warning("The chatbot %s did not respond: %s", pending.chatbot, error)
+            log.warning(
+                "The chatbot %s did not respond in exchange %s: %s", pending.chatbot, request.exchange_id, error
+            )
             refused = isinstance(error, ProviderRefusal)
             await self._fail(stream, request, pending, "refused by provider" if refused else "failed")
         except Exception:
             # Store the failure; otherwise the waiting page would request the response again and again.
-            log.exception("The chatbot %s failed unexpectedly.", pending.chatbot)
+            log.exception("The chatbot %s failed unexpectedly at exchange %s.", pending.chatbot, request.exchange_id)
             await self._fail(stream, request, pending, "failed")
 
     async def _fail(

@@ -31,6 +31,7 @@ from dissensus.web.core.rater_auth import SESSION_COOKIE
 from dissensus.web.core.site import site_of
 from dissensus.web.core.staff_auth import STAFF_COOKIE, find_visitor
 from dissensus.web.core.translations import DEFAULT_LANGUAGE, languages, negotiate_language
+from dissensus.web.middleware.access_log import name_request
 from dissensus.web.middleware.request_limits import RequestTooLarge, RequestTooSlow
 
 STATUS_CODES: Final[dict[type[DissensusError], int]] = {
@@ -131,7 +132,7 @@ class ErrorBoundaryMiddleware:
             await Response(status_code=400)(scope, receive, send)
         except Exception:
             reference = secrets.token_hex(REFERENCE_BYTES)
-            log.exception("Unhandled exception. Reference: %s", reference)
+            log.exception("Unhandled exception at %s %s. Reference: %s", *name_request(scope), reference)
             if started:
                 raise
             await _internal_error(Request(scope, receive), reference)(scope, receive, send)
@@ -146,7 +147,7 @@ async def _handle_domain_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, NoDatabase):
         return _response(request, status, str(error))
     # Details of the database belong in the log, not in the response.
-    log.error("%s", error)
+    log.error("No database at %s %s: %s", *name_request(request.scope), error)
     return _response(request, status, UNAVAILABLE_MESSAGE)
 
 

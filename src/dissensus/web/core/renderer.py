@@ -92,7 +92,38 @@ def create_renderer() -> PageRenderer:
     environment.filters["remaining_time"] = format_remaining_time
     environment.filters["axis_name"] = format_axis
     environment.filters["linked"] = link_pages
+    environment.filters["labelled"] = label_cells
     return PageRenderer(environment)
+
+
+def label_cells(table: str) -> Markup:
+    """Add the heading of its column to each cell of a table, whose rows are cards on a phone.
+
+    Examples
+    --------
+    >>> print(label_cells("<table><thead><tr><th>Rater</th><th>Rated</th></tr></thead><tr><th>1</th><td>9</td></tr>"))
+    <table><thead><tr><th>Rater</th><th>Rated</th></tr></thead><tr><th>1</th><td data-label="Rated">9</td></tr>
+    """
+    head, end, body = str(table).partition("</thead>")
+    headings = [TAG.sub("", cell).strip() for cell in HEADING.findall(head)]
+    rows = [_label_row(row, headings) for row in body.split("<tr")]
+    return Markup(head + end + "<tr".join(rows))  # noqa: S704 - an escaped table, with its own headings
+
+
+HEADING: Final = re.compile(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", re.DOTALL)
+CELL_TAG: Final = re.compile(r"<(t[hd])\b([^>]*)>")
+TAG: Final = re.compile(r"<[^>]*>")
+
+
+def _label_row(row: str, headings: list[str]) -> str:
+    columns = iter(headings)
+
+    def label(tag: re.Match[str]) -> str:
+        heading = next(columns, "")
+        labelled = heading and tag[1] == "td" and "colspan" not in tag[2]
+        return f'<td{tag[2]} data-label="{heading}">' if labelled else tag[0]
+
+    return CELL_TAG.sub(label, row)
 
 
 def format_text(text: str, level: int = 2, images: str = "", label: str = "") -> Markup:

@@ -52,11 +52,16 @@ class AccessLogMiddleware:
             log_once()
 
     def _log(self, scope: Scope, status: int, seconds: float) -> None:
-        method = scope["method"] if scope["method"] in KNOWN_METHODS else UNMATCHED
-        route = getattr(scope.get("route"), "path", UNMATCHED)
+        method, route = name_request(scope)
         self.metrics.count(method, route, status, seconds)
         fields = {"method": method, "route": route, "status": status, "ms": round(1000 * seconds, 1)}
         log.info("%s %s", method, route, extra={"fields": fields})
+
+
+def name_request(scope: Scope) -> tuple[str, str]:
+    """Return method and route of a request; its path may hold a secret."""
+    method = scope["method"] if scope["method"] in KNOWN_METHODS else UNMATCHED
+    return method, getattr(scope.get("route"), "path", UNMATCHED)
 
 
 class JsonLogFormatter(logging.Formatter):

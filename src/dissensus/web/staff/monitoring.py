@@ -1,5 +1,7 @@
 """Monitoring pages, and decisions about flagged raters."""
 
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -11,6 +13,7 @@ from fastapi.responses import Response
 from dissensus.pipeline.monitor import CampaignFigures, RaterFigures, TimeBucket
 from dissensus.pipeline.monitor.results import EDGES_S
 from dissensus.web.core.charts import ChartColumn, ChartScale, bin_counts, make_columns
+from dissensus.web.core.renderer import format_axis
 from dissensus.web.core.responses import page
 from dissensus.web.core.staff_auth import Live, Name, Require, SiteOf, StaffPage, StaffRequest, log_access
 from dissensus.web.core.suppression import restrict_monitoring
@@ -107,6 +110,17 @@ class MonitoringPage(StaffPage):
         ends = [estimate.low for estimate in estimates if estimate.low is not None]
         ends += [estimate.estimate for estimate in estimates if estimate.estimate is not None]
         return ChartScale(max(MIN_AGREEMENT, min(0.0, *ends, 0.0)), 1.0)
+
+    @property
+    def interval_warnings(self) -> Mapping[str, list[str]]:
+        """Groups and coefficients by the warning of their intervals."""
+        warned = defaultdict[str, list[str]](list)
+        for row in (self.figures.pool, *self.figures.groups) if self.figures else ():
+            name = f"{format_axis(row.axis)}: {row.group}" if row.axis else "all raters"
+            warned[row.agreement.warning or ""].append(name)
+        for measure in self.figures.measures if self.figures else ():
+            warned[measure.agreement.warning or ""].append(measure.name)
+        return {warning: names for warning, names in warned.items() if warning}
 
     @property
     def time_scale(self) -> ChartScale:

@@ -72,5 +72,5 @@ def _read_model(models: Path, name: str) -> dict[str, Any]:
     try:
         return {"registered_model": open_registered_model(registered_model_folder(models, name))}
     except DissensusError as error:
-        log.warning("%s", error)
+        log.warning("The registered model %s is not shown: %s", name, error)
         return {"registered_model": None, "missing": isinstance(error, NotFound)}

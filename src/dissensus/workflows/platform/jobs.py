@@ -131,7 +131,7 @@ class JobRunner:
             if not self._hold_lease():
                 return False
         except DissensusError as error:
-            log.warning("The jobs wait: %s", error)
+            log.warning("The jobs of the lease %s wait: %s", self.lease, error)
             return False
         with self._keep_lease():
             for name, job in self.jobs.items():
@@ -183,7 +183,7 @@ class JobRunner:
             with self.platform.database.writing() as tx:
                 leases.release_lease(tx, self.lease, self.holder)
         except DissensusError as error:
-            log.warning("The lease on the jobs ends by itself: %s", error)
+            log.warning("The lease %s was not released and expires: %s", self.lease, error)
 
 
 def build_runners(

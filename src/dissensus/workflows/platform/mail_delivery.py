@@ -93,9 +93,9 @@ class MailDelivery:
             else:
                 store.delete_mails(tx, numbers)
         if result.outcome == "postponed" and not is_late:
-            log.warning("A mail waits (%s): %s.", kinds, result.reason)
+            log.warning("Mail %s waits (%s): %s.", mails[0].number, kinds, result.reason)
         elif result.outcome != "sent":
-            log.error("A mail was given up (%s): %s.", kinds, result.reason)
+            log.error("Mail %s was given up (%s): %s.", mails[0].number, kinds, result.reason)
 
 
 def _group_by_message(mails: Sequence[MailRow]) -> Iterator[list[MailRow]]:

@@ -91,7 +91,7 @@ class WebhookDispatcher:
         if batch.events:
             signature = sign_webhook(secret, batch.id, batch.body, now=now)
             headers = {"Content-Type": "application/json", **signature}
-            result = self._threads.submit(_send, self.signer.sender, webhook.address, headers, batch.body)
+            result = self._threads.submit(_send, self.signer.sender, webhook, headers, batch.body)
             self.deliveries[webhook.id] = WebhookDelivery(webhook, batch, result)
         elif webhook.retry_through is not None or batch.through - webhook.sequence >= MAX_SKIPPED_EVENTS:
             with platform.database.writing() as tx:
@@ -141,12 +141,12 @@ def _load_batch(platform: Platform, webhook: WebhookRow) -> WebhookBatch:
     )
 
 
-def _send(sender: WebhookSender, address: str, headers: Mapping[str, str], body: bytes) -> DeliveryResult:
+def _send(sender: WebhookSender, webhook: WebhookRow, headers: Mapping[str, str], body: bytes) -> DeliveryResult:
     try:
-        return sender.send(address, headers, body)
+        return sender.send(webhook.address, headers, body)
     except Exception:
         # The webhook is retried, and the others go on.
-        log.exception("A webhook delivery failed unexpectedly.")
+        log.exception("The delivery of webhook %s of campaign %s failed unexpectedly.", webhook.id, webhook.campaign)
         return DeliveryResult(None, "it could not be sent")
 
 

@@ -72,7 +72,7 @@ class ReportJob:
                 _fail(platform, claimed, str(error), clock())
                 return
             except OSError as error:
-                log.warning("The files of a report: %s", error)
+                log.warning("The files of report %s of campaign %s: %s", claimed.id, claimed.campaign, error)
                 _fail(platform, claimed, NO_FILES, clock())
                 return
             fault = self._run(platform, claimed, path, clock)
@@ -89,7 +89,7 @@ class ReportJob:
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own module
             readers = [
                 Thread(target=_read_progress, args=(process.stdout, progress)),
-                Thread(target=_log_errors, args=(process.stderr,)),
+                Thread(target=_log_errors, args=(process.stderr, claimed)),
             ]
             for reader in readers:
                 reader.start()
@@ -122,9 +122,9 @@ def _read_progress(stream: Any, progress: list[float]) -> None:
         progress[0] = float(line)
 
 
-def _log_errors(stream: Any) -> None:
+def _log_errors(stream: Any, claimed: ClaimedReport) -> None:
     if text := stream.read().strip():
-        log.warning("A report: %s", text)
+        log.warning("The process of report %s of campaign %s: %s", claimed.id, claimed.campaign, text)
 
 
 def _write_export(platform: Platform, claimed: ClaimedReport, folder: Path, now: datetime) -> dict[str, Any]:
