@@ -279,6 +279,7 @@ def test_a_cursor_is_valid_for_its_list_only(house: House) -> None:
     after = http.get(f"{API}/pilot/raters", params={"limit": 1}).json()["next"]
     for path, query in (
         (f"{API}/pilot/items", {"after": after}),
+        (f"{API}/pilot/raters", {"after": "junk"}),
         (f"{API}/pilot/raters", {"after": f"{after}x"}),
         (f"{API}/pilot/raters", {"after": "é\0"}),
         (f"{API}/pilot/ratings", {"after": after}),
