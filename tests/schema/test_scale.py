@@ -101,6 +101,8 @@ def test_an_answer_of_the_published_scale_that_nobody_gave_is_noted() -> None:
     (note,) = Ratings.from_frame(frame).notes
     assert note.startswith("Nobody answered 'Unsure' to Q_overall. It is assumed that raters could have")
     assert not Ratings.from_frame(frame, categories=["No", "Yes"]).notes
+    declared = frame.cast({"Q_overall": pl.Enum(["No", "Unsure", "Yes"])})
+    assert not Ratings.from_frame(declared).notes
     both = Ratings.from_frame(frame.with_columns(Q_gold=pl.col("Q_overall")), questions=["Q_overall", "Q_gold"])
     assert [note for note in both.notes if "'Unsure' to 'Q_overall', 'Q_gold'" in note] == list(both.notes)
 

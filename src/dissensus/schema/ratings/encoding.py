@@ -206,7 +206,8 @@ def _answers(
         blank &= clean.text.is_null()
         differs = _differ_in_spelling(clean.text, order)
         columns.append(cells.read_answers(clean.text, order, report, spelling_differs=differs))
-        if explicit_scale is None:
+        # An enumeration declares its answers.
+        if explicit_scale is None and not isinstance(frame[question].dtype, pl.Enum):
             answers = set(clean.text.unique())
             unused[question] = [answer for answer in order if answer not in answers]
             note = None if unused[question] or known_scale(question) else scale.describe_inferred_scale(question, order)
