@@ -89,7 +89,7 @@ def numbers(page: str, cell: str) -> list[int]:
     """Numbers of a cell on the page: target, entered, finished, in progress, free, turned away."""
     row = re.search(rf'<th scope="row">{re.escape(cell)}</th>\s*(.*?)</tr>', page, re.DOTALL)
     assert row, cell
-    return list(map(int, re.findall(r'class="n">(\d+)<', row[1])))
+    return list(map(int, re.findall(r'class="n"[^>]*>(\d+)<', row[1])))
 
 
 @sqlite_only
