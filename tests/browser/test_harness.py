@@ -78,9 +78,7 @@ def test_boxes_that_scroll_sideways_are_found(show_body: Show) -> None:
 
 
 def test_buttons_without_a_gap_are_found(show_body: Show) -> None:
-    row = (
-        '<div style="display:flex; gap:{gap}px"><button>Settle</button><a class="button" href="#">Show</a></div>'
-    )
+    row = '<div style="display:flex; gap:{gap}px"><button>Settle</button><a class="button" href="#">Show</a></div>'
     assert show_body(row.format(gap=3)).touching() == ["“Settle” and “Show” touch"]
     assert show_body(row.format(gap=8)).touching() == []
     below = '<button style="display:block">Settle</button><button style="display:block; margin:{gap}px 0">Keep</button>'
