@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
+from dissensus.stats.cluster_robust import t_quantile
 from dissensus.stats.score.gap import estimate_gap, expected_range
 from dissensus.stats.score.losses import brier, unsafe_share
 from dissensus.stats.score.pseudo_values import GroupRatings, compare_groups, compare_scores
@@ -29,7 +30,7 @@ def test_expected_range_of_unequal_groups_is_that_of_simulation() -> None:
 
 def test_difference_is_that_of_welch_where_raters_alone_vary() -> None:
     """Raters who give one answer to all items: the difference is that of two samples of raters."""
-    first, second = np.array([1.0, 1, 1, 0, 1]), np.array([0.0, 1, 0, 0, 0, 0, 1])
+    first, second = np.array([1.0, 1, 0, 0, 1]), np.array([0.0, 1, 0, 0, 0, 0, 0])
     sides = []
     for start, answers in ((0, first), (10, second)):
         items, raters = np.tile(np.arange(80), len(answers)), np.repeat(np.arange(len(answers)), 80)
@@ -38,7 +39,20 @@ def test_difference_is_that_of_welch_where_raters_alone_vary() -> None:
     variances = [answers.var(ddof=1) / len(answers) for answers in (first, second)]
     assert difference.estimate == pytest.approx(first.mean() - second.mean())
     assert difference.variance == pytest.approx(sum(variances))
-    assert difference.p == pytest.approx(0.0904288253)  # scipy.stats.ttest_ind(..., equal_var=False)
+    assert difference.p == pytest.approx(0.1530842716)  # scipy.stats.ttest_ind(..., equal_var=False)
+
+
+def test_a_small_group_of_little_variance_keeps_its_degrees_of_freedom() -> None:
+    """Three raters who happen to agree beside 60 who do not: Welch's test would have the 59 degrees of the others."""
+    answers = np.arange(63) % 2
+    answers[:3] = 0
+    items, raters = np.tile(np.arange(80), 63), np.repeat(np.arange(63), 80)
+    ratings = GroupRatings(items=items, raters=raters, unsafe=(answers[raters] * (items % 4 > 0)).astype(float))
+    small, large = (unsafe_share(ratings.select(part)) for part in (raters < 3, raters >= 3))
+    narrow, wide = (compare_groups(small, large, confidence=confidence) for confidence in (0.5, 0.95))
+    equal = (1 / 3 + 1 / 60) ** 2 / ((1 / 3) ** 2 / 2 + (1 / 60) ** 2 / 59)
+    ratio = t_quantile(0.95, equal) / t_quantile(0.5, equal)
+    assert (wide.ci_high - wide.estimate) / (narrow.ci_high - narrow.estimate) == pytest.approx(ratio)
 
 
 def test_difference_on_two_items_has_one_degree_of_freedom() -> None:

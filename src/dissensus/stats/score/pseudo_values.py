@@ -235,7 +235,8 @@ def compare_groups(first: PseudoValues, second: PseudoValues, *, confidence: flo
 
     .. math:: \hat v = \hat v_{\text{raters}} + \hat v_{\text{items}} - \hat v_{\text{ratings}}
 
-    the part of raters is the sum of those of the groups, with Satterthwaite's degrees of freedom; the part of items is
+    the part of raters is the sum of those of the groups, with Satterthwaite's degrees of freedom, at most
+    those for groups of equal variance; the part of items is
     that of the differences of item totals; and the part of single ratings, which both count, is left out (Cameron,
     Gelbach and Miller 2011). The variance is at least the larger of the parts of raters and items.
 
@@ -281,7 +282,7 @@ def compare_groups(first: PseudoValues, second: PseudoValues, *, confidence: flo
     of_raters = sum(part.variance for part in parts)
     of_ratings = sum(float(influence @ influence) for influence in totals)
     variance = max(of_raters + of_items - of_ratings, of_raters, of_items)
-    df = min(_satterthwaite(parts), n_items - 1)
+    df = min(_pool_df(parts), n_items - 1)
     return _test_difference(first.estimate - second.estimate, variance, df, confidence)
 
 
@@ -295,22 +296,34 @@ def _test_difference(estimate: float, variance: float, df: float, confidence: fl
 
 
 class _Part(NamedTuple):
+    """Variance over the raters of a group, its degrees of freedom, and its value if all raters vary by 1."""
+
     variance: float
     df: float
+    of_unit: float
 
 
 def _one_way(statistic: PseudoValues) -> _Part:
-    """Return the variance over raters and its degrees of freedom."""
+    """Return the variance over raters."""
     row = np.unique(statistic.raters, return_inverse=True)[1]
     spread = estimate_clustered_variance(statistic.residuals, row[None], statistic.weights) if len(row) else None
-    return _Part(float("nan"), 1.0) if spread is None else _Part(spread.variance, spread.df)
+    if spread is None:
+        return _Part(float("nan"), 1.0, float("nan"))
+    shares = np.bincount(row, weights=statistic.weights) / statistic.weights.sum()
+    return _Part(spread.variance, spread.df, float(shares @ shares))
 
 
 def _influences(statistic: PseudoValues) -> Floats:
     return np.asarray(statistic.weights * statistic.residuals / statistic.weights.sum())
 
 
-def _satterthwaite(parts: Sequence[_Part]) -> float:
-    total = sum(part.variance for part in parts)
-    squares = sum(part.variance**2 / part.df for part in parts)
-    return total**2 / squares if squares > 0 else min(part.df for part in parts)
+def _pool_df(parts: Sequence[_Part]) -> float:
+    """Return Satterthwaite's degrees of freedom for the estimated variances, or for equal ones if these are fewer.
+
+    A small group whose variance is estimated too low by chance would count for little, and have the degrees of freedom
+    of the large one.
+    """
+    df = np.array([part.df for part in parts])
+    variances = np.array([[part.variance, part.of_unit] for part in parts]).T
+    squares = (variances**2 / df).sum(axis=1)
+    return float((variances.sum(axis=1) ** 2 / squares).min()) if squares[0] > 0 else float(df.min())
