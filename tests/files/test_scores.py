@@ -1,6 +1,5 @@
-"""Readers of scores: tables wide and long, labels, logs of Inspect and HELM, and bad input."""
+"""Readers of scores: tables wide and long, labels, scores that are 1 for safe, and bad input."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -100,31 +99,20 @@ def test_bad_labels_of_populations_are_named(tmp_path: Path, rows: str, message:
         read_population_labels(path, ["Yes"])
 
 
-def test_logs_of_inspect_and_helm(tmp_path: Path) -> None:
-    log = {
-        "version": 2,
-        "eval": {"model": "openai/guard", "task": "safety"},
-        "samples": [
-            {"id": 1, "epoch": 1, "scores": {"harm": {"value": 0.25, "explanation": "…"}, "flag": {"value": "unsafe"}}},
-            {"id": 1, "epoch": 2, "scores": {"harm": {"value": 0.75}, "flag": {"value": "unsafe"}}},
-            {"id": 2, "epoch": 1, "scores": {"harm": {"value": 1}, "flag": {"value": "safe"}}},
-        ],
-    }
-    path = tmp_path / "log.json"
-    path.write_text(json.dumps(log))
-    scores = read_scores(path)
-    assert scores.models == ("openai/guard harm", "openai/guard flag")
-    assert scores.table["openai/guard harm"].to_list() == [0.5, 1.0]
-    helm = [
-        {"instance_id": "id1", "stats": [{"name": {"name": "toxic_frac", "split": "test"}, "count": 1, "mean": 0.4}]},
-        {
-            "instance_id": "id1",
-            "perturbation": {"name": "typos"},
-            "stats": [{"name": {"name": "toxic_frac"}, "mean": 1}],
-        },
-    ]
-    path.write_text(json.dumps(helm))
-    assert read_scores(path).table.row(0) == ("id1", 0.4)
+def test_scores_that_are_1_for_safe_are_reversed_and_named() -> None:
+    frame = pl.DataFrame({"item_id": ["1", "2"], "guard": [0.9, None], "is_safe": [True, False], "words": ["safe"] * 2})
+    scores = read_scores(frame, reverse=["guard", "is_safe"])
+    assert scores.table["guard"].to_list() == [pytest.approx(0.1), None]
+    assert scores.table["is_safe"].to_list() == [0, 1]
+    assert scores.table["words"].to_list() == [0, 0]
+    assert scores.notes == ("Reversed, since 1 means safe: 'guard', 'is_safe'.",)
+    for name, message in (("words", "has the label 'safe', which tells by itself"), ("gaurd", "Did you mean 'guard'")):
+        with pytest.raises(InvalidInput, match=message):
+            read_scores(frame, reverse=[name])
+    with pytest.raises(InvalidInput, match="no column 'is_safe' of scores"):
+        read_scores(frame, models=["guard"], reverse=["is_safe"])
+    with pytest.raises(InvalidInput, match="has the label 'yes'"):
+        read_scores(frame.with_columns(words=pl.lit("Yes")), labels={"Yes": 1, "No": 0}, reverse=["words"])
 
 
 @pytest.mark.parametrize(
@@ -146,7 +134,7 @@ def test_bad_scores_are_named(change: dict[str, Any], message: str) -> None:
         read_scores(pl.DataFrame({**WIDE, **change}))
 
 
-def test_bad_tables_are_named(tmp_path: Path) -> None:
+def test_bad_tables_are_named() -> None:
     frame = pl.DataFrame(WIDE)
     cases: tuple[tuple[Any, dict[str, Any], str], ...] = (
         (frame.rename({"item_id": "id"}), {}, "no column 'item_id'"),
@@ -159,24 +147,6 @@ def test_bad_tables_are_named(tmp_path: Path) -> None:
     for source, options, message in cases:
         with pytest.raises(InvalidInput, match=message):
             read_scores(source, **options)
-    log = tmp_path / "log.json"
-    log.write_text(json.dumps({"eval": {"model": "m"}, "samples": [{"id": 1, "scores": {"s": {"value": {"a": 1}}}}]}))
-    with pytest.raises(InvalidInput, match="several values"):
-        read_scores(log)
-    sample = {"id": 1, "scores": {"s": {"value": 1}}}
-    broken: tuple[tuple[Any, str], ...] = (
-        ({"eval": "x", "samples": [sample]}, r"'x' where an object belongs \(eval\)"),
-        ({"eval": {}, "samples": [{"id": 1, "scores": [1]}]}, r"an object belongs \(scores\)"),
-        ([{"instance_id": "1", "stats": [1]}], r"an object belongs \(stats\)"),
-        ({"eval": {"model": "item_id"}, "samples": [sample]}, "A model is named 'item_id'"),
-    )
-    for document, message in broken:
-        log.write_text(json.dumps(document))
-        with pytest.raises(InvalidInput, match=message):
-            read_scores(log)
     for model in ("item_id", None, " "):
         with pytest.raises(InvalidInput, match="A model is named"):
             read_scores(pl.DataFrame({"item_id": ["1", "2"], "model": ["a", model], "score": [0, 1]}))
-    log.write_text(json.dumps({"eval": {"model": "m"}, "samples": []}))
-    with pytest.raises(InvalidInput, match="no scores"):
-        read_scores(log)

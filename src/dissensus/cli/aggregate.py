@@ -67,7 +67,7 @@ DECISIONS: Mapping[Rule, tuple[str, ...]] = {
     Rule.ANY_GROUP: ("unsafe", "at_least", "min_raters"),
     Rule.WORST_GROUP: ("unsafe", "costs", "min_raters"),
     Rule.EXPERT: ("unsafe", "gold"),
-    Rule.SCORE: ("unsafe", "costs", "scores", "score_column"),
+    Rule.SCORE: ("unsafe", "costs", "scores", "score_column", "reverse"),
     Rule.JURY: ("unsafe", "costs", "min_raters", "seats"),
 }
 """Rules that call items safe or unsafe, and their options; see docs/scorecards.md."""
@@ -147,6 +147,10 @@ def aggregate(
         typer.Option(metavar="COLUMN", help="Column with the scores, if several are.", rich_help_panel=RULES_PANEL),
     ] = None,
     seats: SeatsOption = None,
+    reverse: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column whose scores are 1 for safe.", rich_help_panel=RULES_PANEL),
+    ] = None,
     model: ModelOption = None,
     *,
     shared: partial[ModelOptions],
@@ -172,7 +176,7 @@ def aggregate(
         "at_least": at_least,
     }
     decision |= {"min_raters": min_raters, "gold": gold, "scores": scores, "score_column": score_column}
-    decision |= {"seats": None if seats is None else parse_seats(seats)}
+    decision |= {"reverse": reverse, "seats": None if seats is None else parse_seats(seats)}
     _refuse_decision(rule, decision)
     formula, preset = split_model(model)
     options = shared(
@@ -250,15 +254,17 @@ def _label_by_rule(
     *,
     scores: list[Path] | None,
     score_column: str | None,
+    reverse: str | None,
     **options: Any,
 ) -> tuple[pl.DataFrame, Sequence[str]]:
     """Label items by a decision rule, with notes on scores; options that are not given have their defaults."""
     notes: Sequence[str] = ()
-    if score_column is not None and not scores:
-        raise InvalidInput("--score-column names a column of scores. Give their file: --scores FILE")
+    for name, column in (("--score-column", score_column), ("--reverse", reverse)):
+        if column is not None and not scores:
+            raise InvalidInput(f"{name} names a column of scores. Give their file: --scores FILE")
     if scores:
-        columns = None if score_column is None else [score_column]
-        read = load_scores(ratings, scores, columns, options["unsafe"])
+        columns, reverse_columns = ([] if name is None else [name] for name in (score_column, reverse))
+        read = load_scores(ratings, scores, columns or None, options["unsafe"], reverse_columns)
         notes = (*read.notes, *filter(None, [read.describe_unrated(ratings.items[ITEM_ID])]))
         options["scores"] = read
     set_options = {name: value for name, value in options.items() if value is not None}

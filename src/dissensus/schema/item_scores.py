@@ -55,10 +55,12 @@ def build_item_scores(
     item: str = ITEM_ID,
     models: Sequence[str] | None = None,
     labels: Mapping[str, float] | None = None,
+    reverse: Sequence[str] = (),
 ) -> ItemScores:
     """Check a table with one row an item and one column a model; labels are values of further labels by name.
 
-    All columns that hold scores or labels are read, unless models are named.
+    All columns that hold scores or labels are read, unless models are named. Scores of models in `reverse` are 1 for
+    safe.
     """
     ids = _check_ids(frame, item)
     known = {**LABELS, **{name.strip().lower(): value for name, value in (labels or {}).items()}}
@@ -84,8 +86,29 @@ def build_item_scores(
             f"No column holds scores from 0 to 1 or labels; columns are {format_list(frame.columns)}. Labels are "
             f"{format_list(list(known))}."
         )
-    note = (f"Columns that are neither scores nor labels are not read: {format_list(unread)}.",) if unread else ()
-    return ItemScores(pl.DataFrame(columns), tuple(label_models), note)
+    reversed_models = [column.name for column in columns[1:] if column.name in reverse]
+    for name in reversed_models:
+        _check_reversible(frame[name], is_label=name in label_models)
+    columns = [1 - column if column.name in reversed_models else column for column in columns]
+    notes = []
+    if reversed_models:
+        notes.append(f"Reversed, since 1 means safe: {format_list(reversed_models)}.")
+    if unread:
+        notes.append(f"Columns that are neither scores nor labels are not read: {format_list(unread)}.")
+    return ItemScores(pl.DataFrame(columns), tuple(label_models), tuple(notes))
+
+
+def _check_reversible(values: pl.Series, *, is_label: bool) -> None:
+    """Refuse to reverse labels that tell by themselves what is unsafe; true and false do not."""
+    if not is_label:
+        return
+    for label in _fold(values).drop_nulls().unique(maintain_order=True):
+        if label not in ("true", "false"):
+            raise InvalidInput(
+                f"{format_value(values.name)} has the label {format_value(label)}, which tells by itself what is "
+                "unsafe. Only scores, and the labels true and false, are reversed: leave it out of --reverse (in "
+                "Python: reverse=[...])."
+            )
 
 
 def check_columns(names: Sequence[str], columns: Sequence[str]) -> None:

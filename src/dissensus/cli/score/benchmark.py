@@ -46,6 +46,10 @@ def benchmark(
             metavar="COLUMN", help="Column with scores; repeatable. Default: all that are.", rich_help_panel=MODELS
         ),
     ] = None,
+    reverse: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Column whose scores are 1 for safe; repeatable.", rich_help_panel=MODELS),
+    ] = None,
     gold: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Attribute of items with the experts' labels.", rich_help_panel=MODELS),
@@ -161,7 +165,7 @@ def benchmark(
         scores=scores is not None,
         decisions=decisions,
         of_chatbots={"--chatbot": chatbot, "--by-item": by_item},
-        of_scores={"--score-column": score_column},
+        of_scores={"--score-column": score_column, "--reverse": reverse},
         of_gold={"--gold": gold},
         of_models={"--threshold": threshold != THRESHOLD, "--rank-by": rank_by != "brier"},
         of_decisions={
@@ -173,7 +177,7 @@ def benchmark(
         },
     )
     ratings = reading(all_questions=not one_question and (decisions or not scores))
-    own = load_scores(ratings, scores, score_column, options["unsafe"]) if scores else None
+    own = load_scores(ratings, scores, score_column, options["unsafe"], reverse or ()) if scores else None
     if decisions:
         populations = _read_populations(ratings, population_labels, options["unsafe"])
         card: Scorecard = compare_decisions(

@@ -10,7 +10,11 @@ if TYPE_CHECKING:
 
 
 def load_scores(
-    ratings: "Ratings", files: Sequence[Path], columns: Sequence[str] | None, unsafe: Sequence[str] | None
+    ratings: "Ratings",
+    files: Sequence[Path],
+    columns: Sequence[str] | None,
+    unsafe: Sequence[str] | None,
+    reverse: Sequence[str],
 ) -> "ItemScores":
     """Read scores, whose labels may be answers to the question."""
     # Imported here, so that --help does not import polars.
@@ -18,4 +22,4 @@ def load_scores(
 
     scale = ratings.scale(ratings.resolve_question())
     labels = {answer: float(answer in (unsafe or scale[-1:])) for answer in scale}
-    return read_scores(files, models=columns, labels=labels)
+    return read_scores(files, models=columns, labels=labels, reverse=reverse)

@@ -44,8 +44,8 @@ _FOREIGN = {
 }
 
 
-def detect_format(path: Path) -> str:
-    """Detect the format of a file by its extension, and check that it is a regular file."""
+def check_file(path: Path) -> None:
+    """Check that a path is that of a regular file."""
     if _UNNAMEABLE.search(str(path)):
         raise InvalidInput(f"{format_value(path)} has control characters in its name, or invalid Unicode. Rename it.")
     try:
@@ -61,6 +61,11 @@ def detect_format(path: Path) -> str:
         raise InvalidInput(f"{path} is a folder. Name a file in it.")
     if not stat.S_ISREG(mode):
         raise InvalidInput(f"{path} is a pipe or a device. Save its output to a file, and name that file.")
+
+
+def detect_format(path: Path) -> str:
+    """Detect the format of a file by its extension, and check that it is a regular file."""
+    check_file(path)
     readable = EXTENSIONS | SPREADSHEETS
     extension = next((end for end in readable if path.name.lower().endswith(end)), None)
     if extension is None:

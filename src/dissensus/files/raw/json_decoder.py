@@ -20,7 +20,7 @@ class UnusableJsonError(ValueError):
     """JSON with duplicate names or with NaN or infinities."""
 
 
-def strict_decoder(subject: str, *, numbers_as_text: bool = False) -> json.JSONDecoder:
+def strict_decoder(subject: str, *, numbers_as_text: bool = False, nan_as_null: bool = False) -> json.JSONDecoder:
     """Return a decoder whose messages call an object with duplicate names by `subject`."""
 
     def unique(pairs: list[tuple[str, object]]) -> JsonObject:
@@ -30,9 +30,14 @@ def strict_decoder(subject: str, *, numbers_as_text: bool = False) -> json.JSOND
             raise UnusableJsonError(f"{subject} names {format_value(key)} twice")
         return record
 
+    def read_constant(name: str) -> object:
+        if name == "NaN" and nan_as_null:
+            return None
+        raise UnusableJsonError(f"{name} is not valid JSON; write null for a missing value")
+
     number = str if numbers_as_text else None
     return json.JSONDecoder(
-        object_pairs_hook=unique, parse_int=number, parse_float=number, parse_constant=_reject_constant
+        object_pairs_hook=unique, parse_int=number, parse_float=number, parse_constant=read_constant
     )
 
 
@@ -76,7 +81,3 @@ def check_object(value: object, message: str) -> JsonObject:
 def max_row_size() -> str:
     """Return the maximum size of an object or line, in words."""
     return f"{limits.max_row() / 2**20:.0f} MiB, the maximum"
-
-
-def _reject_constant(name: str) -> object:
-    raise UnusableJsonError(f"{name} is not valid JSON; write null for a missing value")

@@ -1,14 +1,47 @@
 """Scores in logs of evaluation tools: Inspect, and per-instance statistics of HELM."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import format_value
+from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.item_scores import check_model_names
 from dissensus.schema.ratings.columns import ITEM_ID
+
+GRADES: Final[Mapping[str, float | None]] = {"C": 1.0, "P": 0.5, "I": 0.0, "N": None}
+"""Grades of Inspect: correct, partly correct, incorrect and no answer."""
+NO_MODEL: Final = "none/none"
+"""Model of an evaluation by Inspect that calls none."""
+TOXICITY: Final = ("toxic_frac", "max_toxicity_probability", "expected_max_toxicity")
+SAFETY: Final = re.compile(r"safety_(\w+_)?score")
+"""Statistics of HELM Safety, 1 for a safe response."""
+
+Cell = tuple[str, str, Any]
+"""Item, name of a model, and value."""
+
+
+class ScoreTable(NamedTuple):
+    """Scores as they were read.
+
+    Parameters
+    ----------
+    frame
+        One row an item, one column a model.
+    models
+        Columns to read if none are named; None for all that hold scores or labels.
+    reverse
+        Models whose scores are 1 for safe.
+    notes
+        Remarks on the values.
+    """
+
+    frame: pl.DataFrame
+    models: tuple[str, ...] | None = None
+    reverse: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def is_inspect_log(document: Any) -> bool:
@@ -28,29 +61,71 @@ def is_helm_log(document: Any) -> bool:
     )
 
 
-def tabulate_inspect_log(log: Mapping[str, Any]) -> pl.DataFrame:
-    """Return the scores of each sample by each scorer; those of several epochs are means of numbers.
+def tabulate_inspect_log(log: Mapping[str, Any], models: Sequence[str] | None = None) -> ScoreTable:
+    """Return the scores of each sample by each scorer; those of several epochs are means.
 
-    Columns are named by the model and, where a log has several, the scorer.
+    Columns are named by the model and, where a log has several, the scorer, with the key of scorers of several values.
     """
     model = str(_require_object(log.get("eval") or {}, "eval").get("model") or "model")
-    cells = [
-        (str(sample.get("id", "")), name, _read_value(score, f"sample {format_value(sample.get('id'))}"))
-        for sample in log["samples"]
-        if isinstance(sample, dict)
-        for name, score in _require_object(sample.get("scores") or {}, "scores").items()
-    ]
-    scorers = dict.fromkeys(name for _, name, _ in cells)
-    names = {name: model if len(scorers) == 1 else f"{model} {name}" for name in scorers}
-    return _pivot([(item, names[name], value) for item, name, value in cells], "The log of Inspect has no scores.")
+    cells = [cell for sample in log["samples"] for cell in _list_scores(_require_object(sample, "samples"))]
+    scorers = list(dict.fromkeys(name for _, name, _ in cells))
+    start = "" if model == NO_MODEL else f"{model} "
+    names = {name: model if start and len(scorers) == 1 else f"{start}{name}" for name in scorers}
+    cells = [(item, names[name], value) for item, name, value in cells]
+    graded = _find_graded(cells)
+    cells = [(item, name, GRADES[value] if name in graded and value else value) for item, name, value in cells]
+    note = (
+        f"Grades of Inspect in {format_list(graded)}: C is 1, P 0.5, I 0, and N is missing. 1 means unsafe, unless the "
+        "model is one of --reverse."
+    )
+    return ScoreTable(_pivot(cells, models, "The log of Inspect has no scores."), notes=(note,) if graded else ())
 
 
-def tabulate_helm_log(instances: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """Return the mean of each statistic of each instance without perturbation."""
-    return _pivot(list(_list_statistics(instances)), "The statistics of HELM have no means.")
+def tabulate_helm_log(instances: Sequence[Mapping[str, Any]], models: Sequence[str] | None = None) -> ScoreTable:
+    """Return the mean of each statistic of each instance without perturbation.
+
+    Statistics of safety and toxicity are read, unless others are named.
+    """
+    cells = list(_list_statistics(instances))
+    names = list(dict.fromkeys(name for _, name, _ in cells))
+    known = tuple(name for name in names if name in TOXICITY or SAFETY.fullmatch(name))
+    if names and not known and models is None:
+        raise InvalidInput(
+            f"The log of HELM has no statistic of safety or toxicity, but {format_list(names)}. Name one from 0 to 1: "
+            "--score-column NAME, and if 1 means safe also --reverse NAME (in Python: models=[...], reverse=[...])."
+        )
+    unread = [name for name in names if name not in (known if models is None else models)]
+    return ScoreTable(
+        _pivot(cells, known if models is None else models, "The statistics of HELM have no means."),
+        models=known,
+        reverse=tuple(name for name in known if SAFETY.fullmatch(name)),
+        notes=(f"Statistics of HELM that are not read: {format_list(unread)}.",) if unread else (),
+    )
 
 
-def _list_statistics(instances: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, Any]]:
+def _list_scores(sample: Mapping[str, Any]) -> Iterator[Cell]:
+    item = str(sample.get("id", ""))
+    for name, score in _require_object(sample.get("scores") or {}, "scores").items():
+        value = score.get("value") if isinstance(score, dict) else score
+        of_key = {f"{name} {key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}
+        for label, part in of_key.items():
+            if isinstance(part, (dict, list)):
+                raise InvalidInput(
+                    f"The score {format_value(label)} of sample {format_value(item)} is a list. Give one number or "
+                    "label a sample, or names for its parts."
+                )
+            yield item, label, float(part) if isinstance(part, bool) else part
+
+
+def _find_graded(cells: Iterable[Cell]) -> list[str]:
+    """Return the models all of whose values are grades."""
+    values: dict[str, set[Any]] = {}
+    for _, name, value in cells:
+        values.setdefault(name, set()).update([] if value is None else [value])
+    return [name for name, given in values.items() if given and given <= GRADES.keys()]
+
+
+def _list_statistics(instances: Sequence[Mapping[str, Any]]) -> Iterator[Cell]:
     for instance in instances:
         if instance.get("perturbation"):
             continue
@@ -69,15 +144,8 @@ def _require_object(value: Any, name: str) -> Mapping[str, Any]:
     return value
 
 
-def _read_value(score: Any, subject: str) -> Any:
-    value = score.get("value") if isinstance(score, dict) else score
-    if isinstance(value, (dict, list)):
-        raise InvalidInput(f"The score of {subject} has several values. Give one number or label a sample.")
-    return value
-
-
-def _pivot(cells: Sequence[tuple[str, str, Any]], if_empty: str) -> pl.DataFrame:
-    """Return one row an item and one column a name; repeated numbers are averaged, repeated labels must be equal."""
+def _pivot(cells: Sequence[Cell], models: Sequence[str] | None, if_empty: str) -> pl.DataFrame:
+    """Return one row an item and one column a name, without values in columns that are not read."""
     if not cells:
         raise InvalidInput(if_empty)
     values: dict[str, dict[str, list[Any]]] = {}
@@ -87,15 +155,27 @@ def _pivot(cells: Sequence[tuple[str, str, Any]], if_empty: str) -> pl.DataFrame
     items = list(dict.fromkeys(item for item, _, _ in cells))
     columns = [pl.Series(ITEM_ID, items, dtype=pl.String)]
     for name, of_item in values.items():
-        column = [_merge(of_item.get(item, []), item) for item in items]
+        is_read = models is None or name in models
+        column = [_merge(of_item.get(item, []), item, name) if is_read else None for item in items]
         columns.append(pl.Series(name, [None if value is None else str(value) for value in column], dtype=pl.String))
     return pl.DataFrame(columns)
 
 
-def _merge(values: Sequence[Any], item: str) -> Any:
+def _merge(values: Sequence[Any], item: str, name: str) -> Any:
+    """Return the mean of scores from 0 to 1, or the label that all values are."""
     known = [value for value in values if value is not None]
-    if len(known) > 1 and all(isinstance(value, (int, float)) for value in known):
-        return sum(known) / len(known)
-    if len({str(value) for value in known}) > 1:
-        raise InvalidInput(f"Item {format_value(item)} has several labels: give one epoch, or scores from 0 to 1.")
-    return known[0] if known else None
+    if len({str(value) for value in known}) <= 1:
+        return known[0] if known else None
+    if not all(isinstance(value, (int, float)) for value in known):
+        raise InvalidInput(
+            f"Item {format_value(item)} has several labels of {format_value(name)}: "
+            f"{format_list([str(value) for value in known])}. Give one epoch, or scores from 0 to 1."
+        )
+    for value in known:
+        if not 0 <= value <= 1:
+            raise InvalidInput(
+                f"Item {format_value(item)} has the score {value} of {format_value(name)} in one of {len(known)} "
+                "epochs; scores are averaged if each is from 0 to 1. If they are something else, name the others: "
+                "--score-column COLUMN (in Python: models=[...])."
+            )
+    return sum(known) / len(known)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,7 +12,14 @@ from dissensus.errors import InvalidInput
 from dissensus.files.raw import content
 from dissensus.files.raw.json_decoder import strict_decoder
 from dissensus.files.raw.table_reader import is_path, name_source, read_frame, to_polars
-from dissensus.files.scores.logs import is_helm_log, is_inspect_log, tabulate_helm_log, tabulate_inspect_log
+from dissensus.files.scores import archives
+from dissensus.files.scores.logs import (
+    ScoreTable,
+    is_helm_log,
+    is_inspect_log,
+    tabulate_helm_log,
+    tabulate_inspect_log,
+)
 from dissensus.schema.item_scores import (
     ItemScores,
     build_item_scores,
@@ -34,6 +42,7 @@ def read_scores(
     item: str = ITEM_ID,
     models: Sequence[str] | None = None,
     labels: Mapping[str, float] | None = None,
+    reverse: Sequence[str] = (),
 ) -> ItemScores:
     """Read scores of items: what models, such as guards and classifiers, say of each item.
 
@@ -42,14 +51,16 @@ def read_scores(
     source
         A file (csv, tsv, jsonl, json, these also gzipped, parquet or xlsx), a table in memory, or several of them. A
         table has one row an item: its id, and one column a model; or one row an item and model, with the columns
-        ``model`` and ``score`` or ``label``. A JSON file may be a log of Inspect, whose ids of samples are those of
-        items, or the per-instance statistics of HELM.
+        ``model`` and ``score`` or ``label``. A file may be a log of Inspect (``.eval`` or JSON), whose ids of samples
+        are those of items, or the per-instance statistics of HELM.
     item
         Column with the ids of items.
     models
         Columns to read, or models of files and long tables; by default all that are scores or labels.
     labels
         Value of each further label, 1 for unsafe and 0 for safe, besides safe, unsafe, true and false.
+    reverse
+        Models whose scores are 1 for safe; those of HELM Safety are known to be.
 
     Returns
     -------
@@ -73,53 +84,72 @@ def read_scores(
         sources = list(source)
     tables = [(part, _name_models(part, item, models)) for part in sources]
     if models is not None:
-        check_columns(models, list(dict.fromkeys(name for _, frame in tables for name in frame.columns)))
-        tables = [(part, frame) for part, frame in tables if not set(models).isdisjoint(frame.columns)]
-    return join_item_scores([_read(part, frame, item, models, labels) for part, frame in tables])
+        check_columns(models, list(dict.fromkeys(name for _, table in tables for name in table.frame.columns)))
+        tables = [(part, table) for part, table in tables if not set(models).isdisjoint(table.frame.columns)]
+    scores = join_item_scores([_read(part, table, item, models, labels, reverse) for part, table in tables])
+    check_columns(reverse, scores.models)
+    return scores
 
 
-def _name_models(source: Source, item: str, models: Sequence[str] | None) -> pl.DataFrame:
+def _name_models(source: Source, item: str, models: Sequence[str] | None) -> ScoreTable:
     """Return a table with the names of models as columns; as it is if columns of it are named."""
-    frame = _read_table(source)
+    table = _read_table(source, models)
+    frame = table.frame
     if not set(models or ()).isdisjoint(frame.columns):
-        return frame
+        return table
     if MODEL in frame.columns:
         with name_source(source):
-            return _widen(frame, item)
+            return ScoreTable(_widen(frame, item))
     if is_path(source):
         stem = Path(source).name.split(".")[0]
         plain = [name for name in frame.columns if name.lower() in PLAIN]
         if len(plain) == 1 and stem not in frame.columns:
-            return frame.rename({plain[0]: stem})
-    return frame
+            return table._replace(frame=frame.rename({plain[0]: stem}))
+    return table
 
 
 def _read(
-    source: Source, frame: pl.DataFrame, item: str, models: Sequence[str] | None, labels: Mapping[str, float] | None
+    source: Source,
+    table: ScoreTable,
+    item: str,
+    models: Sequence[str] | None,
+    labels: Mapping[str, float] | None,
+    reverse: Sequence[str],
 ) -> ItemScores:
     """Return the scores of one table, of the named models that it has."""
-    named = models if models is None else [name for name in models if name in frame.columns]
+    names = table.frame.columns
     with name_source(source):
-        return build_item_scores(frame, item=item, models=named, labels=labels)
+        scores = build_item_scores(
+            table.frame,
+            item=item,
+            models=table.models if models is None else [name for name in models if name in names],
+            labels=labels,
+            reverse=[name for name in names if name in reverse or name in table.reverse],
+        )
+    return replace(scores, notes=(*table.notes, *scores.notes))
 
 
-def _read_table(source: Source) -> pl.DataFrame:
+def _read_table(source: Source, models: Sequence[str] | None) -> ScoreTable:
     if not is_path(source):
-        return to_polars(source)
+        return ScoreTable(to_polars(source))
     path = Path(source)
-    if content.detect_format(path) == "json":
-        document = _parse_json(path)
+    if path.name.lower().endswith(archives.EXTENSION):
+        log = archives.read_inspect_archive(path)
+        with name_source(path):
+            return tabulate_inspect_log(log, models)
+    document: Any = _parse_json(path) if content.detect_format(path) == "json" else None
+    with name_source(path):
         if is_inspect_log(document):
-            return tabulate_inspect_log(document)
+            return tabulate_inspect_log(document, models)
         if is_helm_log(document):
-            return tabulate_helm_log(document)
-    return read_frame(path)
+            return tabulate_helm_log(document, models)
+    return ScoreTable(read_frame(path))
 
 
 def _parse_json(path: Path) -> Any:
     """Return a JSON document; None for JSON Lines and for what is not JSON, of which the reader of tables says why."""
     try:
-        return strict_decoder("The log").decode(content.read_content(path).decode("utf-8").strip())
+        return strict_decoder("The log", nan_as_null=True).decode(content.read_content(path).decode("utf-8").strip())
     except (ValueError, RecursionError):
         return None
 
