@@ -24,23 +24,13 @@ Cell = tuple[str, str, Any]
 
 
 class ScoreTable(NamedTuple):
-    """Scores as they were read.
-
-    Parameters
-    ----------
-    frame
-        One row an item, one column a model.
-    models
-        Columns to read if none are named; None for all that hold scores or labels.
-    reverse
-        Models whose scores are 1 for safe.
-    notes
-        Remarks on the values.
-    """
+    """Scores as they were read: one row an item, one column a model, with what the log tells of the columns."""
 
     frame: pl.DataFrame
     models: tuple[str, ...] | None = None
+    """Columns to read if none are named; None for all that hold scores or labels."""
     reverse: tuple[str, ...] = ()
+    """Models whose scores are 1 for safe."""
     notes: tuple[str, ...] = ()
 
 
