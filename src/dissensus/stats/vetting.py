@@ -453,7 +453,7 @@ def _means(values: FloatArray, raters: IntArray, n_raters: int) -> FloatArray:
     return _divide(np.bincount(raters, weights=values, minlength=n_raters), n)
 
 
-def _divide(total: FloatArray, n: IntArray) -> FloatArray:
+def _divide(total: FloatArray | IntArray, n: IntArray) -> FloatArray:
     return np.asarray(np.divide(total, n, out=np.full(n.size, np.nan), where=n > 0))
 
 

@@ -80,7 +80,7 @@ def test_a_runner_keeps_its_lease_while_a_job_takes_long(platform: Platform, clo
     second = make_runner(platform, "second", clock, [])
     taken: list[bool] = []
 
-    def slow(*_: object) -> None:
+    def slow(*arguments: object) -> None:
         """Take twice as long as the lease, which is renewed after half of it."""
         for _ in range(4):
             ends = lease_end(platform)
