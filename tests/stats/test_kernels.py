@@ -1,7 +1,5 @@
 """Both kernels, weighted and unweighted, against the public estimators and an oracle of pairs."""
 
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -228,15 +226,3 @@ def test_everybody_else_as_a_group_is_that_of_two_groups(of: Case, which: Kernel
             rest = statistics(of.design, of.group[None], np.array([-1]), np.array([g]), **weights)
             two = statistics(of.design, others[None], np.array([0]), np.array([1]), **weights)
         np.testing.assert_allclose(rest, two, atol=TOLERANCE)
-
-
-@pytest.mark.slow
-def test_compiled_kernels_load_without_the_declarations_of_the_compiler() -> None:
-    script = (
-        "import sys, dissensus as ds; ds.analyse(ds.simulate_ratings(n_items=30, raters_per_cell=6, seed=1), "
-        "by='gender', permutations=9, bootstrap=9); print(*{'scipy.linalg', 'numba.np.linalg'} & set(sys.modules))"
-    )
-    # The first process compiles what is not compiled yet.
-    for _ in range(2):
-        run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == ""
