@@ -20,6 +20,8 @@ from dissensus.campaign.encryption import SecretKeys
 from dissensus.schema.campaign.parser import KEYS, parse_campaign
 from dissensus.settings import PREFIX, Settings, load_secret_keys, read_settings
 from dissensus.web.core import metrics
+from dissensus.web.core.app import create_app
+from dissensus.workflows.platform.jobs import N_CONNECTIONS
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 OPERATION = (ROOT / "docs" / "operation.md").read_text("utf-8")
@@ -46,6 +48,14 @@ def test_every_setting_is_documented_with_its_default() -> None:
         name: "none" if field.default is None else format_default(field.default)
         for name, field in Settings.model_fields.items()
     }
+
+
+def test_the_connections_of_a_worker_are_documented(tmp_path: Path) -> None:
+    settings = Settings(database_url=f"sqlite:///{tmp_path / 'site.db'}", threads=3)
+    platform = create_app(settings, SecretKeys("a" * 32)).state.site.platform
+    assert platform.database.engine.pool.size() == 3 + N_CONNECTIONS
+    assert f"(threads + {N_CONNECTIONS})" in OPERATION
+    assert f"{N_CONNECTIONS} for each `dissensus work`" in OPERATION
 
 
 def test_every_metric_is_documented() -> None:

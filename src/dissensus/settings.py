@@ -44,7 +44,7 @@ class Settings(BaseModel):
     base_url: str | None = None
     # Web worker processes.
     workers: Annotated[int, Field(ge=1, le=64)] = 1
-    # Request threads per worker, and database connections that it may hold.
+    # Request threads per worker, each with a database connection.
     threads: Annotated[int, Field(ge=1, le=100)] = 10
     # Run background jobs in the web workers; one worker at a time holds the lease.
     background_jobs: bool = True

@@ -1,12 +1,15 @@
 """Background jobs: one process at a time, and takeover when it dies."""
 
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
+from threading import Barrier, Event
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 from tests.support.campaigns import NOW, open_campaign
 from tests.support.webhook_deliverer import SIGNER, add_webhook, sequence_numbers
 from tests.support.webhook_receiver import receiving
@@ -19,6 +22,7 @@ from dissensus.workflows.models.retraining import RetrainingJob
 from dissensus.workflows.platform import jobs
 from dissensus.workflows.platform.jobs import (
     LEASE_DURATION,
+    N_CONNECTIONS,
     N_RUNNERS,
     JobRunner,
     ThrottledJob,
@@ -26,7 +30,7 @@ from dissensus.workflows.platform.jobs import (
     default_jobs,
 )
 from dissensus.workflows.platform.mail_delivery import MailDelivery
-from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.platform.platform import Platform, open_platform
 
 NO_MAIL = MailDelivery(sender=None, site="https://rate.example.org", keys=SIGNER.keys)
 
@@ -96,6 +100,57 @@ def test_a_runner_keeps_its_lease_while_a_job_takes_long(platform: Platform, clo
     assert lease_holder(platform) == "first"
 
 
+def test_all_runners_renew_their_leases_while_their_jobs_read(database_url: str, clock: ManualClock) -> None:
+    all_read, renewed = Barrier(N_RUNNERS + 1, timeout=60), Event()
+    pool, observer = (open_platform(database_url, threads=n) for n in (N_CONNECTIONS, 1))
+
+    def read(platform: Platform, _now: datetime) -> None:
+        with platform.database.reading() as tx:
+            tx.execute(select(LeaseTable)).all()
+            all_read.wait()
+            renewed.wait(60)
+
+    runner = partial(JobRunner, platform=pool, holder="one", jobs={"read": read}, clock=clock, renewal_s=0.01)
+    with ThreadPoolExecutor(N_RUNNERS) as threads:
+        turns = [threads.submit(runner(lease=f"{n}").turn) for n in range(N_RUNNERS)]
+        all_read.wait()
+        clock.at += LEASE_DURATION / 2 + timedelta(seconds=1)
+        wait_until(lambda: lease_ends(observer) == [clock.at + LEASE_DURATION] * N_RUNNERS)
+        renewed.set()
+        assert all(turn.result() for turn in turns)
+    pool.close()
+    observer.close()
+
+
+def test_an_error_of_a_renewal_does_not_end_the_renewals(
+    platform: Platform, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    def work(*_: object) -> None:
+        at, clock.at = clock.at, None  # type: ignore[assignment]
+        wait_until(lambda: "was not renewed" in caplog.text)
+        clock.at = at + LEASE_DURATION / 2 + timedelta(seconds=1)
+        wait_until(lambda: lease_end(platform) == clock.at + LEASE_DURATION)
+
+    runner = JobRunner(platform=platform, holder="one", jobs={"work": work}, clock=clock, renewal_s=0.01)
+    assert runner.turn()
+    assert {record.getMessage() for record in caplog.records} == {"The lease jobs was not renewed."}
+
+
+def test_the_loss_of_a_lease_is_logged(
+    platform: Platform, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    def work(*_: object) -> None:
+        with platform.database.writing() as tx:
+            tx.execute(update(LeaseTable).values(holder="other", expires_at=clock.at + 2 * LEASE_DURATION))
+        clock.at += LEASE_DURATION
+        wait_until(lambda: "was lost" in caplog.text)
+
+    runner = JobRunner(platform=platform, holder="one", jobs={"work": work}, clock=clock, renewal_s=0.01)
+    assert runner.turn()
+    messages = [record.getMessage() for record in caplog.records]
+    assert messages == ["The lease jobs was lost while its jobs ran; they may run twice."]
+
+
 def test_concurrent_requests_grant_one_lease(platform: Platform, clock: ManualClock) -> None:
     many = [make_runner(platform, f"{n}", clock, []) for n in range(8)]
     with ThreadPoolExecutor(8) as threads:
@@ -115,9 +170,21 @@ def test_a_stopped_runner_releases_its_lease(platform: Platform, clock: ManualCl
     assert second.turn()
 
 
-def lease_end(platform: Platform) -> datetime:
+def lease_ends(platform: Platform) -> list[datetime]:
     with platform.database.reading() as tx:
-        return tx.scalars(select(LeaseTable.expires_at)).one()
+        return list(tx.scalars(select(LeaseTable.expires_at)))
+
+
+def lease_end(platform: Platform) -> datetime:
+    (end,) = lease_ends(platform)
+    return end
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def lease_holder(platform: Platform) -> str | None:

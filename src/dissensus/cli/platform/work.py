@@ -16,7 +16,7 @@ from dissensus.settings import load_mail_sender, load_secret_keys
 from dissensus.webhook_transport import WebhookSender
 from dissensus.workflows.campaign.webhooks import WebhookSigner
 from dissensus.workflows.models.retraining import RetrainingJob
-from dissensus.workflows.platform.jobs import N_RUNNERS, build_runners
+from dissensus.workflows.platform.jobs import N_CONNECTIONS, build_runners
 from dissensus.workflows.platform.mail_delivery import MailDelivery
 
 
@@ -32,7 +32,7 @@ def work(settings: SettingsOption = None) -> None:
     """
     site_settings = load_settings(settings)
     mail_sender = load_mail_sender(site_settings)
-    with open_site_platform(site_settings, old=True, threads=N_RUNNERS) as platform:
+    with open_site_platform(site_settings, old=True, threads=N_CONNECTIONS) as platform:
         keys = load_secret_keys(site_settings)
         signer = WebhookSigner(keys, WebhookSender(networks=site_settings.networks))
         retraining = RetrainingJob(site_settings.model_registry, every_h=site_settings.retrain_hours)

@@ -60,7 +60,7 @@ from dissensus.web.staff.identity import account, directory, oidc_sign_in, passk
 from dissensus.web.staff.release import release
 from dissensus.workflows.models.retraining import RetrainingJob
 from dissensus.workflows.models.scorers import ModelRegistry
-from dissensus.workflows.platform.jobs import N_RUNNERS, build_runners
+from dissensus.workflows.platform.jobs import N_CONNECTIONS, build_runners
 from dissensus.workflows.platform.mail_delivery import MailDelivery
 from dissensus.workflows.platform.platform import open_platform
 
@@ -76,10 +76,9 @@ STAFF = (
 def create_app(settings: Settings, keys: SecretKeys, *, jobs: bool = False) -> FastAPI:
     """Create the ASGI application."""
     oidc.check_oidc_settings(settings)
-    # One connection for each request thread and each background job.
     platform = open_platform(
         settings.database_url,
-        threads=settings.threads + N_RUNNERS,
+        threads=settings.threads + N_CONNECTIONS,
         rater_limits=settings.rater_limits,
         session_idle=settings.session_idle,
     )
@@ -105,7 +104,7 @@ def create_app(settings: Settings, keys: SecretKeys, *, jobs: bool = False) -> F
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        # As many threads as connections, so that no request waits for a connection.
+        # Each thread has a connection besides those of the jobs, so that no request waits for one.
         anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
         threads = [runner.start() for runner in runners] if jobs else []
         async with chat_responder:

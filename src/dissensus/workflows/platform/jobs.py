@@ -42,7 +42,8 @@ LOG_INTERVAL_S: Final = 60.0
 STATISTICS_INTERVAL_S: Final = 900.0
 """Time after which SQLite samples its tables again."""
 N_RUNNERS: Final = 6
-"""Number of runners, each of which needs a database connection at times."""
+N_CONNECTIONS: Final = 2 * N_RUNNERS
+"""Database connections of all runners: each needs one for its job, and another to renew its lease meanwhile."""
 
 Job: TypeAlias = Callable[[Platform, datetime], object]
 
@@ -153,9 +154,14 @@ class JobRunner:
     def _renew_lease(self, ended: Event) -> None:
         while not ended.wait(self.renewal_s):
             try:
-                self._hold_lease()
+                if not self._hold_lease():
+                    log.warning("The lease %s was lost while its jobs ran; they may run twice.", self.lease)
+                    return
             except DissensusError as error:
                 log.warning("The lease %s was not renewed: %s", self.lease, error)
+            except Exception:
+                # The jobs go on, so the next renewal is tried.
+                log.exception("The lease %s was not renewed.", self.lease)
 
     def _run_job(self, name: str, job: Job) -> None:
         try:
