@@ -83,6 +83,31 @@ def test_models_of_inspect_have_the_name_of_the_log_or_of_the_scorer(tmp_path: P
     assert (scores.models, scores.label_models) == (("harm",), ("harm",))
 
 
+def test_own_labels_take_the_place_of_grades(tmp_path: Path) -> None:
+    log = write_log(tmp_path / "log.json", [build_sample(1, 1, s="C"), build_sample(2, 1, s="I")])
+    for labels in ({"C": 0, "I": 1}, {" c": 0, "i": 1}):
+        scores = read_scores(log, labels=labels)
+        assert (scores.table.rows(), scores.notes) == ([("1", 0.0), ("2", 1.0)], ())
+    assert read_scores(log, labels={"Yes": 1, "No": 0}).table.rows() == [("1", 1.0), ("2", 0.0)]
+    with pytest.raises(InvalidInput, match="the label 'I'"):
+        read_scores(log, models=["openai/gpt-4o"], labels={"C": 0})
+
+
+@pytest.mark.parametrize("scorer", ["score", "Label"])
+def test_a_plain_name_of_a_scorer_is_read_by_the_name_of_the_file(tmp_path: Path, scorer: str) -> None:
+    samples = [build_sample(1, 1, **{scorer: 0.9, "tokens": 5}), build_sample(1, 2, **{scorer: 0.7, "tokens": 6})]
+    log = write_log(tmp_path / "guard.json", samples, {"eval": {"model": "none/none"}})
+    scores = read_scores(log, models=["guard"])
+    assert (scores.models, scores.table.rows()) == (("guard",), [("1", pytest.approx(0.8))])
+
+
+def test_the_note_on_grades_names_models_that_are_read(tmp_path: Path) -> None:
+    log = write_log(tmp_path / "log.json", [build_sample(1, 1, a="C", b="I", c=0.5)])
+    (note,) = read_scores(log, models=["openai/gpt-4o a"]).notes
+    assert note.startswith("Grades of Inspect in 'openai/gpt-4o a': C")
+    assert read_scores(log, models=["openai/gpt-4o c"]).notes == ()
+
+
 def test_a_sample_in_a_folder_and_a_log_that_was_cut_off_are_read(tmp_path: Path) -> None:
     path = tmp_path / "log.eval"
     with zipfile.ZipFile(path, "w") as archive:
@@ -153,6 +178,15 @@ def test_safety_scores_of_helm_are_reversed_and_toxicity_is_not(tmp_path: Path) 
         ({"eval": {}, "samples": [build_sample(1, 1, s=[1, 2])]}, "score 's' of sample '1' is a list"),
         ({"eval": {"model": "item_id"}, "samples": [build_sample(1, 1, s=1)]}, "A model is named 'item_id'"),
         ({"eval": {"model": "m"}, "samples": []}, "no scores"),
+        ({"eval": {}, "samples": [{"scores": {"s": 1}}]}, "has no id, which is a text or a whole number"),
+        *(
+            ({"eval": {}, "samples": [{"id": value, "scores": {"s": 1}}]}, "A sample has no id")
+            for value in (None, [1], True, 1.5)
+        ),
+        (
+            {"eval": {}, "samples": [build_sample(1, 1, s={"a": 1, "b": 0.5}, **{"s a": 0})]},
+            "Sample '1' has two scores named 's a'",
+        ),
         ({"eval": {"model": "m"}, "samples": [build_sample(1, 1, s="C"), build_sample(2, 1, s="D")]}, "No column"),
         ([{"instance_id": "1", "stats": [1]}], r"an object belongs \(stats\)"),
         ([{"instance_id": "1", "stats": []}], "no means"),

@@ -150,3 +150,10 @@ def test_bad_tables_are_named() -> None:
     for model in ("item_id", None, " "):
         with pytest.raises(InvalidInput, match="A model is named"):
             read_scores(pl.DataFrame({"item_id": ["1", "2"], "model": ["a", model], "score": [0, 1]}))
+
+
+def test_a_named_model_without_a_value_is_refused() -> None:
+    table = pl.DataFrame({"item_id": ["1", "2"], "guard": [0.5, None], "words": [None, " "]})
+    with pytest.raises(InvalidInput, match=r"'words' has no value.*--score-column"):
+        read_scores(table, models=["guard", "words"])
+    assert read_scores(table, models=["guard"]).models == ("guard",)

@@ -69,6 +69,8 @@ def build_item_scores(
     check_model_names(names)
     check_columns(names, frame.columns)
     for name in names:
+        if models is not None:
+            _check_known(frame[name])
         numbers = _read_numbers(frame[name])
         answers = None if numbers is None else _read_numeric_labels(numbers, ids, labels or {})
         if answers is not None:
@@ -96,6 +98,14 @@ def build_item_scores(
     if unread:
         notes.append(f"Columns that are neither scores nor labels are not read: {format_list(unread)}.")
     return ItemScores(pl.DataFrame(columns), tuple(label_models), tuple(notes))
+
+
+def _check_known(values: pl.Series) -> None:
+    if _fold(values).null_count() == len(values):
+        raise InvalidInput(
+            f"{format_value(values.name)} has no value. Fill in its scores, or name other columns: --score-column "
+            "COLUMN (in Python: models=[...])."
+        )
 
 
 def _check_reversible(values: pl.Series, *, is_label: bool) -> None:

@@ -51,10 +51,13 @@ def is_helm_log(document: Any) -> bool:
     )
 
 
-def tabulate_inspect_log(log: Mapping[str, Any], models: Sequence[str] | None = None) -> ScoreTable:
+def tabulate_inspect_log(
+    log: Mapping[str, Any], models: Sequence[str] | None = None, labels: Iterable[str] = ()
+) -> ScoreTable:
     """Return the scores of each sample by each scorer; those of several epochs are means.
 
     Columns are named by the model and, where a log has several, the scorer, with the key of scorers of several values.
+    Grades are not read as such if one of them is among further labels.
     """
     model = str(_require_object(log.get("eval") or {}, "eval").get("model") or "model")
     cells = [cell for sample in log["samples"] for cell in _list_scores(_require_object(sample, "samples"))]
@@ -62,13 +65,14 @@ def tabulate_inspect_log(log: Mapping[str, Any], models: Sequence[str] | None = 
     start = "" if model == NO_MODEL else f"{model} "
     names = {name: model if start and len(scorers) == 1 else f"{start}{name}" for name in scorers}
     cells = [(item, names[name], value) for item, name, value in cells]
-    graded = _find_graded(cells)
+    graded = [] if any(label.strip().upper() in GRADES for label in labels) else _find_graded(cells)
     cells = [(item, name, GRADES[value] if name in graded and value else value) for item, name, value in cells]
+    noted = [name for name in graded if _is_read(name, models)]
     note = (
-        f"Grades of Inspect in {format_list(graded)}: C is 1, P 0.5, I 0, and N is missing. 1 means unsafe, unless the "
+        f"Grades of Inspect in {format_list(noted)}: C is 1, P 0.5, I 0, and N is missing. 1 means unsafe, unless the "
         "model is one of --reverse."
     )
-    return ScoreTable(_pivot(cells, models, "The log of Inspect has no scores."), notes=(note,) if graded else ())
+    return ScoreTable(_pivot(cells, models, "The log of Inspect has no scores."), notes=(note,) if noted else ())
 
 
 def tabulate_helm_log(instances: Sequence[Mapping[str, Any]], models: Sequence[str] | None = None) -> ScoreTable:
@@ -84,9 +88,10 @@ def tabulate_helm_log(instances: Sequence[Mapping[str, Any]], models: Sequence[s
             f"The log of HELM has no statistic of safety or toxicity, but {format_list(names)}. Name one from 0 to 1: "
             "--score-column NAME, and if 1 means safe also --reverse NAME (in Python: models=[...], reverse=[...])."
         )
-    unread = [name for name in names if name not in (known if models is None else models)]
+    read = known if models is None else models
+    unread = [name for name in names if not _is_read(name, read)]
     return ScoreTable(
-        _pivot(cells, known if models is None else models, "The statistics of HELM have no means."),
+        _pivot(cells, read, "The statistics of HELM have no means."),
         models=known,
         reverse=tuple(name for name in known if SAFETY.fullmatch(name)),
         notes=(f"Statistics of HELM that are not read: {format_list(unread)}.",) if unread else (),
@@ -94,7 +99,8 @@ def tabulate_helm_log(instances: Sequence[Mapping[str, Any]], models: Sequence[s
 
 
 def _list_scores(sample: Mapping[str, Any]) -> Iterator[Cell]:
-    item = str(sample.get("id", ""))
+    item = _read_id(sample.get("id"))
+    seen: set[str] = set()
     for name, score in _require_object(sample.get("scores") or {}, "scores").items():
         value = score.get("value") if isinstance(score, dict) else score
         of_key = {f"{name} {key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}
@@ -104,7 +110,22 @@ def _list_scores(sample: Mapping[str, Any]) -> Iterator[Cell]:
                     f"The score {format_value(label)} of sample {format_value(item)} is a list. Give one number or "
                     "label a sample, or names for its parts."
                 )
+            if label in seen:
+                raise InvalidInput(
+                    f"Sample {format_value(item)} has two scores named {format_value(label)}: a scorer has the name of "
+                    "another with a key. Rename one of them."
+                )
+            seen.add(label)
             yield item, label, float(part) if isinstance(part, bool) else part
+
+
+def _read_id(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise InvalidInput(
+            f"A sample has no id, which is a text or a whole number, but {format_value(value)}. Give the log as "
+            "Inspect wrote it."
+        )
+    return str(value)
 
 
 def _find_graded(cells: Iterable[Cell]) -> list[str]:
@@ -134,6 +155,11 @@ def _require_object(value: Any, name: str) -> Mapping[str, Any]:
     return value
 
 
+def _is_read(name: str, models: Sequence[str] | None) -> bool:
+    # Names of columns that take the name of the file are known in lower case.
+    return models is None or name in models or name.lower() in models
+
+
 def _pivot(cells: Sequence[Cell], models: Sequence[str] | None, if_empty: str) -> pl.DataFrame:
     """Return one row an item and one column a name, without values in columns that are not read."""
     if not cells:
@@ -145,7 +171,7 @@ def _pivot(cells: Sequence[Cell], models: Sequence[str] | None, if_empty: str) -
     items = list(dict.fromkeys(item for item, _, _ in cells))
     columns = [pl.Series(ITEM_ID, items, dtype=pl.String)]
     for name, of_item in values.items():
-        is_read = models is None or name in models
+        is_read = _is_read(name, models)
         column = [_merge(of_item.get(item, []), item, name) if is_read else None for item in items]
         columns.append(pl.Series(name, [None if value is None else str(value) for value in column], dtype=pl.String))
     return pl.DataFrame(columns)

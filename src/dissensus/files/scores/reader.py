@@ -82,7 +82,7 @@ def read_scores(
     sources = [source]
     if isinstance(source, (list, tuple)) and not (source and all(isinstance(row, dict) for row in source)):
         sources = list(source)
-    tables = [(part, _name_models(part, item, models)) for part in sources]
+    tables = [(part, _name_models(part, item, models, labels)) for part in sources]
     if models is not None:
         check_columns(models, list(dict.fromkeys(name for _, table in tables for name in table.frame.columns)))
         tables = [(part, table) for part, table in tables if not set(models).isdisjoint(table.frame.columns)]
@@ -91,9 +91,11 @@ def read_scores(
     return scores
 
 
-def _name_models(source: Source, item: str, models: Sequence[str] | None) -> ScoreTable:
+def _name_models(
+    source: Source, item: str, models: Sequence[str] | None, labels: Mapping[str, float] | None
+) -> ScoreTable:
     """Return a table with the names of models as columns; as it is if columns of it are named."""
-    table = _read_table(source, models)
+    table = _read_table(source, models, labels or {})
     frame = table.frame
     if not set(models or ()).isdisjoint(frame.columns):
         return table
@@ -101,7 +103,7 @@ def _name_models(source: Source, item: str, models: Sequence[str] | None) -> Sco
         with name_source(source):
             return ScoreTable(_widen(frame, item))
     if is_path(source):
-        stem = Path(source).name.split(".")[0]
+        stem = _stem(Path(source))
         plain = [name for name in frame.columns if name.lower() in PLAIN]
         if len(plain) == 1 and stem not in frame.columns:
             return table._replace(frame=frame.rename({plain[0]: stem}))
@@ -129,18 +131,24 @@ def _read(
     return replace(scores, notes=(*table.notes, *scores.notes))
 
 
-def _read_table(source: Source, models: Sequence[str] | None) -> ScoreTable:
+def _stem(path: Path) -> str:
+    return path.name.split(".")[0]
+
+
+def _read_table(source: Source, models: Sequence[str] | None, labels: Mapping[str, float]) -> ScoreTable:
     if not is_path(source):
         return ScoreTable(to_polars(source))
     path = Path(source)
+    if models is not None and _stem(path) in models:
+        models = (*models, *PLAIN)
     if path.name.lower().endswith(archives.EXTENSION):
         log = archives.read_inspect_archive(path)
         with name_source(path):
-            return tabulate_inspect_log(log, models)
+            return tabulate_inspect_log(log, models, labels)
     document: Any = _parse_json(path) if content.detect_format(path) == "json" else None
     with name_source(path):
         if is_inspect_log(document):
-            return tabulate_inspect_log(document, models)
+            return tabulate_inspect_log(document, models, labels)
         if is_helm_log(document):
             return tabulate_helm_log(document, models)
     return ScoreTable(read_frame(path))
