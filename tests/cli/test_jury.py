@@ -124,6 +124,16 @@ def test_a_jury_of_preferences_is_trained_evaluated_and_asked(run: RunCommand, p
     assert "accuracy" in run("preference", "evaluate", str(pairs), "--model", model, "--purpose", "harmless").stdout
 
 
+def test_groups_of_pairs_without_raters_are_refused(run: RunCommand, pairs: Path, tmp_path: Path) -> None:
+    pl.read_csv(pairs).drop("rater_id").write_csv(tmp_path / "pairs.csv")
+    for command in (("train", "--purpose", "harmless", "-o", str(tmp_path / "model")), ("evaluate",)):
+        done = run("jury", command[0], str(tmp_path / "pairs.csv"), "--by", "gender", *command[1:])
+        assert (done.returncode, "120 of 120 pairs have a group of rater_gender and no rater" in done.stderr) == (
+            1,
+            True,
+        )
+
+
 def test_exported_preferences_and_the_groups_of_their_raters_train_a_jury(run: RunCommand, tmp_path: Path) -> None:
     simulation = simulate_preferences(n_comparisons=60, group_sd=2.0, seed=5)
     lines = (json.dumps(asdict(preference)) for preference in simulation.preferences)

@@ -1,5 +1,6 @@
 """Jury models of preferences: groups that prefer different words, exchanged responses, held-out loss and refusals."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,17 @@ def test_several_choices_between_two_responses_are_one_item(pairs: list[Pair]) -
     assert read.has_raters
     anonymous = [Pair(pair.context, pair.chosen, pair.rejected) for pair in pairs]
     assert not read_jury_pairs(anonymous).has_raters
+
+
+def test_groups_of_unknown_raters_are_refused(pairs: list[Pair]) -> None:
+    """A pair of an unknown rater would count as a rater, and a group of one person as many."""
+    unknown = [replace(pair, rater=None) for pair in pairs[:30]]
+    for some in (unknown, [*unknown, *pairs[30:]]):
+        with pytest.raises(InvalidInput, match=r"30 of \d+ pairs have a group of rater_gender and no rater.*rater_id"):
+            train_pair_jury(some, by=["gender"])
+    assert not read_jury_pairs(unknown).has_raters
+    anonymous = [replace(pair, groups=()) for pair in unknown]
+    assert read_jury_pairs([*anonymous, *pairs[30:]], by=["gender"]).axes == {"rater_gender": ("Man", "Woman")}
 
 
 @pytest.mark.parametrize(

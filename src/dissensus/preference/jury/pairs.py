@@ -69,9 +69,10 @@ def read_jury_pairs(pairs: Sequence[Pair], *, by: Sequence[str] = (), min_raters
     raters = _number_raters(pairs)
     known = {axis: tuple(sorted({str(name) for name in column if name is not None})) for axis, column in labels.items()}
     known.pop(RATER, None)
-    columns = {}
+    columns: dict[str, tuple[Codes, tuple[str, ...]]] = {}
     for axis in dict.fromkeys(RATER_PREFIX + axis if RATER_PREFIX + axis in known else axis for axis in by):
         index = {name: number for number, name in enumerate(groups_of_axis(known, axis))}
+        _check_raters(pairs, axis)
         codes = np.full(int(raters.max()) + 1, -1)
         codes[raters] = [index.get(name, -1) for name in labels[axis]]
         columns[axis] = codes, tuple(index)
@@ -99,6 +100,16 @@ def _compare(pair: Pair) -> Comparison:
     context = "\n".join(turn.text for turn in pair.context)
     first, second = sorted((pair.chosen, pair.rejected))
     return Comparison(RatedText(context, first), RatedText(context, second))
+
+
+def _check_raters(pairs: Sequence[Pair], axis: str) -> None:
+    """Refuse pairs with a group and no rater: the raters of a group cannot be counted."""
+    n_unknown = sum(pair.rater is None and axis in pair.cells for pair in pairs)
+    if n_unknown:
+        raise InvalidInput(
+            f"{n_unknown:,} of {len(pairs):,} pairs have a group of {axis} and no rater, so that the raters of a group "
+            "cannot be counted. Name the rater of each pair in the column rater_id, or leave the axis out."
+        )
 
 
 def _number_raters(pairs: Sequence[Pair]) -> Codes:
@@ -144,7 +155,7 @@ def train_pair_jury(
     NotFound
         No pair has a rater of a group of an axis.
     InvalidInput
-        Fewer than 20 comparisons, or an axis without a group of enough raters.
+        Fewer than 20 comparisons, an axis without a group of enough raters, or pairs with a group and no rater.
 
     Examples
     --------
