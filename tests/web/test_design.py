@@ -27,6 +27,19 @@ def test_style_sheets_use_the_colours_of_the_design(sheet: Path) -> None:
         assert re.findall(r"#[0-9a-f]{3,8}\b", text) == []
 
 
+def test_labels_of_cells_are_shown_by_browsers_that_know_no_alternative_text() -> None:
+    (rule,) = re.findall(r"td\[data-label\]::before \{ (content.*?) \}", (SHEETS / "design.css").read_text("utf-8"))
+    contents = [one.strip() for one in rule.split(";") if one.strip().startswith("content:")]
+    assert contents == ['content: attr(data-label) " "', 'content: attr(data-label) " " / ""']
+
+
+def test_no_width_is_both_that_of_a_phone_and_that_of_a_desk() -> None:
+    text = "".join((SHEETS / name).read_text("utf-8") for name in ("design.css", "staff.css"))
+    widest, narrowest = (set(re.findall(rf"@media \({end}-width: (\w+)\)", text)) for end in ("max", "min"))
+    assert narrowest
+    assert widest & narrowest == set()
+
+
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_design_is_shown_to_everybody(house: House) -> None:
     stranger = house.stranger()

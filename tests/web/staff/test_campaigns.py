@@ -25,7 +25,6 @@ from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import enrolment, journey, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
-"""For tests that do not depend on the database."""
 POSTS = ("state", "revise", "clone", "invite", "rehearse", "settle", "items", "items/remove", "dry-run")
 
 

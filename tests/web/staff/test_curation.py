@@ -25,7 +25,6 @@ from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
 
-"""Curation stores nothing in the database except the created campaign."""
 HARM = ["Benign"] * 8 + ["Extreme"] * 6 + ["<script>alert(1)</script>"] * 6
 GOLD = ["Yes", "No"] * 10
 CROSSED = "Benign × Yes = 2\r\n\r\nExtreme × No=1"

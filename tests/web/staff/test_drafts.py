@@ -14,8 +14,6 @@ from dissensus.web.staff.campaign_form import read_items
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.platform import staff
 
-"""For tests that do not depend on the database."""
-
 
 def n_items(house: House) -> int:
     owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id

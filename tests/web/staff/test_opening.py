@@ -22,8 +22,6 @@ REMOTE = {
     "version": "1",
 }
 
-"""For tests that do not depend on the database."""
-
 
 def state(house: House, name: str = "pilot") -> str:
     staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id

@@ -98,6 +98,11 @@ def test_raters_outside_all_groups_have_a_limited_number_of_seats(house: House) 
     with visitor(house) as first, visitor(house) as second:
         assert visit(first, key, Person(DECLINED, "White", "all the way")) == "finished"
         assert visit(second, key, Person("50+", "Several", "all the way")) == "turned away"
+    (cell,) = re.findall(
+        r'<th scope="row">No group</th>\s*<td([^>]*)>', house.owner().get("/campaigns/pilot/quota").text
+    )
+    assert f'colspan="{len(RACES)}"' in cell
+    assert "data-label" not in cell
 
 
 @sqlite_only

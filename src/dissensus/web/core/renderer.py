@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from importlib.resources import files
-from itertools import count
+from itertools import count, islice
 from typing import Any, ClassVar, Final, Protocol
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
@@ -112,6 +112,7 @@ def label_cells(table: str) -> Markup:
 
 HEADING: Final = re.compile(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", re.DOTALL)
 CELL_TAG: Final = re.compile(r"<(t[hd])\b([^>]*)>")
+COLSPAN: Final = re.compile(r'\bcolspan="(\d+)"')
 TAG: Final = re.compile(r"<[^>]*>")
 
 
@@ -119,9 +120,11 @@ def _label_row(row: str, headings: list[str]) -> str:
     columns = iter(headings)
 
     def label(tag: re.Match[str]) -> str:
+        if span := COLSPAN.search(tag[2]):
+            list(islice(columns, int(span[1])))
+            return tag[0]
         heading = next(columns, "")
-        labelled = heading and tag[1] == "td" and "colspan" not in tag[2]
-        return f'<td{tag[2]} data-label="{heading}">' if labelled else tag[0]
+        return f'<td{tag[2]} data-label="{heading}">' if heading and tag[1] == "td" else tag[0]
 
     return CELL_TAG.sub(label, row)
 
