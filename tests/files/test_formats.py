@@ -187,6 +187,14 @@ def test_the_shipped_list_of_removed_raters_is_that_of_the_real_data(real_data: 
     assert tuple(removed) == load_questionnaire("dices-350").flagged_raters
 
 
+def test_scores_by_pyrit_keep_their_digits(tmp_path: Path) -> None:
+    path = tmp_path / "multi_score.csv"
+    rows = "assistant_response,human_score_1,human_score_2\nYes.,0.1234567,0.1234568\nNo.,1.0,1\n"
+    path.write_text(rows)
+    ratings = read_ratings(path)
+    assert ratings.scale(ratings.questions[0]) == ("0.1234567", "0.1234568", "1")
+
+
 @pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"], ids=["plain", "byte order mark"])
 def test_scores_of_several_raters_by_pyrit(tmp_path: Path, start: bytes) -> None:
     path = tmp_path / "violence_multi_score.csv"

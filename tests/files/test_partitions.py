@@ -13,6 +13,7 @@ from tests.support.partitions import assert_same
 import dissensus as ds
 from dissensus.errors import DissensusError
 from dissensus.files.ratings.partitions import coder, external_sort, row_counts
+from dissensus.files.ratings.partitions.digest import MOST_ANSWERS
 from dissensus.files.ratings.partitions.external_sort import sort_externally
 from dissensus.files.ratings.partitions.folder import find_folder
 from dissensus.files.ratings.partitions.reader import read_partitions
@@ -193,6 +194,16 @@ def test_large_counts_are_checked_before_all_rows_are_read(tmp_path: Path, monke
     assert dict(table.iter_rows()) == {"ann": 12} | {f"{number}": 1 for number in range(12)}
     assert sizes
     assert max(sizes) < table.height
+
+
+def test_empty_cells_do_not_count_as_an_answer(tmp_path: Path) -> None:
+    answers = [None, *range(MOST_ANSWERS)]
+    table = pl.DataFrame({"item_id": "1", "rater_id": range(len(answers)), "Q_topic": answers})
+    table.write_parquet(tmp_path / "a.parquet")
+    assert read_partitions(tmp_path).design.n_categories == MOST_ANSWERS
+    table.with_columns(pl.col("Q_topic").fill_null(-1)).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(DissensusError, match="more than 1,000 different answers"):
+        read_partitions(tmp_path)
 
 
 def test_names_of_folders_give_each_column_once(tmp_path: Path) -> None:

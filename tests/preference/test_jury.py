@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -235,6 +235,12 @@ def test_another_model_is_refused(tmp_path: Path) -> None:
             InvalidInput,
             "No rater of rater_gender=Woman answered in training",
         ),
+        (
+            lambda model: seat_groups(model, cast("Any", "rater_gender=Woman:6")),
+            InvalidInput,
+            "The seats are 'rater_gender=Woman:6'",
+        ),
+        (lambda model: parse_seats("a=b:" + "9" * 5000), InvalidInput, "is not like rater_gender=Woman:6"),
         (lambda model: parse_seats("women"), InvalidInput, "'women' is not like rater_gender=Woman:6"),
         (lambda model: parse_seats("a=b:6,"), InvalidInput, "'a=b:6,' is not like rater_gender=Woman:6"),
         (lambda model: seat_groups(model, {WOMEN: 2, "rater_town=Kiel": 0}), NotFound, "rater_town"),

@@ -13,7 +13,7 @@ N_SEATS: Final = 12
 
 MOST_SEATS: Final = 1_000
 
-_SEATS: Final = re.compile(r"\s*(.+?)\s*:\s*([0-9]+)\s*(?:,|$)")
+_SEATS: Final = re.compile(r"\s*(.+?)\s*:\s*([0-9]{1,9})\s*(?:,|$)")
 
 
 def parse_seats(text: str) -> dict[str, int]:
@@ -42,6 +42,11 @@ def parse_seats(text: str) -> dict[str, int]:
 
 def check_seats(seats: Mapping[str, int]) -> None:
     """Refuse numbers of seats that are not whole, and juries of nobody or of too many."""
+    if not isinstance(seats, Mapping):
+        raise InvalidInput(
+            f"The seats are {format_value(seats)}. Give a mapping of groups to numbers, such as "
+            '{"rater_gender=Woman": 6}.'
+        )
     for group, n in seats.items():
         check_whole(f"The number of seats of {group}", n)
     check_jury_size(sum(seats.values()))

@@ -33,5 +33,5 @@ def number_items(frame: pl.DataFrame) -> pl.DataFrame:
 def _write_alike(scores: pl.Series) -> pl.Series:
     """Return scores with one text for each number, so that 1 and 1.0 are one answer; others are as they were."""
     numbers = scores.cast(pl.Float64, strict=False)
-    texts = pl.Series([None if number is None else f"{number:g}" for number in numbers], dtype=pl.String)
+    texts = pl.Series([None if number is None else f"{number:.15g}" for number in numbers], dtype=pl.String)
     return texts.fill_null(scores.cast(pl.String)).alias(scores.name)

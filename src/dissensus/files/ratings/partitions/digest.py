@@ -86,7 +86,7 @@ def _encode(
 
 def _read_answers(folder: ParquetFolder, question: str) -> pl.Series:
     def check(table: pl.DataFrame) -> None:
-        if table.height > MOST_ANSWERS:
+        if table[question].drop_nulls().len() > MOST_ANSWERS:
             raise InvalidInput(
                 f"{question} has more than {MOST_ANSWERS:,} different answers, such as "
                 f"{format_list(table[question].drop_nulls().sort().head(3).to_list())}, which is the most that is "
