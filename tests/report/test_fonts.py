@@ -34,3 +34,30 @@ def test_fonts_of_the_system_do_not_change_a_drawing() -> None:
     )
     assert "<text" in with_fonts
     assert with_fonts == without_fonts
+
+
+LOAD_TWICE = """
+import sys, threading, types
+drawing, returned = threading.Event(), threading.Event()
+def draw(*_, **__):
+    drawing.set()
+    print("early" if returned.wait(0.3) else "in turn")
+renderer = types.ModuleType("vl_convert")
+renderer.vegalite_to_svg, renderer.register_font_directory = draw, lambda folder: None
+sys.modules["vl_convert"] = renderer
+from dissensus.report.render import load_renderer
+def load_second():
+    drawing.wait()
+    load_renderer()
+    returned.set()
+second = threading.Thread(target=load_second, daemon=True)
+second.start()
+load_renderer()
+second.join()
+"""
+
+
+def test_a_second_thread_waits_until_the_fonts_are_loaded() -> None:
+    usual = {name: value for name, value in os.environ.items() if name != CONFIGURATION}
+    done = subprocess.run([sys.executable, "-c", LOAD_TWICE], env=usual, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("in turn\n", "")

@@ -25,7 +25,7 @@ def prefer_shipped_fonts(renderer: ModuleType) -> None:
     try:
         renderer.vegalite_to_svg(_EMPTY, allowed_base_urls=[])
     finally:
-        del os.environ[CONFIGURATION]
+        os.environ.pop(CONFIGURATION, None)
     for folder in map(Path, map(os.path.expanduser, SYSTEM_FONTS)):
         if folder.is_dir():
             renderer.register_font_directory(str(folder))

@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 from functools import cache
 from html import escape
 from types import ModuleType
@@ -28,12 +29,18 @@ _LONG = re.compile(r"-?\d+\.\d{2,}")
 _MARK_ATTRIBUTES = re.compile(
     r'<path class="(?:back|fore)ground"[^>]*/>| (?:role|aria-roledescription|class|pointer-events)="[^"]*"'
 )
+_LOADING = threading.Lock()
 _ID = re.compile(r'(\bid="|url\(#)([^")]+)')
 
 
-@cache
 def load_renderer() -> ModuleType:
     """Return the library that draws, an extra, with its fonts loaded."""
+    with _LOADING:  # Two threads that load it would change the environment for each other.
+        return _load_renderer()
+
+
+@cache
+def _load_renderer() -> ModuleType:
     with require_extra("Drawing a figure", "figures"):
         import vl_convert
     prefer_shipped_fonts(vl_convert)
