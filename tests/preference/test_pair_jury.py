@@ -74,7 +74,10 @@ def test_a_model_of_preferences_is_saved_scores_and_has_seats(model: JuryModel, 
 
 @pytest.mark.slow
 def test_it_is_evaluated_beside_chance_and_the_linear_model_on_dialogues_held_out(pairs: list[Pair]) -> None:
-    evaluation = evaluate_pair_jury(pairs, by=["gender"], n_folds=3)
+    shares: list[float] = []
+    evaluation = evaluate_pair_jury(pairs, by=["gender"], n_folds=3, progress=shares.append)
+    # Folds of the jury model, then those of the linear one
+    assert [share for share in shares if share] == pytest.approx([1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1])
     rows = {row.group: row for row in evaluation.rows}
     assert rows[None].rival_losses["chance"] == pytest.approx(np.log(2))
     for row in evaluation.rows:

@@ -177,7 +177,7 @@ def train(
         raise InvalidInput(f"purpose is {format_value(purpose)}; choose one of {', '.join(PURPOSES)}.")
     plan = plan or TrainingPlan()
     pairs = sort_pairs(pairs)
-    examples = training = plan.examples(pairs, _part(progress, 0, plan.encoding))
+    examples = training = plan.examples(pairs, part_progress(progress, 0, plan.encoding))
     if apart is None:
         fold = folds(examples.dialogue, HELD_OUT, seed=seed)
         training, held_out = (examples.take(np.flatnonzero(mask)) for mask in (fold, fold == 0))
@@ -185,7 +185,7 @@ def train(
     else:
         _check_disjoint(pairs, apart)
         held_out = plan.examples(apart)
-    chosen = plan.choose(training, seed=seed, progress=_part(progress, plan.encoding, 1))
+    chosen = plan.choose(training, seed=seed, progress=part_progress(progress, plan.encoding, 1))
     model = plan.recipe.fit(training, chosen, purpose)
     evaluation = evaluate(apart, plan.recipe.margins(model, apart, held_out), length_margins(model, apart))
     results = evaluation.to_dict() | compute_diagnostics(model, apart).to_dict()
@@ -248,8 +248,8 @@ def cross_validate(
         There are fewer dialogues than folds.
     """
     plan = plan or TrainingPlan()
-    examples = plan.examples(pairs, _part(progress, 0, plan.encoding))
-    fold_progress = _part(progress, plan.encoding, 1)
+    examples = plan.examples(pairs, part_progress(progress, 0, plan.encoding))
+    fold_progress = part_progress(progress, plan.encoding, 1)
     fold = folds(examples.dialogue, n_folds, seed=seed)
     margins, length, settings = np.empty(len(pairs)), np.empty(len(pairs)), []
     for number in range(n_folds):
@@ -264,7 +264,7 @@ def cross_validate(
     return HeldOutMargins(margins, length, tuple(settings))
 
 
-def _part(progress: Progress | None, begin: float, end: float) -> Progress | None:
+def part_progress(progress: Progress | None, begin: float, end: float) -> Progress | None:
     """Return the progress of a part of the work."""
     return None if progress is None else lambda share: progress(begin + share * (end - begin))
 

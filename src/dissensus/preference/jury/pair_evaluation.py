@@ -8,7 +8,7 @@ import numpy as np
 from dissensus.preference.data.pairs import Pair, dialogues
 from dissensus.preference.data.pairs import folds as fold_dialogues
 from dissensus.preference.fit.logistic import probability
-from dissensus.preference.fit.training import cross_validate
+from dissensus.preference.fit.training import cross_validate, part_progress
 from dissensus.preference.jury.evaluation import (
     HeldOut,
     JuryEvaluation,
@@ -26,6 +26,9 @@ PAIR_RIVALS: Final[Mapping[str, str]] = {
     "pooled": "the jury model without groups",
 }
 """Models that a jury model of preferences must beat."""
+
+OWN_SHARE: Final = 0.5
+"""Share of the progress before the linear model is trained."""
 
 
 def evaluate_pair_jury(
@@ -54,7 +57,7 @@ def evaluate_pair_jury(
     seed
         Seed of the folds.
     progress
-        Called with the share of the folds that are done.
+        Called with the completed share.
 
     Returns
     -------
@@ -70,8 +73,8 @@ def evaluate_pair_jury(
     folds = np.zeros(len(checked.comparisons), np.int64)
     folds[checked.items] = of_choices
     names, notes = list_populations(checked, folds)
-    held_out = _cross_validate(checked, folds, names, encoder, progress)
-    linear = cross_validate(checked.pairs, n_folds=n_folds, seed=seed)
+    held_out = _cross_validate(checked, folds, names, encoder, part_progress(progress, 0, OWN_SHARE))
+    linear = cross_validate(checked.pairs, n_folds=n_folds, seed=seed, progress=part_progress(progress, OWN_SHARE, 1))
     chosen = probability(linear.margins)
     second = np.where(checked.answers == 0, chosen, 1 - chosen)
     held_out.rivals["linear"] = dict.fromkeys(names, np.stack([second, 1 - second]))
