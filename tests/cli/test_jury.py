@@ -128,10 +128,19 @@ def test_groups_of_pairs_without_raters_are_refused(run: RunCommand, pairs: Path
     pl.read_csv(pairs).drop("rater_id").write_csv(tmp_path / "pairs.csv")
     for command in (("train", "--purpose", "harmless", "-o", str(tmp_path / "model")), ("evaluate",)):
         done = run("jury", command[0], str(tmp_path / "pairs.csv"), "--by", "gender", *command[1:])
+        assert not (tmp_path / "model").exists()
         assert (done.returncode, "120 of 120 pairs have a group of rater_gender and no rater" in done.stderr) == (
             1,
             True,
         )
+
+
+def test_pairs_beside_ratings_are_refused(run: RunCommand, pairs: Path, files: Path, tmp_path: Path) -> None:
+    ratings, model = files / "ratings.csv", tmp_path / "model"
+    for paths in ((pairs, ratings), (ratings, pairs)):
+        done = run("jury", "train", *map(str, paths), "--purpose", "harmless", "-o", str(model))
+        assert f"{pairs} holds preference pairs, and {ratings} does not." in done.stderr.replace("\n", " ")
+        assert (done.returncode, model.exists()) == (1, False)
 
 
 def test_exported_preferences_and_the_groups_of_their_raters_train_a_jury(run: RunCommand, tmp_path: Path) -> None:

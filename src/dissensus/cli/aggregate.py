@@ -11,6 +11,7 @@ import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.model_options import ModelOption, ModelOptions, split_model, with_model_options
+from dissensus.cli.options import RULES_PANEL, SeatsOption
 from dissensus.cli.partitions.labels import Label, choose_format, choose_label, write_labels
 from dissensus.cli.ratings_options import reads_folder, split_categories, with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
@@ -27,16 +28,6 @@ from dissensus.pipeline.tables import format_count
 from dissensus.schema.jury import parse_seats
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
-
-RULES_PANEL = "Decision rules"
-SeatsOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="GROUP:N,…",
-        help="Seats of the rule jury, in groups of one axis, such as gender=Woman:6,gender=Man:6.",
-        rich_help_panel=RULES_PANEL,
-    ),
-]
 
 
 class Rule(StrEnum):

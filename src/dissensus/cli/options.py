@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 READING, GROUPS, SIGNIFICANCE, INTERVALS = "Reading", "Groups", "Significance", "Intervals"
+RULES_PANEL = "Decision rules"
 ATTEMPTS = "Red-team attempts"
 
 ItemColumnOption = Annotated[
@@ -184,6 +185,15 @@ BootstrapOption = Annotated[
 ]
 ConfidenceOption = Annotated[float, typer.Option(metavar="SHARE", help="Confidence level.", rich_help_panel=INTERVALS)]
 SeedOption = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all random draws.")]
+
+SeatsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="GROUP:N,…",
+        help="Seats of the rule jury, in groups of one axis, such as gender=Woman:6,gender=Man:6.",
+        rich_help_panel=RULES_PANEL,
+    ),
+]
 
 ReviewsOption = Annotated[
     Path | None,

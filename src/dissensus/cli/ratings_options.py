@@ -101,6 +101,7 @@ def with_ratings_options(
             if kind not in (None, "red-team"):
                 if pairs is None:
                     refuse_pairs(path)
+                _require_pairs(path, values["ratings"])
                 run = pairs.load()
                 run(values["ratings"], **_record_options(run, values, defaults, "preference pairs"))
                 return
@@ -297,6 +298,15 @@ def find_preferences(path: Path) -> str | None:
         return "preferences" if holds_preferences(path) else None
     except DissensusError:
         return None
+
+
+def _require_pairs(pairs: Path, paths: Sequence[Path]) -> None:
+    """Refuse other files beside one of preference pairs."""
+    for path in paths:
+        if path.is_file() and (read_record_kind(path) or find_preferences(path)) in (None, "red-team"):
+            raise InvalidInput(
+                f"{pairs} holds preference pairs, and {path} does not. Give files of one kind: ratings, or pairs."
+            )
 
 
 def refuse_pairs(path: Path) -> NoReturn:

@@ -12,7 +12,7 @@ from dissensus.errors import InvalidInput
 from dissensus.files.models.folder import make_folder
 from dissensus.preference.data.pairs import Purpose
 from dissensus.preference.jury.pair_evaluation import evaluate_pair_jury
-from dissensus.preference.jury.pairs import train_pair_jury
+from dissensus.preference.jury.pairs import fit_pair_jury, read_jury_pairs
 
 
 def train_on_pairs(
@@ -30,9 +30,10 @@ def train_on_pairs(
     if known_purpose is None:
         raise InvalidInput("The criterion of the choices is unknown. Give --purpose harmless or --purpose helpful.")
     encoder = pick_encoder(embeddings=embeddings)
-    make_folder(output)
     read = load_pairs(pairs, known_purpose, raters)
-    model = train_pair_jury(read.pairs, purpose=known_purpose, by=by or (), min_raters=min_raters, encoder=encoder)
+    choices = read_jury_pairs(read.pairs, by=by or (), min_raters=min_raters)
+    make_folder(output)
+    model = fit_pair_jury(choices, purpose=known_purpose, encoder=encoder)
     save_trained(model, output, "pairs of responses")
 
 

@@ -48,19 +48,16 @@ def train(
     """
     # Imported here, so that --help does not import polars.
     from dissensus.files.models.folder import make_folder
-    from dissensus.preference.jury.training import train_jury
+    from dissensus.preference.jury.training import fit_jury, read_jury_ratings
 
     if purpose is not None:
         raise InvalidInput("--purpose is the criterion of preference pairs, and ratings are read here. Leave it out.")
     encoder = pick_encoder(embeddings=embeddings)
-    make_folder(output)
-    model = train_jury(
-        reading(),
-        unsafe=split_categories(unsafe),
-        by=[*(by or ()), *(cross or ())],
-        min_raters=min_raters,
-        encoder=encoder,
+    ratings = read_jury_ratings(
+        reading(), unsafe=split_categories(unsafe), by=[*(by or ()), *(cross or ())], min_raters=min_raters
     )
+    make_folder(output)
+    model = fit_jury(ratings, encoder=encoder)
     save_trained(model, output, "items")
 
 

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from dissensus.cli import result_writer
-from dissensus.cli.options import GROUPS, SIGNIFICANCE, ByItemOption, ConfidenceOption, CrossOption, PageOutputOption
+from dissensus.cli.options import (
+    GROUPS,
+    RULES_PANEL,
+    SIGNIFICANCE,
+    ByItemOption,
+    ConfidenceOption,
+    CrossOption,
+    PageOutputOption,
+    SeatsOption,
+)
 from dissensus.cli.ratings_options import split_categories, with_ratings_options
 from dissensus.cli.result_writer import FiguresOption, FormatOption
 from dissensus.cli.score.costs import split_cost_list
@@ -21,7 +30,7 @@ if TYPE_CHECKING:
     from dissensus.schema.item_scores import ItemScores
     from dissensus.schema.ratings.table import Ratings
 
-MODELS, DECISIONS = "Models", "Decisions"
+MODELS = "Models"
 THRESHOLD, AT_LEAST = 0.5, 0.5
 
 
@@ -70,7 +79,7 @@ def benchmark(
         typer.Option(
             "--decisions",
             help="Compare decision rules: items that each blocks, and people whom it overrules.",
-            rich_help_panel=DECISIONS,
+            rich_help_panel=RULES_PANEL,
         ),
     ] = False,
     rule: Annotated[
@@ -79,7 +88,7 @@ def benchmark(
             metavar="RULE",
             help="Rule, such as plurality, share, dices, any-question, group-balanced, any-group, worst-group, "
             "poststratified, expert, score or jury; repeatable. Default: all that the data support.",
-            rich_help_panel=DECISIONS,
+            rich_help_panel=RULES_PANEL,
         ),
     ] = None,
     costs: Annotated[
@@ -87,13 +96,13 @@ def benchmark(
         typer.Option(
             metavar="B:M,…",
             help="Cost of blocking what is safe and of letting through what is not, as 1:1,1:5. Default: 1:1.",
-            rich_help_panel=DECISIONS,
+            rich_help_panel=RULES_PANEL,
         ),
     ] = None,
     at_least: Annotated[
         float,
         typer.Option(
-            metavar="SHARE", help="Least share of one group at which any-group blocks.", rich_help_panel=DECISIONS
+            metavar="SHARE", help="Least share of one group at which any-group blocks.", rich_help_panel=RULES_PANEL
         ),
     ] = AT_LEAST,
     population_labels: Annotated[
@@ -101,17 +110,10 @@ def benchmark(
         typer.Option(
             metavar="FILE",
             help="Labels of populations, as aggregate --rule poststratified --format csv writes them.",
-            rich_help_panel=DECISIONS,
+            rich_help_panel=RULES_PANEL,
         ),
     ] = None,
-    seats: Annotated[
-        str | None,
-        typer.Option(
-            metavar="GROUP:N,…",
-            help="Seats of the rule jury, in groups of one axis, such as gender=Woman:6,gender=Man:6.",
-            rich_help_panel=DECISIONS,
-        ),
-    ] = None,
+    seats: SeatsOption = None,
     by: Annotated[
         list[str] | None,
         typer.Option(metavar="AXIS", help="Axis, such as race; repeatable.", rich_help_panel=GROUPS),
