@@ -1,5 +1,6 @@
 """The migrated schema equals the metadata, on both databases."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -89,11 +90,13 @@ def test_searches_need_no_extension(server: Databases) -> None:
     url = server.blank()
     database = connect(url)
     name = make_url(url).database
+    # Roles belong to the server, which several test processes may share.
+    role = f"tables_alone_{os.getpid()}"
     try:
         with database.writing() as tx:
-            tx.execute(text("CREATE ROLE tables_alone"))
-            tx.execute(text("GRANT ALL ON SCHEMA public TO tables_alone"))
-            tx.execute(text(f'ALTER DATABASE "{name}" SET role = tables_alone'))
+            tx.execute(text(f"CREATE ROLE {role}"))
+            tx.execute(text(f"GRANT ALL ON SCHEMA public TO {role}"))
+            tx.execute(text(f'ALTER DATABASE "{name}" SET role = {role}'))
         database.dispose()
         schema.upgrade(database)
         assert schema.find_differences(database) == []
@@ -103,5 +106,5 @@ def test_searches_need_no_extension(server: Databases) -> None:
         server.drop(url)
         others = connect(server.template)
         with others.writing() as tx:
-            tx.execute(text("DROP ROLE IF EXISTS tables_alone"))
+            tx.execute(text(f"DROP ROLE IF EXISTS {role}"))
         others.dispose()

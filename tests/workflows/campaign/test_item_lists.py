@@ -5,8 +5,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import Connection, event, insert, select, update
-from tests.support.campaigns import AGREED, NOW, definition, open_campaign, owner
+from sqlalchemy import Connection, event, insert, update
+from tests.support.campaigns import NOW, definition, open_campaign, owner
+from tests.support.raters import enter, submit
 
 from dissensus.campaign.filters.item_filter import ItemFilter
 from dissensus.schema.records.conversation import Conversation
@@ -14,14 +15,12 @@ from dissensus.schema.records.item import Item
 from dissensus.store import campaigns as campaigns_store
 from dissensus.store import items as items_store
 from dissensus.store import overview
-from dissensus.store.assignments import AssignmentTable
 from dissensus.store.lists import raters
 from dissensus.store.monitoring import ItemSummaryTable
 from dissensus.store.raters import RaterTable
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import enrolment, journey
-from dissensus.workflows.rater.enrolment import Arrival
+from dissensus.workflows.rater import journey, rating
 
 N_ITEMS = 400
 
@@ -127,19 +126,20 @@ def test_erased_text_is_not_found(platform: Platform) -> None:
 
 
 def test_counts_follow_states_and_leave_previews_out(platform: Platform) -> None:
-    campaign = open_campaign(platform)
-    rater, _ = enrolment.enrol_rater(platform, Arrival(campaign.name, str(campaign.key), "en"), AGREED, now=NOW)
-    journey.next_state(platform, rater, now=NOW)
+    campaign = open_campaign(platform, 5)
+    rater = enter(platform, campaign.key)
+    at = journey.next_state(platform, rater, now=NOW)
+    for number in range(2):
+        at = submit(platform, rater, at, f"key-{number}")
+    assert at.assignment is not None
+    rating.skip_item(platform, rater, at.assignment.id, now=NOW)
     with platform.database.writing() as tx:
-        planned = tx.scalars(select(AssignmentTable.id).order_by(AssignmentTable.position)).all()
-        for assignment_id, state in zip(planned, ("done", "skipped"), strict=False):
-            tx.execute(update(AssignmentTable).where(AssignmentTable.id == assignment_id).values(state=state))
         numbers = overview.load_campaign_numbers(tx, campaign.id)
         progress = overview.load_campaign_progress(tx, campaign.id)
         counts = raters.load_rater_counts(tx, [rater.id])[rater.id]
-        assert (counts.n_open, counts.n_skipped) == (len(planned) - 2, 1)
-        assert raters.count_ratings(tx, [rater.id, "nobody"]) == {rater.id: 1, "nobody": 0}
+        assert (counts.n_open, counts.n_skipped) == (2, 1)
+        assert raters.count_ratings(tx, [rater.id, "nobody"]) == {rater.id: 2, "nobody": 0}
         assert numbers.n_skipped == 1
-        assert (progress.n_items, progress.n_done) == (numbers.n_items, numbers.n_done)
+        assert (numbers.n_items, numbers.n_done) == (progress.n_items, progress.n_done) == (5, 2)
         tx.execute(update(RaterTable).values(rehearsal=True))
         assert overview.load_campaign_numbers(tx, campaign.id).n_skipped == 0
