@@ -56,11 +56,13 @@ def gold_items(n: int = N_ITEMS) -> list[Item]:
     return [Item(f"item-{i}", talk, {"safety_gold": SCALE[i % 3]}) for i in range(n)]
 
 
-def open_monitored_campaign(platform: Platform, owner_id: str | None = None, **changes: Any) -> CampaignRow:
+def open_monitored_campaign(
+    platform: Platform, owner_id: str | None = None, *, n_items: int = N_ITEMS, **changes: Any
+) -> CampaignRow:
     """Open a campaign."""
     staff_id = owner_id or owner(platform.database)
     campaign = definition(**{"demographics": ABOUT, "replication": 10, **changes})
-    campaigns.create_campaign(platform, campaign, gold_items(), staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, campaign, gold_items(n_items), staff_id=staff_id, now=NOW)
     return campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
 
 

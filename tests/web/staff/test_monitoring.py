@@ -74,6 +74,31 @@ def test_an_owner_sees_all_figures_and_their_age(house: House, campaign: Campaig
     assert "style=" not in page.text
 
 
+@sqlite_only
+@pytest.mark.slow
+def test_a_warned_interval_has_a_mark_and_a_note(house: House) -> None:
+    """With 100 items the intervals of groups with fewer than five ratings per item are approximate, and no others."""
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    campaign = open_monitored_campaign(house.platform, owner_id, n_items=100, replication=20)
+    for number in range(38):  # each rates 20 items
+        age = "50+" if number % 5 == 0 else "18-29"
+        rate_items(house.platform, campaign, number, attributes={"rater_age": age, "rater_gender": "Woman"})
+    refresh_figures(house)
+    page = house.owner().get(MONITORING_PATH)
+    (table,) = re.findall(r'data-live="agreement-table">(.*?)</table>', page.text, re.DOTALL)
+    rows = re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', table, re.DOTALL)
+    assert {name: 'href="#caveats"' in cells for name, cells in rows} == {
+        "All raters": False,
+        "18-29": False,
+        "50+": True,
+        "Woman": False,
+    }
+    (notes,) = re.findall(r'<div id="caveats"[^>]*>(.*?)</div>', page.text, re.DOTALL)
+    assert " ".join(re.sub(r"<[^>]+>", " ", notes).split()) == (
+        "* Interval approximate: fewer than 5 ratings of a group per item. This concerns Age: 50+."
+    )
+
+
 def test_stale_figures_are_marked_while_the_campaign_is_open(house: House, campaign: CampaignRow) -> None:
     browser = house.owner()
     rate_items(house.platform, campaign, 1)
