@@ -2,6 +2,7 @@
 
 import re
 from html import unescape
+from typing import Any
 
 import httpx
 import pytest
@@ -246,7 +247,7 @@ def test_texts_of_the_campaign_are_escaped(house: House) -> None:
     about = {"name": "you", "about": "rater", "languages": ["en"], "title": "You"}
     axis = {"name": "rater_age", "text": "How old?", "scale": [group, "young"], "decline": "Prefer not to say"}
     two = {"name": "two", "languages": ["en"], "title": "Two", "questions": questions}
-    changes = {"questionnaire": two, "demographics": {**about, "questions": [axis]}}
+    changes: dict[str, Any] = {"questionnaire": two, "demographics": {**about, "questions": [axis]}}
     campaign = open_monitored_campaign(
         house.platform, staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id, replication=20, **changes
     )
