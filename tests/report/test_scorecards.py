@@ -1,11 +1,14 @@
 """Reports of scorecards: numbers of figures, readings, hostile names, withheld groups, and drawing."""
 
+from html import unescape
+
 import numpy as np
 import polars as pl
 import pytest
 from tests.pipeline.tables import simulate_frame
 
 from dissensus.pipeline.score import DecisionComparison, ModelScorecard, compare_decisions, score_chatbots, score_models
+from dissensus.pipeline.score.rules import WITHOUT_COSTS
 from dissensus.report.figure import Figure
 from dissensus.report.result import Document
 from dissensus.report.score.decisions import decision_report
@@ -70,10 +73,32 @@ def test_a_page_of_models_has_losses_ranks_thresholds_and_gaps(models: ModelScor
 
 def test_a_page_of_decisions_draws_each_decision(decisions: DecisionComparison) -> None:
     page = decision_report(decisions)
-    (figure,) = page.figures
-    assert figure.table["model"].n_unique() == len(decisions.decisions)
-    assert "% of the ratings of everybody are overruled" in figure.reading
+    errors, overruled = page.figures
+    names = [decision.name for decision in decisions.decisions if decision.rule not in WITHOUT_COSTS]
+    names += ["plurality at 1:1", "any-group: rater_gender ≥ 0.5 at 1:1", "expert at 1:1"]
+    for figure in (errors, overruled):
+        assert set(figure.table["model"]) == set(names)
+    assert "% of the ratings of everybody are overruled" in overruled.reading
     assert "None is chosen" in page.to_html()
+
+
+def test_a_page_of_decisions_names_the_ends_and_the_groups(decisions: DecisionComparison) -> None:
+    errors, overruled = decision_report(decisions).figures
+    least, most = (choose(decisions.decisions, key=lambda decision: decision.n_blocked) for choose in (min, max))
+    assert least.n_blocked < most.n_blocked
+    for decision in (least, most):
+        assert f"{decision.name.replace('rater_gender', 'gender')}, {decision.n_blocked}" in errors.reading
+    svg = unescape(overruled.inline(672))
+    assert "most Woman" in svg
+    assert "least Woman" in svg
+
+
+def test_a_page_lists_gaps_with_a_value_and_says_why_others_have_none(decisions: DecisionComparison) -> None:
+    (table,) = [table for table in decision_report(decisions).tables if table.name == "gaps"]
+    listed = [line[0] for grid in table.grids for line in grid.lines]
+    assert any("share at 1:3" in name for name in listed)
+    assert not any("worst-group" in name for name in listed)
+    assert any("rules over groups and juries have no gap: without a rater" in note for note in table.notes)
 
 
 @pytest.mark.parametrize("width", [317, 672])
@@ -108,9 +133,9 @@ def test_decisions_without_an_estimate_for_everybody_are_not_drawn(ratings: Rati
     frame = simulate_frame(3).unique("item_id", maintain_order=True).with_columns(safety_gold=pl.lit("No"))
     lone = Ratings.from_frame(frame)
     comparison = compare_decisions(lone, by="gender", rules=["share", "expert"], gold="safety_gold")
-    (figure,) = decision_report(comparison).figures
-    assert figure.table["model"].unique().to_list() == ["expert"]
-    assert "<svg" in figure.inline(672)
+    for figure in decision_report(comparison).figures:
+        assert figure.table["model"].unique().to_list() == ["expert"]
+        assert "<svg" in figure.inline(672)
     for compared in (
         compare_decisions(lone, by="gender", rules=["share"]),
         compare_decisions(ratings, by="gender", rules=["share"], suppress_below=1000),

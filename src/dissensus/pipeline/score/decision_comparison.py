@@ -84,7 +84,12 @@ class DecisionComparison(Scorecard):
 
     def page(self) -> Page:
         """Return the comparison as tables."""
-        notes = (*self.explain_rules(), *explain_rows(self.rows, self.gaps, self.settings), *self._notes())
+        notes = (
+            *self.explain_rules(),
+            *self.explain_decisions(),
+            *explain_rows(self.rows, self.gaps, self.settings),
+            *self._notes(),
+        )
         return Page(self._summary(), (self.overview(), *self.group_grids(), *gap_grids(self.gaps)), notes)
 
     def _summary(self) -> str:
@@ -123,9 +128,16 @@ class DecisionComparison(Scorecard):
             yield Grid((f"overruled (%) · {axis}", *(escape_unprintable(str(group)) for group in groups)), tuple(lines))
 
     def explain_rules(self) -> Iterator[str]:
-        """Yield the rules, the costs with their thresholds, and the items on which decisions differ."""
-        for rule in dict.fromkeys(decision.rule for decision in self.decisions):
-            yield f"{rule}: blocks an item if {RULES[rule]}."
+        """Yield the condition on which each rule blocks an item."""
+        yield from (f"{rule}: blocks an item if {RULES[rule]}." for rule in self.rules)
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Names of the compared rules."""
+        return tuple(dict.fromkeys(decision.rule for decision in self.decisions))
+
+    def explain_decisions(self) -> Iterator[str]:
+        """Yield the seats, the costs with their thresholds, and the items on which decisions differ."""
         if self.settings.seats:
             yield f"Seats of the jury: {describe_seats(self.settings.seats)}."
         yield "Overruled: each rating by the decision that the rule makes without the answers of its rater."

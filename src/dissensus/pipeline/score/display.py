@@ -66,7 +66,8 @@ def format_cell(row: ScoreRow) -> str:
 
 
 def gap_grids(gaps: Sequence[GapRow]) -> Iterator[Grid]:
-    """Yield a table of the gaps between groups, in points of the statistic."""
+    """Yield a table of the gaps between groups that have a value, in points of the statistic."""
+    gaps = [gap for gap in gaps if gap.estimate is not None]
     if not gaps:
         return
     head = ("gap between groups", "worst", "best", "gap", "by chance", "most surely different", "p", "adjusted p")

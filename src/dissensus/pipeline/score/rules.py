@@ -19,7 +19,7 @@ RULES: Final[Mapping[str, str]] = {
     "any-question": "the share of unsafe answers to one of the questions reaches it",
     "group-balanced": "the mean of the shares of groups reaches it, all groups with the same weight",
     "any-group": "the share of one group reaches the option at_least",
-    "worst-group": "the largest cost that a group would bear is smaller so",
+    "worst-group": "the largest cost that a group would bear is smaller than if the item were let through",
     "poststratified": "the share of a population reaches it",
     "expert": "experts call it unsafe",
     "score": "the score of a model reaches it",
@@ -28,13 +28,16 @@ RULES: Final[Mapping[str, str]] = {
 }
 """Rules, and the condition on which each blocks an item."""
 OVER_GROUPS: Final = ("group-balanced", "any-group", "worst-group")
+WITHOUT_COSTS: Final = ("plurality", "any-group", "expert")
+"""Rules that block the same items at all costs."""
 WITHOUT_GAP: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         (*OVER_GROUPS, "jury"),
-        "no gap: without a rater, such a rule hears fewer of the rater's own group, and groups of other sizes are not "
-        "judged alike",
+        "rules over groups and juries have no gap: without a rater, they hear fewer of the rater's own group, and "
+        "groups of other sizes are not judged alike",
     ),
-    "poststratified": "no gap: shares of populations may rest on the same ratings, which cannot be left out",
+    "poststratified": "poststratified has no gap: shares of populations may rest on the same ratings, which cannot be "
+    "left out",
 }
 """Rules whose shares of overruled ratings do not compare groups fairly, and the reason."""
 _ROUNDING: Final = 1e-12

@@ -174,7 +174,8 @@ def read_gaps(gaps: Sequence[GapRow]) -> str:
     """Return a sentence on the gap that is most surely not due to chance."""
     tested = [gap for gap in gaps if gap.p_adjusted is not None]
     if not tested:
-        return "No gap can be tested: fewer than two groups have enough raters."
+        reason = next((gap.reason for gap in gaps if gap.reason), "fewer than two groups have enough raters")
+        return f"No gap can be tested: {reason}."
     least = min(tested, key=lambda gap: gap.p_adjusted or 0)
     if (least.p_adjusted or 0) >= 0.05:
         return "No gap is shown to be more than chance after adjustment for all gaps tested."
