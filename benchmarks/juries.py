@@ -9,7 +9,7 @@ differently; coverage of intervals; pairs of hh-rlhf without raters.
 import argparse
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -142,9 +142,9 @@ def simulate_coverage(n_items: int, n_raters: int, n_ratings: int, n_features: i
     )
 
 
-def describe_coverage() -> str:
+def describe_coverage(simulations: Sequence[tuple[int, int, int, int, int]] = SIMULATIONS) -> str:
     """Return the coverage of intervals in small and in larger data."""
-    parts = [simulate_coverage(*sizes) for sizes in SIMULATIONS]
+    parts = [simulate_coverage(*sizes) for sizes in simulations]
     return (
         "In data of the model itself, with two answers and two groups, 95% intervals cover a group's share of unseen "
         f"texts in {'; '.join(parts)}."
