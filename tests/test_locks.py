@@ -15,10 +15,13 @@ def test_every_core_dependency_is_pinned(lock: str) -> None:
     assert needed <= set(pinned_versions(lock))
 
 
-@pytest.mark.parametrize("extra", ["figures", "site"])
-def test_the_platform_is_pinned(extra: str) -> None:
+@pytest.mark.parametrize(
+    ("extra", "lock"),
+    [("figures", "requirements.lock"), ("site", "requirements.lock"), ("local", "requirements-local.lock")],
+)
+def test_an_extra_is_pinned(extra: str, lock: str) -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    pinned = set(pinned_versions("requirements.lock"))
+    pinned = set(pinned_versions(lock))
     assert names(extras[extra]) - {"dissensus"} <= pinned
 
 

