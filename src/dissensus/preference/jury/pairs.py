@@ -12,25 +12,24 @@ from dissensus.preference.data.examples import RATER, pair_labels
 from dissensus.preference.data.pairs import Pair, Purpose, digest
 from dissensus.preference.data.sparse import Floats
 from dissensus.preference.fit.training import sort_pairs
-from dissensus.preference.jury.features import TextFeatures, known_by_others
+from dissensus.preference.jury.features import TextFeatures
 from dissensus.preference.jury.model import LIMITS, JuryModel
-from dissensus.preference.jury.texts import RatedText, hash_texts
+from dissensus.preference.jury.texts import RatedText
 from dissensus.preference.jury.training import (
     MEASURED_ITEMS,
     MIN_ITEMS,
     MIN_RATERS,
-    NOT_CONVERGED,
-    UNKNOWN_SHARE,
     Codes,
     JuryAnswers,
-    count_cells,
+    build_model,
     learn_groups,
+    number_answers,
 )
 from dissensus.preference.models.encoder import Encoder
 from dissensus.preference.models.groups import groups_of_axis
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import RATER_PREFIX
-from dissensus.stats.jury.model import TextAnswers, fit_choice_model
+from dissensus.stats.jury.model import fit_choice_model
 
 QUESTION: Final = "preference"
 NOT_PREFERRED: Final = "not preferred"
@@ -169,45 +168,12 @@ def train_pair_jury(
 
 def fit_pair_jury(choices: JuryPairs, *, purpose: Purpose = "harmless", encoder: Encoder | None = None) -> JuryModel:
     """Fit a jury model to checked pairs."""
-    used, items = np.unique(choices.items, return_inverse=True)
-    compared = [choices.comparisons[item] for item in used]
+    compared = [choices.comparisons[item] for item in np.unique(choices.items)]
     texts = list(dict.fromkeys(text for comparison in compared for text in comparison))
     # Both responses follow the same turns, whose words cannot tell which one is chosen.
     features = TextFeatures.learn([RatedText("", text.response) for text in texts], encoder)
-    known = known_by_others([text.response for text in texts])
-    model = fit_choice_model(
-        TextAnswers(
-            answers=choices.answers,
-            n_answers=len(ANSWERS),
-            items=items,
-            raters=choices.raters,
-            features=_subtract(features, compared),
-            blocks=features.blocks,
-            groups=choices.groups,
-            n_groups=tuple(map(len, choices.axes.values())),
-            has_raters=choices.has_raters,
-        )
-    )
-    cells, n_raters = count_cells(choices)
-    notes = [
-        *choices.notes,
-        *([] if model.converged else [NOT_CONVERGED]),
-        *([FEW_PAIRS] if len(used) < MEASURED_ITEMS else []),
-    ]
-    return JuryModel(
-        purpose=purpose,
-        question=choices.question,
-        answers=choices.scale,
-        unsafe=choices.unsafe,
-        axes=choices.axes,
-        cells=cells,
-        n_raters=n_raters,
-        features=features,
-        model=model,
-        least_known=float(np.quantile(known, UNKNOWN_SHARE)),
-        trained=np.unique(hash_texts(texts)),
-        card=_describe(choices, purpose, encoder) | {"notes": notes},
-    )
+    model = fit_choice_model(number_answers(choices, _subtract(features, compared), features.blocks))
+    return build_model(choices, texts, features, model, few=FEW_PAIRS, card=_describe(choices, purpose, encoder))
 
 
 def predict_choices(model: JuryModel, comparisons: Sequence[Comparison], group: str | None = None) -> Floats:

@@ -15,7 +15,8 @@ from dissensus.preference.models.encoder import Encoder
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.safety import check_unsafe_answers
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.jury.model import TextAnswers, fit_text_model
+from dissensus.stats.cluster_robust import Floats
+from dissensus.stats.jury.model import TextAnswers, TextModel, fit_text_model
 
 MIN_RATERS: Final = 5
 """Fewest raters of a group that a jury model learns."""
@@ -204,41 +205,57 @@ def train_jury(
 
 def fit_jury(ratings: JuryRatings, *, encoder: Encoder | None = None) -> JuryModel:
     """Fit a jury model to checked ratings."""
-    used, items = np.unique(ratings.items, return_inverse=True)
-    texts = [ratings.texts[item] for item in used]
+    texts = [ratings.texts[item] for item in np.unique(ratings.items)]
     features = TextFeatures.learn(texts, encoder)
-    known = known_by_others([text.response for text in texts])
-    model = fit_text_model(
-        TextAnswers(
-            answers=ratings.answers,
-            n_answers=len(ratings.scale),
-            items=items,
-            raters=ratings.raters,
-            features=features.project(texts),
-            blocks=features.blocks,
-            groups=ratings.groups,
-            n_groups=tuple(map(len, ratings.axes.values())),
-            has_raters=ratings.has_raters,
-        )
+    model = fit_text_model(number_answers(ratings, features.project(texts), features.blocks))
+    return build_model(ratings, texts, features, model, few=FEW_ITEMS, card=_describe(ratings, encoder, len(texts)))
+
+
+def number_answers(answers: JuryAnswers, features: Floats, blocks: Codes) -> TextAnswers:
+    """Return answers with the features of the items that have any, which are numbered anew in their order."""
+    return TextAnswers(
+        answers=answers.answers,
+        n_answers=len(answers.scale),
+        items=np.unique(answers.items, return_inverse=True)[1],
+        raters=answers.raters,
+        features=features,
+        blocks=blocks,
+        groups=answers.groups,
+        n_groups=tuple(map(len, answers.axes.values())),
+        has_raters=answers.has_raters,
     )
-    cells, n_raters = count_cells(ratings)
+
+
+def build_model(
+    answers: JuryAnswers,
+    texts: Sequence[RatedText],
+    features: TextFeatures,
+    model: TextModel,
+    *,
+    few: str,
+    card: Mapping[str, Any],
+) -> JuryModel:
+    """Return a fitted model with what it learned from, and notes, of which `few` is about few items."""
+    cells, n_raters = count_cells(answers)
+    known = known_by_others([text.response for text in texts])
     notes = [
-        *ratings.notes,
+        *answers.notes,
         *([] if model.converged else [NOT_CONVERGED]),
-        *([FEW_ITEMS] if len(used) < MEASURED_ITEMS else []),
+        *([few] if len(np.unique(answers.items)) < MEASURED_ITEMS else []),
     ]
     return JuryModel(
-        question=ratings.question,
-        answers=ratings.scale,
-        unsafe=ratings.unsafe,
-        axes=ratings.axes,
+        purpose=card["purpose"],
+        question=answers.question,
+        answers=answers.scale,
+        unsafe=answers.unsafe,
+        axes=answers.axes,
         cells=cells,
         n_raters=n_raters,
         features=features,
         model=model,
         least_known=float(np.quantile(known, UNKNOWN_SHARE)),
         trained=np.unique(hash_texts(texts)),
-        card=_describe(ratings, encoder, len(used)) | {"notes": notes},
+        card={**card, "notes": notes},
     )
 
 
