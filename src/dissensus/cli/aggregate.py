@@ -11,11 +11,21 @@ import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.model_options import ModelOption, ModelOptions, split_model, with_model_options
-from dissensus.cli.options import RULES_PANEL, SeatsOption
+from dissensus.cli.options import SeatsOption
 from dissensus.cli.partitions.labels import Label, choose_format, choose_label, write_labels
 from dissensus.cli.ratings_options import reads_folder, split_categories, with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.cli.score.costs import split_costs
+from dissensus.cli.score.rule_options import (
+    AtLeastOption,
+    CostsOption,
+    GoldOption,
+    MinRatersOption,
+    ReverseOption,
+    ScoreColumnOption,
+    ScoresOption,
+    UnsafeOption,
+)
 from dissensus.cli.score.scores import load_scores
 from dissensus.errors import InvalidInput
 from dissensus.pipeline import aggregate as stage
@@ -87,61 +97,15 @@ def aggregate(
         str | None,
         typer.Option(metavar="N[,N…]", help="Agreement and differences of groups with N raters of each group of --by."),
     ] = None,
-    unsafe: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="Answers that call an item unsafe. Default: the last of the scale.",
-            rich_help_panel=RULES_PANEL,
-        ),
-    ] = None,
-    costs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="B:M",
-            help="Cost of blocking what is safe and of letting through what is not. Default: 1:1.",
-            rich_help_panel=RULES_PANEL,
-        ),
-    ] = None,
-    at_least: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Share of one group from which on any-group calls an item unsafe. Default: 0.5.",
-            rich_help_panel=RULES_PANEL,
-        ),
-    ] = None,
-    min_raters: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=2, help="Count groups of N raters or more. Default: 8.", rich_help_panel=RULES_PANEL
-        ),
-    ] = None,
-    gold: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Attribute of items with the experts' labels, for the rule expert.",
-            rich_help_panel=RULES_PANEL,
-        ),
-    ] = None,
-    scores: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Scores of a model, for the rule score; read as by benchmark. Repeatable.",
-            rich_help_panel=RULES_PANEL,
-        ),
-    ] = None,
-    score_column: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column with the scores, if several are.", rich_help_panel=RULES_PANEL),
-    ] = None,
+    unsafe: UnsafeOption = None,
+    costs: CostsOption = None,
+    at_least: AtLeastOption = None,
+    min_raters: MinRatersOption = None,
+    gold: GoldOption = None,
+    scores: ScoresOption = None,
+    score_column: ScoreColumnOption = None,
     seats: SeatsOption = None,
-    reverse: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column whose scores are 1 for safe.", rich_help_panel=RULES_PANEL),
-    ] = None,
+    reverse: ReverseOption = None,
     model: ModelOption = None,
     *,
     shared: partial[ModelOptions],
@@ -184,40 +148,51 @@ def aggregate(
         _poststratify(ratings, options, result_writer.choose_format(format, output), output)
         return
     _refuse_model(rule, options)
+    kind = result_writer.choose_format(format, output)
     table = ratings(all_questions=rule in (Rule.DICES, Rule.ANY_QUESTION))
-    question, kind = table.questions[0], result_writer.choose_format(format, output)
-    notes = table.notes
     if raters_per_group is not None and by is not None:
-        curve = rater_curve(
-            table, _numbers("--raters-per-group", raters_per_group), by=by, question=question, seed=seed
-        )
-        text = curve.to_json() if kind is Format.JSON else _text(curve.curve, kind)
+        text = _draw_curve(table, _numbers("--raters-per-group", raters_per_group), by, seed, kind)
+        notes: Sequence[str] = ()
     elif raters_per_item is not None:
-        result = stage.resampled_labels(table, question, _numbers("--raters-per-item", raters_per_item), by=by)
-        text = (
-            result.to_json()
-            if kind is Format.JSON
-            else _text(result.curve if kind is Format.TABLE else result.labels, kind)
-        )
+        text, notes = _resample(table, _numbers("--raters-per-item", raters_per_item), by, kind), ()
     elif rule in MODELS:
-        fit = stage.label_model(table, question, method=MODELS[rule], seed=seed)
-        text = fit.to_json() if kind is Format.JSON else _text(fit.labels, kind)
-        notes = (*notes, *fit.notes, _caveat(fit))
+        text, notes = _label_by_model(table, rule, seed, kind)
     elif rule in DECISIONS:
-        labelled, of_scores = _label_by_rule(table, rule, by, **decision)
-        notes = (*notes, *of_scores)
-        if n := labelled["label"].null_count():
-            need = "a rater for each seat" if rule is Rule.JURY else f"an answer for the rule {rule}"
-            notes = (*notes, f"{format_count(n, 'item')} without {need}, and without a label.")
+        labelled, notes = _label_by_rule(table, rule, by, **decision)
         text = _text(labelled, kind)
-    elif rule is Rule.DICES:
-        text = _text(stage.overall_answers(table), kind)
     else:
-        labels = stage.soft_labels if rule is Rule.SOFT else stage.plurality
-        text = _text(labels(table, question, by=by), kind)
-    for note in notes:
+        text, notes = _text(_label(table, rule, by), kind), ()
+    for note in (*table.notes, *notes):
         typer.echo(f"Note: {note}", err=True)
     result_writer.write_text(text, output)
+
+
+def _draw_curve(ratings: Ratings, numbers: list[int], by: str, seed: int, kind: Format) -> str:
+    """Return agreement and differences of groups with fewer raters."""
+    curve = rater_curve(ratings, numbers, by=by, question=ratings.questions[0], seed=seed)
+    return curve.to_json() if kind is Format.JSON else _text(curve.curve, kind)
+
+
+def _resample(ratings: Ratings, numbers: list[int], by: str | None, kind: Format) -> str:
+    """Return how far labels change with fewer raters, as JSON and table, or the labels as CSV."""
+    result = stage.resampled_labels(ratings, ratings.questions[0], numbers, by=by)
+    if kind is Format.JSON:
+        return result.to_json()
+    return _text(result.curve if kind is Format.TABLE else result.labels, kind)
+
+
+def _label_by_model(ratings: Ratings, rule: Rule, seed: int, kind: Format) -> tuple[str, Sequence[str]]:
+    """Return labels of a model that treats disagreement as error, and notes on it."""
+    fit = stage.label_model(ratings, ratings.questions[0], method=MODELS[rule], seed=seed)
+    return fit.to_json() if kind is Format.JSON else _text(fit.labels, kind), (*fit.notes, _caveat(fit))
+
+
+def _label(ratings: Ratings, rule: Rule, by: str | None) -> pl.DataFrame:
+    """Return overall answers, soft labels or pluralities."""
+    if rule is Rule.DICES:
+        return stage.overall_answers(ratings)
+    labels = stage.soft_labels if rule is Rule.SOFT else stage.plurality
+    return labels(ratings, ratings.questions[0], by=by)
 
 
 def _label_folder(
@@ -248,7 +223,7 @@ def _label_by_rule(
     reverse: str | None,
     **options: Any,
 ) -> tuple[pl.DataFrame, Sequence[str]]:
-    """Label items by a decision rule, with notes on scores; options that are not given have their defaults."""
+    """Label items by a decision rule, with notes; options that are not given have their defaults."""
     notes: Sequence[str] = ()
     for name, column in (("--score-column", score_column), ("--reverse", reverse)):
         if column is not None and not scores:
@@ -259,7 +234,11 @@ def _label_by_rule(
         notes = (*read.notes, *filter(None, [read.describe_unrated(ratings.items[ITEM_ID])]))
         options["scores"] = read
     set_options = {name: value for name, value in options.items() if value is not None}
-    return label_by_rule(ratings, str(rule), by=by, **set_options), notes
+    labelled = label_by_rule(ratings, str(rule), by=by, **set_options)
+    if n := labelled["label"].null_count():
+        need = "a rater for each seat" if rule is Rule.JURY else f"an answer for the rule {rule}"
+        notes = (*notes, f"{format_count(n, 'item')} without {need}, and without a label.")
+    return labelled, notes
 
 
 def _refuse(rule: Rule, by: str | None, raters_per_item: str | None, raters_per_group: str | None) -> None:

@@ -3,24 +3,32 @@
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from dissensus.cli import result_writer
-from dissensus.cli.options import (
-    GROUPS,
-    RULES_PANEL,
-    SIGNIFICANCE,
-    ByItemOption,
-    ConfidenceOption,
-    CrossOption,
-    PageOutputOption,
-    SeatsOption,
-)
+from dissensus.cli.options import ByItemOption, ConfidenceOption, CrossOption, PageOutputOption, SeatsOption
 from dissensus.cli.ratings_options import split_categories, with_ratings_options
 from dissensus.cli.result_writer import FiguresOption, FormatOption
 from dissensus.cli.score.costs import split_cost_list
+from dissensus.cli.score.options import (
+    AdjustOption,
+    AtLeastOption,
+    AxesOption,
+    ChatbotOption,
+    CostsOption,
+    DecisionsOption,
+    GoldOption,
+    MinRatersOption,
+    PopulationLabelsOption,
+    RankByOption,
+    ReverseOption,
+    RulesOption,
+    ScoreColumnsOption,
+    ScoresOption,
+    SuppressBelowOption,
+    ThresholdOption,
+    UnsafeOption,
+)
 from dissensus.cli.score.scores import load_scores
 from dissensus.errors import InvalidInput
 
@@ -30,108 +38,32 @@ if TYPE_CHECKING:
     from dissensus.schema.item_scores import ItemScores
     from dissensus.schema.ratings.table import Ratings
 
-MODELS = "Models"
 THRESHOLD, AT_LEAST = 0.5, 0.5
 
 
 @partial(with_ratings_options, later=True)
 def benchmark(
     reading: "partial[Ratings]",
-    chatbot: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Attribute of items that names the chatbot.")
-    ] = None,
-    scores: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Scores of models: item_id, and a score from 0 to 1 or a label in the column of each; or a log of "
-            "Inspect or HELM. Repeatable.",
-            rich_help_panel=MODELS,
-        ),
-    ] = None,
-    score_column: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN", help="Column with scores; repeatable. Default: all that are.", rich_help_panel=MODELS
-        ),
-    ] = None,
-    reverse: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Column whose scores are 1 for safe; repeatable.", rich_help_panel=MODELS),
-    ] = None,
-    gold: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Attribute of items with the experts' labels.", rich_help_panel=MODELS),
-    ] = None,
-    threshold: Annotated[
-        float, typer.Option(metavar="SCORE", help="Lowest score that is labelled unsafe.", rich_help_panel=MODELS)
-    ] = THRESHOLD,
-    rank_by: Annotated[
-        Literal["brier", "squared_distance", "auc", "error"],
-        typer.Option(help="Statistic of the leaderboard.", rich_help_panel=MODELS),
-    ] = "brier",
-    unsafe: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,…", help="Answers that call an item unsafe. Default: the last of the scale."),
-    ] = None,
-    decisions: Annotated[
-        bool,
-        typer.Option(
-            "--decisions",
-            help="Compare decision rules: items that each blocks, and people whom it overrules.",
-            rich_help_panel=RULES_PANEL,
-        ),
-    ] = False,
-    rule: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="RULE",
-            help="Rule, such as plurality, share, dices, any-question, group-balanced, any-group, worst-group, "
-            "poststratified, expert, score or jury; repeatable. Default: all that the data support.",
-            rich_help_panel=RULES_PANEL,
-        ),
-    ] = None,
-    costs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="B:M,…",
-            help="Cost of blocking what is safe and of letting through what is not, as 1:1,1:5. Default: 1:1.",
-            rich_help_panel=RULES_PANEL,
-        ),
-    ] = None,
-    at_least: Annotated[
-        float,
-        typer.Option(
-            metavar="SHARE", help="Least share of one group at which any-group blocks.", rich_help_panel=RULES_PANEL
-        ),
-    ] = AT_LEAST,
-    population_labels: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Labels of populations, as aggregate --rule poststratified --format csv writes them.",
-            rich_help_panel=RULES_PANEL,
-        ),
-    ] = None,
+    chatbot: ChatbotOption = None,
+    scores: ScoresOption = None,
+    score_column: ScoreColumnsOption = None,
+    reverse: ReverseOption = None,
+    gold: GoldOption = None,
+    threshold: ThresholdOption = THRESHOLD,
+    rank_by: RankByOption = "brier",
+    unsafe: UnsafeOption = None,
+    decisions: DecisionsOption = False,
+    rule: RulesOption = None,
+    costs: CostsOption = None,
+    at_least: AtLeastOption = AT_LEAST,
+    population_labels: PopulationLabelsOption = None,
     seats: SeatsOption = None,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(metavar="AXIS", help="Axis, such as race; repeatable.", rich_help_panel=GROUPS),
-    ] = None,
+    by: AxesOption = None,
     cross: CrossOption = None,
     by_item: ByItemOption = None,
-    min_raters: Annotated[
-        int,
-        typer.Option(metavar="N", min=2, help="Compare groups of N raters or more.", rich_help_panel=GROUPS),
-    ] = 8,
-    suppress_below: Annotated[
-        int,
-        typer.Option(metavar="K", min=0, help="Withhold numbers of groups with fewer raters.", rich_help_panel=GROUPS),
-    ] = 0,
-    adjust: Annotated[
-        Literal["bh", "holm"],
-        typer.Option(help="False discovery or family-wise error rate.", rich_help_panel=SIGNIFICANCE),
-    ] = "bh",
+    min_raters: MinRatersOption = 8,
+    suppress_below: SuppressBelowOption = 0,
+    adjust: AdjustOption = "bh",
     confidence: ConfidenceOption = 0.95,
     figures: FiguresOption = None,
     format: FormatOption = None,  # noqa: A002 - the option's name

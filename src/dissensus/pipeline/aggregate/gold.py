@@ -1,7 +1,7 @@
 """Comparison of gold labels with crowd labels."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -171,17 +171,11 @@ def gold_against_crowd(  # noqa: PLR0913 - options are keyword-only
     _check_bootstrap(bootstrap, confidence, seed)
     ratings = ratings.select_question(question)
     columns = {"gold": gold} if platinum is None else {"gold": gold, "platinum": platinum}
-    labels = [read_expert_labels(ratings, question, name, unsafe).alias(role) for role, name in columns.items()]
-    experts = pl.DataFrame([ratings.items[ITEM_ID], *labels])
-    labelled = experts.drop_nulls()
-    if labelled.is_empty():
-        raise InvalidInput(f"No rated item has {' and '.join(columns.values())}; there is nothing to compare with.")
-    ratings = ratings.select_items(experts[ITEM_ID].is_in(labelled[ITEM_ID].implode()))
+    labelled, note = _read_labels(ratings, question, columns, unsafe)
+    ratings = ratings.select_items(ratings.items[ITEM_ID].is_in(labelled[ITEM_ID].implode()))
     by = resolve_name(ratings, by)
     crowd, sizes = compute_crowd_labels(ratings, question, by, unsafe)
     joined = crowd.join(labelled, on=ITEM_ID, how="inner", maintain_order="left")
-    n_dropped = experts.height - labelled.height
-    note = f"{n_dropped:,} of {experts.height:,} items have no {' and '.join(columns.values())} and are left out."
     summary = _summary(joined, sizes, ties)
     if bootstrap:
         ends = _compute_intervals(
@@ -200,8 +194,22 @@ def gold_against_crowd(  # noqa: PLR0913 - options are keyword-only
         bootstrap=bootstrap,
         confidence=confidence,
         seed=seed,
-        notes=((note,) if n_dropped else ()) + (() if by is None else ratings.describe_sets([by])),
+        notes=(*note, *(() if by is None else ratings.describe_sets([by]))),
     )
+
+
+def _read_labels(
+    ratings: Ratings, question: str, columns: Mapping[str, str], unsafe: Sequence[str]
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Return the items that have all labels, with the label of each role, and a note on the others, if any."""
+    labels = [read_expert_labels(ratings, question, name, unsafe).alias(role) for role, name in columns.items()]
+    labelled = pl.DataFrame([ratings.items[ITEM_ID], *labels]).drop_nulls()
+    names = " and ".join(columns.values())
+    if labelled.is_empty():
+        raise InvalidInput(f"No rated item has {names}; there is nothing to compare with.")
+    n_dropped = ratings.n_items - labelled.height
+    note = f"{n_dropped:,} of {ratings.n_items:,} items have no {names} and are left out."
+    return labelled, (note,) if n_dropped else ()
 
 
 def _check_bootstrap(bootstrap: int, confidence: float, seed: int) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -41,11 +41,13 @@ from dissensus.stats.score.pseudo_values import PseudoValues, average_ratings
 Measured = tuple[ScoreRow, PseudoValues | None]
 
 
-class _RestDecision(NamedTuple):
-    """Decision about the item of each rating by the answers of its other raters, where they gave any."""
+class _MadeDecision(NamedTuple):
+    """Decision about each item, and about the item of each rating by the answers of its other raters, if any."""
 
+    decision: Decision
     blocks: Blocks
-    decides: Blocks
+    rest_blocks: Blocks
+    rest_decides: Blocks
 
 
 _NEEDS: Final = (
@@ -123,18 +125,68 @@ def compare_decisions(  # noqa: PLR0913 - options are keyword-only
     >>> [(decision.name, decision.n_blocked, decision.changed_items) for decision in comparison.decisions]
     [('plurality at 1:1', 1, ()), ('plurality at 1:3', 1, ()), ('share at 1:1', 1, ()), ('share at 1:3', 2, ('1',))]
     """
-    seated = None if seats is None else resolve_seats(ratings, seats)
-    base = resolve_settings(
+    settings = _resolve_decision_settings(
         ratings,
+        rules=rules,
+        costs=costs,
+        at_least=at_least,
+        gold=gold,
+        seats=seats,
         questions=questions,
         unsafe=unsafe,
-        by=(*list_names(by), *axis_of_seats(seated)),
+        by=by,
         cross=cross,
         min_raters=min_raters,
         suppress_below=suppress_below,
         confidence=confidence,
         adjust=adjust,
     )
+    membership = build_group_membership(ratings, settings)
+    overall = read_group_ratings(ratings, settings.questions[0], settings.unsafe)
+    of_items, of_others = (
+        tuple(
+            bind_rules(
+                read_rule_input(ratings, settings, membership, scores, populations, judged), settings.rules, at_least
+            )
+        )
+        for judged in (None, overall)
+    )
+    left_out = [rule for rule in settings.rules if rule not in {bound.rule for bound in of_items}]
+    if rules and left_out:
+        raise InvalidInput(f"The data do not support the rules {', '.join(left_out)}: {_NEEDS}.")
+    made = list(_decide(of_items, of_others, settings, ratings.items[ITEM_ID]))
+    statistics = [
+        part for one in made for group in membership.split(overall) for part in _measure(group, one, settings)
+    ]
+    decisions = tuple(one.decision for one in made)
+    return DecisionComparison(
+        decisions=decisions,
+        rows=tuple(row for row, _ in statistics),
+        gaps=adjust_gaps(list(_build_overruled_gaps(statistics, decisions, settings)), settings),
+        settings=settings,
+        n_raters=ratings.n_raters,
+        n_items=ratings.n_items,
+        n_ratings=ratings.n_ratings,
+        notes=(*ratings.notes, *_describe_missing(left_out), *(scores.notes if scores else ())),
+        warnings=tuple(filter(None, [scores.describe_unrated(ratings.items[ITEM_ID])])) if scores else (),
+        version=version("dissensus"),
+    )
+
+
+def _resolve_decision_settings(
+    ratings: Ratings,
+    *,
+    rules: Sequence[str] | None,
+    costs: Sequence[Sequence[float]],
+    at_least: float,
+    gold: str | None,
+    seats: Mapping[str, int] | None,
+    by: str | Sequence[str],
+    **options: Any,
+) -> DecisionSettings:
+    """Check settings against the ratings; the axis of the seats is compared too."""
+    seated = None if seats is None else resolve_seats(ratings, seats)
+    base = resolve_settings(ratings, by=(*list_names(by), *axis_of_seats(seated)), **options)
     settings = DecisionSettings(
         **{name: getattr(base, name) for name in base.__dataclass_fields__},
         rules=check_rules(rules),
@@ -145,83 +197,45 @@ def compare_decisions(  # noqa: PLR0913 - options are keyword-only
     )
     if seated and "jury" not in settings.rules:
         raise InvalidInput("There are seats, and the rule jury is not compared. Name it too, or leave the seats out.")
-    membership = build_group_membership(ratings, settings)
-    overall = read_group_ratings(ratings, settings.questions[0], settings.unsafe)
-    of_items, of_others = (
-        read_rule_input(ratings, settings, membership, scores, populations, judged) for judged in (None, overall)
-    )
-    bound = tuple(bind_rules(of_items, settings.rules, at_least))
-    if rules and (unbound := [rule for rule in settings.rules if rule not in {part.rule for part in bound}]):
-        raise InvalidInput(f"The data do not support the rules {', '.join(unbound)}: {_NEEDS}.")
-    decisions = list(_decide(bound, settings, ratings.items[ITEM_ID]))
-    by_others = [
-        _RestDecision(rule.block(costs), rule.decides)
-        for rule in bind_rules(of_others, settings.rules, at_least)
-        for costs in settings.costs
-    ]
-    statistics = [
-        part
-        for (decision, blocks), by_rest in zip(decisions, by_others, strict=True)
-        for group in membership.split(overall)
-        for part in _measure(group, decision, blocks, by_rest, settings)
-    ]
-    gaps = list(_build_overruled_gaps(statistics, [decision for decision, _ in decisions], settings))
-    return DecisionComparison(
-        decisions=tuple(
-            replace(decision, n_lone_ratings=int((~by_rest.decides).sum()))
-            for (decision, _), by_rest in zip(decisions, by_others, strict=True)
-        ),
-        rows=tuple(row for row, _ in statistics),
-        gaps=adjust_gaps(gaps, settings),
-        settings=settings,
-        n_raters=ratings.n_raters,
-        n_items=ratings.n_items,
-        n_ratings=ratings.n_ratings,
-        notes=(*ratings.notes, *_describe_missing(settings, bound), *(scores.notes if scores else ())),
-        warnings=tuple(filter(None, [scores.describe_unrated(ratings.items[ITEM_ID])])) if scores else (),
-        version=version("dissensus"),
-    )
+    return settings
 
 
 def _decide(
-    rules: Sequence[BoundRule], settings: DecisionSettings, item_ids: pl.Series
-) -> Iterator[tuple[Decision, Blocks]]:
+    rules: Sequence[BoundRule], by_others: Sequence[BoundRule], settings: DecisionSettings, item_ids: pl.Series
+) -> Iterator[_MadeDecision]:
     """Yield the decisions of each rule at each ratio of costs, with the items that differ from the first ones."""
     first = None
-    for rule in rules:
+    for rule, of_rest in zip(rules, by_others, strict=True):
         for costs in settings.costs:
             blocks = rule.block(costs)
             first = blocks if first is None else first
-            yield (
-                Decision(
-                    name=f"{rule.name} at {costs}" if len(settings.costs) > 1 else rule.name,
-                    rule=rule.rule,
-                    block_cost=costs.block,
-                    miss_cost=costs.miss,
-                    n_blocked=int(blocks.sum()),
-                    n_undecided=int((~rule.decides).sum()),
-                    changed_items=tuple(item_ids.filter(pl.Series(blocks != first)).to_list()),
-                    blocked_items=tuple(item_ids.filter(pl.Series(blocks)).to_list()),
-                ),
-                blocks,
+            decision = Decision(
+                name=f"{rule.name} at {costs}" if len(settings.costs) > 1 else rule.name,
+                rule=rule.rule,
+                block_cost=costs.block,
+                miss_cost=costs.miss,
+                n_blocked=int(blocks.sum()),
+                n_undecided=int((~rule.decides).sum()),
+                n_lone_ratings=int((~of_rest.decides).sum()),
+                changed_items=tuple(item_ids.filter(pl.Series(blocks != first)).to_list()),
+                blocked_items=tuple(item_ids.filter(pl.Series(blocks)).to_list()),
             )
+            yield _MadeDecision(decision, blocks, of_rest.block(costs), of_rest.decides)
 
 
-def _measure(
-    group: ScoredGroup, decision: Decision, blocks: Blocks, by_rest: _RestDecision, settings: DecisionSettings
-) -> Iterator[Measured]:
+def _measure(group: ScoredGroup, made: _MadeDecision, settings: DecisionSettings) -> Iterator[Measured]:
     """Yield the shares of a group's ratings that the decision without their rater overrules, and their mean cost.
 
     A rating on whose item nobody else gave an answer to decide on is overruled by nobody, and is left out.
     """
-    decided = by_rest.decides[group.numbers]
+    decided, decision = made.rest_decides[group.numbers], made.decision
     judged = replace(group, ratings=group.ratings.select(decided))
-    is_blocked, unsafe = by_rest.blocks[group.numbers][decided], judged.ratings.unsafe > 0
+    is_blocked, unsafe = made.rest_blocks[group.numbers][decided], judged.ratings.unsafe > 0
     safe_blocked, unsafe_passed = (part.astype(np.float64) for part in (is_blocked & ~unsafe, ~is_blocked & unsafe))
     cost = decision.block_cost * safe_blocked + decision.miss_cost * unsafe_passed
     keys = {"model": decision.name, "question": settings.questions[0]}
     for rated, metric, values in (
-        (group, "blocked", blocks[group.ratings.items].astype(np.float64)),
+        (group, "blocked", made.blocks[group.ratings.items].astype(np.float64)),
         (judged, OVERRULED, safe_blocked + unsafe_passed),
         (judged, "blocked_though_safe", safe_blocked),
         (judged, "passed_though_unsafe", unsafe_passed),
@@ -255,8 +269,7 @@ def _build_overruled_gaps(
         )
 
 
-def _describe_missing(settings: DecisionSettings, rules: Sequence[BoundRule]) -> Iterator[str]:
+def _describe_missing(left_out: Sequence[str]) -> Iterator[str]:
     """Yield a note on rules that were left out, with what they need."""
-    left_out = [rule for rule in settings.rules if rule not in {bound.rule for bound in rules}]
     if left_out:
         yield f"Rules without their data: {', '.join(left_out)}; {_NEEDS}."
