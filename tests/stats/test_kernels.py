@@ -1,6 +1,10 @@
 """Both kernels, weighted and unweighted, against the public estimators and an oracle of pairs."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -226,3 +230,28 @@ def test_everybody_else_as_a_group_is_that_of_two_groups(of: Case, which: Kernel
             rest = statistics(of.design, of.group[None], np.array([-1]), np.array([g]), **weights)
             two = statistics(of.design, others[None], np.array([0]), np.array([1]), **weights)
         np.testing.assert_allclose(rest, two, atol=TOLERANCE)
+
+
+KERNEL = """
+import sys
+import numpy as np
+from dissensus.stats.kernels import compiled, count_groups
+
+@compiled()
+def occupied(group):
+    return np.zeros(count_groups(group) + 1).size
+
+print(occupied(np.array([0, 2, 1])), *occupied.stats.cache_hits.values(), "numba.np.linalg" in sys.modules)
+"""
+
+
+@pytest.mark.slow
+def test_compiled_kernels_load_without_the_declarations_of_the_compiler(tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    command = [sys.executable, tmp_path / "kernel.py"]
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    first, second = (
+        subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.split()
+        for _ in range(2)
+    )
+    assert (first, second) == (["4", "True"], ["4", "1", "False"])

@@ -5,22 +5,12 @@ import os
 import sys
 import warnings
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 INTERRUPTED: Final = 130
 """Exit code of a command that was interrupted, as shells count."""
-LINEAR_ALGEBRA: Final = "scipy.linalg.cython_blas"
-"""Part of SciPy that Numba imports if it is installed, .2 s; no kernel uses it."""
 C_INTERFACE: Final = "cffi"
 """Package that Numba imports if it is installed, 30 ms; no kernel uses it, nor does any command."""
-
-
-class _LinearAlgebraFinder:
-    """Lift the refusal of `LINEAR_ALGEBRA` when anything but Numba imports linear algebra."""
-
-    def find_spec(self, name: str, *_: Any) -> None:
-        if name == "scipy.linalg":
-            sys.modules.pop(LINEAR_ALGEBRA, None)
 
 
 def main() -> None:
@@ -36,9 +26,6 @@ def main() -> None:
 def _shorten_start() -> None:
     """Collect garbage seldom, since imports make objects that stay; keep Numba and linear algebra from vain work."""
     gc.set_threshold(100_000, 10, 10)
-    if LINEAR_ALGEBRA not in sys.modules:
-        sys.modules[LINEAR_ALGEBRA] = None  # type: ignore[assignment]
-        sys.meta_path.insert(0, _LinearAlgebraFinder())
     sys.modules.setdefault(C_INTERFACE, None)  # type: ignore[arg-type]
     # Matrices are small, so threads would mostly wait for each other; and the order of their sums would depend on the
     # number of processors.

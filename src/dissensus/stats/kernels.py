@@ -7,32 +7,48 @@ once for several weightings of the items. `fill_pairs` walks the ratings for the
 
 Counts and weights are whole numbers, so logarithms come from tables and products of counts are exact in floating point.
 Items are added in blocks, category by category, in loops without branches that the compiler can vectorise. All kernels
-are in this file because numba's cache only notices changes in the file of the kernel itself.
+are in this file because numba's cache only notices changes in the file of the kernel itself. They call no methods of
+arrays, such as `sum`: machine code with those loads numba's linear algebra with it, and SciPy where it is installed.
 """
 
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba import njit, types
+from numba.core.caching import FunctionCache
+from numba.core.runtime.nrt import rtsys
 from numba.extending import intrinsic
 
 from dissensus.stats.result import ZERO, FloatArray
+
+
+class KernelCache(FunctionCache):
+    """Cache on disk that loads machine code without the declarations of functions, which only compilation needs."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled kernel of a signature, or None; the runtime allocates its arrays."""
+        target_context.refresh = partial(rtsys.initialize, target_context)
+        try:
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        finally:
+            del target_context.refresh
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile a kernel, and cache the machine code on disk if possible."""
 
     def decorate(function: Callable[..., Any]) -> Any:
+        kernel = njit(nogil=True, **options)(function)
         try:
-            return njit(cache=True, nogil=True, **options)(function)
+            kernel._cache = KernelCache(function)  # type: ignore[no-untyped-call]
         except RuntimeError:
             _warn_once()
-            return njit(nogil=True, **options)(function)
+        return kernel
 
     return decorate
 
@@ -75,6 +91,15 @@ def tables(largest: int) -> tuple[FloatArray, FloatArray]:
     n = np.arange(largest + 1, dtype=np.float64)
     logs = np.log(np.maximum(n, 1))
     return n * logs, logs
+
+
+@compiled()
+def count_groups(group):  # type: ignore[no-untyped-def]
+    """Return the number of groups by the largest code of raters, in one replicate or several."""
+    largest = -1
+    for code in group.flat:
+        largest = max(largest, code)
+    return largest + 1
 
 
 @compiled(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
@@ -275,7 +300,7 @@ def _sort(items, raters, answers, starts, sorted_raters, sorted_answers):  # typ
 def fill_bits(sums, sets, group, inside, outside, n_ln_n, ln):  # type: ignore[no-untyped-def]
     """Fill one row of sums for each comparison of each replicate; arguments as in `fill_lists`."""
     n_categories, n_words, n_items = sets.shape
-    n_groups = group.max() + 1
+    n_groups = count_groups(group)
     members = np.zeros((n_groups + 1, n_words), dtype=np.uint64)
     counts = np.zeros((n_groups + 1, n_categories, BLOCK), dtype=np.int32)
     squares = np.zeros((n_groups, BLOCK), dtype=np.int64)
@@ -309,7 +334,7 @@ def fill_lists(sums, starts, raters, answers, group, rater_weight, item_weight, 
     item_weight (B or 1, I): whole numbers. An array of one row is used for all replicates. inside, outside (C,): the
     two groups of each comparison; a negative one means all other groups.
     """
-    n_groups = group.max() + 1
+    n_groups = count_groups(group)
     n_categories = (sums.shape[2] - N_FIXED) // N_BLOCKS
     n_items = starts.size - 1
     counts = np.zeros((n_groups + 1, n_categories, BLOCK), dtype=np.int32)
@@ -454,7 +479,7 @@ def fill_pairs(total, shared, starts, raters, answers, group, n_categories):  # 
     total, shared (B, G (G - 1) / 2): sums and numbers of items, pairs in the order of the upper triangle. group (B, R):
     group of each rater, negative for none.
     """
-    n_groups = group.max() + 1
+    n_groups = count_groups(group)
     n_items = starts.size - 1
     counts = np.zeros((n_groups, n_categories, BLOCK), dtype=np.int32)
     m = np.zeros((n_groups, BLOCK), dtype=np.int64)

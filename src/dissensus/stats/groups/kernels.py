@@ -8,7 +8,7 @@ weighted raters and items are in `resample_kernels`.
 
 import numpy as np
 
-from dissensus.stats.kernels import compiled
+from dissensus.stats.kernels import compiled, count_groups
 
 # Sums over items. Group: worth of the answers, all ratings.
 GIVEN, RATINGS = 0, 1
@@ -48,7 +48,7 @@ def fill_items(  # type: ignore[no-untyped-def]
     means are compared; 1 for one answer if its share is. alike (K, K): likeness of answers, or None where only the same
     answer agrees.
     """
-    n_raters, n_groups = group.shape[1], group.max() + 1
+    n_raters, n_groups = group.shape[1], count_groups(group)
     scores = np.zeros((n_raters, inside.size * _N_SCORES + n_groups))
     own = np.zeros((n_raters, worth.size))
     for b in range(sums.shape[0]):
@@ -276,6 +276,15 @@ def _add_pairs(pairs, row, low, counts, like, m, over, squares, agreement):  # t
             pair += 1
 
 
+@compiled()
+def sum_squares(values):  # type: ignore[no-untyped-def]
+    """Return the sum of squares."""
+    squares = 0.0
+    for value in values:
+        squares += value * value
+    return squares
+
+
 @compiled(fastmath=_FAST, error_model="numpy")
 def _finish(sums, scores, own, group, inside, outside):  # type: ignore[no-untyped-def]
     """Sum squared scores, and the pairs of ratings of one rater, over raters."""
@@ -286,7 +295,7 @@ def _finish(sums, scores, own, group, inside, outside):  # type: ignore[no-untyp
         excess, excess_h = row[EXCESS] / max(row[BOTH], 1.0), row[EXCESS_OTHER] / max(row[BOTH], 1.0)
         n_g = n_h = 0
         difference = difference_h = agreement = agreement_h = distance = 0.0
-        self_same = self_pairs = 0.0
+        self_same = self_pairs = ratings = 0.0
         n[:] = 0.0
         for r in range(group.size):
             q, score = group[r], scores[r, c * _N_SCORES : (c + 1) * _N_SCORES]
@@ -303,14 +312,15 @@ def _finish(sums, scores, own, group, inside, outside):  # type: ignore[no-untyp
                     self_same += count * count
                     total += count
                 self_pairs += total * total
+                ratings += total
                 difference += of_difference
                 agreement += (score[_OWN] - excess * score[_OWN_WEIGHT]) ** 2
             else:
                 n_h += 1
                 difference_h += of_difference
                 agreement_h += (score[_OWN] - excess_h * score[_OWN_WEIGHT]) ** 2
-        row[DISTINCT] = n.sum() ** 2 - self_pairs
-        row[DISTINCT_SAME] = (n * n).sum() - self_same
+        row[DISTINCT] = ratings * ratings - self_pairs
+        row[DISTINCT_SAME] = sum_squares(n) - self_same
         f_g, f_h = n_g / max(n_g - 1, 1), n_h / max(n_h - 1, 1)
         row[DIFFERENCE_SQUARES] = f_g * difference + f_h * difference_h
         row[EXCESS_SQUARES] = f_g * agreement + f_h * agreement_h
@@ -345,7 +355,7 @@ def fill_complete(sums, pairs, total, same, chosen, own, n_items, group, inside,
     same (R, R): likeness of the answers of two raters, summed over items. chosen (R,): worth of the answers of a rater.
     own (R, K): answers of a rater. n_items: number of items.
     """
-    n_groups = group.max() + 1
+    n_groups = count_groups(group)
     n_raters, n_categories = own.shape
     near = np.zeros((n_raters, n_groups))
     apart = np.zeros((n_raters, n_groups))
@@ -384,7 +394,7 @@ def fill_complete(sums, pairs, total, same, chosen, own, n_items, group, inside,
                 row[AGREEMENT], row[PAIRABLE] = agreement, n_items
                 row[DISAGREEMENT], row[PAIRABLE_RATINGS] = n[g] * (n_items - agreement), n[g] * n_items
                 row[DISTINCT] = n[g] * (n[g] - 1) * float(n_items) ** 2
-                row[DISTINCT_SAME] = (answers[g] * answers[g]).sum() - self_same[g]
+                row[DISTINCT_SAME] = sum_squares(answers[g]) - self_same[g]
             _compare_complete(row, codes, near, block, chosen, by_group, n, n_items, g, h)
 
 
@@ -483,14 +493,15 @@ def describe_assignments(result, starts, raters, group, inside, outside):  # typ
 
     A negative group of a comparison is all but the other one.
     """
-    counts = np.zeros(group.max() + 1)
+    counts = np.zeros(count_groups(group))
     for b in range(group.shape[0]):
         for i in range(starts.size - 1):
             counts[:] = 0.0
+            total = 0.0
             for t in range(starts[i], starts[i + 1]):
                 if group[b, raters[t]] >= 0:
                     counts[group[b, raters[t]]] += 1.0
-            total = counts.sum()
+                    total += 1.0
             for c in range(inside.size):
                 for side, g, h in ((0, inside[c], outside[c]), (1, outside[c], inside[c])):
                     m = counts[g] if g >= 0 else total - counts[h]

@@ -27,8 +27,9 @@ from dissensus.stats.groups.kernels import (
     PAIRABLE_RATINGS,
     RATINGS,
     WEIGHT,
+    sum_squares,
 )
-from dissensus.stats.kernels import compiled
+from dissensus.stats.kernels import compiled, count_groups
 
 # Not a power of two: rows of a block at the same item would share few lines of the cache.
 BLOCK = 120
@@ -56,7 +57,7 @@ def fill_resamples(  # type: ignore[no-untyped-def]
     own_runs (R K + 1,): first of the items on which a rater gave an answer. group (R,). rater_weight (B, R).
     item_weights (B, V, I). Squared errors are not filled.
     """
-    n_items, n_groups, n_categories = item_runs.size - 1, group.max() + 1, worth.size
+    n_items, n_groups, n_categories = item_runs.size - 1, count_groups(group), worth.size
     counts, like, facts, part = _new_block(n_groups, inside.size, n_categories, alike)
     pairable, weights = np.zeros((n_groups, n_items)), np.zeros((n_groups, n_items))
     own = np.zeros((group.size, n_categories))
@@ -319,7 +320,11 @@ def _compare_pair(part, counts, like_h, facts, facts_h, size):  # type: ignore[n
 @compiled(fastmath=_FAST)
 def _count_own(own, own_runs, own_items, group, rater_weight, weights):  # type: ignore[no-untyped-def]
     """Count the answers of each weighted rater on the weighted items, weights (G, I)."""
-    n_categories, once = own.shape[1], (weights == 1.0).sum(axis=1) == weights.shape[1]
+    n_categories, once = own.shape[1], np.ones(weights.shape[0], dtype=np.bool_)
+    for g in range(weights.shape[0]):
+        for i in range(weights.shape[1]):
+            if weights[g, i] != 1.0:
+                once[g] = False
     for r in range(group.size):
         for k in range(n_categories):
             first, last, total = own_runs[r * n_categories + k], own_runs[r * n_categories + k + 1], 0.0
@@ -334,9 +339,9 @@ def _count_own(own, own_runs, own_items, group, rater_weight, weights):  # type:
 @compiled(fastmath=_FAST)
 def _count_distinct(sums, own, group, inside):  # type: ignore[no-untyped-def]
     """Set the pairs of ratings of distinct raters of each comparison, and those with the same answer."""
-    n_groups, n_categories = group.max() + 1, own.shape[1]
+    n_groups, n_categories = count_groups(group), own.shape[1]
     n = np.zeros((n_groups, n_categories))
-    self_same, self_pairs = np.zeros(n_groups), np.zeros(n_groups)
+    ratings, self_same, self_pairs = np.zeros(n_groups), np.zeros(n_groups), np.zeros(n_groups)
     for r in range(group.size):
         q, total = group[r], 0.0
         if q < 0:
@@ -346,7 +351,8 @@ def _count_distinct(sums, own, group, inside):  # type: ignore[no-untyped-def]
             self_same[q] += own[r, k] ** 2
             total += own[r, k]
         self_pairs[q] += total * total
+        ratings[q] += total
     for c in range(inside.size):
         g = inside[c]
-        sums[c, DISTINCT] = n[g].sum() ** 2 - self_pairs[g]
-        sums[c, DISTINCT_SAME] = (n[g] * n[g]).sum() - self_same[g]
+        sums[c, DISTINCT] = ratings[g] * ratings[g] - self_pairs[g]
+        sums[c, DISTINCT_SAME] = sum_squares(n[g]) - self_same[g]

@@ -7,7 +7,7 @@ itself.
 
 import numpy as np
 
-from dissensus.stats.kernels import compiled
+from dissensus.stats.kernels import compiled, count_groups
 
 # Group, items with two distinct raters: m × disagreement; over ratings, squared numbers of ratings of one rater, and
 # their squared differences.
@@ -30,7 +30,7 @@ def fill_ordered(  # type: ignore[no-untyped-def]
     sums (B, C, N_SUMS).
     """
     n_raters, n_categories, n_comparisons = group.shape[1], own.shape[2], inside.size
-    n_groups = max(group.max() + 1, 0)
+    n_groups = count_groups(group)
     # The last row counts all groups.
     counts, squares = np.zeros((n_groups + 1, n_categories)), np.zeros(n_groups + 1)
     mine, others, ridit = np.zeros((3, n_categories))
