@@ -17,6 +17,7 @@ from dissensus.report.methods import KRIPPENDORFF, Method
 from dissensus.report.result import Document, Size
 from dissensus.report.sections import Part, Section, SectionParts
 from dissensus.report.tables import Disclosure, HiddenPassage, ReportTable
+from dissensus.schema.advice import Advice
 from dissensus.schema.records.attempt import Attempt
 from dissensus.stats.cluster_bootstrap import NO_INTERVAL
 
@@ -97,8 +98,14 @@ METHODS: Final = (
 )
 
 
-NO_REVIEWS = "No reviews were given; --reviews FILE adds them."
-NO_TEXTS = "Examples of the regions are not shown, since they may offend or disturb; --text adds them, folded."
+NO_REVIEWS = Advice(
+    "No reviews were given; --reviews FILE adds them.",
+    site='No attempt has been reviewed. A campaign of reviews is made from the page "Attempts".',
+)
+NO_TEXTS = Advice(
+    "Examples of the regions are not shown, since they may offend or disturb; --text adds them, folded.",
+    site='Examples of the regions are not shown, since they may offend or disturb; the page "Chats" has every text.',
+)
 WORDS_WARNING = "words of red-teamers, who tried to make chatbots say harmful things; they may offend or disturb."
 TEXTS_WARNING = "complete conversations in which people tried to make chatbots say harmful things."
 

@@ -21,6 +21,7 @@ from dissensus.report.groups import number_repeated_names
 from dissensus.report.methods import METHODS, Method
 from dissensus.report.result import Report, Size
 from dissensus.report.sections import ReportInput, ReportOptions, Section, build_sections
+from dissensus.schema.advice import Advice, error_message
 from dissensus.schema.ratings.columns import CROSS, FLAG, REST
 from dissensus.schema.ratings.item_values import resolve_item_attributes
 from dissensus.schema.ratings.table import Ratings
@@ -213,14 +214,21 @@ def _choose_axes(ratings: Ratings, by: str | Sequence[str] | None) -> tuple[list
                 f"{axis}: everybody whose value is known has the same." if n else f"{axis}: unknown for all raters."
             )
         elif n > MOST_GROUPS_OF_AN_AXIS:
-            skipped.append(f"{axis}: {n:,} values are too many to compare by default; ask for it with --by {axis}.")
+            skipped.append(_advise_axis(axis, f"{n:,} values are too many to compare by default"))
         elif (same := next((other for other in chosen if _make_same_groups(ratings, other, axis)), None)) is not None:
-            skipped.append(f"{axis}: it groups raters as {same} does; ask for it with --by {axis}.")
+            skipped.append(_advise_axis(axis, f"it groups raters as {same} does"))
         elif len(chosen) == MOST_AXES:
-            skipped.append(f"{axis}: {MOST_AXES} axes are shown by default; ask for it with --by {axis}.")
+            skipped.append(_advise_axis(axis, f"{MOST_AXES} axes are shown by default"))
         else:
             chosen.append(axis)
     return chosen, tuple(skipped)
+
+
+def _advise_axis(axis: str, reason: str) -> str:
+    return Advice(
+        f"{axis}: {reason}; ask for it with --by {axis}.",
+        site=f'{axis}: {reason}; choose it under "Axes" in the form of a new report.',
+    )
 
 
 def _make_same_groups(ratings: Ratings, first: str, second: str) -> bool:
@@ -255,7 +263,7 @@ def _divergence(ratings: Ratings, analysis: Analysis, axis: str) -> GroupDiverge
             seed=settings.seed,
         )
     except UndefinedEstimate as reason:
-        return str(reason)
+        return error_message(reason)
 
 
 def _methods(source: ReportInput, sections: Sequence[Section]) -> tuple[Method, ...]:
@@ -293,7 +301,13 @@ def _replication(analysis: Analysis) -> str:
 def _note_flagged(ratings: Ratings, excluded: bool) -> tuple[str, ...]:
     if excluded or FLAG not in ratings.raters.columns or not (n := int(ratings.raters[FLAG].sum())):
         return ()
-    return (f"{format_count(n, 'flagged rater')} take part; --exclude-flagged leaves them out.",)
+    raters = f"{format_count(n, 'flagged rater')} take part"
+    return (
+        Advice(
+            f"{raters}; --exclude-flagged leaves them out.",
+            site=f'{raters}; "Without excluded raters" in the form of a new report leaves them out.',
+        ),
+    )
 
 
 def _format_call(settings: AnalysisSettings, options: ReportOptions) -> str:

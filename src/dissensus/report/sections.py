@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
@@ -44,6 +45,7 @@ from dissensus.report.multilevel import (
     variance_shares,
 )
 from dissensus.report.tables import Disclosure, ReportTable, dataset, group_table, pool, time_table
+from dissensus.schema.advice import Advice, error_message
 from dissensus.schema.ratings.columns import CROSS, GOLD, ITEM_TEXT, PLATINUM, REST, TEXTS
 from dissensus.schema.ratings.table import Ratings
 
@@ -55,6 +57,21 @@ NUMBERS_OF_RATERS, CURVE_DRAWS, LEAST_DRAWN = 5, 100, 4
 # Default answer that calls an item unsafe.
 UNSAFE = "Yes"
 NO_RATERS = "The ratings were read without raters, so sections that need rater ids are left out."
+
+
+NO_PERMUTATIONS: Final = Advice(
+    "There are no permutations; --permutations 1000 adds the comparison with chance.",
+    site='There are no permutations; "With tests and intervals" in the form of a new report adds the comparison with '
+    "chance.",
+)
+NO_ITEMS: Final = Advice(
+    "No items were requested; --contested 10 shows some.",
+    site='No items were requested; the page "Items", sorted by disagreement, shows them.',
+)
+NO_TEXTS: Final = Advice(
+    "The texts of the items are not read; --text-column COLUMN names theirs, or --items FILE joins them.",
+    site='The texts of the items are not in the report; the page "Items" has them.',
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +188,7 @@ class SectionParts:
         try:
             self.parts.append(make())
         except (NotFound, UndefinedEstimate) as reason:
-            self.absent.append(str(reason))
+            self.absent.append(error_message(reason))
 
 
 def build_sections(source: ReportInput, drawing: Executor | None = None) -> tuple[Section, ...]:
@@ -290,7 +307,7 @@ def _chance(source: ReportInput) -> Section:
     )
     parts = SectionParts()
     if source.groups and not source.analysis.settings.permutations:
-        parts.absent.append("There are no permutations; --permutations 1000 adds the comparison with chance.")
+        parts.absent.append(NO_PERMUTATIONS)
     else:
         for groups in source.groups:
             parts.add(lambda groups=groups: null_distributions(source.analysis, groups))  # type: ignore[misc]
@@ -314,7 +331,7 @@ def _gold(source: ReportInput) -> Section:
         unsafe_of_gold = source.options.unsafe is not None and GOLD in source.analysed.items.columns
         if source.options.gold is not None or unsafe_of_gold:
             raise
-        return Section(name, title, lead, (), (str(reason),))
+        return Section(name, title, lead, (), (error_message(reason),))
     comparisons = [(groups, _compare_with_gold(source, groups.axis)) for groups in source.groups]
     figures = tuple(gold(comparison, groups) for groups, comparison in comparisons) or (gold(everybody),)
     return Section(name, title, lead, (*figures, *_by_platinum(source)))
@@ -357,11 +374,11 @@ def _contested(source: ReportInput) -> Section:
 
 def _explain_no_contested(source: ReportInput, most: Sequence[ContestedItems]) -> Iterator[str]:
     if not source.options.contested:
-        yield "No items were requested; --contested 10 shows some."
+        yield NO_ITEMS
     elif not most:
         yield "On no item do answers differ."
     elif not any(name in TEXTS or name.startswith(ITEM_TEXT) for name in source.analysed.items.columns):
-        yield "The texts of the items are not read; --text-column COLUMN names theirs, or --items FILE joins them."
+        yield NO_TEXTS
 
 
 def _multilevel(source: ReportInput) -> Iterator[Section]:
@@ -440,7 +457,7 @@ def _filter(source: ReportInput, vetting: Vetting, axes: list[str]) -> tuple[tup
             source.ratings, vetting, by=axes, draws=settings.permutations or DRAWS, seed=settings.seed
         )
     except InvalidInput as reason:
-        return (), (str(reason),)
+        return (), (error_message(reason),)
     if audit is None:
         return (), ("The file flags no rater and none meets a criterion, so there is no filter to audit.",)
     parts = SectionParts()

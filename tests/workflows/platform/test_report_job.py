@@ -1,6 +1,8 @@
 """Job that makes reports: one at a time, in a process that ends with it."""
 
+import json
 import os
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,10 +12,12 @@ from tests.support.campaigns import NOW, open_campaign
 
 from dissensus.campaign.report_request import ReportRequest
 from dissensus.errors import InvalidInput
+from dissensus.files.ratings.reader import read_ratings
+from dissensus.report.builder import build
 from dissensus.store.core.database import connect
 from dissensus.store.lists import reports as store
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.report import reports
+from dissensus.workflows.report import report_process, reports
 from dissensus.workflows.report.report_job import ReportJob
 from dissensus.workflows.report.report_process import make_report
 
@@ -65,3 +69,55 @@ def test_a_report_of_few_raters_is_refused_with_the_remedy(tmp_path: Path) -> No
     job = {"request": request, "source": str(source), "reviews": None, "title": "pilot", "suppress_below": 5}
     with pytest.raises(InvalidInput, match=r"Fewer than 5 raters are left.*Choose fewer filters"):
         make_report(job)
+
+
+def write_sparse_ratings(path: Path) -> None:
+    """Write ratings whose report lacks texts, gold labels, topics and some of its axes."""
+    n_raters, n_items = 26, 12
+    rows = [
+        {"item_id": f"i{item}", "rater_id": f"r{rater:02}", "Q_safe": str((item * rater) % 3)}
+        | {"rater_flagged": rater == 3, "rater_age": str(rater % 2), "rater_cohort": str(rater % 2)}
+        | {"rater_town": str(rater % 13)}
+        for rater in range(n_raters)
+        for item in range(n_items)
+        if (rater + item) % 3
+    ]
+    pl.DataFrame(rows).write_parquet(path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("inference", [True, False])
+def test_pages_of_a_report_name_places_of_the_site_and_no_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inference: bool
+) -> None:
+    monkeypatch.setattr(report_process, "REPLICATES", 39)
+    source = tmp_path / "ratings.parquet"
+    write_sparse_ratings(source)
+    request = ReportRequest(inference=inference).to_json()
+    job = {"request": request, "source": str(source), "reviews": None, "title": "pilot", "suppress_below": 0}
+    content = json.dumps(make_report(job) | {"figures": []})
+    assert re.findall(r"\s\(?--[a-z][\w-]*", content) == []
+    expected = ["The texts of the items are not in the report", "leaves them out", "rater_town: 13 values are too many"]
+    expected += ["it groups raters as rater_age does; choose it under"]
+    expected += ["permutations were unrestricted"] if inference else ["There are no permutations; "]
+    assert [text for text in expected if text not in content] == []
+    ratings = read_ratings(source, questions="all")
+    replicates = 39 if inference else 0
+    command = build(ratings, permutations=replicates, bootstrap=replicates)
+    reasons = " ".join([*command.notes, *(reason for section in command.sections for reason in section.absent)])
+    options = {"--text-column", "--items", "--exclude-flagged", "--by"}
+    assert set(re.findall(r"--[a-z][\w-]*", reasons)) >= options | {
+        "--permute-within" if inference else "--permutations"
+    }
+
+
+def test_a_fault_of_a_report_is_told_in_the_words_of_the_site(tmp_path: Path) -> None:
+    source, output = tmp_path / "ratings.parquet", tmp_path / "output.json"
+    write_sparse_ratings(source)
+    job = {"request": ReportRequest(question="Q_none").to_json(), "source": str(source), "reviews": None}
+    job_path = tmp_path / "job.json"
+    job_path.write_text(json.dumps(job | {"title": "pilot", "suppress_below": 0, "output": str(output)}))
+    report_process.main(job_path)
+    fault = json.loads(output.read_text())["fault"]
+    assert "Q_none" in fault
+    assert "--" not in fault

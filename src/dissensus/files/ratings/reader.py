@@ -14,6 +14,7 @@ from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.ratings.kinds import RatingsFileOptions
 from dissensus.files.ratings.source import load_source
 from dissensus.files.raw.table_reader import is_path, name_source, to_frame
+from dissensus.schema.advice import Advice
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.bins import suggest_bins
 from dissensus.schema.ratings.cleaning import CleaningRules, Duplicates, check_rules
@@ -216,9 +217,10 @@ def _suggest_bins(ratings: Ratings) -> Iterator[str]:
             n = ratings.raters[axis].drop_nulls().n_unique()
             name = axis.removeprefix(names.RATER_PREFIX)
             listed = ",".join(map(str, edges))
-            yield (
-                f"{axis} has {n:,} different numbers, which are as many groups. For intervals: --bins {name}={listed} "
-                f"(in Python: bins={{{name!r}: {edges}}})."
+            many = f"{axis} has {n:,} different numbers, which are as many groups."
+            yield Advice(
+                f"{many} For intervals: --bins {name}={listed} (in Python: bins={{{name!r}: {edges}}}).",
+                site=f"{many} Ask for intervals in the demographic question, such as ages from 18 to 29.",
             )
 
 

@@ -6,6 +6,7 @@ from typing import Final, Literal
 import numpy as np
 
 from dissensus.errors import InvalidInput
+from dissensus.schema.advice import Advice
 from dissensus.schema.hints import format_list
 from dissensus.stats.design import Codes
 from dissensus.stats.groups.scale import OrderedScale, build_ordered_scale
@@ -56,9 +57,13 @@ def describe_level(level: Level, categories: Sequence[str]) -> Iterator[str]:
     if level == "nominal":
         if numeric and len(categories) > 2:
             first, second, last = categories[0], categories[1], categories[-1]
-            yield (
-                f"The answers are numbers, compared as nominal: {first} differs from {second} as much as from {last}. "
-                "If their order matters, name their level: --level ordinal or --level interval (in Python: level=)."
+            compared = (
+                f"The answers are numbers, compared as nominal: {first} differs from {second} as much as from {last}."
+            )
+            yield Advice(
+                f"{compared} If their order matters, name their level: --level ordinal or --level interval (in Python: "
+                "level=).",
+                site=compared,
             )
         return
     numbers = number_answers(categories)

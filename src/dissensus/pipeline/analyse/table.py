@@ -29,6 +29,7 @@ from dissensus.pipeline.analyse.rows import build_rows, compute_between_share, c
 from dissensus.pipeline.analyse.settings import Adjust, AnalysisSettings, Family
 from dissensus.pipeline.analyse.significance import add_significance
 from dissensus.pipeline.engine.ratings import PartitionedRatings
+from dissensus.schema.advice import Advice
 from dissensus.schema.ratings.columns import REST
 from dissensus.schema.ratings.item_values import resolve_item_attributes
 from dissensus.schema.ratings.table import Ratings
@@ -301,6 +302,17 @@ def _notes(ratings: Ratings, settings: AnalysisSettings, axes: list[AxisComparis
             yield f"Left out of the comparisons on {axis.name}: {raters} without a known value."
 
 
+def _advise_strata(share: float) -> str:
+    unrestricted = (
+        f"Raters rated {100 * share:.2g} % of the items on average, and permutations were unrestricted. If an "
+        "attribute, such as phase or locale, determined the assignment,"
+    )
+    return Advice(
+        f"{unrestricted} restrict them: --permute-within COLUMN.",
+        site=f'{unrestricted} make a report of each of its values: "Only items with" in the form of a new report.',
+    )
+
+
 def _warnings(
     design: Design | BlockedDesign, settings: AnalysisSettings, axes: list[AxisComparison], within: Codes
 ) -> Iterator[str]:
@@ -317,10 +329,7 @@ def _warnings(
         yield f"With {settings.permutations} permutations no p-value can be below {least:.2g}; 1,000 are usual."
     share = design.n_ratings / (design.n_items * design.n_raters)
     if settings.permute_within is None and share < 0.9:
-        yield (
-            f"Raters rated {100 * share:.2g} % of the items on average, and permutations were unrestricted. If an "
-            "attribute, such as phase or locale, determined the assignment, restrict them: --permute-within COLUMN."
-        )
+        yield _advise_strata(share)
     for axis in axes:
         if len(np.unique(np.stack([within, axis.codes]), axis=1)[0]) == len(np.unique(within)):
             yield f"Within each stratum all raters have the same {axis.name}: permutations change nothing, and p is 1."

@@ -13,6 +13,7 @@ from dissensus.report.groups import format_percent, join_with_and
 from dissensus.report.layout import RowLabels, count_legend_columns, stack_over_rows
 from dissensus.report.theme import BLUE, MUTED, PAPER, VERMILION
 from dissensus.report.vega_lite import X2, Axis, Chart, Fill, Legend, Scale, Shape, SizeChannel, Spec, Stroke, Text, X
+from dissensus.schema.advice import Advice
 from dissensus.schema.hints import format_list
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
@@ -98,10 +99,12 @@ def _known_values(ratings: Ratings, name: str) -> pl.Series:
     if name not in ratings.items.columns:
         attributes = ratings.items.columns[1:]
         has = f"Their attributes are {format_list(attributes)}" if attributes else "They have no attributes"
-        raise NotFound(f"Items have no {name}. {has}; join a table of items that has it (--items FILE).")
+        reason = f"Items have no {name}. {has}"
+        raise NotFound(Advice(f"{reason}; join a table of items that has it (--items FILE).", site=f"{reason}."))
     values = ratings.items[name].cast(pl.String).drop_nulls()
     if values.is_empty():
-        raise NotFound(f"No item has a {name}; join a table of items that has it (--items FILE).")
+        reason = f"No item has a {name}"
+        raise NotFound(Advice(f"{reason}; join a table of items that has it (--items FILE).", site=f"{reason}."))
     return values
 
 

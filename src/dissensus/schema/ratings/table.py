@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema import axes
+from dissensus.schema.advice import Advice
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.item_sets import TOPICS, describe_set, list_members
 from dissensus.schema.ratings import columns as names
@@ -460,9 +461,12 @@ class Ratings:
 
     def _question(self, question: str) -> pl.Series:
         if question not in self.questions:
-            raise NotFound(
+            read = (
                 f"Question {question!r} was not read.{suggest(question, self.questions)} Read were "
-                f"{format_list(self.questions)}; name others with --question (in Python: questions=[...])."
+                f"{format_list(self.questions)}"
+            )
+            raise NotFound(
+                Advice(f"{read}; name others with --question (in Python: questions=[...]).", site=f"{read}.")
             )
         return self.answers[question]
 

@@ -5,7 +5,7 @@ A process of its own can be killed when a rater of the export withdraws, and ret
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +29,7 @@ from dissensus.report.result import Document
 from dissensus.report.sections import Part, Section
 from dissensus.report.tables import ReportTable
 from dissensus.report.theme import COLUMN_WIDTH
+from dissensus.schema.advice import error_message, word_for_site
 from dissensus.schema.hints import format_list, format_value
 
 # Share of the work that is done before figures are drawn.
@@ -41,7 +42,7 @@ def main(job_path: Path) -> None:
     try:
         result = make_report(job)
     except DissensusError as error:
-        result = {"fault": str(error)}
+        result = {"fault": word_for_site(error_message(error))}
     Path(job["output"]).write_text(json.dumps(result, ensure_ascii=False))
 
 
@@ -131,7 +132,7 @@ def _report_attempts(
     try:
         layout: AttemptMap | str = attempt_map(attempts, bootstrap=replicates)
     except UndefinedEstimate as reason:
-        layout = str(reason)
+        layout = error_message(reason)
     return attempts_report(attempts, analysis, layout, suppress_below=suppress_below, title=title)
 
 
@@ -160,10 +161,15 @@ def _first_page(document: Document) -> dict[str, Any]:
         "sizes": [asdict(size) for size in document.sizes],
         "findings": [{"section": section.name, "text": finding} for section, finding in document.findings],
         "sections": [
-            {"name": section.name, "title": section.title, "absent": section.absent, "empty": not section.parts}
+            {
+                "name": section.name,
+                "title": section.title,
+                "absent": _word(section.absent),
+                "empty": not section.parts,
+            }
             for section in document.sections
         ],
-        "notes": document.notes,
+        "notes": _word(document.notes),
         "version": document.version,
         "command": document.command,
     }
@@ -174,8 +180,13 @@ def _section(section: Section) -> dict[str, Any]:
         "title": section.title,
         "lead": section.lead,
         "parts": [_part(part) for part in section.parts],
-        "absent": section.absent,
+        "absent": _word(section.absent),
     }
+
+
+def _word(messages: Sequence[str]) -> list[str]:
+    """Return messages in the words of the site: who reads its pages has no command line."""
+    return [word_for_site(message) for message in messages]
 
 
 def _part(part: Part) -> dict[str, Any]:
@@ -199,7 +210,7 @@ def _part(part: Part) -> dict[str, Any]:
 
 
 def _heading(part: Figure | ReportTable) -> dict[str, Any]:
-    return {"name": part.name, "title": part.title, "reading": part.reading, "notes": part.notes}
+    return {"name": part.name, "title": part.title, "reading": word_for_site(part.reading), "notes": _word(part.notes)}
 
 
 if __name__ == "__main__":

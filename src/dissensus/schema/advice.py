@@ -1,0 +1,43 @@
+"""Messages with a remedy that the command line and the site offer in different places."""
+
+from typing import Self
+
+
+class Advice(str):
+    """Message whose text is that of the command line, with the same message for pages of the site.
+
+    A string, so that whatever prints messages prints it, and only what writes pages asks for `site`.
+
+    Examples
+    --------
+    >>> advice = Advice("There are no intervals; --bootstrap 1000 adds them.", site="There are no intervals.")
+    >>> print(advice)
+    There are no intervals; --bootstrap 1000 adds them.
+    >>> advice.site
+    'There are no intervals.'
+    """
+
+    __slots__ = ("site",)
+    site: str
+
+    def __new__(cls, command: str, *, site: str) -> Self:
+        """Return the message in the words of the command line and in those of the site."""
+        advice = super().__new__(cls, command)
+        advice.site = site
+        return advice
+
+
+def label_message(label: str, message: str) -> str:
+    """Return a message after a label, in the words of the command line and of the site."""
+    text = f"{label}: {message}"
+    return Advice(text, site=f"{label}: {message.site}") if isinstance(message, Advice) else text
+
+
+def word_for_site(message: str) -> str:
+    """Return a message in the words of the site, if it has any."""
+    return message.site if isinstance(message, Advice) else message
+
+
+def error_message(error: Exception) -> str:
+    """Return the message of an error as it was given: `str(error)` has only the words of the command line."""
+    return error.args[0] if error.args else ""
