@@ -6,7 +6,9 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 from pathlib import Path
+from queue import Queue
 
 import httpx
 import polars as pl
@@ -14,6 +16,7 @@ import pytest
 from tests.support.commands import SCRIPT, RunCommand
 from tests.support.ports import find_port
 
+from dissensus.cli.demo.activity import Activity, write_regularly
 from dissensus.demo.visitor import REFUSALS
 from dissensus.files.attempts.tables import read_attempts
 from dissensus.files.pairs.reader import read_pairs
@@ -35,6 +38,7 @@ def test_every_stage_writes_what_it_says_and_the_site_runs_until_interrupted(
     folder.mkdir()
     (folder / "dissensus-demo.db").write_text("of an earlier demo")
     output = run_until_interrupted(tmp_path, port)
+    check_announced_steps(output)
     check_ratings(output, folder)
     check_releases(output, folder)
     check_conversations(output, folder / "conversations")
@@ -69,6 +73,25 @@ def run_until_interrupted(folder: Path, port: str) -> str:
     with pytest.raises(httpx.TransportError):
         httpx.get(sign_in)
     return output
+
+
+def check_announced_steps(output: str) -> None:
+    """Check that each step that takes seconds has a line before its work."""
+    steps = (
+        *("Drawing the answers", "Planning the number", "Starting the site", "Rating.", "Labelling.", "Waiting for"),
+        *(
+            "Exporting.",
+            "Analysing.",
+            "Drawing the figures",
+            "Talking.",
+            "Picks 1 of 4 (base).",
+            "Picks 1 of 4 (base): ",
+        ),
+        *("Picks 4 of 4 (online).", "Judging and writing the release of demo.", "Verifying the log of demo."),
+    )
+    positions = [output.find(f"\n   {step}") for step in steps]
+    assert -1 not in positions
+    assert positions == sorted(positions)
 
 
 def database_url(folder: Path) -> str:
@@ -167,3 +190,30 @@ def test_a_port_in_use(run: RunCommand) -> None:
         done = run("demo", "--once", "--port", str(listener.getsockname()[1]), *SMALL)
     assert done.returncode == 1
     assert "The site did not start" in done.stderr
+
+
+def test_a_long_step_is_written_again_and_again() -> None:
+    lines: Queue[str] = Queue()
+    activity = Activity("Drawing the figures")
+    with write_regularly(lambda: lines.put(activity.describe()), interval_s=0.001):
+        assert lines.get(timeout=60).startswith("Drawing the figures: ")
+        activity.report(0.5)
+        while "50%" not in (line := lines.get(timeout=60)):
+            assert line.startswith("Drawing the figures: ")
+
+
+def test_no_line_is_written_after_the_work() -> None:
+    lines: Queue[str] = Queue()
+    with write_regularly(lambda: lines.put(""), interval_s=0.001):
+        lines.get(timeout=60)
+    assert not [thread for thread in threading.enumerate() if thread.name == "demo-activity"]
+
+
+def test_a_step_has_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    shown: list[tuple[str, float | None]] = []
+    activity = Activity("Loading", lambda label, share: shown.append((label, share)))
+    activity.begin("Rating")
+    activity.report(0.25)
+    assert capsys.readouterr().out == "   Rating.\n"
+    assert shown == [("Rating", None), ("Rating", 0.25)]
+    assert activity.describe().startswith("Rating: 25%, ")

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -138,24 +139,39 @@ class LoopSite(NamedTuple):
     now: Callable[[], datetime]
 
 
-def run_online_loop(site: LoopSite, *, people: int, seed: int, picked: Callable[[], None]) -> Iterator[PhaseResult]:
-    """Run the loop, and yield the measurements after each phase."""
+def run_online_loop(
+    site: LoopSite,
+    *,
+    people: int,
+    seed: int,
+    begin: Callable[[str], None],
+    report: Callable[[float], None],
+) -> Iterator[PhaseResult]:
+    """Run the loop, and yield the measurements after each phase; `begin` hears of each step, `report` of its share."""
     taste = simulate_taste(np.random.default_rng(seed))
     registered = register_model(site.models / MODEL_NAME, RegistrationTerms(purpose="helpful", rule=RULE))
     with ExitStack() as browsers, ThreadPoolExecutor(4) as pool:
         visitors: dict[str, list[Visitor]] = {}
         for number, phase in enumerate(PHASES):
+            picks = f"Picks {number + 1} of {len(PHASES)} ({phase})"
+            begin(picks)
+            done = count(1)
+
+            def count_pick(done: Iterator[int] = done) -> None:
+                report(next(done) / (people * CONVERSATIONS * TURNS))
+
             if phase not in visitors:
                 link = site.link_to(phase_campaign(phase))
                 visitors[phase] = [browsers.enter_context(Visitor(link)) for _ in range(people)]
                 for visitor in visitors[phase]:
                     visitor.enter(["use"], language="en")
             talks = [
-                pool.submit(_hold_conversations, visitor, taste, (seed, number, position), picked)
+                pool.submit(_hold_conversations, visitor, taste, (seed, number, position), count_pick)
                 for position, visitor in enumerate(visitors[phase])
             ]
             for talk in talks:
                 talk.result()
+            begin(f"{picks}: learning and measuring")
             entry = retrain_from_campaigns(site.platform, registered.folder, now=site.now())
             if entry is not None:
                 yield _measure_phase(phase, entry, open_registered_model(registered.folder), taste)

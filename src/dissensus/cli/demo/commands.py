@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from dissensus.cli.demo.activity import show_activity
 from dissensus.extras import check_extra
 
 
@@ -28,9 +29,10 @@ def demo(
     check_extra("site", "dissensus demo")
     typer.echo(
         f"A small campaign in seven stages, about two minutes; its files are written to {dir}. "
-        "All people are simulated.\n   The libraries are loaded."
+        "All people are simulated."
     )
-    # Imported here, so that --help does not import polars.
-    from dissensus.cli.demo.stages import run_demo
+    with show_activity("Loading the libraries"):
+        # Imported here, so that --help does not import polars.
+        from dissensus.cli.demo.stages import run_demo
 
     run_demo(dir, once=once, port=port, items=items, raters=raters)

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from itertools import count
@@ -17,6 +17,7 @@ import typer
 
 from dissensus.campaign.planning import CampaignPlan, apply_plan, read_plan
 from dissensus.cli import result_writer
+from dissensus.cli.demo.activity import Activity, show_activity
 from dissensus.cli.platform.options import open_site_platform, utc_now
 from dissensus.demo import online_loop
 from dissensus.demo import release as demo_release
@@ -51,7 +52,6 @@ RELEASES: Final = {name: f"{name}-1.0" for name in (NAME, CHAT_CAMPAIGN)}
 SEED = 1
 # Permutations and replicates of the report: few, so that it is quick.
 DRAWS = 200
-SECONDS_BETWEEN_LINES: Final = 4.0
 # Raters who take part concurrently.
 N_THREADS = 4
 
@@ -60,28 +60,33 @@ def run_demo(folder: Path, *, once: bool, port: int, items: int, raters: int) ->
     """Run all stages in a folder; without `once`, serve the site until interrupted."""
     result_writer.make_folder("--dir", folder)
     settings = _settings(folder, port)
-    typer.echo("   Answers of simulated raters are drawn.")
-    campaign = simulate_demo_campaign(items, raters, seed=SEED)
-    typer.echo("   The number of raters is planned, and the campaign created.")
-    plan = plan_raters(campaign.raters)
-    (folder / PLAN).write_text(plan.to_json())
-    link = _campaign(settings, campaign, plan)
-    typer.echo(
-        f"1. {raters} simulated raters judge {items} simulated conversations over HTTP, with the questions of DICES.\n"
-        f"   The campaign is made from {folder / PLAN}: {plan.settings.seats} usable raters of each gender need "
-        f"{plan.cells[0].seats} seats. Its log has the plan."
-    )
-    typer.echo("   The site starts.")
-    with _site(settings, folder / "site.log"):
-        typer.echo(f"   The site runs at {settings.address}.")
-        _take_part(link, campaign)
-        typer.echo(f"   One of them withdraws: {items} ratings are erased.")
-        _label_and_decide(settings, campaign)
-        _report(settings, folder)
-        _collect_chats(settings, folder)
-        _run_online_loop(settings, min(raters, MAX_LEARNERS))
-        _release(settings, folder)
-        _audit(settings)
+    with ExitStack() as site:
+        with show_activity("Preparing the folder") as activity:
+            activity.begin("Drawing the answers of simulated raters")
+            campaign = simulate_demo_campaign(items, raters, seed=SEED)
+            activity.begin("Planning the number of raters, and creating the campaign")
+            plan = plan_raters(campaign.raters)
+            (folder / PLAN).write_text(plan.to_json())
+            link = _campaign(settings, campaign, plan)
+            typer.echo(
+                f"1. {raters} simulated raters judge {items} simulated conversations over HTTP, with the questions of "
+                f"DICES.\n   The campaign is made from {folder / PLAN}: {plan.settings.seats} usable raters of each "
+                f"gender need {plan.cells[0].seats} seats. Its log has the plan."
+            )
+            activity.begin("Starting the site")
+            site.enter_context(_site(settings, folder / "site.log"))
+            typer.echo(f"   The site runs at {settings.address}.")
+            _take_part(link, campaign, activity)
+            typer.echo(f"   One of them withdraws: {items} ratings are erased.")
+            _label_and_decide(settings, campaign, activity)
+            _report(settings, folder, activity)
+            _collect_chats(settings, folder, activity)
+            _run_online_loop(settings, min(raters, MAX_LEARNERS), activity)
+            _release(settings, folder, activity)
+            _audit(settings, activity)
+            if once:
+                activity.begin("Stopping the site")
+                site.close()
         if not once:
             _wait_for_visitors(settings)
 
@@ -154,14 +159,15 @@ def _wait(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
     raise Unavailable(f"The site does not answer at {address}.")
 
 
-def _take_part(link: str, simulated: DemoCampaign) -> None:
+def _take_part(link: str, simulated: DemoCampaign, activity: Activity) -> None:
     """Let all raters take part, `N_THREADS` concurrently; the first withdraws at the end."""
     campaign, done, n = _definition(), count(1), len(simulated.items) * len(simulated.raters)
-    with _progress("Rating") as progress, ExitStack() as browsers:
+    activity.begin("Rating")
 
-        def count_rating() -> None:
-            progress(next(done) / n)
+    def count_rating() -> None:
+        activity.report(next(done) / n)
 
+    with ExitStack() as browsers:
         visitors = [browsers.enter_context(Visitor(link)) for _ in simulated.raters]
         with ThreadPoolExecutor(N_THREADS) as pool:
             futures = [
@@ -173,49 +179,49 @@ def _take_part(link: str, simulated: DemoCampaign) -> None:
         visitors[0].withdraw()
 
 
-def _label_and_decide(settings: Settings, campaign: DemoCampaign) -> None:
+def _label_and_decide(settings: Settings, campaign: DemoCampaign, activity: Activity) -> None:
     """Let experts label the items, and the owner decide about flagged raters."""
     typer.echo("2. Simulated experts label the conversations; the owner decides about flagged raters.")
+    activity.begin("Labelling")
     with open_site_platform(settings) as platform:
         owner_id = staff.find_or_create_owner(platform, OWNER, now=utc_now()).id
         counts = label_all(platform, _definition(), campaign.gold, owner_id=owner_id, seed=SEED, now=utc_now())
         typer.echo(f"   {counts[0]} experts label them independently; the owner decides on {counts[1]}.")
+        activity.begin("Waiting for the site's figures of all raters")
         flagged, excluded = decide_flags(platform, NAME, len(campaign.raters) - 1, owner_id=owner_id, clock=utc_now)
         typer.echo(
             f"   Raters who are flagged: {flagged}. The owner excludes {excluded}, with a reason; no data are deleted."
         )
 
 
-def _report(settings: Settings, folder: Path) -> None:
+def _report(settings: Settings, folder: Path, activity: Activity) -> None:
     """Export the ratings, and write the report."""
     typer.echo("3. The ratings are exported and analysed.")
     ratings, page = folder / RATINGS, folder / PAGE
+    activity.begin("Exporting")
     with open_site_platform(settings) as platform:
         ratings_workflow.export_ratings(platform, NAME, ratings, overwrite=True, now=utc_now())
     collected = read_ratings(ratings, questions="all")
-    with _progress("Analysing") as progress:
-        report = build(collected, permutations=DRAWS, bootstrap=DRAWS, title="The demo", progress=progress)
-    typer.echo("   Figures are drawn.")
+    activity.begin("Analysing")
+    report = build(collected, permutations=DRAWS, bootstrap=DRAWS, title="The demo", progress=activity.report)
+    activity.begin("Drawing the figures")
     result_writer.write_text(report.to_html(), page)
     typer.echo(f"   {ratings} has the collected ratings, {page} the report.")
 
 
-def _collect_chats(settings: Settings, folder: Path) -> None:
+def _collect_chats(settings: Settings, folder: Path, activity: Activity) -> None:
     """Let some people chat, and export the conversations."""
     campaign, done = rename_campaign(load_campaign("red-team"), CHAT_CAMPAIGN), count(1)
     link = _open_campaign(settings, campaign, ())
     typer.echo(
         f"4. {N_CHATTERS} simulated people talk with two scripted chatbots, and pick one of two responses each turn."
     )
-    with (
-        _progress("Talking") as progress,
-        ExitStack() as browsers,
-        ThreadPoolExecutor(N_THREADS) as pool,
-    ):
+    activity.begin("Talking")
 
-        def count_conversation() -> None:
-            progress(next(done) / (N_CHATTERS * CONVERSATIONS))
+    def count_conversation() -> None:
+        activity.report(next(done) / (N_CHATTERS * CONVERSATIONS))
 
+    with ExitStack() as browsers, ThreadPoolExecutor(N_THREADS) as pool:
         visitors = [browsers.enter_context(Visitor(link)) for _ in range(N_CHATTERS)]
         for future in [
             pool.submit(hold_conversations, visitor, campaign, seed, talked=count_conversation)
@@ -230,23 +236,22 @@ def _collect_chats(settings: Settings, folder: Path) -> None:
     )
 
 
-def _run_online_loop(settings: Settings, people: int) -> None:
+def _run_online_loop(settings: Settings, people: int, activity: Activity) -> None:
     """Run the online loop, and print how well the registered model learns the preferences."""
-    done, n = count(1), online_loop.CONVERSATIONS * online_loop.TURNS * len(online_loop.PHASES)
+    n = online_loop.CONVERSATIONS * online_loop.TURNS * len(online_loop.PHASES)
     typer.echo(
         f"5. {people} simulated people of known preferences pick one of two responses, {n} times each. A registered "
         f"model\n   learns from it and chooses what they see next, the best of {online_loop.SAMPLES}:"
     )
-    with open_site_platform(settings) as platform, _progress("Preferring") as progress:
-
-        def count_choice() -> None:
-            progress(next(done) / (n * people))
+    with open_site_platform(settings) as platform:
 
         def link_to(campaign: Campaign) -> str:
             return _open_campaign(settings, campaign, ())
 
         stage = online_loop.LoopSite(platform, settings.model_registry, link_to, utc_now)
-        phases = online_loop.run_online_loop(stage, people=people, seed=SEED, picked=count_choice)
+        phases = online_loop.run_online_loop(
+            stage, people=people, seed=SEED, begin=activity.begin, report=activity.report
+        )
         rows = [phase.row() for phase in phases]
     typer.echo(
         result_writer.format_rows(
@@ -255,12 +260,13 @@ def _run_online_loop(settings: Settings, people: int) -> None:
     )
 
 
-def _release(settings: Settings, folder: Path) -> None:
+def _release(settings: Settings, folder: Path, activity: Activity) -> None:
     """Take the ratings and the conversations through the gate of a release."""
     typer.echo("6. The owner releases the ratings and the conversations to the public.")
     changes = {NAME: demo_release.RATINGS, CHAT_CAMPAIGN: demo_release.CONVERSATIONS}
     with open_site_platform(settings) as platform:
         for name, mended in changes.items():
+            activity.begin(f"Judging and writing the release of {name}")
             released = demo_release.release_campaign(platform, name, folder, mended, now=utc_now())
             typer.echo(f"   The first plan of {name} is refused: {', '.join(released.refused)}.")
             typer.echo(f"   {_describe_release(released, folder / RELEASES[name])}")
@@ -276,12 +282,15 @@ def _describe_release(released: demo_release.DemoRelease, folder: Path) -> str:
     )
 
 
-def _audit(settings: Settings) -> None:
+def _audit(settings: Settings, activity: Activity) -> None:
     """Verify the audit log of each campaign."""
     typer.echo("7. The audit log of each campaign is verified.")
     with open_site_platform(settings) as platform:
         names = [entry.campaign_row.name for entry in overview.list_all_campaigns(platform)]
-        reports = {name: audit.audit_campaign(platform, name) for name in names}
+        reports = {}
+        for name in names:
+            activity.begin(f"Verifying the log of {name}")
+            reports[name] = audit.audit_campaign(platform, name)
     for name, report in reports.items():
         if not report.holds:
             raise DissensusError(f"The audit log is not intact. For the faults: dissensus audit {name}")
@@ -289,21 +298,6 @@ def _audit(settings: Settings) -> None:
     typer.echo(
         f"   The audit log is intact: {report.n:,} events in one chain, {report.n_erased:,} of them erased since."
     )
-
-
-@contextmanager
-def _progress(label: str) -> Iterator[Callable[[float], None]]:
-    """Show a progress bar on a terminal, and a line every few seconds elsewhere."""
-    with result_writer.progress_bar(label) as show_share:
-        last = time.monotonic()
-
-        def write_line(share: float) -> None:
-            nonlocal last
-            if time.monotonic() - last > SECONDS_BETWEEN_LINES:
-                last = time.monotonic()
-                typer.echo(f"   {label}: {share:.0%}", err=True)
-
-        yield show_share or write_line
 
 
 def _wait_for_visitors(settings: Settings) -> None:
