@@ -27,10 +27,16 @@ class Advice(str):
         return advice
 
 
-def label_message(label: str, message: str) -> str:
-    """Return a message after a label, in the words of the command line and of the site."""
-    text = f"{label}: {message}"
-    return Advice(text, site=f"{label}: {message.site}") if isinstance(message, Advice) else text
+def format_message(template: str, message: str) -> str:
+    """Return a message in its place in another, in the words of the command line and of the site.
+
+    Examples
+    --------
+    >>> word_for_site(format_message("Note: {}", Advice("Use --seed 1.", site="Choose a seed.")))
+    'Note: Choose a seed.'
+    """
+    text = template.format(message)
+    return Advice(text, site=template.format(message.site)) if isinstance(message, Advice) else text
 
 
 def word_for_site(message: str) -> str:

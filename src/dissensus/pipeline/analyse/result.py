@@ -13,7 +13,7 @@ from dissensus.errors import NotFound
 from dissensus.pipeline.analyse.columns import COMPARED, DIFFERENCES
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
-from dissensus.schema.advice import label_message
+from dissensus.schema.advice import format_message
 from dissensus.schema.axes import resolve_axis
 from dissensus.schema.hints import format_list
 from dissensus.schema.tabular_result import TabularResult
@@ -402,8 +402,8 @@ def analysis_footnotes(analysis: Analysis) -> Iterator[str]:
     reasons = dict.fromkeys(row.reason for row in rows if row.estimate is None and row.reason)
     yield from (f"{UNKNOWN} {reason}" for reason in reasons)
     yield from _explain_warnings(analysis)
-    yield from (label_message("Note", note) for note in analysis.notes)
-    yield from (label_message("Warning", warning) for warning in analysis.warnings)
+    yield from (format_message("Note: {}", note) for note in analysis.notes)
+    yield from (format_message("Warning: {}", warning) for warning in analysis.warnings)
 
 
 def _explain_warnings(analysis: Analysis) -> Iterator[str]:

@@ -14,6 +14,7 @@ from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
 from dissensus.pipeline.vet.audit_result import AxisRemoval, FilterAudit, GroupRemoval, LabelMove
 from dissensus.pipeline.vet.evidence import resolve_axes
 from dissensus.pipeline.vet.result import Vetting
+from dissensus.schema.advice import Advice
 from dissensus.schema.hints import format_value, suggest
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import FLAG, RATER_ID, REST
@@ -303,10 +304,12 @@ def _explain_unlike(design: Design, removed: Bools, random_removals: Bools) -> s
     gap = abs(observed - null.mean())
     if gap <= MAX_UNLIKE * null.mean() or gap <= MAX_Z * null.std():
         return None
-    return (
+    unlike = (
         "the removed raters share other items than raters at random, so that labels shift by another extent even if "
-        "all answer alike; draw within the attribute that determined the items (--within AXIS), if there is one"
+        "all answer alike"
     )
+    within = f"{unlike}; draw within the attribute that determined the items (--within AXIS), if there is one"
+    return Advice(within, site=unlike)
 
 
 def _note_unmatched(unmatched: Bools, removed: Bools) -> list[str]:

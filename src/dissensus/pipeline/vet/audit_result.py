@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
-from dissensus.schema.advice import label_message
+from dissensus.schema.advice import format_message
 
 SCHEMA_VERSION = 1
 # Largest number of reasons in a note.
@@ -234,4 +234,4 @@ def _audit_notes(audit: FilterAudit) -> Iterator[str]:
         reasons = list(dict.fromkeys(f"{g.group}, {g.reason}" for axis in audit.axes for g in axis.groups if g.reason))
         more = f"; and {len(reasons) - MAX_REASONS:,} more" * (len(reasons) > MAX_REASONS)
         yield f"Odds ratios of 0 or infinity: {escape_unprintable('; '.join(reasons[:MAX_REASONS]))}{more}."
-    yield from (label_message("Note", note) for note in audit.notes)
+    yield from (format_message("Note: {}", note) for note in audit.notes)

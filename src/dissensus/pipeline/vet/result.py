@@ -10,7 +10,7 @@ import polars as pl
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
 from dissensus.pipeline.vet.consistency import grids_of_consistency
 from dissensus.pipeline.vet.times import AnswerTimes
-from dissensus.schema.advice import label_message
+from dissensus.schema.advice import format_message
 from dissensus.schema.ratings.columns import FLAG, RATER_ID, RATER_PREFIX
 from dissensus.schema.tabular_result import TabularResult
 from dissensus.stats.criteria import SHARES, Criteria
@@ -287,4 +287,4 @@ def _notes(vetting: Vetting) -> Iterator[str]:
     for reason in dict.fromkeys(shown.values()):
         headings = [_heading(name) for name, absent_reason in shown.items() if absent_reason == reason]
         yield f"{UNKNOWN} {', '.join(headings)}: {reason}."
-    yield from (label_message("Note", note) for note in vetting.notes)
+    yield from (format_message("Note: {}", note) for note in vetting.notes)

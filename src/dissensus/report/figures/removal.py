@@ -15,6 +15,7 @@ from dissensus.report.groups import DisplayedGroups, format_axis, format_percent
 from dissensus.report.layout import HeadedRows, RowBlock, RowLabels, stack_over_rows
 from dissensus.report.theme import BLUE, INK, LINE, PAPER
 from dissensus.report.vega_lite import X2, Y2, Axis, Chart, Scale, Spec, Text, X
+from dissensus.schema.advice import format_message
 from dissensus.schema.hints import format_list
 
 # Label of each measure, and its number of digits.
@@ -105,7 +106,7 @@ def label_moves(audit: FilterAudit) -> Figure:
         There are no random removals, or they do not move labels.
     """
     if audit.reason:
-        raise UndefinedEstimate(f"Label shifts are not compared with random removals: {audit.reason}.")
+        raise UndefinedEstimate(format_message("Label shifts are not compared with random removals: {}.", audit.reason))
     if not audit.draws:
         raise UndefinedEstimate("There is nothing to compare with: the audit was made without random removals.")
     drawn = [move for move in audit.moves if move.observed is not None and move.null_median]
