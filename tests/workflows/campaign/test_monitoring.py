@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from sqlalchemy import delete, event, insert, select, update
+from sqlalchemy import Connection, delete, event, insert, select, update
 from tests.support.campaigns import AGREED, NOW, definition, owner
 from tests.support.gold_campaigns import YES, create_gold_campaign, label_item
 from tests.support.monitored_campaigns import (
@@ -25,7 +25,7 @@ from tests.support.monitored_campaigns import (
 from tests.support.rated_campaigns import rated_campaign
 from tests.support.raters import enter, rate_all
 
-from dissensus.errors import Conflict, NotFound
+from dissensus.errors import Conflict, NoDatabase, NotFound
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.analyse import analyse
 from dissensus.pipeline.monitor import WITHIN, CampaignFigures, ItemSummary
@@ -34,8 +34,10 @@ from dissensus.store import monitoring as monitoring_store
 from dissensus.store import raters
 from dissensus.store.answer_drafts import AnswerTable, SaveTable
 from dissensus.store.assignments import AssignmentTable
+from dissensus.store.core import leases
 from dissensus.store.monitoring import MonitoringSnapshotTable, PublishedFiguresTable
 from dissensus.workflows.campaign import campaign_deletion, campaigns, overview
+from dissensus.workflows.campaign import monitoring as monitoring_workflow
 from dissensus.workflows.campaign.monitoring import MonitoringCache, MonitoringView, load_monitoring, refresh_snapshots
 from dissensus.workflows.export import ratings
 from dissensus.workflows.gold import adjudication
@@ -354,6 +356,113 @@ def test_figures_that_could_not_be_stored_are_recomputed(platform: Platform) -> 
         tx.exec_driver_sql("ALTER TABLE away RENAME TO monitoring_snapshot")
     refresh_snapshots(platform, cache, now=LATER)
     assert load_figures(platform).pool.n_raters == 1
+
+
+class Runs:
+    """Check of the lease before each run, which acts before one of them."""
+
+    def __init__(self, at: int = 0, act: Callable[[], object] = lambda: None) -> None:
+        self.n, self.at, self.act = 0, at, act
+
+    def __call__(self, tx: Connection) -> bool:
+        self.n += 1
+        if self.n == self.at:
+            self.act()
+        return True
+
+
+@pytest.fixture
+def short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs end after the second rater, each of whom has 20 ratings."""
+    monkeypatch.setattr(monitoring_workflow, "RUN_LENGTH", 30)
+
+
+@pytest.mark.usefixtures("short_runs")
+def test_figures_of_several_runs_are_those_of_one(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
+    campaign, cache, runs = open_monitored_campaign(platform), MonitoringCache(), Runs()
+    for number in range(5):
+        rate_items(platform, campaign, number, HASTY if number == 3 else Habit())
+    assert refresh_snapshots(platform, cache, now=NOW, is_held=runs) == 1
+    assert runs.n == 4  # Three runs, and the check before figures are stored
+    several, summaries = load_figures(platform), load_summaries(platform)
+    monkeypatch.setattr(monitoring_workflow, "RUN_LENGTH", 100_000)
+    assert several == recompute_figures(platform)
+    assert summaries == load_summaries(platform)
+    assert several.pool.n_ratings == 100
+
+
+@pytest.mark.usefixtures("short_runs")
+def test_a_refresh_goes_on_after_the_last_run_that_came_to_its_end(platform: Platform) -> None:
+    def fail() -> None:
+        raise NoDatabase("The database does not answer.")
+
+    campaign, cache, runs = open_monitored_campaign(platform), MonitoringCache(), Runs()
+    for number in range(5):
+        rate_items(platform, campaign, number)
+    with pytest.raises(NoDatabase):
+        refresh_snapshots(platform, cache, now=NOW, is_held=Runs(3, fail))
+    assert load_view(platform).snapshot is None
+    assert refresh_snapshots(platform, cache, now=NOW, is_held=runs) == 1
+    assert runs.n == 2  # One run, and the check before figures are stored
+    resumed, summaries = load_figures(platform), load_summaries(platform)
+    assert resumed == recompute_figures(platform)
+    assert {position for position, _, _ in summaries} == {*range(N_ITEMS)}
+    assert resumed.pool.n_ratings == 100
+
+
+@pytest.mark.usefixtures("short_runs")
+def test_answers_that_change_between_runs(platform: Platform) -> None:
+    campaign, cache = open_monitored_campaign(platform, replication=20), MonitoringCache()
+    rater_ids = [rate_items(platform, campaign, number) for number in range(5)]
+
+    def change() -> None:
+        """Withdraw a rater whose answers were read, correct one of another, and add a rater."""
+        withdrawal.withdraw_rater(platform, rater_ids[0], now=LATER)
+        with platform.database.writing() as tx:
+            add_save(tx, last_assignment(platform, rater_ids[1]), "Unsure", ms=9_000, at=LATER, revision=50)
+        rate_items(platform, campaign, 5)
+
+    assert refresh_snapshots(platform, cache, now=NOW, is_held=Runs(3, change)) == 0
+    assert load_view(platform).snapshot is None
+    assert refresh_snapshots(platform, cache, now=LATER) == 1
+    followed, summaries = load_figures(platform), load_summaries(platform)
+    assert followed == recompute_figures(platform)
+    assert summaries == load_summaries(platform)
+    assert (followed.pool.n_raters, followed.pool.n_ratings) == (5, 100)
+
+
+@pytest.mark.usefixtures("short_runs")
+def test_a_refresh_whose_lease_is_lost_between_runs_ends(platform: Platform) -> None:
+    campaign = open_monitored_campaign(platform)
+    for number in range(3):
+        rate_items(platform, campaign, number)
+    with platform.database.writing() as tx:
+        assert leases.acquire_lease(tx, "figures", "first", until=NOW, now=NOW)
+
+    def lose() -> None:
+        with platform.database.writing() as tx:
+            assert leases.acquire_lease(tx, "figures", "second", until=LATER, now=NOW)
+
+    runs = Runs(2, lose)
+
+    def is_held(tx: Connection) -> bool:
+        return runs(tx) and leases.is_lease_held(tx, "figures", "first")
+
+    with pytest.raises(Conflict, match="Another process holds the lease"):
+        refresh_snapshots(platform, MonitoringCache(), now=LATER, is_held=is_held)
+    assert runs.n == 2
+    assert load_view(platform).snapshot is None
+
+
+def test_a_refresh_whose_lease_is_lost_before_it_writes_stores_nothing(platform: Platform) -> None:
+    campaign = open_monitored_campaign(platform)
+    rate_items(platform, campaign, 1)
+    held = iter([True, False])
+    with pytest.raises(Conflict, match="Another process holds the lease"):
+        refresh_snapshots(platform, MonitoringCache(), now=LATER, is_held=lambda tx: next(held))
+    assert load_view(platform).snapshot is None
+    with platform.database.reading() as tx:
+        assert monitoring_store.load_item_summaries(tx, campaign.id) == {}
 
 
 def test_strangers_cannot_see_the_monitoring(platform: Platform) -> None:

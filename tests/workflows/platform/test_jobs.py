@@ -15,19 +15,23 @@ from tests.support.webhook_deliverer import SIGNER, add_webhook, sequence_number
 from tests.support.webhook_receiver import receiving
 
 from dissensus.errors import Unavailable
+from dissensus.store.core import leases
 from dissensus.store.core.leases import LeaseTable
 from dissensus.store.events import EventChainTable, EventTable
+from dissensus.store.monitoring import MonitoringSnapshotTable
 from dissensus.store.webhooks import WebhookTable
 from dissensus.workflows.models.retraining import RetrainingJob
 from dissensus.workflows.platform import jobs
 from dissensus.workflows.platform.jobs import (
     LEASE_DURATION,
+    MONITORING_LEASE,
     N_CONNECTIONS,
     N_RUNNERS,
     JobRunner,
     ThrottledJob,
     build_runners,
     default_jobs,
+    monitoring_job,
 )
 from dissensus.workflows.platform.mail_delivery import MailDelivery
 from dissensus.workflows.platform.platform import Platform, open_platform
@@ -149,6 +153,34 @@ def test_the_loss_of_a_lease_is_logged(
     assert runner.turn()
     messages = [record.getMessage() for record in caplog.records]
     assert messages == ["The lease jobs was lost while its jobs ran; they may run twice."]
+
+
+def test_figures_are_not_stored_after_the_loss_of_the_lease(
+    platform: Platform, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    open_campaign(platform)
+
+    def steal(platform: Platform, _now: datetime) -> None:
+        with platform.database.writing() as tx:
+            later = clock.at + LEASE_DURATION
+            assert leases.acquire_lease(tx, MONITORING_LEASE, "second", until=later + LEASE_DURATION, now=later)
+
+    both: dict[str, jobs.Job] = {"steal": steal, "monitor": monitoring_job("first")}
+    runner = JobRunner(platform=platform, holder="first", jobs=both, clock=clock, lease=MONITORING_LEASE)
+    assert runner.turn()
+    assert "The job monitor waits: Another process holds the lease" in caplog.text
+    with platform.database.reading() as tx:
+        assert tx.execute(select(MonitoringSnapshotTable.campaign_id)).all() == []
+    runner = JobRunner(
+        platform=platform,
+        holder="second",
+        jobs={"monitor": monitoring_job("second")},
+        clock=clock,
+        lease=MONITORING_LEASE,
+    )
+    assert runner.turn()
+    with platform.database.reading() as tx:
+        assert len(tx.execute(select(MonitoringSnapshotTable.campaign_id)).all()) == 1
 
 
 def test_concurrent_requests_grant_one_lease(platform: Platform, clock: ManualClock) -> None:

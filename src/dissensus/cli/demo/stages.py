@@ -52,6 +52,8 @@ RELEASES: Final = {name: f"{name}-1.0" for name in (NAME, CHAT_CAMPAIGN)}
 SEED = 1
 # Permutations and replicates of the report: few, so that it is quick.
 DRAWS = 200
+# Polls of the site until it runs, a tenth of a second apart: a busy machine needs a minute to load it.
+N_POLLS: Final = 1800
 # Raters who take part concurrently.
 N_THREADS = 4
 
@@ -148,7 +150,7 @@ def _site(settings: Settings, log: Path) -> Iterator[None]:
 
 
 def _wait(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
-    for _ in range(300):
+    for _ in range(N_POLLS):
         if server.poll() is not None:
             raise Unavailable(f"The site did not start. {log.read_text().strip().removeprefix('Error: ')}")
         try:

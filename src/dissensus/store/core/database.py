@@ -102,12 +102,17 @@ class Database:
                 cursor.execute(f"PRAGMA busy_timeout = {1000 * WAIT_S}")
         return not busy
 
-    def update_statistics(self) -> None:
-        """Let SQLite sample its tables, so that its plans fit their sizes; PostgreSQL does so by itself.
+    def update_statistics(self, *, loaded: bool = False) -> None:
+        """Let SQLite sample its tables, so that its plans fit their sizes.
 
-        A database that is busy keeps the statistics that it has.
+        PostgreSQL does so by itself, but only a minute after many rows were loaded, and not at all where its
+        autovacuum is off: it samples its tables if `loaded` says so. A database that is busy keeps the statistics
+        that it has.
         """
         if self.engine.dialect.name != "sqlite":
+            if loaded:
+                with suppress(NoDatabase), self.writing() as tx:
+                    tx.exec_driver_sql("ANALYZE")
             return
         with (
             suppress(NoDatabase, PoolTimeout, sqlite3.OperationalError),

@@ -36,6 +36,11 @@ def acquire_lease(tx: Connection, name: str, holder: str, *, until: datetime, no
     return True
 
 
+def is_lease_held(tx: Connection, name: str, holder: str) -> bool:
+    """Return whether no other holder has acquired a lease since this one did."""
+    return tx.scalar(select(LeaseTable.holder).where(LeaseTable.name == name)) == holder
+
+
 def release_lease(tx: Connection, name: str, holder: str) -> None:
     """Release a lease."""
     tx.execute(delete(LeaseTable).where(LeaseTable.name == name, LeaseTable.holder == holder))

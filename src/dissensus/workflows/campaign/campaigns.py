@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from sqlalchemy import Connection
 
@@ -46,6 +47,8 @@ FROZEN_FIELDS = (
 CLONE_HINT = "Clone the campaign and change the clone."
 REMOVE_HINT = "Remove the items first."
 ITEMS_STAY = "its items cannot change"
+LARGE_LOAD: Final = 10_000
+"""Items after whose import the database samples its tables."""
 
 
 def create_campaign(  # noqa: PLR0913 - options are keyword-only
@@ -76,7 +79,15 @@ def create_campaign(  # noqa: PLR0913 - options are keyword-only
             record_adoption(tx, campaign_id, plan, staff_id=staff_id, now=now)
         if copy_id is not None:
             store.delete_working_copy(tx, copy_id, revision=copy_revision)
-        return store.get_campaign(tx, campaign_id)
+        campaign_row = store.get_campaign(tx, campaign_id)
+    _update_statistics(platform, len(items))
+    return campaign_row
+
+
+def _update_statistics(platform: Platform, n_items: int) -> None:
+    """Let the database sample its tables after a large load, by which it plans lists and searches."""
+    if n_items >= LARGE_LOAD:
+        platform.database.update_statistics(loaded=True)
 
 
 def record_adoption(
@@ -112,7 +123,9 @@ def add_items(platform: Platform, name: str, items: Sequence[Item], *, staff_id:
         items_store.add_items(tx, campaign_row.id, items, now=now)
         content = _describe_items(tx, campaign_row.id, campaign)
         log_staff_event(tx, campaign_row.id, "items_changed", staff_id, now, added=len(items), **content)
-        return items_store.count_items(tx, campaign_row.id)
+        n_items = items_store.count_items(tx, campaign_row.id)
+    _update_statistics(platform, len(items))
+    return n_items
 
 
 def _describe_items(tx: Connection, campaign_id: str, campaign: Campaign) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Compute and show monitoring snapshots of running campaigns."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from sqlalchemy import Connection
 
 from dissensus.campaign.assignment import FIRST, SECOND
+from dissensus.errors import Conflict
 from dissensus.pipeline.monitor import (
     CELL,
     CampaignFigures,
@@ -42,6 +43,13 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key")
 MAX_RATINGS_AT_ONCE: Final = 20_000
+"""Ratings that are objects at one time: millions fill the memory."""
+RUN_LENGTH: Final = 100_000
+"""Ratings after which a run ends with its transaction; the next one goes on after them."""
+
+
+def _hold_always(_tx: Connection) -> bool:
+    return True
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,11 +68,17 @@ class _CampaignCache:
     n_gold: int = 0  # gold labels and decisions
     n_withdrawn: int = 0  # raters who had withdrawn when the answers were read
     updated_at: datetime | None = None  # time of the stored figures; None without any
+    unread: dict[str, None] = field(default_factory=dict)  # raters whose answers are to be read, in order
+    resaved: set[str] = field(default_factory=set)  # assignments that are to be read again
+    is_stored: bool = False  # whether this cache stored the summaries of all items that it knows
 
 
 @dataclass(slots=True)
 class MonitoringCache:
-    """Incremental state per running campaign in one process; a new one reads everything once."""
+    """Incremental state per running campaign in one process; a new one reads everything once, in runs.
+
+    What was read stays after an error, so that the next refresh goes on after the last run that came to its end.
+    """
 
     campaigns: dict[str, _CampaignCache] = field(default_factory=dict)
     flagged: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -83,31 +97,51 @@ class MonitoringView:
     decisions: Mapping[str, FlagDecisionRow]  # current decision per rater
 
 
-def refresh_snapshots(platform: Platform, cache: MonitoringCache, *, now: datetime) -> int:
-    """Read new data of all running campaigns, store their snapshots and return the number of changed ones."""
+def refresh_snapshots(
+    platform: Platform,
+    cache: MonitoringCache,
+    *,
+    now: datetime,
+    is_held: Callable[[Connection], bool] = _hold_always,
+) -> int:
+    """Read new data of all running campaigns, store their snapshots and return the number of changed ones.
+
+    `is_held` tells in a transaction whether this process still holds the lease of the work; without it the work ends
+    before it writes, with `Conflict`.
+    """
     with platform.database.reading() as tx:
         rows = store.list_campaigns_to_monitor(tx, now=now)
     campaign_ids = {row.id for row in rows}
     cache.campaigns = {key: entry for key, entry in cache.campaigns.items() if key in campaign_ids}
-    return sum(_refresh_snapshot(platform, cache, row, now) for row in rows)
+    return sum(_refresh_snapshot(platform, cache, row, now, is_held) for row in rows)
 
 
-def _refresh_snapshot(platform: Platform, cache: MonitoringCache, campaign_row: CampaignRow, now: datetime) -> bool:
+def _refresh_snapshot(
+    platform: Platform,
+    cache: MonitoringCache,
+    campaign_row: CampaignRow,
+    now: datetime,
+    is_held: Callable[[Connection], bool],
+) -> bool:
     """Update the snapshot of a campaign and return whether it changed."""
-    # Put back only after storing, so that a failure causes a full read.
-    entry = cache.campaigns.pop(campaign_row.id, None)
+    entry = cache.campaigns.get(campaign_row.id)
     with platform.database.reading() as tx:
-        valid = entry is not None and entry.digest == campaign_row.digest
-        entry = entry if entry is not None and valid else _new_cache(platform, tx, campaign_row)
-        changed = any([_read_new_rows(tx, campaign_row, entry), _read_gold(tx, campaign_row, entry), not valid])
-        positions, summaries = _list_outdated_summaries(tx, campaign_row, entry, valid=valid)
-    changed = changed or bool(positions) or not _confirm_snapshot(platform, campaign_row, entry, now)
+        if entry is None or entry.digest != campaign_row.digest:
+            entry = cache.campaigns[campaign_row.id] = _new_cache(platform, tx, campaign_row)
+        # Until the summaries are stored: a failure causes a comparison of all of them.
+        was_stored, entry.is_stored = entry.is_stored, False
+        changed = any([_find_new_rows(tx, campaign_row, entry), _read_gold(tx, campaign_row, entry), not was_stored])
+    changed = _read_in_runs(platform, entry, is_held) or changed
+    with platform.database.reading() as tx:
+        positions, summaries = _list_outdated_summaries(tx, campaign_row, entry, valid=was_stored)
+    changed = changed or bool(positions) or not _confirm_snapshot(platform, campaign_row, entry, now, is_held)
     if changed:
         snapshot = MonitoringSnapshot(
             figures=_compute_figures(entry), through=entry.through, updated_at=now, read_at=now
         )
         rater_figures = _list_rater_figures(entry)
         with platform.database.writing() as tx:
+            _require_lease(tx, is_held)
             if not _lock_figures(tx, campaign_row.id, entry):
                 return False
             n_flagged = _count_new_flags(cache, campaign_row.id, store.find_snapshot(tx, campaign_row.id), snapshot)
@@ -118,10 +152,15 @@ def _refresh_snapshot(platform: Platform, cache: MonitoringCache, campaign_row: 
             store.replace_item_summaries(tx, campaign_row.id, positions, summaries)
             rater_lists.replace_rater_figures(tx, campaign_row.id, rater_figures)
         entry.updated_at = now
+    entry.is_stored = True
     if campaign_row.state == "closed":
-        _publish_figures(platform, campaign_row, entry, now)
-    cache.campaigns[campaign_row.id] = entry
+        _publish_figures(platform, campaign_row, entry, now, is_held)
     return changed
+
+
+def _require_lease(tx: Connection, is_held: Callable[[Connection], bool]) -> None:
+    if not is_held(tx):
+        raise Conflict("Another process holds the lease of the figures, and computes them. Nothing was stored.")
 
 
 def _lock_figures(tx: Connection, campaign_id: str, entry: _CampaignCache) -> bool:
@@ -149,7 +188,13 @@ def _list_flagged(snapshot: MonitoringSnapshot | None) -> frozenset[str]:
     return frozenset(rater.rater_id for rater in snapshot.figures.flagged) if snapshot else frozenset()
 
 
-def _publish_figures(platform: Platform, campaign_row: CampaignRow, entry: _CampaignCache, now: datetime) -> None:
+def _publish_figures(
+    platform: Platform,
+    campaign_row: CampaignRow,
+    entry: _CampaignCache,
+    now: datetime,
+    is_held: Callable[[Connection], bool],
+) -> None:
     """Publish the figures of a closed campaign, unless some are published or there are few raters."""
     with platform.database.reading() as tx:
         if store.has_published_figures(tx, campaign_row.id):
@@ -157,12 +202,20 @@ def _publish_figures(platform: Platform, campaign_row: CampaignRow, entry: _Camp
     figures = suppress_figures(_compute_figures(entry), entry.state, list(entry.raters.values()))
     if figures is not None:
         with platform.database.writing() as tx:
+            _require_lease(tx, is_held)
             if _lock_figures(tx, campaign_row.id, entry):
                 store.add_published_figures(tx, campaign_row.id, figures, at=now)
 
 
-def _confirm_snapshot(platform: Platform, campaign_row: CampaignRow, entry: _CampaignCache, now: datetime) -> bool:
+def _confirm_snapshot(
+    platform: Platform,
+    campaign_row: CampaignRow,
+    entry: _CampaignCache,
+    now: datetime,
+    is_held: Callable[[Connection], bool],
+) -> bool:
     with platform.database.writing() as tx:
+        _require_lease(tx, is_held)
         return store.confirm_snapshot(tx, campaign_row.id, entry.through, now=now)
 
 
@@ -180,26 +233,57 @@ def _new_cache(platform: Platform, tx: Connection, campaign_row: CampaignRow) ->
     )
 
 
-def _read_new_rows(tx: Connection, campaign_row: CampaignRow, entry: _CampaignCache) -> bool:
-    """Read all answers of new raters, and answers of others saved since the last read."""
+def _find_new_rows(tx: Connection, campaign_row: CampaignRow, entry: _CampaignCache) -> bool:
+    """List new raters and the assignments saved since the last refresh, and return whether the raters changed.
+
+    What is saved while the answers are read has a later number, and is read by the next refresh. A withdrawal
+    meanwhile is noticed before figures are stored.
+    """
     purposes = [purpose.name for purpose in entry.campaign.consent.purposes if purpose.required]
     axes = monitoring_axes(entry.campaign)
     participants = store.list_participants(tx, campaign_row.id, purposes)
     raters = {participant.rater_id: to_monitored_rater(participant, axes) for participant in participants}
     through = overview.find_last_save_number(tx)
     saves = store.load_assignments_saved_since(tx, campaign_row.id, entry.through or through)
-    assignment_ids = {assignment_id for number, assignment_id in saves.items() if number not in entry.save_numbers}
-    assignment_ids.update(store.list_done_assignment_ids(tx, raters.keys() - entry.raters.keys()))
+    entry.resaved.update(saves[number] for number in saves.keys() - entry.save_numbers)
+    entry.unread = {rater_id: None for rater_id in raters if rater_id in entry.unread or rater_id not in entry.raters}
     entry.state.mark_raters([rater_id for rater_id in raters if raters[rater_id] != entry.raters.get(rater_id)])
     for state in (entry.state, entry.repeats):
         state.drop_raters(entry.raters.keys() - raters.keys())
-    rated = _read_ratings(tx, entry, sorted(assignment_ids), raters.keys())
-    for state in (entry.state, entry.repeats):
-        state.drop(assignment_ids - rated)
-    changed = bool(rated) or raters != entry.raters
+    changed = raters != entry.raters
     entry.raters, entry.save_numbers, entry.through = raters, frozenset(saves), max(through, entry.through)
     entry.n_withdrawn = rater_lists.count_withdrawn(tx, campaign_row.id)
     return changed
+
+
+def _read_in_runs(platform: Platform, entry: _CampaignCache, is_held: Callable[[Connection], bool]) -> bool:
+    """Read what is listed, with a transaction for each run, and return whether anything was rated."""
+    changed = False
+    while entry.unread or entry.resaved:
+        with platform.database.reading() as tx:
+            _require_lease(tx, is_held)
+            changed = _read_run(tx, entry) or changed
+    return changed
+
+
+def _read_run(tx: Connection, entry: _CampaignCache) -> bool:
+    """Read the answers of some raters, else those of some assignments, and return whether anything was rated."""
+    raters: list[str] = []
+    assignment_ids: list[str] = []
+    for rater_id in entry.unread:
+        raters.append(rater_id)
+        assignment_ids += store.list_done_assignment_ids(tx, [rater_id])
+        if len(assignment_ids) >= RUN_LENGTH:
+            break
+    if not raters:
+        assignment_ids = sorted(entry.resaved)[:RUN_LENGTH]
+    rated = _read_ratings(tx, entry, assignment_ids, entry.raters.keys())
+    for state in (entry.state, entry.repeats):
+        state.drop(set(assignment_ids) - rated)
+    for rater_id in raters:
+        del entry.unread[rater_id]
+    entry.resaved.difference_update(assignment_ids)
+    return bool(rated)
 
 
 def _read_ratings(
@@ -207,7 +291,6 @@ def _read_ratings(
 ) -> set[str]:
     """Read the finished ratings of some raters among some assignments, and return the assignments that have one."""
     rated: set[str] = set()
-    # In batches, since millions of ratings as objects fill the memory.
     for start in range(0, len(assignment_ids), MAX_RATINGS_AT_ONCE):
         batch = assignment_ids[start : start + MAX_RATINGS_AT_ONCE]
         finished = store.iterate_finished(tx, batch, entry.state.scales.questions)
@@ -287,7 +370,9 @@ def find_summary_faults(platform: Platform, tx: Connection, campaign_id: str) ->
         return None
     campaign_row = campaigns.get_campaign(tx, campaign_id)
     entry = _new_cache(platform, tx, campaign_row)
-    _read_new_rows(tx, campaign_row, entry)
+    _find_new_rows(tx, campaign_row, entry)
+    while entry.unread or entry.resaved:
+        _read_run(tx, entry)
     names = dict(enumerate(entry.items))
     computed, stored = _summarise_items(entry, entry.items), store.load_item_summaries(tx, campaign_id)
     wrong = {position for position, _, _ in _find_differences(computed, stored)}

@@ -91,11 +91,12 @@ def default_jobs(*, security_log_days: int = SECURITY_LOG_DAYS) -> dict[str, Job
     }
 
 
-def _monitoring_job() -> ThrottledJob:
-    """Return the monitoring job with its own cache."""
-    cache = MonitoringCache()
+def monitoring_job(holder: str) -> ThrottledJob:
+    """Return the monitoring job of a holder of its lease, with its own cache."""
+    is_held = partial(leases.is_lease_held, name=MONITORING_LEASE, holder=holder)
+    refresh = partial(refresh_snapshots, cache=MonitoringCache(), is_held=is_held)
     # Intervals of large campaigns take seconds at each change.
-    return ThrottledJob(lambda platform, now: refresh_snapshots(platform, cache, now=now), most_s=60.0)
+    return ThrottledJob(lambda platform, now: refresh(platform, now=now), most_s=60.0)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -205,10 +206,11 @@ def build_runners(
     """Return the runners of all background jobs; each slow job has a separate runner."""
     dispatcher = WebhookDispatcher(signer=signer, count=count, spell_s=INTERVAL_S)
     report = ReportJob()
-    runner = partial(JobRunner, platform=platform, holder=str(uuid4()), clock=clock)
+    holder = str(uuid4())
+    runner = partial(JobRunner, platform=platform, holder=holder, clock=clock)
     return (
         runner(jobs=default_jobs(security_log_days=security_log_days)),
-        runner(jobs={"monitor": _monitoring_job()}, lease=MONITORING_LEASE),
+        runner(jobs={"monitor": monitoring_job(holder)}, lease=MONITORING_LEASE),
         runner(jobs={"deliver mails": mail}, lease=MAIL_LEASE, stopped=mail.stopped),
         runner(jobs={"report": report}, lease=REPORT_LEASE, stopped=report.stopped),
         runner(jobs={"retrain": retraining}, lease=RETRAINING_LEASE, stopped=retraining.stopped),
