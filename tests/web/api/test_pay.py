@@ -60,10 +60,9 @@ def test_accounts_and_payments(house: House) -> None:
     assert sorted((one["amount"], one["reversed"]) for one in history["payments"]) == [(-700, False), (700, True)]
     assert history["account"]["due"] == 1200
     audit.link_pending_events(house.platform)
-    amounts = [
-        one["content"]["amount"] for one in rows(http, f"{API}/pilot/events", 500) if one["kind"] == "payment_recorded"
-    ]
-    assert amounts == [700, -700]
+    logged = [one["content"] for one in rows(http, f"{API}/pilot/events", 500) if one["kind"] == "payment_recorded"]
+    assert [one["amount"] for one in logged] == [700, -700]
+    assert [one.get("reverses") for one in logged] == [None, logged[0]["payment"]]
 
 
 def test_a_repeated_payment_is_recorded_once(house: House) -> None:

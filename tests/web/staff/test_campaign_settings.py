@@ -158,7 +158,7 @@ def test_the_log_says_who_did_what(house: House) -> None:
     visitor.send("/notice", form_token=hidden(page)["form_token"], kind="help", text="I need a hand")
     owner = house.owner()
     text = " ".join(re.sub(r"<[^>]+>", " ", owner.get(f"{PILOT}/log").text).split())
-    assert "A member joined or changed role, by grace person: grace; role: analyst" in text
+    assert "A member joined, by grace person: grace; role: analyst" in text
     assert "The campaign was opened, by ada state: open" in text
     assert "rater entered" not in text
     everything = owner.get(f"{PILOT}/log?by=all").text

@@ -303,7 +303,8 @@ def change_role(
         store.set_role(tx, campaign_row.id, member.staff_id, role)
         content = {"campaign": name, "role": role, "before": member.role, "by": people.find_staff_name(tx, staff_id)}
         log_security_event(tx, "role_changed", member.staff_id, now, content)
-        log_staff_event(tx, campaign_row.id, "members_changed", staff_id, now, person=member.staff_id, role=role)
+        changed = {"person": member.staff_id, "role": role, "before": member.role}
+        log_staff_event(tx, campaign_row.id, "members_changed", staff_id, now, **changed)
 
 
 def remove_member(

@@ -255,7 +255,8 @@ def reverse_payment(
         reversal_id, amount = _reversal_id(payment_id), -payment.amount
         if payments.find_payment(tx, reversal_id) is None:
             payments.add_payment(tx, rater_id, amount, payment_id=reversal_id, staff_id=staff_id, now=now)
-            log_staff_event(tx, campaign_row.id, "payment_recorded", staff_id, now, payment=reversal_id, amount=amount)
+            reversal = {"payment": reversal_id, "amount": amount, "reverses": payment_id}
+            log_staff_event(tx, campaign_row.id, "payment_recorded", staff_id, now, **reversal)
 
 
 def _reversal_id(payment_id: str) -> str:
