@@ -226,7 +226,11 @@ def test_an_item_of_dices_fits_a_phone(live: Live, page: Page) -> None:
     page.locator("details.introduction summary").click()
     page.get_by_text("Show the conversation").click()
     expect(page.get_by_text("Hide the conversation")).to_be_visible()
-    heights = (with_instructions, view.height())
+    with_conversation = view.height()
+    page.locator("details.introduction summary").click()
+    heights = (with_instructions, with_conversation, view.height())
+    view.shot("rater-phone-both")
+    page.locator("details.introduction summary").click()
     targets = page.locator(".grid .answer").evaluate_all(
         "answers => answers.map(one => Math.min(one.offsetWidth, one.offsetHeight))"
     )

@@ -14,7 +14,7 @@ INTERVAL_S: Final = 4.0
 
 
 class Activity:
-    """What is being done, and the share of it that is done, if it is known."""
+    """Step of a long command, with the share of it that is done, if it is known."""
 
     def __init__(self, label: str, shown: Callable[[str, float | None], None] | None = None) -> None:
         self._label, self._shown = label, shown
