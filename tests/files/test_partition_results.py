@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from dissensus.errors import DissensusError
-from dissensus.files.ratings.partitions import coder, external_sort, rater_times, row_counts
+from dissensus.files.ratings.partitions import coder, item_ranges, rater_times, row_counts
 from dissensus.files.ratings.partitions.reader import read_partitions
 from dissensus.pipeline.aggregate import plurality, soft_labels
 from dissensus.pipeline.engine.ratings import PartitionedRatings
@@ -47,9 +47,9 @@ def read_both(
     table: pl.DataFrame, folder: Path, patch: pytest.MonkeyPatch, batch: int, duplicates: Duplicates
 ) -> tuple[PartitionedRatings, Ratings]:
     """Return ratings in several files, read in batches of some rows, and the same in memory."""
-    for module in (coder, external_sort, row_counts):
+    for module in (coder, item_ranges, row_counts):
         patch.setattr(module, "BATCH_ROWS", batch)
-    for module in (coder, external_sort):
+    for module in (coder, item_ranges):
         patch.setattr(module, "PARTITION_ROWS", 2 * batch)
     patch.setattr(rater_times, "RANGE_RATINGS", batch)
     cut = table.height // 3

@@ -12,10 +12,11 @@ from tests.support.partitions import assert_same
 
 import dissensus as ds
 from dissensus.errors import DissensusError
-from dissensus.files.ratings.partitions import coder, external_sort, row_counts
+from dissensus.files.ratings.partitions import coder, item_ranges, row_counts
 from dissensus.files.ratings.partitions.digest import MOST_ANSWERS
 from dissensus.files.ratings.partitions.external_sort import sort_externally
 from dissensus.files.ratings.partitions.folder import find_folder
+from dissensus.files.ratings.partitions.item_ranges import choose_ranges
 from dissensus.files.ratings.partitions.reader import read_partitions
 from dissensus.files.ratings.partitions.row_counts import count_rows
 from dissensus.pipeline.analyse import analyse
@@ -71,10 +72,10 @@ def hive(table: pl.DataFrame, folder: Path) -> None:
 def test_a_folder_gives_the_numbers_of_memory(
     write: Callable[[pl.DataFrame, Path], None], table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (coder, external_sort, row_counts):
+    for module in (coder, item_ranges, row_counts):
         monkeypatch.setattr(module, "BATCH_ROWS", 64)
     monkeypatch.setattr(coder, "PARTITION_ROWS", 100)
-    monkeypatch.setattr(external_sort, "PARTITION_ROWS", 100)
+    monkeypatch.setattr(item_ranges, "PARTITION_ROWS", 100)
     above = tmp_path / "run=5"
     above.mkdir()
     write(table, above)
@@ -93,9 +94,9 @@ def test_duplicates_in_any_order_of_rows(
 ) -> None:
     table = pl.concat([TEXT.head(40), TEXT.slice(5, 20).with_columns(Q_overall=pl.lit("Unsure"))])[order]
     monkeypatch.setattr(coder, "BATCH_ROWS", batch)
-    monkeypatch.setattr(external_sort, "BATCH_ROWS", batch)
+    monkeypatch.setattr(item_ranges, "BATCH_ROWS", batch)
     monkeypatch.setattr(coder, "PARTITION_ROWS", 3 * batch)
-    monkeypatch.setattr(external_sort, "PARTITION_ROWS", 3 * batch)
+    monkeypatch.setattr(item_ranges, "PARTITION_ROWS", 3 * batch)
     for name, part in (("a", table.head(25)), ("b", table.tail(35))):
         part.write_parquet(tmp_path / f"{name}.parquet", row_group_size=10)
     folder = analyse(read_partitions(tmp_path, duplicates=duplicates), by="gender")
@@ -137,14 +138,28 @@ def test_raters_whom_the_authors_of_dices_removed_are_flagged(tmp_path: Path) ->
     assert next(note for note in memory.notes if "README" in note) in folder.pool.notes
 
 
-def test_an_external_sort_of_few_items_has_tables_of_bounded_size(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(external_sort, "PARTITION_ROWS", 100)
-    monkeypatch.setattr(external_sort, "SAMPLE", 50)
-    rows = pl.DataFrame({"item": [f"{item}" for _ in range(250) for item in range(4)]})
-    sizes = [table.height for table in sort_externally([rows], rows.lazy(), rows.height, tmp_path)]
+def test_ranges_of_few_items_have_bounded_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(item_ranges, "BATCH_ROWS", 100)
+    table = pl.DataFrame({"item": [f"{item}" for _ in range(250) for item in range(4)]})
+    table.write_parquet(tmp_path / "rows.parquet")
+    ranges = choose_ranges(find_folder(tmp_path), "item", pl.col("item"), pl.lit(value=True), map)
+    sizes = [rows.height for _, rows in sort_externally([table], ranges, tmp_path)]
     assert sizes == [250] * 4
+
+
+def test_blocks_are_the_same_in_any_order_and_any_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (coder, item_ranges, row_counts):
+        monkeypatch.setattr(module, "BATCH_ROWS", 64)
+    monkeypatch.setattr(item_ranges, "SAMPLE", 200)
+    results = []
+    for number, write in enumerate((in_row_groups, sorted_files, hive)):
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        write(TEXT, folder)
+        ratings = read_partitions(folder)
+        assert ratings.design.engine.n_blocks > 5
+        results.append(analyse(ratings, **OPTIONS).to_json())
+    assert results == [results[0]] * 3
 
 
 def _write(folder: Path, **columns: list[Any]) -> Path:

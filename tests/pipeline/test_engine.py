@@ -12,8 +12,8 @@ from tests.support.partitions import assert_same, partition
 
 import dissensus as ds
 from dissensus.pipeline.analyse import analyse
+from dissensus.pipeline.engine.stream import StreamingEngine
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.design import BlockedDesign
 
 COMPLETE = ds.simulate_ratings(n_items=20, raters_per_cell=3, seed=4)
 N_ITEMS = 12
@@ -73,10 +73,10 @@ def test_a_bootstrap_of_items_takes_the_memory_of_a_range(monkeypatch: pytest.Mo
         "rater_gender": np.where(rater % 2, "Man", "Woman"),
     }
     blocks = partition(Ratings.from_frame(pl.DataFrame(table)), "Q_overall", [*range(500, 5000, 500)])
-    monkeypatch.setattr(BlockedDesign, "chunk_bytes", 2**19)
+    monkeypatch.setattr(StreamingEngine, "chunk_bytes", 2**19)
     analyse(blocks, by="gender", bootstrap=2)  # Compiles
     tracemalloc.start()
     analyse(blocks, by="gender", bootstrap=20)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 2 * BlockedDesign.chunk_bytes
+    assert peak < 2 * StreamingEngine.chunk_bytes

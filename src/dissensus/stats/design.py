@@ -24,8 +24,6 @@ _WORDS_PER_RATING = 8
 # Memory limits of packed raters, and of the sums of one chunk of replicates.
 _PACKED_BYTES = 1 << 30
 _CHUNK_BYTES = 1 << 26
-# The same where each chunk passes over all blocks once.
-_BLOCKED_CHUNK_BYTES = 1 << 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,8 +144,15 @@ class Engine(Protocol):
     def n_blocks(self) -> int:
         """Number of blocks."""
 
+    @property
+    def chunk_bytes(self) -> int:
+        """Memory limit of the totals of one pass."""
+
     def add(self, fill: Callable[..., None], *totals: npt.NDArray[Any]) -> None:
-        """Call ``fill(block, *totals)`` for each block in order; each call adds what its items contribute."""
+        """Call ``fill(block, *totals)`` for each block in order; each call adds what its items contribute.
+
+        Totals of runs of blocks begin at zero and are added in the order of the blocks, on every engine the same.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +178,11 @@ class BlockedDesign:
     loads: npt.NDArray[np.int64]
     answer_counts: npt.NDArray[np.int64]
     scale: ClassVar = None  # Ordered answers need further passes
-    chunk_bytes: ClassVar = _BLOCKED_CHUNK_BYTES
+
+    @property
+    def chunk_bytes(self) -> int:
+        """Memory limit of the sums of one chunk of replicates, each of which passes over all blocks once."""
+        return self.engine.chunk_bytes
 
     @property
     def n_rated(self) -> int:
@@ -181,8 +190,8 @@ class BlockedDesign:
         return self.n_items
 
     def row_bytes(self, n_comparisons: int) -> int:
-        """Return the memory that one replicate needs for its sums, those of each rater among them."""
-        return 8 * self.n_raters * (7 * n_comparisons + 2 * self.n_categories)
+        """Return the memory that one replicate needs for its sums, those of each rater among them, and of a run."""
+        return 16 * self.n_raters * (7 * n_comparisons + 2 * self.n_categories)
 
 
 def pass_over(design: Design | BlockedDesign, fill: Callable[..., None], *totals: npt.NDArray[Any]) -> None:

@@ -1,12 +1,34 @@
 """Local engine: one process passes over blocks of items one after the other."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
+from typing import Any, ClassVar, Final
 
+import numpy as np
 import numpy.typing as npt
 
 from dissensus.stats.design import Block
+
+MapParts = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
+"""Mapping of a function over parts in their order, such as `map`, wherever it runs."""
+MOST_RUNS: Final = 128
+"""Most runs of blocks, whose totals are added one after the other."""
+
+Totals = Sequence[npt.NDArray[Any]]
+
+
+def number_runs(n_blocks: int) -> npt.NDArray[np.int64]:
+    """Return the run of consecutive blocks that each block belongs to."""
+    return np.arange(n_blocks) * min(n_blocks, MOST_RUNS) // max(1, n_blocks)
+
+
+def add_run(blocks: Iterable[Block], fill: Callable[..., None], shapes: Totals) -> list[npt.NDArray[Any]]:
+    """Return the totals of one run of blocks."""
+    totals = [np.zeros_like(total) for total in shapes]
+    for block in blocks:
+        fill(block, *totals)
+    return totals
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -15,8 +37,11 @@ class StreamingEngine:
 
     n_blocks: int
     read: Callable[[], Iterator[Block]]  # Yields the blocks in the order of their items
+    chunk_bytes: ClassVar = 1 << 30
 
     def add(self, fill: Callable[..., None], *totals: npt.NDArray[Any]) -> None:
-        """Call ``fill(block, *totals)`` for each block in order."""
-        for block in self.read():
-            fill(block, *totals)
+        """Call ``fill(block, *totals)`` for each block in order, and add the totals of each run of blocks."""
+        runs = number_runs(self.n_blocks)
+        for _, blocks in groupby(self.read(), key=lambda block: runs[block.number]):
+            for total, part in zip(totals, add_run(blocks, fill, totals), strict=True):
+                total += part

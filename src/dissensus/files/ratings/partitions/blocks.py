@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,26 @@ import polars as pl
 from dissensus.stats.design import Block, Codes, Design
 
 _RATER, _ANSWER, _SIZE, _TIME = np.dtype(np.int32), np.dtype(np.int16), np.dtype(np.int32), np.dtype(np.float64)
+
+
+class CodedBlock(NamedTuple):
+    """Ratings of a range of items, sorted by item and rater; no array if all of them are left out."""
+
+    number: int  # Position among the ranges of items
+    raters: npt.NDArray[np.int32]
+    answers: npt.NDArray[np.int16]
+    sizes: npt.NDArray[np.int32]  # Number of ratings of each item
+    items: pl.Series | None = None
+    times: npt.NDArray[np.float64] | None = None
+    n_blank: int = 0
+    n_dropped: int = 0
+
+    def decode(self, first_item: int, n_raters: int, n_categories: int, codes: npt.NDArray[np.int32] | None) -> Block:
+        """Return the ratings of the block, with final codes of raters if they differ from those written."""
+        raters = self.raters if codes is None else codes[self.raters]
+        items = np.repeat(np.arange(self.sizes.size, dtype=np.int32), self.sizes)
+        design = Design(items, raters, self.answers, self.sizes.size, n_raters, n_categories)
+        return Block(design, self.number, first_item)
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -29,11 +50,13 @@ class CodedBlocks:
     n_items: int = 0
     n_ratings: int = 0
     most_ratings: int = 0
+    n_blank: int = 0
+    n_dropped: int = 0
     folder: Path = field(init=False)
     loads: npt.NDArray[np.int64] = field(init=False)
     answer_counts: npt.NDArray[np.int64] = field(init=False)
     _codes: npt.NDArray[np.int32] | None = None  # Final codes of raters, by those written
-    _shapes: list[tuple[int, int]] = field(default_factory=list)
+    _shapes: list[tuple[int, int, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="dissensus-"))
@@ -42,8 +65,8 @@ class CodedBlocks:
 
     @property
     def n_blocks(self) -> int:
-        """Number of blocks."""
-        return len(self._shapes)
+        """Number of blocks, without empty ones at the end."""
+        return self._shapes[-1][0] + 1 if self._shapes else 0
 
     @property
     def _path(self) -> Path:
@@ -56,30 +79,26 @@ class CodedBlocks:
     def _items(self, number: int) -> Path:
         return self.folder / f"items-{number}.arrow"
 
-    def append(
-        self,
-        raters: npt.NDArray[np.int32],
-        answers: npt.NDArray[np.int16],
-        sizes: npt.NDArray[np.int32],
-        *,
-        items: pl.Series | None = None,
-        times: npt.NDArray[np.float64] | None = None,
-    ) -> None:
+    def append(self, block: CodedBlock) -> None:
         """Write a block."""
-        if items is not None:
-            items.to_frame().write_ipc(self._items(self.n_blocks), compression="lz4")
-        if times is not None:
+        self.n_blank += block.n_blank
+        self.n_dropped += block.n_dropped
+        if not block.sizes.size:
+            return
+        if block.items is not None:
+            block.items.to_frame().write_ipc(self._items(block.number), compression="lz4")
+        if block.times is not None:
             with self._times.open("ab") as file:
-                file.write(np.ascontiguousarray(times, _TIME).data)
+                file.write(np.ascontiguousarray(block.times, _TIME).data)
         with self._path.open("ab") as file:
-            for array, dtype in ((raters, _RATER), (answers, _ANSWER), (sizes, _SIZE)):
+            for array, dtype in ((block.raters, _RATER), (block.answers, _ANSWER), (block.sizes, _SIZE)):
                 file.write(np.ascontiguousarray(array, dtype).data)
-        self._shapes.append((raters.size, sizes.size))
-        self.n_items += sizes.size
-        self.n_ratings += raters.size
-        self.most_ratings = max(self.most_ratings, int(sizes.max(initial=0)))
-        self.loads += np.bincount(raters, minlength=self.n_raters)
-        self.answer_counts += np.bincount(answers, minlength=self.n_categories)
+        self._shapes.append((block.number, block.raters.size, block.sizes.size))
+        self.n_items += block.sizes.size
+        self.n_ratings += block.raters.size
+        self.most_ratings = max(self.most_ratings, int(block.sizes.max()))
+        self.loads += np.bincount(block.raters, minlength=self.n_raters)
+        self.answer_counts += np.bincount(block.answers, minlength=self.n_categories)
 
     def drop_idle_raters(self) -> npt.NDArray[np.bool_]:
         """Leave out raters without a rating, and return which raters stay."""
@@ -92,14 +111,10 @@ class CodedBlocks:
         """Yield the blocks in order."""
         first_item = 0
         with self._path.open("rb") as file:
-            for number, (n_ratings, n_items) in enumerate(self._shapes):
-                raters: Codes = np.fromfile(file, _RATER, n_ratings)
-                answers: Codes = np.fromfile(file, _ANSWER, n_ratings)
-                if self._codes is not None:
-                    raters = self._codes[raters]
-                items = np.repeat(np.arange(n_items, dtype=np.int32), np.fromfile(file, _SIZE, n_items))
-                design = Design(items, raters, answers, n_items, self.n_raters, self.n_categories)
-                yield Block(design, number, first_item)
+            for number, n_ratings, n_items in self._shapes:
+                raters, answers = np.fromfile(file, _RATER, n_ratings), np.fromfile(file, _ANSWER, n_ratings)
+                coded = CodedBlock(number, raters, answers, np.fromfile(file, _SIZE, n_items))
+                yield coded.decode(first_item, self.n_raters, self.n_categories, self._codes)
                 first_item += n_items
 
     def read_items(self) -> Iterator[tuple[Block, pl.Series]]:

@@ -1,8 +1,7 @@
 """Coding of the rows of a folder: checks that need all ratings of an item, and blocks of whole items."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -10,16 +9,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
-from dissensus.files.ratings.partitions.blocks import CodedBlocks
+from dissensus.files.ratings.partitions.blocks import CodedBlock, CodedBlocks
 from dissensus.files.ratings.partitions.digest import Digest
-from dissensus.files.ratings.partitions.external_sort import (
-    BATCH_ROWS,
-    PARTITION_ROWS,
-    NotSorted,
-    read_in_order,
-    sort_externally,
-)
+from dissensus.files.ratings.partitions.external_sort import NotSorted, Rows, read_in_order, sort_externally
 from dissensus.files.ratings.partitions.folder import ParquetFolder
+from dissensus.files.ratings.partitions.item_ranges import PARTITION_ROWS, ItemRanges, choose_ranges
+from dissensus.files.ratings.partitions.row_counts import BATCH_ROWS
+from dissensus.pipeline.engine.stream import MapParts
 from dissensus.schema.hints import format_value
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
@@ -33,76 +29,84 @@ _ONCE: Final = (
 )
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class RatingsCoder:
-    """Coding of tables of whole items into blocks, with counts of rows that are left out."""
+    """Coding of the rows of ranges of items into blocks."""
 
     folder: ParquetFolder
     choice: ColumnChoice
     digest: Digest
     duplicates: Duplicates
     final: NDArray[np.int32]  # Code of each rater of the digest among those that are read, -1 for others
+    as_text: bool  # True if items that are whole numbers are sorted as text, as in memory
     with_items: bool = False  # True if ids of items are written
     time: str | None = None  # Column with the times, if they are written
-    n_blank: int = 0
-    n_dropped: int = 0
 
-    def columns(self, *, as_text: bool) -> list[pl.Expr]:
-        """Return items, codes of raters and of answers.
+    @property
+    def n_raters(self) -> int:
+        """Number of raters that are read."""
+        return int(self.final.max()) + 1
 
-        Items that are whole numbers are sorted as text, as in memory, if the order of the items matters.
-        """
-        rater, question, item = self.choice.rater or names.RATER_ID, self.choice.questions[0], pl.col(self.choice.item)
-        is_text = not self.folder.schema[self.choice.item].is_integer()
+    @property
+    def item(self) -> pl.Expr:
+        """Ids of items as they are sorted."""
+        item, is_text = pl.col(self.choice.item), not self.folder.schema[self.choice.item].is_integer()
+        return (item.cast(pl.String).str.strip_chars() if is_text or self.as_text else item).alias("item")
+
+    def select(self, rows: pl.LazyFrame) -> pl.DataFrame:
+        """Return items, codes of raters and of answers of rows that count."""
+        rater, question = self.choice.rater or names.RATER_ID, self.choice.questions[0]
         ids = pl.Enum(self.digest.rater_ids)
         codes = dict(zip(self.digest.answers.to_list(), self.digest.codes.tolist(), strict=True))
         times = [] if self.time is None else _time_columns(pl.col(self.time), self.folder.schema[self.time])
-        return [
-            (item.cast(pl.String).str.strip_chars() if is_text or as_text else item).alias("item"),
+        columns = [
+            self.item,
             pl.col(rater).cast(pl.String).str.strip_chars().cast(ids).to_physical().cast(pl.Int32).alias("rater"),
             pl.col(question).replace_strict(codes, default=-1, return_dtype=pl.Int16).alias("answer"),
             *times,
         ]
+        return rows.filter(~self.digest.second).select(columns).collect(engine="streaming")
 
-    def code(self, *, as_text: bool, n_categories: int) -> CodedBlocks:
-        """Write all rows as coded blocks: in the order of the files if they are sorted by item, else sorted."""
+    def choose_ranges(self, run: MapParts = map) -> ItemRanges:
+        """Check ids of items, and return the ranges of items of the blocks."""
         self._check_items()
-        columns, first, n_raters = self.columns(as_text=as_text), ~self.digest.second, int(self.final.max()) + 1
+        return choose_ranges(self.folder, self.choice.item, self.item, ~self.digest.second, run)
 
-        def read(n_rows: int) -> Iterator[pl.DataFrame]:
-            for rows in self.folder.slices(n_rows):
-                yield rows.filter(first).select(columns).collect(engine="streaming")
-
+    def code(self, n_categories: int) -> CodedBlocks:
+        """Write all rows as coded blocks: in the order of the files if they are sorted by item, else sorted."""
+        ranges = self.choose_ranges()
         try:
-            blocks = CodedBlocks(n_raters, n_categories)
-            for table in read_in_order(read(BATCH_ROWS)):
-                self._append(table, blocks)
+            return self._write(read_in_order(self._read(BATCH_ROWS), ranges), CodedBlocks(self.n_raters, n_categories))
         except NotSorted:
-            self.n_blank = self.n_dropped = 0
-            blocks = CodedBlocks(n_raters, n_categories)
-            items = self.folder.scan().filter(first).select(columns[0])
-            for table in sort_externally(read(PARTITION_ROWS), items, self.folder.n_rows, blocks.folder):
-                self._append(table, blocks)
+            blocks = CodedBlocks(self.n_raters, n_categories)
+            return self._write(sort_externally(self._read(PARTITION_ROWS), ranges, blocks.folder), blocks)
+
+    def _read(self, n_rows: int) -> Iterator[pl.DataFrame]:
+        return map(self.select, self.folder.slices(n_rows))
+
+    def _write(self, ranges: Iterable[Rows], blocks: CodedBlocks) -> CodedBlocks:
+        for number, rows in ranges:
+            blocks.append(self.code_block(number, rows))
         return blocks
 
-    def notes(self) -> Iterator[str]:
+    def notes(self, n_blank: int, n_dropped: int) -> Iterator[str]:
         """Yield remarks on rows that are left out."""
-        if self.n_dropped:
+        if n_dropped:
             yield (
-                f"{self.n_dropped:,} rating{'s' * (self.n_dropped != 1)} left out, because a rater rated an item more "
+                f"{n_dropped:,} rating{'s' * (n_dropped != 1)} left out, because a rater rated an item more "
                 f"than once (--duplicates {self.duplicates})."
             )
-        if self.n_blank:
-            rows, verb = ("row has", "counts") if self.n_blank == 1 else ("rows have", "count")
-            yield f"{self.n_blank:,} {rows} no answer to {self.choice.questions[0]} and {verb} as not rated."
+        if n_blank:
+            rows, verb = ("row has", "counts") if n_blank == 1 else ("rows have", "count")
+            yield f"{n_blank:,} {rows} no answer to {self.choice.questions[0]} and {verb} as not rated."
 
     def _check_items(self) -> None:
         """Raise for ids of items that are neither text nor whole numbers, by the first rows."""
         ids = self.folder.scan().select(self.choice.item).head(1000).collect().to_series()
         cells.read_ids(ids.drop_nulls(), lambda _: None)
 
-    def _append(self, table: pl.DataFrame, blocks: CodedBlocks) -> None:
-        """Check whole items, and write them in blocks of bounded size."""
+    def code_block(self, number: int, table: pl.DataFrame) -> CodedBlock:
+        """Check the rows of a range of items, sorted by item, and code them."""
         items = table["item"]
         self._check_ids(items)
         self._check_times(table)
@@ -116,23 +120,23 @@ class RatingsCoder:
             order = np.argsort(key, kind="stable")
             key, first, rater, answer = key[order], first[order], rater[order], answer[order]
             times = None if times is None else times[order]
-        retained = answer >= 0
+        retained, n_dropped = answer >= 0, 0
         if (np.diff(key) == 0).any():
-            retained &= self._select_duplicates(key, answer, table)
-        self.n_blank += int(np.count_nonzero(answer < 0))
+            retained, n_dropped = self._select_duplicates(key, answer, table)
+        n_blank = int(np.count_nonzero(answer < 0))
         code = self.final[rater]
         retained &= code >= 0
-        code, answer, first = code[retained], answer[retained], first[retained]
-        times = None if times is None else times[retained]
-        for low, high in _split(first):
-            numbers, sizes = np.unique(first[low:high], return_counts=True)
-            blocks.append(
-                code[low:high],
-                answer[low:high],
-                sizes.astype(np.int32),
-                items=items.gather(starts[numbers]).cast(pl.String) if self.with_items else None,
-                times=None if times is None else times[low:high],
-            )
+        numbers, sizes = np.unique(first[retained], return_counts=True)
+        return CodedBlock(
+            number,
+            code[retained],
+            answer[retained],
+            sizes.astype(np.int32),
+            items=items.gather(starts[numbers]).cast(pl.String) if self.with_items else None,
+            times=None if times is None else times[retained],
+            n_blank=n_blank,
+            n_dropped=n_dropped,
+        )
 
     def _check_ids(self, items: pl.Series) -> None:
         item = pl.col(self.choice.item)
@@ -165,8 +169,8 @@ class RatingsCoder:
 
     def _select_duplicates(
         self, key: NDArray[np.int64], answer: NDArray[np.int16], table: pl.DataFrame
-    ) -> NDArray[np.bool_]:
-        """Return the ratings to keep where a rater rated an item more than once."""
+    ) -> tuple[NDArray[np.bool_], int]:
+        """Return the ratings to keep where a rater rated an item more than once, and the number of others."""
         if self.duplicates == "refuse":
             self._refuse_duplicates(int(key[np.flatnonzero(np.diff(key) == 0)[0]]), table)
         answered = answer >= 0
@@ -176,8 +180,7 @@ class RatingsCoder:
         ]()
         retained = np.zeros(key.size, bool)
         retained[answered] = chosen.to_numpy()
-        self.n_dropped += int(np.count_nonzero(answered & ~retained))
-        return retained
+        return retained, int(np.count_nonzero(answered & ~retained))
 
     def _refuse_duplicates(self, key: int, table: pl.DataFrame) -> None:
         position, code = divmod(key, len(self.digest.rater_ids))
@@ -201,13 +204,3 @@ def _time_columns(column: pl.Expr, dtype: pl.DataType) -> list[pl.Expr]:
     time = column.cast(pl.Float64, strict=False)
     invalid = known & (time.is_null() | (time < 0) | ~time.is_finite())
     return [time.fill_null(np.nan).alias("time"), invalid.alias("impossible")]
-
-
-def _split(items: NDArray[np.uint32]) -> list[tuple[int, int]]:
-    """Return ranges of rows, about `BATCH_ROWS` long, that do not divide an item."""
-    edges = [0]
-    while edges[-1] < items.size:
-        high = min(items.size, edges[-1] + BATCH_ROWS)
-        last = items[high - 1]
-        edges.append(items.size if high == items.size else int(np.searchsorted(items, last, side="right")))
-    return list(pairwise(edges))

@@ -99,9 +99,9 @@ def read_partitions(  # noqa: PLR0913 - options are keyword-only
         pool = _select(digest, raters, rater, rules.missing, bins, where, rater_kind, exclude_flagged=exclude_flagged)
         final = np.full(len(digest.rater_ids), -1, np.int32)
         final[digest.rater_ids.search_sorted(pool.raters[names.RATER_ID]).to_numpy()] = np.arange(pool.n_raters)
-        coder = RatingsCoder(folder, choice, digest, duplicates, final, with_items, time)
+        coder = RatingsCoder(folder, choice, digest, duplicates, final, items_as_text, with_items, time)
         n_categories = len(pool.scale(choice.questions[0]))
-        blocks = coder.code(as_text=items_as_text, n_categories=n_categories)
+        blocks = coder.code(n_categories)
     if not blocks.n_ratings:
         raise InvalidInput("No ratings are left.")
     if not blocks.loads.all():
@@ -117,7 +117,7 @@ def read_partitions(  # noqa: PLR0913 - options are keyword-only
         answer_counts=blocks.answer_counts,
     )
     return PartitionedRatings(
-        replace(pool, notes=(*pool.notes, *coder.notes())),
+        replace(pool, notes=(*pool.notes, *coder.notes(blocks.n_blank, blocks.n_dropped))),
         design,
         blocks.read_items if with_items else None,
         None if time is None else partial(split_times, blocks),

@@ -1,0 +1,74 @@
+"""Ranges of items with about equal numbers of rows, which depend on the rows and not on their order or files."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import Final, Self
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from dissensus.files.ratings.partitions.folder import ParquetFolder
+from dissensus.files.ratings.partitions.row_counts import BATCH_ROWS, N_ROWS, count_slice, merge_counts
+from dissensus.pipeline.engine.stream import MapParts
+
+PARTITION_ROWS: Final = 2**22
+"""Rows of the ranges that an external sort gathers at once, about; an item has all of its ratings in one."""
+SAMPLE: Final = 2**21
+"""Rows of the items that are sampled, about."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemRanges:
+    """Ranges of items, numbered from 0."""
+
+    bounds: pl.Series  # First items of all ranges but the first; nulls lie before them
+
+    @property
+    def n_ranges(self) -> int:
+        """Number of ranges."""
+        return len(self.bounds) + 1
+
+    def widen(self) -> Self:
+        """Return ranges that each hold several of these, for an external sort."""
+        step = max(1, PARTITION_ROWS // BATCH_ROWS)
+        return replace(self, bounds=self.bounds.gather_every(step, step - 1))
+
+    def find(self, items: pl.Series) -> npt.NDArray[np.int64]:
+        """Return the range of each item."""
+        return self.bounds.search_sorted(items, side="right").to_numpy().astype(np.int64)
+
+    def split(self, rows: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Yield the ranges that sorted rows lie in, with their rows."""
+        inner = rows["item"].search_sorted(self.bounds, side="left").to_numpy()
+        for number, (low, high) in enumerate(pairwise([0, *inner.tolist(), rows.height])):
+            if high > low:
+                yield number, rows.slice(low, high - low)
+
+
+def choose_ranges(folder: ParquetFolder, id_column: str, item: pl.Expr, counted: pl.Expr, run: MapParts) -> ItemRanges:
+    """Choose ranges by the numbers of rows of items whose ids have some hash.
+
+    Parameters
+    ----------
+    id_column, item
+        The column with the ids of items, and the ids as they are sorted, named "item".
+    counted
+        True for rows that count.
+    run
+        Mapping over slices of the rows, wherever it runs.
+    """
+    n_ranges, every = -(-folder.n_rows // BATCH_ROWS), max(1, folder.n_rows // SAMPLE)
+    if n_ranges == 1:
+        return ItemRanges(pl.Series([], dtype=pl.DataFrame(schema=folder.schema).select(item).dtypes[0]))
+    # Categories have codes of their own in each file.
+    raw = pl.col(id_column) if folder.schema[id_column].is_integer() else pl.col(id_column).cast(pl.String)
+    chosen = counted & raw.is_not_null() & (raw.hash() % every == 0)
+    slices = (rows.filter(chosen).select(item) for rows in folder.slices(BATCH_ROWS))
+    counts = merge_counts(list(run(partial(count_slice, ["item"], pl.len()), slices)), ["item"]).sort("item")
+    before = np.cumsum(counts[N_ROWS].to_numpy()) - counts[N_ROWS].to_numpy()
+    total = int(counts[N_ROWS].sum())
+    places = np.searchsorted(before, np.arange(1, n_ranges) * total / n_ranges)
+    return ItemRanges(counts["item"].gather(np.unique(places[places < counts.height])).sort())
