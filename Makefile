@@ -6,6 +6,8 @@ READY := $(VENV)/.ready
 ML := .venv-ml
 ML_READY := $(ML)/.ready
 TORCH := 2.13.0
+SPARK := .venv-spark
+SPARK_READY := $(SPARK)/.ready
 ARGS ?=
 # Tests wait for browsers and servers a third of the time.
 JOBS ?= 3
@@ -20,7 +22,7 @@ ifeq ($(origin DISSENSUS_DATA),undefined)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-ml lint types contracts docs check lock fuzz benchmark benchmark-web benchmark-peers chaos calibration planning reproduce local-bot audit-lock wheel try-wheel clean
+.PHONY: help setup demo test test-slow test-ml test-spark lint types contracts docs check lock fuzz benchmark benchmark-web benchmark-peers chaos calibration planning reproduce local-bot audit-lock wheel try-wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +78,18 @@ $(ML_READY): requirements.lock requirements-ml.lock pyproject.toml | $(READY)
 	$(ML)/bin/pip install --quiet --disable-pip-version-check torch==$(TORCH) && \
 	VIRTUAL_ENV=$(ML) $$UV pip install --quiet --no-deps --editable . && touch $@
 
+test-spark: $(SPARK_READY)  ## run the tests on executors of Spark, in an environment of their own; they need Java 17
+	@command -v java >/dev/null || [ -x "$$JAVA_HOME/bin/java" ] || { \
+	  echo "These tests need Java 17 or newer (Debian, Ubuntu: apt install openjdk-17-jre-headless)."; exit 1; }
+	OPENBLAS_NUM_THREADS=1 $(SPARK)/bin/pytest -n0 -m spark $(ARGS) tests/files/test_spark.py
+
+$(SPARK_READY): requirements.lock requirements-spark.lock pyproject.toml | $(READY)
+	@echo "Making $(SPARK) ..." >&2; UV=`command -v uv || echo .boot/bin/uv`; \
+	$$UV venv --quiet --clear --python $(BIN)/python $(SPARK) && \
+	VIRTUAL_ENV=$(SPARK) $$UV pip install --quiet --no-deps --require-hashes \
+	  --requirement requirements.lock --requirement requirements-spark.lock && \
+	VIRTUAL_ENV=$(SPARK) $$UV pip install --quiet --no-deps --editable . && touch $@
+
 lint: $(READY)  ## run ruff
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 
@@ -130,6 +144,9 @@ lock: $(READY)  ## refresh requirements*.lock, and check that wheels exist for P
 	  --constraint requirements.lock --output-file requirements-ml.lock --custom-compile-command "make lock" && \
 	$$UV pip compile requirements-local.in --no-deps --no-config --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --upgrade --quiet --output-file requirements-local.lock --custom-compile-command "make lock" && \
+	$$UV pip compile pyproject.toml --extra spark --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --upgrade --quiet \
+	  --constraint requirements.lock --output-file requirements-spark.lock --custom-compile-command "make lock" && \
 	for version in 3.11 3.12 3.13 3.14; do for system in linux macos; do \
 	  $$UV pip compile pyproject.toml --extra site --constraint requirements.lock --only-binary :all: --quiet \
 	    --python-version $$version --python-platform $$system --output-file /dev/null || exit 1; done; done
@@ -151,4 +168,4 @@ try-wheel: wheel  ## install the wheel in a blank environment outside this folde
 	@UV=`command -v uv || echo "$$PWD/.boot/bin/uv"` deploy/try_wheel
 
 clean:  ## remove everything that the targets created
-	rm -rf $(VENV) $(ML) .boot artefacts dist docs/_build benchmarks/.venv benchmarks/.peers
+	rm -rf $(VENV) $(ML) $(SPARK) .boot artefacts dist docs/_build benchmarks/.venv benchmarks/.peers

@@ -1,6 +1,7 @@
 """Folders and globs of Parquet files as input of commands."""
 
 import json
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -93,3 +94,12 @@ def test_what_folders_do_not_have_is_refused(
     assert result.returncode == 1
     assert message in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_spark_reads_folders_alone_and_names_what_to_install(
+    run: RunCommand, ratings_csv: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = run("analyse", ratings_csv, "--engine", "spark").stderr
+    assert "--engine spark reads a folder or a glob of Parquet files" in error
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    assert "pip install 'dissensus[spark]'" in run("analyse", folder, "--engine", "spark").stderr

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from tests.support.partitions import make_table
 
 from dissensus.errors import DissensusError
 from dissensus.files.ratings.partitions import coder, item_ranges, rater_times, row_counts
@@ -19,28 +19,6 @@ from dissensus.pipeline.score import label_by_rule
 from dissensus.pipeline.vet import Vetting, vet
 from dissensus.schema.ratings.cleaning import Duplicates
 from dissensus.schema.ratings.table import Ratings
-
-N_ITEMS, N_RATERS = 30, 8
-
-
-def make_table(seed: int, share_rated: float, n_answers: int, share_timed: float) -> pl.DataFrame:
-    """Return ratings in random order, some of them twice; with one answer nobody disagrees."""
-    draws = np.random.default_rng(seed)
-    item, rater = np.nonzero(draws.random((N_ITEMS, N_RATERS)) < share_rated)
-    again = draws.integers(0, item.size, 5)
-    item, rater = np.concatenate([item, item[again]]), np.concatenate([rater, rater[again]])
-    time = np.where(draws.random(item.size) < share_timed, draws.integers(0, 9, item.size) * 500.5, np.nan)
-    table = pl.DataFrame(
-        {
-            "item_id": pl.Series(item + 7).cast(pl.String),
-            "rater_id": pl.Series(rater).cast(pl.String),
-            "rater_locale": np.array(["A", "B", ""])[draws.permutation(N_RATERS)[rater] % 3],
-            "answer_time_ms": time,
-            "Q_overall": np.array(["No", "Yes", "Unsure"])[draws.integers(0, n_answers, item.size)],
-        }
-    )
-    order: list[int] = draws.permutation(item.size).tolist()
-    return table[order]
 
 
 def read_both(

@@ -1,4 +1,4 @@
-"""Ratings in memory as blocks of items behind the streaming engine, and comparison of analyses."""
+"""Ratings in memory as blocks of items behind the streaming engine, tables for folders, and comparison of analyses."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -7,12 +7,15 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from dissensus.pipeline.analyse.result import Analysis
 from dissensus.pipeline.engine.ratings import PartitionedRatings
 from dissensus.pipeline.engine.stream import StreamingEngine
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.design import Block, BlockedDesign, Design
+
+N_ITEMS, N_RATERS = 30, 8
 
 
 def partition(ratings: Ratings, question: str, cuts: Sequence[int]) -> PartitionedRatings:
@@ -38,6 +41,26 @@ def partition(ratings: Ratings, question: str, cuts: Sequence[int]) -> Partition
         answer_counts=np.bincount(answer, minlength=n_categories),
     )
     return PartitionedRatings(ratings, design)
+
+
+def make_table(seed: int, share_rated: float, n_answers: int, share_timed: float) -> pl.DataFrame:
+    """Return ratings in random order, some of them twice; with one answer nobody disagrees."""
+    draws = np.random.default_rng(seed)
+    item, rater = np.nonzero(draws.random((N_ITEMS, N_RATERS)) < share_rated)
+    again = draws.integers(0, item.size, 5)
+    item, rater = np.concatenate([item, item[again]]), np.concatenate([rater, rater[again]])
+    time = np.where(draws.random(item.size) < share_timed, draws.integers(0, 9, item.size) * 500.5, np.nan)
+    table = pl.DataFrame(
+        {
+            "item_id": pl.Series(item + 7).cast(pl.String),
+            "rater_id": pl.Series(rater).cast(pl.String),
+            "rater_locale": np.array(["A", "B", ""])[draws.permutation(N_RATERS)[rater] % 3],
+            "answer_time_ms": time,
+            "Q_overall": np.array(["No", "Yes", "Unsure"])[draws.integers(0, n_answers, item.size)],
+        }
+    )
+    order: list[int] = draws.permutation(item.size).tolist()
+    return table[order]
 
 
 def assert_same(first: Analysis, second: Analysis, tolerance: float = 1e-12) -> None:

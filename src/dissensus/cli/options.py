@@ -31,6 +31,12 @@ RaterAttributeOption = Annotated[
         rich_help_panel=READING,
     ),
 ]
+EngineOption = Annotated[
+    Literal["local", "spark"],
+    typer.Option(
+        help="Where folders of Parquet files are read: here, or on the executors of Spark.", rich_help_panel=READING
+    ),
+]
 RaterKindOption = Annotated[
     Literal["person", "model", "all"],
     typer.Option(help="Raters to read: people; models, which rater_kind names; or both.", rich_help_panel=READING),

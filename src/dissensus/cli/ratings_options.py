@@ -18,6 +18,7 @@ from dissensus.cli.options import (
     BinsOption,
     CategoriesOption,
     DuplicatesOption,
+    EngineOption,
     HasLabelOption,
     ItemColumnOption,
     ItemColumnsOption,
@@ -35,7 +36,7 @@ from dissensus.cli.options import (
     SetsOption,
     TextColumnOption,
 )
-from dissensus.cli.partitions.loader import is_partitioned, load_partitions, refuse_partitions
+from dissensus.cli.partitions.loader import is_partitioned, load_partitions, refuse_engine, refuse_partitions
 from dissensus.cli.standard_input import spool
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.raw.atomic_write import check_distinct
@@ -69,6 +70,7 @@ def with_ratings_options(
             if name not in ("all_questions", "table")
         },
         **inspect.signature(table_arguments).parameters,
+        **({"engine": inspect.signature(load_folder).parameters["engine"]} if partitions else {}),
     }
     own = list(inspect.signature(command).parameters.values())[1:]
     ratings, *remaining = options.values()
@@ -92,6 +94,8 @@ def with_ratings_options(
             as_text = resamples_items or bool(values.get("permutations"))
             command(partial(load_folder, **read, items_as_text=as_text), **values)
             return
+        if partitions and values.pop("engine") == "spark":
+            refuse_engine(values["ratings"][0])
         for path in values["ratings"]:
             kind = read_record_kind(path) or (pairs and find_preferences(path))
             if kind == "red-team" and attempts is not None:
@@ -105,7 +109,7 @@ def with_ratings_options(
                 run = pairs.load()
                 run(values["ratings"], **_record_options(run, values, defaults, "preference pairs"))
                 return
-        reading = partial(load_ratings, **{name: values.pop(name) for name in options})
+        reading = partial(load_ratings, **{name: values.pop(name) for name in options if name in values})
         command(reading if later else reading(), **values)
 
     set_options(with_ratings, [ratings, *own, *remaining])
@@ -193,6 +197,7 @@ def load_folder(
     exclude_flagged: bool,
     rater_kind: str,
     *,
+    engine: EngineOption = "local",
     items_as_text: bool = False,
     with_items: bool = False,
     with_times: bool = False,
@@ -204,6 +209,7 @@ def load_folder(
         "question": question,
         "exclude_flagged": exclude_flagged,
         "rater_kind": rater_kind,
+        "engine": engine,
         "items_as_text": items_as_text,
         "with_items": with_items,
         "with_times": with_times,

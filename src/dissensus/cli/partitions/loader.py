@@ -3,7 +3,7 @@
 import glob
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from dissensus.errors import InvalidInput
 
@@ -39,6 +39,14 @@ def refuse_partitions(paths: Sequence[Path]) -> None:
         f"{next(filter(is_partitioned, paths))} is a folder or a glob, and this command needs all ratings in memory. "
         "Name one file, or several: those of some of the items, or a sample of whole items. Folders of Parquet files "
         f"are read by dissensus {', '.join(READS_FOLDERS)}."
+    )
+
+
+def refuse_engine(path: Path) -> NoReturn:
+    """Refuse an engine for folders for a file."""
+    raise InvalidInput(
+        f"--engine spark reads a folder or a glob of Parquet files, and {path} is one file. Leave it out, or put the "
+        "file into a folder as Parquet (dissensus convert)."
     )
 
 

@@ -15,7 +15,7 @@ MapParts = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 MOST_RUNS: Final = 128
 """Most runs of blocks, whose totals are added one after the other."""
 
-Totals = Sequence[npt.NDArray[Any]]
+Shape = tuple[tuple[int, ...], np.dtype[Any]]
 
 
 def number_runs(n_blocks: int) -> npt.NDArray[np.int64]:
@@ -23,9 +23,9 @@ def number_runs(n_blocks: int) -> npt.NDArray[np.int64]:
     return np.arange(n_blocks) * min(n_blocks, MOST_RUNS) // max(1, n_blocks)
 
 
-def add_run(blocks: Iterable[Block], fill: Callable[..., None], shapes: Totals) -> list[npt.NDArray[Any]]:
-    """Return the totals of one run of blocks."""
-    totals = [np.zeros_like(total) for total in shapes]
+def add_run(blocks: Iterable[Block], fill: Callable[..., None], shapes: Sequence[Shape]) -> list[npt.NDArray[Any]]:
+    """Return the totals of one run of blocks, arrays of some shapes."""
+    totals = [np.zeros(*shape) for shape in shapes]
     for block in blocks:
         fill(block, *totals)
     return totals
@@ -41,7 +41,7 @@ class StreamingEngine:
 
     def add(self, fill: Callable[..., None], *totals: npt.NDArray[Any]) -> None:
         """Call ``fill(block, *totals)`` for each block in order, and add the totals of each run of blocks."""
-        runs = number_runs(self.n_blocks)
+        runs, shapes = number_runs(self.n_blocks), [(total.shape, total.dtype) for total in totals]
         for _, blocks in groupby(self.read(), key=lambda block: runs[block.number]):
-            for total, part in zip(totals, add_run(blocks, fill, totals), strict=True):
+            for total, part in zip(totals, add_run(blocks, fill, shapes), strict=True):
                 total += part

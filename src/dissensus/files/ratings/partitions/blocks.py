@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dissensus.stats.design import Block, Codes, Design
+from dissensus.pipeline.engine.stream import StreamingEngine
+from dissensus.stats.design import Block, Codes, Design, Engine
 
 _RATER, _ANSWER, _SIZE, _TIME = np.dtype(np.int32), np.dtype(np.int16), np.dtype(np.int32), np.dtype(np.float64)
 
@@ -38,15 +40,12 @@ class CodedBlock(NamedTuple):
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
-class CodedBlocks:
-    """Blocks of ratings sorted by item and rater: raters, answers and the number of ratings of each item.
-
-    Ids of items and times of ratings lie beside them if they are appended. All lie in a temporary folder, which is
-    deleted with the last reference to them.
-    """
+class BlockStore(ABC):
+    """Counts of coded blocks, and a temporary folder, which is deleted with the last reference to them."""
 
     n_raters: int
     n_categories: int
+    n_blocks: int
     n_items: int = 0
     n_ratings: int = 0
     most_ratings: int = 0
@@ -55,18 +54,45 @@ class CodedBlocks:
     folder: Path = field(init=False)
     loads: npt.NDArray[np.int64] = field(init=False)
     answer_counts: npt.NDArray[np.int64] = field(init=False)
-    _codes: npt.NDArray[np.int32] | None = None  # Final codes of raters, by those written
-    _shapes: list[tuple[int, int, int]] = field(default_factory=list)
+    codes: npt.NDArray[np.int32] | None = None  # Final codes of raters, by those written
 
     def __post_init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="dissensus-"))
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self.loads, self.answer_counts = np.zeros(self.n_raters, np.int64), np.zeros(self.n_categories, np.int64)
 
-    @property
-    def n_blocks(self) -> int:
-        """Number of blocks, without empty ones at the end."""
-        return self._shapes[-1][0] + 1 if self._shapes else 0
+    def drop_idle_raters(self) -> npt.NDArray[np.bool_]:
+        """Leave out raters without a rating, and return which raters stay."""
+        active = self.loads > 0
+        self.codes = (np.cumsum(active) - 1).astype(np.int32)
+        self.loads, self.n_raters = self.loads[active], int(np.count_nonzero(active))
+        return active
+
+    @abstractmethod
+    def engine(self) -> Engine:
+        """Return the engine that passes over the blocks."""
+
+    @abstractmethod
+    def read_items(self) -> Iterator[tuple[Block, pl.Series]]:
+        """Yield the blocks in order, with the ids of their items."""
+
+    @abstractmethod
+    def read_times(self) -> Iterator[tuple[Codes, npt.NDArray[np.float64]]]:
+        """Yield the rater and the time of each rating of the blocks in order; NaN for an unknown time."""
+
+
+@dataclass(slots=True, eq=False)
+class CodedBlocks(BlockStore):
+    """Blocks of ratings in files: raters, answers and the number of ratings of each item.
+
+    Ids of items and times of ratings lie beside them if they are appended.
+    """
+
+    _shapes: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def engine(self) -> StreamingEngine:
+        """Return the engine that passes over the blocks."""
+        return StreamingEngine(self.n_blocks, self.read)
 
     @property
     def _path(self) -> Path:
@@ -100,13 +126,6 @@ class CodedBlocks:
         self.loads += np.bincount(block.raters, minlength=self.n_raters)
         self.answer_counts += np.bincount(block.answers, minlength=self.n_categories)
 
-    def drop_idle_raters(self) -> npt.NDArray[np.bool_]:
-        """Leave out raters without a rating, and return which raters stay."""
-        active = self.loads > 0
-        self._codes = (np.cumsum(active) - 1).astype(np.int32)
-        self.loads, self.n_raters = self.loads[active], int(np.count_nonzero(active))
-        return active
-
     def read(self) -> Iterator[Block]:
         """Yield the blocks in order."""
         first_item = 0
@@ -114,7 +133,7 @@ class CodedBlocks:
             for number, n_ratings, n_items in self._shapes:
                 raters, answers = np.fromfile(file, _RATER, n_ratings), np.fromfile(file, _ANSWER, n_ratings)
                 coded = CodedBlock(number, raters, answers, np.fromfile(file, _SIZE, n_items))
-                yield coded.decode(first_item, self.n_raters, self.n_categories, self._codes)
+                yield coded.decode(first_item, self.n_raters, self.n_categories, self.codes)
                 first_item += n_items
 
     def read_items(self) -> Iterator[tuple[Block, pl.Series]]:

@@ -76,9 +76,10 @@ class RatingsCoder:
         """Write all rows as coded blocks: in the order of the files if they are sorted by item, else sorted."""
         ranges = self.choose_ranges()
         try:
-            return self._write(read_in_order(self._read(BATCH_ROWS), ranges), CodedBlocks(self.n_raters, n_categories))
+            blocks = CodedBlocks(self.n_raters, n_categories, ranges.n_ranges)
+            return self._write(read_in_order(self._read(BATCH_ROWS), ranges), blocks)
         except NotSorted:
-            blocks = CodedBlocks(self.n_raters, n_categories)
+            blocks = CodedBlocks(self.n_raters, n_categories, ranges.n_ranges)
             return self._write(sort_externally(self._read(PARTITION_ROWS), ranges, blocks.folder), blocks)
 
     def _read(self, n_rows: int) -> Iterator[pl.DataFrame]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dissensus.errors import InvalidInput
 from dissensus.files.ratings.partitions.folder import ParquetFolder
 from dissensus.files.ratings.partitions.row_counts import N_ROWS, count_rows
+from dissensus.pipeline.engine.stream import MapParts
 from dissensus.schema.hints import format_list
 from dissensus.schema.questionnaire.scale import check_categories
 from dissensus.schema.questionnaire.shipped import known_scale
@@ -42,22 +43,26 @@ class Digest:
 
 
 def read_digest(
-    folder: ParquetFolder, choice: ColumnChoice, categories: Sequence[str] | None, rules: CleaningRules
+    folder: ParquetFolder,
+    choice: ColumnChoice,
+    categories: Sequence[str] | None,
+    rules: CleaningRules,
+    run: MapParts = map,
 ) -> Digest:
-    """Read the distinct answers and raters, and check them."""
+    """Read the distinct answers and raters by a mapping over slices of the rows, and check them."""
     assert choice.rater is not None  # noqa: S101 - folders without raters are refused
     question = choice.questions[0]
-    answers = _read_answers(folder, question)
+    answers = _read_answers(folder, question, run)
     columns = [choice.rater, *choice.rater_attributes, *([choice.flag] if choice.flag else [])]
     declared = check_categories(categories, rules) if categories is not None else known_scale(question)
     known = answers.filter(CellCleaner(rules).clean_answers(answers, declared).text.is_not_null())
-    second, n_second = _read_showings(folder)
+    second, n_second = _read_showings(folder, run)
 
     def encode(raters: pl.DataFrame) -> EncodedRatings:
         return _encode(folder, raters.sort(columns, nulls_last=True), answers, choice, categories, rules)
 
     n_ratings = (pl.col(question).is_in(known.implode()) & ~second).sum()
-    raters = count_rows(folder, columns, n_ratings, check=encode).sort(columns, nulls_last=True)
+    raters = count_rows(folder, columns, n_ratings, check=encode, run=run).sort(columns, nulls_last=True)
     encoded = encode(raters)
     codes = encoded.answers[0].slice(raters.height).to_physical().cast(pl.Int16).fill_null(-1).to_numpy()
     assert encoded.rater is not None  # noqa: S101 - folders without raters are refused
@@ -84,7 +89,7 @@ def _encode(
     return encode_ratings(frame, choice, categories, place.raise_error, rules, headers=list(folder.schema))
 
 
-def _read_answers(folder: ParquetFolder, question: str) -> pl.Series:
+def _read_answers(folder: ParquetFolder, question: str, run: MapParts) -> pl.Series:
     def check(table: pl.DataFrame) -> None:
         if table[question].drop_nulls().len() > MOST_ANSWERS:
             raise InvalidInput(
@@ -93,7 +98,7 @@ def _read_answers(folder: ParquetFolder, question: str) -> pl.Series:
                 "read. Is it the column with the answers? Name another with --answer."
             )
 
-    table = count_rows(folder, [question], pl.len(), check=check)
+    table = count_rows(folder, [question], pl.len(), check=check, run=run)
     check(table)
     answers = table[question].drop_nulls().sort()
     if not len(answers):
@@ -101,12 +106,12 @@ def _read_answers(folder: ParquetFolder, question: str) -> pl.Series:
     return answers
 
 
-def _read_showings(folder: ParquetFolder) -> tuple[pl.Expr, int]:
+def _read_showings(folder: ParquetFolder, run: MapParts) -> tuple[pl.Expr, int]:
     """Return which rows are second ratings of repeated items, and their number."""
     if names.REPEAT not in folder.schema:
         return pl.lit(value=False), 0
     showing = pl.col(names.REPEAT)
-    showings = count_rows(folder, [names.REPEAT], pl.len())
+    showings = count_rows(folder, [names.REPEAT], pl.len(), run=run)
     values = showings[names.REPEAT]
     second = showings.filter(
         mark_second_showings(showings, lambda row: folder.name_row(showing.eq_missing(values[row])))

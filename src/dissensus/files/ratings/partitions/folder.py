@@ -31,6 +31,7 @@ class ParquetFolder:
     sizes: dict[Path, int]  # Rows of each file
     schema: dict[str, pl.DataType]  # Columns of all files, and of names of folders
     partitions: Mapping[Path, dict[str, str | None]]  # Values of names of folders (``rater_locale=IN``) of each file
+    base: Path = Path()  # Folder that relative paths begin at
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -45,7 +46,9 @@ class ParquetFolder:
     def scan(self, paths: Sequence[Path] | None = None) -> pl.LazyFrame:
         """Return the rows of all files, or of some, in order, with the columns of names of folders as text."""
         runs = groupby(paths or self.paths, key=lambda path: self.partitions[path])
-        return pl.concat([_scan_files(list(run), values) for values, run in runs], how="diagonal")
+        return pl.concat(
+            [_scan_files([self.base / path for path in run], values) for values, run in runs], how="diagonal"
+        )
 
     def slices(self, n_rows: int) -> Iterator[pl.LazyFrame]:
         """Yield the rows of all files in order, at most `n_rows` at once.

@@ -49,16 +49,10 @@ class ItemRanges:
 
 
 def choose_ranges(folder: ParquetFolder, id_column: str, item: pl.Expr, counted: pl.Expr, run: MapParts) -> ItemRanges:
-    """Choose ranges by the numbers of rows of items whose ids have some hash.
+    """Choose ranges by the numbers of rows of some items, those whose ids have some hash.
 
-    Parameters
-    ----------
-    id_column, item
-        The column with the ids of items, and the ids as they are sorted, named "item".
-    counted
-        True for rows that count.
-    run
-        Mapping over slices of the rows, wherever it runs.
+    `id_column` has the ids, `item` are the ids as they are sorted, and `counted` is true for rows that count. `run`
+    maps over slices of the rows.
     """
     n_ranges, every = -(-folder.n_rows // BATCH_ROWS), max(1, folder.n_rows // SAMPLE)
     if n_ranges == 1:

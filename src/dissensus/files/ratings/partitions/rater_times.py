@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.files.ratings.partitions.blocks import CodedBlocks
+from dissensus.files.ratings.partitions.blocks import BlockStore
 from dissensus.pipeline.engine.ratings import TimedRaters
 from dissensus.stats.design import Codes
 
@@ -16,7 +16,7 @@ RANGE_RATINGS: Final = 2**22
 _TIMED: Final = np.dtype([("rater", np.int32), ("time", np.float64)])
 
 
-def split_times(blocks: CodedBlocks) -> list[TimedRaters]:
+def split_times(blocks: BlockStore) -> list[TimedRaters]:
     """Write the known times by ranges of raters, and return the ranges."""
     for path in blocks.folder.glob(_path(blocks.folder, "*").name):
         path.unlink()  # Of an earlier call

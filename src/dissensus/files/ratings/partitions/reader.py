@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -13,17 +13,23 @@ import polars as pl
 from dissensus.errors import InvalidInput
 from dissensus.files.ratings.partitions.coder import RatingsCoder
 from dissensus.files.ratings.partitions.digest import Digest, leave_out_items, read_digest
+from dissensus.files.ratings.partitions.executor_blocks import code_on_cluster
 from dissensus.files.ratings.partitions.folder import find_folder
 from dissensus.files.ratings.partitions.rater_times import split_times
 from dissensus.files.raw.table_reader import name_source, to_frame
 from dissensus.pipeline.engine.ratings import PartitionedRatings
-from dissensus.pipeline.engine.stream import StreamingEngine
+from dissensus.pipeline.engine.spark import connect_spark
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.cleaning import Duplicates, check_rules
 from dissensus.schema.ratings.column_choice import AUTO, choose_columns
 from dissensus.schema.ratings.rater_kind import RaterKind, select_rater_kind
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.design import BlockedDesign
+
+if TYPE_CHECKING:
+    from dissensus.pipeline.engine.stream import MapParts
+
+EngineName = Literal["local", "spark"]
 
 
 def read_partitions(  # noqa: PLR0913 - options are keyword-only
@@ -45,6 +51,7 @@ def read_partitions(  # noqa: PLR0913 - options are keyword-only
     items_as_text: bool = True,
     with_items: bool = False,
     with_times: bool = False,
+    engine: EngineName = "local",
 ) -> PartitionedRatings:
     """Read and check one question of a folder or glob of Parquet files.
 
@@ -70,12 +77,14 @@ def read_partitions(  # noqa: PLR0913 - options are keyword-only
         save a sort.
     with_items, with_times
         Whether to keep the ids of the items, for labels, and the times of the ratings, for evidence on raters.
+    engine
+        "local", or "spark" to read and to count on the executors of Spark, with the same results to the last bit.
 
     Raises
     ------
     DissensusError
         No file, files of different columns or types, damage, or what `read_ratings` refuses; the message names the file
-        and the row.
+        and the row. PySpark or Java is missing.
 
     Notes
     -----
@@ -83,6 +92,10 @@ def read_partitions(  # noqa: PLR0913 - options are keyword-only
     Attributes of items are not read.
     """
     folder = find_folder(Path(source))
+    cluster = connect_spark() if engine == "spark" else None
+    run: MapParts = map if cluster is None else cluster.map
+    if cluster is not None:
+        folder = replace(folder, base=Path.cwd())  # Executors begin in folders of their own
     rules = check_rules(missing, False, duplicates)
     if AUTO in rater_attributes and AUTO not in folder.schema:
         raise InvalidInput("--rater-attribute auto is not available for a folder of Parquet files. Name the columns.")
@@ -95,19 +108,19 @@ def read_partitions(  # noqa: PLR0913 - options are keyword-only
         _refuse_items(where, [choice.item, names.ITEM_ID, *choice.item_attributes])
         time = choice.time if with_times else None
         choice = leave_out_items(choice)
-        digest = read_digest(folder, choice, categories, rules)
+        digest = read_digest(folder, choice, categories, rules, run)
         pool = _select(digest, raters, rater, rules.missing, bins, where, rater_kind, exclude_flagged=exclude_flagged)
         final = np.full(len(digest.rater_ids), -1, np.int32)
         final[digest.rater_ids.search_sorted(pool.raters[names.RATER_ID]).to_numpy()] = np.arange(pool.n_raters)
         coder = RatingsCoder(folder, choice, digest, duplicates, final, items_as_text, with_items, time)
         n_categories = len(pool.scale(choice.questions[0]))
-        blocks = coder.code(n_categories)
+        blocks = coder.code(n_categories) if cluster is None else code_on_cluster(cluster, coder, n_categories)
     if not blocks.n_ratings:
         raise InvalidInput("No ratings are left.")
     if not blocks.loads.all():
         pool = pool.select_ratings(pl.Series(blocks.drop_idle_raters()))
     design = BlockedDesign(
-        engine=StreamingEngine(blocks.n_blocks, blocks.read),
+        engine=blocks.engine(),
         n_items=blocks.n_items,
         n_raters=blocks.n_raters,
         n_categories=n_categories,

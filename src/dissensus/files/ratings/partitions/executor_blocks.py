@@ -1,0 +1,121 @@
+"""Coded ratings in blocks of items on the executors of Spark, which read and code the rows of a folder."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from dissensus.errors import DissensusError
+from dissensus.files.ratings.partitions.blocks import BlockStore, CodedBlock
+from dissensus.files.ratings.partitions.coder import RatingsCoder
+from dissensus.files.ratings.partitions.item_ranges import ItemRanges
+from dissensus.files.ratings.partitions.row_counts import BATCH_ROWS
+from dissensus.pipeline.engine.spark import SparkCluster, SparkEngine
+from dissensus.stats.design import Block, Codes
+
+
+class _Shape(NamedTuple):
+    number: int
+    n_items: int
+    n_ratings: int
+    most_ratings: int
+    n_blank: int
+    n_dropped: int
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class ExecutorBlocks(BlockStore):
+    """Blocks of ratings on the executors."""
+
+    cluster: SparkCluster
+    coded: Any  # RDD of the blocks in order
+    first_items: npt.NDArray[np.int64]  # First item of each block
+
+    def engine(self) -> SparkEngine:
+        """Return the engine that passes over the blocks."""
+        return SparkEngine(self.cluster, self.coded, self.n_blocks, self._decoder())
+
+    def read_items(self) -> Iterator[tuple[Block, pl.Series]]:
+        """Yield the blocks in order, with the ids of their items."""
+        decode = self._decoder()
+        for coded in self.cluster.collect(self.coded):
+            if (block := decode(coded)) is not None:
+                yield block, coded.items
+
+    def read_times(self) -> Iterator[tuple[Codes, npt.NDArray[np.float64]]]:
+        """Yield the rater and the time of each rating of the blocks in order; NaN for an unknown time."""
+        decode = self._decoder()
+        for coded in self.cluster.collect(self.coded):
+            if (block := decode(coded)) is not None:
+                yield block.design.raters, coded.times
+
+    def _decoder(self) -> Callable[[CodedBlock], Block | None]:
+        return partial(_decode, self.first_items, self.n_raters, self.n_categories, self.codes)
+
+
+def code_on_cluster(cluster: SparkCluster, coder: RatingsCoder, n_categories: int) -> ExecutorBlocks:
+    """Read, check and code all rows on the executors, through a shuffle by ranges of items."""
+    ranges = coder.choose_ranges(cluster.map)
+    slices = coder.folder.slices(BATCH_ROWS)
+    coded = cluster.code(partial(_split_rows, coder, ranges), slices, partial(_code_block, coder), ranges.n_ranges)
+    first_items = np.zeros(ranges.n_ranges, np.int64)
+    blocks = ExecutorBlocks(
+        coder.n_raters, n_categories, ranges.n_ranges, cluster=cluster, coded=coded, first_items=first_items
+    )
+    for shape in cluster.collect(coded.map(_measure)):
+        if isinstance(shape, DissensusError):
+            raise shape
+        first_items[shape.number] = blocks.n_items
+        blocks.n_items += shape.n_items
+        blocks.n_ratings += shape.n_ratings
+        blocks.most_ratings = max(blocks.most_ratings, shape.most_ratings)
+        blocks.n_blank += shape.n_blank
+        blocks.n_dropped += shape.n_dropped
+    blocks.engine().add(_count_answers, blocks.loads, blocks.answer_counts)
+    return blocks
+
+
+def _split_rows(coder: RatingsCoder, ranges: ItemRanges, rows: pl.LazyFrame) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Yield the ranges of items that a slice has rows of, with their rows."""
+    table = coder.select(rows)
+    numbers = ranges.find(table["item"])
+    order = np.argsort(numbers, kind="stable")
+    edges = np.searchsorted(numbers[order], np.arange(ranges.n_ranges + 1))
+    for number in np.flatnonzero(np.diff(edges)).tolist():
+        yield number, table[order[edges[number] : edges[number + 1]]]
+
+
+def _code_block(coder: RatingsCoder, number: int, parts: list[pl.DataFrame]) -> CodedBlock | DissensusError:
+    """Code a block, or return the error of a check, since Spark would repeat a task that raises it."""
+    try:
+        return coder.code_block(number, pl.concat(parts).sort("item", maintain_order=True))
+    except DissensusError as error:
+        return error
+
+
+def _measure(coded: CodedBlock | DissensusError) -> _Shape | DissensusError:
+    if isinstance(coded, DissensusError):
+        return coded
+    most = int(coded.sizes.max(initial=0))
+    return _Shape(coded.number, coded.sizes.size, coded.raters.size, most, coded.n_blank, coded.n_dropped)
+
+
+def _decode(
+    first_items: npt.NDArray[np.int64],
+    n_raters: int,
+    n_categories: int,
+    codes: npt.NDArray[np.int32] | None,
+    coded: CodedBlock,
+) -> Block | None:
+    if not coded.sizes.size:
+        return None
+    return coded.decode(int(first_items[coded.number]), n_raters, n_categories, codes)
+
+
+def _count_answers(block: Block, loads: npt.NDArray[np.int64], answers: npt.NDArray[np.int64]) -> None:
+    loads += block.design.loads
+    answers += block.design.answer_counts

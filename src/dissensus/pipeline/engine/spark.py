@@ -1,0 +1,169 @@
+"""Spark engine: tasks on the executors of a cluster read rows, code blocks of items and pass over them."""
+
+import atexit
+import os
+import shutil
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.errors import Unavailable
+from dissensus.extras import require_extra
+from dissensus.pipeline.engine.stream import add_run, number_runs
+from dissensus.stats.design import Block
+
+_NO_JAVA: Final = (
+    "--engine spark needs Java 17 or newer, and there is no java on PATH nor in JAVA_HOME. Install it (Debian, Ubuntu: "
+    "apt install openjdk-17-jre-headless; macOS: brew install openjdk@17), or set JAVA_HOME."
+)
+
+Part = tuple[int, Any]
+
+
+class FailedJob(Unavailable, OSError):
+    """A job of Spark failed, after all attempts."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparkCluster:
+    """Connection to Spark."""
+
+    context: Any
+
+    def map(self, function: Callable[[Any], Any], parts: Iterable[Any]) -> Iterator[Any]:
+        """Yield what a function returns for each part, in order."""
+        listed = list(parts)
+        return self.collect(self.context.parallelize(listed, max(1, len(listed))).map(function))
+
+    @property
+    def parallelism(self) -> int:
+        """Number of tasks that run at once, about."""
+        return max(1, int(self.context.defaultParallelism))
+
+    @property
+    def result_bytes(self) -> int:
+        """Memory for results that come home at once: a quarter of Java's, which `spark.driver.memory` sets."""
+        return int(self.context._jvm.java.lang.Runtime.getRuntime().maxMemory()) // 4
+
+    def collect(self, rows: Any, n_bytes: int = 1) -> Iterator[Any]:
+        """Yield the elements of an RDD in order, with as many partitions at once as run at once and fit in memory."""
+        n_partitions = rows.getNumPartitions()
+        step = max(1, min(2 * self.parallelism, self.result_bytes // n_bytes))
+        for low in range(0, n_partitions, step):
+            with _name_failures():
+                part = self.context.runJob(rows, list, range(low, min(n_partitions, low + step)))
+            yield from part
+
+    def code(
+        self,
+        read: Callable[[Any], Iterable[Part]],
+        parts: Iterable[Any],
+        code: Callable[[int, list[Any]], Any],
+        n_blocks: int,
+    ) -> Any:
+        """Return an RDD of coded blocks in order, one partition for each run of blocks.
+
+        `read` yields number and rows of each block that a part has rows of, and `code` gets the rows of a block in the
+        order of the parts. The blocks are kept on the disks of the executors. Those of an executor that is lost are
+        read and coded again.
+        """
+        from pyspark import StorageLevel
+
+        numbered, runs = list(enumerate(parts)), number_runs(n_blocks)
+        rows = self.context.parallelize(numbered, len(numbered)).flatMap(partial(_read_part, read))
+        sorted_rows = rows.repartitionAndSortWithinPartitions(int(runs[-1]) + 1, partial(_find_run, runs))
+        return sorted_rows.mapPartitions(partial(_code_run, code)).persist(StorageLevel.DISK_ONLY)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparkEngine:
+    """Coded blocks on the executors of a cluster."""
+
+    cluster: SparkCluster
+    coded: Any  # RDD of coded blocks in order, one partition for each run of blocks
+    n_blocks: int
+    decode: Callable[[Any], Block | None]  # Pure, since it is sent to the executors; None for a block without ratings
+
+    @property
+    def chunk_bytes(self) -> int:
+        """Memory limit of the totals of one pass, which come home for each run of blocks."""
+        return max(1 << 24, self.cluster.result_bytes // self.cluster.parallelism)
+
+    def add(self, fill: Callable[..., None], *totals: npt.NDArray[Any]) -> None:
+        """Call ``fill(block, *totals)`` for each block where it lies, and add the totals of each run of blocks."""
+        shapes = [(total.shape, total.dtype) for total in totals]
+        runs = self.coded.mapPartitions(partial(_add_partition, self.decode, fill, shapes))
+        for parts in self.cluster.collect(runs, sum(total.nbytes for total in totals)):
+            for total, part in zip(totals, parts, strict=True):
+                total += part
+
+
+def connect_spark() -> SparkCluster:
+    """Connect to the Spark of spark-submit, or that of the settings of Spark, which is this machine by default."""
+    # Of versions of pandas, which is not used.
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
+    with require_extra("--engine spark", "spark"):
+        from pyspark import SparkConf, SparkContext
+        from pyspark.errors import PySparkException
+    if SparkContext._active_spark_context is not None:
+        return SparkCluster(SparkContext._active_spark_context)
+    if not _has_java():
+        raise Unavailable(_NO_JAVA)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    try:
+        settings = SparkConf().setIfMissing("spark.app.name", "dissensus")
+        settings.setIfMissing("spark.ui.showConsoleProgress", "false").setIfMissing("spark.log.level", "ERROR")
+        settings.setIfMissing("spark.driver.maxResultSize", "0")  # `collect` bounds the results
+        context = SparkContext.getOrCreate(settings)
+    except PySparkException as error:
+        raise Unavailable(f"Spark does not start: {error} Its own messages are above.") from None
+    atexit.register(context.stop)  # Before Java ends, so that executors are not started again
+    return SparkCluster(context)
+
+
+def _has_java() -> bool:
+    home = os.environ.get("JAVA_HOME")
+    return (home is not None and Path(home, "bin", "java").exists()) or shutil.which("java") is not None
+
+
+@contextmanager
+def _name_failures() -> Iterator[None]:
+    """Turn a job that failed after all of its retries into an error with the last line of its cause."""
+    from py4j.protocol import Py4JError
+
+    try:
+        yield
+    except Py4JError as error:
+        # The last line above the stack of Java is the error of a task, or why the job ended.
+        cause = str(error).partition("\n\tat ")[0].partition("\n SQLSTATE")[0].strip().splitlines()[-1]
+        raise FailedJob(f"Spark gave up after several attempts: {cause}") from error
+
+
+def _read_part(read: Callable[[Any], Iterable[Part]], numbered: Part) -> Iterator[tuple[tuple[int, int], Any]]:
+    number, part = numbered
+    for block, rows in read(part):
+        yield (block, number), rows
+
+
+def _find_run(runs: npt.NDArray[np.int64], key: tuple[int, int]) -> int:
+    return int(runs[key[0]])
+
+
+def _code_run(code: Callable[[int, list[Any]], Any], rows: Iterable[tuple[tuple[int, int], Any]]) -> Iterator[Any]:
+    for number, group in groupby(rows, key=lambda row: row[0][0]):
+        yield code(number, [part for _, part in group])
+
+
+def _add_partition(
+    decode: Callable[[Any], Block | None], fill: Callable[..., None], shapes: list[Any], coded: Iterable[Any]
+) -> Iterator[list[npt.NDArray[Any]]]:
+    yield add_run(filter(None, map(decode, coded)), fill, shapes)

@@ -1,0 +1,232 @@
+"""Spark: folders read, checked and counted by executors in processes of their own, with the results of this process."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from tests.support.partitions import assert_same, make_table
+
+import dissensus as ds
+from dissensus.errors import DissensusError
+from dissensus.files.ratings.partitions import coder, executor_blocks, item_ranges, row_counts
+from dissensus.files.ratings.partitions.reader import read_partitions
+from dissensus.pipeline.aggregate import soft_labels
+from dissensus.pipeline.analyse import analyse
+from dissensus.pipeline.engine.spark import FailedJob, SparkCluster, SparkEngine, connect_spark
+from dissensus.pipeline.vet import vet
+from dissensus.schema.ratings.cleaning import Duplicates
+from dissensus.schema.ratings.table import Ratings
+
+psutil = pytest.importorskip("psutil")
+pytest.importorskip("pyspark")
+pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+MASTER = "local-cluster[2,1,1024]"
+OPTIONS: dict[str, Any] = {"by": ["locale"], "min_raters": 1, "permutations": 5, "bootstrap": 3}
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
+    """Two executors with one processor each, which have a home of their own and nothing but the settings of Spark."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(
+            "PYSPARK_SUBMIT_ARGS", "--master local-cluster[2,1,1024] --conf spark.ui.enabled=false pyspark-shell"
+        )
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        patch.setenv("SPARK_LOCAL_DIRS", str(tmp_path_factory.mktemp("spark")))
+        patch.setenv("SPARK_WORKER_DIR", str(tmp_path_factory.mktemp("workers")))
+        connected = connect_spark()
+        yield connected
+        connected.context.stop()
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Return a function that sets the rows of a block."""
+
+    def change(n_rows: int) -> None:
+        for module in (coder, executor_blocks, item_ranges, row_counts):
+            monkeypatch.setattr(module, "BATCH_ROWS", n_rows)
+
+    return change
+
+
+def write(table: pl.DataFrame, folder: Path) -> Path:
+    """Write rows to three files in a new folder."""
+    folder.mkdir()
+    size = -(-table.height // 3)
+    for number in range(3):
+        table.slice(number * size, size).write_parquet(folder / f"part-{number}.parquet")
+    return folder
+
+
+def simulate_table() -> pl.DataFrame:
+    """Return simulated ratings in random order."""
+    ratings = ds.simulate_ratings(n_items=60, raters_per_cell=3, share_rated=0.5, seed=2)
+    item, rater, answer = ratings.codes("Q_overall")
+    table = pl.DataFrame(
+        {
+            "item_id": pl.Series(item).cast(pl.String),
+            "rater_id": pl.Series(rater).cast(pl.String),
+            "rater_gender": ratings.raters["rater_gender"].gather(rater),
+            "Q_overall": pl.Series(["No", "Unsure", "Yes"]).gather(answer),
+        }
+    )
+    return table.sample(fraction=1, shuffle=True, seed=1)
+
+
+@settings(
+    max_examples=2,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
+    derandomize=True,
+)
+@given(
+    seed=st.integers(0, 999),
+    share_rated=st.sampled_from([0.5, 1.0]),
+    n_answers=st.integers(1, 3),
+    n_rows=st.sampled_from([45, 100]),
+    duplicates=st.sampled_from(["first", "last", "drop"]),
+)
+@example(seed=0, share_rated=0.2, n_answers=3, n_rows=30, duplicates="first")
+def test_results_are_those_of_this_process_to_the_last_bit(
+    seed: int,
+    share_rated: float,
+    n_answers: int,
+    n_rows: int,
+    duplicates: Duplicates,
+    tmp_path_factory: pytest.TempPathFactory,
+    cluster: SparkCluster,
+    small_blocks: Callable[[int], None],
+) -> None:
+    small_blocks(n_rows)
+    table = make_table(seed, share_rated, n_answers, 0.7)
+    folder = write(table, tmp_path_factory.mktemp("ratings") / "files")
+    reading: dict[str, Any] = {"duplicates": duplicates, "categories": ["No", "Unsure", "Yes"]}
+    spark, local = (
+        read_partitions(folder, engine=engine, with_items=True, with_times=True, **reading)
+        for engine in ("spark", "local")
+    )
+    assert isinstance(spark.design.engine, SparkEngine)
+    assert spark.design.engine.n_blocks == local.design.engine.n_blocks > 1
+    first = analyse(spark, **OPTIONS)
+    assert first.to_json() == analyse(local, **OPTIONS).to_json()
+    assert_same(first, analyse(Ratings.from_frame(table, **reading), **OPTIONS))
+    labels, expected = (pl.concat(map(soft_labels, ratings.tables())) for ratings in (spark, local))
+    assert_frame_equal(labels, expected, check_exact=True)
+    assert_frame_equal(vet(spark).raters, vet(local).raters, check_exact=True)
+
+
+def test_an_executor_that_is_killed_does_not_change_the_results(
+    tmp_path: Path, cluster: SparkCluster, small_blocks: Callable[[int], None]
+) -> None:
+    small_blocks(300)
+    folder, killed = write(simulate_table(), tmp_path / "files"), tmp_path / "killed"
+    options: dict[str, Any] = {"by": "gender", "permutations": 5, "bootstrap": 3}
+    spark, local = read_partitions(folder, engine="spark"), read_partitions(folder)
+    engine = spark.design.engine
+    assert isinstance(engine, SparkEngine)
+    assert engine.n_blocks > 3
+    decode = engine.decode
+
+    def kill_once(coded: Any) -> Any:
+        if coded.number == 2 and not killed.exists():
+            killed.touch()
+            # The parent of a task's process starts such processes, and its parent is the executor.
+            executor = psutil.Process().parents()[1]
+            assert "java" in executor.name()
+            os.kill(executor.pid, signal.SIGKILL)
+        return decode(coded)
+
+    design = replace(spark.design, engine=replace(engine, decode=kill_once))
+    result = analyse(replace(spark, design=design), **options)
+    assert killed.exists()
+    assert result.to_json() == analyse(local, **options).to_json()
+
+
+def test_popular_items_and_raters_with_most_of_the_ratings(
+    tmp_path: Path, cluster: SparkCluster, small_blocks: Callable[[int], None]
+) -> None:
+    small_blocks(200)
+    draws = np.random.default_rng(3)
+    # One rater rates all items, and one item has most of its raters from nowhere else.
+    item = np.concatenate([np.arange(900), np.full(600, 450), draws.integers(0, 900, 300)])
+    rater = np.concatenate([np.zeros(900, int), np.arange(1, 601), draws.integers(1, 20, 300)])
+    table = pl.DataFrame(
+        {
+            "item_id": item,
+            "rater_id": rater,
+            "rater_locale": np.array(["A", "B"])[rater % 2],
+            "Q_overall": np.array(["No", "Yes"])[draws.integers(0, 2, item.size)],
+        }
+    ).unique(["item_id", "rater_id"], maintain_order=True)
+    folder = write(table, tmp_path / "files")
+    spark, local = (read_partitions(folder, engine=engine) for engine in ("spark", "local"))
+    assert spark.design.most_ratings > 600
+    assert spark.design.loads.max() == 900
+    first = analyse(spark, **OPTIONS)
+    assert first.to_json() == analyse(local, **OPTIONS).to_json()
+    assert_same(first, analyse(Ratings.from_frame(table), **OPTIONS))
+
+
+def read_error(folder: Path, engine: Any, **options: Any) -> str:
+    """Return the error of reading a folder."""
+    with pytest.raises(DissensusError) as error:
+        read_partitions(folder, engine=engine, **options)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("columns", "options"),
+    [
+        ({"item_id": ["a", "a", "b", "a"], "rater_id": ["ann", "bob", "bob", "ann"]}, {}),
+        ({"rater_locale": ["A", "B", "B", "A"]}, {}),
+        ({"Q_overall": ["No", "Yes", "No", "Perhaps"]}, {"categories": ["No", "Yes"]}),
+        ({"item_id": ["a", "b", None, "d"]}, {}),
+        ({"item_id": ["1.0", "2", "3", "4"]}, {}),
+        ({"answer_time_ms": [1.0, 2.0, -1.0, 3.0]}, {"with_times": True}),
+    ],
+    ids=["duplicates", "attributes", "answers", "no item", "decimal", "times"],
+)
+def test_checks_have_the_same_messages(
+    columns: dict[str, list[Any]],
+    options: dict[str, Any],
+    tmp_path: Path,
+    cluster: SparkCluster,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = {
+        "item_id": ["a", "b", "c", "d"],
+        "rater_id": ["ann", "bob", "ann", "ann"],
+        "Q_overall": ["No", "Yes", "No", "Yes"],
+    }
+    write(pl.DataFrame(table | columns), tmp_path / "files")
+    monkeypatch.chdir(tmp_path)  # Executors find the files of a relative path
+    message = read_error(Path("files"), "spark", **options)
+    assert message == read_error(Path("files"), "local", **options)
+    assert "files/part-" in message
+
+
+def test_damage_within_a_file_names_it(tmp_path: Path, cluster: SparkCluster) -> None:
+    folder = write(simulate_table(), tmp_path / "files")
+    path = folder / "part-1.parquet"
+    content = bytearray(path.read_bytes())
+    content[4 : len(content) // 2] = b"\xff" * (len(content) // 2 - 4)
+    path.write_bytes(content)
+    assert f"{path}" in read_error(folder, "spark")
+
+
+def test_a_task_that_always_fails_ends_the_job_with_its_error(cluster: SparkCluster) -> None:
+    with pytest.raises(FailedJob, match="several attempts: ZeroDivisionError"):
+        list(cluster.map(partial(divmod, 1), [1, 0]))
