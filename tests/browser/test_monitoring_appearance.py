@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import func, select, update
+from tests.browser.page import View
 from tests.support.campaigns import AGREED, NOW
 from tests.support.chromium import running
 from tests.support.live_site import Live, serving
@@ -23,6 +24,7 @@ from dissensus.workflows.rater import enrolment, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
 PILOT = "/campaigns/pilot"
+MAX_PHONE_HEIGHT = 4_500
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
@@ -66,6 +68,7 @@ def test_pages_of_a_running_campaign_are_accessible(desk: Desk) -> None:
     page.goto("/campaigns/pilot/monitoring")
     page.get_by_role("heading", name="Agreement").wait_for()
     check_page(page, "watch")
+    check_phone(page)
     check_renewal(desk)
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     check_page(page, "watch-tables")
@@ -97,6 +100,29 @@ def test_pages_of_a_running_campaign_are_accessible(desk: Desk) -> None:
     page.get_by_role("button", name="Decide about selected").click()
     page.get_by_role("heading", name="Decide about 2 raters").wait_for()
     check_page(page, "raters-decision")
+
+
+def check_phone(page: Page) -> None:
+    """On a phone the tables of groups begin folded and the tabs are a menu; both open by keys, or without scripts."""
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.reload()
+    folded = page.locator("details.fold")
+    expect(folded.locator("table").first).to_be_hidden()
+    view = View(page, [], [])
+    view.shot("watch-phone")
+    assert view.height() <= MAX_PHONE_HEIGHT
+    assert view.violations() + view.overflowing() == []
+    folded.locator("summary").first.press("Enter")
+    expect(folded.locator("table").first).to_be_visible()
+    menu = page.get_by_role("navigation", name="Pages of pilot")
+    expect(menu).to_be_hidden()
+    page.locator(".menu > summary").press("Enter")
+    expect(menu.get_by_role("link", name="Raters")).to_be_visible()
+    view.shot("watch-phone-menu")
+    assert view.violations() + view.overflowing() == []
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.reload()
+    expect(folded.locator("table").first).to_be_visible()
 
 
 def check_renewal(desk: Desk) -> None:
