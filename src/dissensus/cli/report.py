@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,9 +25,9 @@ from dissensus.cli.options import (
 )
 from dissensus.cli.ratings_options import refuse_attempt_options, with_ratings_options
 from dissensus.cli.result_writer import FiguresOption
-from dissensus.report.builder import build
-from dissensus.report.figure import open_drawing_thread
-from dissensus.schema.ratings.table import Ratings
+
+if TYPE_CHECKING:
+    from dissensus.schema.ratings.table import Ratings
 
 PAGE = "Page"
 
@@ -35,7 +35,7 @@ PAGE = "Page"
 @partial(with_ratings_options, later=True, attempts=LazyCommand("dissensus.cli.attempts", "report_attempts", ""))
 @with_model_options
 def report(
-    reading: partial[Ratings],
+    reading: "partial[Ratings]",
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The report, an .html file.")] = Path(
         "report.html"
     ),
@@ -116,34 +116,40 @@ def report(
     if model is None:
         options.refuse_all()
     one_question = any(reading.keywords[option] for option in ("question", "answer", "categories"))
-    ratings = reading(all_questions=not one_question, exclude_flagged=False)
     flagged_excluded = reading.keywords["exclude_flagged"]
-    fit = options.fit(ratings.exclude_flagged() if flagged_excluded else ratings) if model else None
-    with open_drawing_thread() as drawing, result_writer.progress_bar("Analysing") as progress:
-        page = build(
-            ratings,
-            by=by,
-            cross=cross or (),
-            by_item=by_item or (),
-            level=level,
-            against=against,
-            exclude_flagged=flagged_excluded,
-            permutations=permutations,
-            permute_within=permute_within,
-            bootstrap=bootstrap,
-            seed=seed,
-            min_raters=min_raters,
-            suppress_below=suppress_below,
-            gold=gold,
-            unsafe=unsafe,
-            contested=contested,
-            text=text is not False,
-            title=title,
-            model=fit,
-            command=result_writer.format_command(),
-            progress=progress,
-            drawing=drawing,
-        )
+    # Imported here, so that --help does not import polars, and the renderer loads beside the rest.
+    from dissensus.report.figure import open_drawing_thread
+
+    with open_drawing_thread() as drawing:
+        from dissensus.report.builder import build
+
+        ratings = reading(all_questions=not one_question, exclude_flagged=False)
+        fit = options.fit(ratings.exclude_flagged() if flagged_excluded else ratings) if model else None
+        with result_writer.progress_bar("Analysing") as progress:
+            page = build(
+                ratings,
+                by=by,
+                cross=cross or (),
+                by_item=by_item or (),
+                level=level,
+                against=against,
+                exclude_flagged=flagged_excluded,
+                permutations=permutations,
+                permute_within=permute_within,
+                bootstrap=bootstrap,
+                seed=seed,
+                min_raters=min_raters,
+                suppress_below=suppress_below,
+                gold=gold,
+                unsafe=unsafe,
+                contested=contested,
+                text=text is not False,
+                title=title,
+                model=fit,
+                command=result_writer.format_command(),
+                progress=progress,
+                drawing=drawing,
+            )
         html = page.to_html()
     result_writer.write_text(html, output)
     if figures is not None:

@@ -7,10 +7,10 @@ from dataclasses import asdict, replace
 from importlib.metadata import version
 from inspect import signature
 
-from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
-from dissensus.pipeline.analyse import Analysis, AnalysisSettings, GroupDivergence, group_divergence
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.pipeline.analyse import Analysis, AnalysisSettings
 from dissensus.pipeline.analyse.level import Level
-from dissensus.pipeline.analyse.table import resolve_axes, resolve_share, run_analysis
+from dissensus.pipeline.analyse.table import resolve_axes, resolve_share
 from dissensus.pipeline.model import MultilevelModel
 from dissensus.pipeline.tables import UNKNOWN, format_count, format_short
 from dissensus.report.figure import Figure
@@ -21,7 +21,7 @@ from dissensus.report.groups import number_repeated_names
 from dissensus.report.methods import METHODS, Method
 from dissensus.report.result import Report, Size
 from dissensus.report.sections import ReportInput, ReportOptions, Section, build_sections
-from dissensus.schema.advice import Advice, error_message
+from dissensus.schema.advice import Advice
 from dissensus.schema.ratings.columns import CROSS, FLAG, REST
 from dissensus.schema.ratings.item_values import resolve_item_attributes
 from dissensus.schema.ratings.table import Ratings
@@ -29,8 +29,6 @@ from dissensus.schema.ratings.table import Ratings
 Progress = Callable[[float], None]
 # Default axes: most groups of an axis, and most axes.
 MOST_GROUPS_OF_AN_AXIS, MOST_AXES = 12, 6
-# Most groups whose pairwise distances are computed: their number grows with the square.
-MOST_COMPARED = 40
 # Approximate share of the time that the analysis takes.
 ANALYSIS = 0.6
 
@@ -127,12 +125,11 @@ def build(  # noqa: PLR0913 - options are keyword-only
     question = ratings.resolve_question(question)
     analysed = ratings.exclude_flagged() if exclude_flagged else ratings
     axes, skipped = _choose_axes(analysed, by)
-    crossed = cross if analysed.has_raters else ()
     settings = AnalysisSettings(
         question=question,
         share_of=resolve_share(analysed, question, None, level),
         level=level,
-        axes=resolve_axes(analysed, axes, crossed),
+        axes=resolve_axes(analysed, axes, cross if analysed.has_raters else ()),
         by_item=resolve_item_attributes(analysed, by_item),
         against=against,
         permutations=permutations if axes or cross else 0,
@@ -151,33 +148,35 @@ def build(  # noqa: PLR0913 - options are keyword-only
         text=text,
         title=title,
     )
-    analysis = run_analysis(
-        analysed, settings, progress=None if progress is None else lambda share: progress(ANALYSIS * share)
-    )
     source = ReportInput(
         ratings=ratings,
         analysed=analysed,
-        analysis=analysis,
-        divergences={axis: _divergence(analysed, analysis, axis) for axis in settings.axes},
+        settings=settings,
         options=options,
         skipped=skipped,
         model=model,
+        progress=None if progress is None else lambda share: progress(ANALYSIS * share),
     )
-    _check_against(source)
-    built = build_sections(source, drawing)
+    report = _build_report(source, command or _format_call(settings, options), drawing)
     if progress is not None:
         progress(1.0)
+    return report
+
+
+def _build_report(source: ReportInput, command: str, drawing: Executor | None) -> Report:
+    sections = build_sections(source, drawing)
+    analysed, analysis, options = source.analysed, source.analysis, source.options
     return Report(
-        title=title or f"Ratings of {format_count(analysed.n_items, 'item')}",
+        title=options.title or f"Ratings of {format_count(analysed.n_items, 'item')}",
         summary=_summary(analysed, analysis),
         sizes=_sizes(analysed, analysis),
-        sections=built,
+        sections=sections,
         analysis=analysis,
-        command=command or _format_call(settings, options),
-        notes=(*analysis.notes, *analysis.warnings, *_note_flagged(ratings, exclude_flagged)),
+        command=command,
+        notes=(*analysis.notes, *analysis.warnings, *_note_flagged(source.ratings, options.exclude_flagged)),
         version=version("dissensus"),
-        seed=seed,
-        methods=_methods(source, built),
+        seed=source.settings.seed,
+        methods=_methods(source, sections),
     )
 
 
@@ -237,38 +236,9 @@ def _make_same_groups(ratings: Ratings, first: str, second: str) -> bool:
     return n_pairs == ratings.raters[first].n_unique() == ratings.raters[second].n_unique()
 
 
-def _check_against(source: ReportInput) -> None:
-    """Refuse a reference group that is suppressed."""
-    against = source.analysis.settings.against
-    if any(against in groups.hidden for groups in source.all_groups):
-        raise InvalidInput(
-            f"{against} cannot be compared with: it has fewer than {source.options.suppress_below:,} raters, or would "
-            "reveal another group. Name a larger group, or rest."
-        )
-
-
-def _divergence(ratings: Ratings, analysis: Analysis, axis: str) -> GroupDivergence | str:
-    """Return the distances between the groups of an axis, or the reason why there are none."""
-    settings = analysis.settings
-    n = len({row.group for row in analysis.rows if row.axis == axis and row.group is not None})
-    if n > MOST_COMPARED:
-        return f"{axis}: {n:,} groups are too many to compare two by two."
-    try:
-        return group_divergence(
-            ratings,
-            axis,
-            question=settings.question,
-            permutations=settings.permutations,
-            permute_within=settings.permute_within,
-            seed=settings.seed,
-        )
-    except UndefinedEstimate as reason:
-        return error_message(reason)
-
-
 def _methods(source: ReportInput, sections: Sequence[Section]) -> tuple[Method, ...]:
     """Return the methods of the numbers in the report."""
-    settings = source.analysis.settings
+    settings = source.settings
     names = {section.name for section in sections if section.parts}
     parts = {"groups": source.groups, "permutations": settings.permutations, "intervals": settings.bootstrap}
     names |= {name for name, present in parts.items() if present}

@@ -1,6 +1,6 @@
 """Sections of a report in order, and reasons for those left out."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,8 +10,9 @@ import numpy as np
 
 from dissensus.errors import DissensusError, InvalidInput, NotFound, UndefinedEstimate
 from dissensus.pipeline.aggregate import GoldAgainstCrowd, gold_against_crowd
-from dissensus.pipeline.analyse import Analysis, GroupDivergence
+from dissensus.pipeline.analyse import Analysis, AnalysisSettings, GroupDivergence, group_divergence
 from dissensus.pipeline.analyse import rater_curve as compute_rater_curve
+from dissensus.pipeline.analyse.table import run_analysis
 from dissensus.pipeline.model import MultilevelModel
 from dissensus.pipeline.tables import escape_unprintable
 from dissensus.pipeline.vet import Vetting, audit_flagged, vet
@@ -54,10 +55,30 @@ Part = Figure | ReportTable | ContestedItems | Disclosure
 DRAWS = 1000
 # Numbers of raters of a curve, draws of each, and raters of the smallest group that is drawn from.
 NUMBERS_OF_RATERS, CURVE_DRAWS, LEAST_DRAWN = 5, 100, 4
+# Most groups whose pairwise distances are computed: their number grows with the square.
+MOST_COMPARED = 40
 # Default answer that calls an item unsafe.
 UNSAFE = "Yes"
 NO_RATERS = "The ratings were read without raters, so sections that need rater ids are left out."
 
+ORDER = (
+    "raters",
+    "items",
+    "answers",
+    "agreement",
+    "chance",
+    "distance",
+    "gold",
+    "labels",
+    "contested",
+    "model",
+    "populations",
+    "divided",
+    "checks",
+    "vetting",
+    "filter",
+)
+"""Names of the sections, in the order of the page."""
 
 NO_PERMUTATIONS: Final = Advice(
     "There are no permutations; --permutations 1000 adds the comparison with chance.",
@@ -116,16 +137,32 @@ class ReportInput:
 
     ratings: Ratings
     analysed: Ratings  # Without flagged raters, if they are excluded
-    analysis: Analysis
-    divergences: Mapping[str, GroupDivergence | str]
+    settings: AnalysisSettings
     options: ReportOptions
     skipped: tuple[str, ...]  # Reason for each axis that is not shown by default
     model: MultilevelModel | None = None
+    progress: Callable[[float], None] | None = None  # Called with the completed share of the analysis
 
     @property
     def question(self) -> str:
-        """The question that was analysed."""
-        return self.analysis.settings.question
+        """The question that is analysed."""
+        return self.settings.question
+
+    @cached_property
+    def analysis(self) -> Analysis:
+        """The analysis, run when a section needs it."""
+        analysis = run_analysis(self.analysed, self.settings, progress=self.progress)
+        self._check_against()
+        return analysis
+
+    def _check_against(self) -> None:
+        """Refuse a reference group that is suppressed."""
+        against = self.settings.against
+        if any(against in groups.hidden for groups in self.all_groups):
+            raise InvalidInput(
+                f"{against} cannot be compared with: it has fewer than {self.options.suppress_below:,} raters, or "
+                "would reveal another group. Name a larger group, or rest."
+            )
 
     @cached_property
     def groups(self) -> tuple[DisplayedGroups, ...]:
@@ -146,16 +183,16 @@ class ReportInput:
     @cached_property
     def crossed_axes(self) -> tuple[tuple[str, str], ...]:
         """Pairs of axes whose raters are counted: the axis with the most groups, with each other one."""
-        simple = [axis for axis in self.analysis.settings.axes if CROSS not in axis]
+        simple = [axis for axis in self.settings.axes if CROSS not in axis]
         main = max(simple, key=lambda axis: len(self.analysed.group_codes(axis)[1]), default="")
         return tuple((main, axis) for axis in simple if axis != main)
 
     def _groups_of(self, ratings: Ratings) -> tuple[DisplayedGroups, ...]:
         return groups_of_axes(
             ratings,
-            self.analysis.settings.axes,
+            self.settings.axes,
             beside=[CROSS.join(pair) for pair in self.crossed_axes],
-            min_raters=self.analysis.settings.min_raters,
+            min_raters=self.settings.min_raters,
             suppress_below=self.options.suppress_below,
         )
 
@@ -199,7 +236,7 @@ def build_sections(source: ReportInput, drawing: Executor | None = None) -> tupl
         if drawing is not None:
             for figure in sections[-1].figures:
                 figure.begin(drawing)
-    return tuple(sections)
+    return tuple(sorted(sections, key=lambda section: ORDER.index(section.name)))
 
 
 def _number_figures(parts: Sequence[Part]) -> tuple[Part, ...]:
@@ -209,7 +246,8 @@ def _number_figures(parts: Sequence[Part]) -> tuple[Part, ...]:
 
 
 def _sections(source: ReportInput) -> Iterator[Section]:
-    for section in (_raters, _items, _answers, _agreement, _chance, _distance, _gold, _labels, _contested):
+    """Yield sections in such an order that there are figures to draw during the analysis and long computations."""
+    for section in (_raters, _answers, _contested, _labels, _agreement, _chance, _items, _distance, _gold):
         yield section(source)
     yield from _multilevel(source)
     yield from _vetting_and_filter(source)
@@ -233,7 +271,7 @@ def _items(source: ReportInput) -> Section:
     parts = SectionParts()
     parts.add(lambda: topics(source.analysed))
     parts.add(lambda: degree(source.analysed))
-    for attribute in source.analysis.settings.by_item:
+    for attribute in source.settings.by_item:
         parts.add(lambda attribute=attribute: item_attribute(source.analysis, attribute))  # type: ignore[misc]
         for groups in source.groups:
             parts.add(lambda attribute=attribute, groups=groups: item_gaps(source.analysis, attribute, groups))  # type: ignore[misc]
@@ -253,19 +291,20 @@ def _answers(source: ReportInput) -> Section:
 
 
 def _agreement(source: ReportInput) -> Section:
-    reference = "everybody else" if source.analysis.settings.against == REST else source.analysis.settings.against
+    reference = "everybody else" if source.settings.against == REST else source.settings.against
     lead = (
         f"How far people agree within each group, and with {escape_unprintable(reference)}, beyond what chance would "
         "give."
     )
-    parts = SectionParts()
-    parts.add(lambda: group_table(source.analysis, source.groups))
+    # Errors of the analysis are raised here: within a part they would be reasons for leaving it out.
+    analysis, parts = source.analysis, SectionParts()
+    parts.add(lambda: group_table(analysis, source.groups))
     for groups in source.groups:
-        parts.add(lambda groups=groups: agreement(source.analysis, groups))  # type: ignore[misc]
-    if source.groups and source.analysis.settings.level == "nominal":
+        parts.add(lambda groups=groups: agreement(analysis, groups))  # type: ignore[misc]
+    if source.groups and source.settings.level == "nominal":
         parts.add(lambda: _curve(source))
     if len(source.analysed.questions) > 1:
-        parts.add(lambda: question_agreement(source.analysed, level=source.analysis.settings.level))
+        parts.add(lambda: question_agreement(source.analysed, level=source.settings.level))
     if source.analysed.has_raters:
         parts.add(lambda: _rater_pairs(source))
     absent = (*source.why_no_groups, *parts.absent)
@@ -282,7 +321,6 @@ def _curve(source: ReportInput) -> Figure:
         )
     groups = max(usable, key=lambda groups: len(groups.sizes))
     numbers = np.unique(np.linspace(2, min(groups.sizes.values()), NUMBERS_OF_RATERS).round().astype(int))
-    settings = source.analysis.settings
     return rater_curve(
         compute_rater_curve(
             source.analysed,
@@ -290,7 +328,7 @@ def _curve(source: ReportInput) -> Figure:
             by=groups.axis,
             question=source.question,
             draws=CURVE_DRAWS,
-            seed=settings.seed,
+            seed=source.settings.seed,
         )
     )
 
@@ -306,7 +344,7 @@ def _chance(source: ReportInput) -> Section:
         "sizes, drawn by chance."
     )
     parts = SectionParts()
-    if source.groups and not source.analysis.settings.permutations:
+    if source.groups and not source.settings.permutations:
         parts.absent.append(NO_PERMUTATIONS)
     else:
         for groups in source.groups:
@@ -316,10 +354,29 @@ def _chance(source: ReportInput) -> Section:
 
 def _distance(source: ReportInput) -> Section:
     lead = "How different the labels of an item would be if one group or another gave them."
-    results = [(groups, source.divergences[groups.axis]) for groups in source.groups]
+    results = [(groups, _measure_distances(source, groups.axis)) for groups in source.groups]
     absent = [reason for _, reason in results if isinstance(reason, str)]
     figures = tuple(divergence(result, groups) for groups, result in results if not isinstance(result, str))
     return Section("distance", "Distance between groups", lead, figures, (*source.why_no_groups, *absent))
+
+
+def _measure_distances(source: ReportInput, axis: str) -> GroupDivergence | str:
+    """Return the distances between the groups of an axis, or the reason why there are none."""
+    settings = source.settings
+    n = len({row.group for row in source.analysis.rows if row.axis == axis and row.group is not None})
+    if n > MOST_COMPARED:
+        return f"{axis}: {n:,} groups are too many to compare two by two."
+    try:
+        return group_divergence(
+            source.analysed,
+            axis,
+            question=settings.question,
+            permutations=settings.permutations,
+            permute_within=settings.permute_within,
+            seed=settings.seed,
+        )
+    except UndefinedEstimate as reason:
+        return error_message(reason)
 
 
 def _gold(source: ReportInput) -> Section:
@@ -345,7 +402,7 @@ def _by_platinum(source: ReportInput) -> Iterator[Figure]:
 
 
 def _compare_with_gold(source: ReportInput, by: str | None, *, intervals: bool = True) -> GoldAgainstCrowd:
-    settings = source.analysis.settings
+    settings = source.settings
     return gold_against_crowd(
         source.analysed,
         source.question,
@@ -451,7 +508,7 @@ def _vetting_and_filter(source: ReportInput) -> Iterator[Section]:
 
 
 def _filter(source: ReportInput, vetting: Vetting, axes: list[str]) -> tuple[tuple[Part, ...], tuple[str, ...]]:
-    settings = source.analysis.settings
+    settings = source.settings
     try:
         audit = audit_flagged(
             source.ratings, vetting, by=axes, draws=settings.permutations or DRAWS, seed=settings.seed
