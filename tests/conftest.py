@@ -91,8 +91,12 @@ def share_kernels() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Exclude collected tests and modules, which all stay, from garbage collection."""
+    """Exclude collected tests and modules, which all stay, from garbage collection, and collect it less often.
+
+    Collected as often as by default, the little garbage of a test takes 4 % of the processor time of one of the site.
+    """
     gc.disable()
+    gc.set_threshold(20_000, 20, 20)
     try:
         return (yield)
     finally:

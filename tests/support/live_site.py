@@ -7,6 +7,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -105,10 +106,28 @@ def _room(route: BaseRoute) -> object:
 class Prompt(uvicorn.Server):
     """A server that stops right after its last response; the original polls ten times a second."""
 
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._main = Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]()
+
     async def main_loop(self) -> None:
         await self.on_tick(0)
-        while not self.should_exit:
-            await asyncio.sleep(LOOK_AGAIN_S)
+        stop = asyncio.Event()
+        self._main.set_result((asyncio.get_running_loop(), stop))
+        await stop.wait()
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        try:
+            super().run(sockets)
+        finally:
+            # Without a start there is no main loop to stop.
+            self._main.cancel()
+
+    def stop(self) -> None:
+        """End the main loop, from another thread, unless the start failed."""
+        with suppress(CancelledError):
+            loop, stop = self._main.result()
+            loop.call_soon_threadsafe(stop.set)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for server in self.servers:
@@ -147,7 +166,7 @@ def answering(app: FastAPI, *, trusted_proxies: str = "") -> Iterator[str]:
         try:
             yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         finally:
-            server.should_exit = True
+            server.stop()
             thread.join()
 
 
