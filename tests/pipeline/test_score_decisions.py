@@ -250,6 +250,7 @@ def test_the_page_shows_and_does_not_choose(ratings: Ratings) -> None:
         ({"seats": SEATS}, "rater_region=south has 2 raters who answered Q_overall, and jurors.*8 or more. Lower"),
         ({"seats": {**SEATS, "safety_gold=No": 1}, "min_raters": 2}, "Axis|axis"),
         ({"seats": {"region=north": 0}}, "The jury has 0 seats. Give 1 to"),
+        ({"seats": {"region=north": 9}}, "at most 8 raters of rater_region=north for 9 seats. Give fewer"),
         ({"seats": {"region=north": 1_001}}, "The jury has 1,001 seats. Give 1 to"),
         ({"seats": {"north": 3}}, "'north' is not a group. Write axis=group"),
         ({"seats": {"region=nord": 3}}, "no group 'nord' of rater_region.*Did you mean 'north'"),

@@ -72,6 +72,9 @@ def read_rule_input(
         else partial(count_unsafe_of_others, judged=judged)
     )
     items = np.arange(ratings.n_items) if judged is None else judged.items
+    jury = _seat_raters(settings.seats, answers[first], count, membership, settings) if settings.seats else None
+    if jury is not None and settings.seats and judged is None:
+        _require_juries(jury, settings.seats)
     return RuleInput(
         share=count(answers[first]).share,
         plurality=_find_plurality(ratings, first, settings, of_others=judged is not None),
@@ -81,7 +84,7 @@ def read_rule_input(
         populations=_pick(ratings, populations if "poststratified" in settings.rules else None, items),
         experts=_read_experts(ratings, settings)[items] if settings.gold and "expert" in settings.rules else None,
         scores=_pick(ratings, scores if "score" in settings.rules else None, items),
-        jury=_seat_raters(settings.seats, answers[first], count, membership, settings) if settings.seats else None,
+        jury=jury,
     )
 
 
@@ -146,6 +149,17 @@ def _seat_raters(
         counts.append(count(groups[name].ratings))
     n_raters_of, n_unsafe = (np.stack(part).astype(np.int64) for part in zip(*counts, strict=True))
     return JuryPool(tuple(seats.values()), n_raters_of, n_unsafe)
+
+
+def _require_juries(pool: JuryPool, seats: Mapping[str, int]) -> None:
+    """Refuse seats that cannot be filled on any item."""
+    if pool.has_juries.any():
+        return
+    most = dict(zip(seats, pool.n_raters.max(axis=1).tolist(), strict=True))
+    listed = ", ".join(f"{most[name]:,} raters of {name} for {n:,} seats" for name, n in seats.items())
+    raise InvalidInput(
+        f"No item has a rater for each seat of the jury: one item has at most {listed}. Give fewer seats."
+    )
 
 
 def _pick(ratings: Ratings, scores: ItemScores | None, items: Codes) -> Mapping[str, Floats]:
