@@ -1,11 +1,16 @@
 """Readers of scores: tables wide and long, labels, scores that are 1 for safe, and bad input."""
 
+import json
+import re
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from tests.support.paths import ROOT
 
 from dissensus.errors import InvalidInput
 from dissensus.files.scores.populations import read_population_labels
@@ -157,3 +162,37 @@ def test_a_named_model_without_a_value_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"'words' has no value.*--score-column"):
         read_scores(table, models=["guard", "words"])
     assert read_scores(table, models=["guard"]).models == ("guard",)
+
+
+QUERY = re.compile(r'sqlite3 -header -csv pyrit\.db "(.*?)" > scores\.csv')
+
+
+@pytest.mark.parametrize("name_key", ["class_name", "__type__"])
+def test_the_query_of_the_documentation_reads_scores_from_a_memory_of_pyrit(tmp_path: Path, name_key: str) -> None:
+    """By the columns of ScoreEntries in the source of PyRIT, of which 0.x named a scorer by __type__."""
+    page = (ROOT / "docs" / "scorecards.md").read_text("utf-8")
+    (query,) = QUERY.findall(page)
+    rows = [
+        ("s1", "true", "true_false", "m1", "Refusal"),
+        ("s2", "False", "true_false", "m2", "Refusal"),
+        ("s3", "0.25", "float_scale", "m1", "Likert"),
+        ("s4", "1", "float_scale", "m2", "Likert"),
+        ("s5", None, "float_scale", "m3", "Likert"),  # No verdict was reached
+        ("s6", "0.5", "float_scale", None, "Likert"),  # Of a text that is no message
+    ]
+    with closing(sqlite3.connect(":memory:")) as memory:
+        memory.execute(
+            "CREATE TABLE ScoreEntries (id, score_value, score_type, prompt_request_response_id, "
+            "scorer_class_identifier JSON)"
+        )
+        for *row, scorer in rows:
+            memory.execute("INSERT INTO ScoreEntries VALUES (?, ?, ?, ?, ?)", (*row, json.dumps({name_key: scorer})))
+        cursor = memory.execute(query)
+        names = [column[0] for column in cursor.description]
+        table = pl.DataFrame(cursor.fetchall(), schema=names, orient="row")
+    table.write_csv(tmp_path / "scores.csv")
+    scores = read_scores(tmp_path / "scores.csv")
+    assert scores.table.sort("item_id").to_dicts() == [
+        {"item_id": "m1", "Refusal": 1.0, "Likert": 0.25},
+        {"item_id": "m2", "Refusal": 0.0, "Likert": 1.0},
+    ]

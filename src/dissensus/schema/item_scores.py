@@ -86,7 +86,7 @@ def build_item_scores(
     if len(columns) == 1:
         raise InvalidInput(
             f"No column holds scores from 0 to 1 or labels; columns are {format_list(frame.columns)}. Labels are "
-            f"{format_list(list(known))}."
+            f"{format_list(list(known))}. Write scores, or these labels."
         )
     reversed_models = [column.name for column in columns[1:] if column.name in reverse]
     for name in reversed_models:
@@ -161,7 +161,7 @@ def _check_ids(frame: pl.DataFrame, item: str) -> pl.Series:
     if item not in frame.columns:
         raise InvalidInput(
             f"The scores have no column {format_value(item)} with the ids of items.{suggest(item, frame.columns)} "
-            f"Columns are {format_list(frame.columns)}."
+            f"Columns are {format_list(frame.columns)}. Rename the one that has them."
         )
     ids = frame[item].cast(pl.String).str.strip_chars().alias(ITEM_ID)
     blank = (ids.is_null() | (ids == "").fill_null(value=True)).arg_true()

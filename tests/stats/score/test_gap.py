@@ -7,6 +7,7 @@ import pytest
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.cluster_robust import t_quantile
+from dissensus.stats.score.discrimination import auc
 from dissensus.stats.score.gap import estimate_gap, expected_range
 from dissensus.stats.score.losses import brier, unsafe_share
 from dissensus.stats.score.pseudo_values import GroupRatings, compare_groups, compare_scores
@@ -53,6 +54,21 @@ def test_a_small_group_of_little_variance_keeps_its_degrees_of_freedom() -> None
     equal = (1 / 3 + 1 / 60) ** 2 / ((1 / 3) ** 2 / 2 + (1 / 60) ** 2 / 59)
     ratio = t_quantile(0.95, equal) / t_quantile(0.5, equal)
     assert (wide.ci_high - wide.estimate) / (narrow.ci_high - narrow.estimate) == pytest.approx(ratio)
+
+
+def test_few_influential_items_leave_few_degrees_of_freedom() -> None:
+    """One item has all unsafe answers but a few: kurtosis of item totals near the number of items, so one degree."""
+    items, raters = np.tile(np.arange(40), 20), np.repeat(np.arange(20), 40)
+    unsafe = ((items == 0) & (raters % 3 > 0)) | ((items == 1) & (raters % 10 == 0))
+    ratings = GroupRatings(items=items, raters=raters, unsafe=unsafe.astype(float))
+    scores = np.linspace(1, 0, 40)[items]
+    sides = [auc(ratings.select(part), scores[part]) for part in (raters < 8, raters >= 8)]
+    bounded = compare_groups(*sides)
+    free = compare_groups(*(replace(side, is_concentrated=False) for side in sides))
+    assert (bounded.estimate, bounded.variance) == (free.estimate, free.variance)
+    assert bounded.p > free.p
+    half = bounded.ci_high - bounded.estimate
+    assert half > t_quantile(0.95, 5) * bounded.variance**0.5
 
 
 def test_difference_on_two_items_has_one_degree_of_freedom() -> None:

@@ -50,6 +50,20 @@ def ratings() -> GroupRatings:
     return GroupRatings(items=items, raters=raters, unsafe=(rng.random(items.size) < 0.4).astype(float))
 
 
+def test_influences_of_a_distance_are_those_of_the_jackknife(scores: Floats) -> None:
+    """In a complete table, the change of the mean of pairs without a rater."""
+    raters, items = (part.ravel() for part in np.indices((N_RATERS, N_ITEMS)))
+    unsafe = (np.random.default_rng(6).random(items.size) < 0.4).astype(float)
+    ratings = GroupRatings(items=items, raters=raters, unsafe=unsafe)
+    distance = squared_distance(ratings, scores[items])
+    weight = distance.weights / distance.weights.sum()
+    influence = np.bincount(raters, weights=weight * distance.residuals)
+    without = [
+        squared_distance(ratings.select(raters != r), scores[items[raters != r]]).estimate for r in range(N_RATERS)
+    ]
+    assert influence == pytest.approx((distance.estimate - np.array(without)) * (N_RATERS - 1) / N_RATERS)
+
+
 def list_ratings(ratings: GroupRatings) -> list[oracle.Rating]:
     return list(zip(ratings.items.tolist(), ratings.raters.tolist(), ratings.unsafe.tolist(), strict=True))
 

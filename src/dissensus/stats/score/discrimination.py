@@ -60,7 +60,12 @@ def auc(ratings: GroupRatings, scores: Floats) -> PseudoValues:
     safe_influence = of_safe - value * (p.sum() - p)
     influence = np.where(ratings.unsafe > 0, unsafe_influence[row], safe_influence[row])
     return PseudoValues(
-        values=value + influence * len(n) / denominator, weights=weights, items=ratings.items, raters=ratings.raters
+        values=value + influence * len(n) / denominator,
+        weights=weights,
+        items=ratings.items,
+        raters=ratings.raters,
+        # A rare answer has most of it.
+        is_concentrated=True,
     )
 
 

@@ -77,6 +77,9 @@ class PseudoValues:
         Item and rater of each rating, shape (N,).
     is_share
         True if every value lies between 0 and 1, so that the statistic is a share.
+    is_concentrated
+        True if few ratings may have most of the influence, so that the kurtosis of the totals of raters and of items
+        bounds the degrees of freedom of differences.
     """
 
     values: Floats
@@ -84,6 +87,7 @@ class PseudoValues:
     items: Codes
     raters: Codes
     is_share: bool = False
+    is_concentrated: bool = False
 
     @property
     def estimate(self) -> float:
@@ -283,6 +287,8 @@ def compare_groups(first: PseudoValues, second: PseudoValues, *, confidence: flo
     of_ratings = sum(float(influence @ influence) for influence in totals)
     variance = max(of_raters + of_items - of_ratings, of_raters, of_items)
     df = min(_pool_df(parts), n_items - 1)
+    if first.is_concentrated or second.is_concentrated:
+        df = min(df, _estimate_df(total))
     return _test_difference(first.estimate - second.estimate, variance, df, confidence)
 
 
@@ -310,7 +316,21 @@ def _one_way(statistic: PseudoValues) -> _Part:
     if spread is None:
         return _Part(float("nan"), 1.0, float("nan"))
     shares = np.bincount(row, weights=statistic.weights) / statistic.weights.sum()
-    return _Part(spread.variance, spread.df, float(shares @ shares))
+    df = spread.df
+    if statistic.is_concentrated:
+        df = min(df, _estimate_df(np.bincount(row, weights=_influences(statistic))))
+    return _Part(spread.variance, df, float(shares @ shares))
+
+
+def _estimate_df(totals: Floats) -> float:
+    """Return the degrees of freedom of a variance of totals by their kurtosis, 1 or more.
+
+    Two or three large totals, as of the few items with a rare answer, tell less about a variance than as many totals of
+    one size. The variance of a sample variance is (kurtosis - 1) / n of its square.
+    """
+    square = float((totals**2).mean())
+    kurtosis = float((totals**4).mean()) / square**2 if square > 0 else 1.0
+    return max(1.0, 2 * len(totals) / (kurtosis - 1)) if kurtosis > 1 else float("inf")
 
 
 def _influences(statistic: PseudoValues) -> Floats:
