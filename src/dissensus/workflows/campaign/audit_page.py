@@ -86,26 +86,26 @@ def _to_line(event: AuditEvent | None, names: Mapping[str, str]) -> AuditLine:
     if event is None:
         return AuditLine(at=None, actor=None, text="an event of a rater whose data were erased", details=())
     actor = None if event.staff_id is None else names.get(event.staff_id, "a former member")
-    details = tuple(_list_details(event, names))
-    return AuditLine(at=event.at, actor=actor, text=_describe_event(event), details=details)
+    text, told = _describe_event(event)
+    details = tuple(_list_details(event, names, told))
+    return AuditLine(at=event.at, actor=actor, text=text, details=details)
 
 
-def _describe_event(event: AuditEvent) -> str:
-    cases = (
-        text
-        for kind, field, value, text in CASES
-        if kind == event.kind and field in event.content and value in (ANY, event.content[field])
-    )
-    return next(cases, EVENT_KINDS[event.kind].text)
+def _describe_event(event: AuditEvent) -> tuple[str, str | None]:
+    """Return the text of an event, and the field whose value it tells, if any."""
+    for kind, field, value, text in CASES:
+        if kind == event.kind and field in event.content and value in (ANY, event.content[field]):
+            return text, None if value is ANY else field
+    return EVENT_KINDS[event.kind].text, None
 
 
-def _list_details(event: AuditEvent, names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the fields that tell people something, without private ones, digests and ids.
+def _list_details(event: AuditEvent, names: Mapping[str, str], told: str | None) -> Iterator[tuple[str, str]]:
+    """Yield the fields that tell people something, without the one that the text tells, private ones, digests and ids.
 
     PostgreSQL does not keep the order of the keys of JSON.
     """
     for field, value in sorted(event.content.items()):
-        if field in EVENT_KINDS[event.kind].private_fields or value is None:
+        if field == told or field in EVENT_KINDS[event.kind].private_fields or value is None:
             continue
         if field == PERSON:
             yield field, names.get(str(value), "a former member")
