@@ -3,8 +3,9 @@
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import func, inspect, select, text
+from sqlalchemy import func, select
 from tests.support.campaigns import ABOUT_YOU, NOW, definition, items, open_campaign, owner
+from tests.support.plan_statistics import count_planned_items
 
 from dissensus.campaign.planning import read_plan
 from dissensus.errors import Conflict, InvalidInput, NotFound
@@ -144,25 +145,12 @@ def test_invitations_are_all_different_and_limited(platform: Platform) -> None:
             campaigns.create_invitations(platform, "pilot", n, staff_id=campaign.staff_id, now=NOW)
 
 
-def count_rows_of_plans(platform: Platform) -> float | None:
-    """The number of items by which the database plans its statements; None if it has not sampled them."""
-    queries = {
-        "sqlite": "SELECT CAST(stat AS INTEGER) FROM sqlite_stat1 WHERE tbl = 'item' LIMIT 1",
-        "postgresql": "SELECT NULLIF(reltuples, -1) FROM pg_class WHERE relname = 'item' AND relkind = 'r'",
-    }
-    with platform.database.reading() as tx:
-        if tx.dialect.name == "sqlite" and not inspect(tx).has_table("sqlite_stat1"):
-            return None
-        n: float | None = tx.scalar(text(queries[tx.dialect.name]))
-    return n
-
-
 def test_the_database_samples_its_tables_after_a_large_load(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(campaigns, "LARGE_LOAD", 5)
     staff_id = owner(platform.database)
     campaigns.create_campaign(platform, definition(), items(4), staff_id=staff_id, now=NOW)
-    before = count_rows_of_plans(platform)
+    before = count_planned_items(platform.database)
     campaigns.create_campaign(platform, definition("large"), items(6), staff_id=staff_id, now=NOW)
-    assert (before, count_rows_of_plans(platform)) == (None, 10)
+    assert (before, count_planned_items(platform.database)) == (None, 10)
