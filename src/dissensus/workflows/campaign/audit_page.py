@@ -86,8 +86,8 @@ def _to_line(event: AuditEvent | None, names: Mapping[str, str]) -> AuditLine:
     if event is None:
         return AuditLine(at=None, actor=None, text="an event of a rater whose data were erased", details=())
     actor = None if event.staff_id is None else names.get(event.staff_id, "a former member")
-    text, told = _describe_event(event)
-    details = tuple(_list_details(event, names, told))
+    text, text_field = _describe_event(event)
+    details = tuple(_list_details(event, names, text_field))
     return AuditLine(at=event.at, actor=actor, text=text, details=details)
 
 
@@ -99,13 +99,13 @@ def _describe_event(event: AuditEvent) -> tuple[str, str | None]:
     return EVENT_KINDS[event.kind].text, None
 
 
-def _list_details(event: AuditEvent, names: Mapping[str, str], told: str | None) -> Iterator[tuple[str, str]]:
+def _list_details(event: AuditEvent, names: Mapping[str, str], text_field: str | None) -> Iterator[tuple[str, str]]:
     """Yield the fields that tell people something, without the one that the text tells, private ones, digests and ids.
 
     PostgreSQL does not keep the order of the keys of JSON.
     """
     for field, value in sorted(event.content.items()):
-        if field == told or field in EVENT_KINDS[event.kind].private_fields or value is None:
+        if field == text_field or field in EVENT_KINDS[event.kind].private_fields or value is None:
             continue
         if field == PERSON:
             yield field, names.get(str(value), "a former member")
