@@ -81,7 +81,7 @@ $(ML_READY): requirements.lock requirements-ml.lock pyproject.toml | $(READY)
 test-spark: $(SPARK_READY)  ## run the tests on executors of Spark, in an environment of their own; they need Java 17
 	@command -v java >/dev/null || [ -x "$$JAVA_HOME/bin/java" ] || { \
 	  echo "These tests need Java 17 or newer (Debian, Ubuntu: apt install openjdk-17-jre-headless)."; exit 1; }
-	OPENBLAS_NUM_THREADS=1 $(SPARK)/bin/pytest -n0 -m spark $(ARGS) tests/files/test_spark.py
+	OPENBLAS_NUM_THREADS=1 $(SPARK)/bin/pytest -n0 -m spark -o faulthandler_timeout=7200 $(ARGS) tests/files/test_spark.py
 
 $(SPARK_READY): requirements.lock requirements-spark.lock pyproject.toml | $(READY)
 	@echo "Making $(SPARK) ..." >&2; UV=`command -v uv || echo .boot/bin/uv`; \

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from tests.support.commands import SCRIPT
 from tests.support.partitions import assert_same, make_table
 
 import dissensus as ds
@@ -37,7 +39,7 @@ SUBMIT = (
     f"--master local-cluster[2,1,1024] --conf spark.ui.enabled=false --driver-java-options '{JAVA}' "
     f"--conf 'spark.executor.extraJavaOptions={JAVA}' pyspark-shell"
 )
-OPTIONS: dict[str, Any] = {"by": ["locale"], "min_raters": 1, "permutations": 3, "bootstrap": 2}
+OPTIONS: dict[str, Any] = {"by": ["locale"], "min_raters": 1, "permutations": 2, "bootstrap": 2}
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +91,7 @@ def simulate_table() -> pl.DataFrame:
 
 
 @settings(
-    max_examples=2,
+    max_examples=1,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     deadline=None,
@@ -99,7 +101,7 @@ def simulate_table() -> pl.DataFrame:
     seed=st.integers(0, 999),
     share_rated=st.sampled_from([0.5, 1.0]),
     n_answers=st.integers(1, 3),
-    n_rows=st.sampled_from([50, 80]),
+    n_rows=st.sampled_from([70, 90]),
     duplicates=st.sampled_from(["first", "last", "drop"]),
 )
 @example(seed=0, share_rated=0.2, n_answers=3, n_rows=30, duplicates="first")
@@ -233,3 +235,12 @@ def test_damage_within_a_file_names_it(tmp_path: Path, cluster: SparkCluster) ->
 def test_a_task_that_always_fails_ends_the_job_with_its_error(cluster: SparkCluster) -> None:
     with pytest.raises(FailedJob, match="several attempts: ZeroDivisionError"):
         list(cluster.map(partial(divmod, 1), [1, 0]))
+
+
+def test_a_machine_without_java_is_told_what_to_install(tmp_path: Path) -> None:
+    folder = write(simulate_table(), tmp_path / "files")
+    variables = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"} | {"PATH": str(tmp_path)}
+    command = [SCRIPT, "analyse", folder, "--engine", "spark"]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "apt install openjdk-17-jre-headless" in done.stderr
