@@ -6,7 +6,7 @@ statistic itself. Two-way cluster-robust variances of that mean are those of the
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -322,7 +322,7 @@ def _one_way(statistic: PseudoValues) -> _Part:
     return _Part(spread.variance, df, float(shares @ shares))
 
 
-def _estimate_df(totals: Floats) -> float:
+def _estimate_df(totals: npt.NDArray[Any]) -> float:
     """Return the degrees of freedom of a variance of totals by their kurtosis, 1 or more.
 
     Two or three large totals, as of the few items with a rare answer, tell less about a variance than as many totals of
