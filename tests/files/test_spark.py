@@ -240,7 +240,7 @@ def test_a_task_that_always_fails_ends_the_job_with_its_error(cluster: SparkClus
 def test_a_machine_without_java_is_told_what_to_install(tmp_path: Path) -> None:
     folder = write(simulate_table(), tmp_path / "files")
     variables = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"} | {"PATH": str(tmp_path)}
-    command = [SCRIPT, "analyse", folder, "--engine", "spark"]
+    command = [str(SCRIPT), "analyse", str(folder), "--engine", "spark"]
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "apt install openjdk-17-jre-headless" in done.stderr
