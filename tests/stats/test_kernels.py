@@ -248,7 +248,7 @@ print(occupied(np.array([0, 2, 1])), *occupied.stats.cache_hits.values(), "numba
 @pytest.mark.slow
 def test_compiled_kernels_load_without_the_declarations_of_the_compiler(tmp_path: Path) -> None:
     (tmp_path / "kernel.py").write_text(KERNEL)
-    command = [sys.executable, tmp_path / "kernel.py"]
+    command = [sys.executable, str(tmp_path / "kernel.py")]
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     first, second = (
         subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.split()
