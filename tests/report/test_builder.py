@@ -13,7 +13,7 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse import analyse
 from dissensus.pipeline.simulate import preset, simulate
 from dissensus.report.builder import build, list_figures
-from dissensus.report.figure import open_drawing_thread
+from dissensus.report.drawing_process import open_drawing_process
 from dissensus.report.result import Report
 from dissensus.schema.ratings.table import Ratings
 
@@ -69,7 +69,7 @@ def test_numbers_are_those_of_the_analysis(ratings: Ratings) -> None:
 def test_the_same_seed_gives_the_same_page(ratings: Ratings) -> None:
     first, other_seed = (quick(ratings, by="race", seed=seed) for seed in (1, 2))
     # Figures drawn beside the analysis are those drawn after it.
-    with open_drawing_thread() as drawing:
+    with open_drawing_process() as drawing:
         same_seed = quick(ratings, by="race", seed=1, drawing=drawing)
         assert first.to_html() == same_seed.to_html()
     assert first.analysis.to_json() != other_seed.analysis.to_json()

@@ -118,9 +118,9 @@ def report(
     one_question = any(reading.keywords[option] for option in ("question", "answer", "categories"))
     flagged_excluded = reading.keywords["exclude_flagged"]
     # Imported here, so that --help does not import polars, and the renderer loads beside the rest.
-    from dissensus.report.figure import open_drawing_thread
+    from dissensus.report.drawing_process import open_drawing_process
 
-    with open_drawing_thread() as drawing:
+    with open_drawing_process() as drawing:
         from dissensus.report.builder import build
 
         ratings = reading(all_questions=not one_question, exclude_flagged=False)

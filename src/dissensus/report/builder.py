@@ -1,7 +1,6 @@
 """Report of a ratings file, with the sections that it supports."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import asdict, replace
 from importlib.metadata import version
@@ -13,6 +12,7 @@ from dissensus.pipeline.analyse.level import Level
 from dissensus.pipeline.analyse.table import resolve_axes, resolve_share
 from dissensus.pipeline.model import MultilevelModel
 from dissensus.pipeline.tables import UNKNOWN, format_count, format_short
+from dissensus.report.drawing_process import DrawingProcess
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement
 from dissensus.report.figures.item_attributes import item_attribute, item_gaps
@@ -57,7 +57,7 @@ def build(  # noqa: PLR0913 - options are keyword-only
     model: MultilevelModel | None = None,
     command: str | None = None,
     progress: Progress | None = None,
-    drawing: Executor | None = None,
+    drawing: DrawingProcess | None = None,
 ) -> Report:
     """Make a report of everything that the ratings support.
 
@@ -90,7 +90,7 @@ def build(  # noqa: PLR0913 - options are keyword-only
     progress
         Called with the share of the work done, from 0 to 1.
     drawing
-        Thread that draws the figures of the page while other sections are computed, from `open_drawing_thread`; by
+        Process that draws the figures of the page while other sections are computed, from `open_drawing_process`; by
         default they are drawn when the page is written.
 
     Returns
@@ -163,7 +163,7 @@ def build(  # noqa: PLR0913 - options are keyword-only
     return report
 
 
-def _build_report(source: ReportInput, command: str, drawing: Executor | None) -> Report:
+def _build_report(source: ReportInput, command: str, drawing: DrawingProcess | None) -> Report:
     sections = build_sections(source, drawing)
     analysed, analysis, options = source.analysed, source.analysis, source.options
     return Report(

@@ -1,8 +1,7 @@
 """Figure: drawing, title, reading, notes and numbers."""
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -12,8 +11,9 @@ import polars as pl
 
 from dissensus.extras import is_installed
 from dissensus.pipeline.tables import escape_unprintable
+from dissensus.report.drawing_process import DrawingProcess
 from dissensus.report.figure_kind import Kind, detect_kind
-from dissensus.report.render import load_renderer, render, render_inline
+from dissensus.report.render import render, render_inline
 from dissensus.report.theme import COLUMN_WIDTH, TEXT_WIDTH, apply_theme
 from dissensus.report.vega_lite import Spec
 
@@ -22,21 +22,6 @@ if TYPE_CHECKING:
 
 ON_PAGE = ((TEXT_WIDTH, "-w"), (COLUMN_WIDTH, "-n"))
 """Widths of a figure on a page, and the suffixes of its names."""
-
-
-@contextmanager
-def open_drawing_thread() -> Iterator[Executor]:
-    """Yield a thread that draws figures beside other work; the renderer does not hold the interpreter.
-
-    It begins by loading the renderer, if there is one.
-    """
-    thread = ThreadPoolExecutor(1)
-    if is_installed("figures"):
-        thread.submit(load_renderer)
-    try:
-        yield thread
-    finally:
-        thread.shutdown(cancel_futures=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -68,7 +53,7 @@ class Figure:
     draw: Callable[[int], Spec] = field(repr=False)
     notes: tuple[str, ...] = ()
     axis: str | None = None
-    _begun: dict[tuple[int, str], Future[str]] = field(default_factory=dict, init=False, repr=False)
+    _begun: dict[tuple[int, str], Future[str | None]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def chart(self) -> "TopLevelMixin":
@@ -89,17 +74,18 @@ class Figure:
     def inline(self, width: int, suffix: str = "") -> str:
         """Return it as SVG that takes its colours from the surrounding page."""
         begun = self._begun.get((width, suffix))
-        return self._inline(width, suffix) if begun is None or begun.cancelled() else begun.result()
+        drawn = None if begun is None or begun.cancelled() else begun.result()
+        return render_inline(*self._inline(width, suffix)) if drawn is None else drawn
 
-    def begin(self, thread: Executor) -> None:
-        """Begin to draw it for a page, if it can be drawn."""
-        for width, suffix in ON_PAGE if is_installed("figures") else ():
-            self._begun[width, suffix] = thread.submit(self._inline, width, suffix)
+    def begin(self, process: DrawingProcess) -> None:
+        """Begin to draw it for a page."""
+        for width, suffix in ON_PAGE:
+            self._begun[width, suffix] = process.submit(*self._inline(width, suffix))
 
-    def _inline(self, width: int, suffix: str) -> str:
-        return render_inline(
-            self.draw(width), f"{self.name}{suffix}", escape_unprintable(f"{self.title}. {self.reading}")
-        )
+    def _inline(self, width: int, suffix: str) -> tuple[Spec, str, str]:
+        """Return the arguments of `render_inline`."""
+        label = escape_unprintable(f"{self.title}. {self.reading}")
+        return self.draw(width), f"{self.name}{suffix}", label
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<br><small>{escape(note)}</small>" for note in self.notes)

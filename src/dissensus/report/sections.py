@@ -1,7 +1,6 @@
 """Sections of a report in order, and reasons for those left out."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -17,6 +16,7 @@ from dissensus.pipeline.model import MultilevelModel
 from dissensus.pipeline.tables import escape_unprintable
 from dissensus.pipeline.vet import Vetting, audit_flagged, vet
 from dissensus.report.contested_items import ContestedItems, list_contested_items
+from dissensus.report.drawing_process import DrawingProcess
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement, question_agreement
 from dissensus.report.figures.answers import answers, questions
@@ -228,8 +228,8 @@ class SectionParts:
             self.absent.append(error_message(reason))
 
 
-def build_sections(source: ReportInput, drawing: Executor | None = None) -> tuple[Section, ...]:
-    """Return all sections in order, with unique figure names; figures are drawn meanwhile if there is a thread."""
+def build_sections(source: ReportInput, drawing: DrawingProcess | None = None) -> tuple[Section, ...]:
+    """Return all sections in order, with unique figure names; a process draws figures meanwhile, if there is one."""
     sections = []
     for section in _sections(source):
         sections.append(replace(section, parts=_number_figures(section.parts)))
