@@ -26,6 +26,10 @@ class Advice(str):
         advice.site = site
         return advice
 
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, str]]:
+        """Return the arguments that make a copy, since results with messages are copied and pickled."""
+        return (str(self),), {"site": self.site}
+
 
 def format_message(template: str, message: str) -> str:
     """Return a message in its place in another, in the words of the command line and of the site.

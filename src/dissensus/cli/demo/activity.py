@@ -64,13 +64,14 @@ def _bar(label: str) -> Iterator[Activity]:
     with Progress(
         *columns, console=Console(stderr=True), transient=True, redirect_stdout=sys.stdout.isatty()
     ) as progress:
-        task = progress.add_task(label, total=None)
+        progress.add_task(label, total=None)
 
         def show(description: str, share: float | None) -> None:
-            if share is None:
-                progress.reset(task, description=description, total=None)
+            if share is None:  # A new task, since another one would keep its total.
+                progress.remove_task(progress.task_ids[0])
+                progress.add_task(description, total=None)
             else:
-                progress.update(task, total=1.0, completed=share)
+                progress.update(progress.task_ids[0], total=1.0, completed=share)
 
         yield Activity(label, show)
 
