@@ -7,7 +7,9 @@ import pytest
 from tests.support.paths import ROOT
 
 
-@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-ml.lock", "benchmarks/requirements.lock"])
+@pytest.mark.parametrize(
+    "lock", ["requirements.lock", "requirements-ml.lock", "requirements-spark.lock", "benchmarks/requirements.lock"]
+)
 def test_every_core_dependency_is_pinned(lock: str) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     needed = names(project["dependencies"])
@@ -17,7 +19,12 @@ def test_every_core_dependency_is_pinned(lock: str) -> None:
 
 @pytest.mark.parametrize(
     ("extra", "lock"),
-    [("figures", "requirements.lock"), ("site", "requirements.lock"), ("local", "requirements-local.lock")],
+    [
+        ("figures", "requirements.lock"),
+        ("site", "requirements.lock"),
+        ("local", "requirements-local.lock"),
+        ("spark", "requirements-spark.lock"),
+    ],
 )
 def test_an_extra_is_pinned(extra: str, lock: str) -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
@@ -31,6 +38,12 @@ def test_the_two_locks_of_one_environment_agree_and_leave_torch_to_pip() -> None
     assert names(extra) - set(with_ml) == {"torch"}
     assert all(core.get(name, version) == version for name, version in with_ml.items())
     assert not [name for name in with_ml if name.startswith(("torch", "nvidia", "cuda", "triton"))]
+
+
+def test_spark_is_added_to_the_versions_of_the_core() -> None:
+    core, with_spark = pinned_versions("requirements.lock"), pinned_versions("requirements-spark.lock")
+    assert {"pyspark", "py4j"} <= set(with_spark)
+    assert all(core.get(name, version) == version for name, version in with_spark.items())
 
 
 def names(requirements: list[str]) -> set[str]:
