@@ -63,6 +63,17 @@ def test_complete_designs_and_crossed_axes(resample: str) -> None:
     assert_same(blocks, analyse(COMPLETE, **options))
 
 
+@pytest.mark.parametrize("resample", ["both", "raters", "items"])
+def test_ranges_of_replicates_do_not_change_the_last_bit(resample: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = partition(make_ratings(2, 0.6, 3), "Q_overall", [1, 5, 8])
+    options: dict[str, Any] = {"by": ["locale"], "resample": resample, "permutations": 6, "bootstrap": 6}
+    options |= {"differences": True, "min_raters": 1}
+    at_once = analyse(blocks, **options).to_json()
+    for chunk_bytes in (1, 2**13):
+        monkeypatch.setattr(StreamingEngine, "chunk_bytes", chunk_bytes)
+        assert analyse(blocks, **options).to_json() == at_once
+
+
 def test_a_bootstrap_of_items_takes_the_memory_of_a_range(monkeypatch: pytest.MonkeyPatch) -> None:
     item = np.repeat(np.arange(5000), 3)
     rater, answer = np.arange(item.size) % 6, np.where(item % 7 < 3, "No", "Yes")

@@ -136,6 +136,11 @@ class Block:
         """Range of the items among all."""
         return slice(self.first_item, self.first_item + self.design.n_items)
 
+    def select_items(self, weights: Codes) -> Codes:
+        """Return the weights of its items, from weights of all items, shape (…, I)."""
+        # A view is contiguous for one replicate alone, and kernels are compiled, and round, for each layout.
+        return np.ascontiguousarray(weights[..., self.items])
+
 
 class Engine(Protocol):
     """Machine that passes over all blocks of items: the seam behind which ratings may lie anywhere."""
@@ -288,7 +293,7 @@ def _add_block(
     block: Block,
     sums: FloatArray,
 ) -> None:
-    of_block = None if item_weight is None else item_weight[:, block.items]
+    of_block = None if item_weight is None else block.select_items(item_weight)
     sums += sum_ratings(block.design, *compared, rater_weight=rater_weight, item_weight=of_block)
 
 

@@ -54,7 +54,7 @@ def sum_resamples(
     own = np.zeros((*item_weights.shape[:2], design.n_raters, worth.size))
 
     def fill(block: Block, *totals: FloatArray) -> None:
-        runs, weights = list_runs(block.design, group), item_weights[..., block.items]
+        runs, weights = list_runs(block.design, group), block.select_items(item_weights)
         parts = len(rater_weight) if len(rater_weight) > 1 else weights.shape[1]
 
         def part(chosen: slice) -> None:
@@ -82,7 +82,7 @@ def sum_published_resamples(
     logs = published_kernels.tables(design.most_ratings * int(rater_weight.max(initial=0)))
 
     def fill(block: Block, total: FloatArray) -> None:
-        runs, weights = list_runs(block.design, group), item_weights[..., block.items]
+        runs, weights = list_runs(block.design, group), block.select_items(item_weights)
         parts = len(rater_weight) if len(rater_weight) > 1 else weights.shape[1]
 
         def part(chosen: slice) -> None:
