@@ -34,13 +34,17 @@ def test_joining_a_change_of_role_and_leaving_are_told_apart(platform: Platform)
     [
         ("payment_recorded", {"payment": "a", "amount": 700}, "a payment was recorded"),
         ("payment_recorded", {"payment": "b", "amount": -700, "reverses": "a"}, "a payment was reversed"),
+        # Older events have neither `before` nor `reverses`.
+        ("members_changed", {"person": "a", "role": "analyst"}, "a member joined or changed role"),
+        ("members_changed", {"person": "a", "role": None}, "a member left"),
+        ("payment_recorded", {"payment": "b", "amount": -700}, "a payment was reversed"),
         ("webhook_changed", {"change": "added"}, "a webhook was added"),
         ("webhook_changed", {"change": "removed"}, "a webhook was removed"),
         ("webhook_changed", {"change": "paused"}, "a webhook was paused, since its receiver failed"),
         ("webhook_changed", {"change": "resumed"}, "a webhook was resumed"),
     ],
 )
-def test_payments_and_webhooks_have_words_of_their_own(
+def test_members_payments_and_webhooks_have_words_of_their_own(
     platform: Platform, kind: EventKind, content: dict[str, Any], text: str
 ) -> None:
     campaign = open_campaign(platform)

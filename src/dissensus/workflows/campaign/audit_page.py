@@ -15,6 +15,7 @@ PAGE_SIZE: Final = 100
 PERSON: Final = "person"
 """Field of an event that holds the id of a member of staff."""
 ANY: Final = object()
+NEGATIVE: Final = object()
 CASES: Final[Sequence[tuple[EventKind, str, object, str]]] = (
     ("state_changed", "state", "open", "the campaign was opened"),
     ("state_changed", "state", "paused", "the campaign was paused"),
@@ -32,10 +33,12 @@ CASES: Final[Sequence[tuple[EventKind, str, object, str]]] = (
     ("notice_raised", "kind", "help", "a rater asked for help"),
     ("notice_raised", "kind", "illegal", "a rater reported an item"),
     ("members_changed", "role", None, "a member left"),
+    ("members_changed", "before", None, "a member joined"),
     ("members_changed", "before", ANY, "a member changed role"),
-    ("members_changed", "role", ANY, "a member joined"),
-    ("payment_recorded", "reverses", ANY, "a payment was reversed"),
-    ("payment_recorded", "payment", ANY, "a payment was recorded"),
+    # Older events have no role before.
+    ("members_changed", "role", ANY, "a member joined or changed role"),
+    ("payment_recorded", "amount", NEGATIVE, "a payment was reversed"),
+    ("payment_recorded", "amount", ANY, "a payment was recorded"),
     ("webhook_changed", "change", "added", "a webhook was added"),
     ("webhook_changed", "change", "removed", "a webhook was removed"),
     ("webhook_changed", "change", "paused", "a webhook was paused, since its receiver failed"),
@@ -94,9 +97,13 @@ def _to_line(event: AuditEvent | None, names: Mapping[str, str]) -> AuditLine:
 def _describe_event(event: AuditEvent) -> tuple[str, str | None]:
     """Return the text of an event, and the field whose value it tells, if any."""
     for kind, field, value, text in CASES:
-        if kind == event.kind and field in event.content and value in (ANY, event.content[field]):
-            return text, None if value is ANY else field
+        if kind == event.kind and field in event.content and _fits(event.content[field], value):
+            return text, None if value in (ANY, NEGATIVE) else field
     return EVENT_KINDS[event.kind].text, None
+
+
+def _fits(value: Any, expected: object) -> bool:
+    return value < 0 if expected is NEGATIVE else expected in (ANY, value)
 
 
 def _list_details(event: AuditEvent, names: Mapping[str, str], text_field: str | None) -> Iterator[tuple[str, str]]:

@@ -103,7 +103,7 @@ def add_member(platform: Platform, name: str, person: str, role: Role, *, staff_
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         staff = people.find_staff_by_name(tx, person) or people.add_staff(tx, person, now=now)
         _add_membership(tx, campaign_row, staff, role, added_by=staff_id, now=now)
-        log_staff_event(tx, campaign_row.id, "members_changed", staff_id, now, person=staff.id, role=role)
+        log_staff_event(tx, campaign_row.id, "members_changed", staff_id, now, person=staff.id, role=role, before=None)
 
 
 def create_member_invitation(
@@ -258,7 +258,7 @@ def _use_invitation(tx: Connection, key: str, staff_id: str, now: datetime) -> s
         raise _stale_invitation()
     role, person = invitation.role, StaffRow(id=staff_id, name="You", created_at=now)
     _add_membership(tx, campaign_row, person, role, added_by=invitation.staff_id, now=now)
-    log_staff_event(tx, campaign_row.id, "members_changed", staff_id, now, person=staff_id, role=role)
+    log_staff_event(tx, campaign_row.id, "members_changed", staff_id, now, person=staff_id, role=role, before=None)
     return campaign_row.name
 
 
