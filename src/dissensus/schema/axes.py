@@ -7,6 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput, NotFound
+from dissensus.schema.advice import Advice
 from dissensus.schema.hints import format_list, suggest
 from dissensus.schema.ratings import columns as names
 
@@ -31,10 +32,9 @@ def _resolve_one_axis(text: str, axes: Sequence[str]) -> str:
             return name
     short = [axis.removeprefix(names.RATER_PREFIX) for axis in axes]
     allowed = f"Axes here are {format_list(axes)}." if axes else "There are no attributes of raters here."
-    raise NotFound(
-        f"There is no axis {text!r}. {allowed}{suggest(text, [*axes, *short])} Other columns that "
-        "describe raters are read as axes when named: --rater-attribute COLUMN (in Python: rater_attributes=[...])."
-    )
+    reason = f"There is no axis {text!r}. {allowed}{suggest(text, [*axes, *short])}"
+    other = "Other columns that describe raters are read as axes when named: --rater-attribute COLUMN"
+    raise NotFound(Advice(f"{reason} {other} (in Python: rater_attributes=[...]).", site=reason))
 
 
 def group_codes(raters: pl.DataFrame, axis: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:

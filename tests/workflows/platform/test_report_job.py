@@ -3,8 +3,10 @@
 import json
 import os
 import re
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -71,11 +73,12 @@ def test_a_report_of_few_raters_is_refused_with_the_remedy(tmp_path: Path) -> No
         make_report(job)
 
 
-def write_sparse_ratings(path: Path) -> None:
-    """Write ratings whose report lacks texts, gold labels, topics and some of its axes."""
+def write_sparse_ratings(path: Path, answers: Sequence[str] = ("0", "1", "2"), gold: Sequence[str] = ()) -> None:
+    """Write ratings whose report lacks texts, topics and some of its axes, and gold labels unless they are given."""
     n_raters, n_items = 26, 12
     rows = [
-        {"item_id": f"i{item}", "rater_id": f"r{rater:02}", "Q_safe": str((item * rater) % 3)}
+        {"item_id": f"i{item}", "rater_id": f"r{rater:02}", "Q_safe": answers[(item * rater // 2) % len(answers)]}
+        | ({"safety_gold": gold[item % len(gold)]} if gold else {})
         | {"rater_flagged": rater == 3, "rater_age": str(rater % 2), "rater_cohort": str(rater % 2)}
         | {"rater_town": str(rater % 13)}
         for rater in range(n_raters)
@@ -83,6 +86,11 @@ def write_sparse_ratings(path: Path) -> None:
         if (rater + item) % 3
     ]
     pl.DataFrame(rows).write_parquet(path)
+
+
+def find_options(texts: str) -> list[str]:
+    """The options of the command line and of Python that texts name."""
+    return re.findall(r"--[a-z][\w-]*|\(?in Python", texts)
 
 
 @pytest.mark.slow
@@ -96,7 +104,7 @@ def test_pages_of_a_report_name_places_of_the_site_and_no_options(
     request = ReportRequest(inference=inference).to_json()
     job = {"request": request, "source": str(source), "reviews": None, "title": "pilot", "suppress_below": 0}
     content = json.dumps(make_report(job) | {"figures": []})
-    assert re.findall(r"\s\(?--[a-z][\w-]*", content) == []
+    assert find_options(content) == []
     expected = ["The texts of the items are not in the report", "leaves them out", "rater_town: 13 values are too many"]
     expected += ["it groups raters as rater_age does; choose it under"]
     expected += ["permutations were unrestricted"] if inference else ["There are no permutations; "]
@@ -111,13 +119,53 @@ def test_pages_of_a_report_name_places_of_the_site_and_no_options(
     }
 
 
-def test_a_fault_of_a_report_is_told_in_the_words_of_the_site(tmp_path: Path) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("answers", "gold", "expected"),
+    [
+        (("Yes", "No", "Unsure"), (), 'Experts label items once \\"Gold labels of experts\\" is set'),
+        (("No",), (), "Nobody answered 'Yes' to Q_safe. It is assumed that raters could have."),
+        (("No", "Yes"), ("No", "Yes"), "It is assumed that no others were possible."),
+        (("0", "1", "4"), (), "It is assumed that no others were possible."),
+        (("Yes", "Unsure"), ("No", "Yes"), "Nobody answered 'No' to Q_safe. It is assumed that raters could have."),
+    ],
+)
+def test_no_answers_make_a_report_of_the_site_name_options(
+    tmp_path: Path, answers: Sequence[str], gold: Sequence[str], expected: str
+) -> None:
+    source = tmp_path / "ratings.parquet"
+    write_sparse_ratings(source, answers, gold)
+    request = ReportRequest(inference=False).to_json()
+    job = {"request": request, "source": str(source), "reviews": None, "title": "pilot", "suppress_below": 0}
+    content = json.dumps(make_report(job) | {"figures": []})
+    assert find_options(content) == []
+    assert expected in content
+
+
+TWO_QUESTIONS = {"Q_a": ["No", "Yes"], "Q_b": ["No", "Yes"]}
+
+
+@pytest.mark.parametrize(
+    ("answers", "request_fields", "fault"),
+    [
+        ({"Q_safe": ["No", "Yes"]}, {"question": "Q_none"}, "Question 'Q_none' was not read."),
+        ({"Q_safe": ["No", "Yes"]}, {"axes": ("rater_none",)}, "There is no axis 'rater_none'."),
+        (TWO_QUESTIONS, {}, 'Several questions were read: Q_a, Q_b. Choose one under "Question"'),
+        ({"Q_safe": [None, None]}, {}, "There are no answers in 'Q_safe'."),
+        ({"Q_safe": ["low", "high"]}, {}, "The order of the answers to Q_safe is not known."),
+        ({"comment": ["One.", "Two."]}, {}, "No column has a name like Q_overall"),
+    ],
+)
+def test_a_fault_of_a_report_is_told_in_the_words_of_the_site(
+    tmp_path: Path, answers: dict[str, list[str]], request_fields: dict[str, Any], fault: str
+) -> None:
     source, output = tmp_path / "ratings.parquet", tmp_path / "output.json"
-    write_sparse_ratings(source)
-    job = {"request": ReportRequest(question="Q_none").to_json(), "source": str(source), "reviews": None}
+    ids = {"item_id": ["1", "1"], "rater_id": ["a", "b"]}
+    pl.DataFrame(ids | answers, schema_overrides=dict.fromkeys(answers, pl.String)).write_parquet(source)
+    job = {"request": ReportRequest(**request_fields).to_json(), "source": str(source), "reviews": None}
     job_path = tmp_path / "job.json"
     job_path.write_text(json.dumps(job | {"title": "pilot", "suppress_below": 0, "output": str(output)}))
     report_process.main(job_path)
-    fault = json.loads(output.read_text())["fault"]
-    assert "Q_none" in fault
-    assert "--" not in fault
+    told = json.loads(output.read_text())["fault"]
+    assert told.startswith(fault)
+    assert find_options(told) == []

@@ -309,7 +309,7 @@ def _advise_strata(share: float) -> str:
     )
     return Advice(
         f"{unrestricted} restrict them: --permute-within COLUMN.",
-        site=f'{unrestricted} make a report of each of its values: "Only items with" in the form of a new report.',
+        site=f'{unrestricted} make a report of each of its values: "Only raters of" in the form of a new report.',
     )
 
 

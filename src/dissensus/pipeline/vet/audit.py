@@ -169,9 +169,13 @@ def _check(draws: object, seed: object, confidence: float) -> None:
 
 def _mark_flagged(ratings: Ratings) -> Bools:
     if FLAG not in ratings.raters.columns:
+        reason = "No flags of raters are known, so there is no filter to audit."
         raise InvalidInput(
-            f"No flags of raters are known, so there is no filter to audit. Give a column {FLAG} in the ratings or "
-            "in a table of raters (--raters FILE), or the ids of the raters (in Python: raters=[...])."
+            Advice(
+                f"{reason} Give a column {FLAG} in the ratings or in a table of raters (--raters FILE), or the ids of "
+                "the raters (in Python: raters=[...]).",
+                site=reason,
+            )
         )
     return _require_some(ratings.raters[FLAG].to_numpy())
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 import polars as pl
 
 from dissensus.errors import InvalidInput
+from dissensus.schema.advice import Advice
 from dissensus.schema.hints import format_list, format_value, join_fields, quote_options
 from dissensus.schema.questionnaire.shipped import known_scale
 from dissensus.schema.ratings.cleaning import (
@@ -103,10 +104,9 @@ def unknown_scale_error(question: str, answers: pl.Series) -> InvalidInput:
     values = answers.unique().drop_nulls().sort().to_list()
     known = f"The order of the answers to {question} is not known. It has {format_list(values)}."
     if len(values) > MAX_LABELS and len(values) > len(answers) / 10:
-        return InvalidInput(
-            f"{known} These look like free text or numbers with units, not like answers of a scale. Is it the right "
-            "column? --answer names another (in Python: answer=...)."
-        )
+        unlike = f"{known} These look like free text or numbers with units, not like answers of a scale."
+        remedy = "Is it the right column? --answer names another (in Python: answer=...)."
+        return InvalidInput(Advice(f"{unlike} {remedy}", site=unlike))
     spellings = find_spellings(values)
     merged = [value for value in values if not any(value in group[1:] for group in spellings)]
     options = ("--normalise",) * bool(spellings) + ("--categories", join_fields(merged))
@@ -117,14 +117,14 @@ def unknown_scale_error(question: str, answers: pl.Series) -> InvalidInput:
         "one against the others: --has-label ANSWER (in Python: has_label=...)."
     )
     if len(remedy) > LONGEST_REMEDY:
-        return InvalidInput(f"{known} Is it the right column? --answer names another.")
+        return InvalidInput(Advice(f"{known} Is it the right column? --answer names another.", site=known))
     if spellings:
         remedy = f"Some differ only in case or spaces: {'; '.join(map(format_list, spellings))}. {remedy}"
     sentinels = find_sentinels(merged)
     if sentinels:
         words = quote_options(("--missing", join_fields(sentinels)))
         remedy = f"{remedy} If {format_list(sentinels)} means that there is no answer: {words}."
-    return InvalidInput(f"{known} {remedy}", options=options)
+    return InvalidInput(Advice(f"{known} {remedy}", site=known), options=options)
 
 
 def _numeric_scale(values: pl.Series) -> tuple[str, ...] | None:
@@ -147,25 +147,24 @@ def describe_unused_answers(questions: Mapping[str, Sequence[str]]) -> Iterator[
     for unused, names in alike.items():
         if unused:
             listed = names[0] if len(names) == 1 else format_list(names)
-            yield (
-                f"Nobody answered {format_list(unused)} to {listed}. It is assumed that raters could have; if not, "
-                "name the possible answers with --categories."
-            )
+            assumed = f"Nobody answered {format_list(unused)} to {listed}. It is assumed that raters could have"
+            yield Advice(f"{assumed}; if not, name the possible answers with --categories.", site=f"{assumed}.")
 
 
 def describe_inferred_scale(question: str, scale: Sequence[str]) -> str | None:
     """Return a note if a scale that was inferred from all its answers may lack others."""
-    if tuple(map(fold, scale)) == tuple(map(fold, NO_YES)):
-        return (
-            f"The answers to {question} are {format_list(scale)}; if others, such as 'Unsure', were possible, name all "
-            "with --categories."
-        )
     steps = pl.Series(scale).cast(pl.Float64, strict=False).diff().drop_nulls()
-    if len(steps) == len(scale) - 1 and steps.n_unique() > 1:
-        return (
-            f"The answers to {question} are {format_list(scale)}; if others were possible, name all with --categories."
-        )
-    return None
+    if tuple(map(fold, scale)) == tuple(map(fold, NO_YES)):
+        others = "others, such as 'Unsure',"
+    elif len(steps) == len(scale) - 1 and steps.n_unique() > 1:
+        others = "others"
+    else:
+        return None
+    known = f"The answers to {question} are {format_list(scale)}"
+    return Advice(
+        f"{known}; if {others} were possible, name all with --categories.",
+        site=f"{known}. It is assumed that no others were possible.",
+    )
 
 
 def take_worst(answers: pl.DataFrame) -> pl.Series:

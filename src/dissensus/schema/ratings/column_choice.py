@@ -7,6 +7,7 @@ from typing import Literal
 import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound
+from dissensus.schema.advice import Advice
 from dissensus.schema.hints import format_list, quote_option, quote_options, suggest
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.column_guesses import (
@@ -159,8 +160,8 @@ def _check_columns(
     wide = _WIDE if {"item", "rater"} & set(kinds) else ""
     options, guess = _guess(frame, item, rater, kinds, unknown)
     remedy = guess or f" {' '.join(purposes)}{wide}"
-    message = f"{' '.join(sentences)} {_list_columns(columns)}{remedy}"
-    raise NotFound(message.strip(), options=options)
+    reason = f"{' '.join(sentences)} {_list_columns(columns)}"
+    raise NotFound(Advice(f"{reason}{remedy}".strip(), site=reason), options=options)
 
 
 def _describe_missing(column: str, columns: Collection[str]) -> str:

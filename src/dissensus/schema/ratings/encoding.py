@@ -8,6 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
+from dissensus.schema.advice import Advice
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.questionnaire import scale
 from dissensus.schema.questionnaire.shipped import known_scale, load_questionnaire, published_questionnaires
@@ -215,9 +216,8 @@ def _answers(
     if not columns:
         raise scale.unknown_scale_error(left_out[0].name, left_out[0])
     if blank.all():
-        raise InvalidInput(
-            f"There are no answers in {format_list(choice.questions)}. Name the right one with --answer."
-        )
+        reason = f"There are no answers in {format_list(choice.questions)}."
+        raise InvalidInput(Advice(f"{reason} Name the right one with --answer.", site=reason))
     notes = [*scale.describe_unused_answers(unused), *inferred]
     if left_out:
         listed = format_list([column.name for column in left_out])

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound
+from dissensus.schema.advice import Advice
 from dissensus.schema.hints import count_rest, format_list, format_value, suggest
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
@@ -32,9 +33,13 @@ def read_expert_labels(ratings: Ratings, question: str, name: str, unsafe: Seque
     attributes = ratings.items.columns[1:]
     if name not in attributes:
         available = f"Attributes of items are {format_list(attributes)}." if attributes else "Items have no attributes."
+        reason = f"The items have no {format_value(name)}.{suggest(name, attributes)} {available}"
         raise NotFound(
-            f"The items have no {format_value(name)}.{suggest(name, attributes)} {available} A table with one row per "
-            "item can be joined: --items FILE (in Python: items=...)."
+            Advice(
+                f"{reason} A table with one row per item can be joined: --items FILE (in Python: items=...).",
+                site=f'{reason} Experts label items once "Gold labels of experts" is set in the definition of the '
+                "campaign.",
+            )
         )
     scale, values = ratings.scale(question), ratings.items[name]
     wrong = (~values.is_in(scale)).fill_null(value=False).arg_true()

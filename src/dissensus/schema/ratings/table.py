@@ -209,9 +209,12 @@ class Ratings:
             return self.questions[0]
         if names.OVERALL in self.questions:
             return names.OVERALL
+        reason = f"Several questions were read: {', '.join(self.questions)}."
         raise InvalidInput(
-            f"Several questions were read: {', '.join(self.questions)}. Name one with --question "
-            "(in Python: question=...)."
+            Advice(
+                f"{reason} Name one with --question (in Python: question=...).",
+                site=f'{reason} Choose one under "Question" in the form of a new report.',
+            )
         )
 
     def scale(self, question: str) -> tuple[str, ...]:
@@ -342,10 +345,9 @@ class Ratings:
         if column in attributes:
             return column
         listed = f"Attributes of items are {format_list(attributes)}." if attributes else "Items have no attributes."
-        raise NotFound(
-            f"Items have no attribute {format_value(column)}.{suggest(column, attributes)} {listed} A table with one "
-            "row per item can be joined: --items FILE (in Python: items=...)."
-        )
+        reason = f"Items have no attribute {format_value(column)}.{suggest(column, attributes)} {listed}"
+        join = "A table with one row per item can be joined: --items FILE (in Python: items=...)."
+        raise NotFound(Advice(f"{reason} {join}", site=reason))
 
     def item_members(self, column: str) -> pl.DataFrame:
         """Return one line for each item and value of an attribute: the `row` of the item in `items`, and the `value`.
