@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -138,13 +139,23 @@ def test_raters_whom_the_authors_of_dices_removed_are_flagged(tmp_path: Path) ->
     assert next(note for note in memory.notes if "README" in note) in folder.pool.notes
 
 
-def test_ranges_of_few_items_have_bounded_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(item_ranges, "BATCH_ROWS", 100)
-    table = pl.DataFrame({"item": [f"{item}" for _ in range(250) for item in range(4)]})
+@pytest.mark.parametrize("sizes", [[250] * 4, [40] * 350, [900] * 5 + [10] * 400, [10] * 400 + [900] * 5])
+def test_ranges_of_few_or_large_items_have_bounded_sizes(
+    sizes: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_rows, largest, batch = sum(sizes), max(sizes), sum(sizes) // 10
+    monkeypatch.setattr(item_ranges, "BATCH_ROWS", batch)
+    monkeypatch.setattr(item_ranges, "PARTITION_ROWS", 3 * batch)
+    monkeypatch.setattr(item_ranges, "SAMPLE", 250)
+    items = [f"{item:03}" for item, size in enumerate(sizes) for _ in range(size)]
+    table = pl.DataFrame({"item": items, "rater": [rater for size in sizes for rater in range(size)]})
     table.write_parquet(tmp_path / "rows.parquet")
-    ranges = choose_ranges(find_folder(tmp_path), "item", pl.col("item"), pl.lit(value=True), map)
-    sizes = [rows.height for _, rows in sort_externally([table], ranges, tmp_path)]
-    assert sizes == [250] * 4
+    ranges = choose_ranges(find_folder(tmp_path), ["item", "rater"], pl.col("item"), pl.lit(value=True), map)
+    blocks = [rows.height for _, rows in sort_externally([table.reverse()], ranges, tmp_path)]
+    wide = np.bincount(ranges.widen().find(table["item"]))
+    assert sum(blocks) == wide.sum() == n_rows
+    assert max(blocks) <= 2 * batch + largest
+    assert wide.max() <= 4 * batch + largest
 
 
 def test_blocks_are_the_same_in_any_order_and_any_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

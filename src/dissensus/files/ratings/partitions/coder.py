@@ -70,7 +70,8 @@ class RatingsCoder:
     def choose_ranges(self, run: MapParts = map) -> ItemRanges:
         """Check ids of items, and return the ranges of items of the blocks."""
         self._check_items()
-        return choose_ranges(self.folder, self.choice.item, self.item, ~self.digest.second, run)
+        ids = [self.choice.item, self.choice.rater or names.RATER_ID]
+        return choose_ranges(self.folder, ids, self.item, ~self.digest.second, run)
 
     def code(self, n_categories: int) -> CodedBlocks:
         """Write all rows as coded blocks: in the order of the files if they are sorted by item, else sorted."""

@@ -1,7 +1,7 @@
 """Ranges of items with about equal numbers of rows, which depend on the rows and not on their order or files."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Final, Self
@@ -16,8 +16,8 @@ from dissensus.pipeline.engine.stream import MapParts
 
 PARTITION_ROWS: Final = 2**22
 """Rows of the ranges that an external sort gathers at once, about; an item has all of its ratings in one."""
-SAMPLE: Final = 2**21
-"""Rows of the items that are sampled, about."""
+SAMPLE: Final = 2**18
+"""Rows that are sampled, about."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,6 +25,7 @@ class ItemRanges:
     """Ranges of items, numbered from 0."""
 
     bounds: pl.Series  # First items of all ranges but the first; nulls lie before them
+    wide_bounds: pl.Series  # Those of them that bound the ranges of an external sort
 
     @property
     def n_ranges(self) -> int:
@@ -32,9 +33,8 @@ class ItemRanges:
         return len(self.bounds) + 1
 
     def widen(self) -> Self:
-        """Return ranges that each hold several of these, for an external sort."""
-        step = max(1, PARTITION_ROWS // BATCH_ROWS)
-        return replace(self, bounds=self.bounds.gather_every(step, step - 1))
+        """Return the ranges of an external sort, which each hold one or more of these."""
+        return type(self)(self.wide_bounds, self.wide_bounds)
 
     def find(self, items: pl.Series) -> npt.NDArray[np.int64]:
         """Return the range of each item."""
@@ -48,21 +48,32 @@ class ItemRanges:
                 yield number, rows.slice(low, high - low)
 
 
-def choose_ranges(folder: ParquetFolder, id_column: str, item: pl.Expr, counted: pl.Expr, run: MapParts) -> ItemRanges:
-    """Choose ranges by the numbers of rows of some items, those whose ids have some hash.
+def choose_ranges(
+    folder: ParquetFolder, id_columns: Sequence[str], item: pl.Expr, counted: pl.Expr, run: MapParts
+) -> ItemRanges:
+    """Choose ranges by a sample of rows, those whose ids have some hash; a range ends with the item that fills it.
 
-    `id_column` has the ids, `item` are the ids as they are sorted, and `counted` is true for rows that count. `run`
-    maps over slices of the rows.
+    `id_columns` have the ids of items and raters, `item` are the ids of items as they are sorted, and `counted` is true
+    for rows that count. `run` maps over slices of the rows.
     """
     n_ranges, every = -(-folder.n_rows // BATCH_ROWS), max(1, folder.n_rows // SAMPLE)
     if n_ranges == 1:
-        return ItemRanges(pl.Series([], dtype=pl.DataFrame(schema=folder.schema).select(item).dtypes[0]))
-    # Categories have codes of their own in each file.
-    raw = pl.col(id_column) if folder.schema[id_column].is_integer() else pl.col(id_column).cast(pl.String)
-    chosen = counted & raw.is_not_null() & (raw.hash() % every == 0)
+        none = pl.Series([], dtype=pl.DataFrame(schema=folder.schema).select(item).dtypes[0])
+        return ItemRanges(none, none)
+    # A sample of items would miss most of the rows where items are few, or some of them large.
+    ids = pl.struct(_read_id(folder, column) for column in id_columns)
+    chosen = counted & pl.col(id_columns[0]).is_not_null() & (ids.hash() % every == 0)
     slices = (rows.filter(chosen).select(item) for rows in folder.slices(BATCH_ROWS))
     counts = merge_counts(list(run(partial(count_slice, ["item"], pl.len()), slices)), ["item"]).sort("item")
     before = np.cumsum(counts[N_ROWS].to_numpy()) - counts[N_ROWS].to_numpy()
     total = int(counts[N_ROWS].sum())
     places = np.searchsorted(before, np.arange(1, n_ranges) * total / n_ranges)
-    return ItemRanges(counts["item"].gather(np.unique(places[places < counts.height])).sort())
+    places, step = places[places < counts.height], max(1, PARTITION_ROWS // BATCH_ROWS)
+    # An item that fills several ranges ends several of them.
+    of_ranges, of_wide = (np.unique(part) for part in (places, places[step - 1 :: step]))
+    return ItemRanges(counts["item"].gather(of_ranges).sort(), counts["item"].gather(of_wide).sort())
+
+
+def _read_id(folder: ParquetFolder, column: str) -> pl.Expr:
+    """Return ids that are equal in all files: categories have codes of their own in each."""
+    return pl.col(column) if folder.schema[column].is_integer() else pl.col(column).cast(pl.String)
