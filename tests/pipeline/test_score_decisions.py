@@ -250,7 +250,7 @@ def test_the_page_shows_and_does_not_choose(ratings: Ratings) -> None:
         ({"seats": SEATS}, "rater_region=south has 2 raters who answered Q_overall, and jurors.*8 or more. Lower"),
         ({"seats": {**SEATS, "safety_gold=No": 1}, "min_raters": 2}, "Axis|axis"),
         ({"seats": {"region=north": 0}}, "The jury has 0 seats. Give 1 to"),
-        ({"seats": {"region=north": 9}}, "at most 8 raters of rater_region=north for 9 seats. Give fewer"),
+        ({"seats": {"region=north": 9}}, "Item '0' .* 8 raters of rater_region=north for 9 seats. Give fewer"),
         ({"seats": {"region=north": 1_001}}, "The jury has 1,001 seats. Give 1 to"),
         ({"seats": {"north": 3}}, "'north' is not a group. Write axis=group"),
         ({"seats": {"region=nord": 3}}, "no group 'nord' of rater_region.*Did you mean 'north'"),
@@ -261,6 +261,15 @@ def test_the_page_shows_and_does_not_choose(ratings: Ratings) -> None:
 def test_bad_input_is_named(ratings: Ratings, options: dict[str, Any], message: str) -> None:
     with pytest.raises((InvalidInput, NotFound), match=message):
         compare_decisions(ratings, **options)
+
+
+def test_the_item_nearest_to_a_jury_is_named(frame: pl.DataFrame) -> None:
+    """Each group fills its seats on some item, and both on none."""
+    north, on_3 = pl.col("rater_region") == "north", pl.col("item_id") == "3"
+    few = frame.filter(pl.when(on_3).then(pl.col("rater_id") != "r8").otherwise(~north | (pl.col("rater_id") == "r0")))
+    message = "Item '3' comes nearest, with 8 raters of rater_region=north for 3 seats, 1 rater of .*=south for 2 seats"
+    with pytest.raises(InvalidInput, match=message):
+        compare_decisions(Ratings.from_frame(few), rules=["jury"], seats=SEATS, min_raters=2)
 
 
 def test_scores_that_no_rule_asks_for_are_not_read(ratings: Ratings) -> None:

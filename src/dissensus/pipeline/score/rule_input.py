@@ -74,7 +74,7 @@ def read_rule_input(
     items = np.arange(ratings.n_items) if judged is None else judged.items
     jury = _seat_raters(settings.seats, answers[first], count, membership, settings) if settings.seats else None
     if jury is not None and settings.seats and judged is None:
-        _require_juries(jury, settings.seats)
+        _require_juries(jury, settings.seats, ratings.items[ITEM_ID])
     return RuleInput(
         share=count(answers[first]).share,
         plurality=_find_plurality(ratings, first, settings, of_others=judged is not None),
@@ -151,14 +151,20 @@ def _seat_raters(
     return JuryPool(tuple(seats.values()), n_raters_of, n_unsafe)
 
 
-def _require_juries(pool: JuryPool, seats: Mapping[str, int]) -> None:
+def _require_juries(pool: JuryPool, seats: Mapping[str, int], items: pl.Series) -> None:
     """Refuse seats that cannot be filled on any item."""
     if pool.has_juries.any():
         return
-    most = dict(zip(seats, pool.n_raters.max(axis=1).tolist(), strict=True))
-    listed = ", ".join(f"{most[name]:,} raters of {name} for {n:,} seats" for name, n in seats.items())
+    missing = np.maximum(np.array(pool.seats)[:, None] - pool.n_raters, 0).sum(axis=0)
+    nearest = int(missing.argmin())
+    n_raters = zip(seats, pool.seats, pool.n_raters[:, nearest].tolist(), strict=True)
+    listed = ", ".join(
+        f"{n:,} rater{'s' * (n != 1)} of {name} for {seated:,} seat{'s' * (seated != 1)}"
+        for name, seated, n in n_raters
+    )
     raise InvalidInput(
-        f"No item has a rater for each seat of the jury: one item has at most {listed}. Give fewer seats."
+        f"No item has a rater for each seat of the jury. Item {format_value(items[nearest])} comes nearest, with "
+        f"{listed}. Give fewer seats."
     )
 
 
