@@ -306,11 +306,12 @@ def _average_pairs(ratings: GroupRatings, errors: Floats) -> PseudoValues:
     divisor = np.maximum(m - 1, 1)
     of_item = (total**2 - squares) / (m * divisor)
     # The mean over an item is that of its pairs, and a rater counts twice as much as in a mean of ratings. Without one
-    # of G raters a mean of pairs changes by (G - 1) / (G - 2) times the influence of that rater.
+    # of G raters, who all rated all items, a mean of pairs changes by (G - 1) / (G - 2) times the influence of that
+    # rater; without one of the m raters of an item, its mean changes by (m - 1) / (m - 2) times, which is more.
     n_raters = ratings.n_raters
-    jackknife = (n_raters - 1) / (n_raters - 2) if n_raters > 2 else 1.0
+    factor = (n_raters - 1) / (n_raters - 2) if n_raters > 2 else 1.0
     deviation = 2 * (errors * (total - errors) / divisor - of_item)
-    return average_ratings(ratings, of_item + jackknife * deviation, mask=paired)
+    return average_ratings(ratings, of_item + factor * deviation, mask=paired)
 
 
 def _require_pairs(paired: npt.NDArray[np.bool_]) -> None:
