@@ -15,6 +15,7 @@ from tests.support.monitored_campaigns import (
     ABOUT,
     HASTY,
     N_ITEMS,
+    STUBBORN,
     Habit,
     add_crowd,
     add_save,
@@ -373,8 +374,9 @@ class Runs:
 
 @pytest.fixture
 def short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs end after the second rater, each of whom has 20 ratings."""
+    """Runs end after the second rater, each of whom has 20 ratings and is listed alone."""
     monkeypatch.setattr(monitoring_workflow, "RUN_LENGTH", 30)
+    monkeypatch.setattr(monitoring_workflow, "RATERS_AT_ONCE", 1)
 
 
 @pytest.mark.usefixtures("short_runs")
@@ -411,6 +413,87 @@ def test_a_refresh_goes_on_after_the_last_run_that_came_to_its_end(platform: Pla
 
 
 @pytest.mark.usefixtures("short_runs")
+def test_a_run_ends_after_a_window_of_raters(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(monitoring_workflow, "RATERS_AT_ONCE", 3)
+    campaign, runs = open_monitored_campaign(platform), Runs()
+    for number in range(5):
+        rate_items(platform, campaign, number)
+    assert refresh_snapshots(platform, MonitoringCache(), now=NOW, is_held=runs) == 1
+    assert runs.n == 3  # Three raters, two raters, and the check before figures are stored
+    assert load_figures(platform).pool.n_ratings == 100
+
+
+def correct_last(platform: Platform, rater_id: str) -> None:
+    with platform.database.writing() as tx:
+        add_save(tx, last_assignment(platform, rater_id), "Unsure", ms=9_000, at=LATER, revision=50)
+
+
+@pytest.mark.usefixtures("short_runs")
+def test_corrections_and_raters_between_runs_are_read_by_the_next_refresh(platform: Platform) -> None:
+    campaign, cache = open_monitored_campaign(platform, replication=20), MonitoringCache()
+    rater_ids = [rate_items(platform, campaign, number, STUBBORN) for number in range(5)]
+
+    def change() -> None:
+        """Correct an answer that was read and one that was not, and add a rater."""
+        correct_last(platform, rater_ids[0])
+        correct_last(platform, rater_ids[4])
+        rate_items(platform, campaign, 5, STUBBORN)
+
+    assert refresh_snapshots(platform, cache, now=NOW, is_held=Runs(3, change)) == 1
+    assert load_figures(platform).pool.answers == {"Q_safe": (99, 1, 0)}
+    assert refresh_snapshots(platform, cache, now=LATER) == 1
+    followed, summaries = load_figures(platform), load_summaries(platform)
+    assert followed == recompute_figures(platform)
+    assert summaries == load_summaries(platform)
+    assert followed.pool.answers == {"Q_safe": (118, 2, 0)}
+
+
+@pytest.mark.usefixtures("short_runs")
+def test_a_refresh_repeats_a_run_that_failed_after_some_of_its_batches(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(monitoring_workflow, "MAX_RATINGS_AT_ONCE", 20)  # A rater a batch, two a run
+    campaign, cache = open_monitored_campaign(platform, replication=20), MonitoringCache()
+    rater_ids = [rate_items(platform, campaign, number, STUBBORN) for number in range(5)]
+    batches: list[str] = []
+
+    def fail_in_second_run(*args: Any) -> None:
+        """Fail in the second batch of the second run."""
+        if "FROM assignment JOIN item" in args[2].replace("\n", " "):
+            batches.append(args[2])
+            if len(batches) == 4:
+                raise NoDatabase("The database does not answer.")
+
+    event.listen(platform.database.engine, "before_cursor_execute", fail_in_second_run)
+    with pytest.raises(NoDatabase):
+        refresh_snapshots(platform, cache, now=NOW)
+    event.remove(platform.database.engine, "before_cursor_execute", fail_in_second_run)
+    assert load_view(platform).snapshot is None
+    correct_last(platform, rater_ids[0])
+    correct_last(platform, rater_ids[2])  # Read by the run that failed
+    withdrawal.withdraw_rater(platform, rater_ids[3], now=LATER)
+    runs = Runs()
+    assert refresh_snapshots(platform, cache, now=LATER, is_held=runs) == 1
+    assert runs.n == 3  # Two raters, the correction of another one, and the check before figures are stored
+    resumed, summaries = load_figures(platform), load_summaries(platform)
+    assert resumed == recompute_figures(platform)
+    assert summaries == load_summaries(platform)
+    assert resumed.pool.answers == {"Q_safe": (78, 2, 0)}
+
+
+def test_figures_of_another_process_are_not_overwritten(platform: Platform) -> None:
+    """Another process stores figures with a correction after this one has read the answers without it."""
+    rater_id = rate_items(platform, open_monitored_campaign(platform), 1, STUBBORN)
+
+    def correct_and_refresh() -> None:
+        correct_last(platform, rater_id)
+        assert refresh_snapshots(platform, MonitoringCache(), now=LATER) == 1
+
+    act_during(platform, "monitoring_snapshot", correct_and_refresh)
+    assert load_figures(platform).pool.answers == {"Q_safe": (19, 1, 0)}
+
+
+@pytest.mark.usefixtures("short_runs")
 def test_answers_that_change_between_runs(platform: Platform) -> None:
     campaign, cache = open_monitored_campaign(platform, replication=20), MonitoringCache()
     rater_ids = [rate_items(platform, campaign, number) for number in range(5)]
@@ -418,8 +501,7 @@ def test_answers_that_change_between_runs(platform: Platform) -> None:
     def change() -> None:
         """Withdraw a rater whose answers were read, correct one of another, and add a rater."""
         withdrawal.withdraw_rater(platform, rater_ids[0], now=LATER)
-        with platform.database.writing() as tx:
-            add_save(tx, last_assignment(platform, rater_ids[1]), "Unsure", ms=9_000, at=LATER, revision=50)
+        correct_last(platform, rater_ids[1])
         rate_items(platform, campaign, 5)
 
     assert refresh_snapshots(platform, cache, now=NOW, is_held=Runs(3, change)) == 0

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from sqlalchemy import Connection
@@ -46,6 +47,8 @@ MAX_RATINGS_AT_ONCE: Final = 20_000
 """Ratings that are objects at one time: millions fill the memory."""
 RUN_LENGTH: Final = 100_000
 """Ratings after which a run ends with its transaction; the next one goes on after them."""
+RATERS_AT_ONCE: Final = 100
+"""Raters whose assignments are listed by one statement; a run ends after the last one of them."""
 
 
 def _hold_always(_tx: Connection) -> bool:
@@ -159,6 +162,11 @@ def _refresh_snapshot(
 
 
 def _require_lease(tx: Connection, is_held: Callable[[Connection], bool]) -> None:
+    """End work that another process has begun to repeat, with `Conflict`.
+
+    The lease is read without a lock, and can be lost right after: figures that the other process stored are kept by
+    `_lock_figures`, not by this check.
+    """
     if not is_held(tx):
         raise Conflict("Another process holds the lease of the figures, and computes them. Nothing was stored.")
 
@@ -168,6 +176,8 @@ def _lock_figures(tx: Connection, campaign_id: str, entry: _CampaignCache) -> bo
 
     It may have been deleted since its answers were read, a rater may have withdrawn, and another process may have
     stored figures. The lock keeps all of them from happening meanwhile; what was deleted is to leave no figures.
+    Whoever stores figures sets their time of update, under the same lock. So a process that reads another time here
+    than when it compared the summaries would overwrite figures that it has not seen.
     """
     campaigns.get_campaign(tx, campaign_id, lock=True)
     withdrawn = rater_lists.count_withdrawn(tx, campaign_id) != entry.n_withdrawn
@@ -270,11 +280,10 @@ def _read_run(tx: Connection, entry: _CampaignCache) -> bool:
     """Read the answers of some raters, else those of some assignments, and return whether anything was rated."""
     raters: list[str] = []
     assignment_ids: list[str] = []
-    for rater_id in entry.unread:
-        raters.append(rater_id)
-        assignment_ids += store.list_done_assignment_ids(tx, [rater_id])
-        if len(assignment_ids) >= RUN_LENGTH:
-            break
+    unread = iter(entry.unread)
+    while len(assignment_ids) < RUN_LENGTH and (window := list(islice(unread, RATERS_AT_ONCE))):
+        raters += window
+        assignment_ids += store.list_done_assignment_ids(tx, window)
     if not raters:
         assignment_ids = sorted(entry.resaved)[:RUN_LENGTH]
     rated = _read_ratings(tx, entry, assignment_ids, entry.raters.keys())
