@@ -7,17 +7,18 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from sqlalchemy import delete, insert, select, text
 from tests.support.paths import ROOT
+from tests.support.plan_statistics import count_planned_rows
 
 from dissensus.errors import Conflict, InvalidInput, Unavailable
 from dissensus.store.core import database as database_module
-from dissensus.store.core import schema
+from dissensus.store.core import leases, schema
 from dissensus.store.core.database import Database, connect
 from dissensus.store.core.orm import hash_key, new_id, new_key
 from dissensus.store.staff import SignInLinkTable, StaffTable
@@ -217,6 +218,22 @@ def test_erased_rows_are_in_no_file_of_sqlite(database: Database, tmp_path: Path
     assert b"somebody-" in content()
     assert database.empty_log()
     assert b"somebody-" not in content()
+
+
+def test_only_loaded_tables_are_sampled(database: Database) -> None:
+    add_staff(database, "ada")
+    with database.writing() as tx:
+        assert leases.acquire_lease(tx, "jobs", "ada", until=NOW, now=NOW)
+    before = count_planned_rows(database, "lease")
+    database.update_statistics(loaded=["staff"])
+    assert (count_planned_rows(database, "staff"), count_planned_rows(database, "lease")) == (1, before)
+    database.update_statistics(loaded=["staff", "lease"])
+    assert count_planned_rows(database, "lease") == 1
+    # The connection has transactions again.
+    with suppress(ZeroDivisionError), database.writing() as tx:
+        tx.execute(delete(StaffTable))
+        raise ZeroDivisionError
+    assert load_names(database) == ["ada"]
 
 
 def test_a_busy_sqlite_keeps_its_statistics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import insert, select, update
 from tests.support.campaigns import ABOUT_YOU, AGREED, NOW, open_campaign, owner
 from tests.support.image_files import draw
-from tests.support.plan_statistics import count_planned_items
+from tests.support.plan_statistics import count_planned_rows
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotFound, Unavailable
@@ -228,7 +228,7 @@ def test_a_restored_platform_accepts_new_ratings(backup_path: Path, full_campaig
     backup.restore_backup(empty_url, backup_path)
     platform = Platform(connect(empty_url))
     # The tables are sampled, so that the first pages are planned for their sizes.
-    assert count_planned_items(platform.database) == 3
+    assert count_planned_rows(platform.database, "item") == 3
     rater = enter(platform, full_campaign.key)
     assert rater.number == 2
     assert screening.screen_rater(platform, rater, {"rater_age": "Prefer not to say"}, now=NOW) is not None

@@ -23,6 +23,7 @@ from dissensus.store.core import schema
 from dissensus.store.core.metadata import METADATA
 from dissensus.store.core.orm import UtcDateTime
 
+TABLES: Final = tuple(table.name for table in METADATA.sorted_tables)
 MANIFEST: Final = "manifest.json"
 FORMAT: Final = "dissensus-backup-1"
 BATCH_SIZE: Final = 200
@@ -124,7 +125,7 @@ def _check_manifest(manifest: BackupManifest) -> None:
             f"It is of revision {format_value(manifest.revision)}, and this version works with {latest}. Restore it "
             f"with Dissensus {format_value(manifest.version)}, then upgrade: dissensus db upgrade"
         )
-    missing = [table.name for table in METADATA.sorted_tables if table.name not in manifest.parts]
+    missing = [name for name in TABLES if name not in manifest.parts]
     if missing:
         raise InvalidInput(f"It is damaged: its manifest lacks {format_list(missing)}. Take another backup.")
 

@@ -3,7 +3,7 @@
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,17 +102,19 @@ class Database:
                 cursor.execute(f"PRAGMA busy_timeout = {1000 * WAIT_S}")
         return not busy
 
-    def update_statistics(self, *, loaded: bool = False) -> None:
-        """Let SQLite sample its tables, so that its plans fit their sizes.
+    def update_statistics(self, *, loaded: Sequence[str] = ()) -> None:
+        """Let SQLite sample its tables, so that its plans fit their sizes; only those `loaded`, if any are named.
 
         PostgreSQL does so by itself, but only a minute after many rows were loaded, and not at all where its
-        autovacuum is off: it samples its tables if `loaded` says so. A database that is busy keeps the statistics
-        that it has.
+        autovacuum is off: it samples the loaded tables. A database that is busy keeps the statistics that it has.
         """
+        statements = [f"ANALYZE {table}" for table in loaded]
         if self.engine.dialect.name != "sqlite":
-            if loaded:
-                with suppress(NoDatabase), self.writing() as tx:
-                    tx.exec_driver_sql("ANALYZE")
+            # Without a transaction, each table is locked only while it is sampled.
+            with suppress(NoDatabase), self._connection(writes=True) as connection:
+                connection.execution_options(isolation_level="AUTOCOMMIT")
+                for statement in statements:
+                    connection.exec_driver_sql(statement)
             return
         with (
             suppress(NoDatabase, PoolTimeout, sqlite3.OperationalError),
@@ -120,7 +122,8 @@ class Database:
             closing(self.engine.raw_connection()) as connection,
         ):
             connection.cursor().execute(f"PRAGMA analysis_limit = {STATISTICS_ROWS}")
-            connection.cursor().execute("ANALYZE")
+            for statement in statements or ["ANALYZE"]:
+                connection.cursor().execute(statement)
 
     def check_space(self) -> None:
         """Raise `Unavailable` if the disk of SQLite is almost full; PostgreSQL may have one elsewhere."""

@@ -48,7 +48,7 @@ CLONE_HINT = "Clone the campaign and change the clone."
 REMOVE_HINT = "Remove the items first."
 ITEMS_STAY = "its items cannot change"
 LARGE_LOAD: Final = 10_000
-"""Items after whose import the database samples its tables."""
+"""Items after whose import the database samples them."""
 
 
 def create_campaign(  # noqa: PLR0913 - options are keyword-only
@@ -85,9 +85,9 @@ def create_campaign(  # noqa: PLR0913 - options are keyword-only
 
 
 def _update_statistics(platform: Platform, n_items: int) -> None:
-    """Let the database sample its tables after a large load, by which it plans lists and searches."""
+    """Let the database sample the items after a large load, by which it plans lists and searches."""
     if n_items >= LARGE_LOAD:
-        platform.database.update_statistics(loaded=True)
+        platform.database.update_statistics(loaded=["item"])
 
 
 def record_adoption(

@@ -53,7 +53,7 @@ def restore_backup(url: str, source: Path | IO[bytes]) -> BackupManifest:
             _prepare_tables(database)
             with database.writing() as tx:
                 store.restore_backup(tx, archive)
-            database.update_statistics(loaded=True)
+            database.update_statistics(loaded=store.TABLES)
         finally:
             database.dispose()
     return manifest
