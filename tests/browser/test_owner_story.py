@@ -257,7 +257,8 @@ def read_report(page: Page, live: Live) -> None:
     page.get_by_role("status").wait_for()
     check_page(page, "report-waiting")
     page.unroute("**/reports/*", remove_refresh)
-    page.reload()
+    # The page may refresh before it has loaded on a slow machine.
+    page.reload(wait_until="commit")
     ReportJob()(live.platform, live.clock())
     # The page refreshes by itself.
     page.get_by_role("heading", name="Sections").wait_for()
