@@ -244,14 +244,54 @@ def occupied(group):
 print(occupied(np.array([0, 2, 1])), *occupied.stats.cache_hits.values(), "numba.np.linalg" in sys.modules)
 """
 
+INNER = """
+from dissensus.stats.kernels import compiled
+
+STEP = 1
+
+@compiled()
+def add(x):
+    return x + STEP
+"""
+MIDDLE = """
+from dissensus.stats.kernels import compiled
+from inner import add
+
+@compiled()
+def twice(x):
+    return add(add(x))
+"""
+OUTER = """
+from dissensus.stats.kernels import compiled
+from middle import twice
+
+@compiled()
+def outer(x):
+    return twice(x)
+
+print(outer(0), *outer.stats.cache_hits.values())
+"""
+
+
+def run_kernel(path: Path) -> list[str]:
+    """Return the words that a program prints, with a cache of compiled code beside it."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(path.parent / "cache")}
+    command = [sys.executable, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.split()
+
 
 @pytest.mark.slow
 def test_compiled_kernels_load_without_the_declarations_of_the_compiler(tmp_path: Path) -> None:
-    (tmp_path / "kernel.py").write_text(KERNEL)
-    command = [sys.executable, str(tmp_path / "kernel.py")]
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    first, second = (
-        subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.split()
-        for _ in range(2)
-    )
-    assert (first, second) == (["4", "True"], ["4", "1", "False"])
+    path = tmp_path / "kernel.py"
+    path.write_text(KERNEL)
+    assert (run_kernel(path), run_kernel(path)) == (["4", "True"], ["4", "1", "False"])
+
+
+@pytest.mark.slow
+def test_kernels_are_compiled_again_when_one_that_they_link_has_changed(tmp_path: Path) -> None:
+    for name, source in (("inner", INNER), ("middle", MIDDLE), ("outer", OUTER)):
+        (tmp_path / f"{name}.py").write_text(source)
+    path = tmp_path / "outer.py"
+    assert (run_kernel(path), run_kernel(path)) == (["2"], ["2", "1"])
+    (tmp_path / "inner.py").write_text(INNER.replace("STEP = 1", "STEP = 10"))
+    assert (run_kernel(path), run_kernel(path)) == (["20"], ["20", "1"])

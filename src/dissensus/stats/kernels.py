@@ -6,9 +6,9 @@ designs; `fill_lists` walks the ratings of each item, for sparse designs and wei
 once for several weightings of the items. `fill_pairs` walks the ratings for the distance between every pair of groups.
 
 Counts and weights are whole numbers, so logarithms come from tables and products of counts are exact in floating point.
-Items are added in blocks, category by category, in loops without branches that the compiler can vectorise. All kernels
-are in this file because numba's cache only notices changes in the file of the kernel itself. They call no methods of
-arrays, such as `sum`: machine code with those loads numba's linear algebra with it, and SciPy where it is installed.
+Items are added in blocks, category by category, in loops without branches that the compiler can vectorise. Kernels
+call no methods of arrays, such as `sum`: machine code with those loads numba's linear algebra with it, and SciPy where
+it is installed.
 """
 
 import warnings
@@ -20,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba import njit, types
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.dispatcher import Dispatcher
 from numba.core.runtime.nrt import rtsys
 from numba.extending import intrinsic
 
@@ -28,7 +29,19 @@ from dissensus.stats.result import ZERO, FloatArray
 
 
 class KernelCache(FunctionCache):
-    """Cache on disk that loads machine code without the declarations of functions, which only compilation needs."""
+    """Cache on disk that loads machine code without the declarations of functions, which only compilation needs.
+
+    Machine code includes the kernels that are called and the constants beside them. It is compiled again if the file of
+    the kernel has changed, which is all that numba notices, or one whose kernels its module imports, and so on.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)  # type: ignore[no-untyped-call]
+        kernels: list[Any] = [value for value in function.__globals__.values() if isinstance(value, Dispatcher)]
+        caches = (kernel._cache for kernel in kernels if isinstance(kernel._cache, KernelCache))
+        stamp = self._impl.locator.get_source_stamp()
+        self.stamps: frozenset[bytes] = frozenset([stamp]).union(*(cache.stamps for cache in caches))
+        self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, self.stamps)  # type: ignore[no-untyped-call]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled kernel of a signature, or None; the runtime allocates its arrays."""
@@ -45,7 +58,7 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     def decorate(function: Callable[..., Any]) -> Any:
         kernel = njit(nogil=True, **options)(function)
         try:
-            kernel._cache = KernelCache(function)  # type: ignore[no-untyped-call]
+            kernel._cache = KernelCache(function)
         except RuntimeError:
             _warn_once()
         return kernel

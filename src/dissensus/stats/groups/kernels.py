@@ -2,8 +2,7 @@
 
 `fill_items` walks the ratings of each item, for any design. `fill_complete` needs only the agreement of every two
 raters, for designs in which every rater rated every item. `shuffle_within_items` exchanges the groups of the ratings of
-each item. All are in this file because numba's cache only notices changes in the file of the kernel itself. Kernels of
-weighted raters and items are in `resample_kernels`.
+each item. Kernels of weighted raters and items are in `resample_kernels`.
 """
 
 import numpy as np

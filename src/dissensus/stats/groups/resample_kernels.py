@@ -1,8 +1,7 @@
 """Compiled loops of `kernels` for weighted raters and items in fixed groups.
 
 Items are evaluated in blocks, in loops without branches that the compiler can vectorise; each uses few arrays, since it
-cannot prove for many that they do not overlap. All loops are in this file because numba's cache only notices changes in
-the file of the kernel itself.
+cannot prove for many that they do not overlap.
 """
 
 import numpy as np

@@ -1,8 +1,7 @@
 """Compiled loop for alpha, XRR and superiority of ordered answers, for many replicates of many groups.
 
 The difference function depends on the answers of the compared groups at the ordinal level, so each comparison has the
-points of its own answers. The loop is in this file because numba's cache only notices changes in the file of the kernel
-itself.
+points of its own answers.
 """
 
 import numpy as np

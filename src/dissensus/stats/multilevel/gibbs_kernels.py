@@ -1,8 +1,7 @@
 """Compiled loops of the Gibbs sampler over the ratings of a cumulative probit model.
 
 Ratings are sorted by inner group (`kernels.RatingArrays`). The location of a rating is a sum of a fixed part, and of a
-column for each standard deviation of random effects. All kernels are in this file because numba's cache only notices
-changes in the file of the kernel itself.
+column for each standard deviation of random effects.
 """
 
 import math

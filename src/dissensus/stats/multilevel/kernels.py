@@ -9,8 +9,7 @@ unless the model has widths. η and s are the two predictors of a rating. Both a
 coefficients times random effects. Random effects of one grouping factor, the inner one (mostly items), are eliminated
 item by item; the others (mostly raters) are the outer ones, and are solved for together.
 
-Ratings are sorted by inner group. Coefficients of random effects are the same for all ratings of a profile. All kernels
-are in this file because numba's cache only notices changes in the file of the kernel itself.
+Ratings are sorted by inner group. Coefficients of random effects are the same for all ratings of a profile.
 """
 
 import math
