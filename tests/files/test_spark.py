@@ -1,8 +1,11 @@
 """Spark: folders read, checked and counted by executors in processes of their own, with the results of this process."""
 
+import gc
 import os
+import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -21,10 +24,11 @@ from tests.support.partitions import assert_same, make_table
 import dissensus as ds
 from dissensus.errors import DissensusError
 from dissensus.files.ratings.partitions import coder, executor_blocks, item_ranges, row_counts
+from dissensus.files.ratings.partitions.blocks import CodedBlock
 from dissensus.files.ratings.partitions.reader import read_partitions
 from dissensus.pipeline.aggregate import soft_labels
 from dissensus.pipeline.analyse import analyse
-from dissensus.pipeline.engine.spark import FailedJob, SparkCluster, SparkEngine, connect_spark
+from dissensus.pipeline.engine.spark import FailedJob, FailedRead, SparkCluster, SparkEngine, connect_spark
 from dissensus.pipeline.vet import vet
 from dissensus.schema.ratings.cleaning import Duplicates
 from dissensus.schema.ratings.table import Ratings
@@ -233,8 +237,66 @@ def test_damage_within_a_file_names_it(tmp_path: Path, cluster: SparkCluster) ->
 
 
 def test_a_task_that_always_fails_ends_the_job_with_its_error(cluster: SparkCluster) -> None:
-    with pytest.raises(FailedJob, match="several attempts: ZeroDivisionError"):
+    with pytest.raises(FailedJob, match="several attempts: ZeroDivisionError") as error:
         list(cluster.map(partial(divmod, 1), [1, 0]))
+    assert not isinstance(error.value, FailedRead)
+
+
+def test_ratings_come_home_in_as_many_runs_as_fit(
+    tmp_path: Path, cluster: SparkCluster, small_blocks: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_blocks(150)
+    ratings: Any = read_partitions(write(simulate_table(), tmp_path / "files"), engine="spark", with_items=True)
+    blocks, sent = ratings.read_items.__self__, tmp_path / "sent"
+
+    def note(block: CodedBlock) -> CodedBlock:
+        (sent / str(block.number)).touch()
+        return block
+
+    noted = replace(blocks, coded=blocks.coded.map(note))
+    for n_at_once in (1, 3):
+        sent.mkdir()
+        monkeypatch.setattr(SparkCluster, "result_bytes", n_at_once * blocks.run_bytes)
+        next(noted.read_items())
+        assert sorted(path.name for path in sent.iterdir()) == ["0", "1", "2"][:n_at_once]
+        shutil.rmtree(sent)
+
+
+def test_blocks_are_freed_on_the_executors_with_the_ratings(
+    tmp_path: Path, cluster: SparkCluster, small_blocks: Callable[[int], None]
+) -> None:
+    earlier = set(cluster.context._jsc.getPersistentRDDs())
+    ratings = read_partitions(write(simulate_table(), tmp_path / "files"), engine="spark")
+    own = set(cluster.context._jsc.getPersistentRDDs()) - earlier
+    assert len(own) == 1
+    del ratings
+    gc.collect()
+    assert not own & set(cluster.context._jsc.getPersistentRDDs())
+
+
+CONNECT_AND_STOP = """
+from dissensus.errors import Unavailable
+from dissensus.pipeline.engine.spark import connect_spark
+cluster = connect_spark()
+print(cluster.context.appName, cluster.context.getConf().get("spark.log.level"))
+cluster.context._jsc.stop()
+for attempt in (lambda: cluster.map(str, [1]), connect_spark):
+    try:
+        attempt()
+    except Unavailable as error:
+        print(error)
+"""
+
+
+def test_settings_of_spark_stay_and_a_master_that_is_gone_is_named() -> None:
+    arguments = SUBMIT.replace("local-cluster[2,1,1024]", "local[1]")
+    variables = {"PYSPARK_SUBMIT_ARGS": f"--name mine --conf spark.log.level=FATAL {arguments}"}
+    done = subprocess.run(
+        [sys.executable, "-c", CONNECT_AND_STOP], env=os.environ | variables, capture_output=True, text=True, check=True
+    )
+    settings, *refusals = done.stdout.splitlines()
+    assert settings == "mine FATAL"
+    assert [refusal.partition(" does not")[0] for refusal in refusals] == ["Spark has stopped: its master local[1]"] * 2
 
 
 def test_a_machine_without_java_is_told_what_to_install(tmp_path: Path) -> None:

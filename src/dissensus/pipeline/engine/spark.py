@@ -2,11 +2,13 @@
 
 import atexit
 import os
+import re
 import shutil
 import sys
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -26,11 +28,22 @@ _NO_JAVA: Final = (
     "apt install openjdk-17-jre-headless; macOS: brew install openjdk@17), or set JAVA_HOME."
 )
 
+_SHELL: Final = "pyspark-shell"
+"""Name that Spark gives an application without a name."""
+_OF_FILES: Final = re.compile(
+    r"^(polars\.exceptions\.|pyo3_runtime\.|OSError|FileNotFoundError|PermissionError)", re.MULTILINE
+)
+"""Last entry of a traceback of Python from polars or a file."""
+
 Part = tuple[int, Any]
 
 
-class FailedJob(Unavailable, OSError):
+class FailedJob(Unavailable):
     """A job of Spark failed, after all attempts."""
+
+
+class FailedRead(FailedJob, OSError):
+    """A job of Spark failed at a file, after all attempts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +55,10 @@ class SparkCluster:
     def map(self, function: Callable[[Any], Any], parts: Iterable[Any]) -> Iterator[Any]:
         """Yield what a function returns for each part, in order."""
         listed = list(parts)
-        return self.collect(self.context.parallelize(listed, max(1, len(listed))).map(function))
+        with _name_failures(self.context):
+            rows = self.context.parallelize(listed, max(1, len(listed))).map(function)
+            n_at_once = 2 * self.parallelism  # The results have unknown sizes
+        return self._collect(rows, n_at_once)
 
     @property
     def parallelism(self) -> int:
@@ -54,13 +70,17 @@ class SparkCluster:
         """Memory for results that come home at once: a quarter of Java's, which `spark.driver.memory` sets."""
         return int(self.context._jvm.java.lang.Runtime.getRuntime().maxMemory()) // 4
 
-    def collect(self, rows: Any, n_bytes: int = 1) -> Iterator[Any]:
-        """Yield the elements of an RDD in order, with as many partitions at once as run at once and fit in memory."""
+    def collect(self, rows: Any, n_bytes: int) -> Iterator[Any]:
+        """Yield the elements of an RDD in order; as many partitions come home at once as fit, by the largest one."""
+        with _name_failures(self.context):
+            n_at_once = max(1, self.result_bytes // max(1, n_bytes))
+        return self._collect(rows, n_at_once)
+
+    def _collect(self, rows: Any, n_at_once: int) -> Iterator[Any]:
         n_partitions = rows.getNumPartitions()
-        step = max(1, min(2 * self.parallelism, self.result_bytes // n_bytes))
-        for low in range(0, n_partitions, step):
-            with _name_failures():
-                part = self.context.runJob(rows, list, range(low, min(n_partitions, low + step)))
+        for low in range(0, n_partitions, n_at_once):
+            with _name_failures(self.context):
+                part = self.context.runJob(rows, list, range(low, min(n_partitions, low + n_at_once)))
             yield from part
 
     def code(
@@ -74,14 +94,17 @@ class SparkCluster:
 
         `read` yields number and rows of each block that a part has rows of, and `code` gets the rows of a block in the
         order of the parts. The blocks are kept on the disks of the executors. Those of an executor that is lost are
-        read and coded again.
+        read and coded again. With the last reference to the RDD the disks are freed.
         """
         from pyspark import StorageLevel
 
         numbered, runs = list(enumerate(parts)), number_runs(n_blocks)
-        rows = self.context.parallelize(numbered, len(numbered)).flatMap(partial(_read_part, read))
-        sorted_rows = rows.repartitionAndSortWithinPartitions(int(runs[-1]) + 1, partial(_find_run, runs))
-        return sorted_rows.mapPartitions(partial(_code_run, code)).persist(StorageLevel.DISK_ONLY)
+        with _name_failures(self.context):
+            rows = self.context.parallelize(numbered, len(numbered)).flatMap(partial(_read_part, read))
+            sorted_rows = rows.repartitionAndSortWithinPartitions(int(runs[-1]) + 1, partial(_find_run, runs))
+            coded = sorted_rows.mapPartitions(partial(_code_run, code)).persist(StorageLevel.DISK_ONLY)
+        weakref.finalize(coded, _free, coded._jrdd).atexit = False  # Spark ends itself
+        return coded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,19 +138,57 @@ def connect_spark() -> SparkCluster:
         from pyspark import SparkConf, SparkContext
         from pyspark.errors import PySparkException
     if SparkContext._active_spark_context is not None:
-        return SparkCluster(SparkContext._active_spark_context)
+        return _check_running(SparkContext._active_spark_context)
     if not _has_java():
         raise Unavailable(_NO_JAVA)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:
-        settings = SparkConf().setIfMissing("spark.app.name", "dissensus")
-        settings.setIfMissing("spark.ui.showConsoleProgress", "false").setIfMissing("spark.log.level", "ERROR")
+        SparkContext._ensure_initialized()  # Java knows the settings that are not from here
+        settings = SparkConf(_jvm=SparkContext._jvm)
+        if settings.get("spark.app.name", _SHELL) == _SHELL:
+            settings.setAppName("dissensus")
+        settings.set("spark.ui.showConsoleProgress", "false")  # Spark sets it itself, unless it runs a script
+        settings.setIfMissing("spark.log.level", "ERROR")
         settings.setIfMissing("spark.driver.maxResultSize", "0")  # `collect` bounds the results
         context = SparkContext.getOrCreate(settings)
     except PySparkException as error:
         raise Unavailable(f"Spark does not start: {error} Its own messages are above.") from None
     atexit.register(context.stop)  # Before Java ends, so that executors are not started again
+    return _check_running(context)
+
+
+def _check_running(context: Any) -> SparkCluster:
+    """Return a cluster; stop and refuse a context whose master did not answer, so that the next call may start one."""
+    if _is_stopped(context):
+        context.stop()
+        raise _describe_stop(context)
     return SparkCluster(context)
+
+
+def _is_stopped(context: Any) -> bool:
+    """Return whether Spark has stopped, or Java has ended."""
+    from py4j.protocol import Py4JError
+
+    try:
+        return context._jsc is None or bool(context._jsc.sc().isStopped())
+    except (Py4JError, OSError):
+        return True
+
+
+def _describe_stop(context: Any) -> Unavailable:
+    return Unavailable(
+        f"Spark has stopped: its master {context.master} does not answer, or the application was ended. Check that the "
+        "master runs, and what PYSPARK_SUBMIT_ARGS, spark-submit or spark-defaults.conf name as --master. Spark's own "
+        "messages are above."
+    )
+
+
+def _free(rows: Any) -> None:
+    """Free the disks of the executors from an RDD of Java."""
+    from py4j.protocol import Py4JError
+
+    with suppress(Py4JError, OSError):  # Spark may have stopped
+        rows.unpersist(False)
 
 
 def _has_java() -> bool:
@@ -136,16 +197,19 @@ def _has_java() -> bool:
 
 
 @contextmanager
-def _name_failures() -> Iterator[None]:
+def _name_failures(context: Any) -> Iterator[None]:
     """Turn a job that failed after all of its retries into an error with the last line of its cause."""
     from py4j.protocol import Py4JError
 
     try:
         yield
     except Py4JError as error:
+        if _is_stopped(context):
+            raise _describe_stop(context) from error
         # The last line above the stack of Java is the error of a task, or why the job ended.
-        cause = str(error).partition("\n\tat ")[0].partition("\n SQLSTATE")[0].strip().splitlines()[-1]
-        raise FailedJob(f"Spark gave up after several attempts: {cause}") from error
+        cause = str(error).partition("\n\tat ")[0].partition("\n SQLSTATE")[0].strip()
+        failure = FailedRead if _OF_FILES.search(cause) else FailedJob
+        raise failure(f"Spark gave up after several attempts: {cause.splitlines()[-1].removeprefix(': ')}") from error
 
 
 def _read_part(read: Callable[[Any], Iterable[Part]], numbered: Part) -> Iterator[tuple[tuple[int, int], Any]]:

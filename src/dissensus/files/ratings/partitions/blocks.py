@@ -31,6 +31,13 @@ class CodedBlock(NamedTuple):
     n_blank: int = 0
     n_dropped: int = 0
 
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the block."""
+        arrays = self.raters.nbytes + self.answers.nbytes + self.sizes.nbytes
+        times = 0 if self.times is None else self.times.nbytes
+        return arrays + times + (0 if self.items is None else int(self.items.estimated_size()))
+
     def decode(self, first_item: int, n_raters: int, n_categories: int, codes: npt.NDArray[np.int32] | None) -> Block:
         """Return the ratings of the block, with final codes of raters if they differ from those written."""
         raters = self.raters if codes is None else codes[self.raters]
@@ -41,7 +48,7 @@ class CodedBlock(NamedTuple):
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class BlockStore(ABC):
-    """Counts of coded blocks, and a temporary folder, which is deleted with the last reference to them."""
+    """Counts of coded blocks, and a temporary folder, made when it is needed and deleted with the last reference."""
 
     n_raters: int
     n_categories: int
@@ -51,15 +58,21 @@ class BlockStore(ABC):
     most_ratings: int = 0
     n_blank: int = 0
     n_dropped: int = 0
-    folder: Path = field(init=False)
     loads: npt.NDArray[np.int64] = field(init=False)
     answer_counts: npt.NDArray[np.int64] = field(init=False)
     codes: npt.NDArray[np.int32] | None = None  # Final codes of raters, by those written
+    _folder: Path | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="dissensus-"))
-        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self.loads, self.answer_counts = np.zeros(self.n_raters, np.int64), np.zeros(self.n_categories, np.int64)
+
+    @property
+    def folder(self) -> Path:
+        """Temporary folder."""
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="dissensus-"))
+            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        return self._folder
 
     def drop_idle_raters(self) -> npt.NDArray[np.bool_]:
         """Leave out raters without a rating, and return which raters stay."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,11 @@ from dissensus.files.ratings.partitions.coder import RatingsCoder
 from dissensus.files.ratings.partitions.item_ranges import ItemRanges
 from dissensus.files.ratings.partitions.row_counts import BATCH_ROWS
 from dissensus.pipeline.engine.spark import SparkCluster, SparkEngine
+from dissensus.pipeline.engine.stream import number_runs
 from dissensus.stats.design import Block, Codes
+
+_MEASURED_BYTES: Final = 1 << 16
+"""Bytes that the counts of a run of blocks take at most, about."""
 
 
 class _Shape(NamedTuple):
@@ -25,6 +29,7 @@ class _Shape(NamedTuple):
     most_ratings: int
     n_blank: int
     n_dropped: int
+    n_bytes: int
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -34,6 +39,7 @@ class ExecutorBlocks(BlockStore):
     cluster: SparkCluster
     coded: Any  # RDD of the blocks in order
     first_items: npt.NDArray[np.int64]  # First item of each block
+    run_bytes: int = 0  # Of the largest run of blocks
 
     def engine(self) -> SparkEngine:
         """Return the engine that passes over the blocks."""
@@ -42,14 +48,14 @@ class ExecutorBlocks(BlockStore):
     def read_items(self) -> Iterator[tuple[Block, pl.Series]]:
         """Yield the blocks in order, with the ids of their items."""
         decode = self._decoder()
-        for coded in self.cluster.collect(self.coded):
+        for coded in self.cluster.collect(self.coded, self.run_bytes):
             if (block := decode(coded)) is not None:
                 yield block, coded.items
 
     def read_times(self) -> Iterator[tuple[Codes, npt.NDArray[np.float64]]]:
         """Yield the rater and the time of each rating of the blocks in order; NaN for an unknown time."""
         decode = self._decoder()
-        for coded in self.cluster.collect(self.coded):
+        for coded in self.cluster.collect(self.coded, self.run_bytes):
             if (block := decode(coded)) is not None:
                 yield block.design.raters, coded.times
 
@@ -66,15 +72,17 @@ def code_on_cluster(cluster: SparkCluster, coder: RatingsCoder, n_categories: in
     blocks = ExecutorBlocks(
         coder.n_raters, n_categories, ranges.n_ranges, cluster=cluster, coded=coded, first_items=first_items
     )
-    for shape in cluster.collect(coded.map(_measure)):
+    n_bytes = np.zeros(ranges.n_ranges, np.int64)
+    for shape in cluster.collect(coded.map(_measure), _MEASURED_BYTES):
         if isinstance(shape, DissensusError):
             raise shape
-        first_items[shape.number] = blocks.n_items
+        first_items[shape.number], n_bytes[shape.number] = blocks.n_items, shape.n_bytes
         blocks.n_items += shape.n_items
         blocks.n_ratings += shape.n_ratings
         blocks.most_ratings = max(blocks.most_ratings, shape.most_ratings)
         blocks.n_blank += shape.n_blank
         blocks.n_dropped += shape.n_dropped
+    blocks.run_bytes = int(np.bincount(number_runs(ranges.n_ranges), n_bytes).max())
     blocks.engine().add(_count_answers, blocks.loads, blocks.answer_counts)
     return blocks
 
@@ -101,7 +109,8 @@ def _measure(coded: CodedBlock | DissensusError) -> _Shape | DissensusError:
     if isinstance(coded, DissensusError):
         return coded
     most = int(coded.sizes.max(initial=0))
-    return _Shape(coded.number, coded.sizes.size, coded.raters.size, most, coded.n_blank, coded.n_dropped)
+    counts = coded.sizes.size, coded.raters.size, most, coded.n_blank, coded.n_dropped
+    return _Shape(coded.number, *counts, coded.n_bytes)
 
 
 def _decode(
