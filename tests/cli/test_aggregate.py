@@ -306,7 +306,7 @@ def test_decision_rules_label_items(run: RunCommand, tmp_path: Path) -> None:
         (("jury",), "needs seats, such as --seats gender=Woman:6"),
         (("jury", "--seats", "a"), "--seats 'a' is not like"),
         (("jury", "--seats", "group=a:1"), "group=a has 2 raters who answered Q_overall"),
-        (("jury", "--seats", "group=a:3", "--min-raters", "2"), "2 items without a rater for each seat, and without"),
+        (("jury", "--seats", "group=a:3", "--min-raters", "2"), "No item has a rater for each seat"),
         (("share", "--seats", "group=a:1"), "--seats applies to --rule jury, not to --rule share"),
     ):
         assert message in run("aggregate", "rated.csv", "--rule", *words).stderr
