@@ -84,7 +84,7 @@ def _describe(doc: str) -> str:
 analyse = accept_sources(analysing.analyse, partitions=True)
 compare_decisions = accept_sources(score.compare_decisions)
 fit_model = accept_sources(modelling.fit_model)
-group_divergence = accept_sources(analysing.group_divergence)
+group_divergence = accept_sources(analysing.group_divergence, partitions=True)
 gold_against_crowd = accept_sources(aggregate.gold_against_crowd)
 label_model = accept_sources(aggregate.label_model)
 overall_answers = accept_sources(aggregate.overall_answers)

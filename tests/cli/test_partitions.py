@@ -66,11 +66,31 @@ def test_vetting_of_a_folder_is_that_of_one_file(run: RunCommand, ratings_csv: P
     assert result["pool_median_ms"] == expected["pool_median_ms"]
 
 
+def test_a_report_of_a_folder_is_that_of_any_layout(run: RunCommand, folder: Path) -> None:
+    whole = pl.concat([pl.read_parquet(path) for path in folder.iterdir()])
+    flagged = whole.with_columns(rater_flagged=pl.col("rater_id") == whole["rater_id"][0])
+    pages = []
+    for name, table in (("one", flagged.sort("item_id")), ("other", flagged.reverse())):
+        (folder.parent / name).mkdir()
+        table.write_parquet(folder.parent / name / "part.parquet")
+        options = ("--by", "race", "--permutations", "9", "--bootstrap", "5", "--exclude-flagged", "-o", "page.html")
+        result = run("report", folder.parent / name, *options, "--title", "Folder")
+        assert result.returncode == 0
+        pages.append((folder.parent / "page.html").read_text("utf-8").replace(f"/{name}", ""))
+    assert pages[0] == pages[1]
+    assert "1 flagged rater is left out" in pages[0]
+    assert "attributes of items are not read from a folder of Parquet files" in pages[0]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("model", "ratings"), "ratings is a folder or a glob, and this command needs all ratings in memory"),
-        (("report", "ratings/*.parquet", "-o", "x.html"), "read by dissensus aggregate, analyse, vet"),
+        (("model", "ratings/*.parquet"), "read by dissensus aggregate, analyse, report, vet"),
+        (("report", "ratings", "--model", "dices"), "A multilevel model is not fitted to a folder of Parquet files"),
+        (("report", "ratings", "--by-item", "topic"), "by attributes of items (--by-item) is not computed from a"),
+        (("report", "ratings", "--gold", "safety_gold"), "A comparison with experts (--gold, --unsafe) is not"),
+        (("report", "no/*.parquet"), "No file matches no/*.parquet"),
         (("benchmark", "ratings", "--decisions"), "Name one file, or several"),
         (("vet", "ratings", "--audit"), "The audit of a filter is not computed from a folder"),
         (("aggregate", "ratings", "--rule", "mace"), "--rule mace is not computed from a folder of Parquet files"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.partitions import assert_same, partition
 
 import dissensus as ds
-from dissensus.pipeline.analyse import analyse
+from dissensus.pipeline.analyse import analyse, group_divergence
 from dissensus.pipeline.engine.stream import StreamingEngine
 from dissensus.schema.ratings.table import Ratings
 
@@ -91,3 +91,17 @@ def test_a_bootstrap_of_items_takes_the_memory_of_a_range(monkeypatch: pytest.Mo
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2 * StreamingEngine.chunk_bytes
+
+
+@pytest.mark.parametrize("measure", ["total_variation", "jensen_shannon", "group_distance"])
+@pytest.mark.parametrize("share_rated", [0.5, 1.0])
+def test_distances_of_groups_are_those_of_memory(measure: str, share_rated: float) -> None:
+    ratings = make_ratings(3, share_rated, 3)
+    options: dict[str, Any] = {"measure": measure, "permutations": 9, "seed": 2}
+    blocks = group_divergence(partition(ratings, "Q_overall", [1, 4, 5, 11]), "locale", **options)
+    memory = group_divergence(ratings, "locale", **options)
+    np.testing.assert_allclose(blocks.pair_null, memory.pair_null, rtol=1e-12, atol=1e-12)
+    for one, other in zip(blocks.to_dict()["pairs"], memory.to_dict()["pairs"], strict=True):
+        numbers = {name: value for name, value in other.items() if isinstance(value, float)}
+        assert one == other | {name: pytest.approx(value, rel=1e-12, abs=1e-12) for name, value in numbers.items()}
+    assert (blocks.n_items, blocks.reason, blocks.p) == (memory.n_items, memory.reason, memory.p)

@@ -10,7 +10,7 @@ from tests.pipeline.tables import ratings_of, simulate_frame
 from tests.report.simulated import fits
 
 from dissensus.pipeline.aggregate import soft_labels as labels_of
-from dissensus.report.figures.labels import MOST_COLUMNS, compute_entropies, compute_item_shares, entropy, soft_labels
+from dissensus.report.figures.labels import MOST_COLUMNS, compute_entropies, entropy, soft_labels
 from dissensus.schema.ratings.table import Ratings
 
 
@@ -54,7 +54,7 @@ def test_every_item_is_in_one_bin() -> None:
     figure = entropy(ratings)
     assert figure.table["n_items"].sum() == 30
     assert figure.table["entropy_to"][-1] == pytest.approx(log(3))
-    values = compute_entropies(compute_item_shares(ratings, "Q_overall"))
+    values = compute_entropies(labels_of(ratings).select("No", "Unsure", "Yes").to_numpy())
     first = figure.table.row(0, named=True)
     assert first["n_items"] == (values < first["entropy_to"]).sum()
     assert f"of one mind on {(values == 0).sum()} of 30 items" in figure.reading

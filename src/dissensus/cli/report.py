@@ -23,8 +23,9 @@ from dissensus.cli.options import (
     SeedOption,
     SuccessOption,
 )
-from dissensus.cli.ratings_options import refuse_attempt_options, with_ratings_options
+from dissensus.cli.ratings_options import reads_folder, refuse_attempt_options, with_ratings_options
 from dissensus.cli.result_writer import FiguresOption
+from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dissensus.schema.ratings.table import Ratings
@@ -32,7 +33,12 @@ if TYPE_CHECKING:
 PAGE = "Page"
 
 
-@partial(with_ratings_options, later=True, attempts=LazyCommand("dissensus.cli.attempts", "report_attempts", ""))
+@partial(
+    with_ratings_options,
+    later=True,
+    attempts=LazyCommand("dissensus.cli.attempts", "report_attempts", ""),
+    partitions=True,
+)
 @with_model_options
 def report(
     reading: "partial[Ratings]",
@@ -98,6 +104,8 @@ def report(
 
     Sections that a file does not support are left out, with the reason. The page needs no network.
 
+    A folder or a quoted glob of Parquet files is read in blocks of items, one question, with only the raters in memory.
+
     For a file of red-team attempts the report shows success by model, harmlessness, tags and reviewers.
 
     Example: dissensus report ratings.csv --items items.csv --exclude-flagged -o report.html
@@ -123,7 +131,11 @@ def report(
     with open_drawing_process() as drawing:
         from dissensus.report.builder import build
 
-        ratings = reading(all_questions=not one_question, exclude_flagged=False)
+        if reads_folder(reading):
+            ratings = _read_folder(reading, has_model=model is not None)
+            flagged_excluded = False  # They are not read
+        else:
+            ratings = reading(all_questions=not one_question, exclude_flagged=False)
         fit = options.fit(ratings.exclude_flagged() if flagged_excluded else ratings) if model else None
         with result_writer.progress_bar("Analysing") as progress:
             page = build(
@@ -154,3 +166,12 @@ def report(
     result_writer.write_text(html, output)
     if figures is not None:
         result_writer.write_figures(page.figures, figures)
+
+
+def _read_folder(reading: "partial[Ratings]", *, has_model: bool) -> "Ratings":
+    """Read a folder with the ids of the items in the order of texts, for contested ones, and with times."""
+    if has_model:
+        raise InvalidInput(
+            "A multilevel model is not fitted to a folder of Parquet files. Leave out --model, or name one file."
+        )
+    return reading(items_as_text=True, with_items=True, with_times=True)

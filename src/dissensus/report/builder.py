@@ -10,6 +10,7 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.analyse import Analysis, AnalysisSettings
 from dissensus.pipeline.analyse.level import Level
 from dissensus.pipeline.analyse.table import resolve_axes, resolve_share
+from dissensus.pipeline.engine.ratings import PartitionedRatings, select_pool
 from dissensus.pipeline.model import MultilevelModel
 from dissensus.pipeline.tables import UNKNOWN, format_count, format_short
 from dissensus.report.drawing_process import DrawingProcess
@@ -34,7 +35,7 @@ ANALYSIS = 0.6
 
 
 def build(  # noqa: PLR0913 - options are keyword-only
-    ratings: Ratings,
+    ratings: Ratings | PartitionedRatings,
     *,
     by: str | Sequence[str] | None = None,
     cross: str | Sequence[str] = (),
@@ -64,7 +65,8 @@ def build(  # noqa: PLR0913 - options are keyword-only
     Parameters
     ----------
     ratings
-        The ratings, with all questions for all figures (``questions="all"``) and with attributes of their items.
+        The ratings, with all questions for all figures (``questions="all"``) and with attributes of their items; or in
+        blocks of items, from `read_partitions` with the ids of items and the times.
     by, cross
         Axes and crossed axes; by default every attribute of raters with 2 to 12 groups, at most six of them.
     by_item, question, level, against, permutations, permute_within, bootstrap, seed, min_raters
@@ -122,6 +124,10 @@ def build(  # noqa: PLR0913 - options are keyword-only
             "A multilevel model has an effect of each group, also of the smallest, so it does not go with "
             "suppress_below (--suppress-below). Leave out one of the two."
         )
+    blocks = ratings if isinstance(ratings, PartitionedRatings) else None
+    if blocks is not None:
+        _check_blocks(blocks, level=level, by_item=by_item, exclude_flagged=exclude_flagged, gold=gold, unsafe=unsafe)
+    ratings = select_pool(ratings)
     question = ratings.resolve_question(question)
     analysed = ratings.exclude_flagged() if exclude_flagged else ratings
     axes, skipped = _choose_axes(analysed, by)
@@ -151,6 +157,7 @@ def build(  # noqa: PLR0913 - options are keyword-only
     source = ReportInput(
         ratings=ratings,
         analysed=analysed,
+        blocks=blocks,
         settings=settings,
         options=options,
         skipped=skipped,
@@ -163,11 +170,35 @@ def build(  # noqa: PLR0913 - options are keyword-only
     return report
 
 
+def _check_blocks(
+    ratings: PartitionedRatings,
+    *,
+    level: Level,
+    by_item: str | Sequence[str],
+    exclude_flagged: bool,
+    gold: str | None,
+    unsafe: str | Sequence[str] | None,
+) -> None:
+    """Refuse options whose result needs all ratings in memory."""
+    if level != "nominal":
+        ratings.refuse(f"A report at the {level} level")
+    if by_item:
+        ratings.refuse("A report by attributes of items (--by-item)")
+    if gold is not None or unsafe is not None:
+        ratings.refuse("A comparison with experts (--gold, --unsafe)")
+    if exclude_flagged:
+        raise InvalidInput(
+            "Flagged raters are left out when a folder is read: give exclude_flagged to read_partitions, not to the "
+            "report."
+        )
+
+
 def _build_report(source: ReportInput, command: str, drawing: DrawingProcess | None) -> Report:
     sections = build_sections(source, drawing)
     analysed, analysis, options = source.analysed, source.analysis, source.options
+    n_items = analysed.n_items if source.blocks is None else analysis.n_items
     return Report(
-        title=options.title or f"Ratings of {format_count(analysed.n_items, 'item')}",
+        title=options.title or f"Ratings of {format_count(n_items, 'item')}",
         summary=_summary(analysed, analysis),
         sizes=_sizes(analysed, analysis),
         sections=sections,

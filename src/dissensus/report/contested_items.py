@@ -10,11 +10,12 @@ import polars as pl
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.aggregate.labels import build_count_matrix, count_item_answers
 from dissensus.pipeline.analyse.result import FEW
+from dissensus.pipeline.engine.ratings import PartitionedRatings, code_answers, select_pool
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.answers import compute_shares, list_bar_parts
 from dissensus.report.figures.bars import draw_whole_bars
-from dissensus.report.figures.labels import compute_entropies
+from dissensus.report.figures.labels import compute_entropies, compute_quantiles
 from dissensus.report.groups import (
     EVERYBODY,
     DisplayedGroups,
@@ -27,6 +28,7 @@ from dissensus.report.groups import (
 from dissensus.report.layout import HeadedRows, RowBlock
 from dissensus.schema.ratings.columns import ITEM_ID, ITEM_TEXT
 from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.groups.item_counts import count_items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,7 +52,7 @@ class ContestedItems:
 
 
 def list_contested_items(
-    ratings: Ratings,
+    ratings: Ratings | PartitionedRatings,
     groups: Sequence[str | DisplayedGroups] = (),
     *,
     question: str | None = None,
@@ -62,7 +64,7 @@ def list_contested_items(
     Parameters
     ----------
     ratings
-        The ratings.
+        The ratings; blocks of items with the ids of these.
     groups
         Axes, or groups of them, whose answers are shown beside those of everybody.
     question
@@ -81,41 +83,53 @@ def list_contested_items(
     """
     if n < 0:
         raise InvalidInput(f"contested is {n}; give how many items to show, 0 for none.")
-    question = ratings.resolve_question(question)
-    counts = count_item_answers(ratings, question)
-    disagreement = compute_entropies(compute_shares(build_count_matrix(counts, ratings.scale(question))))
-    replication = counts["n_ratings"].to_numpy()
-    candidates = np.flatnonzero((replication >= np.median(replication) / 2) & (disagreement > 1e-12))
-    order = candidates[np.argsort(-disagreement[candidates].round(12), kind="stable")][:n]
-    if not order.size:
-        return ()
-    items = counts[ITEM_ID].gather(order)
-    chosen = ratings.select_items(ratings.items[ITEM_ID].is_in(items.implode())).select_question(question)
-    pool = count_item_answers(chosen, question)
-    axes = [list_groups(ratings, axis) for axis in groups]
-    by_axis = [(axis, count_item_answers(chosen, question, axis.axis)) for axis in axes]
+    pool = select_pool(ratings)
+    question = pool.resolve_question(question)
+    axes = [list_groups(pool, axis) for axis in groups]
     results = []
-    for item, entropy in zip(items.to_list(), disagreement[order].tolist(), strict=True):
-        item_ratings = chosen.select_items(chosen.items[ITEM_ID] == item)
-        everybody = (RowBlock("", (EVERYBODY,)), pool.filter(pl.col(ITEM_ID) == item))
-        blocks = [everybody, *_blocks(item_ratings, by_axis)]
-        results.append(_contested_item(item_ratings, question, entropy, blocks, text=text))
+    for entropy, item in _choose_items(ratings, question, n):
+        everybody = (RowBlock("", (EVERYBODY,)), count_item_answers(item, question))
+        blocks = [everybody, *_blocks(item, question, axes)]
+        results.append(_contested_item(item, question, entropy, blocks, text=text))
     names = number_repeated_names([item.figure.name for item in results])
     return tuple(
         replace(item, figure=replace(item.figure, name=name)) for item, name in zip(results, names, strict=True)
     )
 
 
-def _blocks(
-    item: Ratings, by_axis: Sequence[tuple[DisplayedGroups, pl.DataFrame]]
-) -> Iterator[tuple[RowBlock, pl.DataFrame]]:
+def _choose_items(ratings: Ratings | PartitionedRatings, question: str, n: int) -> list[tuple[float, Ratings]]:
+    """Return the ratings of each of the items with the largest entropy, and the entropy."""
+    chosen: list[tuple[float, Ratings]] = []
+    if not n:
+        return chosen
+    labels = count_items(code_answers(ratings, question))
+    sizes, order = labels.counts.sum(axis=1), np.argsort(labels.counts.sum(axis=1))
+    least = compute_quantiles(sizes[order].astype(np.float64), labels.n_items[order], np.array([0.5]))[0] / 2
+    for table in ratings.tables() if isinstance(ratings, PartitionedRatings) else [ratings]:
+        counts = count_item_answers(table, question)
+        disagreement = compute_entropies(compute_shares(build_count_matrix(counts, table.scale(question))))
+        candidates = np.flatnonzero((counts["n_ratings"].to_numpy() >= least) & (disagreement > 1e-12))
+        if len(chosen) == n:  # Of equal items the first are shown
+            candidates = candidates[disagreement[candidates].round(12) > round(chosen[-1][0], 12)]
+        candidates = candidates[np.argsort(-disagreement[candidates].round(12), kind="stable")][:n]
+        for row in candidates.tolist():
+            item = table.select_items(table.items[ITEM_ID] == counts[ITEM_ID][row]).select_question(question)
+            chosen.append((float(disagreement[row]), item.drop_idle_raters()))
+        chosen = sorted(chosen, key=lambda pair: -round(pair[0], 12))[:n]
+    return chosen
+
+
+def _blocks(item: Ratings, question: str, axes: Sequence[DisplayedGroups]) -> Iterator[tuple[RowBlock, pl.DataFrame]]:
     """Yield a block for each axis with groups whose answers to an item may be shown, and their answers."""
-    below = max((groups.suppress_below for groups, _ in by_axis), default=0)
-    hidden_by_axis = find_hidden_groups(item, [groups.axis for groups, _ in by_axis], below)
-    for groups, counts in by_axis:
+    below = max((groups.suppress_below for groups in axes), default=0)
+    hidden_by_axis = find_hidden_groups(item, [groups.axis for groups in axes], below)
+    for groups in axes:
+        if not item.group_codes(groups.axis)[1]:
+            continue
+        counts = count_item_answers(item, question, groups.axis)
         hidden = groups.hidden | hidden_by_axis[groups.axis]
         displayed = [name for name in groups.drawn if name not in hidden]
-        of_item = counts.filter(pl.col(ITEM_ID) == item.items[ITEM_ID][0], pl.col("group").is_in(displayed))
+        of_item = counts.filter(pl.col("group").is_in(displayed))
         marks = [FEW if n < groups.min_raters else "" for n in of_item["n_ratings"]]
         names = tuple(f"{escape_unprintable(name)}{mark}" for name, mark in zip(of_item["group"], marks, strict=True))
         if names:

@@ -12,6 +12,7 @@ from dissensus.pipeline.aggregate import GoldAgainstCrowd, gold_against_crowd
 from dissensus.pipeline.analyse import Analysis, AnalysisSettings, GroupDivergence, group_divergence
 from dissensus.pipeline.analyse import rater_curve as compute_rater_curve
 from dissensus.pipeline.analyse.table import run_analysis
+from dissensus.pipeline.engine.ratings import IN_MEMORY, PartitionedRatings
 from dissensus.pipeline.model import MultilevelModel
 from dissensus.pipeline.tables import escape_unprintable
 from dissensus.pipeline.vet import Vetting, audit_flagged, vet
@@ -59,6 +60,8 @@ NUMBERS_OF_RATERS, CURVE_DRAWS, LEAST_DRAWN = 5, 100, 4
 MOST_COMPARED = 40
 # Default answer that calls an item unsafe.
 UNSAFE = "Yes"
+NO_ITEM_ATTRIBUTES = "attributes of items are not read from a folder of Parquet files."
+NOT_COMPUTED = f"not computed from a folder of Parquet files. {IN_MEMORY}"
 NO_RATERS = "The ratings were read without raters, so sections that need rater ids are left out."
 
 ORDER = (
@@ -137,6 +140,7 @@ class ReportInput:
 
     ratings: Ratings
     analysed: Ratings  # Without flagged raters, if they are excluded
+    blocks: PartitionedRatings | None = None  # The same ratings, if both others are their raters alone
     settings: AnalysisSettings
     options: ReportOptions
     skipped: tuple[str, ...]  # Reason for each axis that is not shown by default
@@ -148,10 +152,15 @@ class ReportInput:
         """The question that is analysed."""
         return self.settings.question
 
+    @property
+    def counted(self) -> Ratings | PartitionedRatings:
+        """The analysed ratings, wherever they lie."""
+        return self.analysed if self.blocks is None else self.blocks
+
     @cached_property
     def analysis(self) -> Analysis:
         """The analysis, run when a section needs it."""
-        analysis = run_analysis(self.analysed, self.settings, progress=self.progress)
+        analysis = run_analysis(self.counted, self.settings, progress=self.progress)
         self._check_against()
         return analysis
 
@@ -255,7 +264,7 @@ def _sections(source: ReportInput) -> Iterator[Section]:
 
 def _raters(source: ReportInput) -> Section:
     lead = "Counts of ratings, items and raters, and the raters of each group."
-    parts: list[Part] = [dataset(source.ratings)]
+    parts: list[Part] = [dataset(source.blocks or source.ratings)]
     if not source.analysed.has_raters:
         return Section("raters", "Raters", lead, tuple(parts), (NO_RATERS,))
     if source.groups:
@@ -269,8 +278,11 @@ def _raters(source: ReportInput) -> Section:
 
 def _items(source: ReportInput) -> Section:
     parts = SectionParts()
-    parts.add(lambda: topics(source.analysed))
-    parts.add(lambda: degree(source.analysed))
+    if source.blocks is not None:
+        parts.absent.append(f"Topics and degrees of harm are not shown: {NO_ITEM_ATTRIBUTES}")
+    else:
+        parts.add(lambda: topics(source.analysed))
+        parts.add(lambda: degree(source.analysed))
     for attribute in source.settings.by_item:
         parts.add(lambda attribute=attribute: item_attribute(source.analysis, attribute))  # type: ignore[misc]
         for groups in source.groups:
@@ -284,8 +296,8 @@ def _answers(source: ReportInput) -> Section:
     if len(source.analysed.questions) > 1:
         parts.append(questions(source.analysed))
     if not source.groups:
-        parts.append(answers(source.analysed, question=source.question))
-    parts += [answers(source.analysed, groups, question=source.question) for groups in source.groups]
+        parts.append(answers(source.counted, question=source.question))
+    parts += [answers(source.counted, groups, question=source.question) for groups in source.groups]
     lead = "Shares of the answers, of everybody and of each group."
     return Section("answers", "Answers", lead, tuple(parts), source.why_no_groups)
 
@@ -301,14 +313,22 @@ def _agreement(source: ReportInput) -> Section:
     parts.add(lambda: group_table(analysis, source.groups))
     for groups in source.groups:
         parts.add(lambda groups=groups: agreement(analysis, groups))  # type: ignore[misc]
+    if source.blocks is not None:
+        parts.absent.append(f"The curve by the number of raters and the pairs of raters are {NOT_COMPUTED}")
+    else:
+        _add_raters_drawn(source, parts)
+    absent = (*source.why_no_groups, *parts.absent)
+    return Section("agreement", "Agreement within and between groups", lead, tuple(parts.parts), absent)
+
+
+def _add_raters_drawn(source: ReportInput, parts: SectionParts) -> None:
+    """Add what draws raters, or compares each two of them or questions."""
     if source.groups and source.settings.level == "nominal":
         parts.add(lambda: _curve(source))
     if len(source.analysed.questions) > 1:
         parts.add(lambda: question_agreement(source.analysed, level=source.settings.level))
     if source.analysed.has_raters:
         parts.add(lambda: _rater_pairs(source))
-    absent = (*source.why_no_groups, *parts.absent)
-    return Section("agreement", "Agreement within and between groups", lead, tuple(parts.parts), absent)
 
 
 def _curve(source: ReportInput) -> Figure:
@@ -368,7 +388,7 @@ def _measure_distances(source: ReportInput, axis: str) -> GroupDivergence | str:
         return f"{axis}: {n:,} groups are too many to compare two by two."
     try:
         return group_divergence(
-            source.analysed,
+            source.counted,
             axis,
             question=settings.question,
             permutations=settings.permutations,
@@ -382,6 +402,8 @@ def _measure_distances(source: ReportInput, axis: str) -> GroupDivergence | str:
 def _gold(source: ReportInput) -> Section:
     lead = "Items that experts call unsafe and most raters do not, and the reverse. Neither is the ground truth."
     name, title = "gold", "Experts and the crowd"
+    if source.blocks is not None:
+        return Section(name, title, lead, (), (f"Labels of experts are not compared: {NO_ITEM_ATTRIBUTES}",))
     try:
         everybody = _compare_with_gold(source, None, intervals=not source.groups)
     except DissensusError as reason:
@@ -417,15 +439,21 @@ def _compare_with_gold(source: ReportInput, by: str | None, *, intervals: bool =
 
 def _labels(source: ReportInput) -> Section:
     lead = "Every item has a soft label, the shares of its answers. Where they are even, people disagree most."
-    drawn = (soft_labels(source.analysed, question=source.question), entropy(source.analysed, question=source.question))
-    return Section("labels", "Labels of the items", lead, drawn)
+    parts = SectionParts()
+    parts.add(lambda: soft_labels(source.counted, question=source.question))
+    parts.add(lambda: entropy(source.counted, question=source.question))
+    return Section("labels", "Labels of the items", lead, tuple(parts.parts), tuple(dict.fromkeys(parts.absent)))
 
 
 def _contested(source: ReportInput) -> Section:
     lead = "The items with the most even spread of answers, with the answers of each group."
-    most = list_contested_items(
-        source.analysed, source.groups, question=source.question, n=source.options.contested, text=source.options.text
-    )
+    options = source.options
+    try:
+        most = list_contested_items(
+            source.counted, source.groups, question=source.question, n=options.contested, text=options.text
+        )
+    except UndefinedEstimate as reason:
+        return Section("contested", "Contested items", lead, (), (error_message(reason),))
     return Section("contested", "Contested items", lead, most, tuple(_explain_no_contested(source, most)))
 
 
@@ -434,6 +462,8 @@ def _explain_no_contested(source: ReportInput, most: Sequence[ContestedItems]) -
         yield NO_ITEMS
     elif not most:
         yield "On no item do answers differ."
+    elif source.blocks is not None:
+        yield f"The texts of the items are not shown: {NO_ITEM_ATTRIBUTES}"
     elif not any(name in TEXTS or name.startswith(ITEM_TEXT) for name in source.analysed.items.columns):
         yield NO_TEXTS
 
@@ -498,7 +528,7 @@ def _vetting_and_filter(source: ReportInput) -> Iterator[Section]:
         yield from (Section(*name, (), (NO_RATERS,)) for name in names)
         return
     simple = [groups.axis for groups in source.groups if CROSS not in groups.axis]
-    vetting = vet(source.ratings, question=source.question, by=simple)
+    vetting = vet(source.blocks or source.ratings, question=source.question, by=simple)
     care = SectionParts()
     care.add(lambda: evidence(vetting))
     care.add(lambda: time_table(vetting, [groups for groups in source.groups_with_flagged if CROSS not in groups.axis]))
@@ -509,6 +539,8 @@ def _vetting_and_filter(source: ReportInput) -> Iterator[Section]:
 
 def _filter(source: ReportInput, vetting: Vetting, axes: list[str]) -> tuple[tuple[Part, ...], tuple[str, ...]]:
     settings = source.settings
+    if source.blocks is not None:
+        return (), (f"The effect of a filter of raters is {NOT_COMPUTED}",)
     try:
         audit = audit_flagged(
             source.ratings, vetting, by=axes, draws=settings.permutations or DRAWS, seed=settings.seed

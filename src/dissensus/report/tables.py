@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from html import escape
 
 import numpy as np
@@ -10,6 +11,7 @@ import polars as pl
 
 from dissensus.errors import NotFound
 from dissensus.pipeline.analyse.result import Analysis, analysis_page
+from dissensus.pipeline.engine.ratings import PartitionedRatings, select_pool
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
 from dissensus.pipeline.vet import Vetting
 from dissensus.pipeline.vet.evidence import list_granular_questions
@@ -18,6 +20,8 @@ from dissensus.report.groups import DisplayedGroups, format_percent
 from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire, published_questionnaires
 from dissensus.schema.ratings.columns import FLAG
 from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.design import Block, pass_over
+from dissensus.stats.result import IntArray
 
 Bools = npt.NDArray[np.bool_]
 # Suffix of residual questions, which Aroyo et al. (2023) do not count in DICES-350.
@@ -78,7 +82,7 @@ class Disclosure:
         return f"<p><b>{escape(self.title)}</b><br>{escape(self.warning)}</p>"
 
 
-def dataset(ratings: Ratings) -> ReportTable:
+def dataset(ratings: Ratings | PartitionedRatings) -> ReportTable:
     """Count the contents of the file, also without flagged raters if any are flagged.
 
     Table 1 of Aroyo et al. (2023). For a shipped questionnaire that was read completely, the counted questions are the
@@ -88,25 +92,26 @@ def dataset(ratings: Ratings) -> ReportTable:
     Parameters
     ----------
     ratings
-        The ratings, with ``questions="all"`` for the questions that were asked.
+        The ratings, with ``questions="all"`` for the questions that were asked; also in blocks of items.
     """
-    counted, uncounted = _questions(ratings)
-    pools = {ALL: ratings}
-    n_flagged = _n_flagged(ratings)
-    if n_flagged and n_flagged < ratings.n_raters:
-        pools[WITHOUT_FLAGGED] = ratings.exclude_flagged()
-    table = pl.DataFrame([_counts(name, pool, counted) for name, pool in pools.items()], infer_schema_length=None)
+    pool = select_pool(ratings)
+    counted, uncounted = _questions(pool)
+    lines = [_counts(ALL, ratings, counted)]
+    n_flagged = _n_flagged(pool)
+    if n_flagged and n_flagged < pool.n_raters:
+        lines.append(_counts(WITHOUT_FLAGGED, ratings, counted))
+    table = pl.DataFrame(lines, infer_schema_length=None)
     first = table.row(0, named=True)
     annotations = format_count(first["n_annotations"], "annotation")
     return ReportTable(
         name="dataset",
         title="The ratings",
         reading=(
-            f"{format_count(ratings.n_ratings, 'rating')} of {format_count(ratings.n_items, 'item')}; "
+            f"{format_count(first['n_ratings'], 'rating')} of {format_count(first['n_items'], 'item')}; "
             f"{format_count(len(counted), 'question')} {'makes' if len(counted) == 1 else 'make'} {annotations}."
         ),
         grids=(_dataset_grid(table),),
-        notes=tuple(_dataset_notes(ratings, counted, uncounted)),
+        notes=tuple(_dataset_notes(pool, counted, uncounted)),
         table=table,
     )
 
@@ -198,8 +203,12 @@ def _questionnaire(ratings: Ratings) -> Questionnaire | None:
     return next((questionnaire for questionnaire in questionnaires if questionnaire.matches(ratings.questions)), None)
 
 
-def _counts(name: str, ratings: Ratings, questions: Sequence[str]) -> dict[str, str | int | None]:
-    """Return the counts of one pool."""
+def _counts(name: str, ratings: Ratings | PartitionedRatings, questions: Sequence[str]) -> dict[str, str | int | None]:
+    """Return the counts of all raters, or of those who are not flagged."""
+    if isinstance(ratings, PartitionedRatings):
+        return _counts_of_blocks(name, ratings)
+    if name == WITHOUT_FLAGGED:
+        ratings = ratings.exclude_flagged()
     per_item = ratings.answers.group_by("item").len()["len"]
     answered = ratings.answers.select(pl.col(question).count() for question in questions)
     return {
@@ -213,6 +222,34 @@ def _counts(name: str, ratings: Ratings, questions: Sequence[str]) -> dict[str, 
         "n_questions": len(questions),
         "n_annotations": sum(answered.row(0)),
     }
+
+
+def _counts_of_blocks(name: str, ratings: PartitionedRatings) -> dict[str, str | int | None]:
+    pool, design = ratings.pool, ratings.design
+    counted = np.ones(design.n_raters, np.bool_)
+    if name == WITHOUT_FLAGGED:
+        counted = ~pool.raters[FLAG].to_numpy()
+    sizes = np.zeros(design.most_ratings + 1, np.int64)  # Items by their number of ratings
+    pass_over(design, partial(_add_sizes, counted), sizes)
+    rated = np.flatnonzero(sizes[1:]) + 1
+    n_ratings = int(design.loads[counted].sum())
+    return {
+        "pool": name,
+        "n_ratings": n_ratings,
+        "n_items": int(sizes[1:].sum()),
+        "fewest_raters_of_an_item": int(rated.min(initial=design.most_ratings)),
+        "most_raters_of_an_item": int(rated.max(initial=0)),
+        "n_raters": int(counted.sum()),
+        "n_flagged": int(pool.raters[FLAG].to_numpy()[counted].sum()) if FLAG in pool.raters.columns else None,
+        "n_questions": 1,
+        "n_annotations": n_ratings,
+    }
+
+
+def _add_sizes(counted: Bools, block: Block, sizes: IntArray) -> None:
+    codes = block.design
+    n_ratings = np.bincount(codes.items[counted[codes.raters]], minlength=codes.n_items)
+    sizes += np.bincount(n_ratings, minlength=sizes.size)
 
 
 def _dataset_grid(table: pl.DataFrame) -> Grid:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput
 from dissensus.stats import kernels
 from dissensus.stats.counts import as_floats
-from dissensus.stats.design import Codes, Design, run_in_threads
+from dissensus.stats.design import Block, BlockedDesign, Codes, Design, pass_over, run_in_threads
 from dissensus.stats.distance import check_values
 from dissensus.stats.result import FloatArray
 
@@ -158,7 +158,7 @@ def wasserstein(p: npt.ArrayLike, q: npt.ArrayLike, *, values: npt.ArrayLike | N
 
 
 def mean_pairwise(
-    design: Design, group: Codes, divergence: Divergence = total_variation
+    design: Design | BlockedDesign, group: Codes, divergence: Divergence = total_variation
 ) -> tuple[FloatArray, Int64Array]:
     r"""Return the mean divergence between the soft labels of every pair of groups of raters.
 
@@ -195,9 +195,29 @@ def mean_pairwise(
     >>> means.tolist(), n_items.tolist()
     ([[0.5, 0.0, 1.0]], [[2, 1, 1]])
     """
+    total, shared = zero_pairs(group, len(group))
+
+    def fill(block: Block, total: FloatArray, shared: Int64Array) -> None:
+        add_pairs(block.design, group, divergence, total, shared)
+
+    pass_over(design, fill, total, shared)
+    return divide_pairs(total, shared), shared
+
+
+def zero_pairs(group: Codes, n_replicates: int) -> tuple[FloatArray, Int64Array]:
+    """Return zero sums and numbers of items for each pair of groups in each replicate."""
     n_groups = int(group.max()) + 1
-    total = np.zeros((len(group), n_groups * (n_groups - 1) // 2))
-    shared = np.zeros(total.shape, dtype=np.int64)
+    shape = n_replicates, n_groups * (n_groups - 1) // 2
+    return np.zeros(shape), np.zeros(shape, dtype=np.int64)
+
+
+def divide_pairs(total: FloatArray, shared: Int64Array) -> FloatArray:
+    """Return the means of pairs; NaN without shared items."""
+    return np.asarray(np.divide(total, shared, out=np.full(total.shape, np.nan), where=shared > 0))
+
+
+def add_pairs(design: Design, group: Codes, divergence: Divergence, total: FloatArray, shared: Int64Array) -> None:
+    """Add the divergences on the items of a design, and their number, to those of each pair of groups."""
     if divergence is total_variation:
         lists = design.by_item
 
@@ -205,11 +225,11 @@ def mean_pairwise(
             kernels.fill_pairs(total[part], shared[part], *lists, group[part], design.n_categories)
 
         run_in_threads(fill, len(group))
-    else:
-        for block in _blocks(design, n_groups):
-            for b, codes in enumerate(group):
-                _add_block(total[b], shared[b], block.counts(codes), divergence)
-    return np.divide(total, shared, out=np.full(total.shape, np.nan), where=shared > 0), shared
+        return
+    n_groups = int(group.max()) + 1
+    for block in _blocks(design, n_groups):
+        for b, codes in enumerate(group):
+            _add_block(total[b], shared[b], block.counts(codes), divergence)
 
 
 def _blocks(design: Design, n_groups: int) -> Iterator[Design]:

@@ -13,18 +13,19 @@ from dissensus.pipeline.analyse.comparisons import Codes, assign_strata
 from dissensus.pipeline.analyse.divergence_result import Floats, GroupDivergence, PairDivergence
 from dissensus.pipeline.analyse.permutations import MAX_DISTANCE_LOAD
 from dissensus.pipeline.analyse.resampling import Progress
+from dissensus.pipeline.engine.ratings import PartitionedRatings, code_answers, select_pool
 from dissensus.schema.axes import require_one_axis
 from dissensus.schema.hints import suggest
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats import divergence as measures
-from dissensus.stats.design import Design, chunks
+from dissensus.stats.design import Block, BlockedDesign, Design, chunks, pass_over
 from dissensus.stats.divergence import Int64Array
 from dissensus.stats.groups.assignment import (
     MAX_SHIFT,
     SHUFFLES,
     assignment_effect,
-    exchange_ratings,
+    exchanged_divergences,
     is_complete,
     null_shift,
 )
@@ -54,7 +55,7 @@ class _Replicates:
 
 
 def group_divergence(  # noqa: PLR0913 - options are keyword-only
-    ratings: Ratings,
+    ratings: Ratings | PartitionedRatings,
     by: str | Sequence[str],
     *,
     measure: str = "total_variation",
@@ -75,7 +76,7 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
     Parameters
     ----------
     ratings
-        The ratings.
+        The ratings; see `read_ratings`, and `read_partitions` for folders of Parquet files.
     by
         An axis or crossed axes.
     measure
@@ -142,17 +143,16 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
         raise InvalidInput(f"measure is {measure!r}; choose one of {', '.join((*MEASURES, UNBIASED))}.")
     check_whole("permutations", permutations)
     check_whole("seed", seed)
-    question = ratings.resolve_question(question)
-    ratings = ratings.select_question(question)
-    name = ratings.axis_name(require_one_axis(by))
-    codes, chosen = _choose_groups(*ratings.group_codes(name), name, groups)
-    item, rater, answer = ratings.codes(question)
-    design = Design(item, rater, answer, ratings.n_items, ratings.n_raters, len(ratings.scale(question)))
+    question = select_pool(ratings).resolve_question(question)
+    ratings = ratings if isinstance(ratings, PartitionedRatings) else ratings.select_question(question)
+    pool, design = select_pool(ratings), code_answers(ratings, question)
+    name = pool.axis_name(require_one_axis(by))
+    codes, chosen = _choose_groups(*pool.group_codes(name), name, groups)
     observed, n_items = _measure(design, codes[None], measure), _count_items(design, codes, measure)
     if not n_items.any():
         raise UndefinedEstimate(f"No item was rated {'twice ' if measure == UNBIASED else ''}by two groups of {name}.")
     # Raters of other groups are not exchanged, so that the compared groups keep their sizes.
-    within = np.where(codes < 0, -1, 0 if permute_within is None else assign_strata(ratings, permute_within))
+    within = np.where(codes < 0, -1, 0 if permute_within is None else assign_strata(pool, permute_within))
     is_uneven = permutations > 0 and not is_complete(design, codes)
     # The assignment is compared with enough permutations, however few are asked for; the first ones stay the same.
     seeds = np.random.SeedSequence(seed).spawn(max(permutations, SHUFFLES) if is_uneven else permutations)
@@ -202,7 +202,7 @@ def _choose_groups(
     return new_code[codes], chosen
 
 
-def _measure(design: Design, codes: Codes, measure: str) -> _Replicates:
+def _measure(design: Design | BlockedDesign, codes: Codes, measure: str) -> _Replicates:
     """Return the divergence of the groups in each replicate, codes (B, R)."""
     if measure != UNBIASED:
         values, _ = measures.mean_pairwise(design, codes, MEASURES[measure])
@@ -219,14 +219,21 @@ def _test_large_values(observed: npt.ArrayLike, null: Floats) -> Floats:
     return np.asarray(np.where(np.isnan(null).all(axis=0), np.nan, upper_p(observed, null)))
 
 
-def _count_items(design: Design, codes: Codes, measure: str) -> Int64Array:
+def _count_items(design: Design | BlockedDesign, codes: Codes, measure: str) -> Int64Array:
     """Count the items on which each pair of groups is compared, shape (P,)."""
-    rated = design.counts(codes).sum(axis=2) >= (2 if measure == UNBIASED else 1)
-    return np.array([(rated[g] & rated[h]).sum() for g, h in combinations(range(len(rated)), 2)], np.int64)
+    pairs, n_ratings = list(combinations(range(int(codes.max()) + 1), 2)), 2 if measure == UNBIASED else 1
+
+    def fill(block: Block, total: Int64Array) -> None:
+        rated = block.design.counts(codes).sum(axis=2) >= n_ratings
+        total += [np.count_nonzero(rated[g] & rated[h]) for g, h in pairs]
+
+    n_items = np.zeros(len(pairs), np.int64)
+    pass_over(design, fill, n_items)
+    return n_items
 
 
 def _replicate(
-    design: Design,
+    design: Design | BlockedDesign,
     codes: Codes,
     within: Codes,
     seeds: list[np.random.SeedSequence],
@@ -238,9 +245,13 @@ def _replicate(
     n_groups = int(codes.max()) + 1
     n_pairs = n_groups * (n_groups - 1) // 2
     null = _Replicates(np.empty((len(seeds), n_pairs)), np.empty((len(seeds), n_pairs)), np.empty(len(seeds)))
-    # The cost in ratings limits the size of chunks too, so that progress is reported every few seconds.
-    cost = design.items.size * (1 if measure in ("total_variation", UNBIASED) else 64)
-    for chunk in chunks(len(seeds), max(8 * design.n_raters + 24 * n_pairs, cost), design.chunk_bytes):
+    row_bytes = 8 * design.n_raters + 24 * n_pairs
+    if isinstance(design, BlockedDesign):
+        row_bytes = max(row_bytes, design.row_bytes(1) if measure == UNBIASED else 0)
+    else:
+        # The cost in ratings limits the size of chunks too, so that progress is reported every few seconds.
+        row_bytes = max(row_bytes, design.n_ratings * (1 if measure in ("total_variation", UNBIASED) else 64))
+    for chunk in chunks(len(seeds), row_bytes, design.chunk_bytes):
         permutations = shuffles([seeds[b] for b in chunk], design.n_raters, within)
         part, rows = _measure(design, codes[permutations], measure), slice(chunk.start, chunk.stop)
         null.values[rows], null.tested[rows], null.total[rows] = part.values, part.tested, part.total
@@ -250,7 +261,7 @@ def _replicate(
 
 
 def _is_withheld(
-    design: Design,
+    design: Design | BlockedDesign,
     codes: Codes,
     within: Codes,
     seeds: list[np.random.SeedSequence],
@@ -264,7 +275,7 @@ def _is_withheld(
     if measure == UNBIASED:
         return np.asarray(np.abs(effect.ratings / effect.permuted_ratings - 1).max(axis=1) > MAX_DISTANCE_LOAD)
     exchanges = np.random.SeedSequence(int(seeds[0].generate_state(1, np.uint64)[0]))
-    exchanged, _ = measures.mean_pairwise(*exchange_ratings(design, codes, seed=exchanges), MEASURES[measure])
+    exchanged = exchanged_divergences(design, codes, MEASURES[measure], seed=exchanges)
     moved = ~(np.abs(null_shift(exchanged, pair_null)) <= MAX_SHIFT)
     return np.asarray(effect.systematic & moved)
 
@@ -294,12 +305,18 @@ def _pairs(
     )
 
 
-def _count_shared_items(design: Design, codes: Codes) -> int:
+def _count_shared_items(design: Design | BlockedDesign, codes: Codes) -> int:
     """Count the items rated by two or more groups."""
-    rated = np.zeros((design.n_items, int(codes.max()) + 1), dtype=bool)
-    group = codes[design.raters]
-    rated[design.items[group >= 0], group[group >= 0]] = True
-    return int((rated.sum(axis=1) > 1).sum())
+    n_groups, n_items = int(codes.max()) + 1, np.zeros(1, np.int64)
+
+    def fill(block: Block, total: Int64Array) -> None:
+        rated = np.zeros((block.design.n_items, n_groups), dtype=bool)
+        group = codes[block.design.raters]
+        rated[block.design.items[group >= 0], group[group >= 0]] = True
+        total += np.count_nonzero(rated.sum(axis=1) > 1)
+
+    pass_over(design, fill, n_items)
+    return int(n_items[0])
 
 
 def _mean(values: Floats, *, axis: int) -> Floats:

@@ -28,7 +28,7 @@ from dissensus.pipeline.analyse.result import Analysis
 from dissensus.pipeline.analyse.rows import build_rows, compute_between_share, compute_estimates
 from dissensus.pipeline.analyse.settings import Adjust, AnalysisSettings, Family
 from dissensus.pipeline.analyse.significance import add_significance
-from dissensus.pipeline.engine.ratings import PartitionedRatings
+from dissensus.pipeline.engine.ratings import PartitionedRatings, select_pool
 from dissensus.schema.advice import Advice
 from dissensus.schema.ratings.columns import REST
 from dissensus.schema.ratings.item_values import resolve_item_attributes
@@ -143,7 +143,7 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
     >>> row.axis, row.group, row.against, round(row.estimate, 3), row.n_raters
     ('rater_gender', 'Man', 'rest', 0.091, 18)
     """
-    pool = ratings.pool if isinstance(ratings, PartitionedRatings) else ratings
+    pool = select_pool(ratings)
     if isinstance(ratings, PartitionedRatings):
         if by_item:
             ratings.refuse("An analysis by attributes of items (--by-item)")

@@ -11,7 +11,7 @@ import polars as pl
 from dissensus.errors import InvalidInput
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.design import Block, BlockedDesign, Codes
+from dissensus.stats.design import Block, BlockedDesign, Codes, Design
 
 IN_MEMORY = "Read the ratings into memory for it: name one file, or fewer."
 
@@ -72,3 +72,15 @@ class PartitionedRatings:
     def with_note(self, note: str) -> Self:
         """Return the same ratings with one more note."""
         return replace(self, pool=replace(self.pool, notes=(*self.pool.notes, note)))
+
+
+def select_pool(ratings: Ratings | PartitionedRatings) -> Ratings:
+    """Return the raters and scales of ratings, wherever these lie."""
+    return ratings.pool if isinstance(ratings, PartitionedRatings) else ratings
+
+
+def code_answers(ratings: Ratings | PartitionedRatings, question: str) -> Design | BlockedDesign:
+    """Return the answers to a question as codes."""
+    if isinstance(ratings, PartitionedRatings):
+        return ratings.design
+    return Design(*ratings.codes(question), ratings.n_items, ratings.n_raters, len(ratings.scale(question)))

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dissensus.pipeline.engine.ratings import PartitionedRatings
+from dissensus.pipeline.engine.ratings import PartitionedRatings, code_answers, select_pool
 from dissensus.pipeline.vet.consistency import summarise_consistency
 from dissensus.pipeline.vet.result import AGREEMENT, Vetting
 from dissensus.pipeline.vet.times import read_times, summarise_times
@@ -103,15 +103,14 @@ def vet(
     >>> vetting.raters["flagged_for"][1].to_list()
     ['one label: 100.0 % of 30 answers are No']
     """
-    pool = ratings.pool if isinstance(ratings, PartitionedRatings) else ratings
+    pool = select_pool(ratings)
     pool.require_raters("Vetting raters")
     question, axes = pool.resolve_question(question), resolve_axes(pool, by)
     n_raters, scale = pool.n_raters, pool.scale(question)
+    design = code_answers(ratings, question)
     if isinstance(ratings, PartitionedRatings):
-        design: Design | BlockedDesign = ratings.design
         times, n_items = read_times(ratings.split_times, n_raters), design.n_items
     else:
-        design = Design(*ratings.codes(question), ratings.n_items, n_raters, len(scale))
         times = answer_times(ratings.answers["rater"].to_numpy(), _times(ratings), n_raters=n_raters)
         n_items = ratings.n_items
     labels = summarise_labels(count_labels(design))

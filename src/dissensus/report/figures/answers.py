@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from dissensus.pipeline.engine.ratings import PartitionedRatings, code_answers, select_pool
 from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import BarPart, draw_whole_bars
@@ -14,39 +15,39 @@ from dissensus.report.groups import EVERYBODY, DisplayedGroups, format_percent, 
 from dissensus.report.layout import RowLabels
 from dissensus.report.theme import pick_ramp_colors, pick_text_color
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.counts import count_answers
 from dissensus.stats.result import FloatArray
+from dissensus.stats.vetting import count_labels
 
 Counts = npt.NDArray[np.integer[Any]]
 # Most answers that a sentence names.
 NAMED = 4
 
 
-def answers(ratings: Ratings, groups: DisplayedGroups | str | None = None, *, question: str | None = None) -> Figure:
+def answers(
+    ratings: Ratings | PartitionedRatings, groups: DisplayedGroups | str | None = None, *, question: str | None = None
+) -> Figure:
     """Draw the shares of answers of the whole pool and of each group.
 
     Parameters
     ----------
     ratings
-        The ratings.
+        The ratings, also in blocks of items.
     groups
         An axis such as "race", or its groups; None for the whole pool alone.
     question
         The question, if more than one was read.
     """
-    question = ratings.resolve_question(question)
-    scale = ratings.scale(question)
-    _, rater, answer = ratings.codes(question)
-    counts = np.bincount(answer, minlength=len(scale))[None]
-    size = format_count(ratings.n_raters, "rater") if ratings.has_raters else format_count(answer.size, "rating")
+    pool = select_pool(ratings)
+    question = pool.resolve_question(question)
+    scale, design = pool.scale(question), code_answers(ratings, question)
+    counts = design.answer_counts[None]
+    size = format_count(pool.n_raters, "rater") if pool.has_raters else format_count(design.n_ratings, "rating")
     names, labels = [EVERYBODY], [f"{EVERYBODY}\n{size}"]
-    displayed = None if groups is None else list_groups(ratings, groups)
+    displayed = None if groups is None else list_groups(pool, groups)
     if displayed is not None:
-        codes, group_names = ratings.group_codes(displayed.axis)
-        has_group = codes[rater] >= 0
-        group_counts = count_answers(
-            codes[rater][has_group], answer[has_group], n_items=len(group_names), n_categories=len(scale)
-        )
+        codes, group_names = pool.group_codes(displayed.axis)
+        group_counts = np.zeros((len(group_names), len(scale)), np.int64)
+        np.add.at(group_counts, codes[codes >= 0], count_labels(design)[codes >= 0])
         counts = np.concatenate([counts, group_counts[[group_names.index(name) for name in displayed.listed]]])
         names += displayed.listed
         labels += [displayed.label(name) for name in displayed.drawn]

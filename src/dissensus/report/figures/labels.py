@@ -6,7 +6,7 @@ from math import ceil, log
 import numpy as np
 import polars as pl
 
-from dissensus.pipeline.aggregate.labels import build_count_matrix, count_item_answers
+from dissensus.pipeline.engine.ratings import PartitionedRatings, code_answers, select_pool
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.answers import compute_shares
@@ -15,7 +15,8 @@ from dissensus.report.layout import count_legend_columns, stack_layers
 from dissensus.report.theme import BLUE, MUTED, PAPER, pick_ramp_colors
 from dissensus.report.vega_lite import X2, Y2, Axis, Chart, Color, Legend, Scale, Spec, X, Y
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.result import FloatArray
+from dissensus.stats.groups.item_counts import ItemCounts, count_items
+from dissensus.stats.result import FloatArray, IntArray
 
 # Most columns of the spectrum: more would be thinner than a pixel on a phone.
 MOST_COLUMNS = 240
@@ -23,43 +24,45 @@ BINS = 24
 SIDE, HEIGHT = 44, 200
 
 
-def soft_labels(ratings: Ratings, *, question: str | None = None) -> Figure:
+def soft_labels(ratings: Ratings | PartitionedRatings, *, question: str | None = None) -> Figure:
     """Draw the shares of answers to every item, in the order of the share of the last answer of the scale."""
-    question = ratings.resolve_question(question)
-    scale, shares = ratings.scale(question), compute_item_shares(ratings, question)
-    ordered = shares[np.lexsort(shares.T)]
-    deciles = np.quantile(shares[:, -1], np.linspace(0, 1, 11))
-    split = int(((shares[:, -1] > 0.1) & (shares[:, -1] < 0.9)).sum())
+    scale, labels = _count_labels(ratings, question)
+    shares = compute_shares(labels.counts)
+    order = np.lexsort(shares.T)
+    ordered, n_items = shares[order], labels.n_items[order]
+    n = int(n_items.sum())
+    deciles = compute_quantiles(ordered[:, -1], n_items, np.linspace(0, 1, 11))
+    split = int(n_items[(ordered[:, -1] > 0.1) & (ordered[:, -1] < 0.9)].sum())
     return Figure(
         name="soft-labels",
         title="Soft labels of all items",
         reading=(
-            f"On {split:,} of {format_count(len(shares), 'item')} between 10 % and 90 % of the raters answer "
+            f"On {split:,} of {format_count(n, 'item')} between 10 % and 90 % of the raters answer "
             f"{scale[-1]}; "
             f"the median share is {format_percent(float(deciles[5]))}."
         ),
         table=pl.DataFrame({"quantile of items": np.linspace(0, 1, 11), f"share of {scale[-1]}": deciles}),
-        draw=lambda width: _spectrum([escape_unprintable(answer) for answer in scale], ordered, width),
+        draw=lambda width: _spectrum([escape_unprintable(answer) for answer in scale], ordered, n_items, width),
         notes=("Each item is a column; columns that would be too thin are means of neighbours.",)
-        if len(ordered) > MOST_COLUMNS
+        if n > MOST_COLUMNS
         else (),
     )
 
 
-def entropy(ratings: Ratings, *, question: str | None = None) -> Figure:
+def entropy(ratings: Ratings | PartitionedRatings, *, question: str | None = None) -> Figure:
     """Draw a histogram of the entropy of soft labels, in nats: 0 where all raters agree."""
-    question = ratings.resolve_question(question)
-    scale = ratings.scale(question)
-    values = compute_entropies(compute_item_shares(ratings, question))
+    scale, labels = _count_labels(ratings, question)
+    values = compute_entropies(compute_shares(labels.counts))
     most = log(len(scale)) or 1.0
-    counts, edges = np.histogram(values, bins=BINS, range=(0.0, most))
-    one_mind = int((values <= 1e-12).sum())
-    middle = float(np.median(values))
+    counts, edges = np.histogram(values, bins=BINS, range=(0.0, most), weights=labels.n_items)
+    one_mind, n = int(labels.n_items[values <= 1e-12].sum()), int(labels.n_items.sum())
+    order = np.argsort(values)
+    middle = float(compute_quantiles(values[order], labels.n_items[order], np.array([0.5]))[0])
     return Figure(
         name="entropy",
         title="Disagreement on each item",
         reading=(
-            f"Raters are of one mind on {one_mind:,} of {format_count(len(values), 'item')}; the median entropy is "
+            f"Raters are of one mind on {one_mind:,} of {format_count(n, 'item')}; the median entropy is "
             f"{format_short(middle)} nats, {format_percent(middle / most)} of the largest possible."
         ),
         table=pl.DataFrame({"entropy_from": edges[:-1], "entropy_to": edges[1:], "n_items": counts}),
@@ -68,10 +71,19 @@ def entropy(ratings: Ratings, *, question: str | None = None) -> Figure:
     )
 
 
-def compute_item_shares(ratings: Ratings, question: str) -> FloatArray:
-    """Return the soft label of every item, shape (I, K), in the order of `count_item_answers`."""
-    counts = build_count_matrix(count_item_answers(ratings, question), ratings.scale(question))
-    return compute_shares(counts)
+def _count_labels(ratings: Ratings | PartitionedRatings, question: str | None) -> tuple[tuple[str, ...], ItemCounts]:
+    """Return the scale of a question, and the number of items by the answers that were given to them."""
+    pool = select_pool(ratings)
+    question = pool.resolve_question(question)
+    return pool.scale(question), count_items(code_answers(ratings, question))
+
+
+def compute_quantiles(values: FloatArray, n: IntArray, q: FloatArray) -> FloatArray:
+    """Return the quantiles of sorted values that occur n times, linear between them."""
+    ends = np.cumsum(n)
+    place = q * (ends[-1] - 1)
+    low, high = (values[np.searchsorted(ends, side(place), side="right")] for side in (np.floor, np.ceil))
+    return np.asarray(low + (high - low) * (place - np.floor(place)))
 
 
 def compute_entropies(shares: FloatArray) -> FloatArray:
@@ -80,12 +92,15 @@ def compute_entropies(shares: FloatArray) -> FloatArray:
     return np.asarray(np.abs((shares * logs).sum(axis=1)))
 
 
-def _spectrum(scale: Sequence[str], shares: FloatArray, width: int) -> Spec:
-    size = ceil(len(shares) / MOST_COLUMNS)
-    starts = np.arange(0, len(shares), size)
-    means = np.add.reduceat(shares, starts) / np.diff([*starts, len(shares)])[:, None]
+def _spectrum(scale: Sequence[str], shares: FloatArray, n_items: IntArray, width: int) -> Spec:
+    n = int(n_items.sum())
+    edges = [*range(0, n, ceil(n / MOST_COLUMNS)), n]
+    # Sums of the shares of the first items, linear among those with the same.
+    places = np.concatenate([[0], np.cumsum(n_items)])
+    sums = np.concatenate([np.zeros((1, shares.shape[1])), (shares * n_items[:, None]).cumsum(axis=0)])
+    columns = np.diff([np.interp(edges, places, column) for column in sums.T], axis=1).T
+    means = columns / np.diff(edges)[:, None]
     ends = np.concatenate([np.zeros((len(means), 1)), means.cumsum(axis=1)], axis=1)
-    edges = [*starts.tolist(), len(shares)]
     marks = [
         {"item": x, "answer": answer, "from": float(column[k]), "to": float(column[k + 1])}
         for x, column in zip(edges, [*ends, ends[-1]], strict=True)
@@ -94,8 +109,8 @@ def _spectrum(scale: Sequence[str], shares: FloatArray, width: int) -> Spec:
     x = X(
         "item:Q",
         title=f"items, in the order of {scale[-1]}",
-        scale=Scale(domain=[0, len(shares)], nice=False),
-        axis=_item_axis(len(shares)),
+        scale=Scale(domain=[0, n], nice=False),
+        axis=_item_axis(n),
     )
     y = Y("from:Q", title=None, scale=Scale(domain=[0, 1]), axis=Axis(format="~%", values=[0, 0.5, 1]))
     legend = Legend(symbolType="square", columns=count_legend_columns(scale, width - SIDE))

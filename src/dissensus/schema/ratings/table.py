@@ -370,6 +370,10 @@ class Ratings:
         """Return some of the ratings, by a Boolean mask of the rows of `answers`."""
         return self if mask.all() else self._filter(mask)
 
+    def drop_idle_raters(self) -> Self:
+        """Return the same ratings without raters and items that have none."""
+        return self._filter(pl.repeat(True, self.n_ratings, eager=True))
+
     def select_question(self, question: str) -> Self:
         """Return the ratings that answer a question, without other questions."""
         mask = self._question(question).is_not_null()

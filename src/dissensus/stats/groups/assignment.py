@@ -1,14 +1,23 @@
 """Assignment of items to the raters of each group, observed and under permutation of the raters."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.stats import kernels as published_kernels
 from dissensus.stats.design import Block, BlockedDesign, Codes, Design, pass_over, sum_ratings
+from dissensus.stats.divergence import (
+    Divergence,
+    Int64Array,
+    add_pairs,
+    divide_pairs,
+    mean_pairwise,
+    zero_pairs,
+)
 from dissensus.stats.groups import kernels
 from dissensus.stats.groups.statistics import published_statistics
 from dissensus.stats.result import FloatArray
@@ -134,20 +143,55 @@ def exchanged_statistics(
     """
     if not isinstance(design, BlockedDesign):
         return published_statistics(*exchange_ratings(design, group, seed=seed, shuffles=shuffles), inside, outside)
-    grouped = group >= 0
-    n_exchanges = _count_exchanges(int(design.loads[grouped].sum()), shuffles)
-    draws = np.zeros(design.engine.n_blocks + 1, np.uint64)
-    pass_over(design, partial(_count_draws, grouped), draws)
-    before = np.cumsum(draws, dtype=np.uint64)
+    n_exchanges = _count_exchanges(int(design.loads[group >= 0].sum()), shuffles)
     sums = np.zeros((n_exchanges, len(inside), published_kernels.width(design.n_categories)))
 
-    def fill(block: Block, total: FloatArray) -> None:
+    def fill(exchanged: Design, codes: Codes, total: FloatArray) -> None:
+        total += sum_ratings(exchanged, codes, inside, outside)
+
+    pass_over_exchanges(design, group, fill, sums, seed=seed)
+    return published_kernels.metrics(sums, design.n_categories)
+
+
+def exchanged_divergences(
+    design: Design | BlockedDesign, group: Codes, divergence: Divergence, *, seed: np.random.SeedSequence
+) -> FloatArray:
+    """Return the mean divergence of each two groups after exchange of the groups of the ratings of each item, (S, P).
+
+    Arguments as for `exchange_ratings` and `dissensus.stats.divergence.mean_pairwise`.
+    """
+    if not isinstance(design, BlockedDesign):
+        return mean_pairwise(*exchange_ratings(design, group, seed=seed), divergence)[0]
+    totals = zero_pairs(group, _count_exchanges(int(design.loads[group >= 0].sum()), SHUFFLES))
+
+    def fill(exchanged: Design, codes: Codes, total: FloatArray, shared: Int64Array) -> None:
+        add_pairs(exchanged, codes, divergence, total, shared)
+
+    pass_over_exchanges(design, group, fill, *totals, seed=seed)
+    return divide_pairs(*totals)
+
+
+def pass_over_exchanges(
+    design: BlockedDesign,
+    group: Codes,
+    fill: Callable[..., None],
+    *totals: npt.NDArray[Any],
+    seed: np.random.SeedSequence,
+) -> None:
+    """Call ``fill(exchanged, codes, *totals)`` for each block with its exchanges, as many as the totals have.
+
+    The exchanges are those of all ratings at once, as `exchange_ratings` draws them.
+    """
+    draws = np.zeros(design.engine.n_blocks + 1, np.uint64)
+    pass_over(design, partial(_count_draws, group >= 0), draws)
+    before, n_exchanges = np.cumsum(draws, dtype=np.uint64), len(totals[0])
+
+    def fill_block(block: Block, *parts: npt.NDArray[Any]) -> None:
         states = _skip_draws(seed.generate_state(n_exchanges, np.uint64), int(before[block.number]))
         # The last group may have no rating in this block, and the sums of its comparisons are wanted.
-        total += sum_ratings(*_exchange(block.design, group, states, n_idle=1), inside, outside)
+        fill(*_exchange(block.design, group, states, n_idle=1), *parts)
 
-    pass_over(design, fill, sums)
-    return published_kernels.metrics(sums, design.n_categories)
+    pass_over(design, fill_block, *totals)
 
 
 def _count_draws(grouped: npt.NDArray[np.bool_], block: Block, draws: npt.NDArray[np.uint64]) -> None:
