@@ -74,9 +74,8 @@ def count_items(design: Design | BlockedDesign) -> ItemCounts:
     subsets = np.array([[comb(n, k + 1) for k in range(n_answers)] for n in range(most + n_answers)], np.int64)
     total = np.zeros(possible, np.int64)
     pass_over(design, partial(_add_items, subsets), total)
-    found = np.flatnonzero(total)
-    found = found[found > 0]  # The first is no rating at all
-    return ItemCounts(_unrank_counts(found, subsets), total[found])
+    ranks = np.flatnonzero(total[1:]) + 1  # That of no ratings is 0
+    return ItemCounts(_unrank_counts(ranks, subsets), total[ranks])
 
 
 def _add_items(subsets: IntArray, block: Block, total: IntArray) -> None:
