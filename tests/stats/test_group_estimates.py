@@ -1,5 +1,6 @@
 """Unbiased statistics of groups: oracles of pairs, second libraries, published data, and expectation."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tests.strategies import quick
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.schema.ratings.table import Ratings
+from dissensus.stats import design as design_module
 from dissensus.stats.crossgroup import xrr
 from dissensus.stats.design import Design
 from dissensus.stats.groups import statistics as module
@@ -26,7 +28,12 @@ from dissensus.stats.groups.estimates import (
     mean_difference,
     pairwise_agreement,
 )
-from dissensus.stats.groups.statistics import GroupStatistics, group_statistics, resample_statistics
+from dissensus.stats.groups.statistics import (
+    GroupStatistics,
+    group_statistics,
+    resample_published,
+    resample_statistics,
+)
 
 Floats = NDArray[np.float64]
 tables = st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=1, max_size=5)
@@ -107,6 +114,33 @@ def test_complete_designs_have_the_values_of_the_walk_through_ratings(
     fast = run()
     monkeypatch.setattr(module, "_complete_part", lambda *_: None)
     assert_equal(fast, run())
+
+
+@pytest.mark.parametrize("share_rated", [1.0, 0.7])
+@pytest.mark.parametrize("name", ["65 raters", "129 raters, some without a group"])
+def test_marks_of_answers_count_as_lists_of_ratings(
+    name: str, share_rated: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = case(1, **LARGE[name] | {"n_categories": 3, "share_rated": share_rated})
+    rng = np.random.default_rng(5)
+    rater_weight, item_weight = (
+        rng.poisson(1, (4, n)).astype(np.int32) for n in (of.design.n_raters, of.design.n_items)
+    )
+
+    def run(design: Design) -> list[Floats]:
+        compared = design, of.group, of.inside, of.outside
+        weights = {"rater_weight": rater_weight, "item_weight": item_weight}
+        unbiased = resample_statistics(*compared, answer=0, **weights)
+        published = resample_published(*compared, **weights)
+        return [*(part.values for part in unbiased.values()), *published.values()]
+
+    assert of.design.marks.size
+    marked = run(of.design)
+    monkeypatch.setattr(design_module, "_MARKS_PER_RATING", 0)
+    sparse = replace(of.design)
+    assert not sparse.marks.size
+    for one, other in zip(marked, run(sparse), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_replicates_may_have_other_raters() -> None:

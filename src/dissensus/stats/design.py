@@ -1,6 +1,7 @@
 """Coded ratings of one question, and statistics of groups of raters over many replicates."""
 
 import itertools
+import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +22,9 @@ Codes = npt.NDArray[np.integer[Any]]
 
 # Cost of counting one rating from a list, relative to one word of packed raters.
 _WORDS_PER_RATING = 8
-# Memory limits of packed raters, and of the sums of one chunk of replicates.
+# Marks for each rating, at most, that are faster to walk than a list of ratings; a mark takes a byte.
+_MARKS_PER_RATING = 8
+# Memory limits of packed raters and of marks, and of the sums of one chunk of replicates.
 _PACKED_BYTES = 1 << 30
 _CHUNK_BYTES = 1 << 26
 
@@ -80,6 +83,20 @@ class Design:
         """Sets of raters by answer and item, packed into words."""
         shape = (self.n_items, self.n_raters, self.n_categories)
         return kernels.pack(self.items, self.raters, self.answers, shape)
+
+    @cached_property
+    def marks(self) -> npt.NDArray[np.int8]:
+        """Marks, 1 or 0, of the answers that each rater gave to each item, the last of any, shape (R, K + 1, I).
+
+        Empty for a sparse design, of which lists of ratings are shorter.
+        """
+        shape = (self.n_raters, self.n_categories + 1, self.n_items)
+        if math.prod(shape) > min(_PACKED_BYTES, _MARKS_PER_RATING * self.items.size):
+            return np.zeros((0, 0, 0), np.int8)
+        marks = np.zeros(shape, np.int8)
+        marks[self.raters, self.answers, self.items] = 1
+        marks[self.raters, -1, self.items] = 1
+        return marks
 
     @cached_property
     def most_ratings(self) -> int:

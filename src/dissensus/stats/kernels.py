@@ -380,15 +380,16 @@ def fill_lists(sums, starts, raters, answers, group, rater_weight, item_weight, 
 
 @compiled()
 def fill_resamples(  # type: ignore[no-untyped-def]
-    sums, item_runs, runs, run_group, run_answer, raters, n_groups, rater_weight, item_weights, inside, outside, n_ln_n,
-    ln
+    sums, marks, item_runs, runs, run_group, run_answer, raters, group, rater_weight, item_weights, inside, outside,
+    n_ln_n, ln
 ):  # fmt: skip
     """Fill one row of sums for each comparison of each replicate with V weightings of the items, sums (B, V, C, width).
 
     A run is the raters of an item who are of one group and gave one answer: item_runs (I + 1,) is the first run of each
-    item, runs (N + 1,) the first of the raters of each run. rater_weight (B, R), item_weights (B, V, I): whole numbers.
+    item, runs (N + 1,) the first of the raters of each run. marks (R, K + 1, I) replace runs, unless they are empty.
+    group (R,). rater_weight (B, R), item_weights (B, V, I): whole numbers.
     """
-    n_categories = (sums.shape[3] - N_FIXED) // N_BLOCKS
+    n_groups, n_categories = count_groups(group), (sums.shape[3] - N_FIXED) // N_BLOCKS
     n_items = item_runs.size - 1
     counts = np.zeros((n_groups + 1, n_categories, BLOCK), dtype=np.int32)
     squares = np.zeros((n_groups, BLOCK), dtype=np.int64)
@@ -400,20 +401,47 @@ def fill_resamples(  # type: ignore[no-untyped-def]
             size = min(BLOCK, n_items - low)
             counts[:] = 0
             squares[:] = 0
-            for i in range(size):
-                for u in range(item_runs[low + i], item_runs[low + i + 1]):
-                    total = square = 0
-                    for t in range(runs[u], runs[u + 1]):
-                        w = rater_weight[b, raters[t]]
-                        total += w
-                        square += w * w
-                    counts[run_group[u], run_answer[u], i] = total
-                    squares[run_group[u], i] += square
+            if marks.size > 0:
+                count_marks(counts, squares, marks, group, rater_weight[b], low, size)
+            else:
+                count_runs(counts, squares, item_runs, runs, run_group, run_answer, raters, rater_weight[b], low, size)
             for g in range(n_groups):
                 _add(counts[n_groups], counts[g], size)
             _compare(
                 sums[b], counts, squares, item_weights[b], low, size, inside, outside, n_ln_n, ln, rest, real, votes
             )
+
+
+@compiled()
+def count_runs(counts, squares, item_runs, runs, run_group, run_answer, raters, weight, low, size):  # type: ignore[no-untyped-def]
+    """Add the weighted answers of each group to items of a block, and the squared weights of its raters, by runs."""
+    for i in range(size):
+        for u in range(item_runs[low + i], item_runs[low + i + 1]):
+            total = square = 0
+            for t in range(runs[u], runs[u + 1]):
+                w = weight[raters[t]]
+                total += w
+                square += w * w
+            counts[run_group[u], run_answer[u], i] = total
+            squares[run_group[u], i] += square
+
+
+@compiled()
+def count_marks(counts, squares, marks, group, weight, low, size):  # type: ignore[no-untyped-def]
+    """Add the same as `count_runs`, by the marks of each rater."""
+    last = marks.shape[1] - 1
+    for r in range(group.size):
+        g, w = group[r], weight[r]
+        if g >= 0 and w > 0:
+            for k in range(last):
+                _add_marks(counts[g, k], marks[r, k, low:], w, size)
+            _add_marks(squares[g], marks[r, last, low:], w * w, size)
+
+
+@compiled()
+def _add_marks(total, mark, weight, size):  # type: ignore[no-untyped-def]
+    for i in range(size):
+        total[i] += mark[i] * weight
 
 
 @compiled()

@@ -78,17 +78,16 @@ def sum_published_resamples(
     sums: FloatArray,
 ) -> None:
     """Fill the sums of `fill_resamples` in `dissensus.stats.kernels`; arguments as there."""
-    n_groups = int(group.max(initial=-1)) + 1
     logs = published_kernels.tables(design.most_ratings * int(rater_weight.max(initial=0)))
 
     def fill(block: Block, total: FloatArray) -> None:
-        runs, weights = list_runs(block.design, group), block.select_items(item_weights)
+        lists, weights = (block.design.marks, *list_runs(block.design, group)), block.select_items(item_weights)
         parts = len(rater_weight) if len(rater_weight) > 1 else weights.shape[1]
 
         def part(chosen: slice) -> None:
             where = (chosen, slice(None)) if len(rater_weight) > 1 else (slice(None), chosen)
             weight = rater_weight[where[0]]
-            published_kernels.fill_resamples(total[where], *runs, n_groups, weight, weights[where], *sides, *logs)
+            published_kernels.fill_resamples(total[where], *lists, group, weight, weights[where], *sides, *logs)
 
         run_in_threads(part, parts)
 

@@ -28,7 +28,7 @@ from dissensus.stats.groups.kernels import (
     WEIGHT,
     sum_squares,
 )
-from dissensus.stats.kernels import compiled, count_groups
+from dissensus.stats.kernels import compiled, count_groups, count_marks, count_runs
 
 # Not a power of two: rows of a block at the same item would share few lines of the cache.
 BLOCK = 120
@@ -46,24 +46,40 @@ _FAST = {"reassoc", "contract", "nsz"}
 
 @compiled(fastmath=_FAST, error_model="numpy")
 def fill_resamples(  # type: ignore[no-untyped-def]
-    sums, pairs, item_runs, runs, run_group, run_answer, raters, own_runs, own_items, group, rater_weight, item_weights,
-    inside, outside, worth, alike
+    sums, pairs, marks, item_runs, runs, run_group, run_answer, raters, own_runs, own_items, group, rater_weight,
+    item_weights, inside, outside, worth, alike
 ):  # fmt: skip
     """Fill the rows of `kernels.fill_items` for bootstrap weights of raters, with V weightings of the items each.
 
     sums (B, V, C, N_SUMS); pairs (B, V, P, N_PAIR_SUMS). A run is the raters of an item who are of one group and gave
     one answer: item_runs (I + 1,) is the first run of each item, runs (N + 1,) the first of the raters of each run.
-    own_runs (R K + 1,): first of the items on which a rater gave an answer. group (R,). rater_weight (B, R).
-    item_weights (B, V, I). Squared errors are not filled.
+    own_runs (R K + 1,): first of the items on which a rater gave an answer. marks (R, K + 1, I) replace these lists,
+    unless they are empty. group (R,). rater_weight (B, R). item_weights (B, V, I). Squared errors are not filled.
     """
     n_items, n_groups, n_categories = item_runs.size - 1, count_groups(group), worth.size
     counts, like, facts, part = _new_block(n_groups, inside.size, n_categories, alike)
     pairable, weights = np.zeros((n_groups, n_items)), np.zeros((n_groups, n_items))
     own = np.zeros((group.size, n_categories))
+    # Marks are counted as whole numbers, which are vectors of half the length.
+    marked = np.zeros((n_groups, n_categories, marks.shape[2]), dtype=np.int32)
+    squares = np.zeros((n_groups, marks.shape[2]), dtype=np.int64)
     for b in range(sums.shape[0]):
+        if marks.size > 0:
+            marked[:] = 0
+            squares[:] = 0
+            count_marks(marked, squares, marks, group, rater_weight[b], 0, n_items)
         for low in range(0, n_items, BLOCK):
             size = min(BLOCK, n_items - low)
-            _count_runs(counts, facts, item_runs, runs, run_group, run_answer, raters, rater_weight[b], low, size)
+            counts[:] = 0.0
+            facts[:, _SQUARES] = 0.0
+            if marks.size > 0:
+                counts[:n_groups, :, :size] = marked[:, :, low : low + size]
+                facts[:n_groups, _SQUARES, :size] = squares[:, low : low + size]
+            else:
+                count_runs(
+                    counts, facts[:, _SQUARES], item_runs, runs, run_group, run_answer, raters, rater_weight[b], low,
+                    size
+                )  # fmt: skip
             _describe_block(counts, like, alike, facts, inside, outside, size)
             _add_block(sums[b], pairs[b], part, counts, like, facts, inside, worth, item_weights[b], low, size)
             pairable[:, low : low + size] = facts[:n_groups, _PAIRABLE, :size]
@@ -71,7 +87,7 @@ def fill_resamples(  # type: ignore[no-untyped-def]
             for g in range(n_groups):
                 for i in range(n_items):
                     weights[g, i] = pairable[g, i] * item_weights[b, v, i]
-            _count_own(own, own_runs, own_items, group, rater_weight[b], weights)
+            _count_own(own, marks, own_runs, own_items, group, rater_weight[b], weights)
             _count_distinct(sums[b, v], own, group, inside)
 
 
@@ -90,7 +106,9 @@ def add_resamples(  # type: ignore[no-untyped-def]
         weight = rater_weight[b]
         for low in range(0, n_items, BLOCK):
             size = min(BLOCK, n_items - low)
-            _count_runs(counts, facts, item_runs, runs, run_group, run_answer, raters, weight, low, size)
+            counts[:] = 0.0
+            facts[:, _SQUARES] = 0.0
+            count_runs(counts, facts[:, _SQUARES], item_runs, runs, run_group, run_answer, raters, weight, low, size)
             _describe_block(counts, like, alike, facts, inside, outside, size)
             _add_block(sums[b], pairs[b], part, counts, like, facts, inside, worth, item_weights[b], low, size)
             for v in range(sums.shape[1]):
@@ -121,22 +139,6 @@ def _new_block(n_groups, n_comparisons, n_categories, alike):  # type: ignore[no
     # Times that an answer was given, each other answer counting by its likeness.
     like = counts if alike is None else np.zeros((n_rows, n_categories, BLOCK))
     return counts, like, np.zeros((n_rows, _N_FACTS, BLOCK)), np.zeros((_N_PARTS, BLOCK))
-
-
-@compiled()
-def _count_runs(counts, facts, item_runs, runs, run_group, run_answer, raters, weight, low, size):  # type: ignore[no-untyped-def]
-    """Count the weighted answers of each group to the items of a block, and sum the squared weights of its raters."""
-    counts[:] = 0.0
-    facts[:, _SQUARES] = 0.0
-    for i in range(size):
-        for u in range(item_runs[low + i], item_runs[low + i + 1]):
-            total = square = 0
-            for t in range(runs[u], runs[u + 1]):
-                w = weight[raters[t]]
-                total += w
-                square += w * w
-            counts[run_group[u], run_answer[u], i] = total
-            facts[run_group[u], _SQUARES, i] += square
 
 
 @compiled()
@@ -317,7 +319,7 @@ def _compare_pair(part, counts, like_h, facts, facts_h, size):  # type: ignore[n
 
 
 @compiled(fastmath=_FAST)
-def _count_own(own, own_runs, own_items, group, rater_weight, weights):  # type: ignore[no-untyped-def]
+def _count_own(own, marks, own_runs, own_items, group, rater_weight, weights):  # type: ignore[no-untyped-def]
     """Count the answers of each weighted rater on the weighted items, weights (G, I)."""
     n_categories, once = own.shape[1], np.ones(weights.shape[0], dtype=np.bool_)
     for g in range(weights.shape[0]):
@@ -327,12 +329,24 @@ def _count_own(own, own_runs, own_items, group, rater_weight, weights):  # type:
     for r in range(group.size):
         for k in range(n_categories):
             first, last, total = own_runs[r * n_categories + k], own_runs[r * n_categories + k + 1], 0.0
-            if group[r] >= 0 and once[group[r]]:
+            if group[r] < 0 or rater_weight[r] == 0:
+                total = 0.0
+            elif once[group[r]]:
                 total = float(last - first)
-            elif group[r] >= 0:
+            elif marks.size > 0:
+                total = _sum_marked(weights[group[r]], marks[r, k])
+            else:
                 for t in range(first, last):
                     total += weights[group[r], own_items[t]]
             own[r, k] = rater_weight[r] * total
+
+
+@compiled(fastmath=_FAST)
+def _sum_marked(weights, mark):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for i in range(weights.size):
+        total += weights[i] * mark[i]
+    return total
 
 
 @compiled(fastmath=_FAST)

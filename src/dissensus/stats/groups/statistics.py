@@ -294,7 +294,7 @@ def resample_statistics(
     _check_codes(design, group, inside, outside, answer)
     group, inside, outside = group.astype(np.int32), inside.astype(np.int64), outside.astype(np.int64)
     compared = inside, outside, *_worth(design, answer)
-    runs = () if isinstance(design, BlockedDesign) else _list_runs(design, group)
+    lists = () if isinstance(design, BlockedDesign) else (design.marks, *_list_runs(design, group))
 
     def compute(rater_weight: Codes, item_weights: Codes) -> tuple[FloatArray, FloatArray]:
         sums, pairs = _empty_sums(group, inside, *item_weights.shape[:2])
@@ -304,7 +304,7 @@ def resample_statistics(
 
         def fill(part: Part) -> None:
             weights = rater_weight[part[0]], item_weights[part]
-            resample_kernels.fill_resamples(sums[part], pairs[part], *runs, group, *weights, *compared)
+            resample_kernels.fill_resamples(sums[part], pairs[part], *lists, group, *weights, *compared)
 
         _run_resamples(fill, item_weights)
         return sums, pairs
@@ -341,8 +341,8 @@ def resample_published(
     """
     _check_codes(design, group, inside, outside, 0)
     inside, outside = inside.astype(np.int64), outside.astype(np.int64)
-    group, n_groups = group.astype(np.int32), int(group.max(initial=-1)) + 1
-    runs = () if isinstance(design, BlockedDesign) else list_runs(design, group)
+    group = group.astype(np.int32)
+    lists = () if isinstance(design, BlockedDesign) else (design.marks, *list_runs(design, group))
 
     def compute(rater_weight: Codes, item_weights: Codes) -> tuple[FloatArray]:
         sums = np.zeros((*item_weights.shape[:2], len(inside), published_kernels.width(design.n_categories)))
@@ -353,7 +353,7 @@ def resample_published(
 
         def fill(part: Part) -> None:
             weights = rater_weight[part[0]], item_weights[part]
-            published_kernels.fill_resamples(sums[part], *runs, n_groups, *weights, inside, outside, *logs)
+            published_kernels.fill_resamples(sums[part], *lists, group, *weights, inside, outside, *logs)
 
         _run_resamples(fill, item_weights)
         return (sums,)
