@@ -1,5 +1,6 @@
 """Scorecards of models: planted scores that follow one group, ceilings, leaderboard, gold and bad input."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.score import ModelScorecard, ScoreRow, score_models
+from dissensus.report.score.models import model_scorecard_report
 from dissensus.schema.item_scores import ItemScores
 from dissensus.schema.ratings.table import Ratings
 
@@ -147,6 +149,36 @@ def test_pages_mark_what_is_uncertain() -> None:
     areas = [row for row in (*card.rows, *card.ceilings) if row.metric == "auc" and row.ci_low is not None]
     assert areas
     assert all(0 <= row.ci_low <= row.ci_high <= 1 for row in areas)  # type: ignore[operator]
+
+
+def test_areas_under_the_curve_of_rare_answers_have_a_warning_in_their_row() -> None:
+    """Three per cent of the south's answers are unsafe, where intervals cover 92 %, and 20 % of the north's."""
+    rng = np.random.default_rng(4)
+    scores = ItemScores(pl.DataFrame({"item_id": [str(i) for i in range(120)], "m": rng.random(120)}))
+    rows = [
+        {
+            "item_id": str(i),
+            "rater_id": f"{region}{r}",
+            "rater_region": region,
+            "Q_overall": "Yes" if (i + 7 * r) % 100 < share else "No",
+        }
+        for region, share in (("north", 20), ("south", 3))
+        for r in range(20)
+        for i in range(120)
+    ]
+    card = score_models(Ratings.from_frame(pl.DataFrame(rows)), scores, by="region")
+    warning = "interval approximate: fewer than 5 % unsafe or safe answers"
+    warned = {(row.metric, row.group) for row in card.rows if row.warning}
+    assert warned == {("auc", "south")}
+    (row,) = (row for row in json.loads(card.to_json())["rows"] if (row["metric"], row["group"]) == ("auc", "south"))
+    assert row["warning"] == warning
+    page = str(card)
+    assert f"† {warning}" in page
+    assert "†" in page.partition(warning)[0]
+    (south,) = card.to_polars().filter(metric="auc", group="south", model="m")["warning"]
+    assert south == warning
+    html = model_scorecard_report(card).to_html()
+    assert warning in html
 
 
 def test_answers_that_do_not_vary_have_no_test() -> None:

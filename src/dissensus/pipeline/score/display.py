@@ -100,7 +100,11 @@ def explain_rows(rows: Sequence[ScoreRow], gaps: Sequence[GapRow], settings: Sco
             f"surely, by Holm's method over all pairs; adjusted: {adjustment}, "
             f"over {format_count(sum(gap.p is not None for gap in gaps), 'gap')}."
         )
-    warnings = dict.fromkeys(row.warning for row in rows if row.warning)
-    yield from (f"{FEW} {warning}" for warning in warnings)
+    yield from explain_marks(rows)
     reasons = dict.fromkeys([*(row.reason for row in rows), *(gap.reason for gap in gaps)])
     yield from (f"{UNKNOWN} {reason}" for reason in reasons if reason)
+
+
+def explain_marks(rows: Sequence[ScoreRow]) -> Iterator[str]:
+    """Yield the warnings of marked values."""
+    yield from (f"{FEW} {warning}" for warning in dict.fromkeys(row.warning for row in rows if row.warning))

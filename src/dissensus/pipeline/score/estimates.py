@@ -18,6 +18,8 @@ from dissensus.stats.significance import benjamini_hochberg, holm
 FEWEST_RATERS: Final = 8
 """Fewest raters with which 95 % intervals covered about 93 % or more."""
 FEWEST_ITEMS: Final = 30
+RARE: Final = 0.05
+"""Share of unsafe or of safe answers below which 95 % intervals of the area under the curve covered 92 %."""
 HIGH_IS_GOOD: Final = ("auc",)
 NO_INTERVAL: Final = "no interval: chance alone makes the value larger"
 
@@ -40,7 +42,7 @@ def build_row(
     if group.is_people and n_raters < settings.suppress_below:
         return replace(row, reason=withheld), None
     interval = estimate_interval(statistic, confidence=settings.confidence)
-    few = " and ".join(_describe_few(n_raters, n_items, of_people=group.is_people))
+    few = " and ".join(_describe_few(metric, group, n_raters, n_items))
     reason = None
     if n_items < 2 or (n_raters < 2 and group.is_people):
         reason = "no interval: one rater or one item"
@@ -81,11 +83,15 @@ def _blank_row(group: ScoredGroup, metric: str, keys: Mapping[str, Any]) -> Scor
     )
 
 
-def _describe_few(n_raters: int, n_items: int, *, of_people: bool) -> Iterator[str]:
-    if of_people and n_raters < FEWEST_RATERS:
+def _describe_few(metric: str, group: ScoredGroup, n_raters: int, n_items: int) -> Iterator[str]:
+    """Yield what a statistic has too few of for its interval to cover as it claims."""
+    if group.is_people and n_raters < FEWEST_RATERS:
         yield f"fewer than {FEWEST_RATERS} raters"
     if n_items < FEWEST_ITEMS:
         yield f"fewer than {FEWEST_ITEMS} items"
+    share = float(group.ratings.unsafe.mean())
+    if metric == "auc" and min(share, 1 - share) < RARE:
+        yield f"fewer than {100 * RARE:g} % unsafe or safe answers"
 
 
 def build_gaps(statistics: Sequence[tuple[ScoreRow, PseudoValues | None]], settings: ScoreSettings) -> Iterator[GapRow]:

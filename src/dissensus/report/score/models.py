@@ -6,6 +6,7 @@ from typing import Final
 import polars as pl
 
 from dissensus.pipeline.score import ModelScorecard, ScoreRow
+from dissensus.pipeline.score.display import explain_marks
 from dissensus.pipeline.score.model_display import pool_grids, rank_grids
 from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
@@ -116,7 +117,10 @@ def _statistics_table(card: ModelScorecard) -> ReportTable:
         title="All statistics for everybody",
         reading="Each model, and what people reach themselves.",
         grids=tuple(pool_grids(rows, card.settings)),
-        notes=("Unanimous, split: error on items on which all raters, or not all, gave the same class of answer.",),
+        notes=(
+            "Unanimous, split: error on items on which all raters, or not all, gave the same class of answer.",
+            *explain_marks([row for row in rows if row.axis is None]),
+        ),
         table=tabulate(rows),
     )
 

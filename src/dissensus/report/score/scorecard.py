@@ -196,6 +196,6 @@ def tabulate(rows: Sequence[ScoreRow]) -> pl.DataFrame:
     """Return the numbers of rows."""
     names = ("model", "question", "attribute", "value", "axis", "group", "metric", "estimate", "ci_low", "ci_high")
     return pl.DataFrame(
-        [{name: getattr(row, name) for name in (*names, "n_raters", "n_items")} for row in rows],
+        [{name: getattr(row, name) for name in (*names, "n_raters", "n_items", "warning")} for row in rows],
         infer_schema_length=None,
     )
