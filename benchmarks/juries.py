@@ -1,9 +1,9 @@
 """Evaluate jury models on conversations held out of training, and write the parts of their page.
 
-    DISSENSUS_DATA=data .venv/bin/python -m benchmarks.juries [juries] [jury-coverage] [jury-pairs]
+    DISSENSUS_DATA=data .venv/bin/python -m benchmarks.juries [juries] [jury-coverage] [jury-pairs] [jury-joint]
 
 DICES-350 by group, DICES-990 without raters, and simulated ratings of 3,000 texts by groups that take some words
-differently; coverage of intervals; pairs of hh-rlhf without raters.
+differently; coverage of intervals; pairs of hh-rlhf without raters; simulated ratings and choices together.
 """
 
 import argparse
@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 import polars as pl
+from benchmarks.joint_juries import describe_joint
 from scipy.special import ndtr
 
 from dissensus.files.pairs.votes import read_pair_files
@@ -179,6 +180,7 @@ PARTS: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     "juries": evaluate_ratings,
     "jury-coverage": lambda: [describe_coverage()],
     "jury-pairs": evaluate_pairs,
+    "jury-joint": describe_joint,
 }
 """Files of the page."""
 

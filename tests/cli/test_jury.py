@@ -174,3 +174,65 @@ def test_options_of_ratings_are_refused_for_pairs(
 def test_a_purpose_is_refused_for_ratings(run: RunCommand, files: Path, tmp_path: Path) -> None:
     done = run("jury", "train", str(files / "ratings.csv"), "--purpose", "harmless", "-o", str(tmp_path / "model"))
     assert "--purpose is the criterion of preference pairs, and ratings are read here." in done.stderr
+
+
+def test_a_jury_learns_from_ratings_and_pairs_together(
+    run: RunCommand, files: Path, pairs: Path, tmp_path: Path
+) -> None:
+    renamed = pl.read_csv(pairs).with_columns(rater_id=pl.concat_str(pl.lit("p"), "rater_id"))
+    renamed.drop("rater_gender").write_csv(tmp_path / "pairs.csv")
+    renamed.select("rater_id", "rater_gender").unique().write_csv(tmp_path / "people.csv")
+    both = (
+        *(str(files / "ratings.csv"), "--items", str(files / "items.csv"), "--by", "gender"),
+        *("--pairs", str(tmp_path / "pairs.csv"), "--pair-raters", str(tmp_path / "people.csv")),
+    )
+    trained = run("jury", "train", *both, "-o", str(tmp_path / "model"))
+    assert trained.returncode == 0, trained.stderr
+    assert "about 90 items, and 120 choices between responses (scale " in trained.stdout
+    assert "Groups: 2 of rater_gender." in trained.stdout
+    predicted = run("jury", "predict", str(files / "items.csv"), "--model", str(tmp_path / "model"), "--format", "json")
+    assert json.loads(predicted.stdout)["rows"][0]["shares"].keys() == {"No", "Unsure", "Yes"}
+    evaluated = run("jury", "evaluate", *both, "--folds", "2")
+    assert evaluated.returncode == 0, evaluated.stderr
+    assert "gain on ratings-alone" in evaluated.stdout
+    assert "ratings-alone: the jury model, trained on the ratings without the pairs." in evaluated.stdout
+    # The measured pairs are those of the other criterion if their file says so
+    (tmp_path / "pairs.csv").rename(tmp_path / "helpful.csv")
+    refused = run("jury", "train", *(part.replace("pairs.csv", "helpful.csv") for part in both), "-o", "model")
+    assert (refused.returncode, "are about helpful responses" in refused.stderr) == (1, True), refused.stderr
+
+
+def test_what_jury_train_cannot_join_is_refused(run: RunCommand, files: Path, pairs: Path, tmp_path: Path) -> None:
+    ratings, out = str(files / "ratings.csv"), ("-o", str(tmp_path / "model"))
+    items = ("--items", str(files / "items.csv"))
+    for arguments, message in (
+        ((ratings, *items, "--pairs", ratings), "holds no preference pairs, which --pairs reads"),
+        ((ratings, *items, "--pair-raters", ratings), "--pair-raters has the groups of the raters of --pairs"),
+        ((ratings, "--pairs", str(pairs)), "Items have no texts"),
+        ((str(pairs), "--pairs", str(pairs)), "--pairs does not apply to preference pairs, which"),
+        ((ratings, *items, "--pairs", str(pairs), "--cross", "gender*age"), "There is no axis 'age'"),
+    ):
+        done = run("jury", "train", *arguments, *out)
+        assert (done.returncode, message in done.stderr.replace("\n", " ")) == (1, True), done.stderr
+        assert not (tmp_path / "model").exists()
+
+
+def test_ties_and_equal_responses_are_left_out_with_a_note(run: RunCommand, files: Path, tmp_path: Path) -> None:
+    """A tie is no choice, and neither is one of two equal responses."""
+    simulation = simulate_preferences(n_comparisons=60, seed=5)
+    first, *others = (asdict(preference) | {"criterion": "less harmful"} for preference in simulation.preferences)
+    first["picks"] = [{**pick, "side": None, "strength": 0} for pick in first["picks"]]
+    lines = [json.dumps(record) for record in (first, {**others[0], "b": others[0]["a"]}, *others[1:])]
+    (tmp_path / "preferences.jsonl").write_text("\n".join(lines), "utf-8")
+    items = pl.DataFrame(
+        {"item_id": [str(n) for n in range(90)], "response": [record["a"] for record in others[:45]] * 2}
+    )
+    items.write_csv(tmp_path / "items.csv")
+    trained = run(
+        *("jury", "train", str(files / "ratings.csv"), "--items", str(tmp_path / "items.csv")),
+        *("--pairs", str(tmp_path / "preferences.jsonl"), "-o", str(tmp_path / "model")),
+    )
+    assert trained.returncode == 0, trained.stderr
+    assert "a rater found neither answer better" in trained.stderr
+    assert "both answers are the same" in trained.stderr
+    assert "choices between responses" in trained.stdout

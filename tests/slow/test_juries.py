@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from benchmarks.joint_juries import describe_joint
 from benchmarks.juries import GENERATED, describe, describe_coverage, describe_juries, simulate_ratings
 
 from dissensus.files.pairs.votes import read_pair_files
@@ -13,6 +14,7 @@ from dissensus.preference.jury.evaluation import evaluate_jury
 from dissensus.preference.jury.pair_evaluation import evaluate_pair_jury
 
 pytestmark = pytest.mark.slow
+GAIN_OF_4 = re.compile(r"(-?\d\.\d{4}) \[(-?\d\.\d{4}), (-?\d\.\d{4})\]")
 GAIN = re.compile(r"(-?\d\.\d{3}) \[(-?\d\.\d{3}), (-?\d\.\d{3})\]")
 
 
@@ -45,6 +47,17 @@ def test_the_benchmark_counts_how_often_intervals_cover() -> None:
     assert mask_numbers(text) in mask_numbers((GENERATED / "jury-coverage.md").read_text("utf-8"))
     coverage = [float(share) for share in re.findall(r"(\d+\.\d)% with", text)]
     assert all(80 < share <= 100 for share in coverage)
+
+
+def test_the_benchmark_of_ratings_and_choices_has_the_table_of_the_page() -> None:
+    lines = list(describe_joint(((1.0, 5),), n_simulations=3))
+    page = (GENERATED / "jury-joint.md").read_text("utf-8").splitlines()[2:]
+    masked = [mask_numbers(line) for line in lines]
+    assert masked[:4] == [mask_numbers(line) for line in page[:4]]
+    assert masked[4] == mask_numbers(page[5])
+    # Every documented gain of both together is above what chance makes
+    gains = [GAIN_OF_4.findall(line) for line in page[4:]]
+    assert all(len(of_line) == 2 and all(float(low) > 0 for _, low, _ in of_line) for of_line in gains)
 
 
 def test_a_fifth_of_the_pairs_has_the_table_of_the_page(real_data: Callable[[str], Path]) -> None:

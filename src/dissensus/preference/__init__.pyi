@@ -23,8 +23,11 @@ from dissensus.preference.jury.composition import seat_groups as seat_groups
 from dissensus.preference.jury.composition import seat_mix as seat_mix
 from dissensus.preference.jury.evaluation import JuryEvaluation as JuryEvaluation
 from dissensus.preference.jury.evaluation import evaluate_jury as evaluate_jury
+from dissensus.preference.jury.joint import train_joint_jury as train_joint_jury
 from dissensus.preference.jury.model import JuryModel as JuryModel
 from dissensus.preference.jury.pair_evaluation import evaluate_pair_jury as evaluate_pair_jury
+from dissensus.preference.jury.pairs import Comparison as Comparison
+from dissensus.preference.jury.pairs import predict_choices as predict_choices
 from dissensus.preference.jury.pairs import train_pair_jury as train_pair_jury
 from dissensus.preference.jury.prediction import JuryPredictions as JuryPredictions
 from dissensus.preference.jury.prediction import predict_opinions as predict_opinions

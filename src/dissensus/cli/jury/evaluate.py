@@ -8,10 +8,13 @@ import typer
 from dissensus.cli import result_writer
 from dissensus.cli.jury.options import (
     EmbeddingsOption,
+    JointPairsOption,
     LearnedAxisOption,
     LeastRatersOption,
+    PairRatersOption,
     UnsafeOption,
     pick_encoder,
+    read_joint_pairs,
 )
 from dissensus.cli.lazy_group import LazyCommand
 from dissensus.cli.options import ConfidenceOption, CrossOption, SeedOption
@@ -30,6 +33,8 @@ def evaluate(
     unsafe: UnsafeOption = None,
     min_raters: LeastRatersOption = 5,
     embeddings: EmbeddingsOption = False,
+    pairs: JointPairsOption = None,
+    pair_raters: PairRatersOption = None,
     folds: Annotated[int, typer.Option(metavar="N", min=2, help="Folds of conversations.")] = 5,
     confidence: ConfidenceOption = 0.95,
     seed: SeedOption = 0,
@@ -39,7 +44,8 @@ def evaluate(
     """Measure predicted answers on conversations held out of training, by group and beside models that know less.
 
     Log-loss of the answers of each group, beside the shares of the group over all items, a model of plurality labels,
-    and the model without groups. Of preference pairs: beside chance, and a linear preference model.
+    and the model without groups; with --pairs, the model without the pairs. Of preference pairs: beside chance, and a
+    linear preference model.
 
     Example: dissensus jury evaluate ratings.csv --items items.csv --by race
     """
@@ -50,10 +56,12 @@ def evaluate(
     result_writer.check_output(output)
     form = result_writer.choose_format(format, output)
     encoder = pick_encoder(embeddings=embeddings)
+    compared = read_joint_pairs(pairs, pair_raters)
     ratings = reading()
     with result_writer.progress_bar("Training") as progress:
         result = evaluate_jury(
             ratings,
+            compared,
             unsafe=split_categories(unsafe),
             by=[*(by or ()), *(cross or ())],
             min_raters=min_raters,

@@ -1,12 +1,15 @@
 """Options shared by commands on jury models."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dissensus.cli.options import GROUPS
+from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from dissensus.preference.data.pairs import Pair
     from dissensus.preference.models.encoder import Encoder
 
 EmbeddingsOption = Annotated[
@@ -22,6 +25,45 @@ LearnedAxisOption = Annotated[
 LeastRatersOption = Annotated[
     int, typer.Option(metavar="N", min=1, help="Learn groups of N raters or more.", rich_help_panel=GROUPS)
 ]
+
+JointPairsOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--pairs",
+        metavar="FILE",
+        help="Learn from preference pairs besides the ratings: the chosen response is the safer one; repeatable.",
+    ),
+]
+PairRatersOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Groups of the raters of --pairs: rater_id, and columns such as rater_gender."),
+]
+
+
+def read_joint_pairs(paths: "list[Path] | None", raters: Path | None) -> "tuple[Pair, ...] | None":
+    """Read the pairs to learn from besides ratings; None without any."""
+    # Imported here, since the readers are large.
+    from dissensus.cli.preference.options import infer_purpose, load_pairs
+    from dissensus.cli.ratings_options import find_preferences, read_record_kind
+
+    if not paths:
+        if raters is not None:
+            raise InvalidInput(
+                "--pair-raters has the groups of the raters of --pairs. Add --pairs FILE, or leave it out."
+            )
+        return None
+    for path in paths:
+        if path.is_file() and (read_record_kind(path) or find_preferences(path)) in (None, "red-team"):
+            raise InvalidInput(
+                f"{path} holds no preference pairs, which --pairs reads: chosen and rejected, or an export of "
+                "preferences. Give files of ratings before the options."
+            )
+    if infer_purpose(paths) == "helpful":
+        raise InvalidInput(
+            "The pairs of --pairs are about helpful responses. Beside ratings they are about the safer response, since "
+            "both teach one scale. Train a model of helpfulness on the pairs alone: dissensus jury train PAIRS."
+        )
+    return load_pairs(paths, "harmless", raters).pairs
 
 
 def pick_encoder(*, embeddings: bool) -> "Encoder | None":

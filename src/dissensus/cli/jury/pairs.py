@@ -16,7 +16,7 @@ from dissensus.preference.jury.pairs import fit_pair_jury, read_jury_pairs
 
 
 def train_on_pairs(
-    pairs: list[Path],
+    files: list[Path],
     *,
     output: Path,
     raters: Path | None,
@@ -26,11 +26,11 @@ def train_on_pairs(
     embeddings: bool,
 ) -> None:
     """Train a jury model on preference pairs."""
-    known_purpose = purpose or infer_purpose(pairs)
+    known_purpose = purpose or infer_purpose(files)
     if known_purpose is None:
         raise InvalidInput("The criterion of the choices is unknown. Give --purpose harmless or --purpose helpful.")
     encoder = pick_encoder(embeddings=embeddings)
-    read = load_pairs(pairs, known_purpose, raters)
+    read = load_pairs(files, known_purpose, raters)
     choices = read_jury_pairs(read.pairs, by=by or (), min_raters=min_raters)
     make_folder(output)
     model = fit_pair_jury(choices, purpose=known_purpose, encoder=encoder)
@@ -38,7 +38,7 @@ def train_on_pairs(
 
 
 def evaluate_on_pairs(
-    pairs: list[Path],
+    files: list[Path],
     *,
     raters: Path | None,
     by: list[str] | None,
@@ -54,7 +54,7 @@ def evaluate_on_pairs(
     result_writer.check_output(output)
     form = result_writer.choose_format(format, output)
     encoder = pick_encoder(embeddings=embeddings)
-    read = load_pairs(pairs, infer_purpose(pairs), raters)
+    read = load_pairs(files, infer_purpose(files), raters)
     with result_writer.progress_bar("Training") as progress:
         result = evaluate_pair_jury(
             read.pairs,

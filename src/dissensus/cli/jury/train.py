@@ -2,16 +2,19 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from dissensus.cli.jury.options import (
     EmbeddingsOption,
+    JointPairsOption,
     LearnedAxisOption,
     LeastRatersOption,
+    PairRatersOption,
     UnsafeOption,
     pick_encoder,
+    read_joint_pairs,
 )
 from dissensus.cli.lazy_group import LazyCommand
 from dissensus.cli.options import CrossOption
@@ -38,26 +41,38 @@ def train(
         typer.Option(help="Criterion of preference pairs. Default: from the names of file and folder."),
     ] = None,
     embeddings: EmbeddingsOption = False,
+    pairs: JointPairsOption = None,
+    pair_raters: PairRatersOption = None,
 ) -> None:
     """Train a model of the answers of people to texts, by group, and write it as a folder with its card.
 
     Items need texts: columns response and context, or item_text, as --items FILE joins them. Files of preference pairs
-    are read too; --raters FILE has the groups of their raters.
+    are read too; --raters FILE has the groups of their raters. With --pairs FILE a model learns from ratings and pairs.
 
     Example: dissensus jury train ratings.csv --items items.csv --by race --by gender -o jury-model
     """
     # Imported here, so that --help does not import polars.
     from dissensus.files.models.folder import make_folder
+    from dissensus.preference.jury.joint import fit_joint_jury, read_joint_answers
     from dissensus.preference.jury.training import fit_jury, read_jury_ratings
 
     if purpose is not None:
         raise InvalidInput("--purpose is the criterion of preference pairs, and ratings are read here. Leave it out.")
     encoder = pick_encoder(embeddings=embeddings)
-    ratings = read_jury_ratings(
-        reading(), unsafe=split_categories(unsafe), by=[*(by or ()), *(cross or ())], min_raters=min_raters
-    )
-    make_folder(output)
-    model = fit_jury(ratings, encoder=encoder)
+    compared = read_joint_pairs(pairs, pair_raters)
+    reading_options: dict[str, Any] = {
+        "unsafe": split_categories(unsafe),
+        "by": [*(by or ()), *(cross or ())],
+        "min_raters": min_raters,
+    }
+    if compared is None:
+        ratings = read_jury_ratings(reading(), **reading_options)
+        make_folder(output)
+        model = fit_jury(ratings, encoder=encoder)
+    else:
+        answers = read_joint_answers(reading(), compared, **reading_options)
+        make_folder(output)
+        model = fit_joint_jury(answers, encoder=encoder)
     save_trained(model, output, "items")
 
 
@@ -69,8 +84,11 @@ def save_trained(model: "JuryModel", output: Path, items: str) -> None:
     for note in model.card["notes"]:
         typer.echo(f"Note: {note}", err=True)
     groups = ", ".join(f"{len(names)} of {axis}" for axis, names in model.axes.items()) or "none"
+    card, choices = model.card, ""
+    if "n_choices" in card:
+        choices = f", and {card['n_choices']:,} choices between responses (scale {card['choice_scale']:.2f})"
     typer.echo(
-        f"Trained on {model.card['n_ratings']:,} answers to {model.question} about {model.card['n_items']:,} {items}. "
-        f"Groups: {groups}. Measure it on conversations held out: dissensus jury evaluate."
+        f"Trained on {model.card['n_ratings']:,} answers to {model.question} about {model.card['n_items']:,} {items}"
+        f"{choices}. Groups: {groups}. Measure it on conversations held out: dissensus jury evaluate."
     )
     typer.echo(f"Wrote {output}.", err=True)

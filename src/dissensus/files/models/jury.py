@@ -35,6 +35,7 @@ def disassemble_jury(model: JuryModel) -> tuple[dict[str, Any], dict[str, npt.ND
         "thresholds": model.model.thresholds.tolist(),
         "rater_variance": model.model.rater_variance,
         "converged": model.model.converged,
+        "choice_scale": model.model.choice_scale,
         "encoder": None if encoder is None else identify_encoder(encoder),
     }
     arrays: dict[str, npt.NDArray[Any]] = {
@@ -65,8 +66,10 @@ def assemble_jury(
     answers, unsafe = tuple(map(str, head["answers"])), tuple(map(str, head["unsafe"]))
     axes = {str(axis): tuple(map(str, names)) for axis, names in head["axes"].items()}
     thresholds = np.array(head["thresholds"], np.float64)
-    numbers = np.array([head["least_known"], head["rater_variance"], *thresholds], np.float64)
-    if not np.isfinite(numbers).all() or numbers[1] < 0 or (np.diff(thresholds) < 0).any():
+    choice_scale = head.get("choice_scale")  # Absent in models that were made before there were choices beside ratings
+    scale = 1.0 if choice_scale is None else float(choice_scale)
+    numbers = np.array([head["least_known"], head["rater_variance"], scale, *thresholds], np.float64)
+    if not np.isfinite(numbers).all() or numbers[1] < 0 or scale <= 0 or (np.diff(thresholds) < 0).any():
         raise ValueError(f"its numbers are {numbers.tolist()}")
     if len(thresholds) != len(answers) - 1 or not set() < set(unsafe) < set(answers):
         raise ValueError(f"its answers are {answers}, of which {unsafe} are unsafe")
@@ -110,6 +113,7 @@ def assemble_jury(
             contrasts=contrasts,
             rater_variance=float(head["rater_variance"]),
             converged=bool(head["converged"]),
+            choice_scale=None if choice_scale is None else scale,
             **floats,
         ),
         least_known=float(head["least_known"]),

@@ -10,8 +10,12 @@ import numpy.typing as npt
 import polars as pl
 
 from dissensus.errors import InvalidInput
+from dissensus.preference.data.pairs import Pair
 from dissensus.preference.data.sparse import Floats
+from dissensus.preference.jury.joint import JointAnswers, fit_joint_jury, read_joint_answers
 from dissensus.preference.jury.model import JuryModel
+from dissensus.preference.jury.pairs import JuryPairs
+from dissensus.preference.jury.texts import RatedText
 from dissensus.preference.jury.training import (
     MIN_RATERS,
     NOT_CONVERGED,
@@ -29,7 +33,7 @@ from dissensus.stats.jury.model import fit_label_model
 from dissensus.stats.score.calibration import estimate_calibration
 from dissensus.stats.score.pseudo_values import GroupRatings
 
-POOLED: Final = "pooled"
+POOLED, ALONE = "pooled", "ratings_alone"
 RIVALS: Final[Mapping[str, str]] = {
     "item_blind": "the shares of the group over all items in training",
     "plurality": "the same features, trained on the plurality label of each item, at the temperature that suits the "
@@ -37,6 +41,9 @@ RIVALS: Final[Mapping[str, str]] = {
     POOLED: "the jury model without groups: the distribution of all raters",
 }
 """Models that a jury model must beat."""
+
+JOINT_RIVALS: Final = {**RIVALS, ALONE: "the jury model, trained on the ratings without the pairs"}
+"""Those of a jury model of ratings and pairs."""
 
 TEMPERATURES: Final = tuple(1.25**k for k in range(-2, 16))
 """Temperatures of the model of plurality labels."""
@@ -104,6 +111,7 @@ class JuryEvaluation(TabularResult):
 
 def evaluate_jury(  # noqa: PLR0913 - options are keyword-only
     ratings: Ratings,
+    pairs: Sequence[Pair] | None = None,
     *,
     question: str | None = None,
     unsafe: Sequence[str] | None = None,
@@ -124,6 +132,8 @@ def evaluate_jury(  # noqa: PLR0913 - options are keyword-only
     ----------
     ratings, question, unsafe, by, min_raters, encoder
         As for `train_jury`.
+    pairs
+        Preferences to learn from too, as for `train_joint_jury`; those of the conversations of a fold are held out.
     n_folds
         Number of folds.
     confidence
@@ -140,13 +150,18 @@ def evaluate_jury(  # noqa: PLR0913 - options are keyword-only
     Raises
     ------
     InvalidInput
-        As of `train_jury`, or fewer conversations than folds.
+        As of `train_jury` or `train_joint_jury`, or fewer conversations than folds.
     """
-    checked = read_jury_ratings(ratings, question=question, unsafe=unsafe, by=by, min_raters=min_raters)
+    reading: dict[str, Any] = {"question": question, "unsafe": unsafe, "by": by, "min_raters": min_raters}
+    if pairs is None:
+        checked, choices = read_jury_ratings(ratings, **reading), None
+    else:
+        checked, choices = read_joint_answers(ratings, pairs, **reading)
     folds = _fold(checked, n_folds, seed)
     names, notes = list_populations(checked, folds)
-    held_out = _cross_validate(checked, folds, names, encoder, progress)
-    return summarise_evaluation(checked, held_out, RIVALS, n_folds=n_folds, confidence=confidence, notes=notes)
+    held_out = _cross_validate(checked, choices, folds, names, encoder, progress)
+    rivals = RIVALS if choices is None else JOINT_RIVALS
+    return summarise_evaluation(checked, held_out, rivals, n_folds=n_folds, confidence=confidence, notes=notes)
 
 
 class HeldOut(NamedTuple):
@@ -200,6 +215,7 @@ def summarise_evaluation(
 
 def _cross_validate(
     ratings: JuryRatings,
+    choices: JuryPairs | None,
     folds: Codes,
     names: Sequence[str | None],
     encoder: Encoder | None,
@@ -207,7 +223,8 @@ def _cross_validate(
 ) -> HeldOut:
     """Predict each item by models that were trained without its fold."""
     shape = (len(ratings.scale), len(ratings.answers))
-    held_out = HeldOut.empty(names, RIVALS, shape, len(ratings.texts))
+    rivals = RIVALS if choices is None else JOINT_RIVALS
+    held_out = HeldOut.empty(names, rivals, shape, len(ratings.texts))
     labels = np.empty(shape)
     n_folds = int(folds.max()) + 1
     for number in range(n_folds):
@@ -216,10 +233,15 @@ def _cross_validate(
         items = np.unique(ratings.items[rows])
         texts = [ratings.texts[item] for item in items]
         place = np.searchsorted(items, ratings.items[rows])
-        model = fit_jury(training, encoder=encoder)
-        pooled = fit_jury(without_groups(training), encoder=encoder) if ratings.axes else model
+        other = None if choices is None else _leave_out(choices, texts)
+        model = _fit(training, other, encoder)
+        of_nobody = None if other is None else without_groups(other)
+        pooled = _fit(without_groups(training), of_nobody, encoder) if ratings.axes else model
         of_pooled = pooled.distributions(texts)[place].T
+        alone = None if other is None else fit_jury(training, encoder=encoder)
         for name in names:
+            if alone is not None:
+                held_out.rivals[ALONE][name][:, rows] = alone.distributions(texts, name)[place].T
             held_out.groups[name][:, rows] = model.distributions(texts, name)[place].T
             held_out.rivals["item_blind"][name][:, rows] = _item_blind(training, name)[:, None]
             held_out.rivals[POOLED][name][:, rows] = of_pooled
@@ -231,6 +253,19 @@ def _cross_validate(
             progress((number + 1) / n_folds)
     held_out.rivals["plurality"] = dict.fromkeys(names, _temper(labels, ratings.answers))
     return held_out
+
+
+def _leave_out(choices: JuryPairs, texts: Sequence[RatedText]) -> JuryPairs:
+    """Return the choices of conversations that begin otherwise than these texts."""
+    openings = {text.opening for text in texts}
+    return choices.select(np.array([pair.first.opening not in openings for pair in choices.comparisons]))
+
+
+def _fit(ratings: JuryRatings, choices: JuryPairs | None, encoder: Encoder | None) -> JuryModel:
+    """Fit a model of ratings, and of choices if there are any."""
+    if choices is None or not len(choices.answers):
+        return fit_jury(ratings, encoder=encoder)
+    return fit_joint_jury(JointAnswers(ratings, choices), encoder=encoder)
 
 
 def list_populations(ratings: JuryAnswers, folds: Codes) -> tuple[list[str | None], list[str]]:

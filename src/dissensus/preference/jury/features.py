@@ -67,6 +67,18 @@ def known_by_others(texts: Sequence[str]) -> Floats:
     return _share_known(counts, _choose_features(counts, least=3))
 
 
+def share_words(texts: Sequence[str], others: Sequence[str]) -> bool:
+    """Return whether a word or pair of words is in one of some texts and in one of others.
+
+    Examples
+    --------
+    >>> share_words(["no way"], ["way out"]), share_words(["no way"], ["yes"])
+    (True, False)
+    """
+    of_texts, of_others = (count_features(part, "words").columns for part in (texts, others))
+    return bool(np.isin(of_texts, of_others).any())
+
+
 def _share_known(counts: FeatureRows, vocabulary: Vocabulary) -> Floats:
     rows = np.repeat(np.arange(len(counts)), np.diff(counts.ends))
     total = np.bincount(rows, minlength=len(counts))
@@ -97,9 +109,16 @@ class TextFeatures:
     centre: Vector  # Mean vector of the responses in training; empty without vectors
 
     @classmethod
-    def learn(cls, texts: Sequence[RatedText], encoder: Encoder | None = None, *, rank: int = RANK) -> Self:
-        """Learn the features of texts."""
-        responses = [text.response for text in texts]
+    def learn(
+        cls,
+        texts: Sequence[RatedText],
+        encoder: Encoder | None = None,
+        *,
+        compared: Sequence[str] = (),
+        rank: int = RANK,
+    ) -> Self:
+        """Learn the features of texts, and those of responses that were compared."""
+        responses = [*(text.response for text in texts), *compared]
         return cls(
             response=WordSpace.learn(responses, rank),
             context=WordSpace.learn([text.context for text in texts], rank),

@@ -17,7 +17,7 @@ from dissensus.preference.models.groups import find_group
 from dissensus.preference.models.model import check_purpose
 from dissensus.schema.records.conversation import Conversation
 from dissensus.stats.jury.model import TextModel
-from dissensus.stats.jury.prediction import Cells
+from dissensus.stats.jury.prediction import Cells, PredictedLocations
 
 _LEAST = 1e-6
 
@@ -109,9 +109,11 @@ class JuryModel:
 
     def average(self, features: Floats, group: str | None = None) -> Floats:
         """Return the expected share of each answer over people of a group, from features, shape (texts, K)."""
-        people = self.people(group)
-        shares = self.model.locate(features).distributions(people.cells)
-        return np.asarray(np.einsum("imk,m->ik", shares, people.weights))
+        return _average(self.model.locate(features), self.people(group))
+
+    def average_choices(self, differences: Floats, group: str | None = None) -> Floats:
+        """Return the probability that a person of a group prefers the second of two responses, and that not."""
+        return _average(self.model.locate_choices(differences), self.people(group))
 
     def was_trained_on(self, texts: Sequence[RatedText]) -> npt.NDArray[np.bool_]:
         """Return whether each text was in training."""
@@ -140,6 +142,11 @@ class JuryModel:
     def check_purpose(self, purpose: str, *, force: bool = False) -> None:
         """Raise an error if the purpose is not the model's, unless forced; see `model.check_purpose`."""
         check_purpose(self, purpose, force=force)
+
+
+def _average(locations: PredictedLocations, people: People) -> Floats:
+    """Return the expected share of each answer over people, shape (I, K)."""
+    return np.asarray(np.einsum("imk,m->ik", locations.distributions(people.cells), people.weights))
 
 
 LIMITS: Final = (

@@ -1,8 +1,9 @@
 """Jury models of preferences: training on pairs of responses, one of which a person chose."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass, replace
+from itertools import compress
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +53,11 @@ class JuryPairs(JuryAnswers):
 
     pairs: tuple[Pair, ...]  # Of each choice
     comparisons: tuple[Comparison, ...]  # Items
+
+    def select(self, is_kept: npt.NDArray[np.bool_]) -> Self:
+        """Return the choices between some responses, which remain numbered as they are."""
+        pairs = compress(self.pairs, is_kept[self.items].tolist())
+        return replace(JuryAnswers.select(self, is_kept), pairs=tuple(pairs))
 
 
 def read_jury_pairs(pairs: Sequence[Pair], *, by: Sequence[str] = (), min_raters: int = MIN_RATERS) -> JuryPairs:
@@ -172,13 +178,35 @@ def fit_pair_jury(choices: JuryPairs, *, purpose: Purpose = "harmless", encoder:
     texts = list(dict.fromkeys(text for comparison in compared for text in comparison))
     # Both responses follow the same turns, whose words cannot tell which one is chosen.
     features = TextFeatures.learn([RatedText("", text.response) for text in texts], encoder)
-    model = fit_choice_model(number_answers(choices, _subtract(features, compared), features.blocks))
+    model = fit_choice_model(number_answers(choices, subtract_features(features, compared), features.blocks))
     return build_model(choices, texts, features, model, few=FEW_PAIRS, card=_describe(choices, purpose, encoder))
 
 
 def predict_choices(model: JuryModel, comparisons: Sequence[Comparison], group: str | None = None) -> Floats:
-    """Return the probability that a person prefers the second response, and that not, shape (comparisons, 2)."""
-    return model.average(_subtract(model.features, comparisons), group)
+    """Return the probability that a person prefers the second response, and that not, shape (comparisons, 2).
+
+    Parameters
+    ----------
+    model
+        Model of preferences, or of ratings and preferences.
+    comparisons
+        Two responses each, in any order.
+    group
+        Group of the person, such as ``rater_gender=Woman``; by default all people.
+
+    Raises
+    ------
+    InvalidInput
+        The model has seen no choices.
+    NotFound
+        There was no such group in training.
+    """
+    if model.model.choice_scale is None and model.answers != ANSWERS:
+        raise InvalidInput(
+            f"The model is of answers to {model.question} alone, and does not know how people choose. Train it on "
+            "ratings and pairs together, or on pairs."
+        )
+    return model.average_choices(subtract_features(model.features, comparisons), group)
 
 
 def find_unknown(model: JuryModel, comparisons: Sequence[Comparison]) -> npt.NDArray[np.bool_]:
@@ -187,7 +215,7 @@ def find_unknown(model: JuryModel, comparisons: Sequence[Comparison]) -> npt.NDA
     return np.asarray(np.any([model.abstains(list(texts)) for texts in sides], axis=0))
 
 
-def _subtract(features: TextFeatures, comparisons: Sequence[Comparison]) -> Floats:
+def subtract_features(features: TextFeatures, comparisons: Sequence[Comparison]) -> Floats:
     """Return the features of second responses less those of first ones."""
     first, second = (features.project(list(texts)) for texts in zip(*comparisons, strict=True))
     return second - first

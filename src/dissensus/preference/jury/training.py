@@ -208,7 +208,9 @@ def fit_jury(ratings: JuryRatings, *, encoder: Encoder | None = None) -> JuryMod
     texts = [ratings.texts[item] for item in np.unique(ratings.items)]
     features = TextFeatures.learn(texts, encoder)
     model = fit_text_model(number_answers(ratings, features.project(texts), features.blocks))
-    return build_model(ratings, texts, features, model, few=FEW_ITEMS, card=_describe(ratings, encoder, len(texts)))
+    return build_model(
+        ratings, texts, features, model, few=FEW_ITEMS, card=describe_ratings(ratings, encoder, len(texts))
+    )
 
 
 def number_answers(answers: JuryAnswers, features: Floats, blocks: Codes) -> TextAnswers:
@@ -234,9 +236,13 @@ def build_model(
     *,
     few: str,
     card: Mapping[str, Any],
+    people: Codes | None = None,
 ) -> JuryModel:
-    """Return a fitted model with what it learned from, and notes, of which `few` is about few items."""
-    cells, n_raters = count_cells(answers)
+    """Return a fitted model with what it learned from, and notes, of which `few` is about few items.
+
+    Its people are the raters of the answers, or those of `people`.
+    """
+    cells, n_raters = count_cells(answers, answers.raters if people is None else people)
     known = known_by_others([text.response for text in texts])
     notes = [
         *answers.notes,
@@ -259,16 +265,17 @@ def build_model(
     )
 
 
-def count_cells(ratings: JuryAnswers) -> tuple[npt.NDArray[np.bool_], Codes]:
-    """Return the crossed groups of raters with ratings, and the number of raters of each."""
-    codes = ratings.groups[:, np.unique(ratings.raters)].T
+def count_cells(ratings: JuryAnswers, raters: Codes) -> tuple[npt.NDArray[np.bool_], Codes]:
+    """Return the crossed groups of raters, and the number of raters of each."""
+    codes = ratings.groups[:, np.unique(raters)].T
     unique, counts = np.unique(codes, axis=0, return_counts=True) if codes.shape[1] else (codes[:1], [len(codes)])
     parts = [unique[:, [axis]] == np.arange(len(names)) for axis, names in enumerate(ratings.axes.values())]
     cells = np.concatenate([np.zeros((len(unique), 0), np.bool_), *parts], axis=1)
     return cells, np.asarray(counts, np.int64)
 
 
-def _describe(ratings: JuryRatings, encoder: Encoder | None, n_items: int) -> dict[str, Any]:
+def describe_ratings(ratings: JuryRatings, encoder: Encoder | None, n_items: int) -> dict[str, Any]:
+    """Return the card of a model of ratings."""
     words = "TF-IDF of words and pairs of words of the response and of the turns before it"
     return {
         "description": f"jury: ordered probit on {words}, on all people and on each group, with effects of raters",

@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -17,9 +18,8 @@ from dissensus.stats.jury.effects import (
     EffectVariances,
     estimate_variances,
 )
+from dissensus.stats.jury.likelihood import SCALE_PRECISION, AnswerLikelihood, Cavity, NormalSites
 from dissensus.stats.jury.uncertainty import UnitKind, UnitUncertainty
-from dissensus.stats.multilevel import kernels
-from dissensus.stats.multilevel.prediction import RaterVariation, predict_shares
 
 SWEEPS: Final = 3
 """Updates of each term between updates of weights and variances."""
@@ -30,8 +30,13 @@ WINDOW: Final = 5
 SMALL_DEVIATION: Final = 0.1
 """Standard deviation below which changes count as those of this one."""
 
+SCALE_STEP: Final = 0.2
+"""Step of the logarithm of the scale of choices over which slopes are taken."""
+
+SCALE_UPDATES: Final = 15
+"""Updates after which effects have followed such a step."""
+
 _START = 0.2
-_TAILS = np.frompyfunc(math.erfc, 1, 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -46,6 +51,8 @@ class EffectFit:
         Effects of each term.
     variances
         Variances by the name of terms.
+    choice_scale
+        Multiple of the effects in choices beside ordered answers; 1 without them.
     n_iterations
         Number of updates of the variances.
     converged
@@ -55,6 +62,7 @@ class EffectFit:
     thresholds: Floats
     posteriors: tuple[EffectPosterior, ...]
     variances: dict[str, EffectVariances]
+    choice_scale: float
     n_iterations: int
     converged: bool
 
@@ -64,7 +72,7 @@ def fit_effects(
     n_answers: int,
     terms: Sequence[EffectTerm],
     *,
-    known_thresholds: Floats | None = None,
+    choices: npt.NDArray[np.bool_] | None = None,
     max_iterations: int = 200,
     tolerance: float = 0.02,
 ) -> EffectFit:
@@ -78,6 +86,10 @@ def fit_effects(
     greatest posterior density, term by term; variances follow MacKay's update; thresholds let the mean predicted shares
     be the observed ones.
 
+    Choices between two texts are answered 0 or 1, with the threshold 0. Beside ordered answers, a scale multiplies the
+    effects in them; its logarithm has a normal prior with mean 0 and standard deviation 2, and steps of Fisher scoring
+    along the gradient of the evidence given all other answers (Seeger 2005) find its most probable value.
+
     Parameters
     ----------
     answers
@@ -86,8 +98,8 @@ def fit_effects(
         Number of answers, K.
     terms
         The terms.
-    known_thresholds
-        Thresholds, shape (K - 1,), where they are known, such as 0 for choices between two; fitted by default.
+    choices
+        True for choices between two texts, shape (N,); none by default.
     max_iterations
         Limit of updates of the variances.
     tolerance
@@ -100,7 +112,7 @@ def fit_effects(
     Raises
     ------
     UndefinedEstimate
-        All answers are the same, and thresholds are to be fitted.
+        All ordered answers are the same.
 
     Examples
     --------
@@ -116,52 +128,129 @@ def fit_effects(
     >>> fit.posteriors[0].weights.round(1).tolist(), fit.thresholds.round(1).tolist()
     ([1.0], [0.0, 0.5])
     """
-    codes = np.ascontiguousarray(answers, np.int8)
-    counts = np.bincount(codes, minlength=n_answers)
-    if (counts > 0).sum() < 2 and known_thresholds is None:
+    likelihood = AnswerLikelihood(answers, n_answers, choices)
+    if (likelihood.counts > 0).sum() < 2 and not likelihood.is_choice.all():
         raise UndefinedEstimate("All answers are the same, so that nothing can be learned from them.")
-    below = np.cumsum(counts + 0.5)[:-1] / (len(codes) + 0.5 * n_answers)
-    variances = {term.name: _start(term) for term in terms}
-    values = [np.zeros(len(term.features)) for term in terms]
-    kinds = {
-        name: UnitKind([term for term in terms if term.kind == name])
-        for name in dict.fromkeys(term.kind for term in terms)
-    }
-    posteriors: tuple[EffectPosterior, ...] = ()
-    location, spreads = np.zeros(len(codes)), {name: np.zeros(len(codes)) for name in kinds}
-    thresholds = _match_thresholds(location, location, below) if known_thresholds is None else known_thresholds
-    weights, target = np.zeros(len(codes)), np.zeros(len(codes))
+    state = _FitState(likelihood, terms)
     history: list[Floats] = []
-    converged, n_iterations = False, 0
-    while not converged and n_iterations < max_iterations:
-        n_iterations += 1
-        if known_thresholds is None:
-            thresholds = _match_thresholds(location, _add(spreads, len(codes)), below, thresholds)
-        weights, target = _approximate(codes, thresholds, location, _add(spreads, len(codes)), weights, target)
-        solved = _sweep([EffectUpdate(term, weights, variances[term.name]) for term in terms], values, location, target)
-        uncertain = {
-            name: kind.measure(_discount(weights, spreads, name), [variances[term.name] for term in kind.terms])
-            for name, kind in kinds.items()
-        }
-        spreads = {name: part.locations for name, part in uncertain.items()}
-        posteriors = _combine(terms, solved, uncertain)
-        variances = {
-            name: estimate_variances(
-                [term for term in terms if term.name == name],
-                [part for part, term in zip(posteriors, terms, strict=True) if term.name == name],
-                before,
-            )
-            for name, before in variances.items()
-        }
-        history.append(np.concatenate([_deviations(term, variances[term.name]) for term in terms]))
+    converged = False
+    while not converged and len(history) < max_iterations:
+        state.update_answers()
+        state.update_effects()
+        state.update_variances()
+        deviations = (_deviations(term, state.variances[term.name]) for term in state.terms)
+        history.append(np.concatenate([*deviations, [state.scale]]))
         converged = _is_settled(history, tolerance)
     return EffectFit(
-        thresholds=thresholds,
-        posteriors=posteriors,
-        variances=variances,
-        n_iterations=n_iterations,
+        thresholds=state.thresholds,
+        posteriors=_spread_scale(state) if likelihood.is_scaled else state.posteriors,
+        variances=state.variances,
+        choice_scale=state.scale,
+        n_iterations=len(history),
         converged=converged,
     )
+
+
+class _FitState:
+    """Effects, the normal likelihoods of answers, and variances, each of which is updated given the others."""
+
+    __slots__ = (
+        *("kinds", "likelihood", "location", "posteriors", "scale", "sites", "spreads", "terms", "thresholds"),
+        *("values", "variances"),
+    )
+
+    def __init__(self, likelihood: AnswerLikelihood, terms: Sequence[EffectTerm]) -> None:
+        """Begin with effects of 0."""
+        n = len(likelihood.codes)
+        self.likelihood, self.terms, self.kinds = likelihood, list(terms), _group_kinds(terms)
+        self.variances = {term.name: _start(term) for term in terms}
+        self.values = [np.zeros(len(term.features)) for term in terms]
+        self.location, self.spreads = np.zeros(n), {name: np.zeros(n) for name in self.kinds}
+        self.thresholds = likelihood.match_thresholds(self.location, self.location)
+        self.sites, self.scale = NormalSites.empty(n), 1.0
+        self.posteriors: tuple[EffectPosterior, ...] = ()
+
+    def copy(self) -> "_FitState":
+        """Return a copy that is updated on its own."""
+        other = copy(self)
+        other.values, other.location = list(self.values), self.location.copy()
+        return other
+
+    @property
+    def cavity(self) -> Cavity:
+        """Mean and variance of each location by all other answers."""
+        return Cavity.leave_out(self.location, _add(self.spreads, len(self.location)), self.sites)
+
+    def multiply_scale(self, ratio: float) -> None:
+        """Multiply the scale of choices, with the same effects."""
+        factor = np.where(self.likelihood.is_choice, ratio, 1.0)
+        self.scale *= ratio
+        self.terms = [replace(term, loadings=term.loadings * factor) for term in self.terms]
+        self.kinds, self.sites = _group_kinds(self.terms), self.sites.rescale(factor)
+        self.location = self.location * factor
+        self.spreads = {name: part * factor**2 for name, part in self.spreads.items()}
+
+    def update_answers(self, *, has_known_scale: bool = False) -> None:
+        """Update thresholds, the scale of choices unless it is known, and the likelihoods that stand for answers."""
+        spread = _add(self.spreads, len(self.location))
+        self.thresholds = self.likelihood.match_thresholds(self.location, spread, self.thresholds)
+        if self.likelihood.is_scaled and not has_known_scale:
+            self.multiply_scale(self.likelihood.rescale_choices(self.cavity, self.scale))
+        self.sites = self.likelihood.approximate(self.thresholds, self.cavity, self.sites)
+
+    def update_effects(self) -> None:
+        """Update the effects of each term in turn, and their uncertainty."""
+        weights, targets = self.sites
+        updates = [EffectUpdate(term, weights, self.variances[term.name]) for term in self.terms]
+        solved = _sweep(updates, self.values, self.location, targets)
+        uncertain = {
+            name: kind.measure(
+                _discount(weights, self.spreads, name), [self.variances[term.name] for term in kind.terms]
+            )
+            for name, kind in self.kinds.items()
+        }
+        self.spreads = {name: part.locations for name, part in uncertain.items()}
+        self.posteriors = _combine(self.terms, solved, uncertain)
+
+    def update_variances(self) -> None:
+        """Update the variances that terms of one name share."""
+        self.variances = {
+            name: estimate_variances(
+                [term for term in self.terms if term.name == name],
+                [part for part, term in zip(self.posteriors, self.terms, strict=True) if term.name == name],
+                before,
+            )
+            for name, before in self.variances.items()
+        }
+
+
+def _spread_scale(state: _FitState) -> tuple[EffectPosterior, ...]:
+    """Return the effects with what is uncertain about them because the scale of choices is (delta method).
+
+    Effects and the gradient of the evidence are found again with smaller and larger scales, given the variances.
+    """
+    sides, gradients = [], []
+    for step in (-SCALE_STEP, SCALE_STEP):
+        side = state.copy()
+        side.multiply_scale(math.exp(step))
+        for _ in range(SCALE_UPDATES):
+            side.update_answers(has_known_scale=True)
+            side.update_effects()
+        sides.append(side.posteriors)
+        gradients.append(side.likelihood.choice_evidence(side.cavity)[1])
+    curvature = (gradients[0] - gradients[1]) / (2 * SCALE_STEP)
+    variance = 1 / (SCALE_PRECISION + max(curvature, 0.0))
+    slopes = [(high.weights - low.weights) / (2 * SCALE_STEP) for low, high in zip(*sides, strict=True)]
+    return tuple(
+        replace(posterior, covariance=posterior.covariance + variance * np.outer(slope, slope))
+        for posterior, slope in zip(state.posteriors, slopes, strict=True)
+    )
+
+
+def _group_kinds(terms: Sequence[EffectTerm]) -> dict[str, UnitKind]:
+    """Return the terms by the kind of their units."""
+    names = dict.fromkeys(term.kind for term in terms)
+    return {name: UnitKind([term for term in terms if term.kind == name]) for name in names}
 
 
 def _start(term: EffectTerm) -> EffectVariances:
@@ -169,50 +258,6 @@ def _start(term: EffectTerm) -> EffectVariances:
     square = (term.features**2).mean(axis=0)
     size = np.bincount(term.blocks, square, minlength=term.n_blocks)
     return EffectVariances(weights=_START / np.maximum(size, 1e-9), residual=_START * term.has_residuals)
-
-
-def _approximate(
-    codes: npt.NDArray[np.integer],
-    thresholds: Floats,
-    location: Floats,
-    spread: Floats,
-    weights: Floats,
-    target: Floats,
-) -> tuple[Floats, Floats]:
-    """Return the weight and the target of each rating whose normal likelihood stands for that of its answer.
-
-    Its product with what all other ratings tell of the location has the mean and the variance of the exact one
-    (expectation propagation); half a step from the weights and targets before.
-    """
-    left = 1 / np.maximum(1 - weights * spread, 0.1)
-    variance = spread * left
-    mean = location + variance * weights * (location - target)
-    scale = np.sqrt(1 + variance)
-    bounds = np.concatenate([[-np.inf], thresholds, [np.inf]])
-    low, high = (bounds[codes] - mean) / scale, (bounds[codes + 1] - mean) / scale
-    slope, curvature = _differentiate(low, high)
-    slope, curvature = slope / scale, np.clip(curvature, 1e-6, 1 - 1e-6) / scale**2
-    after = curvature / (1 - curvature * variance)
-    pull = after * (mean + slope / curvature)
-    if weights.any():
-        after, pull = 0.5 * (after + weights), 0.5 * (pull + weights * target)
-    return after, pull / after
-
-
-def _differentiate(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return the derivative of log(Φ(high - m) - Φ(low - m)) at m = 0, and minus the second derivative."""
-    flip = np.where(low + high > 0, -1.0, 1.0)  # The lower tail, where differences are exact
-    below, above = np.where(flip < 0, -high, low), np.where(flip < 0, -low, high)
-    share = np.maximum(_cumulate(above) - _cumulate(below), 1e-300)
-    of_below, of_above = (np.exp(-0.5 * bound**2) / np.sqrt(2 * np.pi) / share for bound in (below, above))
-    slope = of_below - of_above
-    bend = np.where(np.isfinite(above), above, 0) * of_above - np.where(np.isfinite(below), below, 0) * of_below
-    return flip * slope, slope**2 + bend
-
-
-def _cumulate(bounds: Floats) -> Floats:
-    """Return the normal distribution function."""
-    return np.asarray(_TAILS(bounds * -math.sqrt(0.5)), np.float64) / 2
 
 
 def _sweep(
@@ -261,23 +306,6 @@ def _discount(weights: Floats, spreads: Mapping[str, Floats], kind: str) -> Floa
         if name != kind:
             discounted = discounted * np.clip(1 - weights * spread, 0.01, 1)
     return discounted
-
-
-def _match_thresholds(location: Floats, spread: Floats, below: Floats, start: Floats | None = None) -> Floats:
-    """Return the thresholds at which the mean predicted shares are the observed ones, by Newton's method."""
-    scale = np.sqrt(1 + spread)
-    thresholds = np.zeros(len(below)) if start is None else start
-    variation = RaterVariation(variance=np.repeat(spread[None], 1, axis=0))
-    for _ in range(20):
-        shares = predict_shares(location[None], thresholds[None], variation, link=kernels.PROBIT)[0]
-        mean = np.cumsum(shares.mean(axis=0))[:-1]
-        distance = (thresholds[:, None] - location) / scale
-        density = (np.exp(-0.5 * distance**2) / scale).mean(axis=1) / np.sqrt(2 * np.pi)
-        step = np.clip((below - mean) / np.maximum(density, 1e-6), -1, 1)
-        thresholds = thresholds + step
-        if np.abs(step).max() < 1e-6:
-            break
-    return np.asarray(np.maximum.accumulate(thresholds + 1e-9 * np.arange(len(thresholds))))
 
 
 def _deviations(term: EffectTerm, variances: EffectVariances) -> Floats:

@@ -1,7 +1,8 @@
 """Model of the answers of people: text features × groups, levels of groups, and differences between raters."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Self
 
 import numpy as np
@@ -161,6 +162,8 @@ class TextModel:
         Variance between raters of the same groups.
     converged
         False if the variances were still changing when the fit ended.
+    choice_scale
+        Multiple of the effects of texts in choices between two, of a model of answers and choices; None for one kind.
     """
 
     thresholds: Floats
@@ -172,6 +175,7 @@ class TextModel:
     level_covariance: Floats
     rater_variance: float
     converged: bool
+    choice_scale: float | None = None
 
     def locate(self, features: Floats) -> PredictedLocations:
         """Predict the locations of answers to new texts, by their features, shape (I, P)."""
@@ -187,6 +191,27 @@ class TextModel:
             levels=self.levels,
             level_covariance=self.level_covariance,
             rater_variance=self.rater_variance,
+        )
+
+    def locate_choices(self, differences: Floats) -> PredictedLocations:
+        """Predict the locations of choices between two new texts, by the features of the second less the first.
+
+        A model of answers and choices has what the features do not tell of both texts; a model of choices alone, of
+        their comparison.
+        """
+        if self.choice_scale is None:
+            return self.locate(differences)
+        halves, factor = self.locate(differences / math.sqrt(2)), math.sqrt(2) * self.choice_scale
+        return replace(
+            halves,
+            thresholds=np.zeros(1),
+            text=factor * halves.text,
+            text_variance=factor**2 * halves.text_variance,
+            contrasts=factor * halves.contrasts,
+            contrast_variances=factor**2 * halves.contrast_variances,
+            levels=np.zeros_like(self.levels),
+            level_covariance=np.zeros_like(self.level_covariance),
+            rater_variance=0.0,
         )
 
 
@@ -218,6 +243,13 @@ def fit_text_model(ratings: TextAnswers) -> TextModel:
     contrasts = GroupContrasts.learn(ratings.memberships[ratings.raters], ratings.n_groups)
     texts = list(ratings.text_terms(contrasts))
     fit = fit_effects(ratings.answers, ratings.n_answers, [ratings.rater_term(contrasts), *texts])
+    return _with_raters(fit, contrasts, texts)
+
+
+def _with_raters(
+    fit: EffectFit, contrasts: GroupContrasts, texts: Sequence[EffectTerm], *, choice_scale: float | None = None
+) -> TextModel:
+    """Return the model of a fit whose first term is that of raters."""
     raters, *of_texts = fit.posteriors
     return TextModel(
         thresholds=fit.thresholds,
@@ -226,8 +258,57 @@ def fit_text_model(ratings: TextAnswers) -> TextModel:
         level_covariance=raters.covariance,
         rater_variance=fit.variances["rater"].residual,
         converged=fit.converged,
+        choice_scale=choice_scale,
         **_stack_texts(fit.variances, texts, of_texts),
     )
+
+
+def fit_joint_model(ratings: TextAnswers, choices: TextAnswers) -> TextModel:
+    r"""Fit the model of the answers of people to their answers and their choices between two texts.
+
+    The features of the items of choices are those of the second text less those of the first, and answer 1 is a choice
+    of the first, where later answers on the scale are worse. Raters have the same numbers and groups in both.
+
+    .. math:: P(y = 1) = \Phi(\lambda (\eta_2 - \eta_1)), \quad
+              \eta_2 - \eta_1 = \sqrt{2} \, \Bigl( 	frac{1}{\sqrt{2}} (x_2 - x_1)' w + arepsilon \Bigr)
+
+    The difference of two independent residuals of a variance has twice that variance, so that a comparison is an item
+    whose features are divided by :math:`\sqrt{2}` and whose effects are multiplied by it. Levels of raters and groups
+    cancel. Residuals of a text that is rated and compared, or compared twice with others, are taken as independent.
+
+    Examples
+    --------
+    Few ratings, and choices of people who react to the same word half as much:
+
+    >>> rng = np.random.default_rng(0)
+    >>> word, difference = rng.normal(size=(150, 1)), rng.normal(size=(2000, 1))
+    >>> shared = {"blocks": np.zeros(1, np.int64), "groups": np.zeros((0, 2000), np.int64), "n_groups": ()}
+    >>> ratings = TextAnswers(
+    ...     answers=(word[:, 0] + rng.normal(size=150) > 0).astype(np.int64), n_answers=2, items=np.arange(150),
+    ...     raters=np.arange(150), features=word, has_raters=False, **shared,
+    ... )
+    >>> choices = TextAnswers(
+    ...     answers=(0.5 * difference[:, 0] + rng.normal(size=2000) > 0).astype(np.int64), n_answers=2,
+    ...     items=np.arange(2000), raters=np.arange(2000), features=difference, has_raters=False, **shared,
+    ... )
+    >>> model = fit_joint_model(ratings, choices)
+    >>> bool(0.3 < model.choice_scale < 0.8)
+    True
+    """
+    is_choice = np.arange(len(ratings.answers) + len(choices.answers)) >= len(ratings.answers)
+    both = replace(
+        ratings,
+        answers=np.concatenate([ratings.answers, choices.answers]),
+        items=np.concatenate([ratings.items, len(ratings.features) + choices.items]),
+        raters=np.concatenate([ratings.raters, choices.raters]),
+        features=np.concatenate([ratings.features, choices.features / math.sqrt(2)]),
+    )
+    contrasts = GroupContrasts.learn(both.memberships[both.raters], both.n_groups)
+    of_texts, of_raters = np.where(is_choice, math.sqrt(2), 1.0), np.where(is_choice, 0.0, 1.0)
+    texts = [replace(term, loadings=term.loadings * of_texts) for term in both.text_terms(contrasts)]
+    raters = replace(both.rater_term(contrasts), loadings=of_raters)
+    fit = fit_effects(both.answers, both.n_answers, [raters, *texts], choices=is_choice)
+    return _with_raters(fit, contrasts, texts, choice_scale=fit.choice_scale)
 
 
 def fit_choice_model(choices: TextAnswers) -> TextModel:
@@ -256,7 +337,7 @@ def fit_choice_model(choices: TextAnswers) -> TextModel:
     contrasts = GroupContrasts.learn(choices.memberships[choices.raters], choices.n_groups)
     has_several = len(choices.answers) > len(np.unique(choices.items))
     texts = list(choices.text_terms(contrasts, has_residuals=has_several))
-    fit = fit_effects(choices.answers, choices.n_answers, texts, known_thresholds=np.zeros(1))
+    fit = fit_effects(choices.answers, choices.n_answers, texts, choices=np.ones(len(choices.answers), np.bool_))
     n_contrasts = contrasts.directions.shape[1]
     return TextModel(
         thresholds=fit.thresholds,
@@ -265,6 +346,7 @@ def fit_choice_model(choices: TextAnswers) -> TextModel:
         level_covariance=np.zeros((n_contrasts, n_contrasts)),
         rater_variance=0.0,
         converged=fit.converged,
+        choice_scale=None,
         **_stack_texts(fit.variances, texts, fit.posteriors),
     )
 
