@@ -101,13 +101,13 @@ def test_order_batches_repetitions_and_revisions_do_not_matter(batch: list[Finis
 def test_a_removed_rater_leaves_no_trace(batch: list[FinishedRating], leaving: set[int]) -> None:
     state, rater_ids = collect(batch), {f"r{n}" for n in leaving}
     state.drop_raters(rater_ids)
-    state.drop(["nobody's"])
+    assert state.drop([("nobody", "i0"), ("r0", "no item")]) == set()
     remaining = [one for one in batch if one.rater_id not in rater_ids]
     people = tuple(one for one in PEOPLE if one.rater_id not in rater_ids)
     assert figures(state, people) == figures(collect(remaining), people)
-    # Other raters reuse their rows without being mistaken for them.
-    state.add([replace(one, assignment_id=f"new {one.assignment_id}", rater_id="r0") for one in batch[:5]])
-    state.drop([f"new {one.assignment_id}" for one in batch[:5]])
+    # A rater who comes back begins anew.
+    state.add([replace(one, rater_id="back") for one in batch[:5]])
+    assert state.drop([("back", one.item) for one in batch[:5]]) == ({"back"} if batch else set())
     assert figures(state, people) == figures(collect(remaining), people)
 
 

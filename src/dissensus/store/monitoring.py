@@ -1,5 +1,6 @@
 """Queries and snapshots of the monitoring of running campaigns."""
 
+import base64
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from dissensus.store.answer_drafts import AnswerTable, SaveTable, to_received_sa
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.campaigns import CAMPAIGN_COLUMNS, IS_PRESENT, CampaignRow, CampaignTable
 from dissensus.store.consents import ConsentTable, has_agreed
-from dissensus.store.core.orm import Base, Document, Number
+from dissensus.store.core.orm import ID, Base, Document, Number, RaterData
 from dissensus.store.items import ItemTable
 from dissensus.store.raters import DeclarationTable, RaterTable, is_participant
 
@@ -66,6 +67,27 @@ class PublishedFiguresTable(Base):
     at: Mapped[datetime] = mapped_column()
 
 
+class MonitoringProgressTable(Base):
+    """How far the ratings of a large campaign are stored as codes, so that another process goes on from there."""
+
+    __tablename__ = "monitoring_progress"
+
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), primary_key=True)
+    version: Mapped[str] = mapped_column(ID, doc="Drawn anew whenever codes are stored.")
+    layout: Mapped[str] = mapped_column(doc="Of the codes: other codes are of no use.")
+    through: Mapped[int] = mapped_column(Number, doc="Number of the last save that the codes are certain to contain.")
+
+
+class RatingCodesTable(RaterData, Base):
+    """Ratings of a rater as codes; they can be recomputed from the answers."""
+
+    __tablename__ = "rating_codes"
+
+    rater_id: Mapped[str] = mapped_column(ForeignKey("rater.id"), primary_key=True)
+    showing: Mapped[int] = mapped_column(primary_key=True)
+    content: Mapped[str] = mapped_column(doc="In base64, which backups hold as text.")
+
+
 WINDOW: Final = 500
 """Assignments read at once."""
 
@@ -87,6 +109,15 @@ class MonitoringSnapshot:
     through: int  # Number of the last save that was read
     updated_at: datetime  # Time when the figures last changed
     read_at: datetime  # Time as of which the figures are current
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MonitoringProgress:
+    """How far the ratings of a campaign are stored as codes."""
+
+    version: str
+    layout: str  # Codes of another layout are of no use
+    through: int  # Number of the last save that the codes are certain to contain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +212,60 @@ def iterate_finished(
     for window in _split_windows(assignment_ids):
         rows = tx.execute(query.where(AssignmentTable.id.in_(window), AssignmentTable.state == "done"))
         yield from _load_finished(tx, {row.id: row for row in rows}, questions)
+
+
+def list_unfinished(tx: Connection, assignment_ids: Sequence[str]) -> list[tuple[str, str, int]]:
+    """Return rater, item and showing of the assignments that are open or skipped, and so have no rating."""
+    query = select(AssignmentTable.rater_id, ItemTable.name, AssignmentTable.showing).join(ItemTable)
+    result: list[tuple[str, str, int]] = []
+    for window in _split_windows(assignment_ids):
+        # Of those that were reclaimed, the rater may have rated the item later.
+        condition = AssignmentTable.id.in_(window) & AssignmentTable.state.in_(("open", "skipped"))
+        result += [(row.rater_id, row.name, row.showing) for row in tx.execute(query.where(condition))]
+    return result
+
+
+def find_progress(tx: Connection, campaign_id: str) -> MonitoringProgress | None:
+    """Return how far the ratings of a campaign are stored as codes, None without any."""
+    table = MonitoringProgressTable
+    query = select(table.version, table.layout, table.through).where(table.campaign_id == campaign_id)
+    row = tx.execute(query).one_or_none()
+    return None if row is None else MonitoringProgress(version=row.version, layout=row.layout, through=row.through)
+
+
+def set_progress(tx: Connection, campaign_id: str, progress: MonitoringProgress) -> None:
+    """Replace the progress of a campaign."""
+    row = {"version": progress.version, "layout": progress.layout, "through": progress.through}
+    replace = update(MonitoringProgressTable).where(MonitoringProgressTable.campaign_id == campaign_id).values(**row)
+    if not tx.execute(replace).rowcount:
+        tx.execute(insert(MonitoringProgressTable).values(campaign_id=campaign_id, **row))
+
+
+def iterate_codes(tx: Connection, campaign_id: str) -> Iterator[tuple[str, int, bytes]]:
+    """Yield rater, showing and codes of the stored ratings of a campaign."""
+    in_campaign = RaterTable.campaign_id == campaign_id
+    query = select(RatingCodesTable.rater_id, RatingCodesTable.showing, RatingCodesTable.content)
+    for row in tx.execute(query.join(RaterTable).where(in_campaign)).yield_per(WINDOW):
+        yield row.rater_id, row.showing, base64.b64decode(row.content)
+
+
+def replace_codes(tx: Connection, rater_ids: Collection[str], codes: Iterable[tuple[str, int, bytes]]) -> None:
+    """Replace the stored ratings of some raters by codes, given with rater and showing."""
+    table = RatingCodesTable
+    for window in _split_windows(list(rater_ids)):
+        tx.execute(delete(table).where(table.rater_id.in_(window)))
+    rows = [
+        {"rater_id": rater_id, "showing": showing, "content": base64.b64encode(content).decode()}
+        for rater_id, showing, content in codes
+    ]
+    if rows:
+        tx.execute(insert(table), rows)
+
+
+def delete_codes(tx: Connection, campaign_id: str) -> None:
+    """Delete the stored ratings of a campaign."""
+    in_campaign = select(RaterTable.id).where(RaterTable.campaign_id == campaign_id)
+    tx.execute(delete(RatingCodesTable).where(RatingCodesTable.rater_id.in_(in_campaign)))
 
 
 def _load_finished(tx: Connection, assignments: dict[str, Any], questions: Collection[str]) -> Iterator[FinishedRating]:

@@ -36,7 +36,7 @@ from dissensus.store import raters
 from dissensus.store.answer_drafts import AnswerTable, SaveTable
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.core import leases
-from dissensus.store.monitoring import MonitoringSnapshotTable, PublishedFiguresTable
+from dissensus.store.monitoring import MonitoringProgressTable, MonitoringSnapshotTable, PublishedFiguresTable
 from dissensus.workflows.campaign import campaign_deletion, campaigns, overview
 from dissensus.workflows.campaign import monitoring as monitoring_workflow
 from dissensus.workflows.campaign.monitoring import MonitoringCache, MonitoringView, load_monitoring, refresh_snapshots
@@ -385,7 +385,7 @@ def test_figures_of_several_runs_are_those_of_one(platform: Platform, monkeypatc
     for number in range(5):
         rate_items(platform, campaign, number, HASTY if number == 3 else Habit())
     assert refresh_snapshots(platform, cache, now=NOW, is_held=runs) == 1
-    assert runs.n == 4  # Three runs, and the check before figures are stored
+    assert runs.n == 6  # Three runs, of which two store codes, and the check before figures are stored
     several, summaries = load_figures(platform), load_summaries(platform)
     monkeypatch.setattr(monitoring_workflow, "RUN_LENGTH", 100_000)
     assert several == recompute_figures(platform)
@@ -402,7 +402,7 @@ def test_a_refresh_goes_on_after_the_last_run_that_came_to_its_end(platform: Pla
     for number in range(5):
         rate_items(platform, campaign, number)
     with pytest.raises(NoDatabase):
-        refresh_snapshots(platform, cache, now=NOW, is_held=Runs(3, fail))
+        refresh_snapshots(platform, cache, now=NOW, is_held=Runs(5, fail))  # In the third run
     assert load_view(platform).snapshot is None
     assert refresh_snapshots(platform, cache, now=NOW, is_held=runs) == 1
     assert runs.n == 2  # One run, and the check before figures are stored
@@ -412,6 +412,87 @@ def test_a_refresh_goes_on_after_the_last_run_that_came_to_its_end(platform: Pla
     assert resumed.pool.n_ratings == 100
 
 
+class Killed(BaseException):
+    """End of the process."""
+
+
+def kill() -> None:
+    raise Killed
+
+
+@pytest.mark.usefixtures("short_runs")
+@pytest.mark.parametrize("second_showing", [False, True])
+def test_the_successor_of_a_killed_process_goes_on_from_the_codes_of_whole_runs(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch, second_showing: bool
+) -> None:
+    monkeypatch.setattr(monitoring_store, "OVERLAP", 0)
+    campaign = open_monitored_campaign(platform, replication=30)
+    rater_ids = [rate_items(platform, campaign, number, STUBBORN) for number in range(6)]
+    if second_showing:
+        with platform.database.writing() as tx:
+            repeat = update(AssignmentTable).where(AssignmentTable.rater_id == rater_ids[1])
+            tx.execute(repeat.values(showing=2))
+    with pytest.raises(Killed):
+        refresh_snapshots(platform, MonitoringCache(), now=NOW, is_held=Runs(5, kill))  # Four raters are stored
+    correct_last(platform, rater_ids[0])  # Stored
+    correct_last(platform, rater_ids[5])  # Not read yet
+    withdrawal.withdraw_rater(platform, rater_ids[3], now=LATER)
+    with platform.database.reading() as tx:
+        stored = {rater_id for rater_id, _, _ in monitoring_store.iterate_codes(tx, campaign.id)}
+    assert stored == {rater_ids[0], rater_ids[1], rater_ids[2]}
+    reopened = last_assignment(platform, rater_ids[2])
+    with platform.database.writing() as tx:
+        add_save(tx, reopened, "Yes", ms=9_000, at=LATER, revision=50)
+        tx.execute(update(AssignmentTable).where(AssignmentTable.id == reopened).values(state="skipped"))
+    rate_items(platform, campaign, 6, STUBBORN)
+    runs = Runs()
+    assert refresh_snapshots(platform, MonitoringCache(), now=LATER, is_held=runs) == 1
+    assert runs.n == 5  # Two raters, stored; the third one; two corrections; the check before figures are stored
+    resumed, summaries = load_figures(platform), load_summaries(platform)
+    with platform.database.writing() as tx:
+        tx.execute(delete(MonitoringProgressTable))
+    assert resumed == recompute_figures(platform)
+    assert summaries == load_summaries(platform)
+    n_first = 119 - 20 * second_showing  # Of six raters, one of whom skipped an item
+    assert resumed.pool.answers == {"Q_safe": (n_first - 2, 2, 0)}
+
+
+@pytest.mark.usefixtures("short_runs")
+def test_stored_codes_follow_the_answers_from_process_to_process(platform: Platform) -> None:
+    campaign = open_monitored_campaign(platform, replication=30)
+    rater_ids: list[str] = []
+    for number in range(6):
+        rater_ids.append(rate_items(platform, campaign, number, at=NOW + timedelta(hours=number)))
+        correct_last(platform, rater_ids[number // 2], revision=50 + number)
+        refresh_snapshots(platform, MonitoringCache(), now=LATER)
+    followed = load_figures(platform)
+    with platform.database.reading() as tx:
+        assert {rater_id for rater_id, _, _ in monitoring_store.iterate_codes(tx, campaign.id)} == {*rater_ids}
+    withdrawal.withdraw_rater(platform, rater_ids[5], now=LATER)
+    with platform.database.writing() as tx:
+        tx.execute(update(MonitoringProgressTable).values(layout="of another version"))
+    refresh_snapshots(platform, MonitoringCache(), now=LATER)
+    anew = load_figures(platform)
+    assert anew.pool.n_raters == followed.pool.n_raters - 1
+    with platform.database.writing() as tx:
+        tx.execute(delete(MonitoringProgressTable))
+    assert anew == recompute_figures(platform)
+
+
+@pytest.mark.usefixtures("short_runs")
+def test_codes_of_a_process_that_lost_its_lease_are_replaced(platform: Platform) -> None:
+    """Two processes store codes in turn, and a third one takes over from the last of them."""
+    campaign, first, second = open_monitored_campaign(platform, replication=30), MonitoringCache(), MonitoringCache()
+    rater_ids = [rate_items(platform, campaign, number, STUBBORN) for number in range(2)]
+    refresh_snapshots(platform, first, now=NOW)
+    for cache, pair in ((second, (2, 3)), (first, (4, 5)), (second, (6, 7))):
+        rater_ids += [rate_items(platform, campaign, number, STUBBORN) for number in pair]
+        correct_last(platform, rater_ids[0], revision=50 + len(rater_ids))
+        refresh_snapshots(platform, cache, now=LATER)
+    refresh_snapshots(platform, MonitoringCache(), now=LATER)
+    assert load_figures(platform).pool.answers == {"Q_safe": (159, 1, 0)}
+
+
 @pytest.mark.usefixtures("short_runs")
 def test_a_run_ends_after_a_window_of_raters(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(monitoring_workflow, "RATERS_AT_ONCE", 3)
@@ -419,13 +500,13 @@ def test_a_run_ends_after_a_window_of_raters(platform: Platform, monkeypatch: py
     for number in range(5):
         rate_items(platform, campaign, number)
     assert refresh_snapshots(platform, MonitoringCache(), now=NOW, is_held=runs) == 1
-    assert runs.n == 3  # Three raters, two raters, and the check before figures are stored
+    assert runs.n == 5  # Three raters, two raters, both stored, and the check before figures are stored
     assert load_figures(platform).pool.n_ratings == 100
 
 
-def correct_last(platform: Platform, rater_id: str) -> None:
+def correct_last(platform: Platform, rater_id: str, *, revision: int = 50) -> None:
     with platform.database.writing() as tx:
-        add_save(tx, last_assignment(platform, rater_id), "Unsure", ms=9_000, at=LATER, revision=50)
+        add_save(tx, last_assignment(platform, rater_id), "Unsure", ms=9_000, at=LATER, revision=revision)
 
 
 @pytest.mark.usefixtures("short_runs")
@@ -439,7 +520,7 @@ def test_corrections_and_raters_between_runs_are_read_by_the_next_refresh(platfo
         correct_last(platform, rater_ids[4])
         rate_items(platform, campaign, 5, STUBBORN)
 
-    assert refresh_snapshots(platform, cache, now=NOW, is_held=Runs(3, change)) == 1
+    assert refresh_snapshots(platform, cache, now=NOW, is_held=Runs(5, change)) == 1
     assert load_figures(platform).pool.answers == {"Q_safe": (99, 1, 0)}
     assert refresh_snapshots(platform, cache, now=LATER) == 1
     followed, summaries = load_figures(platform), load_summaries(platform)
@@ -474,7 +555,7 @@ def test_a_refresh_repeats_a_run_that_failed_after_some_of_its_batches(
     withdrawal.withdraw_rater(platform, rater_ids[3], now=LATER)
     runs = Runs()
     assert refresh_snapshots(platform, cache, now=LATER, is_held=runs) == 1
-    assert runs.n == 3  # Two raters, the correction of another one, and the check before figures are stored
+    assert runs.n == 4  # Two raters, stored; the correction of another one; the check before figures are stored
     resumed, summaries = load_figures(platform), load_summaries(platform)
     assert resumed == recompute_figures(platform)
     assert summaries == load_summaries(platform)
@@ -504,7 +585,7 @@ def test_answers_that_change_between_runs(platform: Platform) -> None:
         correct_last(platform, rater_ids[1])
         rate_items(platform, campaign, 5)
 
-    assert refresh_snapshots(platform, cache, now=NOW, is_held=Runs(3, change)) == 0
+    assert refresh_snapshots(platform, cache, now=NOW, is_held=Runs(5, change)) == 0
     assert load_view(platform).snapshot is None
     assert refresh_snapshots(platform, cache, now=LATER) == 1
     followed, summaries = load_figures(platform), load_summaries(platform)
@@ -525,14 +606,14 @@ def test_a_refresh_whose_lease_is_lost_between_runs_ends(platform: Platform) -> 
         with platform.database.writing() as tx:
             assert leases.acquire_lease(tx, "figures", "second", until=LATER, now=NOW)
 
-    runs = Runs(2, lose)
+    runs = Runs(3, lose)  # Before the second run
 
     def is_held(tx: Connection) -> bool:
         return runs(tx) and leases.is_lease_held(tx, "figures", "first")
 
     with pytest.raises(Conflict, match="Another process holds the lease"):
         refresh_snapshots(platform, MonitoringCache(), now=LATER, is_held=is_held)
-    assert runs.n == 2
+    assert runs.n == 3
     assert load_view(platform).snapshot is None
 
 

@@ -50,7 +50,7 @@ from dissensus.store.recruits import RecruitTable
 from dissensus.store.release import release_plans
 from dissensus.store.staff import SignInLinkTable
 from dissensus.store.webhooks import WebhookTable
-from dissensus.workflows.campaign import campaigns, members
+from dissensus.workflows.campaign import campaigns, members, monitoring
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import backup
 from dissensus.workflows.platform.platform import Platform
@@ -84,7 +84,7 @@ ONE_OLD = {"axes": {"rater_age": {"old": ["old"]}}, "seats": 1, "rest": 20}
 
 
 @pytest.fixture
-def full_campaign(platform: Platform) -> CampaignRow:
+def full_campaign(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> CampaignRow:
     """A platform with a row in every table."""
     campaign = open_campaign(platform, 3, demographics=ABOUT_YOU, quota=ONE_OLD)
     key, *_ = campaigns.create_invitations(platform, "pilot", 2, staff_id=campaign.staff_id, now=NOW)
@@ -178,6 +178,7 @@ def full_campaign(platform: Platform) -> CampaignRow:
         tx.execute(insert(ReportSectionTable).values(report_id="r", name="answers", content='{"title": "Ä"}'))
         drawing = {"wide": "<svg/>", "narrow": "<svg/>", "numbers": "a\n1\n"}
         tx.execute(insert(ReportFigureTable).values(report_id="r", name="answers", **drawing))
+    monkeypatch.setattr(monitoring, "RUN_LENGTH", 1)  # Codes are stored after one rating
     refresh_snapshots(platform, MonitoringCache(), now=NOW)
     return campaign
 

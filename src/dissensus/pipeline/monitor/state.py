@@ -1,9 +1,10 @@
-"""Accumulated state of monitoring: finished ratings as columns of codes, updated rating by rating."""
+"""Accumulated state of monitoring: finished ratings as columns of codes of each rater, updated rating by rating."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,14 +13,13 @@ from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import Answer
 
 Codes = npt.NDArray[np.integer[Any]]
-INITIAL_CAPACITY: Final = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedRating:
-    """A submitted rating."""
+    """A submitted rating; a later one replaces an earlier one of the same rater, item and showing."""
 
-    assignment_id: str  # A later rating replaces an earlier one of the same assignment
+    assignment_id: str
     rater_id: str
     item: str
     showing: int = 1  # 2 if the rater saw the item a second time
@@ -71,10 +71,61 @@ def read_scales(questionnaire: Questionnaire) -> QuestionScales:
     )
 
 
-class MonitorState:
-    """Finished ratings by assignment, of which the last one counts.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingCodes:
+    """Ratings as columns of codes.
 
-    Figures do not depend on the order of ratings, nor on repetitions.
+    Examples
+    --------
+    >>> codes = RatingCodes(
+    ...     items=np.array([3, 7], np.int32), times=np.array([[9, 8], [60, 0]]), answers=np.array([[0, -1]], np.int16)
+    ... )
+    >>> RatingCodes.from_bytes(codes.to_bytes(), n_questions=1).answers.tolist()
+    [[0, -1]]
+    """
+
+    items: npt.NDArray[np.int32]  # Shape (N,)
+    times: npt.NDArray[np.int64]  # Milliseconds, and seconds since 1970, shape (2, N)
+    answers: npt.NDArray[np.int16]  # Shape (Q, N), -1 without an answer on the scale
+
+    def select(self, rows: npt.NDArray[np.int64]) -> "RatingCodes":
+        """Return some ratings, in the order of their rows."""
+        return RatingCodes(items=self.items[rows], times=self.times[:, rows], answers=self.answers[:, rows])
+
+    def replace(self, later: "RatingCodes") -> "RatingCodes":
+        """Return these ratings and later ones, which replace those of the same items, in the order of items."""
+        both = RatingCodes(
+            items=np.concatenate([later.items, self.items]),
+            times=np.concatenate([later.times, self.times], axis=1),
+            answers=np.concatenate([later.answers, self.answers], axis=1),
+        )
+        return both.select(np.unique(both.items, return_index=True)[1])
+
+    def to_bytes(self) -> bytes:
+        """Return the ratings in compressed bytes."""
+        return zlib.compress(
+            self.items.astype("<i4").tobytes()
+            + self.times.astype("<i8").tobytes()
+            + self.answers.astype("<i2").tobytes()
+        )
+
+    @classmethod
+    def from_bytes(cls, content: bytes, *, n_questions: int) -> Self:
+        """Return the ratings of `to_bytes`."""
+        data = zlib.decompress(content)
+        n = len(data) // (4 + 2 * 8 + 2 * n_questions)
+        return cls(
+            items=np.frombuffer(data, "<i4", n).astype(np.int32),
+            times=np.frombuffer(data, "<i8", 2 * n, 4 * n).reshape(2, n).astype(np.int64),
+            answers=np.frombuffer(data, "<i2", n_questions * n, 20 * n).reshape(n_questions, n).astype(np.int16),
+        )
+
+
+class MonitorState:
+    """Finished ratings by rater and item, of which the last one counts.
+
+    Figures do not depend on the order of ratings, nor on repetitions. Items are coded by their index among the given
+    ones, and others after these as they come.
 
     Examples
     --------
@@ -89,51 +140,58 @@ class MonitorState:
     (1, [1])
     """
 
-    def __init__(self, scales: QuestionScales) -> None:
+    def __init__(self, scales: QuestionScales, items: Iterable[str] = ()) -> None:
         self.scales = scales
-        self._questions = scales.all
-        self._codes = {
-            name: {answer: code for code, answer in enumerate(scale)} for name, scale in scales.questions.items()
-        }
-        self._rows: dict[str, int] = {}
-        self._free: list[int] = []
-        self._rater_codes: dict[str, int] = {}
-        self._item_codes: dict[str, int] = {}
-        self._answer_codes = np.zeros((len(self._questions), INITIAL_CAPACITY), np.int16)
-        # Rater, item, milliseconds and seconds since 1970 of each row; the rater of a free row is -1.
-        self._columns = np.full((4, INITIAL_CAPACITY), -1, np.int64)
+        self._questions = list(scales.all)
+        self._item_codes = {name: code for code, name in enumerate(items)}
+        self._codes: dict[str, RatingCodes] = {}  # By rater
         self._changed: set[int] = set()  # Codes of items
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return sum(codes.items.size for codes in self._codes.values())
 
     def add(self, ratings: Iterable[FinishedRating]) -> None:
-        """Add ratings, or replace those of the same assignments."""
-        batch = {rating.assignment_id: rating for rating in ratings}
+        """Add ratings, or replace those of the same raters and items."""
+        batch = list({(rating.rater_id, rating.item): rating for rating in ratings}.values())
         if not batch:
             return
-        rows = [self._find_row(name) for name in batch]
-        self._columns[:, rows] = np.array([self._encode(rating) for rating in batch.values()], np.int64).T
-        self._changed.update(self._columns[1, rows].tolist())
-        self._answer_codes[:, rows] = self._encode_answers(list(batch.values()))
+        items = [self._item_codes.setdefault(rating.item, len(self._item_codes)) for rating in batch]
+        times = [(rating.time_ms, int(rating.at.timestamp())) for rating in batch]
+        codes = RatingCodes(
+            items=np.array(items, np.int32),
+            times=np.array(times, np.int64).T,
+            answers=_encode_answers(self.scales, batch),
+        )
+        rows: dict[str, list[int]] = {}
+        for row, rating in enumerate(batch):
+            rows.setdefault(rating.rater_id, []).append(row)
+        for rater_id, of_rater in rows.items():
+            later = codes.select(np.array(of_rater))
+            self._codes[rater_id] = self._codes.get(rater_id, self._empty).replace(later)
+        self._changed.update(items)
 
-    def drop(self, assignment_ids: Collection[str]) -> None:
-        """Remove ratings; unknown assignments are ignored."""
-        rows = [self._rows.pop(name) for name in set(assignment_ids) if name in self._rows]
-        self._changed.update(self._columns[1, rows].tolist())
-        self._columns[0, rows] = -1
-        self._free += rows
+    def drop(self, keys: Iterable[tuple[str, str]]) -> set[str]:
+        """Remove the ratings of some raters and items, and return the raters who had one."""
+        raters = set()
+        for rater_id, item in keys:
+            code, codes = self._item_codes.get(item), self._codes.get(rater_id)
+            if code is not None and codes is not None and code in codes.items:
+                self._codes[rater_id] = codes.select(np.flatnonzero(codes.items != code))
+                self._changed.add(code)
+                raters.add(rater_id)
+        return raters
 
     def drop_raters(self, rater_ids: Collection[str]) -> None:
         """Remove all ratings of some raters."""
-        codes = {self._rater_codes.pop(name) for name in set(rater_ids) if name in self._rater_codes}
-        self.drop([name for name, row in self._rows.items() if self._columns[0, row] in codes] if codes else ())
+        self.mark_raters(rater_ids)
+        for name in rater_ids:
+            self._codes.pop(name, None)
 
-    def mark_raters(self, rater_ids: Collection[str]) -> None:
+    def mark_raters(self, rater_ids: Iterable[str]) -> None:
         """Mark the items of raters, whose groups changed, as changed."""
-        codes = [self._rater_codes[name] for name in rater_ids if name in self._rater_codes]
-        if codes:
-            self._changed.update(self._columns[1, np.isin(self._columns[0], codes)].tolist())
+        for name in rater_ids:
+            if name in self._codes:
+                self._changed.update(self._codes[name].items.tolist())
 
     def take_changed_items(self) -> list[str]:
         """Return the items whose ratings, or groups of raters, changed since the last call."""
@@ -142,70 +200,73 @@ class MonitorState:
         self._changed = set()
         return changed
 
+    def dump(self, rater_id: str) -> bytes | None:
+        """Return the ratings of a rater for a state of the same scales and items to restore, None without any."""
+        codes = self._codes.get(rater_id)
+        return codes.to_bytes() if codes is not None and codes.items.size else None
+
+    def restore(self, rater_id: str, content: bytes) -> None:
+        """Replace the ratings of a rater by dumped ones."""
+        self._codes[rater_id] = RatingCodes.from_bytes(content, n_questions=len(self._questions))
+        self.mark_raters([rater_id])
+
     def raters(self, rater_ids: Sequence[str]) -> Codes:
         """Return the index of each rating's rater among these, shape (N,), -1 for other raters."""
-        return _index_names(self._rater_codes, rater_ids)[self._column(0)]
+        indices = {name: index for index, name in enumerate(rater_ids)}
+        of_raters = np.array([indices.get(name, -1) for name in self._codes], np.int64)
+        return np.repeat(of_raters, np.array([codes.items.size for codes in self._codes.values()], np.int64))
 
     def items(self, names: Sequence[str]) -> Codes:
         """Return the index of each rating's item among these, shape (N,), -1 for other items."""
-        return _index_names(self._item_codes, names)[self._column(1)]
+        indices = np.full(len(self._item_codes), -1, np.int64)
+        pairs = [(self._item_codes[name], index) for index, name in enumerate(names) if name in self._item_codes]
+        if pairs:
+            codes, index = np.array(pairs).T
+            indices[codes] = index
+        return indices[self._column(lambda codes: codes.items)]
 
     @property
     def times_ms(self) -> Codes:
         """Duration of each rating in milliseconds, shape (N,)."""
-        return self._column(2)
+        return self._column(lambda codes: codes.times[0])
 
     @property
     def seconds(self) -> Codes:
         """Submission time of each rating, in whole seconds since 1970, shape (N,)."""
-        return self._column(3)
+        return self._column(lambda codes: codes.times[1])
 
     def answers(self, question: str) -> Codes:
         """Return the code of each rating's answer, shape (N,), -1 without an answer on the scale."""
-        codes: Codes = self._answer_codes[list(self._questions).index(question), self._in_use]
-        return codes
+        row = self._questions.index(question)
+        return self._column(lambda codes: codes.answers[row])
 
     @property
-    def _in_use(self) -> npt.NDArray[np.bool_]:
-        occupied: npt.NDArray[np.bool_] = self._columns[0] >= 0
-        return occupied
+    def _empty(self) -> RatingCodes:
+        return RatingCodes(
+            items=np.zeros(0, np.int32),
+            times=np.zeros((2, 0), np.int64),
+            answers=np.zeros((len(self._questions), 0), np.int16),
+        )
 
-    def _column(self, index: int) -> Codes:
-        column: Codes = self._columns[index, self._in_use]
-        return column
-
-    def _find_row(self, assignment_id: str) -> int:
-        """Return the row of an assignment, a new one if it has none."""
-        if assignment_id in self._rows:
-            return self._rows[assignment_id]
-        row = self._free.pop() if self._free else len(self._rows)
-        if row >= self._columns.shape[1]:
-            self._columns = np.concatenate([self._columns, np.full_like(self._columns, -1)], axis=1)
-            self._answer_codes = np.concatenate([self._answer_codes, np.zeros_like(self._answer_codes)], axis=1)
-        self._rows[assignment_id] = row
-        return row
-
-    def _encode(self, rating: FinishedRating) -> tuple[int, int, int, int]:
-        rater = self._rater_codes.setdefault(rating.rater_id, _next_code(self._rater_codes))
-        item = self._item_codes.setdefault(rating.item, _next_code(self._item_codes))
-        return rater, item, rating.time_ms, int(rating.at.timestamp())
-
-    def _encode_answers(self, batch: Sequence[FinishedRating]) -> npt.NDArray[np.int16]:
-        rows = [[codes.get(_answer_text(one, name), -1) for one in batch] for name, codes in self._codes.items()]
-        answers = np.array(rows, np.int16).reshape(len(rows), len(batch))
-        overalls = [
-            _take_worst(answers[list(parts)], len(self._questions[name]))
-            for name, parts in self.scales.overalls.items()
-        ]
-        return np.concatenate([answers, *(row[None] for row in overalls)])
+    def _column(self, select: Callable[[RatingCodes], Codes]) -> Codes:
+        return np.concatenate([select(codes) for codes in (self._empty, *self._codes.values())])
 
 
 def encode_answers(scales: QuestionScales, ratings: Sequence[FinishedRating], question: str) -> dict[str, int]:
     """Return the index on the scale of each answer to a question or overall by assignment, without missing answers."""
-    state = MonitorState(scales)
-    state.add(ratings)
-    codes = zip((rating.assignment_id for rating in ratings), state.answers(question).tolist(), strict=True)
-    return {assignment_id: code for assignment_id, code in codes if code >= 0}
+    codes = _encode_answers(scales, ratings)[list(scales.all).index(question)].tolist()
+    return {rating.assignment_id: code for rating, code in zip(ratings, codes, strict=True) if code >= 0}
+
+
+def _encode_answers(scales: QuestionScales, batch: Sequence[FinishedRating]) -> npt.NDArray[np.int16]:
+    """Return the codes of the answers to all questions and overalls, shape (Q, N)."""
+    rows = []
+    for name, scale in scales.questions.items():
+        codes = {answer: code for code, answer in enumerate(scale)}
+        rows.append([codes.get(_answer_text(rating, name), -1) for rating in batch])
+    answers = np.array(rows, np.int16).reshape(len(rows), len(batch))
+    overalls = [_take_worst(answers[list(parts)], len(scales.all[name])) for name, parts in scales.overalls.items()]
+    return np.concatenate([answers, *(row[None] for row in overalls)])
 
 
 def _answer_text(rating: FinishedRating, question: str) -> str:
@@ -213,21 +274,7 @@ def _answer_text(rating: FinishedRating, question: str) -> str:
     return answer if isinstance(answer, str) else ""
 
 
-def _next_code(codes: dict[str, int]) -> int:
-    # The last code is the largest. The code of a removed rater may be reused, as no row has it.
-    return next(reversed(codes.values()), -1) + 1
-
-
 def _take_worst(parts: npt.NDArray[np.int16], n_categories: int) -> npt.NDArray[np.int16]:
     """Return the last answer on the scale, like `dissensus.schema.questionnaire.scale.worst_answer`."""
     highest = parts.max(axis=0)
     return np.where((parts >= 0).all(axis=0) | (highest == n_categories - 1), highest, -1).astype(np.int16)
-
-
-def _index_names(codes: Mapping[str, int], names: Sequence[str]) -> npt.NDArray[np.int64]:
-    indices = np.full(max(codes.values(), default=-1) + 1, -1, np.int64)
-    pairs = [(codes[name], index) for index, name in enumerate(names) if name in codes]
-    if pairs:
-        code, index = np.array(pairs).T
-        indices[code] = index
-    return indices

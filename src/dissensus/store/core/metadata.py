@@ -13,7 +13,8 @@
               ├─ screen_out                ├─ notice   payment   flag_decision
               ├─ monitoring_snapshot       │
               ├─ published_figures         ├─ rater_figures
-              ├─ item_summary              │
+              ├─ item_summary              ├─ rating_codes
+              ├─ monitoring_progress       │
               ├─ campaign_report ── report_section   report_figure
               ├─ release_plan              │
               ├─ campaign_plan             │

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeVar
+from uuid import uuid4
 
 from sqlalchemy import Connection
 
@@ -34,7 +35,7 @@ from dissensus.store import monitoring as store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.flags import FlagDecisionRow
 from dissensus.store.lists import raters as rater_lists
-from dissensus.store.monitoring import MonitoringSnapshot, Participant
+from dissensus.store.monitoring import MonitoringProgress, MonitoringSnapshot, Participant
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.member_mails import queue_member_mails
 from dissensus.workflows.platform.platform import Platform
@@ -47,6 +48,8 @@ MAX_RATINGS_AT_ONCE: Final = 20_000
 """Ratings that are objects at one time: millions fill the memory."""
 RUN_LENGTH: Final = 100_000
 """Ratings after which a run ends with its transaction; the next one goes on after them."""
+CODES_LAYOUT: Final = 1
+"""Version of the codes of ratings; a change of what they are made of needs another one."""
 RATERS_AT_ONCE: Final = 100
 """Raters whose assignments are listed by one statement; a run ends after the last one of them."""
 
@@ -68,6 +71,10 @@ class _CampaignCache:
     raters: dict[str, MonitoredRater] = field(default_factory=dict)
     save_numbers: frozenset[int] = frozenset()  # numbers of the recent saves that were read
     through: int = 0  # number of the last save
+    base: int = 0  # number of the last save of which nothing is left to be read
+    progress_version: str | None = None  # of the stored codes; None without any
+    unstored: set[str] = field(default_factory=set)  # raters whose stored codes are outdated, or lacking
+    n_unstored: int = 0  # ratings that were read since codes were stored
     n_gold: int = 0  # gold labels and decisions
     n_withdrawn: int = 0  # raters who had withdrawn when the answers were read
     updated_at: datetime | None = None  # time of the stored figures; None without any
@@ -78,9 +85,10 @@ class _CampaignCache:
 
 @dataclass(slots=True)
 class MonitoringCache:
-    """Incremental state per running campaign in one process; a new one reads everything once, in runs.
+    """Incremental state per running campaign in one process.
 
-    What was read stays after an error, so that the next refresh goes on after the last run that came to its end.
+    What was read stays after an error, so that the next refresh goes on after the last run that came to its end. A new
+    process goes on from the stored codes, and reads the rest in runs.
     """
 
     campaigns: dict[str, _CampaignCache] = field(default_factory=dict)
@@ -131,10 +139,11 @@ def _refresh_snapshot(
     with platform.database.reading() as tx:
         if entry is None or entry.digest != campaign_row.digest:
             entry = cache.campaigns[campaign_row.id] = _new_cache(platform, tx, campaign_row)
+            _restore_codes(tx, campaign_row, entry)
         # Until the summaries are stored: a failure causes a comparison of all of them.
         was_stored, entry.is_stored = entry.is_stored, False
         changed = any([_find_new_rows(tx, campaign_row, entry), _read_gold(tx, campaign_row, entry), not was_stored])
-    changed = _read_in_runs(platform, entry, is_held) or changed
+    changed = _read_in_runs(platform, campaign_row, entry, is_held) or changed
     with platform.database.reading() as tx:
         positions, summaries = _list_outdated_summaries(tx, campaign_row, entry, valid=was_stored)
     changed = changed or bool(positions) or not _confirm_snapshot(platform, campaign_row, entry, now, is_held)
@@ -179,10 +188,14 @@ def _lock_figures(tx: Connection, campaign_id: str, entry: _CampaignCache) -> bo
     Whoever stores figures sets their time of update, under the same lock. So a process that reads another time here
     than when it compared the summaries would overwrite figures that it has not seen.
     """
+    return _lock_answers(tx, campaign_id, entry) and store.find_update_time(tx, campaign_id) == entry.updated_at
+
+
+def _lock_answers(tx: Connection, campaign_id: str, entry: _CampaignCache) -> bool:
+    """Lock a campaign, and return whether all that was read of it is there still."""
     campaigns.get_campaign(tx, campaign_id, lock=True)
     withdrawn = rater_lists.count_withdrawn(tx, campaign_id) != entry.n_withdrawn
-    replaced = store.find_update_time(tx, campaign_id) != entry.updated_at
-    return not (campaigns.is_deleted(tx, campaign_id) or withdrawn or replaced)
+    return not (campaigns.is_deleted(tx, campaign_id) or withdrawn)
 
 
 def _count_new_flags(
@@ -238,9 +251,64 @@ def _new_cache(platform: Platform, tx: Connection, campaign_row: CampaignRow) ->
         digest=campaign_row.digest,
         items=items,
         gold_of_file=items,
-        state=MonitorState(scales),
-        repeats=MonitorState(scales),
+        state=MonitorState(scales, items),
+        repeats=MonitorState(scales, items),
     )
+
+
+def _restore_codes(tx: Connection, campaign_row: CampaignRow, entry: _CampaignCache) -> None:
+    """Take over the ratings that another process stored as codes; what was saved afterwards is read as usual."""
+    progress = store.find_progress(tx, campaign_row.id)
+    if progress is None:
+        return
+    entry.progress_version = progress.version
+    if progress.layout != _codes_layout(entry):
+        return
+    entry.through = progress.through
+    raters = _list_raters(tx, campaign_row, entry)
+    for rater_id, showing, content in store.iterate_codes(tx, campaign_row.id):
+        if rater_id in raters:
+            entry.raters[rater_id] = raters[rater_id]
+            (entry.state if showing == FIRST else entry.repeats).restore(rater_id, content)
+        else:
+            entry.unstored.add(rater_id)
+
+
+def _codes_layout(entry: _CampaignCache) -> str:
+    return f"{CODES_LAYOUT}:{len(entry.items)}:{entry.digest}"
+
+
+def _store_codes(
+    platform: Platform, campaign_row: CampaignRow, entry: _CampaignCache, is_held: Callable[[Connection], bool]
+) -> None:
+    """Store the ratings read since the last time as codes, unless a rater withdrew meanwhile."""
+    parts = ((FIRST, entry.state), (SECOND, entry.repeats))
+    with platform.database.writing() as tx:
+        _require_lease(tx, is_held)
+        if not _lock_answers(tx, campaign_row.id, entry):
+            return
+        before = store.find_progress(tx, campaign_row.id)
+        layout, version = _codes_layout(entry), str(uuid4())
+        if before is None or (before.version, before.layout) != (entry.progress_version, layout):
+            # There are none, or those of a process that lost its lease, or of other scales.
+            store.delete_codes(tx, campaign_row.id)
+            entry.unstored = entry.raters.keys() - entry.unread.keys()
+        codes = [
+            (rater_id, showing, content)
+            for rater_id in sorted(entry.unstored)
+            for showing, state in parts
+            if (content := state.dump(rater_id)) is not None
+        ]
+        store.replace_codes(tx, entry.unstored, codes)
+        store.set_progress(tx, campaign_row.id, MonitoringProgress(version=version, layout=layout, through=entry.base))
+    entry.progress_version, entry.unstored, entry.n_unstored = version, set(), 0
+
+
+def _list_raters(tx: Connection, campaign_row: CampaignRow, entry: _CampaignCache) -> dict[str, MonitoredRater]:
+    purposes = [purpose.name for purpose in entry.campaign.consent.purposes if purpose.required]
+    axes = monitoring_axes(entry.campaign)
+    participants = store.list_participants(tx, campaign_row.id, purposes)
+    return {participant.rater_id: to_monitored_rater(participant, axes) for participant in participants}
 
 
 def _find_new_rows(tx: Connection, campaign_row: CampaignRow, entry: _CampaignCache) -> bool:
@@ -249,30 +317,38 @@ def _find_new_rows(tx: Connection, campaign_row: CampaignRow, entry: _CampaignCa
     What is saved while the answers are read has a later number, and is read by the next refresh. A withdrawal
     meanwhile is noticed before figures are stored.
     """
-    purposes = [purpose.name for purpose in entry.campaign.consent.purposes if purpose.required]
-    axes = monitoring_axes(entry.campaign)
-    participants = store.list_participants(tx, campaign_row.id, purposes)
-    raters = {participant.rater_id: to_monitored_rater(participant, axes) for participant in participants}
+    raters = _list_raters(tx, campaign_row, entry)
     through = overview.find_last_save_number(tx)
+    if not entry.resaved:
+        entry.base = entry.through or through
     saves = store.load_assignments_saved_since(tx, campaign_row.id, entry.through or through)
     entry.resaved.update(saves[number] for number in saves.keys() - entry.save_numbers)
     entry.unread = {rater_id: None for rater_id in raters if rater_id in entry.unread or rater_id not in entry.raters}
     entry.state.mark_raters([rater_id for rater_id in raters if raters[rater_id] != entry.raters.get(rater_id)])
+    gone = entry.raters.keys() - raters.keys()
     for state in (entry.state, entry.repeats):
-        state.drop_raters(entry.raters.keys() - raters.keys())
+        state.drop_raters(gone)
+    entry.unstored |= gone
     changed = raters != entry.raters
     entry.raters, entry.save_numbers, entry.through = raters, frozenset(saves), max(through, entry.through)
     entry.n_withdrawn = rater_lists.count_withdrawn(tx, campaign_row.id)
     return changed
 
 
-def _read_in_runs(platform: Platform, entry: _CampaignCache, is_held: Callable[[Connection], bool]) -> bool:
-    """Read what is listed, with a transaction for each run, and return whether anything was rated."""
+def _read_in_runs(
+    platform: Platform, campaign_row: CampaignRow, entry: _CampaignCache, is_held: Callable[[Connection], bool]
+) -> bool:
+    """Read what is listed, with a transaction for each run, and return whether anything was rated.
+
+    Codes are stored once there are enough new ones for a run, since reading fewer anew costs little.
+    """
     changed = False
     while entry.unread or entry.resaved:
         with platform.database.reading() as tx:
             _require_lease(tx, is_held)
             changed = _read_run(tx, entry) or changed
+        if entry.n_unstored >= RUN_LENGTH and entry.base:
+            _store_codes(platform, campaign_row, entry, is_held)
     return changed
 
 
@@ -286,28 +362,32 @@ def _read_run(tx: Connection, entry: _CampaignCache) -> bool:
         assignment_ids += store.list_done_assignment_ids(tx, window)
     if not raters:
         assignment_ids = sorted(entry.resaved)[:RUN_LENGTH]
-    rated = _read_ratings(tx, entry, assignment_ids, entry.raters.keys())
-    for state in (entry.state, entry.repeats):
-        state.drop(set(assignment_ids) - rated)
+        unfinished = store.list_unfinished(tx, assignment_ids)
+        for state, showing in ((entry.state, FIRST), (entry.repeats, SECOND)):
+            entry.unstored |= state.drop((rater_id, item) for rater_id, item, shown in unfinished if shown == showing)
+    n_rated = _read_ratings(tx, entry, assignment_ids, entry.raters.keys())
+    entry.n_unstored += n_rated
     for rater_id in raters:
         del entry.unread[rater_id]
+    entry.unstored.update(raters)
     entry.resaved.difference_update(assignment_ids)
-    return bool(rated)
+    return bool(n_rated)
 
 
 def _read_ratings(
     tx: Connection, entry: _CampaignCache, assignment_ids: Sequence[str], rater_ids: Collection[str]
-) -> set[str]:
-    """Read the finished ratings of some raters among some assignments, and return the assignments that have one."""
-    rated: set[str] = set()
+) -> int:
+    """Read the finished ratings of some raters among some assignments, and return their number."""
+    n_rated = 0
     for start in range(0, len(assignment_ids), MAX_RATINGS_AT_ONCE):
         batch = assignment_ids[start : start + MAX_RATINGS_AT_ONCE]
         finished = store.iterate_finished(tx, batch, entry.state.scales.questions)
         ratings = [rating for rating in finished if rating.rater_id in rater_ids]
         for state, showing in ((entry.state, FIRST), (entry.repeats, SECOND)):
             state.add(rating for rating in ratings if rating.showing == showing)
-        rated.update(rating.assignment_id for rating in ratings)
-    return rated
+        entry.unstored.update(rating.rater_id for rating in ratings)
+        n_rated += len(ratings)
+    return n_rated
 
 
 def _read_gold(tx: Connection, campaign_row: CampaignRow, entry: _CampaignCache) -> bool:

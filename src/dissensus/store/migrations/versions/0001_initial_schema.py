@@ -398,6 +398,15 @@ def upgrade() -> None:
         unique=False,
     )
     op.create_table(
+        "monitoring_progress",
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("version", ID, nullable=False),
+        sa.Column("layout", sa.String(), nullable=False),
+        sa.Column("through", NUMBER, nullable=False),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_monitoring_progress_campaign_id"),
+        sa.PrimaryKeyConstraint("campaign_id", name="pk_monitoring_progress"),
+    )
+    op.create_table(
         "monitoring_snapshot",
         sa.Column("campaign_id", ID, nullable=False),
         sa.Column("content", sa.String(), nullable=False),
@@ -706,6 +715,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("rater_id", name="pk_rater_figures"),
     )
     op.create_index("ix_rater_figures_campaign_id", "rater_figures", ["campaign_id"], unique=False)
+    op.create_table(
+        "rating_codes",
+        sa.Column("rater_id", ID, nullable=False),
+        sa.Column("showing", sa.Integer(), nullable=False),
+        sa.Column("content", sa.String(), nullable=False),
+        sa.ForeignKeyConstraint(["rater_id"], ["rater.id"], name="fk_rating_codes_rater_id"),
+        sa.PrimaryKeyConstraint("rater_id", "showing", name="pk_rating_codes"),
+    )
     op.create_table(
         "recruit",
         sa.Column("submission", sa.String(), nullable=False),
