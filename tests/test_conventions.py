@@ -229,6 +229,13 @@ def test_docstrings_begin_with_a_noun_phrase_or_an_imperative() -> None:
     assert questions == []
 
 
+def test_the_site_gives_errors_in_its_own_words() -> None:
+    """By `site_message`: the message itself may name options of the command line."""
+    texts = {relative_path(path): path.read_text("utf-8") for path in sources() if PACKAGE / "web" in path.parents}
+    assert texts
+    assert [path for path, text in texts.items() if re.search(r"\bstr\(error\)|\{error[}!:]", text)] == []
+
+
 def test_log_messages_name_their_thing() -> None:
     """The error that is logged says what failed, rarely of which job, report or request."""
     unnamed = [

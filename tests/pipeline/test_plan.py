@@ -162,7 +162,7 @@ def test_an_interaction_is_not_said_to_be_tested_by_analyse(dices: Pilot, per_it
     assert "Test the interaction by dissensus model" in notes
     assert "Power is that of the test of analyse" not in notes
     assert "the simulated power holds" not in notes
-    assert "--level 0.05/m" in notes
+    assert "the level 0.05/m" in notes
 
 
 def test_presets_name_what_they_know() -> None:

@@ -2,6 +2,8 @@
 
 from typing import Self
 
+from dissensus.errors import DissensusError
+
 
 class Advice(str):
     """Message whose text is that of the command line, with the same message for pages of the site.
@@ -43,9 +45,26 @@ def format_message(template: str, message: str) -> str:
     return Advice(text, site=template.format(message.site)) if isinstance(message, Advice) else text
 
 
+def join_messages(*messages: str) -> str:
+    """Return messages one after the other, in the words of the command line and of the site.
+
+    Examples
+    --------
+    >>> word_for_site(join_messages("An answer is missing.", Advice("Use --missing x.", site="Leave the cell empty.")))
+    'An answer is missing. Leave the cell empty.'
+    """
+    text, site = (" ".join(filter(None, words)) for words in (messages, map(word_for_site, messages)))
+    return Advice(text, site=site) if site != text else text
+
+
 def word_for_site(message: str) -> str:
     """Return a message in the words of the site, if it has any."""
     return message.site if isinstance(message, Advice) else message
+
+
+def site_message(error: Exception) -> str:
+    """Return the message of an error in the words of the site."""
+    return word_for_site(error_message(error)) if isinstance(error, DissensusError) else str(error)
 
 
 def error_message(error: Exception) -> str:

@@ -68,7 +68,7 @@ class PublishedFiguresTable(Base):
 
 
 class MonitoringProgressTable(Base):
-    """How far the ratings of a large campaign are stored as codes, so that another process goes on from there."""
+    """Progress of storing the ratings of a large campaign as codes, from where another process goes on."""
 
     __tablename__ = "monitoring_progress"
 
@@ -113,7 +113,7 @@ class MonitoringSnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitoringProgress:
-    """How far the ratings of a campaign are stored as codes."""
+    """Progress of storing the ratings of a campaign as codes."""
 
     version: str
     layout: str  # Codes of another layout are of no use
@@ -226,7 +226,7 @@ def list_unfinished(tx: Connection, assignment_ids: Sequence[str]) -> list[tuple
 
 
 def find_progress(tx: Connection, campaign_id: str) -> MonitoringProgress | None:
-    """Return how far the ratings of a campaign are stored as codes, None without any."""
+    """Return the progress of storing the ratings of a campaign as codes, None without any."""
     table = MonitoringProgressTable
     query = select(table.version, table.layout, table.through).where(table.campaign_id == campaign_id)
     row = tx.execute(query).one_or_none()

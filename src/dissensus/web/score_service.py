@@ -20,6 +20,7 @@ from dissensus.preference.models.group_view import GroupView, check_groups
 from dissensus.preference.models.groups import Groups, find_group
 from dissensus.preference.models.mean_variance import MeanVariance
 from dissensus.preference.models.model import Model, ModelIdentity
+from dissensus.schema.advice import site_message
 from dissensus.schema.records.conversation import Conversation
 from dissensus.text.messages import parse_messages
 from dissensus.text.transcripts import is_hh, parse_hh
@@ -188,12 +189,12 @@ def _parse_transcript(number: int, transcript: str | Sequence[Message]) -> Conve
             return Conversation.from_turns(parse_hh(transcript) if is_hh(transcript) else (("bot", transcript),))
         return Conversation.from_turns(parse_messages([message.model_dump() for message in transcript]).turns)
     except InvalidInput as error:
-        raise InvalidInput(f"Transcript {number:,}: {error}") from None
+        raise InvalidInput(f"Transcript {number:,}: {site_message(error)}") from None
 
 
 def _handle_domain_error(_request: Request, error: Exception) -> JSONResponse:
     status = 401 if isinstance(error, NotAllowed) else 422 if isinstance(error, (InvalidInput, NotFound)) else 503
-    return JSONResponse({"detail": str(error)}, status)
+    return JSONResponse({"detail": site_message(error)}, status)
 
 
 def _handle_http_error(_request: Request, error: Exception) -> JSONResponse:

@@ -12,6 +12,7 @@ from polars.exceptions import PolarsError
 
 from dissensus.errors import InvalidInput, MissingExtra, NotFound
 from dissensus.files.raw import content, delimited, json_table, limits, parquet, spreadsheet
+from dissensus.schema.advice import error_message, join_messages
 from dissensus.schema.ratings.headers import check_headers
 
 
@@ -116,4 +117,5 @@ def name_source(source: Any) -> Iterator[None]:
     except (InvalidInput, NotFound) as error:
         if not is_path(source):
             raise
-        raise type(error)(f"{Path(source)}: {error}", options=error.options) from None
+        message = join_messages(f"{Path(source)}:", error_message(error))
+        raise type(error)(message, options=error.options) from None

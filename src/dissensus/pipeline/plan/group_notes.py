@@ -50,7 +50,7 @@ def list_notes(settings: GroupPlanSettings, items_variance: float) -> Iterator[s
         yield f"Over samples of items the difference varies with standard deviation {items_variance**0.5:.3f}."
     yield (
         f"Power is that of one test at level {settings.level:g}. Where m tests are adjusted together, as analyse does, "
-        f"--level {settings.level:g}/m gives a power that adjustment does not lower."
+        f"the level {settings.level:g}/m gives a power that adjustment does not lower."
     )
 
 

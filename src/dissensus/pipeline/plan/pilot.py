@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
+from dissensus.schema.advice import Advice
 from dissensus.schema.axes import require_one_axis
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.ratings.columns import ANSWER_TIME
@@ -89,10 +90,12 @@ def measure_pilot(
         _describe_effect(name, sd, term.sd_errors[0]) for (name, sd), term in zip(sds.items(), fit.random, strict=True)
     )
     if effects[0].ci_low is None:
-        raise UndefinedEstimate(
+        reason = (
             "The pilot does not determine how much raters differ: the standard deviation between them is estimated as "
-            f"{sds['rater']:.2f}, without an interval, and power would be overstated. Let more raters rate more items, "
-            "or plan from a preset: --preset dices-350."
+            f"{sds['rater']:.2f}, without an interval, and power would be overstated. Let more raters rate more items,"
+        )
+        raise UndefinedEstimate(
+            Advice(f"{reason} or plan from a preset: --preset dices-350.", site=f"{reason} or plan without a file.")
         )
     model = RatingModel(
         rater_sd=min(sds["rater"], LARGEST_SD),
@@ -130,9 +133,12 @@ def _choose_answer(ratings: Ratings, question: str, share_of: str | None) -> str
 def _check_size(item: IntArray, rater: IntArray, hit: IntArray, answer: str) -> None:
     n_raters, n_items = np.unique(rater).size, np.unique(item).size
     if n_raters < FEWEST_RATERS:
-        raise InvalidInput(
+        reason = (
             f"The pilot has {n_raters:,} raters, too few to show how much raters differ. The least that works is "
-            f"{FEWEST_RATERS}; {FEW_RATERS} are better. Or plan from a preset: --preset dices-350."
+            f"{FEWEST_RATERS}; {FEW_RATERS} are better."
+        )
+        raise InvalidInput(
+            Advice(f"{reason} Or plan from a preset: --preset dices-350.", site=f"{reason} Or plan without a file.")
         )
     if n_items < FEWEST_ITEMS:
         raise InvalidInput(
@@ -145,9 +151,12 @@ def _check_size(item: IntArray, rater: IntArray, hit: IntArray, answer: str) -> 
             "Let raters rate two items or more, and items have two raters or more."
         )
     if hit.min() == hit.max():
+        reason = f"{'All' if hit.min() else 'No'} ratings of the pilot are {answer}, so its variance is unknown."
         raise InvalidInput(
-            f"{'All' if hit.min() else 'No'} ratings of the pilot are {answer}, so its variance is unknown. Choose "
-            "another answer with --share-of, or a pilot with both."
+            Advice(
+                f"{reason} Choose another answer with --share-of, or a pilot with both.",
+                site=f"{reason} Choose a pilot with others too.",
+            )
         )
 
 

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
+from dissensus.schema.advice import Advice
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.ratings.findings import CheckReport, FailedCheck, to_row_indices
 
@@ -23,8 +24,14 @@ MANY_VALUES = 1000
 _TEXT = (pl.String, pl.Categorical, pl.Enum)
 _WHOLE = r"^-?\d+\.0+$"
 
-NORMALISE = "To read other spellings of the same answer: --normalise (in Python: normalise=True)."
-CATEGORIES = "Correct the file, or name the answers in order with --categories (in Python: categories=[...])."
+NORMALISE = Advice(
+    "To read other spellings of the same answer: --normalise (in Python: normalise=True).",
+    site="Write each answer in one way.",
+)
+CATEGORIES = Advice(
+    "Correct the file, or name the answers in order with --categories (in Python: categories=[...]).",
+    site="Correct the file.",
+)
 
 Rows: TypeAlias = NDArray[np.int64]
 

@@ -10,6 +10,7 @@ from unicodedata import normalize
 import polars as pl
 
 from dissensus.errors import InvalidInput
+from dissensus.schema.advice import Advice, join_messages
 from dissensus.schema.hints import format_list, format_value, quote_option
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings.findings import CheckReport, FailedCheck, to_row_indices
@@ -245,8 +246,12 @@ class CellCleaner:
             if numbers_only and not _INTEGER.fullmatch(value):
                 continue
             rows = to_row_indices((text == value).arg_true())
-            remedy = f"If it means a missing value: --missing {quote_option(value)} (in Python: missing=[{value!r}])."
-            note = f"{text.name} is {format_value(value)} in {_rows(len(rows))}, which counts as {role}. {remedy}"
+            remedy = Advice(
+                f"If it means a missing value: --missing {quote_option(value)} (in Python: missing=[{value!r}]).",
+                site="If it means a missing value, leave the cells empty.",
+            )
+            counted = f"{text.name} is {format_value(value)} in {_rows(len(rows))}, which counts as {role}."
+            note = join_messages(counted, remedy)
             self._questions.append(
                 Remark(note, _warning("possible code for a missing value", text, rows, f"It counts as {role}.", remedy))
             )
@@ -256,8 +261,12 @@ class CellCleaner:
         if len(values) > cells.MANY_VALUES:
             return
         for spellings in find_spellings(values.to_list()):
-            remedy = "To read them as one: --normalise (in Python: normalise=True)."
-            note = f"{text.name} has {format_list(spellings)}, which count as {len(spellings)} groups. {remedy}"
+            remedy = Advice(
+                "To read them as one: --normalise (in Python: normalise=True).",
+                site="If they mean the same, write them in one way.",
+            )
+            counted = f"{text.name} has {format_list(spellings)}, which count as {len(spellings)} groups."
+            note = join_messages(counted, remedy)
             rows = to_row_indices(text.is_in(spellings[1:]).fill_null(value=False).arg_true())
             allowed = f"{format_list(spellings)} count as {len(spellings)} groups."
             self._questions.append(Remark(note, _warning("spellings of one value", text, rows, allowed, remedy)))

@@ -29,6 +29,12 @@ _PURPOSE = {
     "--no-raters (in Python: rater=None) reads the answers as counts",
     "answer": "the answers",
 }
+_SITE_PURPOSE = {
+    "item": f"Rename the column with the ids of the items to {names.ITEM_ID}.",
+    "rater": f"Rename the column with the ids of the raters to {names.RATER_ID}; they are needed to compare groups of "
+    "people.",
+    "answer": f"Rename the column with the answers to {names.OVERALL}.",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +167,8 @@ def _check_columns(
     options, guess = _guess(frame, item, rater, kinds, unknown)
     remedy = guess or f" {' '.join(purposes)}{wide}"
     reason = f"{' '.join(sentences)} {_list_columns(columns)}"
-    raise NotFound(Advice(f"{reason}{remedy}".strip(), site=reason), options=options)
+    site = " ".join([reason, *(_SITE_PURPOSE[kind] for kind in kinds)])
+    raise NotFound(Advice(f"{reason}{remedy}".strip(), site=site), options=options)
 
 
 def _describe_missing(column: str, columns: Collection[str]) -> str:
@@ -192,10 +199,13 @@ def require_column(column: str, columns: Collection[str], option: str) -> None:
     """Raise unless a column exists; the message names the option for it."""
     if column not in columns:
         candidates = [name for name in columns if name not in (names.ITEM_ID, names.RATER_ID)]
+        reason = f"There is no column {column!r}.{suggest(column, candidates)} {_list_columns(columns)}"
         raise NotFound(
-            f"There is no column {column!r}.{suggest(column, candidates)} {_list_columns(columns)} "
-            f"Use --{option} (in Python: {option}=...) to name the column with {_PURPOSE[option]}."
-            f"{_WIDE if option != 'answer' else ''}"
+            Advice(
+                f"{reason} Use --{option} (in Python: {option}=...) to name the column with {_PURPOSE[option]}."
+                f"{_WIDE if option != 'answer' else ''}",
+                site=f"{reason} {_SITE_PURPOSE[option]}",
+            )
         )
 
 
@@ -211,9 +221,13 @@ def _choose_questions(columns: Sequence[str], questions: Sequence[str] | None) -
         return candidates
     if names.OVERALL in candidates:
         return (names.OVERALL,)
+    reason = f"There is no {names.OVERALL}, and several columns could have the answers: {format_list(candidates, 30)}."
+    example = f"--question {quote_option(candidates[0])} (in Python: questions=[...])"
     raise InvalidInput(
-        f"There is no {names.OVERALL}, and several columns could have the answers: {format_list(candidates, 30)}. "
-        f"Name one with --question, such as --question {quote_option(candidates[0])} (in Python: questions=[...])."
+        Advice(
+            f"{reason} Name one with --question, such as {example}.",
+            site=f"{reason} Rename the one that is meant to {names.OVERALL}, or leave the others out.",
+        )
     )
 
 

@@ -145,10 +145,8 @@ def _order(
     }[rules.duplicates]()
     retained = blank.clone().scatter(blank.not_().arg_true(), chosen)
     dropped = int((~retained).sum())
-    note = (
-        f"{dropped:,} rating{'s' * (dropped != 1)} left out, because a rater rated an item more than once "
-        f"(--duplicates {rules.duplicates})."
-    )
+    left_out = f"{dropped:,} rating{'s' * (dropped != 1)} left out, because a rater rated an item more than once"
+    note = Advice(f"{left_out} (--duplicates {rules.duplicates}).", site=f"{left_out}.")
     return order.filter(retained.gather(order)), (note,) * bool(dropped)
 
 
@@ -172,10 +170,11 @@ def _report_duplicates(pairs: pl.Series, frame: pl.DataFrame, choice: ColumnChoi
                 f"{first[row] + 1:,} and row {row + 1:,}."
             ),
             allowed="A rater rates an item once.",
-            remedy=(
+            remedy=Advice(
                 f"Drop the rating that does not count, or keep the {retained}, or none (drop): --duplicates "
                 "first|last|drop (in Python: duplicates=...). If raters gave several labels to an item, "
-                "--has-label LABEL reads whether one is among them."
+                "--has-label LABEL reads whether one is among them.",
+                site="Drop the rating that does not count.",
             ),
             options=("--duplicates", "first") if identical else (),
         )
@@ -249,9 +248,10 @@ def _flag(
         questionnaire = load_questionnaire(name)
         flagged = raters.is_in(questionnaire.flagged_raters)
         if flagged.any() and questionnaire.matches(headers):
-            note = (
+            listed = (
                 f"The columns are those of {name}, so the {flagged.sum()} raters whom its README lists as "
-                f"removed are flagged ({names.FLAG}). They are left out only on request (--exclude-flagged)."
+                f"removed are flagged ({names.FLAG}). They are left out only on request"
             )
+            note = Advice(f"{listed} (--exclude-flagged).", site=f"{listed}.")
             return [flagged.alias(names.FLAG)], (note,)
     return [], ()

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from dissensus.errors import InvalidInput
+from dissensus.schema.advice import join_messages
 from dissensus.schema.hints import count_rest
 
 Severity = Literal["error", "warning"]
@@ -63,7 +64,8 @@ class FailedCheck:
         """Return an error about the first row, with the number of further rows."""
         first = next(self.problems())
         rest = count_rest(len(self.rows) - 1, "such row")
-        return InvalidInput(f"{first.message} {self.allowed} {self.remedy}{rest}", options=self.options)
+        message = join_messages(first.message, self.allowed, self.remedy, rest.strip())
+        return InvalidInput(message, options=self.options)
 
 
 def to_row_indices(rows: pl.Series) -> npt.NDArray[np.int64]:

@@ -6,6 +6,7 @@ from typing import Final
 import polars as pl
 
 from dissensus.errors import InvalidInput
+from dissensus.schema.advice import Advice
 from dissensus.schema.campaign.gold import DEGREES
 from dissensus.schema.ratings.columns import TEXTS
 from dissensus.schema.ratings.table import Ratings
@@ -22,13 +23,18 @@ def resolve_item_attributes(ratings: Ratings, attributes: str | Sequence[str]) -
             raise InvalidInput(f"{name} holds texts, not values that items share. Name another attribute of items.")
         n_values = ratings.item_members(name)["value"].n_unique()
         if n_values > MOST_VALUES:
-            raise InvalidInput(
+            reason = (
                 f"{name} has {n_values:,} values, and at most {MOST_VALUES} are analysed one by one. Name an attribute "
-                f"with fewer values. If they are numbers, make intervals: --bins {name}=A,B,… (in Python: bins=); if "
-                "its cells hold several values each, name it as a set: --sets (in Python: sets=)."
+                "with fewer values."
             )
+            remedy = (
+                f"If they are numbers, make intervals: --bins {name}=A,B,… (in Python: bins=); if its cells hold "
+                "several values each, name it as a set: --sets (in Python: sets=)."
+            )
+            raise InvalidInput(Advice(f"{reason} {remedy}", site=reason))
         if not n_values:
-            raise InvalidInput(f"No item has a value of {name}. Leave it out, or join a table that has it (--items).")
+            reason = f"No item has a value of {name}. Leave it out"
+            raise InvalidInput(Advice(f"{reason}, or join a table that has it (--items).", site=f"{reason}."))
     return resolved
 
 

@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
+from dissensus.schema.advice import Advice
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
@@ -63,9 +64,12 @@ def select_rater_kind(ratings: Ratings, kind: RaterKind, loads: NDArray[np.int64
         counted = f"{_count(n, int(is_model.sum()))} of kind {names.MODEL} are read beside those of people."
         return replace(ratings, notes=(*ratings.notes, counted))
     if kind == "person" and of_model.all():
+        reason = "Every rater is of kind model, and ratings of people are read here."
         raise InvalidInput(
-            "Every rater is of kind model, and ratings of people are read here. Ask for them by name: --rater-kind "
-            'model (in Python: rater_kind="model").'
+            Advice(
+                f'{reason} Ask for them by name: --rater-kind model (in Python: rater_kind="model").',
+                site=f"{reason} Choose a file with those.",
+            )
         )
     if kind == "model" and not n:
         raise InvalidInput(f"No rater is of kind model: {names.RATER_KIND} has other values.")
@@ -73,7 +77,8 @@ def select_rater_kind(ratings: Ratings, kind: RaterKind, loads: NDArray[np.int64
     if kind == "model":
         return replace(chosen, notes=(*chosen.notes, "Only raters of kind model: these are answers of models."))
     verb = "is" if n == 1 else "are"
-    note = f"{_count(n, int(is_model.sum()))} of kind {names.MODEL} {verb} left out; --rater-kind all has them."
+    left_out = f"{_count(n, int(is_model.sum()))} of kind {names.MODEL} {verb} left out"
+    note = Advice(f"{left_out}; --rater-kind all has them.", site=f"{left_out}.")
     blank = [name for name in _OF_MODELS if name in chosen.axes and not chosen.raters[name].count()]
     return replace(chosen, raters=chosen.raters.drop(blank), notes=(*chosen.notes, note))
 

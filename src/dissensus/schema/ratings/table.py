@@ -256,9 +256,10 @@ class Ratings:
             The ratings were read without raters.
         """
         if not self.has_raters:
+            reason = f"{operation} needs to know who gave which answer, and these ratings were read as counts"
+            rest = "Agreement of the whole pool and labels of items are what counts can tell."
             raise InvalidInput(
-                f"{operation} needs to know who gave which answer, and these ratings were read as counts (--no-raters; "
-                "in Python: rater=None). Agreement of the whole pool and labels of items are what counts can tell."
+                Advice(f"{reason} (--no-raters; in Python: rater=None). {rest}", site=f"{reason}. {rest}")
             )
 
     def axis_name(self, text: str) -> str:

@@ -8,6 +8,7 @@ from uuid import UUID, uuid4, uuid5
 from fastapi import Depends, HTTPException, Request, Response
 from starlette.concurrency import run_in_threadpool
 
+from dissensus.schema.advice import site_message
 from dissensus.web.core.site import site_of
 from dissensus.workflows.platform import idempotency
 from dissensus.workflows.platform.idempotency import RequestInProgress, StoredResponse
@@ -27,7 +28,7 @@ async def replay_or_run(request: Request, handle: Handler, *, token_id: str, tok
     try:
         stored = await run_in_threadpool(idempotency.begin_request, platform, keyed_request, now=now)
     except RequestInProgress as error:
-        raise HTTPException(CONFLICT, str(error), {"retry-after": "1"}) from None
+        raise HTTPException(CONFLICT, site_message(error), {"retry-after": "1"}) from None
     if stored is not None:
         return Response(stored.body, stored.status, REPLAYED_HEADERS, "application/json")
     try:

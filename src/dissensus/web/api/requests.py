@@ -22,6 +22,7 @@ from dissensus.campaign.public_events import EVENT_KINDS
 from dissensus.errors import InvalidInput
 from dissensus.files.items import INSTRUCTIONS as HIDDEN_INSTRUCTIONS
 from dissensus.recruit.prolific.submissions import RejectionCategory
+from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import CampaignState
 from dissensus.schema.campaign.parser import MAX_FILE_LENGTH, RESERVED_SLUGS
 from dissensus.schema.campaign.roles import Role
@@ -179,7 +180,7 @@ class ItemRequest(StrictRequest):
         try:
             chat = parse_messages(self.messages)
         except InvalidInput as error:
-            raise InvalidInput(f"Item {format_value(self.id)}: {error}") from None
+            raise InvalidInput(f"Item {format_value(self.id)}: {site_message(error)}") from None
         hidden = {} if chat.instructions is None else {HIDDEN_INSTRUCTIONS: chat.instructions}
         return Item(self.id, Conversation.from_turns(chat.turns), {**hidden, **self.attributes}, self.response_b)
 

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Path, Query
 
 from dissensus.api_models.pay import AccountResource, ForgottenRecruitsResource, SubmissionDecision, SubmissionResource
 from dissensus.errors import Conflict, NotAllowed, NotFound
+from dissensus.schema.advice import site_message
 from dissensus.web.api.auth import RequireScope, TokenRoute
 from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginate, read_cursor
 from dissensus.web.api.requests import SubmissionDecisionRequest
@@ -62,7 +63,7 @@ def decide(
             apply(site.platform, prolific, name, submission, staff_id=caller.staff.id, now=site.clock())
     except (NotAllowed, NotFound) as error:
         # A refusal by Prolific is not an authorisation error of this API.
-        raise Conflict(str(error)) from None
+        raise Conflict(site_message(error)) from None
     return _load_submission(site, caller, name, submission)
 
 

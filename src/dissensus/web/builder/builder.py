@@ -29,6 +29,7 @@ from dissensus.campaign.builder.question import (
 from dissensus.campaign.builder.step import STEPS, Step, find_step
 from dissensus.campaign.builder.template import load_template
 from dissensus.errors import Conflict, DissensusError
+from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.definition_errors import DefinitionFault
 from dissensus.web.builder.preview import list_languages, list_pages, render_preview
@@ -276,7 +277,7 @@ def _save(draft: Draft, step: str, at: str, form: FormData) -> Response:
         if text != copy.text:
             draft.save(text, copy.revision)
     except Conflict as error:
-        alert = f"{error} What you typed is below and not saved. Save again to keep it."
+        alert = f"{site_message(error)} What you typed is below and not saved. Save again to keep it."
         return _page(draft, replace(draft.load(), text=text), step, View(at=at, checked=True, alert=alert), 409)
     return _go_on(draft.base, step, at, form, check_definition(text))
 
@@ -322,7 +323,7 @@ def _finish(draft: Draft, copy: WorkingCopy, form: FormData) -> Response:
         try:
             _check_revision(copy, form)
         except Conflict as error:
-            alert = f"{error} This is the definition as it is now."
+            alert = f"{site_message(error)} This is the definition as it is now."
             return _page(draft, copy, SUMMARY, View(alert=alert, open_link=open_link), 409)
     if action == "discard":
         draft.discard(copy.revision)
@@ -333,7 +334,7 @@ def _finish(draft: Draft, copy: WorkingCopy, form: FormData) -> Response:
     try:
         draft.finish(campaign, copy.revision, open_link=open_link)
     except DissensusError as error:
-        return _page(draft, copy, SUMMARY, View(alert=str(error), open_link=open_link), 422)
+        return _page(draft, copy, SUMMARY, View(alert=site_message(error), open_link=open_link), 422)
     return RedirectResponse(f"/campaigns/{campaign.name}", SEE_OTHER)
 
 

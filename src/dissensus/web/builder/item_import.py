@@ -25,6 +25,7 @@ from dissensus.files.item_import import (
 from dissensus.files.items import PASTED, Items
 from dissensus.files.raw.limits import restrict_to_upload
 from dissensus.files.raw.table_stream import escape_formulas
+from dissensus.schema.advice import site_message
 from dissensus.schema.records.item import Item
 from dissensus.web.core.forms import MAX_CARRIED_BYTES, read_uploaded
 from dissensus.web.core.json_body import iterate_json_array
@@ -118,7 +119,7 @@ def read_item_table(form: FormData, reader: Callable[[Any], Items], compare: Com
         nothing = ItemImport(items=Items(()), refused=(), is_complete=True)
         comparison = ItemComparison(new=(), equal=(), differing=())
         return ItemTableProposal(
-            table=table, columns=columns, imported=nothing, comparison=comparison, refused=(), fault=str(error)
+            table=table, columns=columns, imported=nothing, comparison=comparison, refused=(), fault=site_message(error)
         )
     comparison = compare(imported.items.items)
     return ItemTableProposal(

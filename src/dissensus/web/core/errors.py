@@ -24,6 +24,7 @@ from dissensus.errors import (
     TooManyRequests,
     Unavailable,
 )
+from dissensus.schema.advice import site_message
 from dissensus.web.api.openapi import methods_at
 from dissensus.web.core.forms import describe_form_error
 from dissensus.web.core.problem import API_PREFIX, problem_response, validation_problem
@@ -141,11 +142,11 @@ class ErrorBoundaryMiddleware:
 async def _handle_domain_error(request: Request, error: Exception) -> Response:
     status = next((status for kind, status in STATUS_CODES.items() if isinstance(error, kind)), 400)
     if isinstance(error, TooManyRequests):
-        response = _response(request, status, str(error))
+        response = _response(request, status, site_message(error))
         response.headers["retry-after"] = str(error.retry_after_s)
         return response
     if not isinstance(error, NoDatabase):
-        return _response(request, status, str(error))
+        return _response(request, status, site_message(error))
     # Details of the database belong in the log, not in the response.
     log.error("No database at %s %s: %s", *name_request(request.scope), error)
     return _response(request, status, UNAVAILABLE_MESSAGE)

@@ -16,6 +16,7 @@ from starlette.datastructures import FormData
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.raw.limits import restrict_to_upload
+from dissensus.schema.advice import site_message
 from dissensus.schema.hints import format_value
 from dissensus.schema.questionnaire.definition import Heading, Questionnaire
 from dissensus.schema.questionnaire.question import Answer, Question
@@ -257,4 +258,4 @@ def read_uploaded(name: str, content: bytes, read: Callable[[Path], Result]) -> 
             with restrict_to_upload():
                 return read(path)
         except DissensusError as error:
-            raise InvalidInput(str(error).replace(f"{folder}/", "")) from None
+            raise InvalidInput(site_message(error).replace(f"{folder}/", "")) from None

@@ -9,6 +9,7 @@ from fastapi.responses import PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from dissensus.errors import Conflict, NoDatabase, Unavailable
+from dissensus.schema.advice import site_message
 from dissensus.web.core.metrics import metrics_of
 from dissensus.web.core.site import site_of
 from dissensus.web.core.staff_auth import Public
@@ -31,7 +32,7 @@ def check_readiness(request: Request) -> PlainTextResponse:
         try:
             check()
         except Conflict as error:
-            return PlainTextResponse(f"{name}: {error}\n", 409)
+            return PlainTextResponse(f"{name}: {site_message(error)}\n", 409)
         except Unavailable as error:
             log.error("Not ready: %s: %s", name, error)
             # Details of the database belong in the log, not in the response.

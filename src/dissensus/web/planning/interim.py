@@ -1,4 +1,4 @@
-"""Interim page below the watch page: intervals that hold at every look, and advice on the next ratings."""
+"""Interim page below the monitoring page: intervals that hold at every look, and advice on the next ratings."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -8,6 +8,7 @@ from fastapi.responses import Response
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.interim import MOST_COMPARED
+from dissensus.schema.advice import site_message
 from dissensus.schema.hints import format_value
 from dissensus.web.core.charts import ChartScale
 from dissensus.web.core.concurrency_limit import SlowRequestSlot
@@ -53,7 +54,7 @@ def show_interim(
         request = InterimRequest(axis=axis, answer=answer, half_width=_parse_width(half_width))
         view = load_interim(site.platform, name, request, staff_id=staff_id)
     except InvalidInput as error:
-        fault, answer = str(error), ""
+        fault, answer = site_message(error), ""
         view = load_interim(site.platform, name, InterimRequest(), staff_id=staff_id)
     context = caller.page(
         InterimPage,

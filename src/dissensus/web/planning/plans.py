@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, DissensusError, NotFound
+from dissensus.schema.advice import site_message
 from dissensus.schema.ratings.columns import CROSSED
 from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.responses import SEE_OTHER, page
@@ -122,7 +123,7 @@ def _plans_page(
         questions=questions,
         question=_find_question(listing, question),
         typed=typed,
-        faults=() if error is None else (str(error),),
+        faults=() if error is None else (site_message(error),),
     )
     return page(site, context, 200 if error is None else 409 if isinstance(error, Conflict) else 422)
 
@@ -176,5 +177,5 @@ def adopt(site: SiteOf, caller: Authorized, name: Name, plan_id: PlanId, _form: 
     except NotFound:
         raise
     except DissensusError as error:
-        return _plan_page(site, caller, name, plan_id, str(error))
+        return _plan_page(site, caller, name, plan_id, site_message(error))
     return RedirectResponse(f"/campaigns/{name}/plans/{plan_id}", SEE_OTHER)

@@ -15,6 +15,7 @@ from starlette.datastructures import FormData
 
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.pipeline.collect.chat import ChatStep, ResponsePick, choose_next_step
+from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.chat import MAX_STRENGTH, ChatMode
 from dissensus.web.core.chat_responder import StreamEvent
 from dissensus.web.core.forms import MAX_MS, check_storable
@@ -258,7 +259,7 @@ def _apply(site: Site, request: Request, session: str, form: FormData, transitio
         if step.stage != "chat":
             raise
         typed = {name: str(form.get(name, "")) for name in ("text", "intent", "comment", "mode")}
-        return page(site, chat_page(site, step, session, typed={**typed, "fault": str(error)}), UNPROCESSABLE)
+        return page(site, chat_page(site, step, session, typed={**typed, "fault": site_message(error)}), UNPROCESSABLE)
     return RedirectResponse(LATEST_TURN, SEE_OTHER)
 
 

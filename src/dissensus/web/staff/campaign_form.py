@@ -12,6 +12,7 @@ from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.items import Items, parse_pasted_items
 from dissensus.files.pairs.items import reader_for
 from dissensus.files.raw.limits import restrict_to_upload
+from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.parser import MAX_FILE_LENGTH, parse_campaign
 from dissensus.schema.campaign.shipped import load_campaign_toml
@@ -61,7 +62,7 @@ def read_items(form: FormData, campaign: Campaign | None = None) -> CampaignProp
         check_carried(items.items)
         return CampaignProposal(pasted=pasted, items=items.items, notes=items.notes)
     except DissensusError as error:
-        return CampaignProposal(pasted=pasted, faults=(f"The items: {error}",))
+        return CampaignProposal(pasted=pasted, faults=(f"The items: {site_message(error)}",))
 
 
 def read_definition(form: FormData) -> CampaignProposal:
@@ -71,7 +72,7 @@ def read_definition(form: FormData) -> CampaignProposal:
         definition = _definition(form)
         return CampaignProposal(definition=definition, campaign=parse_campaign(definition))
     except DissensusError as error:
-        return CampaignProposal(definition=definition, faults=(str(error),))
+        return CampaignProposal(definition=definition, faults=(site_message(error),))
 
 
 def _text(form: FormData, name: str) -> str:

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, InvalidInput
+from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
@@ -71,7 +72,7 @@ def permit_judge(
     try:
         permission.permit_judge(site.platform, name, url, staff_id=caller.staff.id, now=site.clock())
     except InvalidInput as error:
-        return _settings_page(site, caller, name, str(error), judge_url=url or " ")
+        return _settings_page(site, caller, name, site_message(error), judge_url=url or " ")
     return RedirectResponse(f"/campaigns/{name}/settings#judge", SEE_OTHER)
 
 
@@ -98,5 +99,5 @@ def delete_campaign(
             site.platform, name, confirmation=confirmation, staff_id=caller.staff.id, now=site.clock()
         )
     except (Conflict, InvalidInput) as error:
-        return _settings_page(site, caller, name, str(error), confirmation=confirmation)
+        return _settings_page(site, caller, name, site_message(error), confirmation=confirmation)
     return RedirectResponse("/campaigns", SEE_OTHER)

@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 from dissensus.campaign.builder.template import TEMPLATES, CampaignTemplate
 from dissensus.campaign.opening import Finding
 from dissensus.errors import Conflict, DissensusError, InvalidInput
+from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import STATES, Campaign, write_campaign
 from dissensus.schema.campaign.shipped import campaigns as shipped
 from dissensus.schema.campaign.shipped import load_campaign_toml, rename_campaign
@@ -151,7 +152,7 @@ def create_campaign(
             now=site.clock(),
         )
     except DissensusError as error:
-        return _new_campaign_page(site, caller, proposal, str(error))
+        return _new_campaign_page(site, caller, proposal, site_message(error))
     return redirect_to_campaign(proposal.campaign.name)
 
 
@@ -268,7 +269,7 @@ def revise_campaign(
                 site.platform, name, proposal.campaign, staff_id=caller.staff.id, now=site.clock()
             )
         except (InvalidInput, Conflict) as error:
-            fault = str(error)
+            fault = site_message(error)
     if fault is None:
         return redirect_to_campaign(name)
     context = caller.page(

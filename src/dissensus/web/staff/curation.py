@@ -15,6 +15,7 @@ from dissensus.pipeline.curate.selection import ExclusionCounts, count_exclusion
 from dissensus.pipeline.curate.selection import sample_page as displayed
 from dissensus.pipeline.curate.strata import StratumAttribute, list_stratum_attributes
 from dissensus.pipeline.tables import Page
+from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.shipped import campaigns as shipped
 from dissensus.text.near_duplicates import MIN_THRESHOLD
 from dissensus.text.personal_data import KINDS
@@ -138,7 +139,7 @@ def curate_corpus(
     try:
         return _download(action, FILES[action](result.selection))
     except InvalidInput as error:
-        return _plan_page(site, caller, proposal, typed, str(error))
+        return _plan_page(site, caller, proposal, typed, site_message(error))
 
 
 @router.post("/campaigns/{name}/conversations")

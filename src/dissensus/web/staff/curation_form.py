@@ -8,6 +8,7 @@ from starlette.datastructures import FormData
 
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.pipeline.curate import Allocation, SamplePlan, Selection, curate
+from dissensus.schema.advice import site_message
 from dissensus.schema.hints import format_value
 from dissensus.schema.numbers import MAX_COUNT
 from dissensus.schema.records.item import Item
@@ -62,7 +63,7 @@ def draw_sample(typed: SamplePlanForm, items: Sequence[Item]) -> DrawResult:
             return DrawResult(curate(items, SamplePlan(**values)))
         curate(items, _plan_for_checks(values))
     except DissensusError as error:
-        faults.append(str(error))
+        faults.append(site_message(error))
     return DrawResult(None, tuple(faults))
 
 
@@ -74,7 +75,7 @@ def _values(typed: SamplePlanForm) -> tuple[dict[str, Any], list[str]]:
         try:
             values[name] = read(typed)
         except InvalidInput as error:
-            faults.append(str(error))
+            faults.append(site_message(error))
     return values, faults
 
 

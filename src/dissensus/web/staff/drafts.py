@@ -12,6 +12,7 @@ from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.item_import import ColumnRole
 from dissensus.files.items import Items
 from dissensus.files.pairs.items import reader_for
+from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.records.item import Item
 from dissensus.web.builder.item_import import (
@@ -114,7 +115,7 @@ def add_items(
     try:
         campaigns.add_items(site.platform, name, proposal.items, staff_id=caller.staff.id, now=site.clock())
     except DissensusError as error:
-        return _add_items_page(site, caller, name, proposal, str(error))
+        return _add_items_page(site, caller, name, proposal, site_message(error))
     return redirect_to_campaign(name)
 
 
@@ -135,7 +136,7 @@ def _import_table(site: Site, caller: StaffRequest, name: str, campaign: Campaig
     try:
         proposal = read_item_table(form, read_items_with_images, compare)
     except DissensusError as error:
-        return _add_items_page(site, caller, name, CampaignProposal(), f"The items: {error}")
+        return _add_items_page(site, caller, name, CampaignProposal(), f"The items: {site_message(error)}")
     if form.get("action") == "refused":
         file = f"{name}-refused-rows.csv"
         return site.downloads.respond(caller.staff.id, [proposal.refused_csv], media_type="text/csv", name=file)
@@ -147,7 +148,7 @@ def _import_table(site: Site, caller: StaffRequest, name: str, campaign: Campaig
             campaigns.add_items(site.platform, name, proposal.items, staff_id=caller.staff.id, now=site.clock())
             return redirect_to_campaign(name)
         except DissensusError as error:
-            faults = (str(error),)
+            faults = (site_message(error),)
     context = caller.page(ItemTablePage, name=name, proposal=proposal, campaign=campaign, faults=faults)
     return page(site, context, 422 if faults else 200)
 

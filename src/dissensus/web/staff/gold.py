@@ -13,6 +13,7 @@ from dissensus.campaign.gold_labels import ITEM_STATES, ItemState
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NoDatabase
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.pipeline.aggregate import GoldAgainstCrowd
+from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.gold import Gold, GoldPart
 from dissensus.schema.hints import format_list, format_value
@@ -233,7 +234,7 @@ def _rejected_form(
 ) -> Response:
     """Show the item again with the error and the submitted answers."""
     typed = None if questionnaire is None else QuestionForm(questionnaire=questionnaire, answers=answers)  # type: ignore[arg-type]
-    return _item_page(site, caller, name, position, typed, faults=(str(error),))
+    return _item_page(site, caller, name, position, typed, faults=(site_message(error),))
 
 
 def _item_page(
@@ -312,7 +313,7 @@ def add_platinum(site: SiteOf, caller: Owner, name: Name, form: StaffForm, _slot
     except NoDatabase:
         raise
     except (InvalidInput, Conflict) as error:
-        return _comparison_page(site, caller, name, faults=(str(error),), **typed)
+        return _comparison_page(site, caller, name, faults=(site_message(error),), **typed)
     return _comparison_page(site, caller, name, n_added=n_added)
 
 

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, InvalidInput
+from dissensus.schema.advice import site_message
 from dissensus.schema.money import parse_minor_units, to_major_units
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
@@ -125,7 +126,7 @@ def record_payment(site: SiteOf, caller: PayManager, name: Name, rater_id: Rater
             now=site.clock(),
         )
     except (InvalidInput, Conflict) as error:
-        return _rater_page(site, caller, name, rater_id, typed, str(error))
+        return _rater_page(site, caller, name, rater_id, typed, site_message(error))
     return _redirect(name, rater_id)
 
 

@@ -12,6 +12,7 @@ from starlette.datastructures import FormData
 
 from dissensus.campaign.filters.rater_filter import RATER_FLAGS, RATER_ORDERS, RaterCursor, RaterFilter
 from dissensus.errors import Conflict, InvalidInput
+from dissensus.schema.advice import site_message
 from dissensus.schema.hints import format_list, format_value
 from dissensus.web.core.charts import ChartScale
 from dissensus.web.core.responses import SEE_OTHER, page
@@ -186,7 +187,7 @@ def decide_flags(site: SiteOf, caller: Reviewer, name: Name, query: RaterQueryOf
     try:
         flags.decide_flags(site.platform, name, read_raters(form), verdict, staff_id=caller.staff.id, now=site.clock())
     except (InvalidInput, Conflict) as error:
-        return _flags_page(site, caller, name, query, form, faults=tuple(str(error).splitlines()))
+        return _flags_page(site, caller, name, query, form, faults=tuple(site_message(error).splitlines()))
     return RedirectResponse(f"/campaigns/{name}/raters{'?' + query.address if query.address else ''}", SEE_OTHER)
 
 
@@ -250,7 +251,9 @@ def decide_flag(
     try:
         flags.decide_flag(site.platform, name, rater_id, verdict, staff_id=caller.staff.id, now=site.clock())
     except (InvalidInput, Conflict) as error:
-        return _rater_page(site, caller, name, rater_id, verdict=verdict, faults=tuple(str(error).splitlines()))
+        return _rater_page(
+            site, caller, name, rater_id, verdict=verdict, faults=tuple(site_message(error).splitlines())
+        )
     return RedirectResponse(f"/campaigns/{name}/raters/{rater_id}", SEE_OTHER)
 
 

@@ -9,6 +9,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from dissensus.campaign.report_request import ReportRequest, parse_report_request
 from dissensus.errors import InvalidInput, NotFound
+from dissensus.schema.advice import site_message
 from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
@@ -98,7 +99,7 @@ def request_report(site: SiteOf, caller: Authorized, name: Name, form: StaffForm
             now=site.clock(),
         )
     except InvalidInput as error:
-        return _reports_page(site, caller, name, request, tuple(str(error).splitlines()))
+        return _reports_page(site, caller, name, request, tuple(site_message(error).splitlines()))
     return RedirectResponse(f"/campaigns/{name}/reports/{report_id}", SEE_OTHER)
 
 

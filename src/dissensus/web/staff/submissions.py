@@ -11,6 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NoDatabase
 from dissensus.recruit.prolific import PROLIFIC_API, REJECTION_CATEGORIES, ProlificClient, RejectionCategory
 from dissensus.recruit.prolific.submissions import MIN_REASON_LENGTH
+from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.hints import format_list, format_value
 from dissensus.settings import load_prolific_token
@@ -90,7 +91,7 @@ def decide_submission(
         raise
     except DissensusError as error:
         typed = {field: str(form.get(field, "")) for field in ("reasons", "category", "reason") if field in form}
-        return _submission_page(site, caller, name, submission, typed, str(error))
+        return _submission_page(site, caller, name, submission, typed, site_message(error))
     return RedirectResponse(f"/campaigns/{name}/pay/submissions/{submission}", SEE_OTHER)
 
 

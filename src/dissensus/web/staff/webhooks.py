@@ -8,6 +8,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from dissensus.campaign.public_events import EVENT_KINDS
 from dissensus.errors import Conflict, InvalidInput
+from dissensus.schema.advice import site_message
 from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
@@ -81,7 +82,7 @@ def add_webhook(site: SiteOf, caller: Authorized, name: Name, form: StaffForm, _
             site.platform, name, typed, signer=site.webhook_signer, staff_id=caller.staff.id, now=site.clock()
         )
     except (InvalidInput, Conflict) as error:
-        return _webhooks(site, caller, name, *str(error).splitlines(), typed=typed)
+        return _webhooks(site, caller, name, *site_message(error).splitlines(), typed=typed)
     context = caller.page(WebhookSecretPage, name=name, webhook=webhook, secret=secret)
     return page(site, context)
 

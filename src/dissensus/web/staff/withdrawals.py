@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import NotFound
+from dissensus.schema.advice import site_message
 from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
@@ -66,7 +67,7 @@ def _page(site: Site, caller: StaffRequest, name: str, rater_id: str) -> Respons
     try:
         preview = withdrawal.preview_withdrawal_for(site.platform, name, rater_id, staff_id=caller.staff.id)
     except NotFound as error:
-        return page(site, _context(caller, name, rater_id, faults=(str(error),)), 422)
+        return page(site, _context(caller, name, rater_id, faults=(site_message(error),)), 422)
     return page(site, _context(caller, name, rater_id, preview=preview))
 
 

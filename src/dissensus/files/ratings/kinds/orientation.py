@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from dissensus.errors import InvalidInput
+from dissensus.schema.advice import Advice
 from dissensus.schema.hints import format_list
 from dissensus.schema.ratings import cells
 
@@ -20,6 +21,11 @@ _ITEM_ID = re.compile(r"items?([\W_]?id)?|(post|text|tweet|comment|conversation)
 _RATER_ID = re.compile(rf"({_RATER}|user|participant)([\W_]?id)?", re.IGNORECASE)
 _ABOUT_PEOPLE = {"gender", "sex", "age", "race", "ethnicity", "education", "nationality", "religion", "occupation"}
 _WORDS_OF_A_TEXT = 3
+
+ONE_RATING_PER_ROW = (
+    "Choose a table with one rating per row, in columns such as item_id, rater_id and, for the answers, Q_overall."
+)
+"""Remedy on the site, where nobody can name the columns."""
 
 
 class OrientationEvidence(NamedTuple):
@@ -75,11 +81,12 @@ def check_rows_are_items(frame: pl.DataFrame, row_id: str, answers: Sequence[str
         return
     evidence = "; ".join((*for_items, *against)) or "no evidence in names and values"
     contradiction = "the evidence is contradictory" if for_items and against else "rows could be items or raters"
-    raise InvalidInput(
-        f"Of the table with answers in {format_list(answers, 3)}, {contradiction}: {evidence}. "
+    reason = f"Of the table with answers in {format_list(answers, 3)}, {contradiction}: {evidence}."
+    remedy = (
         "If the columns are raters, give their names as --rater-columns 'label_{rater_id}'; if the rows are raters, "
         "give the columns as --item-columns 'item_{item_id}' (in Python: rater_columns=..., item_columns=...)."
     )
+    raise InvalidInput(Advice(f"{reason} {remedy}", site=f"{reason} {ONE_RATING_PER_ROW}"))
 
 
 def _may_be(column: pl.Series) -> bool:

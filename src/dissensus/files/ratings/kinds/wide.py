@@ -12,6 +12,7 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.ratings.kinds import orientation
 from dissensus.files.ratings.kinds.long import check_question_name, describe_losses, rename_columns, select_question
 from dissensus.files.raw import limits
+from dissensus.schema.advice import Advice
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
@@ -180,10 +181,8 @@ def _read_by_content(frame: pl.DataFrame, item: str | None, question: str) -> Wi
     filled = [name for name in frame.columns if name in columns or frame[name].null_count() < frame.height]
     left_out = [name for name in frame.columns if name not in filled]
     long, notes = _melt(frame.select(filled), ITEMS, row_id, RATERS, columns, question)
-    note = (
-        f"{len(columns)} columns are read as raters: {format_list(list(columns), 3)}. Use --rater-columns to "
-        "override that."
-    )
+    sentence = f"{len(columns)} columns are read as raters: {format_list(list(columns), 3)}."
+    note = Advice(f"{sentence} Use --rater-columns to override that.", site=sentence)
     empty = f"Columns without a value are left out: {format_list(left_out)}."
     return long, (note, *notes, *((empty,) * bool(left_out)))
 
@@ -194,13 +193,16 @@ def _find_rater_columns(frame: pl.DataFrame, item: str | None) -> dict[str, dict
     candidates = [name for name in frame.columns if name != row_id and not names.is_item_attribute(name)]
     columns = orientation.answer_columns(frame.select(candidates))
     if not columns:
-        raise InvalidInput(
+        reason = (
             "No columns share a small set of answers, so none is read as a rater; they are "
-            f"{format_list(frame.columns)}. "
+            f"{format_list(frame.columns)}."
+        )
+        remedy = (
             "If the table has one rating per row, name its columns with --item, --rater and --answer, or give --from "
             "long. If it has one column per rater, or per item, give their names: --rater-columns "
             "'label_{rater_id}', --item-columns 'item_{item_id}'."
         )
+        raise InvalidInput(Advice(f"{reason} {remedy}", site=f"{reason} {orientation.ONE_RATING_PER_ROW}"))
     orientation.check_rows_are_items(frame, row_id, columns)
     values = {name: RATERS.template(DEFAULT_TEMPLATE).values(name) for name in columns}
     return {name: values[name] or {} if all(values.values()) else {names.RATER_ID: name} for name in columns}

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
+from dissensus.schema.advice import site_message
 from dissensus.schema.hints import format_value
 from dissensus.web.api.openapi import reading_scopes, scopes_by_subject
 from dissensus.web.core.permissions import ACTIONS, SCOPES
@@ -159,7 +160,7 @@ def change_password(site: SiteOf, caller: Authorized, request: Request, form: St
             _confirm_password(site, caller, current)
         passwords.change_password(site.platform, hasher, caller.staff, new, session=caller.session, now=site.clock())
     except (InvalidInput, NotAllowed) as error:
-        return _account(site, caller, str(error))
+        return _account(site, caller, site_message(error))
     return RedirectResponse("/account?outcome=password", SEE_OTHER)
 
 
@@ -226,7 +227,7 @@ def confirm_identity(site: SiteOf, caller: Authorized, request: Request, form: S
         else:
             _confirm_password(site, caller, str(form.get("password", "")))
     except NotAllowed as error:
-        return confirmation_page(site, caller, request, to, str(error))
+        return confirmation_page(site, caller, request, to, site_message(error))
     return RedirectResponse(to, SEE_OTHER)
 
 
@@ -251,7 +252,7 @@ def create_token(site: SiteOf, caller: RecentlyConfirmed, form: StaffForm) -> Re
             site.platform, caller.staff, name, scopes=sorted(scopes), days=days, now=site.clock()
         )
     except (InvalidInput, Conflict) as error:
-        return _account(site, caller, str(error))
+        return _account(site, caller, site_message(error))
     address = site.settings.address
     return page(
         site,

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
+from dissensus.schema.advice import site_message
 from dissensus.web.core.responses import SEE_OTHER
 from dissensus.web.core.site import Site, address_digest, truncated_network
 from dissensus.web.core.staff_auth import Public, PublicForm, Require, SessionKey, SiteOf, StaffForm, StaffRequest
@@ -44,7 +45,7 @@ def finish_registration(site: SiteOf, caller: RecentlyConfirmed, request: Reques
             site.platform, party, caller.staff, credential, name, session=caller.session, now=site.clock()
         )
     except (Conflict, InvalidInput, NotAllowed) as error:
-        return second_factor_page(site, caller, request, str(error))
+        return second_factor_page(site, caller, request, site_message(error))
     return recovery_codes_page(site, caller, codes) if codes else RedirectResponse(PAGE, SEE_OTHER)
 
 
@@ -73,7 +74,7 @@ def finish_confirmation(site: SiteOf, caller: Authorized, request: Request, form
             site.platform, party, caller.staff, credential, session=caller.session, now=site.clock()
         )
     except NotAllowed as error:
-        return confirmation_page(site, caller, request, to, str(error))
+        return confirmation_page(site, caller, request, to, site_message(error))
     return RedirectResponse(to, SEE_OTHER)
 
 
@@ -101,7 +102,7 @@ def finish_sign_in(site: SiteOf, request: Request, form: PublicForm, sign_in_key
             now=site.clock(),
         )
     except NotAllowed as error:
-        return password_page(site, request, sign_in_key, "", str(error))
+        return password_page(site, request, sign_in_key, "", site_message(error))
     return redirect_signed_in(site, request, session)
 
 
@@ -133,5 +134,5 @@ def finish_second_factor(site: SiteOf, request: Request, form: PublicForm, sessi
             site.platform, party, session, credential, network=truncated_network(request), now=site.clock()
         )
     except NotAllowed as error:
-        return code_page(site, request, staff_row, session, str(error))
+        return code_page(site, request, staff_row, session, site_message(error))
     return redirect_signed_in(site, request, new_session)

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, NotAllowed
+from dissensus.schema.advice import site_message
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Require, SiteOf, StaffForm, StaffPage, StaffRequest
@@ -89,7 +90,7 @@ def begin_enrolment(site: SiteOf, caller: RecentlyConfirmed, request: Request, _
     try:
         second_factors.begin_enrolment(site.platform, site.tokens.keys, caller.staff, now=site.clock())
     except Conflict as error:
-        return second_factor_page(site, caller, request, str(error))
+        return second_factor_page(site, caller, request, site_message(error))
     return RedirectResponse(PAGE, SEE_OTHER)
 
 
@@ -102,7 +103,7 @@ def confirm_enrolment(site: SiteOf, caller: RecentlyConfirmed, request: Request,
             site.platform, site.tokens.keys, caller.staff, code, session=caller.session, now=site.clock()
         )
     except (Conflict, NotAllowed) as error:
-        return second_factor_page(site, caller, request, str(error))
+        return second_factor_page(site, caller, request, site_message(error))
     return recovery_codes_page(site, caller, codes) if codes else RedirectResponse(PAGE, SEE_OTHER)
 
 
@@ -117,7 +118,7 @@ def renew_recovery_codes(site: SiteOf, caller: RecentlyConfirmed, request: Reque
     try:
         codes = second_factors.renew_recovery_codes(site.platform, caller.staff, now=site.clock())
     except Conflict as error:
-        return second_factor_page(site, caller, request, str(error))
+        return second_factor_page(site, caller, request, site_message(error))
     return recovery_codes_page(site, caller, codes)
 
 

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Cookie, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
+from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.roles import DUTIES
 from dissensus.schema.hints import format_value
 from dissensus.web.core.responses import MAX_PATH_LENGTH, SEE_OTHER, is_local_path, page
@@ -150,7 +151,7 @@ def submit_password(site: SiteOf, request: Request, form: PublicForm, sign_in_ke
             now=site.clock(),
         )
     except NotAllowed as error:
-        return password_page(site, request, sign_in_key, name, str(error))
+        return password_page(site, request, sign_in_key, name, site_message(error))
     return redirect_signed_in(site, request, session)
 
 
@@ -175,7 +176,7 @@ def mail_link(site: SiteOf, request: Request, form: PublicForm, sign_in_key: Sig
             now=site.clock(),
         )
     except NotAllowed as error:
-        return password_page(site, request, sign_in_key, "", str(error))
+        return password_page(site, request, sign_in_key, "", site_message(error))
     return password_page(site, request, sign_in_key, "", is_mailed=True)
 
 
@@ -240,7 +241,7 @@ def submit_code(site: SiteOf, request: Request, form: PublicForm, session: Sessi
             now=site.clock(),
         )
     except NotAllowed as error:
-        return code_page(site, request, staff_row, session, str(error))
+        return code_page(site, request, staff_row, session, site_message(error))
     return redirect_signed_in(site, request, new_session)
 
 
@@ -311,5 +312,5 @@ def join(site: SiteOf, request: Request, key: Key, form: PublicForm, session: Se
             now=site.clock(),
         )
     except (Conflict, InvalidInput) as error:
-        return _join_page(site, key, session, name, str(error))
+        return _join_page(site, key, session, name, site_message(error))
     return redirect_signed_in(site, request, new_session, f"/campaigns/{campaign}")

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, InvalidInput
+from dissensus.schema.advice import site_message
 from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
@@ -53,7 +54,7 @@ def change_plan(site: SiteOf, caller: Authorized, name: Name, form: StaffForm, _
     try:
         sign_off.change_plan(site.platform, name, typed, staff_id=caller.staff.id, now=site.clock())
     except InvalidInput as error:
-        return _release_page(site, caller, name, *str(error).splitlines(), typed=typed[:MAX_PLAN_LENGTH])
+        return _release_page(site, caller, name, *site_message(error).splitlines(), typed=typed[:MAX_PLAN_LENGTH])
     return RedirectResponse(f"/campaigns/{name}/release", SEE_OTHER)
 
 
@@ -64,7 +65,7 @@ def sign_check(site: SiteOf, caller: Authorized, name: Name, form: StaffForm, _s
     try:
         sign_off.sign_check(site.platform, name, check, code, staff_id=caller.staff.id, now=site.clock())
     except Conflict as error:
-        return _release_page(site, caller, name, str(error))
+        return _release_page(site, caller, name, site_message(error))
     return RedirectResponse(f"/campaigns/{name}/release#check-{check}", SEE_OTHER)
 
 
