@@ -92,7 +92,10 @@ class View:
         As JPEG: compressing a PNG takes twice as long.
         """
         if folder := os.environ.get(SCREENSHOTS):
-            self.page.screenshot(path=Path(folder, f"{name}.jpeg"), full_page=True, quality=85, type="jpeg")
+            # Pictures of another scheme or width are loaded first, and colours in transition end theirs.
+            self.page.evaluate("Promise.allSettled([...document.images].map(one => one.decode()))")
+            path = Path(folder, f"{name}.jpeg")
+            self.page.screenshot(path=path, full_page=True, animations="disabled", quality=85, type="jpeg")
 
     def shoot(self, name: str, widths: tuple[int, ...]) -> None:
         """Save screenshots in both schemes at several widths, and leave the page in the light one."""

@@ -79,7 +79,7 @@ def test_pages_of_a_running_campaign_are_accessible(desk: Desk) -> None:
     page.get_by_role("button", name="Look").click()
     page.get_by_role("heading", name="Differences of groups").wait_for()
     check_page(page, "interim")
-    page.get_by_role("link", name="Back to the watch page").click()
+    page.get_by_role("link", name="Back to monitoring").click()
     page.get_by_role("link", name="Review").first.click()
     page.get_by_label("Exclude").check()
     page.get_by_label("Reason, for readers").fill("   ")

@@ -67,7 +67,7 @@ def rows(page: httpx.Response) -> list[list[str]]:
 
 def faults(page: httpx.Response) -> list[str]:
     assert page.status_code == 422
-    return [unescape(text) for text in re.findall(r"<pre>(.*?)</pre>", page.text, re.S)]
+    return [unescape(text) for text in re.findall(r'<p class="prewrap">(.*?)</p>', page.text, re.S)]
 
 
 @sqlite_only

@@ -164,7 +164,9 @@ def test_an_owner_adds_resumes_and_removes_webhooks_on_the_page(house: House, re
     create_draft(house)
     browser, path, post = house.owner(), "/campaigns/pilot/webhooks", deliverer(house)
     assert f'href="{path}"' in browser.get("/campaigns/pilot/settings").text
-    assert "No webhooks yet" in browser.get(path).text
+    page = browser.get(path).text
+    assert "No webhooks yet" in page
+    assert '<a href="/campaigns/pilot/settings" aria-current="true">Settings</a>' in page
     response = send(browser, path, address=f" {receiver.address('ok')} ", **{"from": "start"})
     assert response.status_code == 200
     secret = re.search(r'value="(whsec_[^"]+)"', response.text)

@@ -15,6 +15,7 @@ class CampaignTab:
     path: str  # Below the address of the campaign; empty for its first page
     action: str  # Key of `ACTIONS`
     fits: Callable[[Campaign], bool] = lambda _: True
+    others: tuple[str, ...] = ()  # Paths of other pages that are below this one
 
 
 def _has_items(campaign: Campaign) -> bool:
@@ -42,7 +43,7 @@ TABS: Final = (
     CampaignTab("Pay", "pay", "pay", lambda campaign: campaign.pay is not None or campaign.recruit is not None),
     CampaignTab("Members", "staff", "staff"),
     CampaignTab("Log", "log", "log"),
-    CampaignTab("Settings", "settings", "revise"),
+    CampaignTab("Settings", "settings", "revise", others=("webhooks", "withdraw")),
 )
 
 
@@ -61,7 +62,8 @@ def build_navigation(name: str, campaign: Campaign, permissions: frozenset[str],
     """Return the navigation of a page with a path, such as ``/campaigns/pilot/items/3``."""
     tabs = tuple(tab for tab in TABS if tab.action in permissions and tab.fits(campaign))
     page = path.removeprefix(f"/campaigns/{name}").strip("/")
-    current = next((tab for tab in tabs if tab.path == page.partition("/")[0]), None)
+    first = page.partition("/")[0]
+    current = next((tab for tab in tabs if first in (tab.path, *tab.others)), None)
     return CampaignNavigation(
         name, tabs, current, is_below=current is not None and page != current.path, shows_images="images" in permissions
     )
