@@ -89,7 +89,9 @@ def run_demo(folder: Path, *, once: bool, port: int, items: int, raters: int) ->
             if once:
                 activity.begin("Stopping the site")
                 site.close()
-        if not once:
+        if once:
+            typer.echo(f"\nThe report is {folder / PAGE}. Without --once the site stays open for a visit.")
+        else:
             _wait_for_visitors(settings)
 
 
