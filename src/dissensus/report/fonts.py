@@ -10,7 +10,8 @@ from dissensus.report.vega_lite import SCHEMA_URL
 CONFIGURATION: Final = "FONTCONFIG_FILE"
 NO_FONTS: Final = Path(__file__).with_name("fonts.conf")
 SYSTEM_FONTS: Final = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
-_EMPTY: Final = {"$schema": SCHEMA_URL, "data": {"values": []}, "mark": "point"}
+# With a text: fonts are loaded for the first one that is measured.
+_TEXT: Final = {"$schema": SCHEMA_URL, "data": {"values": [{}]}, "mark": {"type": "text", "text": "A"}}
 
 
 def prefer_shipped_fonts(renderer: ModuleType) -> None:
@@ -23,7 +24,7 @@ def prefer_shipped_fonts(renderer: ModuleType) -> None:
         return
     os.environ[CONFIGURATION] = str(NO_FONTS)
     try:
-        renderer.vegalite_to_svg(_EMPTY, allowed_base_urls=[])
+        renderer.vegalite_to_svg(_TEXT, allowed_base_urls=[])
     finally:
         os.environ.pop(CONFIGURATION, None)
     for folder in map(Path, map(os.path.expanduser, SYSTEM_FONTS)):
