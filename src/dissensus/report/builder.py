@@ -5,13 +5,13 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from inspect import signature
+from typing import TYPE_CHECKING
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.analyse import Analysis, AnalysisSettings
 from dissensus.pipeline.analyse.level import Level
 from dissensus.pipeline.analyse.table import resolve_axes, resolve_share
 from dissensus.pipeline.engine.ratings import PartitionedRatings, select_pool
-from dissensus.pipeline.model import MultilevelModel
 from dissensus.pipeline.tables import UNKNOWN, format_count, format_short
 from dissensus.report.drawing_process import DrawingProcess
 from dissensus.report.figure import Figure
@@ -26,6 +26,9 @@ from dissensus.schema.advice import Advice
 from dissensus.schema.ratings.columns import CROSS, FLAG, REST
 from dissensus.schema.ratings.item_values import resolve_item_attributes
 from dissensus.schema.ratings.table import Ratings
+
+if TYPE_CHECKING:
+    from dissensus.pipeline.model import MultilevelModel
 
 Progress = Callable[[float], None]
 # Default axes: most groups of an axis, and most axes.
@@ -55,7 +58,7 @@ def build(  # noqa: PLR0913 - options are keyword-only
     contested: int = 10,
     text: bool = True,
     title: str | None = None,
-    model: MultilevelModel | None = None,
+    model: "MultilevelModel | None" = None,
     command: str | None = None,
     progress: Progress | None = None,
     drawing: DrawingProcess | None = None,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from dissensus.pipeline.analyse import Analysis, AnalysisSettings, GroupDivergen
 from dissensus.pipeline.analyse import rater_curve as compute_rater_curve
 from dissensus.pipeline.analyse.table import run_analysis
 from dissensus.pipeline.engine.ratings import IN_MEMORY, PartitionedRatings
-from dissensus.pipeline.model import MultilevelModel
 from dissensus.pipeline.tables import escape_unprintable
 from dissensus.pipeline.vet import Vetting, audit_flagged, vet
 from dissensus.report.contested_items import ContestedItems, list_contested_items
@@ -26,7 +25,6 @@ from dissensus.report.figures.gold import gold
 from dissensus.report.figures.item_attributes import item_attribute, item_gaps
 from dissensus.report.figures.items import degree, topics
 from dissensus.report.figures.labels import entropy, soft_labels
-from dissensus.report.figures.multilevel import divided_items, effects, predicted_shares, predictive_checks
 from dissensus.report.figures.null_distributions import null_distributions
 from dissensus.report.figures.rater_curve import rater_curve
 from dissensus.report.figures.rater_pairs import rater_pairs
@@ -35,21 +33,13 @@ from dissensus.report.figures.removal import label_moves, removal
 from dissensus.report.figures.times import times
 from dissensus.report.figures.vetting import evidence
 from dissensus.report.groups import DisplayedGroups, groups_of_axes, number_repeated_names
-from dissensus.report.multilevel import (
-    check_comparison,
-    divided_item_texts,
-    estimates,
-    label_change_table,
-    label_change_texts,
-    model_warnings,
-    reliability,
-    term_tests,
-    variance_shares,
-)
 from dissensus.report.tables import Disclosure, ReportTable, dataset, group_table, pool, time_table
 from dissensus.schema.advice import Advice, error_message
 from dissensus.schema.ratings.columns import CROSS, GOLD, ITEM_TEXT, PLATINUM, REST, TEXTS
 from dissensus.schema.ratings.table import Ratings
+
+if TYPE_CHECKING:
+    from dissensus.pipeline.model import MultilevelModel
 
 Part = Figure | ReportTable | ContestedItems | Disclosure
 # Random removals to compare a filter with, if nothing is permuted.
@@ -144,7 +134,7 @@ class ReportInput:
     settings: AnalysisSettings
     options: ReportOptions
     skipped: tuple[str, ...]  # Reason for each axis that is not shown by default
-    model: MultilevelModel | None = None
+    model: "MultilevelModel | None" = None
     progress: Callable[[float], None] | None = None  # Called with the completed share of the analysis
 
     @property
@@ -473,6 +463,10 @@ def _multilevel(source: ReportInput) -> Iterator[Section]:
     model = source.model
     if model is None:
         return
+    # Imported here, since the modules of models take as long to load as a tenth of a report without one.
+    from dissensus.report.figures.multilevel import divided_items, predicted_shares, predictive_checks
+    from dissensus.report.multilevel import check_comparison, divided_item_texts, label_change_table, label_change_texts
+
     yield _model(model)
     if model.predictions is not None and model.predictions.labels:
         lead = "What populations would say that have other shares of groups than the raters: multilevel regression and "
@@ -502,7 +496,10 @@ def _multilevel(source: ReportInput) -> Iterator[Section]:
     yield Section("checks", "Checks of the model", lead, tuple(checks.parts), tuple(checks.absent))
 
 
-def _model(model: MultilevelModel) -> Section:
+def _model(model: "MultilevelModel") -> Section:
+    from dissensus.report.figures.multilevel import effects, predicted_shares
+    from dissensus.report.multilevel import estimates, model_warnings, reliability, term_tests, variance_shares
+
     parts = SectionParts()
     if model.warnings:
         parts.add(lambda: model_warnings(model))
