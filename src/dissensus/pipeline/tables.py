@@ -42,6 +42,8 @@ class Page:
 
 def escape_unprintable(text: str) -> str:
     """Escape control characters of ids and names, except joiners, which emoji and Persian words need."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() or c in JOINERS else c.encode("unicode_escape").decode() for c in text)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
 from typing import Any
 
@@ -21,9 +22,10 @@ _NARROW, _WIDE, _UPPER, _OTHER, _FULL = 0.28, 0.86, 0.68, 0.54, 1.0
 
 def estimate_text_width(text: str, size: float = SMALL) -> float:
     """Return the approximate width of a text in pixels."""
-    return size * sum(_character(c) for c in text)
+    return size * sum(map(_character, text))
 
 
+@cache
 def _character(c: str) -> float:
     if c in "ijlftrI.,:;'|!()[] -":
         return _NARROW
