@@ -1,5 +1,6 @@
 """Figure of the agreement of each two raters."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -35,8 +36,12 @@ def ratings() -> Ratings:
 def read_cells(ratings: Ratings, groups: str | None = None) -> list[tuple[str, float, float]]:
     """Step, start and end of the run of each colour, in cells."""
     layer = rater_pairs(ratings, groups).draw(TEXT_WIDTH)["layer"][0]
-    points = layer["data"]["values"]
-    return [(start["step"], start["x"], end["x"]) for start, end in zip(points[::3], points[1::3], strict=True)]
+    runs = [
+        (float(y), point["step"], float(start), float(end))
+        for point in layer["data"]["values"]
+        for start, y, end in re.findall(r"M([\d.]+),([\d.]+)H([\d.]+)", point["outline"])
+    ]
+    return [run[1:] for run in sorted(runs, key=lambda run: (run[0], run[2]))]
 
 
 def test_the_table_has_the_pairs_of_each_two_groups(camps: Ratings) -> None:

@@ -22,7 +22,7 @@ from dissensus.report.layout import (
     truncate_text,
 )
 from dissensus.report.theme import INK, LINE, PADDING, pick_ramp_colors
-from dissensus.report.vega_lite import X2, Y2, Chart, Color, Legend, Order, Scale, Spec, Text, X, Y
+from dissensus.report.vega_lite import X2, Y2, Chart, Color, Legend, Scale, Shape, Spec, Text, X, Y
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.raters.clusters import order_by_clusters
 from dissensus.stats.raters.pairs import MIN_SHARED, RaterPairAgreement, rater_pair_agreement
@@ -210,30 +210,34 @@ def _draw(matrix: _Matrix, width: int) -> Spec:
     )
     cell = side / n_raters
     ends = [0.0, *(cell * end for _, end in matrix.blocks)]
-    layers = [_draw_cells(matrix, cell, room, x, y), *_draw_borders(ends, x, y), _draw_names(names, ends, height, x, y)]
+    layers = [_draw_cells(matrix, cell, room), *_draw_borders(ends, x, y), _draw_names(names, ends, height, x, y)]
     return stack_layers(layers, width=room, height=height)
 
 
-def _draw_cells(matrix: _Matrix, cell: float, room: int, x: Any, y: Any) -> Spec:
-    """Draw the cells below the diagonal; each colour is one line with gaps, since thousands of marks are slow."""
+def _draw_cells(matrix: _Matrix, cell: float, room: int) -> Spec:
+    """Draw the cells below the diagonal; each colour is one point of their shape, since thousands of marks are slow."""
     labels = _label_steps(matrix.edges)
     columns = count_legend_columns(labels, room)
-    points = []
+    outlines: dict[int, list[str]] = {}
     for row, steps in enumerate(_read_steps(matrix)):
         start = 0
         for step, run in groupby(steps[:row].tolist()):
             end = start + len(list(run))
-            if step >= 0:
-                at = {"step": labels[step], "y": round(cell * (row + 0.5), 2)}
-                points += [at | {"x": round(cell * start, 2)}, at | {"x": round(cell * end, 2)}, at | {"x": None}]
+            outlines.setdefault(step, []).append(f"M{cell * start:.2f},{cell * (row + 0.5):.2f}H{cell * end:.2f}")
             start = end
-    lines = Chart([{"place": place} | point for place, point in enumerate(points)])
+    points = Chart(
+        [{"step": label, "outline": "".join(outlines[step])} for step, label in enumerate(labels) if step in outlines]
+    )
     colors = Scale(domain=labels, range=pick_ramp_colors(len(labels)))
     # A square of nothing but its border, since the marks are lines.
     legend = Legend(symbolType="square", symbolSize=1, symbolStrokeWidth=11, columns=columns)
-    return lines.mark(
-        "line", strokeWidth=round(cell + 0.2, 2), strokeCap="butt", invalid="break-paths-show-path-domains"
-    ).encode(X("x:Q", **x), Y("y:Q", **y), Color("step:N", scale=colors, legend=legend), Order("place:Q"))
+    # An outline is drawn in pixels from its point at a size of four.
+    return points.mark("point", size=4, opacity=1, filled=False, strokeWidth=round(cell + 0.2, 2)).encode(
+        X(value=0),
+        Y(value=0),
+        Color("step:N", scale=colors, legend=legend),
+        Shape("outline:N", scale=None, legend=None),
+    )
 
 
 def _read_steps(matrix: _Matrix) -> IntArray:
