@@ -16,21 +16,21 @@ from dissensus.report.vega_lite import Spec
 
 PNG_PER_INCH = 300
 
-# Applied to tags only: texts between them are names from a file, which may match any of these.
-_TAG = re.compile(r"<[^>]+>")
-_COLOR = re.compile("|".join(NAMES), re.IGNORECASE)
+# Applied to start tags only: texts between them are names from a file, which may match any of these.
+_TAG = re.compile(r"<[^/>][^>]*>")
+_COLOR = re.compile("#[0-9A-Fa-f]{6}")
 _BACKGROUND = re.compile(rf'<rect width="[\d.]+" height="[\d.]+" fill="{PAPER}"\s*(?:/>|></rect>)', re.IGNORECASE)
 _SIZE = re.compile(r'<svg [^>]*?width="([\d.]+)" height="([\d.]+)"[^>]*>')
-_FONT = re.compile(r' font-family="[^"]*"')
 # Coordinates: their last digits differ between processors and are invisible.
-_COORDINATES = re.compile(r'(?:(?<= d=")|(?<= transform=")|(?<= [xy][12]="))[^"]*')
+_COORDINATES = re.compile(r' (?:d|transform|[xy][12])="[^"]*"')
 _LONG = re.compile(r"-?\d+\.\d{2,}")
-# Accessibility attributes of every mark; the figure has one label instead.
+# Fonts, which the page sets, and accessibility attributes of every mark; the figure has one label instead.
 _MARK_ATTRIBUTES = re.compile(
-    r'<path class="(?:back|fore)ground"[^>]*/>| (?:role|aria-roledescription|class|pointer-events)="[^"]*"'
+    r'<path class="(?:back|fore)ground"[^>]*/>'
+    r'| (?:role|aria-roledescription|class|pointer-events|font-family)="[^"]*"'
 )
 _LOADING = threading.Lock()
-_ID = re.compile(r'(\bid="|url\(#)([^")]+)')
+_ID = re.compile(r'( id="|url\(#)([^")]+)')
 
 
 def load_renderer() -> ModuleType:
@@ -89,9 +89,15 @@ def _round_coordinate(number: re.Match[str]) -> str:
     return f"{round(float(number[0]), 1) or 0:g}"
 
 
+def _name_color(color: re.Match[str]) -> str:
+    """Return the CSS variable of a colour of the theme, and any other colour as it is."""
+    name = NAMES.get(color[0].upper())
+    return color[0] if name is None else f"var(--{name})"
+
+
 def _restyle_tag(tag: str, name: str) -> str:
     """Return a tag with CSS variables and prefixed ids, without fonts and accessibility attributes."""
     tag = _COORDINATES.sub(lambda values: _LONG.sub(_round_coordinate, values[0]), tag)
-    tag = _FONT.sub("", _MARK_ATTRIBUTES.sub("", tag))
-    tag = _COLOR.sub(lambda match: f"var(--{NAMES[match[0].upper()]})", tag)
+    tag = _MARK_ATTRIBUTES.sub("", tag)
+    tag = _COLOR.sub(_name_color, tag)
     return _ID.sub(lambda match: f"{match[1]}{name}-{match[2]}", tag)
