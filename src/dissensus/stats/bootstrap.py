@@ -1,6 +1,5 @@
 """Bootstrap over raters and items, and its intervals."""
 
-from collections.abc import Sequence
 from functools import lru_cache
 from statistics import NormalDist
 from typing import Literal, get_args
@@ -83,7 +82,7 @@ def _item_counts(entropy: Entropy, spawn_key: tuple[int, ...], n: int) -> npt.ND
 def _key_of(seed: np.random.SeedSequence) -> tuple[Entropy, tuple[int, ...]]:
     """Return what a seed is made of."""
     entropy = seed.entropy
-    return tuple(entropy) if isinstance(entropy, (Sequence, np.ndarray)) else entropy, tuple(seed.spawn_key)
+    return entropy if entropy is None or isinstance(entropy, (int, np.integer)) else tuple(entropy), seed.spawn_key
 
 
 def _stream(entropy: Entropy, spawn_key: tuple[int, ...]) -> np.random.Generator:

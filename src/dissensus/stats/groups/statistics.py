@@ -433,8 +433,8 @@ def _complete_part(
     # Beyond this the matrix of raters costs more than the walk through the ratings.
     if not n_items or (n_rated[n_rated > 0] != n_raters).any() or n_raters > 8 * n_items:
         return None
-    own = np.zeros((design.n_raters, design.n_categories))
-    np.add.at(own, (design.raters, design.answers), 1)
+    cell = design.raters.astype(np.int64) * design.n_categories + design.answers
+    own = np.bincount(cell, minlength=design.n_raters * design.n_categories).reshape(design.n_raters, -1).astype(float)
     return design.same_answers, own @ worth, own, n_items
 
 
