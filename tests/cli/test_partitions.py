@@ -66,6 +66,23 @@ def test_vetting_of_a_folder_is_that_of_one_file(run: RunCommand, ratings_csv: P
     assert result["pool_median_ms"] == expected["pool_median_ms"]
 
 
+@pytest.mark.parametrize("options", [("--by", "race"), ("--by", "race", "--scores", "guard.csv")])
+def test_a_scorecard_of_a_folder_is_that_of_one_file(
+    run: RunCommand, ratings_csv: Path, folder: Path, options: tuple[str, ...]
+) -> None:
+    items = pl.read_csv(ratings_csv, infer_schema=False)["item_id"].unique(maintain_order=True)
+    scores = pl.DataFrame({"item_id": items, "guard": [number % 11 / 10 for number in range(len(items))]})
+    scores.write_csv(folder.parent / "guard.csv")
+    words = (*options, "--question", "Q_overall", "--min-raters", "2", "--format", "json")
+    expected = json.loads(run("benchmark", ratings_csv, *words).stdout)
+    result = json.loads(run("benchmark", folder, *words).stdout)
+    for name in ("rows", "gaps", *(["ceilings", "bins", "thresholds"] if "--scores" in options else [])):
+        assert expected[name]
+        for row, other in zip(result[name], expected[name], strict=True):
+            numbers = {key: number for key, number in other.items() if isinstance(number, float)}
+            assert row == other | {key: pytest.approx(n, rel=1e-12, abs=1e-12) for key, n in numbers.items()}
+
+
 def test_a_report_of_a_folder_is_that_of_any_layout(run: RunCommand, folder: Path) -> None:
     whole = pl.concat([pl.read_parquet(path) for path in folder.iterdir()])
     flagged = whole.with_columns(rater_flagged=pl.col("rater_id") == whole["rater_id"][0])
@@ -86,12 +103,14 @@ def test_a_report_of_a_folder_is_that_of_any_layout(run: RunCommand, folder: Pat
     ("words", "message"),
     [
         (("model", "ratings"), "ratings is a folder or a glob, and this command needs all ratings in memory"),
-        (("model", "ratings/*.parquet"), "read by dissensus aggregate, analyse, report, vet"),
+        (("model", "ratings/*.parquet"), "read by dissensus aggregate, analyse, benchmark, report, vet"),
         (("report", "ratings", "--model", "dices"), "A multilevel model is not fitted to a folder of Parquet files"),
         (("report", "ratings", "--by-item", "topic"), "by attributes of items (--by-item) is not computed from a"),
         (("report", "ratings", "--gold", "safety_gold"), "A comparison with experts (--gold, --unsafe) is not"),
         (("report", "no/*.parquet"), "No file matches no/*.parquet"),
-        (("benchmark", "ratings", "--decisions"), "Name one file, or several"),
+        (("benchmark", "ratings", "--decisions"), "Decisions (--decisions) are not compared on a folder of Parquet"),
+        (("benchmark", "ratings", "--chatbot", "item_chatbot"), "(--by-item, --chatbot) is not computed from a folder"),
+        (("benchmark", "no/*.parquet"), "No file matches no/*.parquet"),
         (("vet", "ratings", "--audit"), "The audit of a filter is not computed from a folder"),
         (("aggregate", "ratings", "--rule", "mace"), "--rule mace is not computed from a folder of Parquet files"),
         (("aggregate", "ratings", "--rule", "poststratified"), "soft, plurality and share are"),

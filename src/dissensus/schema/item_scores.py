@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NoReturn
 
 import polars as pl
 
@@ -46,7 +46,26 @@ class ItemScores:
     def describe_unrated(self, item_ids: pl.Series) -> str:
         """Return a caveat about scores of other items than the rated ones; empty without any."""
         unrated = int((~self.table[ITEM_ID].is_in(item_ids.implode())).sum())
-        return f"{unrated:,} of {self.table.height:,} scored items without a rating: not used." if unrated else ""
+        return describe_unrated(unrated, self.table.height) if unrated else ""
+
+
+def describe_unrated(n: int, n_scored: int) -> str:
+    """Return a caveat about scored items without a rating."""
+    return f"{n:,} of {n_scored:,} scored items without a rating: not used."
+
+
+def describe_unscored(model: str, n: int, n_items: int) -> str:
+    """Return a caveat about rated items without a score of a model."""
+    return f"{n:,} of {n_items:,} rated items without a score of {format_value(model)}: left out for all models."
+
+
+def refuse_unscored(scores: ItemScores, item_ids: Sequence[str]) -> NoReturn:
+    """Raise if no rated item has a score of every model; `item_ids` are those of the first rated items."""
+    raise InvalidInput(
+        f"No rated item has a score of {'every model' if len(scores.models) > 1 else scores.models[0]}. Items are "
+        f"rated as {format_list(item_ids, 3)} and scored as {format_list(scores.table[ITEM_ID].to_list(), 3)}; "
+        f"{ITEM_ID} must be the same in both."
+    )
 
 
 def build_item_scores(

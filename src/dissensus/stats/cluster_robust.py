@@ -1,6 +1,7 @@
 """Cluster-robust intervals of means, shares and paired differences, with one clustering or two crossed ones."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist
@@ -118,11 +119,17 @@ def clustered_mean(
         raise UndefinedEstimate("The mean is undefined: there are no cases.")
     cluster, w = _number_clusters(clusters, len(x)), _fill_weights(weights, len(x))
     mean, counts = float(np.average(x, weights=w)), _count_clusters(cluster)
-    spread = estimate_clustered_variance(x - mean, cluster, w)
+    return form_mean(mean, estimate_clustered_variance(x - mean, cluster, w), len(x), counts, confidence)
+
+
+def form_mean(
+    mean: float, spread: ClusteredVariance | None, n: int, counts: tuple[int, int | None], confidence: float
+) -> Mean:
+    """Return a mean with its interval; `counts` are the numbers of clusters."""
     if spread is None:
-        return Mean(mean, None, None, len(x), *counts)
+        return Mean(mean, None, None, n, *counts)
     half = t_quantile(confidence, spread.df) * spread.variance**0.5
-    return Mean(mean, mean - half, mean + half, len(x), *counts)
+    return Mean(mean, mean - half, mean + half, n, *counts)
 
 
 def _number_clusters(clusters: npt.ArrayLike, n: int) -> Integers:
@@ -180,10 +187,16 @@ def estimate_clustered_variance(residuals: Floats, cluster: Integers, weights: F
     if not rows:
         return None
     ways = [_one_way_variance(residuals, row, weights) for row in rows]
-    variance = sum(way.variance for way in ways)
+    of_both = 0.0
     if len(ways) == 2:
         both = np.unique(rows[0] * (rows[1].max() + 1) + rows[1], return_inverse=True)[1]
-        variance -= _one_way_variance(residuals, both, weights).variance
+        of_both = _one_way_variance(residuals, both, weights).variance
+    return cross_clusterings(ways, of_both)
+
+
+def cross_clusterings(ways: Sequence[ClusteredVariance], of_both: float) -> ClusteredVariance:
+    """Return the variance by one clustering, or by two with the variance by their intersections."""
+    variance = sum(way.variance for way in ways) - (of_both if len(ways) == 2 else 0.0)
     return ClusteredVariance(max(variance, *(way.variance for way in ways)), min(way.df for way in ways))
 
 
@@ -191,24 +204,40 @@ def _one_way_variance(residuals: Floats, cluster: Integers, weights: Floats) -> 
     totals, size, square = (
         np.bincount(cluster, weights=part).astype(np.float64) for part in (weights * residuals, weights, weights**2)
     )
-    factor, df = _bell_mccaffrey(size, square)
-    return ClusteredVariance(float(factor @ totals**2) / float(size.sum()) ** 2, df)
+    return estimate_variance_of_totals(totals, size, square)
 
 
-def _bell_mccaffrey(size: Floats, square: Floats) -> tuple[Floats, float]:
-    """Return the factors of squared totals and the degrees of freedom, by the weights of clusters and their squares."""
-    share, all_squares = size / size.sum(), float(square.sum())
-    factor = square / ((1 - share) ** 2 * square + share**2 * (all_squares - square))
+def estimate_variance_of_totals(totals: Floats, size: Floats, square: Floats) -> ClusteredVariance:
+    """Return the variance by one clustering, from the totals, weights and squared weights of its clusters."""
+    weight, all_squares = float(size.sum()), float(square.sum())
+    return variance_of_sums(sum_clusters(totals, size, square, weight, all_squares), weight, all_squares)
+
+
+def weigh_clusters(size: Floats, square: Floats, weight: float, all_squares: float) -> tuple[Floats, Floats]:
+    """Return the share of some clusters in the weight of all, and the factor d of their squared totals."""
+    share = size / weight
+    return share, square / ((1 - share) ** 2 * square + share**2 * (all_squares - square))
+
+
+def sum_clusters(totals: Floats, size: Floats, square: Floats, weight: float, all_squares: float) -> Floats:
+    """Return sums over some clusters, shape (6,), from which `variance_of_sums` computes if they are of all.
+
+    The arrays are the totals, weights and squared weights of these clusters, both numbers the weight W and the sum S of
+    squared weights of all. The first sum is that of the squared totals.
+    """
+    share, factor = weigh_clusters(size, square, weight, all_squares)
     # The covariance of the totals is diag(square) + A with A = -share square' - square share' + S share share', of
     # rank two: so its traces need no matrix of clusters.
     diagonal = -2 * share * square + all_squares * share**2
-    vectors = np.stack([share, square])
-    gram = (vectors * factor) @ vectors.T
-    core = np.array([[all_squares, -1.0], [-1.0, 0.0]])
-    trace = float(factor @ (square + diagonal))
-    product = core @ gram
-    trace_of_square = float(factor**2 @ (square**2 + 2 * square * diagonal)) + float(np.trace(product @ product))
-    return factor, trace**2 / trace_of_square
+    parts = (totals**2, square + diagonal, share**2, share * square, square**2)
+    return np.array([*(factor @ part for part in parts), factor**2 @ (square**2 + 2 * square * diagonal)])
+
+
+def variance_of_sums(sums: Floats, weight: float, all_squares: float) -> ClusteredVariance:
+    """Return the variance by one clustering, from the `sum_clusters` of all."""
+    squares, trace, of_shares, mixed, of_squares, of_diagonal = sums.tolist()
+    product = np.array([[all_squares, -1.0], [-1.0, 0.0]]) @ np.array([[of_shares, mixed], [mixed, of_squares]])
+    return ClusteredVariance(squares / weight**2, trace**2 / (of_diagonal + float(np.trace(product @ product))))
 
 
 def estimate_clustered_df(sizes: npt.ArrayLike) -> float:
@@ -230,7 +259,8 @@ def estimate_clustered_df(sizes: npt.ArrayLike) -> float:
     (3.0, 1.41)
     """
     size = np.asarray(sizes, dtype=np.float64)
-    return _bell_mccaffrey(size[size > 0], size[size > 0])[1]
+    size = size[size > 0]
+    return estimate_variance_of_totals(np.zeros_like(size), size, size).df
 
 
 def t_quantile(confidence: float, df: float) -> float:
@@ -358,13 +388,19 @@ def clustered_share(
         raise UndefinedEstimate("The share is undefined: there are no cases.")
     cluster, w = _number_clusters(clusters, len(y)), _fill_weights(weights, len(y))
     p, counts = float(np.average(y, weights=w)), _count_clusters(cluster)
-    spread = estimate_clustered_variance(y - p, cluster, w)
+    return form_share(p, estimate_clustered_variance(y - p, cluster, w), len(y), counts, confidence)
+
+
+def form_share(
+    p: float, spread: ClusteredVariance | None, n: int, counts: tuple[int, int | None], confidence: float
+) -> ClusteredEstimate:
+    """Return a share with its interval; `counts` are the numbers of clusters."""
     if spread is not None and spread.variance > 1e-18 and 0 < p < 1:
         low, high = wilson_interval(p, p * (1 - p) / spread.variance, t_quantile(confidence, spread.df))
     else:
-        several = [n for n in counts if n is not None and n > 1]
+        several = [count for count in counts if count is not None and count > 1]
         low, high = wilson_interval(p, float(min(several, default=1)), NormalDist().inv_cdf((1 + confidence) / 2))
-    return ClusteredEstimate(p, low, high, len(y), *counts)
+    return ClusteredEstimate(p, low, high, n, *counts)
 
 
 def wilson_interval(p: float, n: float, z: float) -> tuple[float, float]:

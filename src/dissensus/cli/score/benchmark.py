@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dissensus.cli import result_writer
 from dissensus.cli.options import ByItemOption, ConfidenceOption, CrossOption, PageOutputOption, SeatsOption
-from dissensus.cli.ratings_options import split_categories, with_ratings_options
+from dissensus.cli.ratings_options import reads_folder, split_categories, with_ratings_options
 from dissensus.cli.result_writer import FiguresOption, FormatOption
 from dissensus.cli.score.costs import split_cost_list
 from dissensus.cli.score.options import (
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 THRESHOLD, AT_LEAST = 0.5, 0.5
 
 
-@partial(with_ratings_options, later=True)
+@partial(with_ratings_options, later=True, partitions=True)
 def benchmark(
     reading: "partial[Ratings]",
     chatbot: ChatbotOption = None,
@@ -78,9 +78,12 @@ def benchmark(
 
     With --decisions: what each rule would block, at each ratio of costs, and whom it overrules.
 
+    A folder or a quoted glob of Parquet files is read in blocks of items, one question, without --decisions.
+
     Example: dissensus benchmark ratings.csv --items items.csv --by race --scores guard.csv
     """
     # Imported here, so that --help does not import polars.
+    from dissensus.pipeline.engine.ratings import select_pool
     from dissensus.pipeline.score import compare_decisions, score_chatbots, score_models
     from dissensus.schema.jury import parse_seats
 
@@ -110,8 +113,11 @@ def benchmark(
             "--at-least": at_least != AT_LEAST,
         },
     )
-    ratings = reading(all_questions=not one_question and (decisions or not scores))
-    own = load_scores(ratings, scores, score_column, options["unsafe"], reverse or ()) if scores else None
+    if reads_folder(reading):
+        ratings = _read_folder(reading, scores=scores is not None, decisions=decisions)
+    else:
+        ratings = reading(all_questions=not one_question and (decisions or not scores))
+    own = load_scores(select_pool(ratings), scores, score_column, options["unsafe"], reverse or ()) if scores else None
     if decisions:
         populations = _read_populations(ratings, population_labels, options["unsafe"])
         card: Scorecard = compare_decisions(
@@ -136,6 +142,16 @@ def benchmark(
         to_json=card.to_json,
         to_csv=lambda: result_writer.to_csv(card.to_polars()),
     )
+
+
+def _read_folder(reading: "partial[Ratings]", *, scores: bool, decisions: bool) -> "Ratings":
+    """Read a folder, with the ids of the items if these have scores."""
+    if decisions:
+        raise InvalidInput(
+            "Decisions (--decisions) are not compared on a folder of Parquet files: rules decide from all ratings of "
+            "all items. Name one file, or files of some of the items."
+        )
+    return reading(with_items=scores)
 
 
 def _build_report(card: "Scorecard", command: str) -> "Document":

@@ -1,12 +1,15 @@
 """Scorecard of chatbots from ratings alone: shares of unsafe answers by question, topic, degree and group."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from importlib.metadata import version
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from dissensus.pipeline.engine.ratings import PartitionedRatings, select_pool
+from dissensus.pipeline.score.block_scores import BlockCounts, score_blocks
 from dissensus.pipeline.score.estimates import adjust_gaps, build_gaps, build_row
 from dissensus.pipeline.score.groups import GroupMembership, build_group_membership, read_group_ratings
 from dissensus.pipeline.score.rows import ScoreRow
@@ -15,14 +18,14 @@ from dissensus.pipeline.score.settings import Adjustment, ScoreSettings, resolve
 from dissensus.schema.ratings.item_values import list_item_values
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.score.losses import unsafe_share
-from dissensus.stats.score.pseudo_values import GroupRatings, PseudoValues
+from dissensus.stats.score.pseudo_values import GroupRatings, Statistic
 
 Mask = npt.NDArray[np.bool_]
 UNSAFE_SHARE: Final = "unsafe_share"
 
 
 def score_chatbots(  # noqa: PLR0913 - options are keyword-only
-    ratings: Ratings,
+    ratings: Ratings | PartitionedRatings,
     *,
     questions: str | Sequence[str] | None = None,
     unsafe: str | Sequence[str] | None = None,
@@ -40,7 +43,7 @@ def score_chatbots(  # noqa: PLR0913 - options are keyword-only
     Parameters
     ----------
     ratings
-        The ratings.
+        The ratings, also in blocks of items, without `by_item` and `chatbot`.
     questions
         Questions; by default the overall ones, ``Q_overall`` first, else the only one.
     unsafe
@@ -84,8 +87,11 @@ def score_chatbots(  # noqa: PLR0913 - options are keyword-only
     >>> [(row.model, row.estimate) for row in card.rows]
     [('A', 0.5), ('B', 0.0)]
     """
+    if isinstance(ratings, PartitionedRatings) and (by_item or chatbot is not None):
+        ratings.refuse("A scorecard by attributes of items (--by-item, --chatbot)")
+    pool = select_pool(ratings)
     settings = resolve_settings(
-        ratings,
+        pool,
         questions=questions,
         unsafe=unsafe,
         by=by,
@@ -97,18 +103,35 @@ def score_chatbots(  # noqa: PLR0913 - options are keyword-only
         confidence=confidence,
         adjust=adjust,
     )
-    groups = build_group_membership(ratings, settings)
-    statistics = [part for question in settings.questions for part in _measure(ratings, question, groups, settings)]
+    if isinstance(ratings, PartitionedRatings):
+        statistics, counts = _measure_blocks(ratings, settings)
+    else:
+        groups = build_group_membership(ratings, settings)
+        statistics = [part for question in settings.questions for part in _measure(ratings, question, groups, settings)]
+        counts = BlockCounts(ratings.n_raters, ratings.n_items, ratings.n_ratings)
     return Scorecard(
         rows=tuple(row for row, _ in statistics),
         gaps=adjust_gaps(list(build_gaps(statistics, settings)), settings),
         settings=settings,
-        n_raters=ratings.n_raters,
-        n_items=ratings.n_items,
-        n_ratings=ratings.n_ratings,
-        notes=(*ratings.notes, *ratings.describe_sets(settings.by_item)),
+        n_raters=counts.n_raters,
+        n_items=counts.n_items,
+        n_ratings=counts.n_ratings,
+        notes=(*pool.notes, *pool.describe_sets(settings.by_item)),
         version=version("dissensus"),
     )
+
+
+def _measure_blocks(
+    ratings: PartitionedRatings, settings: ScoreSettings
+) -> tuple[list[tuple[ScoreRow, Statistic | None]], BlockCounts]:
+    """Return the share of unsafe answers of the pool and of each group in blocks."""
+    scored, counts = score_blocks(ratings, settings)
+    keys = {"question": settings.questions[0]}
+    rows = [
+        build_row(each.group, UNSAFE_SHARE, partial(each.compute, None, UNSAFE_SHARE), keys, settings)
+        for each in scored
+    ]
+    return rows, counts
 
 
 def _list_chatbots(ratings: Ratings, settings: ScoreSettings) -> Iterator[tuple[str | None, Mask]]:
@@ -121,7 +144,7 @@ def _list_chatbots(ratings: Ratings, settings: ScoreSettings) -> Iterator[tuple[
 
 def _measure(
     ratings: Ratings, question: str, groups: GroupMembership, settings: ScoreSettings
-) -> Iterator[tuple[ScoreRow, PseudoValues | None]]:
+) -> Iterator[tuple[ScoreRow, Statistic | None]]:
     """Yield the share of unsafe answers of the pool and of each group: for each chatbot, all items, then each value."""
     answers = read_group_ratings(ratings, question, settings.unsafe)
     values = [
@@ -138,7 +161,7 @@ def _measure(
                 continue
             keys = {"question": question, "model": model, "attribute": attribute, "value": value}
             for group in groups.split(part, cells if attribute else ()):
-                yield build_row(group, UNSAFE_SHARE, unsafe_share, keys, settings)
+                yield build_row(group, UNSAFE_SHARE, partial(unsafe_share, group.ratings), keys, settings)
 
 
 def _list_cells(ratings: GroupRatings, masks: Sequence[Mask]) -> list[GroupRatings]:

@@ -36,9 +36,9 @@ from dissensus.pipeline.score.settings import (
 from dissensus.schema.item_scores import ItemScores
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.score.pseudo_values import PseudoValues, average_ratings
+from dissensus.stats.score.pseudo_values import Statistic, average_ratings
 
-Measured = tuple[ScoreRow, PseudoValues | None]
+Measured = tuple[ScoreRow, Statistic | None]
 
 
 class _MadeDecision(NamedTuple):
@@ -241,9 +241,8 @@ def _measure(group: ScoredGroup, made: _MadeDecision, settings: DecisionSettings
         (judged, "passed_though_unsafe", unsafe_passed),
         (judged, "cost", cost),
     ):
-        yield build_row(
-            rated, metric, partial(average_ratings, values=values, is_share=metric != "cost"), keys, settings
-        )
+        compute = partial(average_ratings, rated.ratings, values=values, is_share=metric != "cost")
+        yield build_row(rated, metric, compute, keys, settings)
 
 
 def _build_overruled_gaps(

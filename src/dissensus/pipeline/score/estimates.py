@@ -7,12 +7,12 @@ from typing import Any, Final
 import numpy as np
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.score.groups import ScoredGroup
+from dissensus.pipeline.score.groups import RatedGroup
 from dissensus.pipeline.score.rows import GapRow, ScoreRow
 from dissensus.pipeline.score.settings import ScoreSettings
 from dissensus.stats.result import ZERO, none_if_nan
 from dissensus.stats.score.gap import estimate_gap
-from dissensus.stats.score.pseudo_values import GroupRatings, PseudoValues, estimate_interval
+from dissensus.stats.score.pseudo_values import Statistic, estimate_interval
 from dissensus.stats.significance import benjamini_hochberg, holm
 
 FEWEST_RATERS: Final = 8
@@ -23,22 +23,22 @@ RARE: Final = 0.05
 HIGH_IS_GOOD: Final = ("auc",)
 NO_INTERVAL: Final = "no interval: chance alone makes the value larger"
 
-Measure = Callable[[GroupRatings], PseudoValues]
+Measure = Callable[[], Statistic]
 
 
 def build_row(
-    group: ScoredGroup, metric: str, compute: Measure, keys: Mapping[str, Any], settings: ScoreSettings
-) -> tuple[ScoreRow, PseudoValues | None]:
-    """Return the row of a statistic, and its pseudo-values if it is defined and not withheld."""
+    group: RatedGroup, metric: str, compute: Measure, keys: Mapping[str, Any], settings: ScoreSettings
+) -> tuple[ScoreRow, Statistic | None]:
+    """Return the row of a statistic, and the statistic if it is defined and not withheld."""
     row = _blank_row(group, metric, keys)
     withheld = f"withheld: fewer than {settings.suppress_below:,} raters, or others could be computed from them"
     if group.suppressed:
         return replace(row, reason=withheld), None
     try:
-        statistic = compute(group.ratings)
+        statistic = compute()
     except UndefinedEstimate as error:
         return replace(row, reason=str(error)), None
-    n_raters, n_items = (len(np.unique(codes)) for codes in (statistic.raters, statistic.items))
+    n_raters, n_items = statistic.n_raters, statistic.n_items
     if group.is_people and n_raters < settings.suppress_below:
         return replace(row, reason=withheld), None
     interval = estimate_interval(statistic, confidence=settings.confidence)
@@ -58,28 +58,29 @@ def build_row(
         ci_high=None if reason else high,
         n_raters=n_raters,
         n_items=n_items,
-        n_ratings=len(statistic.values),
+        n_ratings=statistic.n_ratings,
         reason=reason,
         warning=f"interval approximate: {few}" if few and not reason else None,
     ), statistic
 
 
-def build_value_row(group: ScoredGroup, metric: str, value: float, keys: Mapping[str, Any]) -> ScoreRow:
+def build_value_row(
+    group: RatedGroup, metric: str, value: float | None, keys: Mapping[str, Any], *, reason: str = NO_INTERVAL
+) -> ScoreRow:
     """Return the row of a statistic that has no interval."""
-    return replace(_blank_row(group, metric, keys), estimate=value, reason=NO_INTERVAL)
+    return replace(_blank_row(group, metric, keys), estimate=value, reason=reason)
 
 
-def _blank_row(group: ScoredGroup, metric: str, keys: Mapping[str, Any]) -> ScoreRow:
-    ratings = group.ratings
+def _blank_row(group: RatedGroup, metric: str, keys: Mapping[str, Any]) -> ScoreRow:
     return ScoreRow(
         **keys,
         axis=group.axis,
         group=group.group,
         metric=metric,
         estimate=None,
-        n_raters=ratings.n_raters,
-        n_items=ratings.n_items,
-        n_ratings=len(ratings.items),
+        n_raters=group.n_raters,
+        n_items=group.n_items,
+        n_ratings=group.n_ratings,
     )
 
 
@@ -94,9 +95,9 @@ def _describe_few(metric: str, group: ScoredGroup, n_raters: int, n_items: int) 
         yield f"fewer than {100 * RARE:g} % unsafe or safe answers"
 
 
-def build_gaps(statistics: Sequence[tuple[ScoreRow, PseudoValues | None]], settings: ScoreSettings) -> Iterator[GapRow]:
+def build_gaps(statistics: Sequence[tuple[ScoreRow, Statistic | None]], settings: ScoreSettings) -> Iterator[GapRow]:
     """Yield the gap of each statistic between the groups of each axis."""
-    families: dict[GapRow, list[tuple[ScoreRow, PseudoValues]]] = {}
+    families: dict[GapRow, list[tuple[ScoreRow, Statistic]]] = {}
     for row, values in statistics:
         if row.axis is None:
             continue
@@ -116,7 +117,7 @@ def build_gaps(statistics: Sequence[tuple[ScoreRow, PseudoValues | None]], setti
         yield _build_gap(replace(gap, n_groups=len(members)), members, settings)
 
 
-def _build_gap(row: GapRow, members: Sequence[tuple[ScoreRow, PseudoValues]], settings: ScoreSettings) -> GapRow:
+def _build_gap(row: GapRow, members: Sequence[tuple[ScoreRow, Statistic]], settings: ScoreSettings) -> GapRow:
     if len(members) < 2:
         return replace(row, reason=f"fewer than two groups have {settings.min_raters:,} raters or more")
     gap = estimate_gap([values for _, values in members])

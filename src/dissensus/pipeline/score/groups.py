@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,38 @@ from dissensus.pipeline.score.settings import ScoreSettings
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.score.pseudo_values import Codes, GroupRatings
 from dissensus.stats.suppression import select_publishable_groups
+
+
+class RatedGroup(Protocol):
+    """A group whose statistics are rows; the whole pool if it has no axis."""
+
+    @property
+    def axis(self) -> str | None:
+        """Its axis."""
+
+    @property
+    def group(self) -> str | None:
+        """Its name."""
+
+    @property
+    def suppressed(self) -> bool:
+        """True if its numbers are withheld."""
+
+    @property
+    def is_people(self) -> bool:
+        """False for labels of experts, one for each item."""
+
+    @property
+    def n_raters(self) -> int:
+        """Number of raters."""
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+
+    @property
+    def n_ratings(self) -> int:
+        """Number of ratings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -22,6 +55,21 @@ class ScoredGroup:
     suppressed: bool = False  # True if its numbers are withheld
     is_people: bool = True  # False for labels of experts, one for each item
     numbers: Codes | None = None  # Numbers of its ratings among those of the pool
+
+    @property
+    def n_raters(self) -> int:
+        """Number of raters."""
+        return self.ratings.n_raters
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return self.ratings.n_items
+
+    @property
+    def n_ratings(self) -> int:
+        """Number of ratings."""
+        return self.ratings.n_ratings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -38,9 +86,9 @@ class GroupMembership:
 
         Groups with few raters are withheld, and so are those with few raters in one of the further parts.
         """
-        pool, published = self._select_published(ratings)
+        pool, published = self.select_published(np.unique(ratings.raters))
         for part in parts:
-            pool_of_part, of_part = self._select_published(part)
+            pool_of_part, of_part = self.select_published(np.unique(part.raters))
             pool, published = pool and pool_of_part, published & of_part
         numbers = np.arange(len(ratings.items))
         yield ScoredGroup(axis=None, group=None, ratings=ratings, suppressed=not pool, numbers=numbers)
@@ -56,10 +104,9 @@ class GroupMembership:
                         numbers=numbers[mask],
                     )
 
-    def _select_published(self, ratings: GroupRatings) -> tuple[bool, npt.NDArray[np.bool_]]:
-        """Return whether the pool is published, and which groups, shape (A, G); groups without a rating are."""
+    def select_published(self, raters: Codes) -> tuple[bool, npt.NDArray[np.bool_]]:
+        """Return whether the pool of these raters is published, and which groups, shape (A, G); empty groups are."""
         published = np.ones((len(self.axes), max(map(len, self.names), default=0)), np.bool_)
-        raters = np.unique(ratings.raters)
         if not self.suppress_below or not len(raters):
             return True, published
         codes = self.codes[:, raters]

@@ -7,14 +7,14 @@ import numpy as np
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.score.estimates import HIGH_IS_GOOD
-from dissensus.pipeline.score.groups import ScoredGroup
+from dissensus.pipeline.score.groups import RatedGroup
 from dissensus.pipeline.score.model_rows import DifferenceRow, RankRow
-from dissensus.stats.score.pseudo_values import PseudoValues, compare_scores
+from dissensus.stats.score.pseudo_values import Statistic, compare_scores
 from dissensus.stats.significance import holm
 
 
 def compare_models(
-    group: ScoredGroup, metric: str, models: Mapping[str, PseudoValues], confidence: float
+    group: RatedGroup, metric: str, models: Mapping[str, Statistic], confidence: float
 ) -> tuple[DifferenceRow, ...]:
     """Return the paired difference of each two models against the ratings of a group."""
     drawn = []
@@ -42,9 +42,9 @@ def compare_models(
 
 
 def rank_models(
-    group: ScoredGroup,
+    group: RatedGroup,
     metric: str,
-    models: Mapping[str, PseudoValues],
+    models: Mapping[str, Statistic],
     differences: Sequence[DifferenceRow],
     confidence: float,
 ) -> Iterator[RankRow]:
@@ -60,7 +60,8 @@ def rank_models(
             worse[winner] += 1
             ties[row.first].remove(row.second)
             ties[row.second].remove(row.first)
-    for name in sorted(models, key=lambda name: (better[name], sign * models[name].estimate)):
+    # Values that rounding alone tells apart are in the order of the models.
+    for name in sorted(models, key=lambda name: (better[name], round(sign * models[name].estimate, 12))):
         yield RankRow(
             axis=group.axis,
             group=group.group,

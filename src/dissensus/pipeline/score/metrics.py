@@ -63,15 +63,6 @@ def list_statistics(threshold: float) -> Iterator[tuple[str, Statistic]]:
         yield name, partial(_measure_labels, compute, threshold)
 
 
-def against(compute: Statistic, scores: Floats) -> Callable[[GroupRatings], PseudoValues]:
-    """Return a statistic of these scores, as a function of the ratings."""
-
-    def measure(ratings: GroupRatings) -> PseudoValues:
-        return compute(ratings, scores)
-
-    return measure
-
-
 def _measure_labels(compute: OfLabels, threshold: float, ratings: GroupRatings, scores: Floats) -> PseudoValues:
     return compute(ratings, scores >= threshold)
 

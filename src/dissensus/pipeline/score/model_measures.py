@@ -1,17 +1,18 @@
 """Measures of the scores of models against one group, or against gold, beside human ceilings."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.score.estimates import build_row, build_value_row
-from dissensus.pipeline.score.groups import ScoredGroup
+from dissensus.pipeline.score.groups import RatedGroup, ScoredGroup
 from dissensus.pipeline.score.leaderboard import compare_models, rank_models
-from dissensus.pipeline.score.metrics import RANKED, against, list_statistics, manhattan
+from dissensus.pipeline.score.metrics import RANKED, list_statistics, manhattan
 from dissensus.pipeline.score.model_rows import BinRow, DifferenceRow, RankRow, ThresholdRow
 from dissensus.pipeline.score.rows import ScoreRow
 from dissensus.pipeline.score.rules import count_unsafe
@@ -19,7 +20,7 @@ from dissensus.pipeline.score.settings import ModelSettings
 from dissensus.stats.score.calibration import Calibration, estimate_calibration
 from dissensus.stats.score.discrimination import rest_auc
 from dissensus.stats.score.losses import disagreement, error, false_alarm_rate, miss_rate, rest_brier, unsafe_share
-from dissensus.stats.score.pseudo_values import GroupRatings, PseudoValues
+from dissensus.stats.score.pseudo_values import GroupRatings, NotComputed, PseudoValues, Statistic
 
 Scored = Mapping[str, npt.NDArray[np.float64]]
 """Score of each item by each model, shape (I,)."""
@@ -27,12 +28,28 @@ THRESHOLDS: Final = tuple(step / 20 for step in range(1, 20))
 CEILINGS: Final = ("perfect score", "rest of group", "everybody else", "gold")
 PERFECT, REST, ELSE, GOLD = CEILINGS
 """Human ceilings: disagreement alone, the other raters of the group, all other raters, and experts."""
+Computation = Callable[[GroupRatings, npt.NDArray[np.float64]], PseudoValues]
+
+
+def _without_scores(compute: Callable[[GroupRatings], PseudoValues]) -> Computation:
+    def measure(ratings: GroupRatings, _: npt.NDArray[np.float64]) -> PseudoValues:
+        return compute(ratings)
+
+    return measure
+
+
+OF_RATINGS: Final[Mapping[str | None, Mapping[str, Computation]]] = {
+    None: {"unsafe_share": _without_scores(unsafe_share)},
+    PERFECT: {"brier": _without_scores(disagreement)},
+    REST: {"brier": _without_scores(rest_brier)},
+}
+"""Statistics that need no score."""
 
 
 class GroupMeasures(NamedTuple):
     """Rows of all models against one group."""
 
-    rows: list[tuple[ScoreRow, PseudoValues | None]]
+    rows: list[tuple[ScoreRow, Statistic | None]]
     ceilings: list[ScoreRow]
     ranks: list[RankRow]
     differences: list[DifferenceRow]
@@ -40,20 +57,131 @@ class GroupMeasures(NamedTuple):
     bins: list[BinRow]
 
 
-def measure_group(
+class GroupScores(Protocol):
+    """A group with the statistics of all scores against it, wherever the ratings lie."""
+
+    @property
+    def group(self) -> RatedGroup:
+        """The group."""
+
+    def compute(self, name: str | None, metric: str) -> Statistic:
+        """Return a statistic of a model or a human ceiling; without a name the share of unsafe answers."""
+
+    def panel(self, name: str) -> RatedGroup | None:
+        """Return the group on the items with a share of other people, or with gold; None without such an item."""
+
+    def rest_auc(self) -> float:
+        """Return the area under the curve of the rest of the group."""
+
+    def manhattan(self, model: str) -> float:
+        """Return the Manhattan distance of the scores of a model to the soft label."""
+
+    def calibrate(self, model: str) -> Calibration:
+        """Return the calibration of a model."""
+
+    def trace(self, model: str) -> Iterator[tuple[float, float, float, float | None, float | None]]:
+        """Yield for each threshold the share of items labelled unsafe, the error and both of its rates."""
+
+    def shows_bins(self, model: str, calibration: Calibration, /) -> bool:
+        """Return whether enough raters rated each bin of a calibration."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoredRatings:
+    """`GroupScores` of ratings in memory."""
+
+    group: ScoredGroup
+    columns: Scored
+    panels: Scored
+    settings: ModelSettings
+
+    def compute(self, name: str | None, metric: str) -> Statistic:
+        """Return a statistic of a model or a human ceiling; without a name the share of unsafe answers."""
+        ratings = self.group.ratings
+        if name is not None and name in self.panels:
+            scores = self.panels[name][ratings.items]
+            known = np.isfinite(scores)
+            ratings, scores = ratings.select(known), scores[known]
+        else:
+            scores = np.empty(0) if name is None or name not in self.columns else self._scores(name)
+        return list_computations(name, self.settings)[metric](ratings, scores)
+
+    def panel(self, name: str) -> RatedGroup | None:
+        """Return the group on the items with a share of other people, or with gold; None without such an item."""
+        known = np.isfinite(self.panels[name][self.group.ratings.items]) if name in self.panels else np.zeros(1, bool)
+        return replace(self.group, ratings=self.group.ratings.select(known)) if known.any() else None
+
+    def rest_auc(self) -> float:
+        """Return the area under the curve of the rest of the group."""
+        return rest_auc(self.group.ratings)
+
+    def manhattan(self, model: str) -> float:
+        """Return the Manhattan distance of the scores of a model to the soft label."""
+        return manhattan(self.group.ratings, self._scores(model))
+
+    def calibrate(self, model: str) -> Calibration:
+        """Return the calibration of a model."""
+        return estimate_calibration(self.group.ratings, self._scores(model), confidence=self.settings.confidence)
+
+    def trace(self, model: str) -> Iterator[tuple[float, float, float, float | None, float | None]]:
+        """Yield the errors from each threshold on; without rates of answers that few raters gave."""
+        ratings, scores = self.group.ratings, self._scores(model)
+        n_unsafe, n_safe = (ratings.select(mask).n_raters for mask in (ratings.unsafe > 0, ratings.unsafe == 0))
+        fewest = max(self.settings.suppress_below if self.group.is_people else 0, 1)
+        if 0 < min(n_unsafe, n_safe) < fewest:  # The error and one rate tell the other rate
+            n_unsafe = n_safe = 0
+        for threshold in THRESHOLDS:
+            labels = scores >= threshold
+            yield (
+                threshold,
+                float(np.average(labels, weights=1 / ratings.count()[0])),
+                error(ratings, labels).estimate,
+                miss_rate(ratings, labels).estimate if n_unsafe >= fewest else None,
+                false_alarm_rate(ratings, labels).estimate if n_safe >= fewest else None,
+            )
+
+    def shows_bins(self, model: str, calibration: Calibration) -> bool:
+        """Return whether enough raters rated each bin of a calibration."""
+        ratings, scores = self.group.ratings, self._scores(model)
+        chosen = [(scores >= part.low) & (scores <= part.high) for part in calibration.bins]
+        fewest = self.settings.suppress_below
+        return not (self.group.is_people and any(ratings.select(mask).n_raters < fewest for mask in chosen))
+
+    def _scores(self, model: str) -> npt.NDArray[np.float64]:
+        return self.columns[model][self.group.ratings.items]
+
+
+def list_computations(name: str | None, settings: ModelSettings) -> Mapping[str, Computation]:
+    """Return the statistics of a model or of a human ceiling by name; without a name the share of unsafe answers."""
+    if name in OF_RATINGS:
+        return OF_RATINGS[name]
+    return {
+        metric: compute
+        for metric, compute in list_statistics(settings.threshold)
+        if name not in CEILINGS or metric in RANKED
+    }
+
+
+def score_group(
     group: ScoredGroup,
     everybody: GroupRatings,
     columns: Scored,
     gold: npt.NDArray[np.float64] | None,
     settings: ModelSettings,
-) -> GroupMeasures:
-    """Return the rows of all models against a group, with human ceilings."""
-    measures = _measure_models(group, columns, settings)
-    measures.ceilings.extend(_measure_ceilings(group, settings))
-    if group.axis is not None:
-        measures.ceilings.extend(_measure_panel(group, ELSE, share_elsewhere(group.ratings, everybody), settings))
+) -> ScoredRatings:
+    """Return the scores of all models, of other people and of gold beside the ratings of a group."""
+    panels = {} if group.axis is None else {ELSE: share_elsewhere(group.ratings, everybody)}
     if gold is not None:
-        measures.ceilings.extend(_measure_panel(group, GOLD, gold, settings))
+        panels[GOLD] = gold
+    return ScoredRatings(group=group, columns=columns, panels=panels, settings=settings)
+
+
+def measure_group(scores: GroupScores, settings: ModelSettings) -> GroupMeasures:
+    """Return the rows of all models against a group, with human ceilings."""
+    measures = _measure_models(scores, settings)
+    measures.ceilings.extend(_measure_ceilings(scores, settings))
+    for name in (ELSE, GOLD):
+        measures.ceilings.extend(_measure_panel(scores, name, settings))
     return measures
 
 
@@ -62,7 +190,7 @@ def measure_gold(gold: npt.NDArray[np.float64], columns: Scored, settings: Model
     items = np.flatnonzero(np.isfinite(gold))
     ratings = GroupRatings(items=items, raters=np.zeros(len(items), np.int64), unsafe=gold[items])
     group = ScoredGroup(axis=GOLD, group=settings.gold, ratings=ratings, is_people=False)
-    return _measure_models(group, columns, settings)
+    return _measure_models(ScoredRatings(group=group, columns=columns, panels={}, settings=settings), settings)
 
 
 def share_elsewhere(ratings: GroupRatings, everybody: GroupRatings) -> npt.NDArray[np.float64]:
@@ -71,14 +199,13 @@ def share_elsewhere(ratings: GroupRatings, everybody: GroupRatings) -> npt.NDArr
     return count_unsafe(others, int(everybody.items.max()) + 1).share
 
 
-def _measure_models(group: ScoredGroup, columns: Scored, settings: ModelSettings) -> GroupMeasures:
-    measures = GroupMeasures([], [], [], [], [], [])
-    ranked: dict[str, PseudoValues] = {}
-    for model, column in columns.items():
-        scores = column[group.ratings.items]
+def _measure_models(scores: GroupScores, settings: ModelSettings) -> GroupMeasures:
+    measures, group = GroupMeasures([], [], [], [], [], []), scores.group
+    ranked: dict[str, Statistic] = {}
+    for model in settings.models:
         rows = {
-            metric: build_row(group, metric, against(compute, scores), _keys(model, settings), settings)
-            for metric, compute in list_statistics(settings.threshold)
+            metric: build_row(group, metric, partial(scores.compute, model, metric), _keys(model, settings), settings)
+            for metric in list_computations(model, settings)
         }
         _withhold_complements(rows)
         for metric, (row, values) in rows.items():
@@ -86,16 +213,16 @@ def _measure_models(group: ScoredGroup, columns: Scored, settings: ModelSettings
             if metric == settings.rank_by and values is not None:
                 ranked[model] = values
         if not group.suppressed:
-            measures.rows.extend((row, None) for row in _measure_calibration(group, model, scores, measures, settings))
+            measures.rows.extend((row, None) for row in _measure_calibration(scores, model, measures, settings))
             if model not in settings.label_models:
-                measures.thresholds.extend(_trace_thresholds(group, model, scores, settings.suppress_below))
+                measures.thresholds.extend(_trace_thresholds(scores, model))
     if len(ranked) > 1:
         measures.differences.extend(compare_models(group, settings.rank_by, ranked, settings.confidence))
         measures.ranks.extend(rank_models(group, settings.rank_by, ranked, measures.differences, settings.confidence))
     return measures
 
 
-def _withhold_complements(rows: dict[str, tuple[ScoreRow, PseudoValues | None]]) -> None:
+def _withhold_complements(rows: dict[str, tuple[ScoreRow, Statistic | None]]) -> None:
     """Withhold both parts of the error where one is, since the error and the other part tell it."""
     for first, second in (("miss_rate", "false_alarm_rate"), ("error_unanimous", "error_split")):
         for metric, complement in ((first, second), (second, first)):
@@ -108,84 +235,60 @@ def _withhold_complements(rows: dict[str, tuple[ScoreRow, PseudoValues | None]])
 
 
 def _measure_calibration(
-    group: ScoredGroup,
-    model: str,
-    scores: npt.NDArray[np.float64],
-    measures: GroupMeasures,
-    settings: ModelSettings,
+    scores: GroupScores, model: str, measures: GroupMeasures, settings: ModelSettings
 ) -> Iterator[ScoreRow]:
     """Yield the rows without an interval: LeWiDi's distance, and the calibration error beside that by chance."""
-    calibration = estimate_calibration(group.ratings, scores, confidence=settings.confidence)
-    measures.bins.extend(_list_bins(group, model, scores, calibration, settings.suppress_below))
+    calibration = scores.calibrate(model)
+    if scores.shows_bins(model, calibration):
+        measures.bins.extend(_list_bins(scores.group, model, calibration))
     for metric, value in (
-        ("manhattan", manhattan(group.ratings, scores)),
+        ("manhattan", scores.manhattan(model)),
         ("calibration_error", calibration.error),
         ("calibration_error_by_chance", calibration.by_chance),
     ):
-        yield build_value_row(group, metric, value, _keys(model, settings))
+        yield build_value_row(scores.group, metric, value, _keys(model, settings))
 
 
-def _measure_ceilings(group: ScoredGroup, settings: ModelSettings) -> Iterator[ScoreRow]:
+def _measure_ceilings(scores: GroupScores, settings: ModelSettings) -> Iterator[ScoreRow]:
     """Yield the share of unsafe answers, the loss of a perfect score, and the rest of the group as a score."""
-    for model, metric, compute in (
-        (None, "unsafe_share", unsafe_share),
-        (PERFECT, "brier", disagreement),
-        (REST, "brier", rest_brier),
-    ):
-        yield build_row(group, metric, compute, _keys(model, settings), settings)[0]
-    if not group.suppressed:
+    for name, computations in OF_RATINGS.items():
+        for metric in computations:
+            compute = partial(scores.compute, name, metric)
+            yield build_row(scores.group, metric, compute, _keys(name, settings), settings)[0]
+    if not scores.group.suppressed:
         try:
-            yield build_value_row(group, "auc", rest_auc(group.ratings), _keys(REST, settings))
+            yield build_value_row(scores.group, "auc", scores.rest_auc(), _keys(REST, settings))
+        except NotComputed as reason:
+            yield build_value_row(scores.group, "auc", None, _keys(REST, settings), reason=str(reason))
         except UndefinedEstimate:
             return
 
 
-def _measure_panel(
-    group: ScoredGroup, name: str, column: npt.NDArray[np.float64], settings: ModelSettings
-) -> Iterator[ScoreRow]:
+def _measure_panel(scores: GroupScores, name: str, settings: ModelSettings) -> Iterator[ScoreRow]:
     """Yield the statistics of the shares of other people, or of gold, as a score."""
-    scores = column[group.ratings.items]
-    known = np.isfinite(scores)
-    if not known.any():
+    part = scores.panel(name)
+    if part is None:
         return
-    part = ScoredGroup(
-        axis=group.axis, group=group.group, ratings=group.ratings.select(known), suppressed=group.suppressed
-    )
-    for metric, compute in list_statistics(settings.threshold):
-        if metric in RANKED:
-            keys = _keys(name, settings)
-            yield build_row(part, metric, against(compute, scores[known]), keys, settings)[0]
+    for metric in list_computations(name, settings):
+        yield build_row(part, metric, partial(scores.compute, name, metric), _keys(name, settings), settings)[0]
 
 
-def _trace_thresholds(
-    group: ScoredGroup, model: str, scores: npt.NDArray[np.float64], suppress_below: int
-) -> Iterator[ThresholdRow]:
-    """Yield the errors from each threshold on; without rates of answers that few raters gave."""
-    ratings, fewest = group.ratings, max(suppress_below if group.is_people else 0, 1)
-    n_unsafe, n_safe = (ratings.select(mask).n_raters for mask in (ratings.unsafe > 0, ratings.unsafe == 0))
-    if 0 < min(n_unsafe, n_safe) < fewest:  # The error and one rate tell the other rate
-        n_unsafe = n_safe = 0
-    for threshold in THRESHOLDS:
-        labels = scores >= threshold
+def _trace_thresholds(scores: GroupScores, model: str) -> Iterator[ThresholdRow]:
+    """Yield the errors from each threshold on."""
+    for threshold, labelled, wrong, missed, alarmed in scores.trace(model):
         yield ThresholdRow(
             model=model,
-            axis=group.axis,
-            group=group.group,
+            axis=scores.group.axis,
+            group=scores.group.group,
             threshold=threshold,
-            labelled_unsafe=float(np.average(labels, weights=1 / ratings.count()[0])),
-            error=error(ratings, labels).estimate,
-            miss_rate=miss_rate(ratings, labels).estimate if n_unsafe >= fewest else None,
-            false_alarm_rate=false_alarm_rate(ratings, labels).estimate if n_safe >= fewest else None,
+            labelled_unsafe=labelled,
+            error=wrong,
+            miss_rate=missed,
+            false_alarm_rate=alarmed,
         )
 
 
-def _list_bins(
-    group: ScoredGroup, model: str, scores: npt.NDArray[np.float64], calibration: Calibration, suppress_below: int
-) -> Iterator[BinRow]:
-    """Yield the bins of a calibration; none if few raters rated one of them."""
-    chosen = [(scores >= part.low) & (scores <= part.high) for part in calibration.bins]
-    if group.is_people and any(group.ratings.select(mask).n_raters < suppress_below for mask in chosen):
-        return
+def _list_bins(group: RatedGroup, model: str, calibration: Calibration) -> Iterator[BinRow]:
     for part in calibration.bins:
         yield BinRow(
             model=model,

@@ -8,21 +8,30 @@ import numpy.typing as npt
 import polars as pl
 
 from dissensus.errors import InvalidInput
+from dissensus.pipeline.engine.ratings import PartitionedRatings, select_pool
+from dissensus.pipeline.score.block_scores import BlockCounts, align_scores, score_blocks
 from dissensus.pipeline.score.estimates import adjust_gaps, build_gaps
 from dissensus.pipeline.score.groups import build_group_membership, read_group_ratings
 from dissensus.pipeline.score.metrics import COMPARED, RANKED
-from dissensus.pipeline.score.model_measures import CEILINGS, GroupMeasures, Scored, measure_gold, measure_group
+from dissensus.pipeline.score.model_measures import (
+    CEILINGS,
+    GroupMeasures,
+    Scored,
+    measure_gold,
+    measure_group,
+    score_group,
+)
 from dissensus.pipeline.score.model_scorecard import ModelScorecard
 from dissensus.pipeline.score.settings import Adjustment, ModelSettings, resolve_settings
 from dissensus.schema.hints import format_list, format_value
-from dissensus.schema.item_scores import ItemScores
+from dissensus.schema.item_scores import ItemScores, describe_unscored, refuse_unscored
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.safety import read_expert_labels
 from dissensus.schema.ratings.table import Ratings
 
 
 def score_models(  # noqa: PLR0913 - options are keyword-only
-    ratings: Ratings,
+    ratings: Ratings | PartitionedRatings,
     scores: ItemScores,
     *,
     question: str | None = None,
@@ -42,7 +51,7 @@ def score_models(  # noqa: PLR0913 - options are keyword-only
     Parameters
     ----------
     ratings
-        The ratings.
+        The ratings; blocks of items with the ids of these, without `gold` and `suppress_below`.
     scores
         Scores of the items by one or more models, from `read_scores`. Models are compared on the rated items that all
         of them scored.
@@ -87,8 +96,10 @@ def score_models(  # noqa: PLR0913 - options are keyword-only
     if rank_by not in RANKED:
         raise InvalidInput(f"rank_by is {rank_by!r}; choose one of {', '.join(RANKED)}.")
     _check_names(scores.models)
+    if isinstance(ratings, PartitionedRatings):
+        _check_blocks(ratings, gold=gold, suppress_below=suppress_below)
     base = resolve_settings(
-        ratings,
+        select_pool(ratings),
         questions=None if question is None else [question],
         unsafe=unsafe,
         by=by,
@@ -107,8 +118,14 @@ def score_models(  # noqa: PLR0913 - options are keyword-only
         threshold=threshold,
         rank_by=rank_by,
     )
-    ratings, columns, warnings = _align(ratings.select_question(settings.questions[0]), scores)
-    measures = _measure(ratings, columns, settings)
+    if isinstance(ratings, PartitionedRatings):
+        aligned, warnings = align_scores(ratings, scores)
+        scored, counts = score_blocks(ratings, settings, aligned)
+        measures = [measure_group(each, settings) for each in scored]
+    else:
+        table, columns, warnings = _align(ratings.select_question(settings.questions[0]), scores)
+        measures = _measure(table, columns, settings)
+        counts = BlockCounts(table.n_raters, table.n_items, table.n_ratings)
     compared = [
         (row, values)
         for measure in measures
@@ -124,13 +141,21 @@ def score_models(  # noqa: PLR0913 - options are keyword-only
         thresholds=tuple(row for measure in measures for row in measure.thresholds),
         bins=tuple(row for measure in measures for row in measure.bins),
         settings=settings,
-        n_raters=ratings.n_raters,
-        n_items=ratings.n_items,
-        n_ratings=ratings.n_ratings,
-        notes=(*ratings.notes, *scores.notes),
+        n_raters=counts.n_raters,
+        n_items=counts.n_items,
+        n_ratings=counts.n_ratings,
+        notes=(*select_pool(ratings).notes, *scores.notes),
         warnings=warnings,
         version=version("dissensus"),
     )
+
+
+def _check_blocks(ratings: PartitionedRatings, *, gold: str | None, suppress_below: int) -> None:
+    """Refuse what blocks of items do not have."""
+    if gold is not None:
+        ratings.refuse("A comparison with experts (--gold)")
+    if suppress_below:
+        ratings.refuse("Withholding small groups of a scorecard of models (--suppress-below)")
 
 
 def _check_names(models: Sequence[str]) -> None:
@@ -153,15 +178,9 @@ def _align(ratings: Ratings, scores: ItemScores) -> tuple[Ratings, Scored, tuple
     rated = ratings.items.select(ITEM_ID).join(scores.table, on=ITEM_ID, how="left", maintain_order="left")
     complete = rated.select(pl.all_horizontal(pl.all().is_not_null())).to_series()
     if not complete.any():
-        raise InvalidInput(
-            f"No rated item has a score of {'every model' if len(scores.models) > 1 else scores.models[0]}. Items are "
-            f"rated as {format_list(ratings.items[ITEM_ID].to_list(), 3)} and scored as "
-            f"{format_list(scores.table[ITEM_ID].to_list(), 3)}; {ITEM_ID} must be the same in both."
-        )
+        refuse_unscored(scores, ratings.items[ITEM_ID].to_list())
     warnings = [
-        f"{n:,} of {ratings.n_items:,} rated items without a score of {format_value(name)}: left out for all models."
-        for name in scores.models
-        if (n := rated[name].null_count())
+        describe_unscored(name, n, ratings.n_items) for name in scores.models if (n := rated[name].null_count())
     ]
     if unrated := scores.describe_unrated(ratings.items[ITEM_ID]):
         warnings.append(unrated)
@@ -175,7 +194,7 @@ def _measure(ratings: Ratings, columns: Scored, settings: ModelSettings) -> list
     answers = read_group_ratings(ratings, settings.questions[0], settings.unsafe)
     labels = _read_gold(ratings, settings)
     groups = build_group_membership(ratings, settings).split(answers)
-    measures = [measure_group(group, answers, columns, labels, settings) for group in groups]
+    measures = [measure_group(score_group(group, answers, columns, labels, settings), settings) for group in groups]
     if labels is not None:
         measures.append(measure_gold(labels, columns, settings))
     return measures

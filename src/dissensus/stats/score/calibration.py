@@ -1,13 +1,21 @@
 """Calibration of a score against the shares of a group, and its expected calibration error beside that by chance."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
-from dissensus.stats.cluster_robust import ClusteredEstimate, Floats, Mean, estimate_clustered_variance
-from dissensus.stats.score.pseudo_values import GroupRatings, PseudoValues, average_ratings, estimate_interval
+from dissensus.stats.cluster_robust import ClusteredEstimate, Floats, Mean
+from dissensus.stats.score.pseudo_values import (
+    GroupRatings,
+    PseudoValues,
+    Statistic,
+    average_ratings,
+    estimate_interval,
+)
 
 BINS: Final = 10
 """Bins of the score from 0 to 1."""
@@ -84,23 +92,42 @@ def estimate_calibration(ratings: GroupRatings, scores: Floats, *, confidence: f
     >>> calibration.error, calibration.bins[0].n_items
     (0.25, 10)
     """
-    number = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
-    bins, errors, chances = [], [], []
+    number, parts = number_bins(scores), []
     for k in np.unique(number).tolist():
         part, of_bin = ratings.select(number == k), scores[number == k]
-        gap = average_ratings(part, of_bin - part.unsafe)
-        bins.append(
-            CalibrationBin(
-                low=k / BINS,
-                high=(k + 1) / BINS,
-                score=average_ratings(part, of_bin).estimate,
-                share=estimate_interval(average_ratings(part, part.unsafe, is_share=True), confidence=confidence),
-                n_items=part.n_items,
-            )
-        )
+        score = average_ratings(part, of_bin).estimate
+        parts.append((k, score, gap_in_bin(ratings, scores, k), share_in_bin(ratings, scores, k)))
+    return calibrate(parts, confidence)
+
+
+def number_bins(scores: Floats) -> npt.NDArray[np.int64]:
+    """Return the bin of each score."""
+    return np.minimum((scores * BINS).astype(np.int64), BINS - 1)
+
+
+def gap_in_bin(ratings: GroupRatings, scores: Floats, k: int) -> PseudoValues:
+    """Return the mean of score less share over the items of a bin."""
+    in_bin = number_bins(scores) == k
+    part = ratings.select(in_bin)
+    return average_ratings(part, scores[in_bin] - part.unsafe)
+
+
+def share_in_bin(ratings: GroupRatings, scores: Floats, k: int) -> PseudoValues:
+    """Return the mean share of unsafe answers over the items of a bin."""
+    part = ratings.select(number_bins(scores) == k)
+    return average_ratings(part, part.unsafe, is_share=True)
+
+
+def calibrate(parts: Sequence[tuple[int, float, Statistic, Statistic]], confidence: float) -> Calibration:
+    """Return the calibration by the number of each bin with items, its mean score, its gap and its share."""
+    bins, errors, chances = [], [], []
+    for k, score, gap, share in parts:
+        interval = estimate_interval(share, confidence=confidence)
+        low, high = k / BINS, (k + 1) / BINS
+        bins.append(CalibrationBin(low=low, high=high, score=score, share=interval, n_items=share.n_items))
         errors.append(abs(gap.estimate))
         chances.append(_expected_deviation(gap))
-    weights = [part.n_items for part in bins]
+    weights = [each.n_items for each in bins]
     return Calibration(
         error=float(np.average(errors, weights=weights)),
         by_chance=float(np.average(chances, weights=weights)),
@@ -108,8 +135,7 @@ def estimate_calibration(ratings: GroupRatings, scores: Floats, *, confidence: f
     )
 
 
-def _expected_deviation(gap: PseudoValues) -> float:
+def _expected_deviation(gap: Statistic) -> float:
     """Return the mean absolute deviation of a mean by chance; 0 if one item of one rater tells nothing of it."""
-    clusters = np.stack([np.unique(codes, return_inverse=True)[1] for codes in (gap.items, gap.raters)])
-    spread = estimate_clustered_variance(gap.residuals, clusters, gap.weights)
+    spread = gap.spread
     return 0.0 if spread is None else math.sqrt(2 / math.pi * spread.variance)

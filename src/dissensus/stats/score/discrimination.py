@@ -1,6 +1,7 @@
 """Discrimination of a score against the answers of a group: area under the ROC curve."""
 
 import numpy as np
+import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.stats.cluster_robust import Floats
@@ -45,22 +46,58 @@ def auc(ratings: GroupRatings, scores: Floats) -> PseudoValues:
     >>> auc(ratings, np.array([0.2, 0.2, 0.9])).estimate
     1.0
     """
+    levels = np.unique(scores)
+    masses = np.zeros((2, len(levels)))
+    sums = np.zeros(4)
+    add_masses(ratings, scores, levels, masses, sums)
+    return auc_by_masses(ratings, scores, levels, masses, sums)
+
+
+def add_masses(ratings: GroupRatings, scores: Floats, levels: Floats, masses: Floats, sums: Floats) -> None:
+    """Add what the `auc` needs of the items of some ratings.
+
+    Parameters
+    ----------
+    ratings, scores
+        As for `auc`.
+    levels
+        All scores, sorted, shape (L,).
+    masses
+        Shares of unsafe and of safe answers to the items with each score, shape (2, L).
+    sums
+        Sums of both shares and of their product, and number of items.
+    """
+    score, p = _share_by_item(ratings, scores)[:2]
+    place = np.searchsorted(levels, score)
+    for row, part in enumerate((p, 1 - p)):
+        masses[row] += np.bincount(place, weights=part, minlength=len(levels))
+    sums += np.array([p.sum(), (1 - p).sum(), p @ (1 - p), len(p)])
+
+
+def _share_by_item(ratings: GroupRatings, scores: Floats) -> tuple[Floats, Floats, npt.NDArray[np.int64], Floats]:
+    """Return score and share of unsafe answers of each item, the row of the item of each rating, and its weight."""
     _, first, row, n = np.unique(ratings.items, return_index=True, return_inverse=True, return_counts=True)
-    p = np.bincount(row, weights=ratings.unsafe) / n
-    score, weights = scores[first], (1 / n)[row]
+    return scores[first], np.bincount(row, weights=ratings.unsafe) / n, row, (1 / n)[row]
+
+
+def auc_by_masses(ratings: GroupRatings, scores: Floats, levels: Floats, masses: Floats, sums: Floats) -> PseudoValues:
+    """Return the `auc` of all items for the ratings of some of them, from the masses of all."""
+    score, p, row, weights = _share_by_item(ratings, scores)
+    all_unsafe, all_safe, products, n_items = sums.tolist()
     # Sums over other items: of the safe shares below each score, and of the unsafe shares above it.
-    of_unsafe = _weigh_below(score, 1 - p) - (1 - p) / 2
-    of_safe = p.sum() - _weigh_below(score, p) - p / 2
-    numerator = float(p @ of_unsafe)
-    denominator = float(p.sum() * (1 - p).sum() - p @ (1 - p))
+    unsafe_below, safe_below = np.cumsum(masses, axis=1) - masses / 2
+    place = np.searchsorted(levels, score)
+    of_unsafe = safe_below[place] - (1 - p) / 2
+    of_safe = all_unsafe - unsafe_below[place] - p / 2
+    denominator = all_unsafe * all_safe - products
     if denominator <= 1e-12:
         raise UndefinedEstimate("The area under the curve is undefined: no two items have different answers.")
-    value = numerator / denominator
-    unsafe_influence = of_unsafe - value * ((1 - p).sum() - (1 - p))
-    safe_influence = of_safe - value * (p.sum() - p)
+    value = (float(masses[0] @ safe_below) - products / 2) / denominator
+    unsafe_influence = of_unsafe - value * (all_safe - (1 - p))
+    safe_influence = of_safe - value * (all_unsafe - p)
     influence = np.where(ratings.unsafe > 0, unsafe_influence[row], safe_influence[row])
     return PseudoValues(
-        values=value + influence * len(n) / denominator,
+        values=value + influence * n_items / denominator,
         weights=weights,
         items=ratings.items,
         raters=ratings.raters,
@@ -96,24 +133,24 @@ def rest_auc(ratings: GroupRatings) -> float:
     >>> round(rest_auc(GroupRatings(items=items, raters=np.tile(np.arange(3), 2), unsafe=unsafe)), 3)
     0.4
     """
-    paired = ratings.select(ratings.count()[0] > 1)
-    _, row, n = np.unique(paired.items, return_inverse=True, return_counts=True)
-    unsafe = np.bincount(row, weights=paired.unsafe)
+    _, row, n = np.unique(ratings.items, return_inverse=True, return_counts=True)
+    unsafe = np.bincount(row, weights=ratings.unsafe).astype(np.float64)
+    return rest_auc_of_counts(n.astype(np.float64), unsafe, np.ones(len(n)))
+
+
+def rest_auc_of_counts(n: Floats, unsafe: Floats, n_items: Floats) -> float:
+    """Return the `rest_auc` of items, by their ratings and unsafe ones; `n_items` items have each of these counts."""
+    paired = n > 1
+    n, unsafe, n_items = n[paired], unsafe[paired], n_items[paired]
     p = unsafe / n
     if_unsafe, if_safe = (unsafe - 1) / (n - 1), unsafe / (n - 1)
     order = np.unique(np.concatenate([if_unsafe, if_safe]), return_inverse=True)[1]
     of_unsafe, of_safe = order[: len(n)], order[len(n) :]
-    mass = np.bincount(of_safe, weights=1 - p, minlength=int(order.max(initial=-1)) + 1)
+    mass = np.bincount(of_safe, weights=n_items * (1 - p), minlength=int(order.max(initial=-1)) + 1)
     below = np.cumsum(mass) - mass / 2
     own = (of_unsafe > of_safe) + (of_unsafe == of_safe) / 2
-    denominator = float(p.sum() * (1 - p).sum() - p @ (1 - p))
+    mean = n_items * p
+    denominator = float(mean.sum() * (n_items * (1 - p)).sum() - mean @ (1 - p))
     if denominator <= 1e-12:
         raise UndefinedEstimate("The area under the curve is undefined: no two items have different answers.")
-    return float(p @ (below[of_unsafe] - own * (1 - p))) / denominator
-
-
-def _weigh_below(score: Floats, weight: Floats) -> Floats:
-    """Return the weight of the scores below each score, and half the weight of those equal to it."""
-    row = np.unique(score, return_inverse=True)[1]
-    mass = np.bincount(row, weights=weight)
-    return np.asarray((np.cumsum(mass) - mass / 2)[row])
+    return float(mean @ (below[of_unsafe] - own * (1 - p))) / denominator

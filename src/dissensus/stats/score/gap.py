@@ -11,7 +11,7 @@ import numpy as np
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.stats.cluster_robust import Floats
-from dissensus.stats.score.pseudo_values import PseudoValues, compare_groups
+from dissensus.stats.score.pseudo_values import Statistic, compare_groups
 from dissensus.stats.significance import holm
 
 _POINTS: Final = 2001
@@ -43,7 +43,7 @@ class Gap:
     pair: tuple[int, int]
 
 
-def estimate_gap(groups: Sequence[PseudoValues]) -> Gap:
+def estimate_gap(groups: Sequence[Statistic]) -> Gap:
     r"""Estimate the gap of a statistic between the groups of an axis.
 
     The gap is the range of the values. Chance makes it positive where groups do not differ: `by_chance` is the expected
@@ -90,10 +90,10 @@ def estimate_gap(groups: Sequence[PseudoValues]) -> Gap:
     pairs = list(combinations(range(len(groups)), 2))
     p, variances = np.array([_compare(groups[first], groups[second]) for first, second in pairs]).T
     adjusted = holm(p)
-    best = int(np.nanargmin(adjusted)) if np.isfinite(adjusted).any() else 0
+    best = int(np.nanargmin(adjusted.round(12))) if np.isfinite(adjusted).any() else 0
     return Gap(
-        lowest=int(values.argmin()),
-        highest=int(values.argmax()),
+        lowest=int(values.round(12).argmin()),
+        highest=int(values.round(12).argmax()),
         estimate=float(np.ptp(values)),
         by_chance=expected_range(np.sqrt(_split_variances(pairs, variances, len(groups)))),
         p=float(adjusted[best]),
@@ -101,7 +101,7 @@ def estimate_gap(groups: Sequence[PseudoValues]) -> Gap:
     )
 
 
-def _compare(first: PseudoValues, second: PseudoValues) -> tuple[float, float]:
+def _compare(first: Statistic, second: Statistic) -> tuple[float, float]:
     """Return the p-value and the variance of a difference; NaN if undefined."""
     try:
         difference = compare_groups(first, second)

@@ -103,11 +103,19 @@ def cross_entropy(ratings: GroupRatings, scores: Floats) -> PseudoValues:
     """
     probability = np.where(ratings.unsafe > 0, scores, 1 - scores)
     if not probability.all():
-        n = len(np.unique(ratings.items[probability == 0]))
-        raise UndefinedEstimate(
-            f"The cross-entropy is infinite: on {n:,} item{'s' * (n > 1)} a score of 0 or 1 is contradicted by a rater."
-        )
+        raise UndefinedEstimate(describe_infinite(count_contradicted(ratings, scores)))
     return average_ratings(ratings, -np.log(probability))
+
+
+def count_contradicted(ratings: GroupRatings, scores: Floats) -> int:
+    """Return the number of items on which a rating contradicts a score of 0 or 1."""
+    return len(np.unique(ratings.items[np.where(ratings.unsafe > 0, scores, 1 - scores) == 0]))
+
+
+def describe_infinite(n_items: int) -> str:
+    """Return the reason why a cross-entropy is infinite."""
+    items = f"{n_items:,} item{'s' * (n_items > 1)}"
+    return f"The cross-entropy is infinite: on {items} a score of 0 or 1 is contradicted by a rater."
 
 
 def squared_distance(ratings: GroupRatings, scores: Floats) -> PseudoValues:
@@ -308,7 +316,7 @@ def _average_pairs(ratings: GroupRatings, errors: Floats) -> PseudoValues:
     # The mean over an item is that of its pairs, and a rater counts twice as much as in a mean of ratings. Without one
     # of G raters, who all rated all items, a mean of pairs changes by (G - 1) / (G - 2) times the influence of that
     # rater; without one of the m raters of an item, its mean changes by (m - 1) / (m - 2) times, which is more.
-    n_raters = ratings.n_raters
+    n_raters = ratings.n_group or ratings.n_raters
     factor = (n_raters - 1) / (n_raters - 2) if n_raters > 2 else 1.0
     deviation = 2 * (errors * (total - errors) / divisor - of_item)
     return average_ratings(ratings, of_item + factor * deviation, mask=paired)

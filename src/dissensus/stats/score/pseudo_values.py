@@ -6,7 +6,7 @@ statistic itself. Two-way cluster-robust variances of that mean are those of the
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,15 +14,17 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.cluster_robust import (
     ClusteredEstimate,
+    ClusteredVariance,
     Floats,
     Mean,
-    clustered_mean,
-    clustered_share,
     estimate_clustered_variance,
+    estimate_variance_of_totals,
+    form_mean,
+    form_share,
     t_quantile,
     t_test_p,
 )
-from dissensus.stats.result import ZERO
+from dissensus.stats.result import ZERO, check_confidence
 
 Codes = npt.NDArray[np.int64]
 
@@ -42,16 +44,22 @@ class GroupRatings:
     items: Codes
     raters: Codes
     unsafe: Floats
+    n_group: int | None = None  # Raters of the group, if these are its ratings of some items
+
+    @property
+    def n_ratings(self) -> int:
+        """Number of ratings."""
+        return len(self.items)
 
     @property
     def n_items(self) -> int:
         """Number of items with a rating."""
-        return len(np.unique(self.items))
+        return int(np.count_nonzero(np.bincount(self.items)))
 
     @property
     def n_raters(self) -> int:
         """Number of raters."""
-        return len(np.unique(self.raters))
+        return int(np.count_nonzero(np.bincount(self.raters)))
 
     def count(self) -> tuple[Floats, Floats]:
         """Return the number of ratings, and of unsafe ones, of the item of each rating."""
@@ -60,7 +68,74 @@ class GroupRatings:
 
     def select(self, chosen: npt.NDArray[np.bool_ | np.int64]) -> "GroupRatings":
         """Return some of the ratings, by a mask or by their numbers."""
-        return GroupRatings(items=self.items[chosen], raters=self.raters[chosen], unsafe=self.unsafe[chosen])
+        items, raters, unsafe = self.items[chosen], self.raters[chosen], self.unsafe[chosen]
+        return GroupRatings(items=items, raters=raters, unsafe=unsafe, n_group=self.n_group)
+
+
+class NotComputed(UndefinedEstimate):
+    """A statistic that is defined, and is not computed from blocks of items."""
+
+
+class Part(NamedTuple):
+    """Variance over the raters of a group, its degrees of freedom, and its value if all raters vary by 1."""
+
+    variance: float
+    df: float
+    of_unit: float
+
+
+class ItemDifferences(NamedTuple):
+    """Sums of squares and of fourth powers of the differences of item totals of two groups, and number of items."""
+
+    squares: float
+    fourths: float
+    n_items: int
+
+
+class Statistic(Protocol):
+    """A statistic of a group with what its interval, and its differences from others, are computed from."""
+
+    @property
+    def estimate(self) -> float:
+        """The statistic."""
+
+    @property
+    def is_share(self) -> bool:
+        """True if it is a mean of values between 0 and 1."""
+
+    @property
+    def is_concentrated(self) -> bool:
+        """True if few ratings may have most of the influence."""
+
+    @property
+    def n_ratings(self) -> int:
+        """Number of ratings."""
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+
+    @property
+    def n_raters(self) -> int:
+        """Number of raters."""
+
+    @property
+    def spread(self) -> ClusteredVariance | None:
+        """Variance over items and raters."""
+
+    @property
+    def of_raters(self) -> Part:
+        """Variance over raters."""
+
+    @property
+    def of_ratings(self) -> float:
+        """Sum of the squared influences of single ratings."""
+
+    def subtract_items(self, other: Any) -> ItemDifferences:
+        """Return the differences of item totals from those of another group."""
+
+    def spread_of_difference(self, other: Any) -> ClusteredVariance | None:
+        """Return the variance of the difference from a statistic of the same ratings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,6 +173,68 @@ class PseudoValues:
     def residuals(self) -> Floats:
         """Values less the statistic."""
         return self.values - self.estimate
+
+    @property
+    def n_ratings(self) -> int:
+        """Number of ratings."""
+        return len(self.values)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return int(np.count_nonzero(np.bincount(self.items)))
+
+    @property
+    def n_raters(self) -> int:
+        """Number of raters."""
+        return int(np.count_nonzero(np.bincount(self.raters)))
+
+    @property
+    def clusters(self) -> Codes:
+        """Item and rater of each rating, numbered from 0, shape (2, N)."""
+        return np.stack([np.unique(codes, return_inverse=True)[1] for codes in (self.items, self.raters)])
+
+    @property
+    def spread(self) -> ClusteredVariance | None:
+        """Variance over items and raters."""
+        return estimate_clustered_variance(self.residuals, self.clusters, self.weights)
+
+    @property
+    def influences(self) -> Floats:
+        """Share of each rating in the deviation of the statistic."""
+        return np.asarray(self.weights * self.residuals / self.weights.sum())
+
+    @property
+    def of_raters(self) -> Part:
+        """Variance over raters."""
+        row = np.unique(self.raters, return_inverse=True)[1]
+        totals, size, square = (
+            np.bincount(row, weights=part).astype(np.float64)
+            for part in (self.weights * self.residuals, self.weights, self.weights**2)
+        )
+        return measure_raters(totals, size, square, is_concentrated=self.is_concentrated)
+
+    @property
+    def of_ratings(self) -> float:
+        """Sum of the squared influences of single ratings."""
+        return float(self.influences @ self.influences)
+
+    def subtract_items(self, other: "PseudoValues") -> ItemDifferences:
+        """Return the differences of item totals from those of another group."""
+        row = np.unique(np.concatenate([self.items, other.items]), return_inverse=True)[1]
+        total = np.bincount(row, weights=np.concatenate([self.influences, -other.influences]))
+        return ItemDifferences(float(total @ total), float((total**4).sum()), len(total))
+
+    def spread_of_difference(self, other: "PseudoValues") -> ClusteredVariance | None:
+        """Return the variance of the difference from a statistic of the same ratings."""
+        same = len(self.values) == len(other.values) and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in ("items", "raters", "weights")
+        )
+        if not same:
+            raise InvalidInput(
+                "The two scores are compared on different ratings. Compare them on items that both scored."
+            )
+        return estimate_clustered_variance(self.residuals - other.residuals, self.clusters, self.weights)
 
 
 class Difference(NamedTuple):
@@ -154,7 +291,7 @@ def average_ratings(
     )
 
 
-def estimate_interval(statistic: PseudoValues, *, confidence: float = 0.95) -> ClusteredEstimate | Mean:
+def estimate_interval(statistic: Statistic, *, confidence: float = 0.95) -> ClusteredEstimate | Mean:
     """Estimate a statistic with an interval over other items and other raters.
 
     Shares have the interval of `clustered_share`, other statistics that of `clustered_mean`.
@@ -182,16 +319,15 @@ def estimate_interval(statistic: PseudoValues, *, confidence: float = 0.95) -> C
     >>> share.estimate, share.clusters, share.crossed_clusters
     (0.5, 3, 2)
     """
-    estimate = clustered_share if statistic.is_share else clustered_mean
-    return estimate(
-        statistic.values,
-        np.stack([statistic.items, statistic.raters]),
-        weights=statistic.weights,
-        confidence=confidence,
-    )
+    check_confidence(confidence)
+    if not statistic.n_ratings:
+        raise UndefinedEstimate("There are no ratings.")
+    counts = statistic.n_items, statistic.n_raters
+    form = form_share if statistic.is_share else form_mean
+    return form(statistic.estimate, statistic.spread, statistic.n_ratings, counts, confidence)
 
 
-def compare_scores(first: PseudoValues, second: PseudoValues, *, confidence: float = 0.95) -> Difference:
+def compare_scores(first: Statistic, second: Statistic, *, confidence: float = 0.95) -> Difference:
     """Estimate the difference of a statistic of two scores against the same ratings.
 
     Parameters
@@ -220,19 +356,13 @@ def compare_scores(first: PseudoValues, second: PseudoValues, *, confidence: flo
     >>> compare_scores(first, second).estimate
     -0.25
     """
-    same = len(first.values) == len(second.values) and all(
-        np.array_equal(getattr(first, name), getattr(second, name)) for name in ("items", "raters", "weights")
-    )
-    if not same:
-        raise InvalidInput("The two scores are compared on different ratings. Compare them on items that both scored.")
-    clusters = np.stack([np.unique(codes, return_inverse=True)[1] for codes in (first.items, first.raters)])
-    spread = estimate_clustered_variance(first.residuals - second.residuals, clusters, first.weights)
+    spread = first.spread_of_difference(second)
     if spread is None:
         raise UndefinedEstimate("The difference has no interval: there is one item of one rater.")
     return _test_difference(first.estimate - second.estimate, spread.variance, spread.df, confidence)
 
 
-def compare_groups(first: PseudoValues, second: PseudoValues, *, confidence: float = 0.95) -> Difference:
+def compare_groups(first: Statistic, second: Statistic, *, confidence: float = 0.95) -> Difference:
     r"""Estimate the difference of a statistic between two groups without a common rater.
 
     Raters are independent between the groups, and items are common to both, so that with
@@ -271,24 +401,19 @@ def compare_groups(first: PseudoValues, second: PseudoValues, *, confidence: flo
     >>> round(difference.estimate, 3), round(difference.p, 3)
     (0.292, 0.018)
     """
-    sides = [(statistic, _one_way(statistic)) for statistic in (first, second)]
-    if any(len(np.unique(statistic.raters)) < 2 for statistic, _ in sides):
+    if min(first.n_raters, second.n_raters) < 2:
         raise UndefinedEstimate("The difference has no interval: a group has fewer than 2 raters.")
-    totals = [_influences(statistic) for statistic, _ in sides]
-    items = np.concatenate([first.items, second.items])
-    row = np.unique(items, return_inverse=True)[1]
-    n_items = int(row.max()) + 1
+    items = first.subtract_items(second)
+    n_items = items.n_items
     if n_items < 2:
         raise UndefinedEstimate("The difference has no interval: the groups rated 1 item.")
-    total = np.bincount(row, weights=np.concatenate([totals[0], -totals[1]]))
-    of_items = float(total @ total) * n_items / (n_items - 1)
-    parts = [part for _, part in sides]
-    of_raters = sum(part.variance for part in parts)
-    of_ratings = sum(float(influence @ influence) for influence in totals)
+    of_items = items.squares * n_items / (n_items - 1)
+    parts = [first.of_raters, second.of_raters]
+    of_raters, of_ratings = sum(part.variance for part in parts), first.of_ratings + second.of_ratings
     variance = max(of_raters + of_items - of_ratings, of_raters, of_items)
     df = min(_pool_df(parts), n_items - 1)
     if first.is_concentrated or second.is_concentrated:
-        df = min(df, _estimate_df(total))
+        df = min(df, _estimate_df(n_items, items.squares, items.fourths))
     return _test_difference(first.estimate - second.estimate, variance, df, confidence)
 
 
@@ -301,43 +426,28 @@ def _test_difference(estimate: float, variance: float, df: float, confidence: fl
     return Difference(estimate, estimate - half, estimate + half, p, variance)
 
 
-class _Part(NamedTuple):
-    """Variance over the raters of a group, its degrees of freedom, and its value if all raters vary by 1."""
-
-    variance: float
-    df: float
-    of_unit: float
-
-
-def _one_way(statistic: PseudoValues) -> _Part:
-    """Return the variance over raters."""
-    row = np.unique(statistic.raters, return_inverse=True)[1]
-    spread = estimate_clustered_variance(statistic.residuals, row[None], statistic.weights) if len(row) else None
-    if spread is None:
-        return _Part(float("nan"), 1.0, float("nan"))
-    shares = np.bincount(row, weights=statistic.weights) / statistic.weights.sum()
-    df = spread.df
-    if statistic.is_concentrated:
-        df = min(df, _estimate_df(np.bincount(row, weights=_influences(statistic))))
-    return _Part(spread.variance, df, float(shares @ shares))
+def measure_raters(totals: Floats, size: Floats, square: Floats, *, is_concentrated: bool) -> Part:
+    """Return the variance over raters, from the totals, weights and squared weights of each."""
+    if len(totals) < 2:
+        return Part(float("nan"), 1.0, float("nan"))
+    variance, df = estimate_variance_of_totals(totals, size, square)
+    shares, influence = size / size.sum(), totals / size.sum()
+    if is_concentrated:
+        df = min(df, _estimate_df(len(totals), float(influence @ influence), float((influence**4).sum())))
+    return Part(variance, df, float(shares @ shares))
 
 
-def _estimate_df(totals: npt.NDArray[Any]) -> float:
-    """Return the degrees of freedom of a variance of totals by their kurtosis, 1 or more.
+def _estimate_df(n: int, squares: float, fourths: float) -> float:
+    """Return the degrees of freedom of a variance of totals by their kurtosis, 1 or more, from sums of their powers.
 
     Two or three large totals, as of the few items with a rare answer, tell less about a variance than as many totals of
     one size. The variance of a sample variance is (kurtosis - 1) / n of its square.
     """
-    square = float((totals**2).mean())
-    kurtosis = float((totals**4).mean()) / square**2 if square > 0 else 1.0
-    return max(1.0, 2 * len(totals) / (kurtosis - 1)) if kurtosis > 1 else float("inf")
+    kurtosis = n * fourths / squares**2 if squares > 0 else 1.0
+    return max(1.0, 2 * n / (kurtosis - 1)) if kurtosis > 1 else float("inf")
 
 
-def _influences(statistic: PseudoValues) -> Floats:
-    return np.asarray(statistic.weights * statistic.residuals / statistic.weights.sum())
-
-
-def _pool_df(parts: Sequence[_Part]) -> float:
+def _pool_df(parts: Sequence[Part]) -> float:
     """Return Satterthwaite's degrees of freedom for the estimated variances, or for equal ones if these are fewer.
 
     A small group whose variance is estimated too low by chance would count for little, and have the degrees of freedom

@@ -1,0 +1,492 @@
+"""Statistics of scores against groups of raters from two passes over blocks of items."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import combinations
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.errors import UndefinedEstimate
+from dissensus.stats.cluster_robust import (
+    ClusteredVariance,
+    Floats,
+    cross_clusterings,
+    estimate_variance_of_totals,
+    sum_clusters,
+    variance_of_sums,
+    weigh_clusters,
+)
+from dissensus.stats.design import Block, BlockedDesign, chunks, pass_over
+from dissensus.stats.score.discrimination import add_masses, auc_by_masses
+from dissensus.stats.score.losses import count_contradicted
+from dissensus.stats.score.pseudo_values import (
+    GroupRatings,
+    ItemDifferences,
+    Part,
+    PseudoValues,
+    measure_raters,
+)
+
+Integers = npt.NDArray[np.int64]
+GroupParts = Mapping[str | None, tuple[GroupRatings, Floats]]
+"""The rated part of a group and the scores of its items, by score."""
+Key = tuple[str | None, str]
+"""Name of a score, and of a statistic."""
+Compute = Callable[[GroupRatings, Floats], PseudoValues]
+AUC: Final = "auc"
+CONTRADICTED: Final = "cross_entropy"
+ELSE: Final = "everybody else"
+"""The score that is the share of unsafe answers of all raters outside of the group."""
+MOST_FRACTIONS: Final = 1000
+"""Most ratings of an item at which the shares of its answers, as scores, are listed."""
+
+
+class BlockScores(NamedTuple):
+    """Unsafe answers, groups of raters, and scores of items.
+
+    Parameters
+    ----------
+    unsafe
+        1 for an answer that calls an item unsafe, 0 for others, shape (K,).
+    group
+        Group of each rater, shape (R,), negative for none.
+    n_groups
+        G.
+    scores
+        Score of each item by each model, shape (M, I), NaN for items that are left out; None without models.
+    models
+        Names of the models.
+    """
+
+    unsafe: Floats
+    group: npt.NDArray[np.int32]
+    n_groups: int
+    scores: Floats | None = None
+    models: tuple[str, ...] = ()
+
+    def read(self, block: Block) -> tuple[GroupRatings, list[Floats]]:
+        """Return the ratings of the items of a block that count, and the scores of its items by each model."""
+        codes, scores = block.design, [] if self.scores is None else list(self.scores[:, block.items])
+        known = np.isfinite(scores[0]) if scores else np.ones(codes.n_items, np.bool_)
+        chosen = known[codes.items]
+        ratings = GroupRatings(
+            items=codes.items[chosen].astype(np.int64),
+            raters=codes.raters[chosen].astype(np.int64),
+            unsafe=self.unsafe[codes.answers[chosen]],
+        )
+        return ratings, scores
+
+    def split(self, block: Block) -> Iterator[tuple[int, GroupRatings, GroupParts]]:
+        """Yield each group with ratings in a block, its ratings, and the rated part and scores of each score."""
+        ratings, scores = self.read(block)
+        group = self.group[ratings.raters]
+        n, unsafe = _count(ratings, block.design.n_items)
+        for g in range(self.n_groups):
+            own = ratings.select(group == g)
+            if not own.n_ratings:
+                continue
+            n_own, unsafe_own = _count(own, block.design.n_items)
+            with np.errstate(invalid="ignore"):
+                others = ((unsafe - unsafe_own) / (n - n_own))[own.items]
+            known = np.isfinite(others)
+            parts: dict[str | None, tuple[GroupRatings, Floats]] = {None: (own, others)}
+            parts |= {name: (own, column[own.items]) for name, column in zip(self.models, scores, strict=True)}
+            if known.any():
+                parts[ELSE] = own.select(known), others[known]
+            yield g, own, parts
+
+
+def _find_part(parts: GroupParts, name: str | None, models: tuple[str, ...]) -> tuple[GroupRatings, Floats] | None:
+    """Return the rated part and the scores of a score; all ratings for statistics without scores."""
+    return parts.get(name) if name == ELSE or name in models else parts[None]
+
+
+def _count(ratings: GroupRatings, n_items: int) -> tuple[Floats, Floats]:
+    n = np.bincount(ratings.items, minlength=n_items).astype(np.float64)
+    return n, np.bincount(ratings.items, weights=ratings.unsafe, minlength=n_items).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupCounts:
+    """Sums of one pass over the blocks, by group.
+
+    Parameters
+    ----------
+    sums
+        Of each statistic and group: weights, their squares, weighted values, ratings, items, and blocks in
+        which it is a share, shape (S, G, 6).
+    reached
+        Ratings of each rater, and those of items that others rated too, shape (2, R).
+    levels, masses, mass_sums
+        Of each score whose area under the curve is measured: its values, and what `add_masses` adds, by group.
+    counts
+        Items by ratings and unsafe ratings, shape (G, m + 1, m + 1); None for items with many ratings.
+    contradicted
+        Items on which a score of 0 or 1 is contradicted, shape (S, G).
+    """
+
+    sums: Floats
+    reached: Integers
+    levels: Mapping[str | None, Floats]
+    masses: Mapping[str | None, Floats]
+    mass_sums: Mapping[str | None, Floats]
+    counts: Integers | None
+    contradicted: Integers
+
+
+def list_fractions(most: int) -> Floats:
+    """Return all shares of answers among at most so many, sorted."""
+    return np.unique(np.concatenate([np.arange(n + 1) / n for n in range(1, most + 1)]))
+
+
+def count_groups(design: BlockedDesign, source: BlockScores, statistics: Mapping[Key, Compute]) -> GroupCounts:
+    """Return the sums of the first pass."""
+    keys, n_groups, most = list(statistics), source.n_groups, design.most_ratings
+    few = most <= MOST_FRACTIONS
+    levels: dict[str | None, Floats] = {}
+    for name, metric in keys:
+        if metric == AUC and name == ELSE and few:
+            levels[name] = list_fractions(most)
+        elif metric == AUC and name != ELSE and source.scores is not None:
+            column = source.scores[source.models.index(str(name))]
+            levels[name] = np.unique(column[np.isfinite(column)])
+    side = most + 1 if few else 0
+    sums, contradicted = np.zeros((len(keys), n_groups, 6)), np.zeros((len(keys), n_groups), np.int64)
+    reached, counts = np.zeros((2, design.n_raters), np.int64), np.zeros((n_groups, side, side), np.int64)
+    masses = {name: np.zeros((n_groups, 2, len(values))) for name, values in levels.items()}
+    mass_sums = {name: np.zeros((n_groups, 4)) for name in levels}
+    fill = partial(_count_block, source, statistics, levels)
+    pass_over(design, fill, sums, reached, counts, contradicted, *masses.values(), *mass_sums.values())
+    return GroupCounts(sums, reached, levels, masses, mass_sums, counts if few else None, contradicted)
+
+
+def _count_block(
+    source: BlockScores,
+    statistics: Mapping[Key, Compute],
+    levels: Mapping[str | None, Floats],
+    block: Block,
+    sums: Floats,
+    reached: Integers,
+    counts: Integers,
+    contradicted: Integers,
+    *masses: Floats,
+) -> None:
+    for g, own, parts in source.split(block):
+        for row, name in enumerate((None, ELSE)):
+            if name in parts:
+                reached[row] += np.bincount(parts[name][0].raters, minlength=reached.shape[1])
+        if counts.size:
+            n, unsafe = (part.astype(np.int64) for part in _count(own, block.design.n_items))
+            np.add.at(counts[g], (n[n > 0], unsafe[n > 0]), 1)
+        for position, (name, values) in enumerate(levels.items()):
+            if name in parts:
+                add_masses(*parts[name], values, masses[position][g], masses[len(levels) + position][g])
+        for s, ((name, metric), compute) in enumerate(statistics.items()):
+            part = _find_part(parts, name, source.models)
+            if metric != AUC and part is not None:
+                contradicted[s, g] += count_contradicted(*part) if metric == CONTRADICTED else 0
+                sums[s, g] += _sum_values(compute, *part)
+
+
+def _sum_values(compute: Compute, ratings: GroupRatings, scores: Floats) -> Floats:
+    """Return weights, squared weights, weighted values, ratings, items, and 1 for a share, all 0 if undefined."""
+    try:
+        values = compute(ratings, scores)
+    except UndefinedEstimate:
+        return np.zeros(6)
+    w = values.weights
+    return np.array([w.sum(), w @ w, w @ values.values, values.n_ratings, values.n_items, values.is_share])
+
+
+@dataclass(frozen=True, eq=False)
+class GroupSums:
+    """A `Statistic` of a group from sums over blocks.
+
+    Parameters
+    ----------
+    of_all
+        Sum of the weights, sum of their squares, ratings and items.
+    of_items
+        `sum_clusters` of the items, shape (6,), and the same sum of squares of single ratings, and of their influences.
+    of_each_rater
+        Totals, weights, squared weights and numbers of ratings of the raters, shape (4, R).
+    between
+        Differences of item totals from other groups, by both numbers.
+    paired
+        Sums of squared differences from the same statistic of other scores: of items and of ratings.
+    """
+
+    estimate: float
+    of_all: tuple[float, float, int, int]
+    of_items: Floats
+    of_each_rater: Floats
+    number: int
+    between: Floats
+    paired: Mapping[str | None, tuple[float, float]]
+    name: str | None
+    is_share: bool
+    is_concentrated: bool
+
+    @property
+    def n_ratings(self) -> int:
+        """Number of ratings."""
+        return self.of_all[2]
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return self.of_all[3]
+
+    @property
+    def n_raters(self) -> int:
+        """Number of raters."""
+        return int(self.of_each_rater.shape[1])
+
+    @property
+    def spread(self) -> ClusteredVariance | None:
+        """Variance over items and raters."""
+        return self._spread(self.of_items, self.of_items[6], self.of_each_rater[0])
+
+    @property
+    def of_raters(self) -> Part:
+        """Variance over raters."""
+        totals, size, square, _ = self.of_each_rater
+        return measure_raters(totals, size, square, is_concentrated=self.is_concentrated)
+
+    @property
+    def of_ratings(self) -> float:
+        """Sum of the squared influences of single ratings."""
+        return float(self.of_items[7])
+
+    def subtract_items(self, other: "GroupSums") -> ItemDifferences:
+        """Return the differences of item totals from those of another group."""
+        squares, fourths, n_items = self.between[min(self.number, other.number), max(self.number, other.number)]
+        return ItemDifferences(float(squares), float(fourths), int(n_items))
+
+    def spread_of_difference(self, other: "GroupSums") -> ClusteredVariance | None:
+        """Return the variance of the difference from a statistic of the same ratings."""
+        of_items, of_ratings = self.paired[other.name]
+        sums = np.concatenate([[of_items], self.of_items[1:6]])
+        return self._spread(sums, of_ratings, self.of_each_rater[0] - other.of_each_rater[0])
+
+    def _spread(self, of_items: Floats, of_ratings: float, totals: Floats) -> ClusteredVariance | None:
+        weight, squares, _, n_items = self.of_all
+        ways = []
+        if n_items > 1:
+            ways.append(variance_of_sums(of_items[:6], weight, squares))
+        if self.n_raters > 1:
+            ways.append(estimate_variance_of_totals(totals, *self.of_each_rater[1:3]))
+        return cross_clusterings(ways, float(of_ratings) / weight**2) if ways else None
+
+
+def sum_statistics(
+    design: BlockedDesign,
+    source: BlockScores,
+    statistics: Mapping[Key, Compute],
+    counts: GroupCounts,
+    compared: str | None = None,
+) -> dict[tuple[Key, int], GroupSums]:
+    """Return each statistic of each group that is defined, and pairs of scores by the metric `compared`."""
+    keys = list(statistics)
+    names = [name for name, metric in keys if metric == compared and name in source.models]
+    pairs = list(combinations(names, 2))
+    paired = np.zeros((source.n_groups, len(pairs), 2))
+    bound = _BoundStatistics(source, statistics, counts)
+    if pairs:
+        pass_over(design, partial(_pair_block, bound, [(str(compared), pair) for pair in pairs]), paired)
+    result: dict[tuple[Key, int], GroupSums] = {}
+    row_bytes = 2 * 8 * (4 * design.n_raters + 3 * source.n_groups**2)  # A run of blocks has totals of its own
+    for part in chunks(len(keys), row_bytes, design.chunk_bytes):
+        chosen = [keys[s] for s in part]
+        totals = (
+            np.zeros((len(chosen), source.n_groups, 8)),
+            np.zeros((len(chosen), 4, design.n_raters)),
+            np.zeros((len(chosen), source.n_groups, source.n_groups, 3)),
+        )
+        pass_over(design, partial(_sum_block, bound, chosen), *totals)
+        for row, key in enumerate(chosen):
+            for g in range(source.n_groups):
+                if not bound.is_defined(key, g):
+                    continue
+                own = totals[1][row][:, (source.group == g) & (totals[1][row, 3] > 0)]
+                others: dict[str | None, tuple[float, float]] = {
+                    other: (float(paired[g, p, 0]), float(paired[g, p, 1]))
+                    for p, pair in enumerate(pairs)
+                    if key[1] == compared and key[0] in pair
+                    for other in pair
+                    if other != key[0]
+                }
+                result[key, g] = bound.finish(key, g, totals[0][row, g], own, totals[2][row], others)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class _BoundStatistics:
+    """Statistics with what is known of all items."""
+
+    source: BlockScores
+    statistics: Mapping[Key, Compute]
+    counts: GroupCounts
+
+    @cached_property
+    def positions(self) -> dict[Key, int]:
+        """Position of each statistic."""
+        return {key: s for s, key in enumerate(self.statistics)}
+
+    @cached_property
+    def n_group(self) -> Integers:
+        """Raters of each group with ratings, and with ratings of items that others rated too, shape (2, G)."""
+        group, n_groups = self.source.group, self.source.n_groups
+        rows = (group[(group >= 0) & (part > 0)] for part in self.counts.reached)
+        return np.stack([np.bincount(row, minlength=n_groups) for row in rows])
+
+    @cached_property
+    def areas(self) -> dict[tuple[str | None, int], float]:
+        """Area under the curve of each score and group, where it is defined."""
+        return {
+            (name, g): _auc_of_masses(masses[g], self.counts.mass_sums[name][g])
+            for name, masses in self.counts.masses.items()
+            for g in range(self.source.n_groups)
+            if _has_pairs(self.counts.mass_sums[name][g])
+        }
+
+    def all_sums(self, key: Key, g: int) -> Floats:
+        """Return the sums of the first pass of a statistic of a group."""
+        name, metric = key
+        if metric != AUC:
+            return np.asarray(self.counts.sums[self.positions[key], g])
+        # All ratings count, as in a share.
+        sums = self.counts.sums[self.positions[name, "brier"], g].copy()
+        sums[2], sums[5] = self.areas[name, g] * sums[0], 0
+        return np.asarray(sums)
+
+    def is_defined(self, key: Key, g: int) -> bool:
+        """Return whether a statistic of a group is defined."""
+        name, metric = key
+        if metric == AUC:
+            return name in self.counts.levels and _has_pairs(self.counts.mass_sums[name][g])
+        s = self.positions[key]
+        return bool(self.counts.sums[s, g, 3] > 0 and not self.counts.contradicted[s, g])
+
+    def measure(self, key: Key, g: int, parts: GroupParts) -> PseudoValues | None:
+        """Return the values of the ratings of a block; None if it has none."""
+        name, metric = key
+        part = _find_part(parts, name, self.source.models)
+        if part is None or not self.is_defined(key, g):
+            return None
+        ratings, scores = part
+        if metric == AUC:
+            of_score = self.counts.masses[name][g], self.counts.mass_sums[name][g]
+            return auc_by_masses(ratings, scores, self.counts.levels[name], *of_score)
+        n_group = int(self.n_group[int(name == ELSE), g])
+        whole = GroupRatings(items=ratings.items, raters=ratings.raters, unsafe=ratings.unsafe, n_group=n_group)
+        try:
+            return self.statistics[key](whole, scores)
+        except UndefinedEstimate:
+            return None
+
+    def finish(
+        self,
+        key: Key,
+        g: int,
+        of_items: Floats,
+        of_each_rater: Floats,
+        between: Floats,
+        paired: Mapping[str | None, tuple[float, float]],
+    ) -> GroupSums:
+        """Return a statistic of a group."""
+        weight, squares, total, n_ratings, n_items, is_share = self.all_sums(key, g).tolist()
+        return GroupSums(
+            estimate=total / weight,
+            of_all=(weight, squares, int(n_ratings), int(n_items)),
+            of_items=of_items,
+            of_each_rater=of_each_rater,
+            number=g,
+            between=between,
+            paired=paired,
+            name=key[0],
+            is_share=is_share > 0,
+            is_concentrated=key[1] == AUC,
+        )
+
+
+def _has_pairs(sums: Floats) -> bool:
+    return bool(sums[0] * sums[1] - sums[2] > 1e-12)
+
+
+def _auc_of_masses(masses: Floats, sums: Floats) -> float:
+    safe_below = np.cumsum(masses[1]) - masses[1] / 2
+    return (float(masses[0] @ safe_below) - float(sums[2]) / 2) / float(sums[0] * sums[1] - sums[2])
+
+
+def _sum_block(
+    bound: _BoundStatistics, keys: Sequence[Key], block: Block, sums: Floats, raters: Floats, between: Floats
+) -> None:
+    groups, shape = list(bound.source.split(block)), (bound.source.n_groups, block.design.n_items)
+    for row, key in enumerate(keys):
+        influences, rated = np.zeros(shape), np.zeros(shape, np.bool_)
+        for g, _, parts in groups:
+            values = bound.measure(key, g, parts)
+            if values is None:
+                continue
+            weight, squares, total = bound.all_sums(key, g)[:3].tolist()
+            of_ratings = values.weights * (values.values - total / weight)
+            of_items, size, square, rated[g] = _add_items(values, of_ratings, block.design.n_items)
+            influences[g] = of_items / weight
+            chosen = rated[g]
+            sums[row, g, :6] += _sum_clusters(of_items[chosen], size[chosen], square[chosen], weight, squares)
+            single = _sum_ratings(of_ratings, values.weights, weight, squares)
+            sums[row, g, 6:] += np.array([single, of_ratings @ of_ratings / weight**2])
+            for position, part in enumerate((of_ratings, values.weights, values.weights**2, np.ones(len(of_ratings)))):
+                raters[row, position] += np.bincount(values.raters, weights=part, minlength=raters.shape[2])
+        for g, h in combinations(range(bound.source.n_groups), 2):
+            d = influences[g] - influences[h]
+            between[row, g, h] += np.array([d @ d, (d**4).sum(), np.count_nonzero(rated[g] | rated[h])])
+
+
+def _pair_block(
+    bound: _BoundStatistics, pairs: Sequence[tuple[str, tuple[str | None, str | None]]], block: Block, paired: Floats
+) -> None:
+    for g, _, parts in bound.source.split(block):
+        for p, (metric, pair) in enumerate(pairs):
+            keys = [(name, metric) for name in pair]
+            both = [bound.measure(key, g, parts) for key in keys]
+            if both[0] is None or both[1] is None:
+                continue
+            means = [sums[2] / sums[0] for sums in (bound.all_sums(key, g) for key in keys)]
+            weight, squares = bound.all_sums(keys[0], g)[:2].tolist()
+            w = both[0].weights
+            of_ratings = w * ((both[0].values - means[0]) - (both[1].values - means[1]))
+            of_items, size, square, rated = _add_items(both[0], of_ratings, block.design.n_items)
+            paired[g, p] += np.array(
+                [
+                    _sum_clusters(of_items[rated], size[rated], square[rated], weight, squares)[0],
+                    _sum_ratings(of_ratings, w, weight, squares),
+                ]
+            )
+
+
+def _add_items(
+    values: PseudoValues, of_ratings: Floats, n_items: int
+) -> tuple[Floats, Floats, Floats, npt.NDArray[np.bool_]]:
+    """Return totals, weights and squared weights of the items of a block, and which are rated."""
+    totals, size, square = (
+        np.bincount(values.items, weights=part, minlength=n_items).astype(np.float64)
+        for part in (of_ratings, values.weights, values.weights**2)
+    )
+    return totals, size, square, np.bincount(values.items, minlength=n_items) > 0
+
+
+def _sum_clusters(totals: Floats, size: Floats, square: Floats, weight: float, squares: float) -> Floats:
+    """Return `sum_clusters`, undefined for the only item of a group, which is not used."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return sum_clusters(totals, size, square, weight, squares)
+
+
+def _sum_ratings(totals: Floats, w: Floats, weight: float, squares: float) -> float:
+    """Return the sum of the squared totals of single ratings, undefined for the only one, which is not used."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(weigh_clusters(w, w**2, weight, squares)[1] @ totals**2)
