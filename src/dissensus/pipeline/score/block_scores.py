@@ -50,6 +50,7 @@ class BlockGroup:
     n_raters: int
     n_items: int
     n_ratings: int
+    unsafe_share: float
     suppressed: bool = False
     is_people: bool = True
 
@@ -156,7 +157,7 @@ def score_blocks(
     everybody = BlockScores(unsafe, np.zeros(design.n_raters, np.int32), 1, scores, _list_models(settings))
     membership = build_group_membership(pool, settings)
     result = _score_axis(design, everybody, None, (None,), settings)
-    reached = np.flatnonzero(result[0].counts.reached[0])
+    reached = np.flatnonzero(result[0].counts.reached[0, 0])
     is_published, published = membership.select_published(reached)
     result = [replace(each, group=replace(each.group, suppressed=not is_published)) for each in result]
     for row, (axis, names) in enumerate(zip(membership.axes, membership.names, strict=True)):
@@ -227,8 +228,16 @@ def _group(
 ) -> BlockGroup:
     """Return a group with its counts: those of all its ratings, or of items that others rated too."""
     n_ratings, n_items = counts.sums[s, g, 3:5].astype(int).tolist()
-    n_raters = int(np.count_nonzero(counts.reached[row][source.group == g]))
-    return BlockGroup(axis=axis, group=name, n_raters=n_raters, n_items=n_items, n_ratings=n_ratings)
+    of_raters, n_unsafe = counts.reached[row][:, source.group == g]
+    n_raters = int(np.count_nonzero(of_raters))
+    return BlockGroup(
+        axis=axis,
+        group=name,
+        n_raters=n_raters,
+        n_items=n_items,
+        n_ratings=n_ratings,
+        unsafe_share=int(n_unsafe.sum()) / n_ratings,
+    )
 
 
 def _add_scores(source: BlockScores, block: Block, items: Floats, thresholds: Floats) -> None:

@@ -84,14 +84,13 @@ def _blank_row(group: RatedGroup, metric: str, keys: Mapping[str, Any]) -> Score
     )
 
 
-def _describe_few(metric: str, group: ScoredGroup, n_raters: int, n_items: int) -> Iterator[str]:
+def _describe_few(metric: str, group: RatedGroup, n_raters: int, n_items: int) -> Iterator[str]:
     """Yield what a statistic has too few of for its interval to cover as it claims."""
     if group.is_people and n_raters < FEWEST_RATERS:
         yield f"fewer than {FEWEST_RATERS} raters"
     if n_items < FEWEST_ITEMS:
         yield f"fewer than {FEWEST_ITEMS} items"
-    share = float(group.ratings.unsafe.mean())
-    if metric == "auc" and min(share, 1 - share) < RARE:
+    if metric == "auc" and min(group.unsafe_share, 1 - group.unsafe_share) < RARE:
         yield f"fewer than {100 * RARE:g} % unsafe or safe answers"
 
 

@@ -44,6 +44,10 @@ class RatedGroup(Protocol):
     def n_ratings(self) -> int:
         """Number of ratings."""
 
+    @property
+    def unsafe_share(self) -> float:
+        """Share of the ratings that are unsafe."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScoredGroup:
@@ -70,6 +74,11 @@ class ScoredGroup:
     def n_ratings(self) -> int:
         """Number of ratings."""
         return self.ratings.n_ratings
+
+    @property
+    def unsafe_share(self) -> float:
+        """Share of the ratings that are unsafe."""
+        return float(self.ratings.unsafe.mean())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

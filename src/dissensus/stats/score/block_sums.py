@@ -119,7 +119,7 @@ class GroupCounts:
         Of each statistic and group: weights, their squares, weighted values, ratings, items, and blocks in
         which it is a share, shape (S, G, 6).
     reached
-        Ratings of each rater, and those of items that others rated too, shape (2, R).
+        Ratings and unsafe ratings of each rater, of all items and of those that others rated too, shape (2, 2, R).
     levels, masses, mass_sums
         Of each score whose area under the curve is measured: its values, and what `add_masses` adds, by group.
     counts
@@ -155,7 +155,8 @@ def count_groups(design: BlockedDesign, source: BlockScores, statistics: Mapping
             levels[name] = np.unique(column[np.isfinite(column)])
     side = most + 1 if few else 0
     sums, contradicted = np.zeros((len(keys), n_groups, 6)), np.zeros((len(keys), n_groups), np.int64)
-    reached, counts = np.zeros((2, design.n_raters), np.int64), np.zeros((n_groups, side, side), np.int64)
+    reached = np.zeros((2, 2, design.n_raters), np.int64)
+    counts = np.zeros((n_groups, side, side), np.int64)
     masses = {name: np.zeros((n_groups, 2, len(values))) for name, values in levels.items()}
     mass_sums = {name: np.zeros((n_groups, 4)) for name in levels}
     fill = partial(_count_block, source, statistics, levels)
@@ -177,7 +178,9 @@ def _count_block(
     for g, own, parts in source.split(block):
         for row, name in enumerate((None, ELSE)):
             if name in parts:
-                reached[row] += np.bincount(parts[name][0].raters, minlength=reached.shape[1])
+                raters, is_unsafe = parts[name][0].raters, parts[name][0].unsafe > 0
+                reached[row, 0] += np.bincount(raters, minlength=reached.shape[2])
+                reached[row, 1] += np.bincount(raters[is_unsafe], minlength=reached.shape[2])
         if counts.size:
             n, unsafe = (part.astype(np.int64) for part in _count(own, block.design.n_items))
             np.add.at(counts[g], (n[n > 0], unsafe[n > 0]), 1)
@@ -340,7 +343,7 @@ class _BoundStatistics:
     def n_group(self) -> Integers:
         """Raters of each group with ratings, and with ratings of items that others rated too, shape (2, G)."""
         group, n_groups = self.source.group, self.source.n_groups
-        rows = (group[(group >= 0) & (part > 0)] for part in self.counts.reached)
+        rows = (group[(group >= 0) & (part > 0)] for part in self.counts.reached[:, 0])
         return np.stack([np.bincount(row, minlength=n_groups) for row in rows])
 
     @cached_property
