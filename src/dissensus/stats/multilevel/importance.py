@@ -1,9 +1,11 @@
 """Pareto-smoothed importance sampling, and with it the certificate of a Laplace approximation."""
 
 import math
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final
+from itertools import islice
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -14,6 +16,11 @@ from dissensus.stats.result import FloatArray
 FEWEST_DRAWS: Final = 25
 FEWEST_IN_TAIL: Final = 5
 TINY: Final = float(np.finfo(np.float64).tiny)
+# Draws that are kept in memory for two threads, which wait for each other after so many.
+AT_A_TIME: Final = 16
+
+Drawn = TypeVar("Drawn")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -147,10 +154,10 @@ def certify_laplace(
     mean weight estimates the ratio of the exact to the approximate likelihood without bias.
     """
     pairs = -(-n_draws // 2)
-    with ThreadPoolExecutor(2) as pool:
-        ratios = np.concatenate([draw_log_ratios(likelihood, mode, rng, pool) for _ in range(pairs)])
-    importance = smooth_weights(ratios)
-    by_pair = np.exp(ratios - ratios.max()).reshape(pairs, 2).mean(1)
+    noise = ((rng.standard_normal(mode.u.shape), rng.standard_normal(mode.v.shape)) for _ in range(pairs))
+    ratios = np.array(list(map_in_threads(lambda drawn: _log_ratios(likelihood, mode, *drawn), noise)))
+    importance = smooth_weights(ratios.ravel())
+    by_pair = np.exp(ratios - ratios.max()).mean(1)
     return Certificate(
         importance=importance,
         correction=importance.log_mean,
@@ -158,12 +165,15 @@ def certify_laplace(
     )
 
 
-def draw_log_ratios(
-    likelihood: LaplaceLikelihood, mode: Mode, rng: np.random.Generator, pool: ThreadPoolExecutor
-) -> FloatArray:
-    """Draw random effects and their opposites from the normal approximation; return their log ratios, shape (2,)."""
-    z, w = rng.standard_normal(mode.u.shape), rng.standard_normal(mode.v.shape)
+def map_in_threads(function: Callable[[Drawn], Result], drawn: Iterator[Drawn]) -> Iterator[Result]:
+    """Yield the results of what is drawn one after the other, which two threads compute, some at a time."""
+    with ThreadPoolExecutor(2) as pool:
+        while some := list(islice(drawn, AT_A_TIME)):
+            yield from pool.map(function, some)
+
+
+def _log_ratios(likelihood: LaplaceLikelihood, mode: Mode, z: FloatArray, w: FloatArray) -> list[float]:
+    """Return the log ratios of the random effects of a draw of the normal approximation, and of their opposites."""
     u, v = likelihood.transform_noise(mode, z, w)
     half = 0.5 * (float(z @ z) + float((w * w).sum()))
-    densities = pool.map(lambda s: likelihood.log_joint(mode.state, mode.u + s * u, mode.v + s * v), (1, -1))
-    return np.array(list(densities)) - mode.log_joint + half
+    return [likelihood.log_joint(mode.state, mode.u + s * u, mode.v + s * v) - mode.log_joint + half for s in (1, -1)]

@@ -1,15 +1,19 @@
 """Draws of parameters and random effects of a fitted multilevel model."""
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
 from dissensus.stats.multilevel.convergence import ChainConvergence, diagnose_chains
 from dissensus.stats.multilevel.covariance import cholesky_factor
-from dissensus.stats.multilevel.importance import ImportanceWeights, certify_laplace, smooth_weights
+from dissensus.stats.multilevel.importance import (
+    ImportanceWeights,
+    certify_laplace,
+    map_in_threads,
+    smooth_weights,
+)
 from dissensus.stats.multilevel.laplace import LaplaceLikelihood, Mode
 from dissensus.stats.multilevel.priors import PriorPenalty
 from dissensus.stats.result import FloatArray, IntArray
@@ -110,6 +114,15 @@ class Draw(NamedTuple):
     log_ratio: float
 
 
+class Noise(NamedTuple):
+    """Noise of parameters, outer and inner effects, and half the sum of squares of the latter two."""
+
+    parameters: FloatArray
+    u: FloatArray
+    v: FloatArray
+    half: float
+
+
 class Spread(NamedTuple):
     """Eigenvectors of the covariance of the parameters, and the square roots of its eigenvalues."""
 
@@ -144,8 +157,10 @@ class NormalApproximation:
         """
         pairs = max(-(-n_draws // 2), FEWEST_PAIRS)
         spread = self._spread()
-        with ThreadPoolExecutor(2) as pool:
-            draws = self._collect([draw for _ in range(pairs) for draw in self._draw_linear(spread, rng, pool)])
+        noise = (self._draw_noise(spread, rng) for _ in range(pairs))
+        draws = self._collect(
+            [draw for pair in map_in_threads(partial(self._move_linearly, spread), noise) for draw in pair]
+        )
         is_large = len(self.likelihood.design.answers) > MOST_RENEWED
         if draws.importance.is_reliable or is_large or not self._is_normal_given_parameters(rng):
             return draws
@@ -161,18 +176,17 @@ class NormalApproximation:
         certificate = certify_laplace(self.likelihood, self.mode, n_draws=CHECKED, rng=rng)
         return certificate.importance.effective_draws > NORMAL_SHARE * CHECKED
 
-    def _draw_linear(self, spread: Spread, rng: np.random.Generator, pool: ThreadPoolExecutor) -> Iterator[Draw]:
-        """Draw a pair of opposites around the estimates."""
-        noise, z, w, half = self._draw_noise(spread, rng)
-        change = spread.directions @ (spread.scales * noise)
-        u, v = self.likelihood.transform_noise(self.mode, z, w)
+    def _move_linearly(self, spread: Spread, drawn: Noise) -> list[Draw]:
+        """Return a pair of opposites around the estimates, by their noise."""
+        change = spread.directions @ (spread.scales * drawn.parameters)
+        u, v = self.likelihood.transform_noise(self.mode, drawn.u, drawn.v)
         u += self.curvature.by_u.T @ change
         v += np.tensordot(change, self.curvature.by_v, axes=1)
-        log_density = -half - 0.5 * float(noise @ noise)
-        return pool.map(
-            lambda s: self._weigh(self.parameters + s * change, self.mode.u + s * u, self.mode.v + s * v, log_density),
-            (1, -1),
-        )
+        log_density = -drawn.half - 0.5 * float(drawn.parameters @ drawn.parameters)
+        return [
+            self._weigh(self.parameters + s * change, self.mode.u + s * u, self.mode.v + s * v, log_density)
+            for s in (1, -1)
+        ]
 
     def _draw_renewed(self, spread: Spread, rng: np.random.Generator) -> list[Draw]:
         """Draw opposite parameters from a t distribution, and effects around their mode at each."""
@@ -192,13 +206,12 @@ class NormalApproximation:
             draws.append(self._weigh(parameters, mode.u + u, mode.v + v, log_density + determinant))
         return draws
 
-    def _draw_noise(self, spread: Spread, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-        """Draw noise of parameters, outer and inner effects, and half the sum of squares of the latter two."""
+    def _draw_noise(self, spread: Spread, rng: np.random.Generator) -> Noise:
         z, w = rng.standard_normal(self.mode.u.shape), rng.standard_normal(self.mode.v.shape)
         half = 0.5 * (float(z @ z) + float((w * w).sum()))
         # Signs of eigenvectors depend on the processor. Noise is drawn by parameter, so that they do not matter.
         noise = np.asarray(rng.standard_normal(len(spread.directions)) @ spread.directions)
-        return noise, z, w, half
+        return Noise(noise, z, w, half)
 
     def _weigh(self, parameters: FloatArray, u: FloatArray, v: FloatArray, log_density: float) -> Draw:
         """Return a draw with its log ratio, given the log density with which it was drawn."""
