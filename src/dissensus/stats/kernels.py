@@ -57,6 +57,8 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
     def decorate(function: Callable[..., Any]) -> Any:
         kernel = njit(nogil=True, **options)(function)
+        # Kernels need no extensions of numba, which it would search for among all installed packages.
+        kernel._compilation_chain_init_hook = lambda: None
         try:
             kernel._cache = KernelCache(function)
         except RuntimeError:
