@@ -1,7 +1,8 @@
 """Permutation tests of the groups of an axis."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -37,6 +38,9 @@ ORDERED_BETWEEN: Final = (
 MAX_DISTANCE_LOAD: Final = 0.4
 """Largest relative difference of the ratings per item at which a distance is tested; see docs/generated/size.md."""
 
+Permute = Callable[[range, bytes], Codes]
+"""Permutations of the raters for a range of replicates, within strata, which are given as the bytes of their codes."""
+
 
 @dataclass(frozen=True, eq=False)
 class _Block:
@@ -58,13 +62,20 @@ def compute_tests(
     tick: ProgressTicks,
 ) -> list[GroupTable]:
     """Add permutation tests; all axes share the permutations, so crossings stay intact."""
-    return [replace(table, tests=_test_axis(design, table, seeds, within, answer, tick)) for table in tables]
+
+    # Those of the last range are kept, since the next axis mostly takes the same.
+    @lru_cache(maxsize=1)
+    def permute(chunk: range, within: bytes) -> Codes:
+        return shuffles([seeds[b] for b in chunk], design.n_raters, np.frombuffer(within, np.int32))
+
+    return [replace(table, tests=_test_axis(design, table, seeds, permute, within, answer, tick)) for table in tables]
 
 
 def _test_axis(
     design: Design | BlockedDesign,
     table: GroupTable,
     seeds: list[np.random.SeedSequence],
+    permute: Permute,
     within: Codes,
     answer: int,
     tick: ProgressTicks,
@@ -76,7 +87,7 @@ def _test_axis(
     reasons: list[str | None] = [None] * (n_columns + 2)
     blocks = list(_blocks(axis, within))
     for block in blocks:
-        part = _test_block(design, table, block, seeds, answer, tick, share=1 / len(blocks))
+        part = _test_block(design, table, block, seeds, permute, answer, tick, share=1 / len(blocks))
         for position, c in enumerate(block.columns):
             into, of = (slice(of_one * width, (of_one + 1) * width) for of_one in (c, position))
             values[into], tested[into] = part.values[of], part.tested[of]
@@ -108,6 +119,7 @@ def _test_block(
     table: GroupTable,
     block: _Block,
     seeds: list[np.random.SeedSequence],
+    permute: Permute,
     answer: int,
     tick: ProgressTicks,
     *,
@@ -118,7 +130,7 @@ def _test_block(
     draws, permuted = [], []
     row_bytes = 8 * design.n_raters + design.row_bytes(max(1, len(block.inside)))
     for chunk in chunks(len(seeds), row_bytes, design.chunk_bytes):
-        codes = block.codes[shuffles([seeds[b] for b in chunk], design.n_raters, block.within)]
+        codes = block.codes[permute(chunk, block.within.astype(np.int32).tobytes())]
         permuted.append(codes[: max(0, SHUFFLES - chunk.start)])
         draws.append(_draw(design, codes, arguments, answer, columns, complete=complete))
         tick(len(codes) * share)
