@@ -1,9 +1,10 @@
 """Evaluate jury models on conversations held out of training, and write the parts of their page.
 
-    DISSENSUS_DATA=data .venv/bin/python -m benchmarks.juries [juries] [jury-coverage] [jury-pairs] [jury-joint]
+    DISSENSUS_DATA=data .venv/bin/python -m benchmarks.juries [juries] [jury-coverage] …
 
 DICES-350 by group, DICES-990 without raters, and simulated ratings of 3,000 texts by groups that take some words
-differently; coverage of intervals; pairs of hh-rlhf without raters; simulated ratings and choices together.
+differently; coverage of intervals; pairs of hh-rlhf without raters; simulated ratings and choices together, and
+DICES-350 with those pairs.
 """
 
 import argparse
@@ -176,11 +177,20 @@ def evaluate_pairs() -> Iterator[str]:
     yield from describe("hh-rlhf, harmless, test split, without raters", evaluate_pair_jury(pairs))
 
 
+def evaluate_joint() -> Iterator[str]:
+    """Yield the table of a jury model of ratings and of the preferences of other people about other conversations."""
+    folder = Path(os.environ["DISSENSUS_DATA"])
+    dices = read_ratings(folder / "dices-350/ratings.csv", items=folder / "dices-350/items.csv").exclude_flagged()
+    pairs = read_pair_files([folder / "hh-rlhf/harmless-base-test.jsonl.gz"], purpose="harmless").pairs
+    yield from describe("DICES-350 with pairs of hh-rlhf, harmless, test split", evaluate_jury(dices, pairs))
+
+
 PARTS: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     "juries": evaluate_ratings,
     "jury-coverage": lambda: [describe_coverage()],
     "jury-pairs": evaluate_pairs,
     "jury-joint": describe_joint,
+    "jury-joint-dices": evaluate_joint,
 }
 """Files of the page."""
 

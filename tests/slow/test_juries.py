@@ -81,6 +81,7 @@ def test_a_fifth_of_the_pairs_has_the_table_of_the_page(real_data: Callable[[str
         ("juries.md", "DICES-990, counts without raters"),
         ("juries.md", "3,000 simulated texts, 10 of 200 raters each"),
         ("jury-pairs.md", "hh-rlhf, harmless, test split, without raters"),
+        ("jury-joint-dices.md", "DICES-350 with pairs of hh-rlhf, harmless, test split"),
     ],
 )
 def test_a_documented_verdict_counts_the_intervals_of_its_table(name: str, title: str) -> None:
