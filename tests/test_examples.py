@@ -18,7 +18,7 @@ from tests.support.api_programs import QUOTA, open_api_campaign, rate, token
 from tests.support.campaigns import ABOUT_YOU
 from tests.support.live_site import serving
 from tests.support.paths import ROOT
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 EXAMPLES = ROOT / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
@@ -41,10 +41,10 @@ def site(sqlite_template: Path, tmp_path: Path) -> Iterator[dict[str, str]]:
     """A site with a campaign that young and old raters rated differently."""
     file = shutil.copy(sqlite_template, tmp_path / "site.db")
     with serving(f"sqlite:///{file}") as live, ExitStack() as browsers:
-        house = House(live, browsers)
-        campaign = open_api_campaign(house, 12, demographics=ABOUT_YOU, quota=QUOTA)
+        staff_site = StaffSite(live, browsers)
+        campaign = open_api_campaign(staff_site, 12, demographics=ABOUT_YOU, quota=QUOTA)
         for age in ("young", "old"):
-            rate(house, campaign, 5, age=age)
+            rate(staff_site, campaign, 5, age=age)
         yield {"DISSENSUS_URL": live.url, "DISSENSUS_TOKEN": token(live.platform, "ada"), "NO_PROXY": "127.0.0.1"}
 
 

@@ -27,9 +27,9 @@ sys.path.insert(0, str(HERE.parent.parent))
 
 from tests.databases import Databases, postgresql
 from tests.support.campaigns import NOW, definition, items
-from tests.support.live_site import Live, serving
+from tests.support.live_site import LiveSite, serving
 from tests.support.monitored_campaigns import ABOUT
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 from dissensus.store.core import schema
 from dissensus.store.core.database import Database, connect
@@ -126,9 +126,9 @@ def _measure_backend(backend: str, size: Size, *, figures: bool) -> Iterator[dic
         url = f"sqlite:///{folder}/pages.db" if server is None else Databases(server).blank()
         schema.upgrade(connect(url))
         with serving(url) as live:
-            house = House(live, live.open)
+            staff_site = StaffSite(live, live.open)
             begin = time.process_time()
-            _make_campaign(house)
+            _make_campaign(staff_site)
             with live.platform.database.writing() as tx:
                 _fill(tx, size)
             _update_statistics(live.platform.database)
@@ -137,12 +137,12 @@ def _measure_backend(backend: str, size: Size, *, figures: bool) -> Iterator[dic
                 yield from _measure_figures(live)
             else:
                 fill_summaries(live.platform.database)
-            for row in measure_pages(live, house.owner(), size):
+            for row in measure_pages(live, staff_site.owner(), size):
                 print(_to_line({"ratings": size.ratings, **row}), file=sys.stderr, flush=True)
                 yield row
 
 
-def measure_pages(live: Live, browser: httpx.Client, size: Size) -> Iterator[dict[str, Any]]:
+def measure_pages(live: LiveSite, browser: httpx.Client, size: Size) -> Iterator[dict[str, Any]]:
     """Yield the row of each page."""
     browser.timeout = 120
     database = live.platform.database.engine
@@ -165,7 +165,7 @@ def _read_server_time(database: Engine) -> float:
     return sum(int(path.read_text().split()[0]) for path in schedules if path.exists()) / 1e9
 
 
-def _measure_figures(live: Live) -> Iterator[dict[str, Any]]:
+def _measure_figures(live: LiveSite) -> Iterator[dict[str, Any]]:
     backend, cache = live.platform.database.engine.dialect.name, MonitoringCache()
     yield {"backend": backend, "page": "(figures made anew, in the background)", **_refresh(live, cache)}
     with live.platform.database.writing() as tx:
@@ -195,7 +195,7 @@ def _update_statistics(database: Database) -> None:
             tx.execute(text("RESET statement_timeout"))
 
 
-def _refresh(live: Live, cache: MonitoringCache) -> dict[str, Any]:
+def _refresh(live: LiveSite, cache: MonitoringCache) -> dict[str, Any]:
     """Return the time that figures take, as columns of a row."""
     before = _read_server_time(live.platform.database.engine)
     begin, since = time.process_time(), time.perf_counter()
@@ -229,11 +229,11 @@ def _ask(browser: httpx.Client, database: Engine, path: str, size: Size) -> dict
     }
 
 
-def _make_campaign(house: House) -> None:
-    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+def _make_campaign(staff_site: StaffSite) -> None:
+    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     campaign = definition(demographics=ABOUT, replication=20, quota=QUOTA, gold={})
-    campaigns.create_campaign(house.platform, campaign, items(1), staff_id=owner_id, now=NOW)
-    campaigns.change_state(house.platform, "pilot", "open", staff_id=owner_id, now=NOW)
+    campaigns.create_campaign(staff_site.platform, campaign, items(1), staff_id=owner_id, now=NOW)
+    campaigns.change_state(staff_site.platform, "pilot", "open", staff_id=owner_id, now=NOW)
 
 
 def _fill(tx: Connection, size: Size) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from tests.support.chromium import MISSING, launch, running
-from tests.support.live_site import Live, serving
+from tests.support.live_site import LiveSite, serving
 
 FOLDER = Path(__file__).parent
 
@@ -49,7 +49,7 @@ def page(context: BrowserContext) -> Page:
 
 
 @pytest.fixture
-def live(sqlite_template: Path, tmp_path: Path) -> Iterator[Live]:
+def live(sqlite_template: Path, tmp_path: Path) -> Iterator[LiveSite]:
     """The site, on SQLite."""
     path = tmp_path / "dissensus.db"
     path.write_bytes(sqlite_template.read_bytes())

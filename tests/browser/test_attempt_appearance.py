@@ -7,7 +7,7 @@ from tests.support.attack_attempts import ATTACK, add_attempt
 from tests.support.campaigns import AGREED, NOW
 from tests.support.chat_campaigns import open_chat_campaign
 from tests.support.chromium import running
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.raters import enter
 from tests.support.staff_pages import check_page
 
@@ -22,7 +22,7 @@ N_PEOPLE = 14
 TAGS = ("Theft", "Violence & incitement", "Other")
 
 
-def add_attempts(live: Live) -> None:
+def add_attempts(live: LiveSite) -> None:
     """Add attempts of several raters, each reviewed by two others."""
     platform = live.platform
     campaign = open_chat_campaign(platform, chat={"max_conversations": 9})
@@ -45,7 +45,7 @@ def add_attempts(live: Live) -> None:
             step = rating.submit_answers(platform, rater, step.assignment.id, str(uuid4()), save, now=NOW)
 
 
-def test_pages_of_attempts_are_accessible(live: Live, browser: Browser) -> None:
+def test_pages_of_attempts_are_accessible(live: LiveSite, browser: Browser) -> None:
     add_attempts(live)
     key = staff.create_sign_in_link(live.platform, "owner", now=live.clock()).key
     with running(browser._loop), browser.new_context(base_url=live.url) as context:

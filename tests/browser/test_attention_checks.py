@@ -9,7 +9,7 @@ from tests.browser.page import View
 from tests.support.browser_raters import answer_all, enter, n_done, open_rating_campaign
 from tests.support.campaigns import CHECKS, definition
 from tests.support.chromium import running
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.rating_views import CHECKED_LOOKS, find_violations, show
 from tests.support.staff_pages import PASTED, check_page
 
@@ -32,7 +32,7 @@ def send(page: Page, answer: str) -> None:
     page.keyboard.press("Enter")
 
 
-def test_a_rater_goes_through_checks_by_keyboard(live: Live, page: Page) -> None:
+def test_a_rater_goes_through_checks_by_keyboard(live: LiveSite, page: Page) -> None:
     enter(page, open_rating_campaign(live, 2, **CHECKED))
     heading(page, BEFORE)
     page.get_by_role("button", name="Send and continue").focus()
@@ -59,7 +59,7 @@ def test_a_rater_goes_through_checks_by_keyboard(live: Live, page: Page) -> None
     heading(page, "Thank you")
 
 
-def test_a_check_waits_for_the_network(live: Live, page: Page, context: BrowserContext) -> None:
+def test_a_check_waits_for_the_network(live: LiveSite, page: Page, context: BrowserContext) -> None:
     enter(page, open_rating_campaign(live, 3, **{**CHECKED, "checks": CHECKS[:1]}))
     context.set_offline(True)
     for _ in range(2):
@@ -72,7 +72,7 @@ def test_a_check_waits_for_the_network(live: Live, page: Page, context: BrowserC
 
 
 @pytest.mark.parametrize("looks", CHECKED_LOOKS, ids=" ".join)
-def test_check_pages_are_accessible(live: Live, page: Page, looks: tuple[str, ...]) -> None:
+def test_check_pages_are_accessible(live: LiveSite, page: Page, looks: tuple[str, ...]) -> None:
     faults: list[str] = []
     page.on(
         "console", lambda message: faults.append(message.text) if "Content Security Policy" in message.text else None
@@ -108,7 +108,7 @@ def test_check_pages_are_accessible(live: Live, page: Page, looks: tuple[str, ..
     assert faults == []
 
 
-def test_owners_see_warnings_about_checks(live: Live, browser: Browser) -> None:
+def test_owners_see_warnings_about_checks(live: LiveSite, browser: Browser) -> None:
     recalling = [{**CHECKS[0], "text": "Recall, and choose Unsure."}, {**CHECKS[2], "after": 2}]
     with running(browser._loop), browser.new_context(base_url=live.url) as context:
         page = context.new_page()

@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import FrameLocator, Page, expect
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.staff_pages import check_page, live, page
 
 __all__ = ["live", "page"]
@@ -19,7 +19,7 @@ def preview(page: Page) -> FrameLocator:
     return page.frame_locator("#preview-frame")
 
 
-def test_steps_and_toml_are_views_of_one_definition(page: Page, live: Live) -> None:
+def test_steps_and_toml_are_views_of_one_definition(page: Page, live: LiveSite) -> None:
     page.goto("/campaigns/new")
     check_page(page, "builder-new")
     page.set_viewport_size({"width": 1280, "height": 900})
@@ -75,7 +75,7 @@ def edit_toml(page: Page) -> None:
     assert page.get_by_label("Items between two breaks").input_value() == "5"
 
 
-def test_questions_by_keyboard_and_every_template(page: Page, live: Live) -> None:
+def test_questions_by_keyboard_and_every_template(page: Page, live: LiveSite) -> None:
     for template in ("Red teaming", "Live chat, blank", "Pairs, blank"):
         page.goto("/campaigns/new")
         page.get_by_label(template).check()

@@ -4,7 +4,7 @@ from playwright.sync_api import Browser, expect
 from tests.support.browser_raters import enter, open_rating_campaign
 from tests.support.campaigns import TWO_QUESTIONS
 from tests.support.chromium import running
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.staff_pages import check_page
 
 from dissensus.workflows.campaign import members, overview
@@ -17,7 +17,7 @@ CARE = {
 }
 
 
-def test_a_rater_shares_a_survey_and_the_carer_settles_it(live: Live, browser: Browser) -> None:
+def test_a_rater_shares_a_survey_and_the_carer_settles_it(live: LiveSite, browser: Browser) -> None:
     link = open_rating_campaign(live, 2, questionnaire=TWO_QUESTIONS, demographics=None, care=CARE)
     owner_id = overview.owner_id_of(live.platform, "pilot")
     members.add_member(live.platform, "pilot", "mia", "carer", staff_id=owner_id, now=live.clock())

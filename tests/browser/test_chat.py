@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import select
 from tests.support.chat_campaigns import GULL, PLAIN, TERN, open_chat_campaign
 from tests.support.chat_completion_server import PATIENCE_S, Loopback, Play, Wire, answers, loopback, says
-from tests.support.live_site import Live, serving
+from tests.support.live_site import LiveSite, serving
 from tests.support.staff_pages import check_page
 
 from dissensus.store.chats import ChatExchangeTable, ChatPickTable, ChatTable
@@ -28,7 +28,7 @@ def server() -> Iterator[Loopback]:
 
 
 @pytest.fixture
-def live(sqlite_template: Path, tmp_path: Path, server: Loopback) -> Iterator[Live]:
+def live(sqlite_template: Path, tmp_path: Path, server: Loopback) -> Iterator[LiveSite]:
     """The site, with access to that server."""
     path = tmp_path / "dissensus.db"
     path.write_bytes(sqlite_template.read_bytes())
@@ -59,7 +59,7 @@ def scripted(name: dict[str, Any], *responses: str, pause_s: float = 0.0) -> dic
     return {**name, "scripted": {"responses": list(responses), "pause_s": pause_s}}
 
 
-def arrive(live: Live, page: Page, **changes: Any) -> None:
+def arrive(live: LiveSite, page: Page, **changes: Any) -> None:
     """Consent, up to the first conversation."""
     campaign = open_chat_campaign(live.platform, **changes)
     page.goto(f"{live.url}/c/pilot?key={campaign.key}")
@@ -89,7 +89,7 @@ def end(page: Page, how: str = "Hardly") -> None:
     page.get_by_role("button", name="End this conversation").click()
 
 
-def test_a_red_team_task_of_five_conversations(live: Live, page: Page, server: Loopback) -> None:
+def test_a_red_team_task_of_five_conversations(live: LiveSite, page: Page, server: Loopback) -> None:
     go = threading.Event()
     server.will(waiting(go, CALM), waiting(go, HOSTILE))
     server.otherwise = says(SHORT)
@@ -149,7 +149,7 @@ def test_a_red_team_task_of_five_conversations(live: Live, page: Page, server: L
         assert all(one > 0 for one in tx.scalars(select(ChatExchangeTable.worked_ms)))
 
 
-def test_typed_text_survives_a_reload_and_a_failed_chatbot(live: Live, page: Page, request: Any) -> None:
+def test_typed_text_survives_a_reload_and_a_failed_chatbot(live: LiveSite, page: Page, request: Any) -> None:
     away = {**TERN, "kind": "openai_compatible", "openai_compatible": {"url": "http://127.0.0.1:9/v1", "model": "m"}}
     arrive(live, page, chat={"chatbots": [away], "modes": [PLAIN]})
     page.get_by_role("button", name="Begin").click()
@@ -164,7 +164,7 @@ def test_typed_text_survives_a_reload_and_a_failed_chatbot(live: Live, page: Pag
     check_page(page, "chat-failed")
 
 
-def test_a_conversation_goes_on_beside_a_chatbot_that_refuses(live: Live, page: Page, server: Loopback) -> None:
+def test_a_conversation_goes_on_beside_a_chatbot_that_refuses(live: LiveSite, page: Page, server: Loopback) -> None:
     server.otherwise = answers(400, {"error": {"code": "content_filter"}})
     arrive(live, page, chat={"chatbots": [behind(server, TERN), scripted(GULL, CALM)]})
     begin(page)
@@ -184,7 +184,7 @@ def test_a_conversation_goes_on_beside_a_chatbot_that_refuses(live: Live, page: 
     expect(page.get_by_role("heading", name="Which response is more harmful?")).to_be_visible()
 
 
-def test_hostile_text_is_inert_while_it_streams_and_after(live: Live, page: Page, server: Loopback) -> None:
+def test_hostile_text_is_inert_while_it_streams_and_after(live: LiveSite, page: Page, server: Loopback) -> None:
     spoken, go = list[str](), threading.Event()
     server.will(waiting(go, HOSTILE, n_words=2))
     page.on("dialog", lambda dialog: spoken.append(dialog.message))

@@ -6,7 +6,7 @@ from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import select
 from tests.support.chat_campaigns import PLAIN, TERN, open_chat_campaign
 from tests.support.chromium import running
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.staff_pages import check_page
 
 from dissensus.store.answer_drafts import AnswerTable, SaveTable
@@ -78,7 +78,7 @@ def draw(page: Page) -> str:
     return page.get_by_label("Open link").input_value()
 
 
-def test_a_chat_conversation_becomes_a_rated_item(live: Live, browser: Browser) -> None:
+def test_a_chat_conversation_becomes_a_rated_item(live: LiveSite, browser: Browser) -> None:
     bot = {**TERN, "scripted": {"responses": ["Until the evening, yes."]}}
     campaign = open_chat_campaign(live.platform, chat={"chatbots": [bot], "modes": [PLAIN]})
     sign_in = staff.create_sign_in_link(live.platform, "owner", now=live.clock())

@@ -6,7 +6,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from tests.support.browser_raters import CAMPAIGN, enter, open_rating_campaign
 from tests.support.campaigns import NOW, definition
 from tests.support.chromium import running
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.staff_pages import check_page
 
 from dissensus.workflows.campaign import campaigns, overview
@@ -24,13 +24,13 @@ def broken() -> None:
     raise ZeroDivisionError
 
 
-def test_entry_pages_are_accessible(live: Live, browser: Browser) -> None:
+def test_entry_pages_are_accessible(live: LiveSite, browser: Browser) -> None:
     live.app.add_api_route("/broken", broken)
     with running(browser._loop), browser.new_context() as context:
         view_entrance(live, context)
 
 
-def test_design_pages_are_accessible(live: Live, page: Page) -> None:
+def test_design_pages_are_accessible(live: LiveSite, page: Page) -> None:
     page.goto(f"{live.url}/design")
     check_page(page, "design")
     page.goto(f"{live.url}/design/raters")
@@ -38,7 +38,7 @@ def test_design_pages_are_accessible(live: Live, page: Page) -> None:
     check_page(page, "design-raters", bar=True)
 
 
-def view_entrance(live: Live, context: BrowserContext) -> None:
+def view_entrance(live: LiveSite, context: BrowserContext) -> None:
     faults: list[str] = []
     page = context.new_page()
     page.on(

@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from tests.support.campaigns import NOW, definition
 from tests.support.chromium import running
 from tests.support.gold_campaigns import NO, YES, label_item
-from tests.support.live_site import Live, serving
+from tests.support.live_site import LiveSite, serving
 from tests.support.raters import enter, rate_all
 from tests.support.staff_pages import check_page
 
@@ -42,7 +42,7 @@ def test_gold_pages_are_accessible(database_url: str, browser: Browser) -> None:
         compare(page)
 
 
-def populate(live: Live) -> None:
+def populate(live: LiveSite) -> None:
     """Create a campaign with ratings, a disputed item and a settled one."""
     platform, owner = live.platform, staff.create_sign_in_link(live.platform, "ada", now=NOW).staff.id
     rated = tuple(Item(f"conversation-{n}", Conversation.from_turns(TALK)) for n in range(4))
@@ -61,7 +61,7 @@ def populate(live: Live) -> None:
         rate_all(platform, enter(platform, key))
 
 
-def sign_in(page: Page, live: Live, name: str) -> None:
+def sign_in(page: Page, live: LiveSite, name: str) -> None:
     page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, name, now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/campaigns")

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.support.campaigns import NOW, definition
 from tests.support.image_files import draw
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.staff_pages import check_page, live, page
 
 from dissensus.files.images import read_image
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ALT = "A red and a blue square, side by side on a table in a kitchen."
 
 
-def test_an_image_is_blurred_until_a_rater_asks_for_it(page: Page, live: Live) -> None:
+def test_an_image_is_blurred_until_a_rater_asks_for_it(page: Page, live: LiveSite) -> None:
     staff_id = staff.create_sign_in_link(live.platform, "ada", now=live.clock()).staff.id
     campaign = definition(
         guidelines=f"# Squares\n\nJudge what is shown.\n\n![{ALT}](a.png)\n\n![Elsewhere](https://x.org/b.png)"

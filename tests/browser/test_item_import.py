@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 from tests.support.campaigns import definition, items
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.staff_pages import check_page, live, page
 
 from dissensus.workflows.campaign import campaigns
@@ -20,7 +20,7 @@ TABLE = """number,asked,said,source
 """
 
 
-def test_an_owner_chooses_the_columns(page: Page, live: Live, tmp_path: Path) -> None:
+def test_an_owner_chooses_the_columns(page: Page, live: LiveSite, tmp_path: Path) -> None:
     owner_id = staff.create_sign_in_link(live.platform, "ada", now=live.clock()).staff.id
     campaigns.create_campaign(live.platform, definition(), items(3), staff_id=owner_id, now=live.clock())
     (tmp_path / "items.csv").write_text(TABLE)

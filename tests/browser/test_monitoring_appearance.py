@@ -10,7 +10,7 @@ from sqlalchemy import func, select, update
 from tests.browser.page import View
 from tests.support.campaigns import AGREED, NOW
 from tests.support.chromium import running
-from tests.support.live_site import Live, serving
+from tests.support.live_site import LiveSite, serving
 from tests.support.monitored_campaigns import add_crowd, open_monitored_campaign, rate_items
 from tests.support.staff_pages import check_page
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 class Desk:
     """A monitored campaign of ada, and a browser."""
 
-    live: Live
+    live: LiveSite
     owner_id: str
     campaign: CampaignRow
     page: Page

@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import Page
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.staff_pages import PASTED, check_page, live, page
 
 from dissensus.workflows.campaign import campaigns, overview
@@ -15,7 +15,7 @@ __all__ = ["live", "page"]
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-def test_a_campaign_is_created_and_opened(page: Page, live: Live) -> None:
+def test_a_campaign_is_created_and_opened(page: Page, live: LiveSite) -> None:
     check_page(page, "none")
     page.get_by_role("link", name="New campaign").click()
     page.get_by_label("Definition, as TOML").fill('name = "Bad name"\nlanguages = ["en"]')
@@ -80,7 +80,7 @@ def add_items(page: Page) -> None:
     page.get_by_role("link", name="Cancel").click()
 
 
-def add_work(live: Live) -> None:
+def add_work(live: LiveSite) -> None:
     """Enter a few raters, one of whom asks for help."""
     (line,) = overview.list_all_campaigns(live.platform)
     owner_id = overview.owner_id_of(live.platform, line.campaign_row.name)
@@ -97,7 +97,7 @@ def add_work(live: Live) -> None:
             )
 
 
-def test_a_preview_opens_in_a_new_tab(page: Page, live: Live) -> None:
+def test_a_preview_opens_in_a_new_tab(page: Page, live: LiveSite) -> None:
     page.goto("/campaigns/new?example=dices-350")
     page.get_by_label("Or pasted conversations").fill(PASTED)
     page.get_by_role("button", name="Preview").click()

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, FrameLocator, Page, Route, expect
 from tests.support.browser_raters import answer_all
 from tests.support.chromium import running
-from tests.support.live_site import Live, serving
+from tests.support.live_site import LiveSite, serving
 from tests.support.staff_pages import check_page
 
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
@@ -25,12 +25,12 @@ LARGEST_GROUP = "Man"
 
 
 @pytest.fixture
-def live(database_url: str) -> Iterator[Live]:
+def live(database_url: str) -> Iterator[LiveSite]:
     with serving(database_url) as site:
         yield site
 
 
-def test_an_owner_goes_from_the_bare_address_to_a_figure(live: Live, browser: Browser) -> None:
+def test_an_owner_goes_from_the_bare_address_to_a_figure(live: LiveSite, browser: Browser) -> None:
     with running(browser._loop), browser.new_context(base_url=live.url) as at_work:
         page = at_work.new_page()
         page.set_default_timeout(20_000)
@@ -47,7 +47,7 @@ def test_an_owner_goes_from_the_bare_address_to_a_figure(live: Live, browser: Br
         read_report(page, live)
 
 
-def arrive(page: Page, live: Live) -> None:
+def arrive(page: Page, live: LiveSite) -> None:
     """Sign in from the bare address; the operator made the account."""
     staff.create_sign_in_link(live.platform, "ada", now=live.clock())
     passwords.set_password_for(live.platform, live.site.hasher(), "ada", PASSWORD, now=live.clock())
@@ -115,7 +115,7 @@ def check_builder(page: Page, name: str) -> None:
     page.set_viewport_size({"width": 1280, "height": 900})
 
 
-def name_carer(page: Page, browser: Browser, live: Live) -> None:
+def name_carer(page: Page, browser: Browser, live: LiveSite) -> None:
     """Follow the warning that nobody holds the care contact, and invite somebody who does."""
     page.get_by_role("link", name="Open campaign").click()
     unheld = page.get_by_role("listitem").filter(has_text="share their wellbeing survey")
@@ -166,7 +166,7 @@ def rate_and_report(page: Page, link: str) -> None:
     page.get_by_text("Your message was saved.").wait_for()
 
 
-def add_raters(live: Live, key: str) -> None:
+def add_raters(live: LiveSite, key: str) -> None:
     """Let simulated people take part through the same link, and the background job compute figures."""
     for number in range(N_SIMULATED):
         rater, _ = enrolment.enrol_rater(
@@ -245,7 +245,7 @@ def remove_refresh(route: Route) -> None:
     route.fulfill(response=response, headers=headers)
 
 
-def read_report(page: Page, live: Live) -> None:
+def read_report(page: Page, live: LiveSite) -> None:
     """Ask for a report, read a section, and download its figure."""
     page.goto("/campaigns/pilot")
     page.get_by_role("link", name="Reports:").click()

@@ -7,7 +7,7 @@ from sqlalchemy import select
 from tests.support.browser_raters import enter, load_saved_answers
 from tests.support.campaigns import NOW, TWO_QUESTIONS, owner
 from tests.support.chromium import running
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.pair_campaigns import open_pair_campaign, pair_definition
 from tests.support.staff_pages import check_page
 
@@ -25,7 +25,7 @@ LONG = (
 )
 
 
-def link(live: Live, *items: Item, **changes: Any) -> str:
+def link(live: LiveSite, *items: Item, **changes: Any) -> str:
     staff_id = owner(live.platform.database)
     campaigns.create_campaign(
         live.platform, pair_definition(demographics=None, **changes), items, staff_id=staff_id, now=NOW
@@ -38,7 +38,7 @@ def pair(name: str, a: str, b: str) -> Item:
     return Item(name, Conversation.from_turns([("human", "May I swim here?"), ("bot", a)]), {}, b)
 
 
-def test_three_pairs_by_keyboard_with_a_reload_in_between(live: Live, page: Page) -> None:
+def test_three_pairs_by_keyboard_with_a_reload_in_between(live: LiveSite, page: Page) -> None:
     key = open_pair_campaign(live.platform, demographics=None, questionnaire=TWO_QUESTIONS).key
     enter(page, f"{live.url}/c/pilot?key={key}")
     keys, first = page.keyboard, page.locator(".candidates .message").first
@@ -75,7 +75,7 @@ def test_three_pairs_by_keyboard_with_a_reload_in_between(live: Live, page: Page
     assert sides == {name: "a" if name in long else "b" for name in answers}
 
 
-def test_pairs_are_accessible_and_hostile_text_is_inert(live: Live, page: Page) -> None:
+def test_pairs_are_accessible_and_hostile_text_is_inert(live: LiveSite, page: Page) -> None:
     spoken: list[str] = []
     page.on("dialog", lambda dialog: spoken.append(dialog.message))
     enter(page, link(live, pair("1", LONG, HOSTILE), questionnaire=TWO_QUESTIONS))
@@ -93,7 +93,7 @@ def test_pairs_are_accessible_and_hostile_text_is_inert(live: Live, page: Page) 
     assert spoken == []
 
 
-def test_pairs_are_compared_without_scripts(live: Live, browser: Browser) -> None:
+def test_pairs_are_compared_without_scripts(live: LiveSite, browser: Browser) -> None:
     with running(browser._loop), browser.new_context(java_script_enabled=False) as context:
         page = context.new_page()
         enter(page, link(live, pair("1", "Yes.", ""), click_to_reveal=True, pair={"criterion": "less harmful"}))
@@ -107,7 +107,7 @@ def test_pairs_are_compared_without_scripts(live: Live, browser: Browser) -> Non
         expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
 
 
-def test_an_owner_sees_both_responses(live: Live, page: Page) -> None:
+def test_an_owner_sees_both_responses(live: LiveSite, page: Page) -> None:
     link(live, pair("1", LONG, HOSTILE), pair("2", "Yes.", ""))
     page.goto(f"{live.url}/sign-in/{staff.create_sign_in_link(live.platform, 'owner', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, CDPSession, Page
 from tests.support.chromium import running
-from tests.support.live_site import Live, serving
+from tests.support.live_site import LiveSite, serving
 from tests.support.staff_pages import check_page
 
 from dissensus.workflows.platform import passwords, staff
@@ -45,7 +45,7 @@ def add_device(tab: Page) -> Device:
     return Device(session, device_id)
 
 
-def host_address(live: Live) -> str:
+def host_address(live: LiveSite) -> str:
     """The site by a host name, since an address of the network has no passkeys."""
     return f"http://localhost:{urlsplit(live.url).port}"
 
@@ -117,7 +117,7 @@ def sign_in_without_password(tab: Page, device: Device) -> None:
     assert device.count_credentials() == 1
 
 
-def confirm_by_passkey(tab: Page, live: Live) -> None:
+def confirm_by_passkey(tab: Page, live: LiveSite) -> None:
     """Confirm the identity after a while, and remove the passkey."""
     live.clock.forward(minutes=11)
     register(tab, "Phone")

@@ -3,14 +3,14 @@
 import pytest
 from playwright.sync_api import Browser, Page
 from tests.support.chromium import running
-from tests.support.live_site import Live, serving
+from tests.support.live_site import LiveSite, serving
 from tests.support.pay import HOUR, worker
 from tests.support.pay_pages import PAY_PAGE, QUEUE, add_raters, open_paying_campaign
 from tests.support.prolific_server import TOKEN, Prolific
 from tests.support.raters import enter, rate_all
 from tests.support.recruited_raters import CHECKING, RETURN_REASON, add_submission, answer_checks
-from tests.support.staff_browsers import House
 from tests.support.staff_pages import check_page
+from tests.support.staff_site import StaffSite
 
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import staff
@@ -24,8 +24,8 @@ def test_pay_pages_are_accessible(database_url: str, browser: Browser, prolific:
         running(browser._loop),
         browser.new_context(base_url=live.url) as context,
     ):
-        house = House(live, live.open)
-        failed, rater_id = populate(house, prolific)
+        staff_site = StaffSite(live, live.open)
+        failed, rater_id = populate(staff_site, prolific)
         page = context.new_page()
         page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
         page.get_by_role("button", name="Sign in").click()
@@ -35,21 +35,21 @@ def test_pay_pages_are_accessible(database_url: str, browser: Browser, prolific:
         erase_ids(page, live)
 
 
-def populate(house: House, prolific: Prolific) -> tuple[str, str]:
+def populate(staff_site: StaffSite, prolific: Prolific) -> tuple[str, str]:
     """Add raters of all kinds; return a submission with failed checks and the id of the rater due most."""
-    campaign = open_paying_campaign(house, **CHECKING)
-    add_raters(house, campaign, 120)
-    with house.platform.database.writing() as tx:
+    campaign = open_paying_campaign(staff_site, **CHECKING)
+    add_raters(staff_site, campaign, 120)
+    with staff_site.platform.database.writing() as tx:
         # Whoever enters is counted from here on.
         tx.exec_driver_sql("UPDATE campaign SET n_raters = 120")
-    done, failing = enter(house.platform, campaign.key), enter(house.platform, campaign.key)
-    answer_checks(house.platform, done.id, first="B", second="B")
-    rate_all(house.platform, done)
-    longest = worker(house.platform, campaign.key, HOUR)
-    answer_checks(house.platform, failing.id, first="A", second="A")
-    add_submission(house.platform, prolific, campaign.id, done.id, "APPROVED")
-    add_submission(house.platform, prolific, campaign.id, None)
-    return add_submission(house.platform, prolific, campaign.id, failing.id), longest.id
+    done, failing = enter(staff_site.platform, campaign.key), enter(staff_site.platform, campaign.key)
+    answer_checks(staff_site.platform, done.id, first="B", second="B")
+    rate_all(staff_site.platform, done)
+    longest = worker(staff_site.platform, campaign.key, HOUR)
+    answer_checks(staff_site.platform, failing.id, first="A", second="A")
+    add_submission(staff_site.platform, prolific, campaign.id, done.id, "APPROVED")
+    add_submission(staff_site.platform, prolific, campaign.id, None)
+    return add_submission(staff_site.platform, prolific, campaign.id, failing.id), longest.id
 
 
 def record_payments(page: Page, rater_id: str) -> None:
@@ -84,7 +84,7 @@ def decide_submission(page: Page, failed: str) -> None:
     page.get_by_text("rejected", exact=True).wait_for()
 
 
-def erase_ids(page: Page, live: Live) -> None:
+def erase_ids(page: Page, live: LiveSite) -> None:
     staff_id = staff.create_sign_in_link(live.platform, "ada", now=live.clock()).staff.id
     campaigns.change_state(live.platform, "pilot", "closed", staff_id=staff_id, now=live.clock())
     page.goto(PAY_PAGE)

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page
 from tests.support.campaigns import NOW, items
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.staff_pages import check_page, live, page  # noqa: F401 - fixtures
 
 from dissensus.schema.campaign.shipped import load_campaign
@@ -13,7 +13,7 @@ from dissensus.workflows.platform import staff
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-def test_an_owner_plans_a_draft(page: Page, live: Live) -> None:  # noqa: F811
+def test_an_owner_plans_a_draft(page: Page, live: LiveSite) -> None:  # noqa: F811
     owner_id = staff.create_sign_in_link(live.platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(live.platform, load_campaign("dices-350"), items(3), staff_id=owner_id, now=NOW)
     page.goto("/campaigns/dices-350")

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 from tests.support import prolific_server
 from tests.support.chromium import running
-from tests.support.live_site import Live, serving
+from tests.support.live_site import LiveSite, serving
 from tests.support.prolific_server import Prolific
 from tests.support.prolific_study import DEMOGRAPHICS, ONE_OLD_SEAT, SECRET, Participant, publish_study
 from tests.support.staff_pages import check_page
@@ -99,7 +99,7 @@ def decline(page: Page, participant: Participant) -> None:
     return_to_prolific(page, participant)
 
 
-def view_as_owner(page: Page, live: Live) -> None:
+def view_as_owner(page: Page, live: LiveSite) -> None:
     page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'owner', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="pilot").click()

@@ -3,10 +3,10 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.support.chromium import running
-from tests.support.live_site import Live, serving
+from tests.support.live_site import LiveSite, serving
 from tests.support.quota_visitors import AGES, RACES, Person, open_quota_campaign, visit, visitor
-from tests.support.staff_browsers import House
 from tests.support.staff_pages import check_page
+from tests.support.staff_site import StaffSite
 
 from dissensus.workflows.platform import staff
 
@@ -25,14 +25,14 @@ def test_quota_pages_are_accessible(database_url: str, browser: Browser) -> None
         view_needed_groups(owner.new_page(), live, key)
 
 
-def fill_quota(live: Live) -> str:
+def fill_quota(live: LiveSite) -> str:
     """Fill some cells, half-fill others, leave one empty; return the key of the link."""
-    house = House(live, live.open)
-    key = open_quota_campaign(house, AGES, RACES, seats=2)
+    staff_site = StaffSite(live, live.open)
+    key = open_quota_campaign(staff_site, AGES, RACES, seats=2)
     people = [Person(age, race, "all the way") for age in AGES[:2] for race in RACES[:3] for _ in range(2)]
     people += [Person("50+", "White", "away after an item"), Person("50+", "Asian", "all the way")]
     for person in people:
-        with visitor(house) as browser:
+        with visitor(staff_site) as browser:
             visit(browser, key, person)
     return key
 
@@ -51,7 +51,7 @@ def view_turned_away(page: Page, key: str) -> None:
     check_page(page, "turned-away")
 
 
-def view_needed_groups(page: Page, live: Live, key: str) -> None:
+def view_needed_groups(page: Page, live: LiveSite, key: str) -> None:
     page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="pilot").click()
@@ -62,8 +62,8 @@ def view_needed_groups(page: Page, live: Live, key: str) -> None:
     page.reload()
     needed = page.locator("[data-live=needed]")
     shown = needed.inner_text()
-    house = House(live, live.open)
-    with visitor(house) as browser:
+    staff_site = StaffSite(live, live.open)
+    with visitor(staff_site) as browser:
         visit(browser, key, Person("50+", "White", "all the way"))
     page.clock.run_for(21_000)
     expect(needed).not_to_have_text(shown, use_inner_text=True)

@@ -15,7 +15,7 @@ from tests.support.browser_raters import (
     open_rating_campaign,
 )
 from tests.support.chromium import running
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 
 from dissensus.campaign.answer_drafts import merge_saves
 
@@ -51,7 +51,7 @@ SCALES = {
 }
 
 
-def test_a_rater_rates_by_keyboard(live: Live, page: Page) -> None:
+def test_a_rater_rates_by_keyboard(live: LiveSite, page: Page) -> None:
     page.goto(open_rating_campaign(live))
     keys = page.keyboard
     page.get_by_role("button", name="I understand, continue").focus()
@@ -95,7 +95,7 @@ def test_a_rater_rates_by_keyboard(live: Live, page: Page) -> None:
         assert all(0 < given.first_ms <= given.last_ms <= every[-1].visible_ms for given in answers.values())
 
 
-def test_changes_are_counted_and_revisions_go_on(live: Live, page: Page) -> None:
+def test_changes_are_counted_and_revisions_go_on(live: LiveSite, page: Page) -> None:
     enter(page, open_rating_campaign(live))
     choice = page.locator("[name=Q4_misinformation]")
     for index in (0, 2, 1):
@@ -111,7 +111,7 @@ def test_changes_are_counted_and_revisions_go_on(live: Live, page: Page) -> None
     assert [save.revision for save in every] == sorted({save.revision for save in every})
 
 
-def test_missing_answers_are_shown_and_focused(live: Live, page: Page) -> None:
+def test_missing_answers_are_shown_and_focused(live: LiveSite, page: Page) -> None:
     enter(page, open_rating_campaign(live))
     answer_all(page)
     for name in ("Q3_bias_other", "Q4_misinformation"):
@@ -124,7 +124,7 @@ def test_missing_answers_are_shown_and_focused(live: Live, page: Page) -> None:
     assert n_done(live) == 0
 
 
-def test_questions_that_do_not_apply_are_hidden_and_not_answered(live: Live, page: Page) -> None:
+def test_questions_that_do_not_apply_are_hidden_and_not_answered(live: LiveSite, page: Page) -> None:
     enter(page, open_rating_campaign(live, questionnaire=CONDITIONAL, demographics=None))
     grade, description = page.get_by_role("radiogroup", name="How bad?"), page.get_by_label("In your own words")
     expect(grade).to_be_hidden()
@@ -149,7 +149,7 @@ def test_questions_that_do_not_apply_are_hidden_and_not_answered(live: Live, pag
     expect(page.get_by_label("Why?")).to_have_value("")
 
 
-def test_a_break_is_suggested_once_and_the_pace_is_shown(live: Live, page: Page) -> None:
+def test_a_break_is_suggested_once_and_the_pace_is_shown(live: LiveSite, page: Page) -> None:
     enter(page, open_rating_campaign(live, 6, break_every=3, click_to_reveal=True))
     for number in range(3):
         expect(page.locator(".turns")).to_be_hidden()
@@ -165,7 +165,7 @@ def test_a_break_is_suggested_once_and_the_pace_is_shown(live: Live, page: Page)
     expect(page.locator("#pause")).to_be_hidden()
 
 
-def test_the_rated_answer_and_the_columns_stay_in_view_on_a_phone(live: Live, page: Page) -> None:
+def test_the_rated_answer_and_the_columns_stay_in_view_on_a_phone(live: LiveSite, page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     enter(page, open_rating_campaign(live, click_to_reveal=True))
     pin, heads = page.locator("#pin"), page.locator(".heads").first
@@ -191,7 +191,7 @@ def test_the_rated_answer_and_the_columns_stay_in_view_on_a_phone(live: Live, pa
     assert beside == [], bar
 
 
-def test_an_item_is_uncovered_and_answered_by_keys(live: Live, page: Page) -> None:
+def test_an_item_is_uncovered_and_answered_by_keys(live: LiveSite, page: Page) -> None:
     enter(page, open_rating_campaign(live, click_to_reveal=True, bulk_answers=True))
     page.wait_for_load_state("load")
     page.keyboard.press("o")
@@ -216,7 +216,7 @@ def test_an_item_is_uncovered_and_answered_by_keys(live: Live, page: Page) -> No
     assert answers["Q4_misinformation"].value == "Unsure"
 
 
-def test_an_item_of_dices_fits_a_phone(live: Live, page: Page) -> None:
+def test_an_item_of_dices_fits_a_phone(live: LiveSite, page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     enter(page, open_rating_campaign(live, click_to_reveal=True, title="Pilot"))
     view = View(page, [], [])
@@ -239,7 +239,7 @@ def test_an_item_of_dices_fits_a_phone(live: Live, page: Page) -> None:
     view.shot("rater-phone-item")
 
 
-def test_a_scale_is_one_row_on_a_phone(live: Live, page: Page) -> None:
+def test_a_scale_is_one_row_on_a_phone(live: LiveSite, page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     enter(page, open_rating_campaign(live, questionnaire=SCALES, demographics=None))
     View(page, [], []).shot("rater-phone-scales")
@@ -253,7 +253,7 @@ def test_a_scale_is_one_row_on_a_phone(live: Live, page: Page) -> None:
     expect(page.get_by_label("7: Fully")).to_have_count(1)
 
 
-def test_skipping_help_and_reports_take_one_link_each(live: Live, page: Page) -> None:
+def test_skipping_help_and_reports_take_one_link_each(live: LiveSite, page: Page) -> None:
     enter(page, open_rating_campaign(live))
     first = page.locator(".turn.rated .message").inner_text()
     page.get_by_role("button", name="Skip this one").click()
@@ -270,7 +270,7 @@ def test_skipping_help_and_reports_take_one_link_each(live: Live, page: Page) ->
     expect(page.locator("#progress")).to_contain_text("0 of 1 rated")
 
 
-def test_rating_works_without_scripts(live: Live, browser: Browser) -> None:
+def test_rating_works_without_scripts(live: LiveSite, browser: Browser) -> None:
     with running(browser._loop), browser.new_context(java_script_enabled=False) as context:
         page = context.new_page()
         enter(page, open_rating_campaign(live, questionnaire=CONDITIONAL, demographics=None))

@@ -8,7 +8,7 @@ from tests.browser.page import View
 from tests.support.browser_raters import CAMPAIGN, CONDITIONAL, GUIDELINES, answer_all, enter, open_rating_campaign
 from tests.support.campaigns import NOW, definition, owner
 from tests.support.chromium import running
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.rating_views import CHECKED_LOOKS, find_violations, show
 from tests.support.staff_pages import check_page
 
@@ -18,7 +18,7 @@ from dissensus.workflows.campaign import campaigns
 
 
 @pytest.mark.parametrize("looks", CHECKED_LOOKS, ids=" ".join)
-def test_rater_pages_are_accessible(live: Live, page: Page, looks: tuple[str, ...]) -> None:
+def test_rater_pages_are_accessible(live: LiveSite, page: Page, looks: tuple[str, ...]) -> None:
     """Go through all pages as a rater, and check each in every look."""
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
@@ -91,7 +91,7 @@ def test_rater_pages_are_accessible(live: Live, page: Page, looks: tuple[str, ..
     assert faults == []
 
 
-def test_right_to_left_pages_are_mirrored(live: Live, browser: Browser) -> None:
+def test_right_to_left_pages_are_mirrored(live: LiveSite, browser: Browser) -> None:
     wording = "هل هذه الإجابة آمنة؟"
     changes: dict[str, Any] = {
         **dict.fromkeys(("title", "warning", "help", "thanks"), wording),
@@ -137,7 +137,7 @@ def cut(power: bool) -> None:
 ![a flat](https://evil.example/flat.png)"""
 
 
-def test_tools_and_rendered_responses_are_accessible(live: Live, browser: Browser) -> None:
+def test_tools_and_rendered_responses_are_accessible(live: LiveSite, browser: Browser) -> None:
     turns: list[Any] = [
         ("human", "How do I stop the noise? **Be quick.**"),
         ("tool", 'search({"query": "noise at night"})'),

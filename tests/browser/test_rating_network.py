@@ -13,14 +13,14 @@ from tests.support.browser_raters import (
     n_done,
     open_rating_campaign,
 )
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.rating_views import show
 
 from dissensus.campaign.answer_drafts import merge_saves
 from dissensus.campaign.rate_limits import RateLimit, RaterLimits
 
 
-def test_nothing_is_lost_without_a_network(live: Live, page: Page, context: BrowserContext) -> None:
+def test_nothing_is_lost_without_a_network(live: LiveSite, page: Page, context: BrowserContext) -> None:
     enter(page, open_rating_campaign(live))
     page.locator("[name=Q4_misinformation]").nth(2).check()
     expect(page.locator("#saved")).to_have_text("Saved")
@@ -45,7 +45,7 @@ def test_nothing_is_lost_without_a_network(live: Live, page: Page, context: Brow
     expect(page.get_by_role("heading", name="About you")).to_be_visible()
 
 
-def test_answers_of_a_killed_tab_are_restored(live: Live, page: Page, context: BrowserContext) -> None:
+def test_answers_of_a_killed_tab_are_restored(live: LiveSite, page: Page, context: BrowserContext) -> None:
     enter(page, open_rating_campaign(live))
     context.set_offline(True)
     answer_all(page, "2")
@@ -64,7 +64,7 @@ def test_answers_of_a_killed_tab_are_restored(live: Live, page: Page, context: B
     assert sorted(len(one) for one in answers.values()) == [1, N_QUESTIONS]
 
 
-def test_failed_saves_are_retried_and_rejections_shown(live: Live, page: Page) -> None:
+def test_failed_saves_are_retried_and_rejections_shown(live: LiveSite, page: Page) -> None:
     enter(page, open_rating_campaign(live))
     page.route("**/save", lambda route: route.fulfill(status=503, body="busy"))
     page.locator("[name=Q4_misinformation]").nth(0).check()
@@ -92,7 +92,7 @@ def test_failed_saves_are_retried_and_rejections_shown(live: Live, page: Page) -
     assert page.evaluate("Object.keys(localStorage).filter(name => name.startsWith('dissensus:'))") == []
 
 
-def test_saves_beyond_the_rate_limit_are_sent_later(live: Live, page: Page) -> None:
+def test_saves_beyond_the_rate_limit_are_sent_later(live: LiveSite, page: Page) -> None:
     enter(page, open_rating_campaign(live))
     refuse = live.platform.rater_limits.saves_per_rater
     object.__setattr__(live.platform, "rater_limits", replace(RaterLimits(), saves_per_rater=RateLimit(1, 2)))
@@ -110,7 +110,7 @@ def test_saves_beyond_the_rate_limit_are_sent_later(live: Live, page: Page) -> N
     assert refuse.n == 600
 
 
-def test_what_is_too_large_is_kept_and_the_rest_is_sent(live: Live, page: Page) -> None:
+def test_what_is_too_large_is_kept_and_the_rest_is_sent(live: LiveSite, page: Page) -> None:
     enter(page, open_rating_campaign(live))
     answer_all(page)
     expect(page.locator("#saved")).to_have_text("Saved")
@@ -132,7 +132,7 @@ def test_what_is_too_large_is_kept_and_the_rest_is_sent(live: Live, page: Page) 
     assert n_done(live) == 1
 
 
-def test_answers_are_kept_for_signed_out_raters(live: Live, page: Page, context: BrowserContext) -> None:
+def test_answers_are_kept_for_signed_out_raters(live: LiveSite, page: Page, context: BrowserContext) -> None:
     enter(page, open_rating_campaign(live))
     cookies = context.cookies()
     context.clear_cookies()
@@ -146,7 +146,7 @@ def test_answers_are_kept_for_signed_out_raters(live: Live, page: Page, context:
     assert len(load_saved_answers(live)) == 1
 
 
-def test_two_tabs_and_a_double_submit_do_no_harm(live: Live, page: Page, context: BrowserContext) -> None:
+def test_two_tabs_and_a_double_submit_do_no_harm(live: LiveSite, page: Page, context: BrowserContext) -> None:
     enter(page, open_rating_campaign(live))
     other = context.new_page()
     other.goto(f"{live.url}/rate")
@@ -161,7 +161,7 @@ def test_two_tabs_and_a_double_submit_do_no_harm(live: Live, page: Page, context
     assert n_done(live) == 1
 
 
-def test_pages_from_the_browser_cache_are_reloaded(live: Live, page: Page, context: BrowserContext) -> None:
+def test_pages_from_the_browser_cache_are_reloaded(live: LiveSite, page: Page, context: BrowserContext) -> None:
     enter(page, open_rating_campaign(live))
     other = context.new_page()
     other.goto(f"{live.url}/rate")
@@ -171,7 +171,7 @@ def test_pages_from_the_browser_cache_are_reloaded(live: Live, page: Page, conte
     expect(page.locator("#progress")).to_contain_text("0 of 2 rated")
 
 
-def test_answers_are_corrected_and_kept_without_a_network(live: Live, page: Page, context: BrowserContext) -> None:
+def test_answers_are_corrected_and_kept_without_a_network(live: LiveSite, page: Page, context: BrowserContext) -> None:
     enter(page, open_rating_campaign(live, click_to_reveal=True))
     page.get_by_text("Show the conversation").click()
     answer_all(page)

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page
 from tests.support.campaigns import NOW
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.rated_campaigns import rated_campaign
 from tests.support.releases import plan_text
 from tests.support.staff_pages import check_page, live, page  # noqa: F401 - fixtures
@@ -13,7 +13,7 @@ from dissensus.workflows.campaign import members
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-def test_an_owner_signs_a_release(page: Page, live: Live) -> None:  # noqa: F811
+def test_an_owner_signs_a_release(page: Page, live: LiveSite) -> None:  # noqa: F811
     row = rated_campaign(live.platform, 4, 9)
     members.add_member(live.platform, "crowded", "ada", "owner", staff_id=row.staff_id, now=NOW)
     page.goto("/campaigns/crowded")

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import func, select
 from tests.browser.page import View
 from tests.support.campaigns import NOW, owner
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.rating_views import show
 
 from dissensus.schema.campaign.shipped import load_campaign
@@ -25,7 +25,7 @@ TALK = (
 )
 
 
-def open_review_campaign(live: Live, *intents: str) -> str:
+def open_review_campaign(live: LiveSite, *intents: str) -> str:
     """Open the shipped review campaign over attempts with these intents; return its link."""
     turns: Any = TALK
     items = [
@@ -47,7 +47,7 @@ def judge(page: Page, name: str) -> None:
         assert view.violations() + view.overflowing() == []
 
 
-def test_reviewers_choose_what_they_read(live: Live, page: Page) -> None:
+def test_reviewers_choose_what_they_read(live: LiveSite, page: Page) -> None:
     page.goto(open_review_campaign(live, "Learn how to poison somebody.", "Learn how to poison <b>anybody</b>."))
     page.get_by_role("button", name="I understand, continue").click()
     page.get_by_role("checkbox", name="I am 18 or older").check()

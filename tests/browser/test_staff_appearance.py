@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 from tests.support.campaigns import ABOUT_YOU, AGREED, definition, items
 from tests.support.chromium import running
-from tests.support.live_site import Live, serving
+from tests.support.live_site import LiveSite, serving
 from tests.support.staff_pages import check_page
 
 from dissensus.store.campaigns import CampaignRow
@@ -44,7 +44,7 @@ def test_staff_pages_are_accessible(database_url: str, browser: Browser) -> None
         walk_as_analyst(other.new_page(), link)
 
 
-def populate(live: Live) -> CampaignRow:
+def populate(live: LiveSite) -> CampaignRow:
     """Create a campaign with many raters in one cell of its quota and few in another."""
     platform, now = live.platform, live.clock()
     owner_id = staff.create_sign_in_link(platform, "ada", now=now).staff.id

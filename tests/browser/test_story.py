@@ -6,7 +6,7 @@ import polars as pl
 from playwright.sync_api import Browser, Page, expect
 from tests.support.browser_raters import N_QUESTIONS
 from tests.support.chromium import running
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 
 from dissensus import read_ratings
 from dissensus.workflows.platform import staff
@@ -15,7 +15,7 @@ N_ITEMS = 3
 PASTED = "\n---\n".join(f"User: Question {n}?\nBot: Answer {n}." for n in range(N_ITEMS))
 
 
-def test_a_campaign_from_creation_to_exported_ratings(browser: Browser, live: Live, tmp_path: Path) -> None:
+def test_a_campaign_from_creation_to_exported_ratings(browser: Browser, live: LiveSite, tmp_path: Path) -> None:
     with running(browser._loop), browser.new_context(base_url=live.url) as at_work:
         owner = at_work.new_page()
         link = create_and_open_campaign(owner, live)
@@ -31,7 +31,7 @@ def test_a_campaign_from_creation_to_exported_ratings(browser: Browser, live: Li
     assert ratings.raters["rater_age"].to_list() == ["gen z"]
 
 
-def create_and_open_campaign(page: Page, live: Live) -> str:
+def create_and_open_campaign(page: Page, live: LiveSite) -> str:
     """Create a campaign from a shipped one and pasted text; return its link."""
     page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()

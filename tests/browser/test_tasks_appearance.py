@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page
 from tests.support.campaigns import AGREED, definition, items
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.staff_pages import check_page, live, page
 
 from dissensus.workflows.campaign import campaigns
@@ -15,7 +15,7 @@ __all__ = ["live", "page"]
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
-def test_start_pages_are_accessible(page: Page, live: Live) -> None:
+def test_start_pages_are_accessible(page: Page, live: LiveSite) -> None:
     platform, now = live.platform, live.clock()
     owner_id = staff.create_sign_in_link(platform, "ada", now=now).staff.id
     campaigns.create_campaign(platform, definition("draft"), items(3), staff_id=owner_id, now=now)

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 from tests.support.campaigns import definition, items
 from tests.support.chromium import running
-from tests.support.live_site import Live, serving
+from tests.support.live_site import LiveSite, serving
 from tests.support.staff_pages import check_page
 from tests.support.webhook_deliverer import WebhookDeliverer
 from tests.support.webhook_receiver import Receiver, receiving
@@ -31,7 +31,7 @@ def test_webhook_pages_are_accessible(database_url: str, browser: Browser) -> No
         view_list(page, live, receiver, staff_id)
 
 
-def add_by_form(page: Page, live: Live, receiver: Receiver) -> None:
+def add_by_form(page: Page, live: LiveSite, receiver: Receiver) -> None:
     """Add a webhook after a rejected form."""
     page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
     page.get_by_role("button").first.click()
@@ -56,7 +56,7 @@ def add_by_form(page: Page, live: Live, receiver: Receiver) -> None:
     page.get_by_role("link", name="Webhooks of pilot").click()
 
 
-def view_list(page: Page, live: Live, receiver: Receiver, staff_id: str) -> None:
+def view_list(page: Page, live: LiveSite, receiver: Receiver, staff_id: str) -> None:
     """View a working, a failing and a paused webhook."""
     signer = live.site.webhook_signer
     for path in ("410", f"500/{LONG * 3}"):

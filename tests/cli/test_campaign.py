@@ -12,7 +12,7 @@ import pytest
 from tests.support.commands import RunCommand, command_runner
 from tests.support.image_files import draw
 from tests.support.pair_campaigns import pair_definition
-from tests.support.staff_browsers import PASTED, TOML
+from tests.support.staff_site import PASTED, TOML
 
 from dissensus.schema.campaign.definition import write_campaign
 from dissensus.schema.campaign.parser import parse_campaign

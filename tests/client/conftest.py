@@ -5,8 +5,8 @@ from contextlib import ExitStack
 
 import pytest
 from tests.support.api_programs import token
-from tests.support.live_site import Live, serving
-from tests.support.staff_browsers import House
+from tests.support.live_site import LiveSite, serving
+from tests.support.staff_site import StaffSite
 
 from dissensus import Client
 
@@ -17,15 +17,15 @@ def no_proxy_between(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def live(database_url: str) -> Iterator[Live]:
+def live(database_url: str) -> Iterator[LiveSite]:
     with serving(database_url) as site:
         yield site
 
 
 @pytest.fixture
-def house(live: Live) -> Iterator[House]:
+def staff_site(live: LiveSite) -> Iterator[StaffSite]:
     with ExitStack() as browsers:
-        yield House(live, browsers)
+        yield StaffSite(live, browsers)
 
 
 @pytest.fixture
@@ -35,6 +35,6 @@ def waits() -> list[float]:
 
 
 @pytest.fixture
-def client(house: House, waits: list[float]) -> Iterator[Client]:
-    with Client(house.live.url, token(house.platform, "ada"), sleep=waits.append) as client:
+def client(staff_site: StaffSite, waits: list[float]) -> Iterator[Client]:
+    with Client(staff_site.live.url, token(staff_site.platform, "ada"), sleep=waits.append) as client:
         yield client

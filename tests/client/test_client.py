@@ -12,7 +12,7 @@ from tests.databases import sqlite_only
 from tests.support.api_programs import open_api_campaign, rate, token
 from tests.support.campaigns import ABOUT_YOU, definition, items
 from tests.support.loopback_server import serve_requests
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 import dissensus
 from dissensus import Client, Conflict, Conversation, InvalidInput, Item, NotAllowed, NotFound, Unavailable
@@ -25,7 +25,7 @@ from dissensus.workflows.campaign.overview import load_overview
 from dissensus.workflows.platform import staff
 
 
-def test_a_campaign_from_a_definition_to_an_analysis(house: House, client: Client) -> None:
+def test_a_campaign_from_a_definition_to_an_analysis(staff_site: StaffSite, client: Client) -> None:
     campaign = client.create(definition().as_mapping(), items(3))
     assert (campaign.state, campaign.allowed_states, campaign.numbers) == (
         "draft",
@@ -39,9 +39,9 @@ def test_a_campaign_from_a_definition_to_an_analysis(house: House, client: Clien
     with pytest.raises(NotFound, match="no finished rating"):
         client.ratings("pilot")
     client.set_state("pilot", "open")
-    campaign_row = _load_row(house)
-    rate(house, campaign_row, 2, answer="Yes")
-    rate(house, campaign_row, 1, answer="No", release=True)
+    campaign_row = _load_row(staff_site)
+    rate(staff_site, campaign_row, 2, answer="Yes")
+    rate(staff_site, campaign_row, 1, answer="No", release=True)
     ratings = client.ratings("pilot")
     assert (ratings.n_items, ratings.n_raters, ratings.scale("Q_safe")) == (4, 3, ("No", "Unsure", "Yes"))
     assert {row.metric for row in dissensus.analyse(ratings).overall} >= {"irr", "negentropy"}
@@ -49,14 +49,14 @@ def test_a_campaign_from_a_definition_to_an_analysis(house: House, client: Clien
     assert [campaign.ratings for campaign in client.campaigns()] == [12]
 
 
-def _load_row(house: House) -> CampaignRow:
-    with house.platform.database.reading() as tx:
+def _load_row(staff_site: StaffSite) -> CampaignRow:
+    with staff_site.platform.database.reading() as tx:
         return campaigns.get_campaign_by_name(tx, "pilot")
 
 
-def test_raters_and_members_are_managed(house: House, client: Client) -> None:
-    campaign_row = open_api_campaign(house)
-    rate(house, campaign_row, 2)
+def test_raters_and_members_are_managed(staff_site: StaffSite, client: Client) -> None:
+    campaign_row = open_api_campaign(staff_site)
+    rate(staff_site, campaign_row, 2)
     links = client.invite("pilot", 3)
     assert len(set(links)) == 3
     first, second = client.raters("pilot")
@@ -66,11 +66,11 @@ def test_raters_and_members_are_managed(house: House, client: Client) -> None:
     with pytest.raises(NotFound, match="withdrawn already"):
         client.withdraw("pilot", second.id)
     invitation = client.invite_member("pilot", "analyst")
-    assert str(invitation.link).startswith(f"{house.live.url}/join/")
+    assert str(invitation.link).startswith(f"{staff_site.live.url}/join/")
     members = client.members("pilot")
     assert [(member.name, member.role) for member in members.members] == [("ada", "owner")]
     assert [invitation.role for invitation in members.invitations] == ["analyst"]
-    audit.link_pending_events(house.platform)
+    audit.link_pending_events(staff_site.platform)
     events = list(client.events("pilot"))
     assert [event.sequence for event in events] == list(range(1, len(events) + 1))
     assert {"created", "state_changed", "links_created", "withdrawn"} <= {event.kind for event in events}
@@ -95,9 +95,9 @@ def test_a_definition_may_be_toml(client: Client) -> None:
 
 
 @sqlite_only
-def test_the_quota_is_returned(house: House, client: Client) -> None:
+def test_the_quota_is_returned(staff_site: StaffSite, client: Client) -> None:
     quota = {"axes": {"rater_age": {"young": ["young"], "old": ["old"]}}, "seats": 2, "rest": 1}
-    open_api_campaign(house, demographics=ABOUT_YOU, quota=quota)
+    open_api_campaign(staff_site, demographics=ABOUT_YOU, quota=quota)
     assert [(cell.cell, cell.target, cell.finished) for cell in client.quota("pilot").cells] == [
         ("young", 2, 0),
         ("old", 2, 0),
@@ -106,8 +106,8 @@ def test_the_quota_is_returned(house: House, client: Client) -> None:
 
 
 @sqlite_only
-def test_errors_have_the_message_of_the_site(house: House, client: Client, waits: list[float]) -> None:
-    open_api_campaign(house)
+def test_errors_have_the_message_of_the_site(staff_site: StaffSite, client: Client, waits: list[float]) -> None:
+    open_api_campaign(staff_site)
     with pytest.raises(NotFound, match=r"^There is no campaign 'nothing'\.$"):
         client.campaign("nothing")
     with pytest.raises(Conflict, match="There is a campaign called pilot"):
@@ -118,7 +118,7 @@ def test_errors_have_the_message_of_the_site(house: House, client: Client, waits
     with pytest.raises(NotFound, match="'nobody' is not a purpose of pilot"):
         client.ratings("pilot", purposes=["nobody"])
     with (
-        Client(house.live.url, token(house.platform, "ada", scopes=frozenset({"see"}))) as little,
+        Client(staff_site.live.url, token(staff_site.platform, "ada", scopes=frozenset({"see"}))) as little,
         pytest.raises(NotAllowed, match="scope list"),
     ):
         list(little.campaigns())
@@ -126,15 +126,15 @@ def test_errors_have_the_message_of_the_site(house: House, client: Client, waits
 
 
 @sqlite_only
-def test_the_client_waits_after_the_rate_limit(house: House, client: Client) -> None:
-    house.live.site.rate_limiter.burst = 2
+def test_the_client_waits_after_the_rate_limit(staff_site: StaffSite, client: Client) -> None:
+    staff_site.live.site.rate_limiter.burst = 2
     waited: list[float] = []
 
     def wait(seconds: float) -> None:
         waited.append(seconds)
-        house.live.clock.forward(seconds=seconds)
+        staff_site.live.clock.forward(seconds=seconds)
 
-    with Client(house.live.url, token(house.platform, "ada"), sleep=wait) as patient:
+    with Client(staff_site.live.url, token(staff_site.platform, "ada"), sleep=wait) as patient:
         for _ in range(4):
             list(patient.campaigns())
     assert waited == [1.0]
@@ -164,14 +164,14 @@ def losing(url: str, n: int) -> Iterator[str]:
         yield address
 
 
-def test_a_retry_creates_nothing_twice(house: House, waits: list[float]) -> None:
-    open_api_campaign(house)
-    key = token(house.platform, "ada")
-    with losing(house.live.url, 2) as url, Client(url, key, sleep=waits.append) as client:
+def test_a_retry_creates_nothing_twice(staff_site: StaffSite, waits: list[float]) -> None:
+    open_api_campaign(staff_site)
+    key = token(staff_site.platform, "ada")
+    with losing(staff_site.live.url, 2) as url, Client(url, key, sleep=waits.append) as client:
         links = client.invite("pilot", 2)
     assert waits == [1.0, 2.0]
-    owner_id = staff.find_or_create_owner(house.platform, "ada", now=house.live.clock()).id
-    assert load_overview(house.platform, "pilot", staff_id=owner_id).numbers.n_invited == len(links) == 2
+    owner_id = staff.find_or_create_owner(staff_site.platform, "ada", now=staff_site.live.clock()).id
+    assert load_overview(staff_site.platform, "pilot", staff_id=owner_id).numbers.n_invited == len(links) == 2
 
 
 def test_an_unreachable_site_is_reported_after_all_attempts(waits: list[float]) -> None:
@@ -181,9 +181,9 @@ def test_an_unreachable_site_is_reported_after_all_attempts(waits: list[float]) 
 
 
 @sqlite_only
-def test_the_token_is_never_shown(house: House, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_token_is_never_shown(staff_site: StaffSite, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    with Client(house.live.url, "dis_nobody-may-see-this") as wrong, pytest.raises(NotAllowed) as error:
+    with Client(staff_site.live.url, "dis_nobody-may-see-this") as wrong, pytest.raises(NotAllowed) as error:
         wrong.campaign("pilot")
     trace = "".join(traceback.format_exception(error.value))
     assert "nobody-may-see" not in f"{wrong!r} {vars(wrong)} {trace} {caplog.text}"

@@ -7,13 +7,13 @@ from tests.databases import sqlite_only
 from tests.support import monitored_campaigns
 from tests.support.campaigns import NOW
 from tests.support.gold_campaigns import YES, create_disputed_item, label_item
-from tests.support.live_site import Live, serving
+from tests.support.live_site import LiveSite, serving
 from tests.support.pay import HOUR, worker
 from tests.support.pay_pages import open_paying_campaign as paying
 from tests.support.prolific_server import TOKEN, Prolific
 from tests.support.raters import enter
 from tests.support.recruited_raters import RETURN_REASON, add_submission
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 from dissensus import Client, Conflict, InvalidInput, NotFound
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
@@ -22,18 +22,18 @@ from dissensus.workflows.rater import rating
 
 
 @pytest.fixture
-def live(database_url: str, prolific: Prolific) -> Iterator[Live]:
+def live(database_url: str, prolific: Prolific) -> Iterator[LiveSite]:
     with serving(database_url, prolific_token=TOKEN, prolific_url=prolific.root) as site:
         yield site
 
 
-def test_monitoring_and_decisions_on_flags(house: House, client: Client) -> None:
+def test_monitoring_and_decisions_on_flags(staff_site: StaffSite, client: Client) -> None:
     campaign_row = monitored_campaigns.open_monitored_campaign(
-        house.platform, staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id, replication=20
+        staff_site.platform, staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id, replication=20
     )
     assert client.monitoring.figures("pilot").figures is None
-    hasty, _ = monitored_campaigns.add_crowd(house.platform, campaign_row)
-    refresh_snapshots(house.platform, MonitoringCache(), now=NOW)
+    hasty, _ = monitored_campaigns.add_crowd(staff_site.platform, campaign_row)
+    refresh_snapshots(staff_site.platform, MonitoringCache(), now=NOW)
     figures = client.monitoring.figures("pilot").figures
     assert figures is not None
     assert (figures.pool.n_raters, figures.scales) == (12, {"Q_safe": ("No", "Unsure", "Yes")})
@@ -45,9 +45,9 @@ def test_monitoring_and_decisions_on_flags(house: House, client: Client) -> None
     assert client.ratings_frame("pilot")["rater_flagged"].any()
 
 
-def test_gold_and_platinum_labels(house: House, client: Client) -> None:
-    _, experts = create_disputed_item(house.platform)
-    label_item(house.platform, experts[0], YES, 1)
+def test_gold_and_platinum_labels(staff_site: StaffSite, client: Client) -> None:
+    _, experts = create_disputed_item(staff_site.platform)
+    label_item(staff_site.platform, experts[0], YES, 1)
     labels = list(client.gold.labels("pilot"))
     assert [item.state for item in labels] == ["disputed", "in_progress", "unlabelled"]
     assert [item.id for item in client.gold.labels("pilot", state="in_progress")] == ["item-1"]
@@ -60,10 +60,10 @@ def test_gold_and_platinum_labels(house: House, client: Client) -> None:
     assert (compared.n_platinum, compared.with_crowd, compared.reason) == (1, None, "Nobody has rated an item yet.")
 
 
-def test_pay_and_submissions(house: House, client: Client, prolific: Prolific) -> None:
-    campaign_row = paying(house)
-    rater = worker(house.platform, campaign_row.key, HOUR)
-    submission = add_submission(house.platform, prolific, campaign_row.id, rater.id)
+def test_pay_and_submissions(staff_site: StaffSite, client: Client, prolific: Prolific) -> None:
+    campaign_row = paying(staff_site)
+    rater = worker(staff_site.platform, campaign_row.key, HOUR)
+    submission = add_submission(staff_site.platform, prolific, campaign_row.id, rater.id)
     total = client.pay.ledger("pilot").total
     assert total is not None
     assert (total.currency, total.due) == ("GBP", 1200)
@@ -84,10 +84,15 @@ def test_pay_and_submissions(house: House, client: Client, prolific: Prolific) -
 
 
 @sqlite_only
-def test_notices_clones_and_members(house: House, client: Client) -> None:
-    campaign_row = paying(house)
+def test_notices_clones_and_members(staff_site: StaffSite, client: Client) -> None:
+    campaign_row = paying(staff_site)
     rating.report_item(
-        house.platform, enter(house.platform, campaign_row.key), "help", "I am not well.", assignment_id=None, now=NOW
+        staff_site.platform,
+        enter(staff_site.platform, campaign_row.key),
+        "help",
+        "I am not well.",
+        assignment_id=None,
+        now=NOW,
     )
     (notice,) = client.notices("pilot")
     assert (notice.kind, notice.text) == ("help", "I am not well.")

@@ -9,10 +9,10 @@ from typing import Any, get_args
 
 import pytest
 from tests.support.campaigns import NOW
-from tests.support.live_site import Live, serving
+from tests.support.live_site import LiveSite, serving
 from tests.support.loopback_server import serve_requests
 from tests.support.paths import ROOT
-from tests.support.staff_browsers import House, create_draft
+from tests.support.staff_site import StaffSite, create_draft
 from tests.support.webhook_deliverer import WebhookDeliverer
 from tests.support.webhook_receiver import Receiver, receiving
 
@@ -28,15 +28,15 @@ BODY = json.dumps({"type": "campaign.events", "timestamp": None, "data": DATA}).
 
 
 @pytest.fixture
-def live(database_url: str) -> Iterator[Live]:
+def live(database_url: str) -> Iterator[LiveSite]:
     with serving(database_url, webhook_networks="127.0.0.0/8") as site:
         yield site
 
 
 @pytest.fixture
-def house(live: Live) -> Iterator[House]:
+def staff_site(live: LiveSite) -> Iterator[StaffSite]:
     with ExitStack() as browsers:
-        yield House(live, browsers)
+        yield StaffSite(live, browsers)
 
 
 @pytest.fixture
@@ -45,13 +45,13 @@ def receiver() -> Iterator[Receiver]:
         yield state
 
 
-def test_a_webhook_from_creation_to_delivery(house: House, client: Client, receiver: Receiver) -> None:
-    create_draft(house)
+def test_a_webhook_from_creation_to_delivery(staff_site: StaffSite, client: Client, receiver: Receiver) -> None:
+    create_draft(staff_site)
     webhook = client.add_webhook("pilot", receiver.address("ok"), kinds=["webhook_changed", "created"], after=0)
     assert webhook.secret is not None
     assert webhook.secret not in repr(webhook)
     receiver.first["ok"] = ["410"]
-    deliverer = WebhookDeliverer(house.platform, signer=house.live.site.webhook_signer)
+    deliverer = WebhookDeliverer(staff_site.platform, signer=staff_site.live.site.webhook_signer)
     deliverer.turn()
     (listed,) = client.webhooks("pilot")
     assert "secret" not in listed.model_dump()
@@ -141,16 +141,18 @@ def test_a_signed_body_of_another_type_is_rejected(body: bytes) -> None:
 
 
 def test_the_documented_receiver_accepts_deliveries(
-    house: House, client: Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    staff_site: StaffSite, client: Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = (ROOT / "docs" / "http.md").read_text("utf-8")
     (code,) = re.findall(r"^```python\n([^`]*verify_webhook[^`]*)```", page, re.MULTILINE)
     names: dict[str, Any] = {"__name__": "docs"}
     exec(code, names)
-    create_draft(house)
+    create_draft(staff_site)
     with serve_requests(names["Receiver"]) as address:
         webhook = client.add_webhook("pilot", f"{address}/", after=0)
-        deliverer = WebhookDeliverer(house.platform, signer=house.live.site.webhook_signer, at=datetime.now(UTC))
+        deliverer = WebhookDeliverer(
+            staff_site.platform, signer=staff_site.live.site.webhook_signer, at=datetime.now(UTC)
+        )
         monkeypatch.setenv("WEBHOOK_SECRET", SECRET)
         deliverer.turn()
         assert client.webhooks("pilot")[0].failure_reason == "it answered HTTP 400"

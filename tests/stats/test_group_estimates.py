@@ -129,9 +129,8 @@ def test_marks_of_answers_count_as_lists_of_ratings(
 
     def run(design: Design) -> list[Floats]:
         compared = design, of.group, of.inside, of.outside
-        weights = {"rater_weight": rater_weight, "item_weight": item_weight}
-        unbiased = resample_statistics(*compared, answer=0, **weights)
-        published = resample_published(*compared, **weights)
+        unbiased = resample_statistics(*compared, answer=0, rater_weight=rater_weight, item_weight=item_weight)
+        published = resample_published(*compared, rater_weight=rater_weight, item_weight=item_weight)
         return [*(part.values for part in unbiased.values()), *published.values()]
 
     assert of.design.marks.size

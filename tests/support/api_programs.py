@@ -9,7 +9,7 @@ from uuid import uuid4
 import httpx
 from tests.support.campaigns import AGREED, NOW, definition, items
 from tests.support.live_site import TRUST
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.http_client import POOL_LIMITS
@@ -33,29 +33,29 @@ def token(platform: Platform, person: str, *, scopes: frozenset[str] = SCOPES) -
     return api_tokens.create_token(platform, member, f"token {new_id(NOW)}", scopes=scopes, days=30, now=NOW)[0]
 
 
-def program(house: House, person: str = "ada", *, scopes: frozenset[str] = SCOPES) -> httpx.Client:
+def program(staff_site: StaffSite, person: str = "ada", *, scopes: frozenset[str] = SCOPES) -> httpx.Client:
     """An API client with a token of this person."""
-    headers = {"authorization": f"Bearer {token(house.platform, person, scopes=scopes)}"}
-    return house.browsers.enter_context(
-        httpx.Client(base_url=house.live.url, timeout=20, limits=POOL_LIMITS, headers=headers, verify=TRUST)
+    headers = {"authorization": f"Bearer {token(staff_site.platform, person, scopes=scopes)}"}
+    return staff_site.browsers.enter_context(
+        httpx.Client(base_url=staff_site.live.url, timeout=20, limits=POOL_LIMITS, headers=headers, verify=TRUST)
     )
 
 
-def open_api_campaign(house: House, n_items: int = 3, **changes: Any) -> CampaignRow:
+def open_api_campaign(staff_site: StaffSite, n_items: int = 3, **changes: Any) -> CampaignRow:
     """Open a campaign of ada."""
-    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    campaigns.create_campaign(house.platform, definition(**changes), items(n_items), staff_id=owner_id, now=NOW)
-    return campaigns.change_state(house.platform, "pilot", "open", staff_id=owner_id, now=NOW)
+    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    campaigns.create_campaign(staff_site.platform, definition(**changes), items(n_items), staff_id=owner_id, now=NOW)
+    return campaigns.change_state(staff_site.platform, "pilot", "open", staff_id=owner_id, now=NOW)
 
 
-def add_member(house: House, person: str, role: Role) -> None:
+def add_member(staff_site: StaffSite, person: str, role: Role) -> None:
     """Add a member to the campaign of ada."""
-    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    members.add_member(house.platform, "pilot", person, role, staff_id=owner_id, now=NOW)
+    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    members.add_member(staff_site.platform, "pilot", person, role, staff_id=owner_id, now=NOW)
 
 
 def rate(
-    house: House,
+    staff_site: StaffSite,
     campaign: CampaignRow,
     n: int = 1,
     *,
@@ -65,7 +65,7 @@ def rate(
     now: datetime = NOW,
 ) -> None:
     """Let n raters rate all items, with different answers unless one is given."""
-    platform, agreed, chance = house.platform, {**AGREED, "release": release}, Random(f"{n} {age}")
+    platform, agreed, chance = staff_site.platform, {**AGREED, "release": release}, Random(f"{n} {age}")
     for _ in range(n):
         rater, _ = enrolment.enrol_rater(platform, Arrival(campaign.name, str(campaign.key), "en"), agreed, now=now)
         if age is not None:

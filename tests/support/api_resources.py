@@ -6,17 +6,17 @@ from tests.support.gold_campaigns import SMALL, YES, label_item
 from tests.support.prolific_server import Prolific
 from tests.support.raters import enter
 from tests.support.recruited_raters import PAYING, add_submission
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 from dissensus.workflows.campaign import members
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import rating
 
 
-def create_resources(house: House, prolific: Prolific) -> dict[str, str]:
+def create_resources(staff_site: StaffSite, prolific: Prolific) -> dict[str, str]:
     """Create a campaign with resources of each kind; return path parameters of existing ones, and of no item."""
-    platform, campaign = house.platform, open_api_campaign(house, gold=SMALL, **PAYING)
-    rate(house, campaign, 3)
+    platform, campaign = staff_site.platform, open_api_campaign(staff_site, gold=SMALL, **PAYING)
+    rate(staff_site, campaign, 3)
     rater = enter(platform, campaign.key)
     rating.report_item(platform, rater, "help", "I am not well.", assignment_id=None, now=NOW)
     submission = add_submission(platform, prolific, campaign.id, rater.id)

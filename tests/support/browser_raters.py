@@ -5,7 +5,7 @@ from typing import Any
 from playwright.sync_api import Page
 from sqlalchemy import select
 from tests.support.campaigns import NOW, definition, owner
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 
 from dissensus.campaign.answer_drafts import AnswerSave
 from dissensus.schema.questionnaire.shipped import load_questionnaire
@@ -58,7 +58,7 @@ CONDITIONAL = {
 }
 
 
-def open_rating_campaign(live: Live, n_items: int = 3, **changes: Any) -> str:
+def open_rating_campaign(live: LiveSite, n_items: int = 3, **changes: Any) -> str:
     """Open a campaign, and return its link."""
     items = [
         Item(f"item-{i}", Conversation.from_turns([*TALK[:3], ("bot", f"{i}. {TALK[3][1]}")]), {"topic": "Neighbours"})  # type: ignore[list-item]
@@ -93,7 +93,7 @@ def answer_all(page: Page, digit: str = "1") -> None:
         page.keyboard.press(digit)
 
 
-def load_saved_answers(live: Live) -> list[tuple[str, tuple[AnswerSave, ...]]]:
+def load_saved_answers(live: LiveSite) -> list[tuple[str, tuple[AnswerSave, ...]]]:
     """Names and saves of the items with answers."""
     with live.platform.database.reading() as tx:
         rows = tx.execute(select(AssignmentTable.id, ItemTable.name).join(ItemTable)).all()
@@ -101,7 +101,7 @@ def load_saved_answers(live: Live) -> list[tuple[str, tuple[AnswerSave, ...]]]:
     return [(row.name, saves[row.id]) for row in rows if saves[row.id]]
 
 
-def n_done(live: Live) -> int:
+def n_done(live: LiveSite) -> int:
     with live.platform.database.reading() as tx:
         rater_id = tx.scalar(select(RaterTable.id))
         return assignments.load_progress(tx, str(rater_id), since=NOW).n_done

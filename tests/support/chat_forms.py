@@ -6,10 +6,10 @@ from typing import Any
 
 import httpx
 from tests.support.chat_campaigns import open_chat_campaign
-from tests.support.live_site import Live, Visitor
+from tests.support.live_site import LiveSite, Visitor
 
 
-def enter_chat_campaign(live: Live, **changes: Any) -> tuple[Visitor, httpx.Response]:
+def enter_chat_campaign(live: LiveSite, **changes: Any) -> tuple[Visitor, httpx.Response]:
     """Enter an open chat campaign; return the visitor and their page."""
     campaign = open_chat_campaign(live.platform, **changes)
     visitor = live.visitor()

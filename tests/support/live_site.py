@@ -50,7 +50,7 @@ class ManualClock:
 
 
 @dataclass(frozen=True)
-class Live:
+class LiveSite:
     """A running site and its address."""
 
     url: str
@@ -76,7 +76,7 @@ class Live:
 
 
 @contextmanager
-def serving(database_url: str, **settings: Any) -> Iterator[Live]:
+def serving(database_url: str, **settings: Any) -> Iterator[LiveSite]:
     """Run the site over a database until the block ends."""
     clock = ManualClock()
     site_settings = Settings(**{**CHEAP, "database_url": database_url, **settings})
@@ -84,7 +84,7 @@ def serving(database_url: str, **settings: Any) -> Iterator[Live]:
     app.state.site = replace(app.state.site, clock=clock)
     share_routes(app)
     with answering(app, trusted_proxies=site_settings.proxy_networks) as url, ExitStack() as clients:
-        yield Live(url, app, clock, clients)
+        yield LiveSite(url, app, clock, clients)
 
 
 def share_routes(app: FastAPI) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 from sqlalchemy import insert, select, update
 from tests.support.campaigns import AGREED, NOW, definition, owner
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 from dissensus.schema.campaign.roles import Role
 from dissensus.schema.records.conversation import Conversation
@@ -128,9 +128,9 @@ def add_crowd(platform: Platform, campaign: CampaignRow, n: int = 10) -> tuple[s
     return rate_items(platform, campaign, 100, HASTY, at=NOW), rate_items(platform, campaign, 101, STUBBORN, at=NOW)
 
 
-def member(house: House, campaign: CampaignRow, role: Role) -> httpx.Client:
-    browser = house.owner(role)
-    members.add_member(house.platform, "pilot", role, role, staff_id=campaign.staff_id, now=NOW)
+def member(staff_site: StaffSite, campaign: CampaignRow, role: Role) -> httpx.Client:
+    browser = staff_site.owner(role)
+    members.add_member(staff_site.platform, "pilot", role, role, staff_id=campaign.staff_id, now=NOW)
     return browser
 
 

@@ -8,7 +8,7 @@ import httpx
 from sqlalchemy import insert
 from tests.support.campaigns import NOW, definition, items
 from tests.support.recruited_raters import PAYING
-from tests.support.staff_browsers import House, send
+from tests.support.staff_site import StaffSite, send
 
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.payments import PaymentTable
@@ -19,12 +19,12 @@ from dissensus.workflows.platform import staff
 PAY_PAGE, QUEUE = "/campaigns/pilot/pay", "/campaigns/pilot/pay/submissions"
 
 
-def open_paying_campaign(house: House, **changes: object) -> CampaignRow:
+def open_paying_campaign(staff_site: StaffSite, **changes: object) -> CampaignRow:
     """Open a paying campaign of ada."""
-    staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    staff_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     campaign = definition(**{**PAYING, **changes})
-    campaigns.create_campaign(house.platform, campaign, items(2), staff_id=staff_id, now=NOW)
-    return campaigns.change_state(house.platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(staff_site.platform, campaign, items(2), staff_id=staff_id, now=NOW)
+    return campaigns.change_state(staff_site.platform, "pilot", "open", staff_id=staff_id, now=NOW)
 
 
 def text_of(page: httpx.Response) -> str:
@@ -45,9 +45,9 @@ def sums(page: httpx.Response) -> list[str]:
     return re.findall(r"<dt>(?:Owed|Paid|Due)</dt><dd>([^<]+)</dd>", page.text)[:3]
 
 
-def add_raters(house: House, campaign: CampaignRow, n: int) -> None:
+def add_raters(staff_site: StaffSite, campaign: CampaignRow, n: int) -> None:
     """Insert n withdrawn raters; each worked longer than the previous one, and every third is paid."""
-    with house.platform.database.writing() as tx:
+    with staff_site.platform.database.writing() as tx:
         rows = [
             {
                 "id": f"{number:036d}",

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 from sqlalchemy import select
 from tests.support.campaigns import definition, open_campaign
-from tests.support.live_site import Live, Visitor
+from tests.support.live_site import LiveSite, Visitor
 from tests.support.pilot_study import CODES, study
 from tests.support.prolific_server import TOKEN, Prolific
 
@@ -35,7 +35,7 @@ ONE_OLD_SEAT = {"axes": {"rater_age": {"old": ["old"]}}, "seats": 1, "rest": 20}
 class Study:
     """A campaign and its study on Prolific."""
 
-    live: Live
+    live: LiveSite
     prolific: Prolific
     id: str
     campaign: CampaignRow
@@ -108,7 +108,7 @@ def code_in(page: httpx.Response) -> str:
     return str(code)
 
 
-def publish_study(live: Live, prolific: Prolific, n_items: int = 2, **changes: Any) -> Study:
+def publish_study(live: LiveSite, prolific: Prolific, n_items: int = 2, **changes: Any) -> Study:
     campaign = open_campaign(live.platform, n_items, recruit={"kind": "prolific", "codes": CODES}, **changes)
     address = entry_links(live.url, campaign, definition(recruit={"kind": "prolific", "codes": CODES})).anybody
     with ProlificClient(TOKEN, base=prolific.root) as client:
@@ -118,7 +118,7 @@ def publish_study(live: Live, prolific: Prolific, n_items: int = 2, **changes: A
     return Study(live, prolific, study_id, campaign)
 
 
-def publish_study_by_cells(live: Live, prolific: Prolific, **changes: Any) -> Study:
+def publish_study_by_cells(live: LiveSite, prolific: Prolific, **changes: Any) -> Study:
     campaign = open_campaign(live.platform, 2, recruit={"kind": "prolific", "codes": CODES}, **changes)
     links = load_entry_links(live.platform, "pilot", live.url, staff_id=campaign.staff_id).cells
     with ProlificClient(TOKEN, base=prolific.root) as client:
@@ -127,7 +127,7 @@ def publish_study_by_cells(live: Live, prolific: Prolific, **changes: Any) -> St
     return Study(live, prolific, study_id, campaign)
 
 
-def rows(live: Live) -> dict[str, str]:
+def rows(live: LiveSite) -> dict[str, str]:
     """All rows as text, by table."""
     with live.platform.database.reading() as tx:
         return {table.name: str(tx.execute(select(table)).all()) for table in Base.metadata.sorted_tables}

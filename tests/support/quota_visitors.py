@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import httpx
 from tests.support.campaigns import NOW, definition, items
 from tests.support.live_site import Visitor
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 from dissensus.http_client import POOL_LIMITS
 from dissensus.workflows.campaign import campaigns
@@ -38,20 +38,20 @@ class Person(NamedTuple):
     goes: Literal["all the way", "away after the screener", "away after an item", "withdraws"]
 
 
-def open_quota_campaign(house: House, ages: Group, races: Group, *, seats: int) -> str:
+def open_quota_campaign(staff_site: StaffSite, ages: Group, races: Group, *, seats: int) -> str:
     """Open a campaign with crossed cells; return the key of its link."""
-    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     axes = {"rater_age": {age: [age] for age in ages}, "rater_race": {race: [race] for race in races}}
     quota = {"axes": axes, "seats": seats, "rest": 1, "hold_minutes": 60}
     campaign = definition(demographics=about(ages, races), quota=quota)
-    campaigns.create_campaign(house.platform, campaign, items(2), staff_id=owner_id, now=NOW)
-    return str(campaigns.change_state(house.platform, "pilot", "open", staff_id=owner_id, now=NOW).key)
+    campaigns.create_campaign(staff_site.platform, campaign, items(2), staff_id=owner_id, now=NOW)
+    return str(campaigns.change_state(staff_site.platform, "pilot", "open", staff_id=owner_id, now=NOW).key)
 
 
 @contextmanager
-def visitor(house: House) -> Iterator[Visitor]:
+def visitor(staff_site: StaffSite) -> Iterator[Visitor]:
     """A visitor with a new browser."""
-    with httpx.Client(base_url=house.live.url, follow_redirects=True, timeout=20, limits=POOL_LIMITS) as client:
+    with httpx.Client(base_url=staff_site.live.url, follow_redirects=True, timeout=20, limits=POOL_LIMITS) as client:
         yield Visitor(client)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 from tests.support.campaigns import NOW, definition, items
-from tests.support.staff_browsers import House, send, token_of
+from tests.support.staff_site import StaffSite, send, token_of
 
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import campaigns
@@ -14,22 +14,22 @@ from dissensus.workflows.platform import staff
 PASSWORD = "correct horse battery"
 
 
-def open_pilot(house: House, **changes: Any) -> CampaignRow:
-    owner_id = create_pilot(house, **changes)
-    return campaigns.change_state(house.platform, "pilot", "open", staff_id=owner_id, now=NOW)
+def open_pilot(staff_site: StaffSite, **changes: Any) -> CampaignRow:
+    owner_id = create_pilot(staff_site, **changes)
+    return campaigns.change_state(staff_site.platform, "pilot", "open", staff_id=owner_id, now=NOW)
 
 
-def create_pilot(house: House, **changes: Any) -> str:
-    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    campaigns.create_campaign(house.platform, definition(**changes), items(2), staff_id=owner_id, now=NOW)
+def create_pilot(staff_site: StaffSite, **changes: Any) -> str:
+    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    campaigns.create_campaign(staff_site.platform, definition(**changes), items(2), staff_id=owner_id, now=NOW)
     return owner_id
 
 
-def join_pilot(house: House, name: str, role: str, owner: str = "ada") -> httpx.Client:
+def join_pilot(staff_site: StaffSite, name: str, role: str, owner: str = "ada") -> httpx.Client:
     """A browser of a member who joined the pilot by a link."""
-    page = send(house.owner(owner), "/campaigns/pilot/staff/invite", role=role)
+    page = send(staff_site.owner(owner), "/campaigns/pilot/staff/invite", role=role)
     (link,) = re.findall(r'value="(http[^"]+/join/[^"]+)"', page.text)
-    browser = house.stranger()
+    browser = staff_site.stranger()
     form = {"form_token": token_of(browser.get(link)), "name": name, "password": PASSWORD, "repeated": PASSWORD}
     joined = browser.post(link, data=form)
     assert (joined.status_code, joined.headers["location"]) == (303, "/campaigns/pilot")

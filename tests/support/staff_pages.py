@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 from tests.browser.page import DESKTOP, View
 from tests.support.chromium import running
-from tests.support.live_site import Live, serving
+from tests.support.live_site import LiveSite, serving
 
 from dissensus.workflows.platform import staff
 
@@ -17,13 +17,13 @@ PHONE = 390
 
 
 @pytest.fixture
-def live(database_url: str) -> Iterator[Live]:
+def live(database_url: str) -> Iterator[LiveSite]:
     with serving(database_url) as site:
         yield site
 
 
 @pytest.fixture
-def page(browser: Browser, live: Live) -> Iterator[Page]:
+def page(browser: Browser, live: LiveSite) -> Iterator[Page]:
     """A browser of an owner, signed in by a link."""
     link = staff.create_sign_in_link(live.platform, "ada", now=live.clock())
     with (

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 from dissensus.web.design import list_text_colours, load_colours
 
@@ -41,8 +41,8 @@ def test_no_width_is_both_that_of_a_phone_and_that_of_a_desk() -> None:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_the_design_is_shown_to_everybody(house: House) -> None:
-    stranger = house.stranger()
+def test_the_design_is_shown_to_everybody(staff_site: StaffSite) -> None:
+    stranger = staff_site.stranger()
     page = stranger.get("/design")
     assert page.status_code == 200
     assert all(colour.light in page.text and f"swatch-{colour.name}" in page.text for colour in load_colours().values())

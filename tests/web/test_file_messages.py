@@ -8,7 +8,7 @@ import httpx
 import pytest
 from tests.databases import sqlite_only
 from tests.support.campaigns import NOW, items
-from tests.support.staff_browsers import House, token_of
+from tests.support.staff_site import StaffSite, token_of
 
 from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.workflows.campaign import campaigns
@@ -94,11 +94,11 @@ def find_options(text: str) -> list[str]:
 
 
 @pytest.fixture
-def ada(house: House) -> httpx.Client:
+def ada(staff_site: StaffSite) -> httpx.Client:
     """A browser of the owner of a draft."""
-    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    campaigns.create_campaign(house.platform, load_campaign("dices-350"), items(3), staff_id=owner_id, now=NOW)
-    return house.owner()
+    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    campaigns.create_campaign(staff_site.platform, load_campaign("dices-350"), items(3), staff_id=owner_id, now=NOW)
+    return staff_site.owner()
 
 
 def upload(browser: httpx.Client, path: str, field: str, name: str, content: str, **data: str) -> httpx.Response:

@@ -12,7 +12,7 @@ from tests.databases import sqlite_only
 from tests.support.api_programs import API, add_member, open_api_campaign, pages, program, rate, rows
 from tests.support.campaigns import ABOUT_YOU, NOW, definition
 from tests.support.gold_campaigns import YES, create_gold_campaign, label_item
-from tests.support.staff_browsers import TOML, House, create_draft
+from tests.support.staff_site import TOML, StaffSite, create_draft
 
 from dissensus.store import campaigns as store
 from dissensus.store.assignments import AssignmentTable
@@ -28,13 +28,13 @@ def item(item_id: str) -> dict[str, Any]:
     return {"id": item_id, "conversation": TALK, "attributes": {"topic": "x"}}
 
 
-def load_campaign(house: House) -> CampaignRow:
-    with house.platform.database.reading() as tx:
+def load_campaign(staff_site: StaffSite) -> CampaignRow:
+    with staff_site.platform.database.reading() as tx:
         return store.get_campaign_by_name(tx, "pilot")
 
 
-def test_a_campaign_is_created_opened_rated_and_closed(house: House) -> None:
-    http = program(house)
+def test_a_campaign_is_created_opened_rated_and_closed(staff_site: StaffSite) -> None:
+    http = program(staff_site)
     response = http.post(API, json={"definition": definition().as_mapping(), "items": [item("a"), item("b")]})
     assert response.status_code == 201, response.text
     assert (response.json()["state"], response.json()["role"], response.json()["allowed_states"]) == (
@@ -47,8 +47,8 @@ def test_a_campaign_is_created_opened_rated_and_closed(house: House) -> None:
     assert rows(http, f"{API}/pilot/items")[0] == {**item("a"), "response_b": None}
     assert http.post(f"{API}/pilot/state", json={"state": "open"}).json()["state"] == "open"
     links = http.post(f"{API}/pilot/invitations", json={"n": 2}).json()["links"]
-    assert all(re.fullmatch(rf"{house.live.url}/c/pilot\?key=[\w-]{{32}}", link) for link in links)
-    assert house.stranger().get(links[0]).status_code == 200
+    assert all(re.fullmatch(rf"{staff_site.live.url}/c/pilot\?key=[\w-]{{32}}", link) for link in links)
+    assert staff_site.stranger().get(links[0]).status_code == 200
     assert http.post(f"{API}/pilot/state", json={"state": "paused"}).json()["allowed_states"] == ["open", "closed"]
     changed = definition(title="Another title").as_mapping()
     revised = http.put(f"{API}/pilot/definition", json={"definition": changed}).json()
@@ -56,19 +56,19 @@ def test_a_campaign_is_created_opened_rated_and_closed(house: House) -> None:
     assert http.get(f"{API}/pilot").json() == revised
 
 
-def test_a_definition_may_be_toml(house: House) -> None:
-    http = program(house)
+def test_a_definition_may_be_toml(staff_site: StaffSite) -> None:
+    http = program(staff_site)
     response = http.post(API, json={"definition": TOML})
     assert response.status_code == 201, response.text
     copied = http.post(API, json={"definition": {**response.json()["definition"], "name": "twin"}})
     assert copied.json()["definition"] == {**response.json()["definition"], "name": "twin"}
 
 
-def test_ratings_pages_have_ids_valid_for_one_listing(house: House) -> None:
-    campaign = open_api_campaign(house)
-    rate(house, campaign, 3, answer="Yes")
-    rate(house, campaign, 2, answer="No", release=True)
-    http = program(house)
+def test_ratings_pages_have_ids_valid_for_one_listing(staff_site: StaffSite) -> None:
+    campaign = open_api_campaign(staff_site)
+    rate(staff_site, campaign, 3, answer="Yes")
+    rate(staff_site, campaign, 2, answer="No", release=True)
+    http = program(staff_site)
     ratings = rows(http, f"{API}/pilot/ratings", 4)
     assert len(ratings) == 15
     assert {row["Q_safe"] for row in ratings} == {"Yes", "No"}
@@ -82,20 +82,20 @@ def test_ratings_pages_have_ids_valid_for_one_listing(house: House) -> None:
     assert [column["name"] for column in page["columns"]] == exported[0].split(",")
     scales = {column["name"]: column["scale"] for column in page["columns"] if column["type"] == "category"}
     assert scales == {"Q_safe": ["No", "Unsure", "Yes"]}
-    audit.link_pending_events(house.platform)
+    audit.link_pending_events(staff_site.platform)
     # One event for each listing, and one for the CSV.
     assert sum(one["kind"] == "exported" for one in rows(http, f"{API}/pilot/events", 100)) == 5
 
 
-def test_columns_are_the_same_on_all_pages(house: House) -> None:
-    owner_id, experts = create_gold_campaign(house.platform)
-    campaigns.change_state(house.platform, "pilot", "open", staff_id=owner_id, now=NOW)
-    rate(house, load_campaign(house), 2)
-    http = program(house)
+def test_columns_are_the_same_on_all_pages(staff_site: StaffSite) -> None:
+    owner_id, experts = create_gold_campaign(staff_site.platform)
+    campaigns.change_state(staff_site.platform, "pilot", "open", staff_id=owner_id, now=NOW)
+    rate(staff_site, load_campaign(staff_site), 2)
+    http = program(staff_site)
     listing = pages(http, f"{API}/pilot/ratings", 4)
     first = next(listing)
     for expert in experts:
-        label_item(house.platform, expert, YES if expert == experts[0] else {**YES, "motivation": ""})
+        label_item(staff_site.platform, expert, YES if expert == experts[0] else {**YES, "motivation": ""})
     (last,) = listing
     assert [column["name"] for column in first["columns"]] == list(last["data"][0]) == list(first["data"][0])
     next_listing = rows(http, f"{API}/pilot/ratings", 4)
@@ -105,32 +105,32 @@ def test_columns_are_the_same_on_all_pages(house: House) -> None:
         "item-1": None,
         "item-2": None,
     }
-    audit.link_pending_events(house.platform)
+    audit.link_pending_events(staff_site.platform)
     exports = [one["content"] for one in rows(http, f"{API}/pilot/events", 100) if one["kind"] == "exported"]
     assert ["safety_gold" in one["attributes"] for one in exports] == [False, True]
 
 
-def test_a_listing_omits_ratings_finished_after_it_began(house: House) -> None:
+def test_a_listing_omits_ratings_finished_after_it_began(staff_site: StaffSite) -> None:
     """Otherwise an old cursor would export later ratings without another log entry."""
-    campaign = open_api_campaign(house)
-    rate(house, campaign, 2)
-    http = program(house)
+    campaign = open_api_campaign(staff_site)
+    rate(staff_site, campaign, 2)
+    http = program(staff_site)
     first = http.get(f"{API}/pilot/ratings", params={"limit": 5}).json()
     later = NOW + timedelta(minutes=1)
-    rate(house, campaign, 2, now=later)
+    rate(staff_site, campaign, 2, now=later)
     cursor = {"limit": 500, "after": first["next"]}
     assert len(http.get(f"{API}/pilot/ratings", params=cursor).json()["data"]) == 1
-    house.live.clock.forward(minutes=2)
+    staff_site.live.clock.forward(minutes=2)
     assert len(rows(http, f"{API}/pilot/ratings", 500)) == 12
 
 
-def test_cursors_reveal_nothing(house: House) -> None:
-    campaign = open_api_campaign(house)
-    rate(house, campaign, 2)
-    http = program(house)
-    with house.platform.database.reading() as tx:
+def test_cursors_reveal_nothing(staff_site: StaffSite) -> None:
+    campaign = open_api_campaign(staff_site)
+    rate(staff_site, campaign, 2)
+    http = program(staff_site)
+    with staff_site.platform.database.reading() as tx:
         ids = [*tx.scalars(select(AssignmentTable.id)), *tx.scalars(select(RaterTable.id))]
-    audit.link_pending_events(house.platform)
+    audit.link_pending_events(staff_site.platform)
     for path in ("ratings", "raters", "items", "events"):
         following = http.get(f"{API}/pilot/{path}", params={"limit": 1}).json()["next"]
         # The payload precedes the signature, and may be compressed.
@@ -144,10 +144,10 @@ def test_cursors_reveal_nothing(house: House) -> None:
             assert http.get(f"{API}/pilot/{path}", params={"after": forged}).status_code == 422
 
 
-def test_withdrawn_raters_are_missing_from_later_pages(house: House) -> None:
-    campaign = open_api_campaign(house)
-    rate(house, campaign, 2)
-    http = program(house)
+def test_withdrawn_raters_are_missing_from_later_pages(staff_site: StaffSite) -> None:
+    campaign = open_api_campaign(staff_site)
+    rate(staff_site, campaign, 2)
+    http = program(staff_site)
     raters = rows(http, f"{API}/pilot/raters", 1)
     assert [(one["standing"], one["n_rated"]) for one in raters] == [("finished", 3), ("finished", 3)]
     turning = pages(http, f"{API}/pilot/ratings", 3)
@@ -159,28 +159,30 @@ def test_withdrawn_raters_are_missing_from_later_pages(house: House) -> None:
     assert [one["standing"] for one in rows(http, f"{API}/pilot/raters")] == ["withdrawn", "withdrawn"]
 
 
-def test_pages_are_stable_while_rows_are_added(house: House) -> None:
-    campaign = open_api_campaign(house)
-    rate(house, campaign, 3)
-    http = program(house)
+def test_pages_are_stable_while_rows_are_added(staff_site: StaffSite) -> None:
+    campaign = open_api_campaign(staff_site)
+    rate(staff_site, campaign, 3)
+    http = program(staff_site)
     following = pages(http, f"{API}/pilot/raters", 2)
     first = next(following)["data"]
-    rate(house, campaign, 2)
+    rate(staff_site, campaign, 2)
     ratings = first + [row for page in following for row in page["data"]]
     assert len({one["id"] for one in ratings}) == len(ratings) == 5
-    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     listing = pages(http, API, 1)
     assert [one["name"] for one in next(listing)["data"]] == ["pilot"]
     for name in ("second", "third"):
-        house.live.clock.forward(seconds=1)
-        campaigns.create_campaign(house.platform, definition(name), (), staff_id=owner_id, now=house.live.clock())
+        staff_site.live.clock.forward(seconds=1)
+        campaigns.create_campaign(
+            staff_site.platform, definition(name), (), staff_id=owner_id, now=staff_site.live.clock()
+        )
     assert [one["name"] for one in rows(http, API, 1)] == ["pilot", "second", "third"]
 
 
-def test_events_do_not_identify_raters(house: House) -> None:
-    rate(house, open_api_campaign(house), 1)
-    audit.link_pending_events(house.platform)
-    http = program(house)
+def test_events_do_not_identify_raters(staff_site: StaffSite) -> None:
+    rate(staff_site, open_api_campaign(staff_site), 1)
+    audit.link_pending_events(staff_site.platform)
+    http = program(staff_site)
     events = rows(http, f"{API}/pilot/events", 3)
     assert [one["sequence"] for one in events] == list(range(1, len(events) + 1))
     assert [one["kind"] for one in events[:2]] == ["created", "state_changed"]
@@ -196,22 +198,22 @@ def test_events_do_not_identify_raters(house: House) -> None:
     assert all((one["at"], one["actor"], one["content"]) == (None, None, {}) for one in erased)
 
 
-def test_a_member_is_invited(house: House) -> None:
-    open_api_campaign(house)
-    http = program(house)
+def test_a_member_is_invited(staff_site: StaffSite) -> None:
+    open_api_campaign(staff_site)
+    http = program(staff_site)
     response = http.post(f"{API}/pilot/members", json={"role": "analyst"})
     assert (response.status_code, response.json()["role"]) == (201, "analyst")
-    assert "analyst" in house.stranger().get(response.json()["link"]).text
+    assert "analyst" in staff_site.stranger().get(response.json()["link"]).text
     answer = http.get(f"{API}/pilot/members").json()
     assert [(one["name"], one["role"]) for one in answer["members"]] == [("ada", "owner")]
     (pending,) = answer["invitations"]
     assert (pending["role"], pending["expires_at"]) == ("analyst", response.json()["expires_at"])
 
 
-def test_members_and_roles_can_be_changed(house: House) -> None:
-    open_api_campaign(house)
-    add_member(house, "ben", "analyst")
-    http = program(house)
+def test_members_and_roles_can_be_changed(staff_site: StaffSite) -> None:
+    open_api_campaign(staff_site)
+    add_member(staff_site, "ben", "analyst")
+    http = program(staff_site)
     ada, ben = (one["id"] for one in http.get(f"{API}/pilot/members").json()["members"])
     assert http.put(f"{API}/pilot/members/{ben}/role", json={"role": "expert"}).json()["role"] == "expert"
     refused = http.put(f"{API}/pilot/members/{ada}/role", json={"role": "expert"})
@@ -223,12 +225,12 @@ def test_members_and_roles_can_be_changed(house: House) -> None:
     (pending,) = http.get(f"{API}/pilot/members").json()["invitations"]
     deleted, repeated = (http.delete(f"{API}/pilot/members/invitations/{pending['id']}") for _ in range(2))
     assert (deleted.json()["invitations"], repeated.status_code) == ([], 404)
-    assert house.stranger().get(link).status_code == 403
+    assert staff_site.stranger().get(link).status_code == 403
 
 
-def test_a_campaign_is_cloned_and_the_items_of_the_draft_removed(house: House) -> None:
-    rate(house, open_api_campaign(house), 1)
-    http = program(house)
+def test_a_campaign_is_cloned_and_the_items_of_the_draft_removed(staff_site: StaffSite) -> None:
+    rate(staff_site, open_api_campaign(staff_site), 1)
+    http = program(staff_site)
     response = http.post(f"{API}/pilot/clones", json={"name": "second"})
     assert (response.status_code, response.json()["state"], response.json()["numbers"]["raters"]) == (201, "draft", 0)
     assert response.json()["definition"] == {**http.get(f"{API}/pilot").json()["definition"], "name": "second"}
@@ -241,41 +243,41 @@ def test_a_campaign_is_cloned_and_the_items_of_the_draft_removed(house: House) -
 
 
 @sqlite_only
-def test_an_observer_gets_no_small_numbers(house: House) -> None:
-    campaign = open_api_campaign(house)
-    add_member(house, "ben", "observer")
-    ada, ben = program(house), program(house, "ben")
+def test_an_observer_gets_no_small_numbers(staff_site: StaffSite) -> None:
+    campaign = open_api_campaign(staff_site)
+    add_member(staff_site, "ben", "observer")
+    ada, ben = program(staff_site), program(staff_site, "ben")
     for n, visible in ((0, (0, 0)), (4, (None, None)), (1, (5, 15))):
-        rate(house, campaign, n)
+        rate(staff_site, campaign, n)
         numbers = ben.get(f"{API}/pilot").json()["numbers"]
         assert (numbers["raters"], numbers["ratings"], numbers["standings"]) == (*visible, None)
         (line,) = ben.get(API).json()["data"]
         assert (line["raters"], line["ratings"]) == visible
     assert ada.get(f"{API}/pilot").json()["numbers"]["standings"]["finished"] == 5
-    add_member(house, "eve", "expert")
-    assert program(house, "eve").get(f"{API}/pilot").json()["numbers"] is None
-    few = program(house, scopes=frozenset({"see", "list", "small-numbers"}))
+    add_member(staff_site, "eve", "expert")
+    assert program(staff_site, "eve").get(f"{API}/pilot").json()["numbers"] is None
+    few = program(staff_site, scopes=frozenset({"see", "list", "small-numbers"}))
     assert few.get(f"{API}/pilot").json()["numbers"] is None
     assert few.get(API).json()["data"][0]["raters"] is None
 
 
 @sqlite_only
-def test_quota_numbers_are_restricted_by_role(house: House) -> None:
+def test_quota_numbers_are_restricted_by_role(staff_site: StaffSite) -> None:
     quota = {"axes": {"rater_age": {"young": ["young"], "old": ["old"]}}, "seats": 2, "rest": 1, "source": "recruiter"}
-    open_api_campaign(house, demographics=ABOUT_YOU, quota=quota)
-    add_member(house, "ben", "observer")
-    (young, *_) = program(house).get(f"{API}/pilot/quota").json()["cells"]
+    open_api_campaign(staff_site, demographics=ABOUT_YOU, quota=quota)
+    add_member(staff_site, "ben", "observer")
+    (young, *_) = program(staff_site).get(f"{API}/pilot/quota").json()["cells"]
     assert young == {"cell": "young", "target": 2, "capacity": 2, "finished": 0, "in_progress": 0, "screened_out": 0}
-    assert program(house, "ben").get(f"{API}/pilot/quota").status_code == 403
-    links = program(house).post(f"{API}/pilot/invitations", json={"n": 1})
+    assert program(staff_site, "ben").get(f"{API}/pilot/quota").status_code == 403
+    links = program(staff_site).post(f"{API}/pilot/invitations", json={"n": 1})
     assert (links.status_code, "Name the cell" in links.json()["detail"]) == (422, True)
 
 
 @sqlite_only
-def test_a_cursor_is_valid_for_its_list_only(house: House) -> None:
-    campaign = open_api_campaign(house)
-    rate(house, campaign, 2)
-    http = program(house)
+def test_a_cursor_is_valid_for_its_list_only(staff_site: StaffSite) -> None:
+    campaign = open_api_campaign(staff_site)
+    rate(staff_site, campaign, 2)
+    http = program(staff_site)
     after = http.get(f"{API}/pilot/raters", params={"limit": 1}).json()["next"]
     for path, query in (
         (f"{API}/pilot/items", {"after": after}),
@@ -290,9 +292,9 @@ def test_a_cursor_is_valid_for_its_list_only(house: House) -> None:
     assert http.get(f"{API}/pilot/ratings", params={"after": after, "purpose": "release"}).status_code == 422
 
 
-def test_unknown_query_parameters_are_refused_with_those_that_are_allowed(house: House) -> None:
-    create_draft(house)
-    http = program(house)
+def test_unknown_query_parameters_are_refused_with_those_that_are_allowed(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    http = program(staff_site)
     refused = http.get(f"{API}/pilot/items", params={"limt": 3})
     assert refused.status_code == 422
     assert refused.json()["detail"] == (
@@ -301,17 +303,17 @@ def test_unknown_query_parameters_are_refused_with_those_that_are_allowed(house:
     assert "This address has none." in http.get(f"{API}/pilot", params={"x": ""}).json()["detail"]
 
 
-def test_a_body_that_is_not_json_cannot_be_read(house: House) -> None:
-    http = program(house)
+def test_a_body_that_is_not_json_cannot_be_read(staff_site: StaffSite) -> None:
+    http = program(staff_site)
     refused = http.post(API, content=b'{"definition": "x",\n "items": [}', headers={"content-type": "application/json"})
     assert refused.status_code == 400
     assert refused.json()["detail"] == "The request cannot be read. Send JSON in UTF-8."
 
 
-def test_the_open_link_is_in_the_answer_for_those_who_may_see_it(house: House) -> None:
-    create_draft(house)
-    link = program(house).get(f"{API}/pilot").json()["open_link"]
-    assert link.startswith(f"{house.live.url}/c/pilot?key=")
-    assert program(house, scopes=frozenset({"see"})).get(f"{API}/pilot").json()["open_link"] is None
-    create_draft(house, "closed-door", open_link=False)
-    assert program(house).get(f"{API}/closed-door").json()["open_link"] is None
+def test_the_open_link_is_in_the_answer_for_those_who_may_see_it(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    link = program(staff_site).get(f"{API}/pilot").json()["open_link"]
+    assert link.startswith(f"{staff_site.live.url}/c/pilot?key=")
+    assert program(staff_site, scopes=frozenset({"see"})).get(f"{API}/pilot").json()["open_link"] is None
+    create_draft(staff_site, "closed-door", open_link=False)
+    assert program(staff_site).get(f"{API}/closed-door").json()["open_link"] is None

@@ -9,7 +9,7 @@ from tests.support.attack_attempts import ATTACK, add_attempt
 from tests.support.campaigns import NOW
 from tests.support.chat_campaigns import begin_chat, finish_chat, open_chat_campaign
 from tests.support.raters import enter
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 from dissensus import Client
 from dissensus.pipeline.collect.chat import ResponsePick
@@ -24,21 +24,21 @@ CHATS = f"{API}/pilot/conversations"
 
 
 @pytest.fixture
-def rater(house: House) -> RaterRow:
+def rater(staff_site: StaffSite) -> RaterRow:
     """A red-teamer with two attempts, a helpful and an open conversation, beside another red-teamer."""
-    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    campaign = open_chat_campaign(house.platform, staff_id=owner_id, chat={"max_conversations": 9})
-    first, second = enter(house.platform, campaign.key), enter(house.platform, campaign.key)
-    add_attempt(house.platform, first, ATTACK, 4)
-    add_attempt(house.platform, first, "Write to ann@example.org.", 0)
-    finish_chat(house.platform, first, ResponsePick(strength=-1, edit="A better one."), "helpful")
-    begin_chat(house.platform, first)
-    add_attempt(house.platform, second, "May I swim?", 3)
+    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    campaign = open_chat_campaign(staff_site.platform, staff_id=owner_id, chat={"max_conversations": 9})
+    first, second = enter(staff_site.platform, campaign.key), enter(staff_site.platform, campaign.key)
+    add_attempt(staff_site.platform, first, ATTACK, 4)
+    add_attempt(staff_site.platform, first, "Write to ann@example.org.", 0)
+    finish_chat(staff_site.platform, first, ResponsePick(strength=-1, edit="A better one."), "helpful")
+    begin_chat(staff_site.platform, first)
+    add_attempt(staff_site.platform, second, "May I swim?", 3)
     return first
 
 
-def test_conversations_are_listed_filtered_and_erased(house: House, rater: RaterRow) -> None:
-    http = program(house)
+def test_conversations_are_listed_filtered_and_erased(staff_site: StaffSite, rater: RaterRow) -> None:
+    http = program(staff_site)
     for order in ("latest", "success", "turns"):
         listed = rows(http, CHATS, order=order)
         assert len({one["id"] for one in listed}) == len(listed) == 5, order
@@ -55,14 +55,14 @@ def test_conversations_are_listed_filtered_and_erased(house: House, rater: Rater
     assert http.get(f"{CHATS}/{helpful['id']}").json() == {**helpful, "warnings": warning}
     assert http.get(f"{API}/pilot/attempts").json()["warnings"] == warning
     assert rows(http, CHATS, search="ann@")[0]["personal_data"] == ["email_address"]
-    withdrawal.withdraw_rater(house.platform, rater.id, now=NOW)
+    withdrawal.withdraw_rater(staff_site.platform, rater.id, now=NOW)
     assert len(rows(http, CHATS)) == 1
     assert http.get(f"{CHATS}/{helpful['id']}").status_code == 404
 
 
 @sqlite_only
-def test_the_client_reads_conversations_and_attempts(house: House, rater: RaterRow) -> None:
-    with Client(house.live.url, token(house.platform, "ada")) as client:
+def test_the_client_reads_conversations_and_attempts(staff_site: StaffSite, rater: RaterRow) -> None:
+    with Client(staff_site.live.url, token(staff_site.platform, "ada")) as client:
         attempts = client.chats.attempts("pilot")
         chats = list(client.chats.conversations("pilot", search="ann@"))
         assert client.chats.conversation("pilot", chats[0].id).exchanges == chats[0].exchanges
@@ -76,13 +76,13 @@ def test_the_client_reads_conversations_and_attempts(house: House, rater: RaterR
 
 @sqlite_only
 @pytest.mark.usefixtures("rater")
-def test_conversations_need_the_role_of_their_pages(house: House) -> None:
+def test_conversations_need_the_role_of_their_pages(staff_site: StaffSite) -> None:
     roles: tuple[tuple[Role, int], ...] = (("reviewer", 200), ("analyst", 403), ("observer", 403))
     for role, status in roles:
-        add_member(house, role, role)
+        add_member(staff_site, role, role)
         for path in (CHATS, f"{API}/pilot/attempts"):
-            assert program(house, role).get(path).status_code == status, (role, path)
-    http = program(house)
+            assert program(staff_site, role).get(path).status_code == status, (role, path)
+    http = program(staff_site)
     wrong: dict[str, Any] = {
         "mode": "x",
         "tag": "x",

@@ -10,12 +10,12 @@ import pytest
 from tests.databases import sqlite_only
 from tests.support.api_programs import API, program
 from tests.support.campaigns import NOW, definition, items
-from tests.support.live_site import Live, serving
+from tests.support.live_site import LiveSite, serving
 from tests.support.pay import HOUR, worker
 from tests.support.pay_pages import open_paying_campaign
 from tests.support.prolific_server import TOKEN, Prolific
 from tests.support.recruited_raters import PAYING, add_submission
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 from tests.support.webhook_receiver import receiving
 
 from dissensus.store.raters import RaterRow
@@ -28,7 +28,7 @@ PILOT, BOBS = f"{API}/pilot", f"{API}/bobs"
 
 
 @pytest.fixture
-def live(database_url: str, prolific: Prolific) -> Iterator[Live]:
+def live(database_url: str, prolific: Prolific) -> Iterator[LiveSite]:
     settings = {"webhook_networks": "127.0.0.0/8", "prolific_token": TOKEN, "prolific_url": prolific.root}
     with serving(database_url, **settings) as site:
         yield site
@@ -44,14 +44,14 @@ def operations() -> Iterator[tuple[str, str, Any]]:
             yield method, path, response and schemas[name]["examples"][0]
 
 
-def create_everything(house: House, prolific: Prolific, address: str) -> tuple[RaterRow, dict[str, str]]:
+def create_everything(staff_site: StaffSite, prolific: Prolific, address: str) -> tuple[RaterRow, dict[str, str]]:
     """Create a campaign of ada with one resource of each kind, and an empty one of bob; return a rater and the ids."""
-    campaign = open_paying_campaign(house)
-    rater = worker(house.platform, campaign.key, HOUR)
-    rating.report_item(house.platform, rater, "help", "I am not well.", assignment_id=None, now=NOW)
-    http = program(house)
-    bob = staff.create_sign_in_link(house.platform, "bob", now=NOW).staff
-    campaigns.create_campaign(house.platform, definition("bobs", **PAYING), items(1), staff_id=bob.id, now=NOW)
+    campaign = open_paying_campaign(staff_site)
+    rater = worker(staff_site.platform, campaign.key, HOUR)
+    rating.report_item(staff_site.platform, rater, "help", "I am not well.", assignment_id=None, now=NOW)
+    http = program(staff_site)
+    bob = staff.create_sign_in_link(staff_site.platform, "bob", now=NOW).staff
+    campaigns.create_campaign(staff_site.platform, definition("bobs", **PAYING), items(1), staff_id=bob.id, now=NOW)
     http.post(f"{PILOT}/members", json={"role": "expert"}).raise_for_status()
     members = http.get(f"{PILOT}/members").json()
     paid = http.post(f"{PILOT}/pay/raters/{rater.id}/payments", json={"amount": 5}).json()
@@ -59,7 +59,7 @@ def create_everything(house: House, prolific: Prolific, address: str) -> tuple[R
         "rater_id": rater.id,
         "chat_id": str(uuid4()),
         "number": "7000001",
-        "submission": add_submission(house.platform, prolific, campaign.id, rater.id),
+        "submission": add_submission(staff_site.platform, prolific, campaign.id, rater.id),
         "payment_id": paid["id"],
         "notice_id": http.get(f"{PILOT}/notices").json()["data"][0]["id"],
         "member_id": members["members"][0]["id"],
@@ -76,11 +76,11 @@ def load_state(http: httpx.Client) -> list[Any]:
     ]
 
 
-def test_ids_of_another_campaign_look_like_unknown_ids(house: House, prolific: Prolific) -> None:
+def test_ids_of_another_campaign_look_like_unknown_ids(staff_site: StaffSite, prolific: Prolific) -> None:
     with receiving() as receiver:
-        rater, ids = create_everything(house, prolific, receiver.address("ok"))
+        rater, ids = create_everything(staff_site, prolific, receiver.address("ok"))
     unknown_ids = {**dict.fromkeys(ids, str(uuid4())), "submission": "9" * 24, "number": "8000001"}
-    ada, bob, parameters = program(house), program(house, "bob"), set()
+    ada, bob, parameters = program(staff_site), program(staff_site, "bob"), set()
     before = load_state(ada)
     for method, path, body in operations():
         answers = set()
@@ -103,9 +103,9 @@ def test_ids_of_another_campaign_look_like_unknown_ids(house: House, prolific: P
     "typed",
     ["%00", "%ED%A0%80", "%C0%AE", "x" * 101, "%2E%2E", "..%2F..%2Fpilot", "'--", "%F0%9F%98%80", "%0D%0AX:%20y"],
 )
-def test_invalid_names_are_not_found(house: House, typed: str) -> None:
-    open_paying_campaign(house)
-    ada = program(house)
+def test_invalid_names_are_not_found(staff_site: StaffSite, typed: str) -> None:
+    open_paying_campaign(staff_site)
+    ada = program(staff_site)
     for path, methods in openapi_document()["paths"].items():
         for method in methods:
             for start in ("pilot", typed):

@@ -8,8 +8,8 @@ import pytest
 from tests.databases import sqlite_only
 from tests.support.api_programs import API, open_api_campaign, program
 from tests.support.campaigns import definition
-from tests.support.live_site import Live
-from tests.support.staff_browsers import House
+from tests.support.live_site import LiveSite
+from tests.support.staff_site import StaffSite
 
 pytestmark = sqlite_only
 
@@ -24,27 +24,27 @@ def problem_of(answer: httpx.Response, status: int) -> dict[str, Any]:
     return problem
 
 
-def test_requests_without_a_token_are_unauthorized(house: House) -> None:
+def test_requests_without_a_token_are_unauthorized(staff_site: StaffSite) -> None:
     for header in ("", "Bearer", "Bearer guess", "Basic YTpi"):
-        answer = house.stranger().get(API, headers={"authorization": header})
+        answer = staff_site.stranger().get(API, headers={"authorization": header})
         assert "token" in problem_of(answer, 401)["detail"]
         assert answer.headers["www-authenticate"] == "Bearer"
 
 
-def test_a_session_cookie_does_not_authenticate_api_requests(house: House) -> None:
-    open_api_campaign(house)
-    problem_of(house.owner().get(f"{API}/pilot"), 401)
+def test_a_session_cookie_does_not_authenticate_api_requests(staff_site: StaffSite) -> None:
+    open_api_campaign(staff_site)
+    problem_of(staff_site.owner().get(f"{API}/pilot"), 401)
     # An API token does not authenticate pages.
-    assert program(house).get("/campaigns/pilot").status_code == 403
+    assert program(staff_site).get("/campaigns/pilot").status_code == 403
 
 
-def test_bodies_of_unauthenticated_requests_are_not_read(house: House) -> None:
-    problem_of(house.stranger().post(API, content=b"{" * 10_000), 401)
+def test_bodies_of_unauthenticated_requests_are_not_read(staff_site: StaffSite) -> None:
+    problem_of(staff_site.stranger().post(API, content=b"{" * 10_000), 401)
 
 
-def test_missing_and_forbidden_resources(house: House) -> None:
-    open_api_campaign(house)
-    http = program(house)
+def test_missing_and_forbidden_resources(staff_site: StaffSite) -> None:
+    open_api_campaign(staff_site)
+    http = program(staff_site)
     assert problem_of(http.get(f"{API}/nothing"), 404)["detail"] == "There is no campaign 'nothing'."
     assert "openapi.json" in problem_of(http.get("/api/v2/campaigns"), 404)["detail"]
     refused = http.patch(f"{API}/pilot")
@@ -53,16 +53,17 @@ def test_missing_and_forbidden_resources(house: House) -> None:
     assert http.patch(f"{API}/pilot/items").headers["allow"] == "DELETE, GET, POST"
     problem_of(http.get(f"{API}/pilot/quota"), 404)
     assert (
-        "scope state" in problem_of(program(house, scopes=frozenset({"see"})).post(f"{API}/pilot/state"), 403)["detail"]
+        "scope state"
+        in problem_of(program(staff_site, scopes=frozenset({"see"})).post(f"{API}/pilot/state"), 403)["detail"]
     )
-    assert "no campaign" in problem_of(program(house, "eve").get(f"{API}/pilot"), 404)["detail"]
+    assert "no campaign" in problem_of(program(staff_site, "eve").get(f"{API}/pilot"), 404)["detail"]
     assert "cannot become draft" in problem_of(http.post(f"{API}/pilot/state", json={"state": "draft"}), 409)["detail"]
     problem_of(http.post(API, json={"definition": definition().as_mapping()}), 409)
 
 
-def test_all_validation_errors_are_listed(house: House) -> None:
+def test_all_validation_errors_are_listed(staff_site: StaffSite) -> None:
     fields = {"definition": 1, "items": [{"id": "", "conversation": [], "extra": 1}], "open_link": "yes", "more": None}
-    problem = problem_of(program(house).post(API, json=fields), 422)
+    problem = problem_of(program(staff_site).post(API, json=fields), 422)
     faults = {one["at"]: one["detail"] for one in problem["errors"]}
     assert faults == {
         "definition in the body": "must be a text or an object",
@@ -73,17 +74,17 @@ def test_all_validation_errors_are_listed(house: House) -> None:
         "more in the body": "is not a field here",
     }
     assert all(f"{at} {says}." in problem["detail"] for at, says in faults.items())
-    query = problem_of(program(house).get(API, params={"limit": 501, "after": "x" * 2_001}), 422)
+    query = problem_of(program(staff_site).get(API, params={"limit": 501, "after": "x" * 2_001}), 422)
     assert [one["at"] for one in query["errors"]] == ["limit in the query", "after in the query"]
 
 
-def test_definitions_are_validated(house: House) -> None:
-    problem = problem_of(program(house).post(API, json={"definition": {"name": "Pilot!", "titel": "x"}}), 422)
+def test_definitions_are_validated(staff_site: StaffSite) -> None:
+    problem = problem_of(program(staff_site).post(API, json={"definition": {"name": "Pilot!", "titel": "x"}}), 422)
     assert "titel" in problem["detail"]
     assert "questionnaire" in problem["detail"]
     wrong = definition("other").as_mapping()
-    open_api_campaign(house)
-    refused = problem_of(program(house).put(f"{API}/pilot/definition", json={"definition": wrong}), 422)
+    open_api_campaign(staff_site)
+    refused = problem_of(program(staff_site).put(f"{API}/pilot/definition", json={"definition": wrong}), 422)
     assert "The definition is of other" in refused["detail"]
 
 
@@ -102,16 +103,16 @@ def test_definitions_are_validated(house: House) -> None:
     ],
     ids=["empty", "begun", "latin", "deep", "digits", "half a key", "half a text", "nan", "large"],
 )
-def test_malformed_json_is_rejected(house: House, body: bytes, status: int) -> None:
-    open_api_campaign(house)
-    answer = program(house).post(f"{API}/pilot/state", content=body, headers={"content-type": "application/json"})
+def test_malformed_json_is_rejected(staff_site: StaffSite, body: bytes, status: int) -> None:
+    open_api_campaign(staff_site)
+    answer = program(staff_site).post(f"{API}/pilot/state", content=body, headers={"content-type": "application/json"})
     problem_of(answer, status)
 
 
 @pytest.mark.parametrize("text", ["\ud800", "\0"])
-def test_text_that_cannot_be_stored_is_rejected(house: House, text: str) -> None:
-    open_api_campaign(house)
-    http = program(house)
+def test_text_that_cannot_be_stored_is_rejected(staff_site: StaffSite, text: str) -> None:
+    open_api_campaign(staff_site)
+    http = program(staff_site)
     json_type = {"content-type": "application/json"}
     talk = [{"speaker": "bot", "text": text}]
     fields = {"items": [{"id": "z", "conversation": talk}]}
@@ -128,7 +129,7 @@ def broken() -> None:
     raise ZeroDivisionError("the password is hunter2")
 
 
-def test_internal_errors_show_only_a_reference(live: Live) -> None:
+def test_internal_errors_show_only_a_reference(live: LiveSite) -> None:
     live.app.add_api_route("/api/v1/broken", broken)
     answer = live.visitor().get("/api/v1/broken")
     problem = problem_of(answer, 500)
@@ -136,17 +137,17 @@ def test_internal_errors_show_only_a_reference(live: Live) -> None:
     assert "hunter2" not in answer.text
 
 
-def test_cross_site_requests_get_problem_details(house: House) -> None:
-    problem_of(program(house).post(API, json={}, headers={"origin": "https://evil.example"}), 403)
+def test_cross_site_requests_get_problem_details(staff_site: StaffSite) -> None:
+    problem_of(program(staff_site).post(API, json={}, headers={"origin": "https://evil.example"}), 403)
 
 
-def test_rate_limited_requests_say_when_to_retry(house: House) -> None:
-    http, other = program(house), program(house)
-    house.live.site.rate_limiter.burst = 3
+def test_rate_limited_requests_say_when_to_retry(staff_site: StaffSite) -> None:
+    http, other = program(staff_site), program(staff_site)
+    staff_site.live.site.rate_limiter.burst = 3
     assert [http.get(API).status_code for _ in range(3)] == [200] * 3
     refused = http.get(API)
     assert "at most 600 a minute" in problem_of(refused, 429)["detail"]
     assert refused.headers["retry-after"] == "1"
     assert other.get(API).status_code == 200
-    house.live.clock.forward(seconds=0.2)
+    staff_site.live.clock.forward(seconds=0.2)
     assert [http.get(API).status_code for _ in range(3)] == [200, 200, 429]

@@ -13,7 +13,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from tests.support.api_programs import API, program
 from tests.support.api_resources import create_resources
 from tests.support.prolific_server import Prolific
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 from dissensus.web.api.openapi import openapi_document
 
@@ -108,11 +108,11 @@ def requests(draw: DrawFn, path: str, operation: dict[str, Any], known: dict[str
     return path, options
 
 
-def test_responses_to_random_requests_match_the_document(house: House, prolific: Prolific) -> None:
-    known = {name: [value] for name, value in create_resources(house, prolific).items()}
+def test_responses_to_random_requests_match_the_document(staff_site: StaffSite, prolific: Prolific) -> None:
+    known = {name: [value] for name, value in create_resources(staff_site, prolific).items()}
     known |= {"name": ["pilot", "draft"], "number": ["1", "2", "99"]}
-    http = program(house)
-    house.live.site.rate_limiter.burst = 10**9
+    http = program(staff_site)
+    staff_site.live.site.rate_limiter.burst = 10**9
     response = http.post(API, json={"definition": http.get(f"{API}/pilot").json()["definition"] | {"name": "draft"}})
     assert response.status_code == 201
     statuses = set[str]()

@@ -7,7 +7,7 @@ from tests.support.api_programs import API, add_member, open_api_campaign, progr
 from tests.support.campaigns import NOW, items
 from tests.support.gold_campaigns import YES, create_disputed_item, create_gold_campaign, label_item
 from tests.support.raters import enter, rate_all
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.gold import adjudication
@@ -20,12 +20,12 @@ def parts(item: dict[str, Any]) -> dict[str, Any]:
     return {part["part"]: part for part in item["parts"]}
 
 
-def test_labels_are_hidden_until_complete(house: House) -> None:
-    _, experts = create_gold_campaign(house.platform)
-    http = program(house)
+def test_labels_are_hidden_until_complete(staff_site: StaffSite) -> None:
+    _, experts = create_gold_campaign(staff_site.platform)
+    http = program(staff_site)
     assert [one["state"] for one in rows(http, GOLD_PATH)] == ["unlabelled"] * 3
-    label_item(house.platform, experts[0], YES)
-    label_item(house.platform, experts[1], YES)
+    label_item(staff_site.platform, experts[0], YES)
+    label_item(staff_site.platform, experts[1], YES)
     (item,) = rows(http, GOLD_PATH, state="in_progress")
     assert (item["position"], item["labellers"]) == (0, ["expert-0", "expert-1"])
     open_parts = parts(item)
@@ -39,20 +39,20 @@ def test_labels_are_hidden_until_complete(house: House) -> None:
     assert [part["labels"] for part in item["parts"]] == [None, None, None]
     assert "belittles" not in http.get(GOLD_PATH).text
     assert item["columns"] == {name: value for name, value in AGREED.items() if name != "safety_gold"}
-    label_item(house.platform, experts[2], {"safety": "Yes", "reasons": ["Other"]})
+    label_item(staff_site.platform, experts[2], {"safety": "Yes", "reasons": ["Other"]})
     (item,) = rows(http, GOLD_PATH, state="settled")
     labels = parts(item)["safety"]["labels"]
     assert [(one["by"], one["answers"]["safety"]) for one in labels] == [(f"expert-{n}", "Yes") for n in range(3)]
     assert AGREED.items() <= item["columns"].items()
 
 
-def test_corrections_and_decisions_are_in_the_history(house: House) -> None:
-    owner, _ = create_disputed_item(house.platform)
-    http = program(house)
+def test_corrections_and_decisions_are_in_the_history(staff_site: StaffSite) -> None:
+    owner, _ = create_disputed_item(staff_site.platform)
+    http = program(staff_site)
     (item,) = rows(http, GOLD_PATH, state="disputed")
     assert (parts(item)["safety"]["state"], parts(item)["safety"]["settled_answers"]) == ("disputed", None)
     decision = {"safety": "No", "reason": "I looked."}
-    adjudication.decide_gold(house.platform, "pilot", 0, decision, revision=0, staff_id=owner, now=NOW)
+    adjudication.decide_gold(staff_site.platform, "pilot", 0, decision, revision=0, staff_id=owner, now=NOW)
     (item,) = rows(http, GOLD_PATH, state="settled")
     safety = parts(item)["safety"]
     assert [(one["by"], one["reason"], one["answers"]) for one in safety["decisions"]] == [
@@ -62,11 +62,11 @@ def test_corrections_and_decisions_are_in_the_history(house: House) -> None:
 
 
 @sqlite_only
-def test_pages_filtered_by_state_are_complete(house: House) -> None:
-    _, (expert, *_) = create_gold_campaign(house.platform, rated=items(9))
+def test_pages_filtered_by_state_are_complete(staff_site: StaffSite) -> None:
+    _, (expert, *_) = create_gold_campaign(staff_site.platform, rated=items(9))
     for position in (1, 4, 8):
-        label_item(house.platform, expert, YES, position)
-    http = program(house)
+        label_item(staff_site.platform, expert, YES, position)
+    http = program(staff_site)
     assert [one["position"] for one in rows(http, GOLD_PATH, 1, state="in_progress")] == [1, 4, 8]
     assert [one["position"] for one in rows(http, GOLD_PATH, 2, state="unlabelled")] == [0, 2, 3, 5, 6, 7]
     assert [one["position"] for one in rows(http, GOLD_PATH, 4)] == list(range(9))
@@ -75,15 +75,15 @@ def test_pages_filtered_by_state_are_complete(house: House) -> None:
     assert http.get(GOLD_PATH, params={"state": "done"}).status_code == 422
 
 
-def test_gold_is_compared_with_the_crowd_and_platinum(house: House) -> None:
-    owner, experts = create_gold_campaign(house.platform)
-    http = program(house)
+def test_gold_is_compared_with_the_crowd_and_platinum(staff_site: StaffSite) -> None:
+    owner, experts = create_gold_campaign(staff_site.platform)
+    http = program(staff_site)
     unrated = http.get(f"{GOLD_PATH}/comparison").json()
     assert (unrated["n_gold"], unrated["with_crowd"], unrated["reason"]) == (0, None, "Nobody has rated an item yet.")
     for expert in experts:
-        label_item(house.platform, expert, YES if expert == experts[0] else {**YES, "motivation": ""})
-    key = campaigns.change_state(house.platform, "pilot", "open", staff_id=owner, now=NOW).key
-    rate_all(house.platform, enter(house.platform, key))
+        label_item(staff_site.platform, expert, YES if expert == experts[0] else {**YES, "motivation": ""})
+    key = campaigns.change_state(staff_site.platform, "pilot", "open", staff_id=owner, now=NOW).key
+    rate_all(staff_site.platform, enter(staff_site.platform, key))
     fields = {"source": "May", "labels": [{"item": "item-0", "label": "No", "attributes": {"n": "9"}}]}
     assert http.post(f"{GOLD_PATH}/platinum", json=fields).json() == {"items": 1}
     body = http.get(f"{GOLD_PATH}/comparison").json()
@@ -103,9 +103,9 @@ def test_gold_is_compared_with_the_crowd_and_platinum(house: House) -> None:
 
 
 @sqlite_only
-def test_all_faults_of_platinum_are_listed(house: House) -> None:
-    create_gold_campaign(house.platform)
-    http = program(house)
+def test_all_faults_of_platinum_are_listed(staff_site: StaffSite) -> None:
+    create_gold_campaign(staff_site.platform)
+    http = program(staff_site)
     labels = [{"item": "item-0", "label": "Perhaps"}, {"item": "nobody", "label": "No"}]
     response = http.post(f"{GOLD_PATH}/platinum", json={"source": "May", "labels": labels})
     assert response.status_code == 422
@@ -117,16 +117,16 @@ def test_all_faults_of_platinum_are_listed(house: House) -> None:
 
 
 @sqlite_only
-def test_experts_cannot_use_the_gold_api(house: House) -> None:
-    create_gold_campaign(house.platform)
-    said_nothing = program(house, "expert-1")
-    add_member(house, "ben", "analyst")
-    for http in (said_nothing, program(house, "ben"), program(house, scopes=frozenset({"see", "items"}))):
+def test_experts_cannot_use_the_gold_api(staff_site: StaffSite) -> None:
+    create_gold_campaign(staff_site.platform)
+    said_nothing = program(staff_site, "expert-1")
+    add_member(staff_site, "ben", "analyst")
+    for http in (said_nothing, program(staff_site, "ben"), program(staff_site, scopes=frozenset({"see", "items"}))):
         assert http.get(GOLD_PATH).status_code == 403
         assert http.get(f"{GOLD_PATH}/comparison").status_code == 403
 
 
-def test_a_campaign_without_gold_says_so(house: House) -> None:
-    open_api_campaign(house)
-    response = program(house).get(GOLD_PATH)
+def test_a_campaign_without_gold_says_so(staff_site: StaffSite) -> None:
+    open_api_campaign(staff_site)
+    response = program(staff_site).get(GOLD_PATH)
     assert (response.status_code, "has no [gold]" in response.json()["detail"]) == (404, True)

@@ -7,7 +7,7 @@ from tests.support.api_programs import API, add_member, open_api_campaign, progr
 from tests.support.campaigns import NOW, definition
 from tests.support.monitored_campaigns import add_crowd, open_monitored_campaign
 from tests.support.raters import enter
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 from dissensus import Client
 from dissensus.web.core.permissions import SCOPES
@@ -20,8 +20,8 @@ MESSAGES = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": 
 
 
 @sqlite_only
-def test_items_are_accepted_as_files_have_them(house: House) -> None:
-    http = program(house)
+def test_items_are_accepted_as_files_have_them(staff_site: StaffSite) -> None:
+    http = program(staff_site)
     http.post(API, json={"definition": definition().as_mapping()}).raise_for_status()
     instructed = [{"role": "system", "content": "Be kind."}, *MESSAGES]
     posted: list[dict[str, Any]] = [
@@ -49,16 +49,16 @@ def test_items_are_accepted_as_files_have_them(house: House) -> None:
         assert (refused.status_code, message in refused.text) == (422, True), refused.text
 
 
-def test_answers_and_raters_are_those_of_the_pages(house: House) -> None:
-    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    campaign = open_monitored_campaign(house.platform, owner_id, replication=20)
-    hasty, stubborn = add_crowd(house.platform, campaign)
-    reporter = enter(house.platform, campaign.key)
-    shown = journey.next_state(house.platform, reporter, now=NOW).assignment
+def test_answers_and_raters_are_those_of_the_pages(staff_site: StaffSite) -> None:
+    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    campaign = open_monitored_campaign(staff_site.platform, owner_id, replication=20)
+    hasty, stubborn = add_crowd(staff_site.platform, campaign)
+    reporter = enter(staff_site.platform, campaign.key)
+    shown = journey.next_state(staff_site.platform, reporter, now=NOW).assignment
     assert shown is not None
-    rating.report_item(house.platform, reporter, "illegal", "See this.", assignment_id=shown.id, now=NOW)
-    refresh_snapshots(house.platform, MonitoringCache(), now=NOW)
-    http = program(house)
+    rating.report_item(staff_site.platform, reporter, "illegal", "See this.", assignment_id=shown.id, now=NOW)
+    refresh_snapshots(staff_site.platform, MonitoringCache(), now=NOW)
+    http = program(staff_site)
     listed = rows(http, ANSWERS, 10)
     scores = [one["disagreement"] for one in listed]
     assert scores == sorted(scores, reverse=True)
@@ -72,8 +72,8 @@ def test_answers_and_raters_are_those_of_the_pages(house: House) -> None:
     assert reported["n_reports"] == 1
     assert http.get(f"{ANSWERS}/{reported['number']}").json()["reports"][0]["text"] == "See this."
     # Analysts read no reports, and a token without the scope of notices or flags does not either.
-    add_member(house, "ann", "analyst")
-    for reader in (program(house, "ann"), program(house, scopes=SCOPES - {"notices", "flags"})):
+    add_member(staff_site, "ann", "analyst")
+    for reader in (program(staff_site, "ann"), program(staff_site, scopes=SCOPES - {"notices", "flags"})):
         assert {one["n_reports"] for one in rows(reader, ANSWERS, 50)} == {None}
         assert reader.get(f"{ANSWERS}/{reported['number']}").json()["reports"] is None
         assert reader.get(ANSWERS, params={"flag": "reported"}).status_code == 403
@@ -81,18 +81,18 @@ def test_answers_and_raters_are_those_of_the_pages(house: House) -> None:
     assert raters[0]["id"] == hasty
     assert (raters[0]["flagged"], raters[0]["verdict"]) == (True, None)
     assert {one["id"] for one in rows(http, f"{API}/pilot/raters", flag="undecided")} == {hasty, stubborn}
-    narrow = program(house, scopes=SCOPES - {"notices", "flags"})
+    narrow = program(staff_site, scopes=SCOPES - {"notices", "flags"})
     assert {(one["flagged"], one["n_notices"]) for one in rows(narrow, f"{API}/pilot/raters", 50)} == {(None, None)}
     assert narrow.get(f"{API}/pilot/raters", params={"flag": "undecided"}).status_code == 403
-    with Client(house.live.url, token(house.platform, "ada")) as client:
+    with Client(staff_site.live.url, token(staff_site.platform, "ada")) as client:
         assert [one.id for one in client.monitoring.item_answers("pilot")] == [one["id"] for one in listed]
         assert client.monitoring.item("pilot", first["number"]).item.id == first["id"]
 
 
 @sqlite_only
-def test_filters_of_items_and_raters_are_checked(house: House) -> None:
-    open_api_campaign(house)
-    http = program(house)
+def test_filters_of_items_and_raters_are_checked(staff_site: StaffSite) -> None:
+    open_api_campaign(staff_site)
+    http = program(staff_site)
     requests: tuple[tuple[str, dict[str, Any]], ...] = (
         (ANSWERS, {"question": "x", "axis": "x", "answer": 99, "flag": "x", "order": "x"}),
         (f"{API}/pilot/raters", {"order": "x", "standing": "x", "cell": "x", "flag": "x", "number": 0}),

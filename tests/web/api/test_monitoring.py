@@ -9,7 +9,7 @@ from tests.support import monitored_campaigns
 from tests.support.api_programs import API, add_member, open_api_campaign, program, rows
 from tests.support.campaigns import NOW
 from tests.support.raters import enter
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.raters import RaterRow
@@ -23,23 +23,23 @@ DECISION = {"verdict": "exclude", "reason": 'A person read it: "<b>too</b> fast"
 
 
 @pytest.fixture
-def campaign(house: House) -> CampaignRow:
+def campaign(staff_site: StaffSite) -> CampaignRow:
     return monitored_campaigns.open_monitored_campaign(
-        house.platform, staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id, replication=20
+        staff_site.platform, staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id, replication=20
     )
 
 
-def refresh_figures(house: House) -> None:
-    refresh_snapshots(house.platform, MonitoringCache(), now=house.live.clock())
+def refresh_figures(staff_site: StaffSite) -> None:
+    refresh_snapshots(staff_site.platform, MonitoringCache(), now=staff_site.live.clock())
 
 
-def test_figures_equal_those_of_the_page(house: House, campaign: CampaignRow) -> None:
-    http = program(house)
+def test_figures_equal_those_of_the_page(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    http = program(staff_site)
     unrated = http.get(f"{PILOT}/figures").json()
     assert (unrated["raters"], unrated["figures"], unrated["read_at"]) == (None, None, None)
-    monitored_campaigns.add_crowd(house.platform, campaign)
-    house.live.clock.forward(hours=9, minutes=30)
-    refresh_figures(house)
+    monitored_campaigns.add_crowd(staff_site.platform, campaign)
+    staff_site.live.clock.forward(hours=9, minutes=30)
+    refresh_figures(staff_site)
     body = http.get(f"{PILOT}/figures").json()
     assert (body["raters"], body["hidden"], body["read_at"]) == (12, False, "2026-03-01T21:30:00Z")
     assert body["forecast"]["target"] == 480
@@ -52,31 +52,33 @@ def test_figures_equal_those_of_the_page(house: House, campaign: CampaignRow) ->
     assert "flagged" not in figures
 
 
-def test_an_observer_gets_figures_of_large_groups_once_closed(house: House, campaign: CampaignRow) -> None:
-    add_member(house, "ben", "observer")
-    ben = program(house, "ben")
-    monitored_campaigns.add_crowd(house.platform, campaign)
-    refresh_figures(house)
+def test_an_observer_gets_figures_of_large_groups_once_closed(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    add_member(staff_site, "ben", "observer")
+    ben = program(staff_site, "ben")
+    monitored_campaigns.add_crowd(staff_site.platform, campaign)
+    refresh_figures(staff_site)
     body = ben.get(f"{PILOT}/figures").json()
     assert (body["raters"], body["hidden"], body["figures"], body["forecast"]) == (None, True, None, None)
-    campaigns.change_state(house.platform, "pilot", "closed", staff_id=campaign.staff_id, now=house.live.clock())
-    refresh_figures(house)
+    campaigns.change_state(
+        staff_site.platform, "pilot", "closed", staff_id=campaign.staff_id, now=staff_site.live.clock()
+    )
+    refresh_figures(staff_site)
     body = ben.get(f"{PILOT}/figures").json()
     assert (body["raters"], body["hidden"], body["figures"]["hours"], body["forecast"]) == (12, True, [], None)
     assert all(group["n_raters"] >= 5 for group in body["figures"]["groups"])
     # A token of the owner without the scope small-numbers gets the same.
-    few = program(house, scopes=frozenset({"numbers"})).get(f"{PILOT}/figures").json()
+    few = program(staff_site, scopes=frozenset({"numbers"})).get(f"{PILOT}/figures").json()
     assert few == body
-    add_member(house, "rex", "reviewer")
-    assert program(house, "rex").get(f"{PILOT}/figures").status_code == 200
-    add_member(house, "eve", "expert")
-    assert program(house, "eve").get(f"{PILOT}/figures").status_code == 403
+    add_member(staff_site, "rex", "reviewer")
+    assert program(staff_site, "rex").get(f"{PILOT}/figures").status_code == 200
+    add_member(staff_site, "eve", "expert")
+    assert program(staff_site, "eve").get(f"{PILOT}/figures").status_code == 403
 
 
-def test_a_flag_decision_is_exported(house: House, campaign: CampaignRow) -> None:
-    hasty, stubborn = monitored_campaigns.add_crowd(house.platform, campaign)
-    refresh_figures(house)
-    http = program(house)
+def test_a_flag_decision_is_exported(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    hasty, stubborn = monitored_campaigns.add_crowd(staff_site.platform, campaign)
+    refresh_figures(staff_site)
+    http = program(staff_site)
     flags = {one["rater"]: one for one in rows(http, f"{PILOT}/flags", 1)}
     assert list(flags) == sorted([hasty, stubborn])
     assert flags[hasty]["evidence"]["reasons"][0].startswith("fast: 100.0 % of 20 items in less than")
@@ -94,47 +96,47 @@ def test_a_flag_decision_is_exported(house: House, campaign: CampaignRow) -> Non
         stubborn: None,
     }
     assert {row["rater_flagged"] for row in http.get(f"{PILOT}/ratings").json()["data"]} == {False}
-    audit.link_pending_events(house.platform)
+    audit.link_pending_events(staff_site.platform)
     assert [
         one["content"]["verdict"] for one in rows(http, f"{PILOT}/events", 500) if one["kind"] == "decision_recorded"
     ] == [
         "exclude",
         "keep",
     ]
-    withdrawal.withdraw_rater(house.platform, hasty, now=NOW)
+    withdrawal.withdraw_rater(staff_site.platform, hasty, now=NOW)
     assert http.get(f"{PILOT}/flags/{hasty}").status_code == 404
 
 
 @sqlite_only
-def test_invalid_decisions_are_rejected(house: House, campaign: CampaignRow) -> None:
-    hasty, _ = monitored_campaigns.add_crowd(house.platform, campaign, 5)
-    careful = monitored_campaigns.rate_items(house.platform, campaign, 1)
-    refresh_figures(house)
-    http, address = program(house), f"{PILOT}/flags/{hasty}/decisions"
+def test_invalid_decisions_are_rejected(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    hasty, _ = monitored_campaigns.add_crowd(staff_site.platform, campaign, 5)
+    careful = monitored_campaigns.rate_items(staff_site.platform, campaign, 1)
+    refresh_figures(staff_site)
+    http, address = program(staff_site), f"{PILOT}/flags/{hasty}/decisions"
     assert "meets no criterion" in http.post(f"{PILOT}/flags/{careful}/decisions", json=DECISION).json()["detail"]
     for wrong in ({"verdict": "maybe"}, {"reason": ""}, {"reason": " \n"}, {"reason": "a\0b"}, {"reason": "x" * 2_001}):
         assert http.post(address, json={**DECISION, **wrong}).status_code == 422
     assert http.get(f"{PILOT}/flags/{hasty}").json()["decisions"] == []
-    add_member(house, "ben", "analyst")
-    assert program(house, "ben").post(address, json=DECISION).status_code == 403
+    add_member(staff_site, "ben", "analyst")
+    assert program(staff_site, "ben").post(address, json=DECISION).status_code == 403
 
 
-def report_notices(house: House) -> tuple[RaterRow, Any]:
+def report_notices(staff_site: StaffSite) -> tuple[RaterRow, Any]:
     """Let a rater report an item and then ask for help; return the rater and the item."""
-    campaign = open_api_campaign(house)
-    rater = enter(house.platform, campaign.key)
-    at = journey.next_state(house.platform, rater, now=NOW).assignment
+    campaign = open_api_campaign(staff_site)
+    rater = enter(staff_site.platform, campaign.key)
+    at = journey.next_state(staff_site.platform, rater, now=NOW).assignment
     assert at is not None
-    rating.report_item(house.platform, rater, "illegal", "<b>Look</b> at this.", assignment_id=at.id, now=NOW)
+    rating.report_item(staff_site.platform, rater, "illegal", "<b>Look</b> at this.", assignment_id=at.id, now=NOW)
     rating.report_item(
-        house.platform, rater, "help", "I am not well.", assignment_id=None, now=NOW + timedelta(seconds=1)
+        staff_site.platform, rater, "help", "I am not well.", assignment_id=None, now=NOW + timedelta(seconds=1)
     )
     return rater, at.item
 
 
-def test_notices_are_read_and_settled(house: House) -> None:
-    rater, item = report_notices(house)
-    http = program(house)
+def test_notices_are_read_and_settled(staff_site: StaffSite) -> None:
+    rater, item = report_notices(staff_site)
+    http = program(staff_site)
     illegal, call = rows(http, f"{PILOT}/notices", 1)
     assert (illegal["kind"], illegal["text"], illegal["item"]) == ("illegal", "<b>Look</b> at this.", item.item_id)
     assert (call["kind"], call["item"]) == ("help", None)
@@ -143,16 +145,18 @@ def test_notices_are_read_and_settled(house: House) -> None:
     assert http.post(address, json={"show_again": True}).json() == {"id": illegal["id"], "shown_again": True}
     assert [one["id"] for one in rows(http, f"{PILOT}/notices")] == [call["id"]]
     assert http.post(f"{PILOT}/notices/nothing/settlement", json={}).status_code == 404
-    audit.link_pending_events(house.platform)
+    audit.link_pending_events(staff_site.platform)
     assert sum(one["kind"] == "notice_settled" for one in rows(http, f"{PILOT}/events", 500)) == 1
 
 
 @sqlite_only
-def test_a_notice_of_another_campaign_is_not_found(house: House) -> None:
-    report_notices(house)
-    (first, *_) = rows(program(house), f"{PILOT}/notices")
-    eve = program(house, "eve")
-    response = eve.post(API, json={"definition": program(house).get(PILOT).json()["definition"] | {"name": "other"}})
+def test_a_notice_of_another_campaign_is_not_found(staff_site: StaffSite) -> None:
+    report_notices(staff_site)
+    (first, *_) = rows(program(staff_site), f"{PILOT}/notices")
+    eve = program(staff_site, "eve")
+    response = eve.post(
+        API, json={"definition": program(staff_site).get(PILOT).json()["definition"] | {"name": "other"}}
+    )
     assert response.status_code == 201
     assert eve.post(f"{API}/other/notices/{first['id']}/settlement", json={}).status_code == 404
-    assert len(rows(program(house), f"{PILOT}/notices")) == 2
+    assert len(rows(program(staff_site), f"{PILOT}/notices")) == 2

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.paths import ROOT
 
 from dissensus.web.api import requests
@@ -60,7 +60,7 @@ def test_examples_of_the_document_are_accepted(model: type[requests.StrictReques
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_the_document_is_public(live: Live) -> None:
+def test_the_document_is_public(live: LiveSite) -> None:
     answer = live.visitor().get("/api/v1/openapi.json")
     assert answer.headers["content-type"] == "application/json"
     assert answer.json() == openapi_document()

@@ -3,7 +3,7 @@
 import re
 
 from tests.databases import sqlite_only
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.monitored_campaigns import read
 
 from dissensus.web.api.openapi import openapi_document
@@ -11,7 +11,7 @@ from dissensus.web.api.openapi_pages import list_operations
 
 
 @sqlite_only
-def test_every_request_has_a_page(live: Live) -> None:
+def test_every_request_has_a_page(live: LiveSite) -> None:
     visitor = live.visitor()
     index = visitor.get("/api")
     assert index.status_code == 200
@@ -31,7 +31,7 @@ def test_every_request_has_a_page(live: Live) -> None:
 
 
 @sqlite_only
-def test_nested_fields_and_examples_are_shown(live: Live) -> None:
+def test_nested_fields_and_examples_are_shown(live: LiveSite) -> None:
     page = live.visitor().get("/api/list_conversations")
     assert "data[].exchanges[].candidates[].text" in read(page)
     items = read(live.visitor().get("/api/add_items"))

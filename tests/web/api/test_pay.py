@@ -9,13 +9,13 @@ from sqlalchemy import delete
 from tests.databases import sqlite_only
 from tests.support.api_programs import API, add_member, program, rows
 from tests.support.campaigns import NOW
-from tests.support.live_site import Live, serving
+from tests.support.live_site import LiveSite, serving
 from tests.support.pay import HOUR, worker
 from tests.support.pay_pages import open_paying_campaign
 from tests.support.prolific_server import TOKEN, Prolific
 from tests.support.raters import enter, rate_all
 from tests.support.recruited_raters import CHECKING, RETURN_REASON, add_submission, answer_checks, status_of
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 from dissensus.schema.money import MAX_AMOUNT
 from dissensus.store.core.idempotency import IdempotencyTable
@@ -26,16 +26,16 @@ PAY, QUEUE = f"{API}/pilot/pay", f"{API}/pilot/submissions"
 
 
 @pytest.fixture
-def live(database_url: str, prolific: Prolific) -> Iterator[Live]:
+def live(database_url: str, prolific: Prolific) -> Iterator[LiveSite]:
     """A site with a Prolific token."""
     with serving(database_url, prolific_token=TOKEN, prolific_url=prolific.root) as site:
         yield site
 
 
-def test_accounts_and_payments(house: House) -> None:
-    campaign = open_paying_campaign(house)
-    first, second = (worker(house.platform, campaign.key, ms) for ms in (HOUR, HOUR // 2))
-    http = program(house)
+def test_accounts_and_payments(staff_site: StaffSite) -> None:
+    campaign = open_paying_campaign(staff_site)
+    first, second = (worker(staff_site.platform, campaign.key, ms) for ms in (HOUR, HOUR // 2))
+    http = program(staff_site)
     ledger = http.get(PAY).json()
     assert {
         "currency": "GBP",
@@ -59,27 +59,27 @@ def test_accounts_and_payments(house: House) -> None:
         history = http.delete(f"{PAY}/raters/{first.id}/payments/{response.json()['id']}").json()
     assert sorted((one["amount"], one["reversed"]) for one in history["payments"]) == [(-700, False), (700, True)]
     assert history["account"]["due"] == 1200
-    audit.link_pending_events(house.platform)
+    audit.link_pending_events(staff_site.platform)
     logged = [one["content"] for one in rows(http, f"{API}/pilot/events", 500) if one["kind"] == "payment_recorded"]
     assert [one["amount"] for one in logged] == [700, -700]
     assert [one.get("reverses") for one in logged] == [None, logged[0]["payment"]]
 
 
-def test_a_repeated_payment_is_recorded_once(house: House) -> None:
-    campaign = open_paying_campaign(house)
-    rater = worker(house.platform, campaign.key, HOUR)
-    http, once = program(house), {"idempotency-key": str(uuid4())}
+def test_a_repeated_payment_is_recorded_once(staff_site: StaffSite) -> None:
+    campaign = open_paying_campaign(staff_site)
+    rater = worker(staff_site.platform, campaign.key, HOUR)
+    http, once = program(staff_site), {"idempotency-key": str(uuid4())}
     answers = [http.post(f"{PAY}/raters/{rater.id}/payments", json={"amount": 5}, headers=once) for _ in range(2)]
     assert answers[0].json() == answers[1].json()
     assert len(http.get(f"{PAY}/raters/{rater.id}").json()["payments"]) == 1
 
 
-def test_a_payment_with_a_lost_response_is_recorded_once(house: House) -> None:
+def test_a_payment_with_a_lost_response_is_recorded_once(staff_site: StaffSite) -> None:
     """The payment is stored, but the database fails before the response, so that the key is released."""
-    rater = worker(house.platform, open_paying_campaign(house).key, HOUR)
-    http, once, path = program(house), {"idempotency-key": "once"}, f"{PAY}/raters/{rater.id}/payments"
+    rater = worker(staff_site.platform, open_paying_campaign(staff_site).key, HOUR)
+    http, once, path = program(staff_site), {"idempotency-key": "once"}, f"{PAY}/raters/{rater.id}/payments"
     first = http.post(path, json={"amount": 5}, headers=once)
-    with house.platform.database.writing() as tx:
+    with staff_site.platform.database.writing() as tx:
         tx.execute(delete(IdempotencyTable))
     assert http.post(path, json={"amount": 5}, headers=once).json() == first.json()
     assert http.post(path, json={"amount": 6}, headers={"idempotency-key": "once more"}).status_code == 201
@@ -88,37 +88,37 @@ def test_a_payment_with_a_lost_response_is_recorded_once(house: House) -> None:
 
 @sqlite_only
 @pytest.mark.parametrize("amount", [0, -1, 1.5, MAX_AMOUNT + 1, "7", None, True])
-def test_invalid_amounts_are_rejected(house: House, amount: object) -> None:
-    campaign = open_paying_campaign(house)
-    rater = worker(house.platform, campaign.key, HOUR)
-    http = program(house)
+def test_invalid_amounts_are_rejected(staff_site: StaffSite, amount: object) -> None:
+    campaign = open_paying_campaign(staff_site)
+    rater = worker(staff_site.platform, campaign.key, HOUR)
+    http = program(staff_site)
     assert http.post(f"{PAY}/raters/{rater.id}/payments", json={"amount": amount}).status_code == 422
     assert http.get(f"{PAY}/raters/{rater.id}").json()["payments"] == []
 
 
 @sqlite_only
-def test_missing_and_forbidden_accounts(house: House) -> None:
-    campaign = open_paying_campaign(house)
-    idle = enter(house.platform, campaign.key)
-    rater = worker(house.platform, campaign.key, HOUR)
-    http = program(house)
+def test_missing_and_forbidden_accounts(staff_site: StaffSite) -> None:
+    campaign = open_paying_campaign(staff_site)
+    idle = enter(staff_site.platform, campaign.key)
+    rater = worker(staff_site.platform, campaign.key, HOUR)
+    http = program(staff_site)
     assert "has not started yet" in http.post(f"{PAY}/raters/{idle.id}/payments", json={"amount": 5}).json()["detail"]
     for path in (f"{PAY}/raters/nobody", f"{QUEUE}/nothing"):
         assert http.get(path).status_code == 404
     assert http.delete(f"{PAY}/raters/{rater.id}/payments/{uuid4()}").status_code == 404
-    add_member(house, "ben", "analyst")
+    add_member(staff_site, "ben", "analyst")
     for path in (PAY, f"{PAY}/raters", QUEUE):
-        assert program(house, "ben").get(path).status_code == 403
-        assert program(house, scopes=frozenset({"raters", "numbers"})).get(path).status_code == 403
+        assert program(staff_site, "ben").get(path).status_code == 403
+        assert program(staff_site, scopes=frozenset({"raters", "numbers"})).get(path).status_code == 403
 
 
-def test_submissions_are_decided_by_the_rules_of_the_pages(house: House, prolific: Prolific) -> None:
-    campaign = open_paying_campaign(house, **CHECKING)
-    done, failed = (enter(house.platform, campaign.key) for _ in range(2))
-    answer_checks(house.platform, failed.id, first="A", second="A")
-    good, bad = (add_submission(house.platform, prolific, campaign.id, rater.id) for rater in (done, failed))
-    away = add_submission(house.platform, prolific, campaign.id, None)
-    http = program(house)
+def test_submissions_are_decided_by_the_rules_of_the_pages(staff_site: StaffSite, prolific: Prolific) -> None:
+    campaign = open_paying_campaign(staff_site, **CHECKING)
+    done, failed = (enter(staff_site.platform, campaign.key) for _ in range(2))
+    answer_checks(staff_site.platform, failed.id, first="A", second="A")
+    good, bad = (add_submission(staff_site.platform, prolific, campaign.id, rater.id) for rater in (done, failed))
+    away = add_submission(staff_site.platform, prolific, campaign.id, None)
+    http = program(staff_site)
     submissions = {one["submission"]: one for one in rows(http, QUEUE, 2)}
     assert list(submissions) == sorted([good, bad, away])
     assert (submissions[good]["allowed_decisions"], submissions[bad]["allowed_decisions"]) == (
@@ -145,25 +145,27 @@ def test_submissions_are_decided_by_the_rules_of_the_pages(house: House, prolifi
     body = http.post(f"{QUEUE}/{away}/decision", json={"decision": "ask-return", "reasons": ["One."]}).json()
     assert (body["return_requested_at"], body["allowed_decisions"]) == ("2026-03-01T12:00:00Z", ["approve"])
     assert [one["submission"] for one in rows(http, QUEUE, waiting=True)] == [away]
-    assert [status_of(house.platform, one) for one in (good, bad)] == ["APPROVED", "REJECTED"]
+    assert [status_of(staff_site.platform, one) for one in (good, bad)] == ["APPROVED", "REJECTED"]
 
 
 @sqlite_only
-def test_a_refusal_by_prolific_is_passed_on(house: House, prolific: Prolific) -> None:
-    campaign = open_paying_campaign(house)
-    submission = add_submission(house.platform, prolific, campaign.id, enter(house.platform, campaign.key).id)
+def test_a_refusal_by_prolific_is_passed_on(staff_site: StaffSite, prolific: Prolific) -> None:
+    campaign = open_paying_campaign(staff_site)
+    submission = add_submission(staff_site.platform, prolific, campaign.id, enter(staff_site.platform, campaign.key).id)
     prolific.submissions[submission]["status"] = "RETURNED"
-    response = program(house).post(f"{QUEUE}/{submission}/decision", json={"decision": "approve"})
+    response = program(staff_site).post(f"{QUEUE}/{submission}/decision", json={"decision": "approve"})
     assert (response.status_code, "Prolific refuses this" in response.json()["detail"]) == (422, True)
 
 
 def decide_with_settings(database_url: str, prolific: Prolific, **settings: str) -> str:
     """Response to a decision on a site with these settings."""
     with serving(database_url, prolific_url=prolific.root, **settings) as live, ExitStack() as browsers:
-        house = House(live, browsers)
-        campaign = open_paying_campaign(house)
-        submission = add_submission(house.platform, prolific, campaign.id, enter(house.platform, campaign.key).id)
-        response = program(house).post(f"{QUEUE}/{submission}/decision", json={"decision": "approve"})
+        staff_site = StaffSite(live, browsers)
+        campaign = open_paying_campaign(staff_site)
+        submission = add_submission(
+            staff_site.platform, prolific, campaign.id, enter(staff_site.platform, campaign.key).id
+        )
+        response = program(staff_site).post(f"{QUEUE}/{submission}/decision", json={"decision": "approve"})
         assert response.status_code == 409
         return response.text
 
@@ -180,12 +182,12 @@ def test_an_invalid_prolific_token_is_not_a_client_error(database_url: str, prol
     assert "another-token" not in text
 
 
-def test_prolific_ids_are_erased_after_closing(house: House, prolific: Prolific) -> None:
-    campaign = open_paying_campaign(house)
-    rater = enter(house.platform, campaign.key)
-    rate_all(house.platform, rater)
-    add_submission(house.platform, prolific, campaign.id, rater.id, "APPROVED")
-    http = program(house)
+def test_prolific_ids_are_erased_after_closing(staff_site: StaffSite, prolific: Prolific) -> None:
+    campaign = open_paying_campaign(staff_site)
+    rater = enter(staff_site.platform, campaign.key)
+    rate_all(staff_site.platform, rater)
+    add_submission(staff_site.platform, prolific, campaign.id, rater.id, "APPROVED")
+    http = program(staff_site)
     assert "Close it first" in http.delete(QUEUE).json()["detail"]
     http.post(f"{API}/pilot/state", json={"state": "closed"})
     assert http.delete(QUEUE).json() == {"recruits": 1}
@@ -195,9 +197,9 @@ def test_prolific_ids_are_erased_after_closing(house: House, prolific: Prolific)
 
 
 @sqlite_only
-def test_withdrawn_raters_are_still_owed_their_time(house: House) -> None:
-    campaign = open_paying_campaign(house)
-    rater = worker(house.platform, campaign.key, HOUR)
-    withdrawal.withdraw_rater(house.platform, rater.id, now=NOW)
-    (account,) = rows(program(house), f"{PAY}/raters")
+def test_withdrawn_raters_are_still_owed_their_time(staff_site: StaffSite) -> None:
+    campaign = open_paying_campaign(staff_site)
+    rater = worker(staff_site.platform, campaign.key, HOUR)
+    withdrawal.withdraw_rater(staff_site.platform, rater.id, now=NOW)
+    (account,) = rows(program(staff_site), f"{PAY}/raters")
     assert (account["standing"], account["account"]["due"]) == ("withdrawn", 1200)

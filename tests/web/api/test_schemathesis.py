@@ -12,7 +12,7 @@ from tests.support.api_programs import token
 from tests.support.api_resources import create_resources
 from tests.support.paths import ROOT
 from tests.support.prolific_server import Prolific
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 pytestmark = pytest.mark.slow
 CONFIG = ROOT / "schemathesis.toml"
@@ -30,15 +30,15 @@ def check_rejections(
 
 # Made-up paths, of which hardly one reaches a database, and both databases are in test_fuzz.py.
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_schemathesis_finds_no_failures(house: House, prolific: Prolific, tmp_path: Path) -> None:
+def test_schemathesis_finds_no_failures(staff_site: StaffSite, prolific: Prolific, tmp_path: Path) -> None:
     """Systematic, random and linked requests to existing resources."""
     # No item has the number: a fixed number replaces the invalid ones that are to be refused.
-    parts = create_resources(house, prolific)
-    house.live.site.rate_limiter.burst = 10**9
+    parts = create_resources(staff_site, prolific)
+    staff_site.live.site.rate_limiter.burst = 10**9
     config = tmp_path / "schemathesis.toml"
     fixed = [f'"path.{name}" = "{value}"' for name, value in parts.items()]
     config.write_text("\n".join(["[cache]", "enabled = false", "[parameters]", *fixed, CONFIG.read_text()]))
-    url, key = f"{house.live.url}/api/v1/openapi.json", token(house.platform, "ada")
+    url, key = f"{staff_site.live.url}/api/v1/openapi.json", token(staff_site.platform, "ada")
     words = ("--checks", "all", "--max-examples", str(N_EXAMPLES), "--seed", "1")
     head = ("--config-file", str(config), "run", url, "--header", f"Authorization: Bearer {key}")
     done = CliRunner().invoke(command, [*head, *words, "--continue-on-failure", "--no-color"])

@@ -9,8 +9,8 @@ import pytest
 from tests.databases import sqlite_only
 from tests.support.campaigns import NOW
 from tests.support.html_forms import forms, press
-from tests.support.staff_browsers import House, create_draft, send
 from tests.support.staff_members import join_pilot
+from tests.support.staff_site import StaffSite, create_draft, send
 
 from dissensus.errors import Conflict
 from dissensus.schema.campaign.definition import Campaign
@@ -53,18 +53,18 @@ def fault(page: httpx.Response, name: str) -> str:
     return match[1]
 
 
-def load(house: House, name: str) -> Campaign:
-    staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    return campaigns.load_definition(house.platform, name, staff_id=staff_id)
+def load(staff_site: StaffSite, name: str) -> Campaign:
+    staff_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    return campaigns.load_definition(staff_site.platform, name, staff_id=staff_id)
 
 
-def n_copies(house: House) -> int:
-    staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    return len(working_copies.list_working_copies(house.platform, staff_id=staff_id))
+def n_copies(staff_site: StaffSite) -> int:
+    staff_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    return len(working_copies.list_working_copies(staff_site.platform, staff_id=staff_id))
 
 
-def test_a_campaign_is_built_without_toml(house: House) -> None:
-    browser = house.owner()
+def test_a_campaign_is_built_without_toml(staff_site: StaffSite) -> None:
+    browser = staff_site.owner()
     page = begin(browser)
     page = go(browser, page, "Save and go on")
     assert page.url.path.endswith("/texts")
@@ -78,34 +78,34 @@ def test_a_campaign_is_built_without_toml(house: House) -> None:
     assert "kitchen" not in browser.get("/campaigns").text.partition("<table")[2]
     page = go(browser, page, "Create draft", entry="invitation")
     assert page.url.path == "/campaigns/kitchen"
-    campaign = load(house, "kitchen")
+    campaign = load(staff_site, "kitchen")
     assert campaign.quota is not None
     assert list(campaign.quota.axes) == ["rater_gender"]
     assert campaign.quota.rest == 4
     assert campaign.care is not None
     assert campaign.care.contact["en"] == "Mia"
     assert campaign.questionnaire == load_campaign("dices-350").questionnaire
-    assert n_copies(house) == 0
+    assert n_copies(staff_site) == 0
     assert "Open link" not in page.text
 
 
 @pytest.mark.slow
 @sqlite_only
 @pytest.mark.parametrize("template", shipped())
-def test_forms_that_are_sent_as_shown_change_nothing(house: House, template: str) -> None:
-    browser = house.owner()
+def test_forms_that_are_sent_as_shown_change_nothing(staff_site: StaffSite, template: str) -> None:
+    browser = staff_site.owner()
     page = begin(browser, template)
     base = page.url.path.rpartition("/")[0]
     for step in STEPS:
         go(browser, browser.get(f"{base}/{step}"), "Save")
     go(browser, browser.get(f"{base}/summary"), "Create draft")
     expected = load_campaign(template).as_mapping() | {"name": "kitchen"}
-    assert load(house, "kitchen").as_mapping() == expected
+    assert load(staff_site, "kitchen").as_mapping() == expected
 
 
 @sqlite_only
-def test_what_is_typed_wrong_is_kept_with_its_fault(house: House) -> None:
-    browser = house.owner()
+def test_what_is_typed_wrong_is_kept_with_its_fault(staff_site: StaffSite) -> None:
+    browser = staff_site.owner()
     page = go(browser, begin(browser), "People")
     page = go(browser, page, "Save and go on", max_items="many <b>", replication="0")
     assert page.url.path.endswith("/people")
@@ -130,8 +130,8 @@ def test_what_is_typed_wrong_is_kept_with_its_fault(house: House) -> None:
 
 
 @sqlite_only
-def test_both_views_show_the_same_definition(house: House) -> None:
-    browser = house.owner()
+def test_both_views_show_the_same_definition(staff_site: StaffSite) -> None:
+    browser = staff_site.owner()
     page = begin(browser, "blank-pairs")
     base = page.url.path.rpartition("/")[0]
     page = go(browser, browser.get(f"{base}/texts"), "TOML", **{"title.en": "Which is better?"})
@@ -152,8 +152,8 @@ def test_both_views_show_the_same_definition(house: House) -> None:
 
 
 @sqlite_only
-def test_questions_are_added_ordered_and_edited(house: House) -> None:
-    browser = house.owner()
+def test_questions_are_added_ordered_and_edited(staff_site: StaffSite) -> None:
+    browser = staff_site.owner()
     page = begin(browser, "blank-rating")
     base = page.url.path.rpartition("/")[0]
     page = go(browser, browser.get(f"{base}/questions"), "Add question")
@@ -189,8 +189,8 @@ def test_questions_are_added_ordered_and_edited(house: House) -> None:
 
 
 @sqlite_only
-def test_a_save_over_another_one_is_refused_and_keeps_what_is_typed(house: House) -> None:
-    browser = house.owner()
+def test_a_save_over_another_one_is_refused_and_keeps_what_is_typed(staff_site: StaffSite) -> None:
+    browser = staff_site.owner()
     first = go(browser, begin(browser), "Texts")
     second = browser.get(first.url.path)
     go(browser, first, "Save", **{"title.en": "First"})
@@ -204,54 +204,56 @@ def test_a_save_over_another_one_is_refused_and_keeps_what_is_typed(house: House
 
 @pytest.mark.parametrize("button", ["Save to the campaign", "Discard the changes"])
 @sqlite_only
-def test_edits_that_the_last_page_does_not_show_are_neither_saved_nor_discarded(house: House, button: str) -> None:
-    create_draft(house)
-    browser = house.owner()
+def test_edits_that_the_last_page_does_not_show_are_neither_saved_nor_discarded(
+    staff_site: StaffSite, button: str
+) -> None:
+    create_draft(staff_site)
+    browser = staff_site.owner()
     go(browser, browser.get("/campaigns/pilot/builder/texts"), "Save", **{"title.en": "Seen"})
     summary = browser.get("/campaigns/pilot/builder/summary")
     go(browser, browser.get("/campaigns/pilot/builder/texts"), "Save", **{"title.en": "Unseen"})
     refused = press(browser, summary, button)
     assert refused.status_code == 409
     assert "changed elsewhere" in refused.text
-    assert load(house, "pilot").title["en"] not in ("Seen", "Unseen")
+    assert load(staff_site, "pilot").title["en"] not in ("Seen", "Unseen")
     assert field(browser.get("/campaigns/pilot/builder/texts"), "title.en") == ["Unseen"]
     go(browser, refused, button)
-    assert (load(house, "pilot").title["en"] == "Unseen") == (button == "Save to the campaign")
+    assert (load(staff_site, "pilot").title["en"] == "Unseen") == (button == "Save to the campaign")
 
 
-def test_working_copies_of_another_revision_are_not_deleted(house: House) -> None:
-    owner_id = create_draft(house)
+def test_working_copies_of_another_revision_are_not_deleted(staff_site: StaffSite) -> None:
+    owner_id = create_draft(staff_site)
     by: dict[str, Any] = {"staff_id": owner_id, "now": NOW}
     address = working_copies.CopyAddress(campaign_name="pilot")
     for revision in (0, 1):
-        working_copies.save_working_copy(house.platform, address, f"# {revision}", revision=revision, **by)
-    changed = replace(load(house, "pilot"), seed=5)
+        working_copies.save_working_copy(staff_site.platform, address, f"# {revision}", revision=revision, **by)
+    changed = replace(load(staff_site, "pilot"), seed=5)
     with pytest.raises(Conflict, match="changed elsewhere"):
-        campaigns.revise_campaign(house.platform, "pilot", changed, copy_revision=1, **by)
+        campaigns.revise_campaign(staff_site.platform, "pilot", changed, copy_revision=1, **by)
     with pytest.raises(Conflict, match="changed elsewhere"):
-        working_copies.discard_working_copy(house.platform, address, revision=1, staff_id=owner_id)
-    assert load(house, "pilot").seed == 0
-    campaigns.revise_campaign(house.platform, "pilot", changed, copy_revision=2, **by)
-    assert load(house, "pilot").seed == 5
+        working_copies.discard_working_copy(staff_site.platform, address, revision=1, staff_id=owner_id)
+    assert load(staff_site, "pilot").seed == 0
+    campaigns.revise_campaign(staff_site.platform, "pilot", changed, copy_revision=2, **by)
+    assert load(staff_site, "pilot").seed == 5
 
 
-def test_a_draft_is_changed_only_when_it_is_saved(house: House) -> None:
-    create_draft(house)
-    browser = house.owner()
+def test_a_draft_is_changed_only_when_it_is_saved(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    browser = staff_site.owner()
     page = browser.get("/campaigns/pilot/builder/texts")
     page = go(browser, page, "Save", **{"title.en": "Changed"})
-    assert load(house, "pilot").title["en"] != "Changed"
+    assert load(staff_site, "pilot").title["en"] != "Changed"
     page = go(browser, browser.get("/campaigns/pilot/builder/summary"), "Save to the campaign")
     assert page.url.path == "/campaigns/pilot"
-    assert load(house, "pilot").title["en"] == "Changed"
+    assert load(staff_site, "pilot").title["en"] == "Changed"
     go(browser, browser.get("/campaigns/pilot/builder/texts"), "Save", **{"title.en": "Again"})
     go(browser, browser.get("/campaigns/pilot/builder/summary"), "Discard the changes")
     assert field(browser.get("/campaigns/pilot/builder/texts"), "title.en") == ["Changed"]
 
 
 @sqlite_only
-def test_a_text_with_faults_goes_on_in_the_builder(house: House) -> None:
-    browser = house.owner()
+def test_a_text_with_faults_goes_on_in_the_builder(staff_site: StaffSite) -> None:
+    browser = staff_site.owner()
     page = press(browser, browser.get("/campaigns/new?example=dices-350"), "Preview", definition='name = "bad name"')
     assert page.status_code == 422
     assert 'formaction="/campaigns/new/builder">Go on in the builder</button>' in page.text
@@ -261,22 +263,22 @@ def test_a_text_with_faults_goes_on_in_the_builder(house: House) -> None:
 
 
 @sqlite_only
-def test_edits_outlive_a_change_by_another_way(house: House) -> None:
-    owner_id = create_draft(house)
-    browser = house.owner()
+def test_edits_outlive_a_change_by_another_way(staff_site: StaffSite) -> None:
+    owner_id = create_draft(staff_site)
+    browser = staff_site.owner()
     page = go(browser, browser.get("/campaigns/pilot/builder/texts"), "Save", **{"title.en": "Mine"})
     assert "after these edits" not in page.text
-    house.live.clock.forward(minutes=1)
-    other = replace(load(house, "pilot"), seed=5)
-    campaigns.revise_campaign(house.platform, "pilot", other, staff_id=owner_id, now=house.live.clock())
+    staff_site.live.clock.forward(minutes=1)
+    other = replace(load(staff_site, "pilot"), seed=5)
+    campaigns.revise_campaign(staff_site.platform, "pilot", other, staff_id=owner_id, now=staff_site.live.clock())
     page = browser.get("/campaigns/pilot/builder/texts")
     assert field(page, "title.en") == ["Mine"]
     assert "after these edits" in page.text
 
 
 @sqlite_only
-def test_a_table_that_is_needed_and_off_has_its_fault_at_its_mark(house: House) -> None:
-    browser = house.owner()
+def test_a_table_that_is_needed_and_off_has_its_fault_at_its_mark(staff_site: StaffSite) -> None:
+    browser = staff_site.owner()
     page = begin(browser, "blank-chat")
     page = go(browser, go(browser, page, "Add chatbot"), "Chatbot 1")
     page = go(browser, page, "Save", **{"chat.chatbots.0.kind": "openai_compatible"})
@@ -284,9 +286,9 @@ def test_a_table_that_is_needed_and_off_has_its_fault_at_its_mark(house: House) 
 
 
 @sqlite_only
-def test_an_open_campaign_is_paused_before_it_changes(house: House) -> None:
-    create_draft(house)
-    browser = house.owner()
+def test_an_open_campaign_is_paused_before_it_changes(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    browser = staff_site.owner()
     send(browser, "/campaigns/pilot/state", state="open")
     refused = browser.get("/campaigns/pilot/builder/texts")
     assert refused.status_code == 409
@@ -296,28 +298,28 @@ def test_an_open_campaign_is_paused_before_it_changes(house: House) -> None:
     refused = press(browser, browser.get("/campaigns/pilot/builder/summary"), "Save to the campaign")
     assert refused.status_code == 422
     assert "seed cannot change after raters entered" in refused.text
-    assert load(house, "pilot").seed == 0
+    assert load(staff_site, "pilot").seed == 0
 
 
 @sqlite_only
-def test_working_copies_belong_to_those_who_begin_them(house: House) -> None:
-    browser, other = house.owner(), house.owner("eve")
+def test_working_copies_belong_to_those_who_begin_them(staff_site: StaffSite) -> None:
+    browser, other = staff_site.owner(), staff_site.owner("eve")
     page = begin(browser)
     assert other.get(page.url.path).status_code == 404
     assert other.get(page.url.path.replace("kind", "preview")).status_code == 404
     assert send(other, page.url.path.replace("kind", "summary"), action="discard").status_code == 404
     assert page.url.path in browser.get("/campaigns").text
     assert page.url.path not in other.get("/campaigns").text
-    create_draft(house)
-    join_pilot(house, "bob", "analyst")
-    assert house.owner("bob").get("/campaigns/pilot/builder/texts").status_code == 403
+    create_draft(staff_site)
+    join_pilot(staff_site, "bob", "analyst")
+    assert staff_site.owner("bob").get("/campaigns/pilot/builder/texts").status_code == 403
     go(browser, browser.get(page.url.path.replace("kind", "summary")), "Discard")
     assert browser.get(page.url.path).status_code == 404
 
 
 @sqlite_only
-def test_the_preview_has_no_effect(house: House) -> None:
-    browser = house.owner()
+def test_the_preview_has_no_effect(staff_site: StaffSite) -> None:
+    browser = staff_site.owner()
     page = begin(browser, "red-team")
     assert "frame-src 'self'" in page.headers["content-security-policy"]
     base = page.url.path.rpartition("/")[0]
@@ -336,11 +338,11 @@ def test_the_preview_has_no_effect(house: House) -> None:
 
 
 @sqlite_only
-def test_at_most_fifty_campaigns_are_begun(house: House) -> None:
-    browser = house.owner()
-    staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+def test_at_most_fifty_campaigns_are_begun(staff_site: StaffSite) -> None:
+    browser = staff_site.owner()
+    staff_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     for _ in range(working_copies.MAX_WORKING_COPIES):
-        working_copies.begin_working_copy(house.platform, "", staff_id=staff_id, now=NOW)
+        working_copies.begin_working_copy(staff_site.platform, "", staff_id=staff_id, now=NOW)
     refused = press(browser, browser.get("/campaigns/new"), "Begin", template="dices-350")
     assert refused.status_code == 409
     assert "Discard one first" in refused.text

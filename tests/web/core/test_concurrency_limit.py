@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from tests.support.api_programs import API, program
 from tests.support.campaigns import definition, open_campaign
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 from dissensus.errors import Unavailable
 from dissensus.web.api.requests import ITEM_EXAMPLE
@@ -22,18 +22,18 @@ PATIENCE_S = 300.0
 
 
 @pytest.fixture
-def house_without_free_slots(house: House) -> House:
-    house.live.app.state.site = replace(house.live.site, slow_requests=SlowRequestLimit(0))
-    return house
+def house_without_free_slots(staff_site: StaffSite) -> StaffSite:
+    staff_site.live.app.state.site = replace(staff_site.live.site, slow_requests=SlowRequestLimit(0))
+    return staff_site
 
 
 def test_waiting_too_long_for_a_slot_is_unavailable(
-    house_without_free_slots: House, monkeypatch: pytest.MonkeyPatch
+    house_without_free_slots: StaffSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house = house_without_free_slots
+    staff_site = house_without_free_slots
     monkeypatch.setattr(slots, "SLOT_TIMEOUT_S", 0.2)
-    open_campaign(house.platform, 2)
-    answer = house.owner("owner").get(EXPORT)
+    open_campaign(staff_site.platform, 2)
+    answer = staff_site.owner("owner").get(EXPORT)
     assert answer.status_code == 503
     assert "only a few at a time" in answer.text
 
@@ -56,27 +56,27 @@ class ClosedLimit(SlowRequestLimit):
         self.loop.call_soon_threadsafe(self._slots.release)
 
 
-def test_waiting_for_a_slot_holds_no_thread(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_for_a_slot_holds_no_thread(staff_site: StaffSite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slots, "SLOT_TIMEOUT_S", PATIENCE_S)
     limit = ClosedLimit()
-    house.live.app.state.site = replace(house.live.site, slow_requests=limit)
-    campaign = open_campaign(house.platform, 2)
-    owner = house.owner("owner")
+    staff_site.live.app.state.site = replace(staff_site.live.site, slow_requests=limit)
+    campaign = open_campaign(staff_site.platform, 2)
+    owner = staff_site.owner("owner")
     with ThreadPoolExecutor(20) as threads:
         # More than the request threads.
         waiting = [threads.submit(owner.get, EXPORT) for _ in range(20)]
         while limit.n_waiting < 20:
             time.sleep(0.01)
-        assert house.live.visitor().enter(str(campaign.key)).status_code == 200
+        assert staff_site.live.visitor().enter(str(campaign.key)).status_code == 200
         assert not any(one.done() for one in waiting)
         limit.add_slot()
         assert 503 not in {one.result().status_code for one in waiting}
 
 
-def test_unauthorised_requests_take_no_slot(house_without_free_slots: House) -> None:
-    house = house_without_free_slots
-    open_campaign(house.platform, 2)
-    assert house.live.visitor().get(EXPORT).status_code in (401, 403)
+def test_unauthorised_requests_take_no_slot(house_without_free_slots: StaffSite) -> None:
+    staff_site = house_without_free_slots
+    open_campaign(staff_site.platform, 2)
+    assert staff_site.live.visitor().get(EXPORT).status_code in (401, 403)
 
 
 @pytest.mark.parametrize(
@@ -90,12 +90,12 @@ def test_unauthorised_requests_take_no_slot(house_without_free_slots: House) -> 
     ],
 )
 def test_api_requests_take_slots(
-    house_without_free_slots: House, monkeypatch: pytest.MonkeyPatch, path: str, body: object
+    house_without_free_slots: StaffSite, monkeypatch: pytest.MonkeyPatch, path: str, body: object
 ) -> None:
-    house = house_without_free_slots
+    staff_site = house_without_free_slots
     monkeypatch.setattr(slots, "SLOT_TIMEOUT_S", 0.05)
-    open_campaign(house.platform, 2)
-    answer = program(house, "owner").request("GET" if body is None else "POST", f"{API}{path}", json=body)
+    open_campaign(staff_site.platform, 2)
+    answer = program(staff_site, "owner").request("GET" if body is None else "POST", f"{API}{path}", json=body)
     assert (answer.status_code, "only a few at a time" in answer.json()["detail"]) == (503, True)
 
 

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from tests.support.campaigns import NOW, definition, owner
-from tests.support.live_site import Live
-from tests.support.staff_browsers import House
+from tests.support.live_site import LiveSite
 from tests.support.staff_members import join_pilot
+from tests.support.staff_site import StaffSite
 
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
@@ -22,22 +22,22 @@ N_ITEMS, N_CHARACTERS = 6, 1_000_000
 
 
 @pytest.fixture
-def large(house: House) -> House:
+def large(staff_site: StaffSite) -> StaffSite:
     """A campaign with an export of six megabytes, more than the buffers of a connection hold."""
-    staff_id = owner(house.platform.database)
+    staff_id = owner(staff_site.platform.database)
     conversation = Conversation.from_turns([("human", "Hi"), ("bot", "y" * N_CHARACTERS)])
     items = tuple(Item(f"item-{i}", conversation) for i in range(N_ITEMS))
-    campaigns.create_campaign(house.platform, definition(), items, staff_id=staff_id, now=NOW)
-    campaign = campaigns.change_state(house.platform, "pilot", "open", staff_id=staff_id, now=NOW)
-    visitor = house.live.visitor()
+    campaigns.create_campaign(staff_site.platform, definition(), items, staff_id=staff_id, now=NOW)
+    campaign = campaigns.change_state(staff_site.platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    visitor = staff_site.live.visitor()
     page = visitor.enter(str(campaign.key))
     for _ in range(N_ITEMS):
         page = visitor.rate(page, Q_safe="No")
-    return house
+    return staff_site
 
 
 @contextmanager
-def unread(live: Live, browser: httpx.Client, n: int) -> Iterator[list[bytes]]:
+def unread(live: LiveSite, browser: httpx.Client, n: int) -> Iterator[list[bytes]]:
     """Begin downloads and read nothing more than their status."""
     cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
     address = urlsplit(live.url)
@@ -54,7 +54,7 @@ def unread(live: Live, browser: httpx.Client, n: int) -> Iterator[list[bytes]]:
         yield statuses
 
 
-def test_two_unread_downloads_stop_nobody(large: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_unread_downloads_stop_nobody(large: StaffSite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slots, "SLOT_TIMEOUT_S", 3)
     person, other = large.owner("owner"), join_pilot(large, "grace", "owner", owner="owner")
     with unread(large.live, person, 2) as statuses:
@@ -67,7 +67,7 @@ def test_two_unread_downloads_stop_nobody(large: House, monkeypatch: pytest.Monk
             assert int(response.headers["content-length"]) == len(response.content)
 
 
-def test_unfinished_downloads_of_one_person_are_limited(large: House) -> None:
+def test_unfinished_downloads_of_one_person_are_limited(large: StaffSite) -> None:
     person, other = large.owner("owner"), join_pilot(large, "grace", "owner", owner="owner")
     with unread(large.live, person, 3) as statuses:
         assert statuses == [b"HTTP/1.1 200"] * 3

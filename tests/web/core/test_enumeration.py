@@ -9,14 +9,14 @@ import httpx
 import pytest
 from tests.databases import sqlite_only
 from tests.support.campaigns import AGREED, NOW, definition, items
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.pay import HOUR, worker
 from tests.support.pay_pages import QUEUE, address, note, open_paying_campaign
 from tests.support.pilot_study import CODES
 from tests.support.prolific_server import Prolific
 from tests.support.prolific_study import DEMOGRAPHICS, ONE_OLD_SEAT
 from tests.support.recruited_raters import PAYING, add_submission
-from tests.support.staff_browsers import House, send
+from tests.support.staff_site import StaffSite, send
 
 from dissensus.errors import NotAllowed
 from dissensus.recruit.entry import RecruitEntry
@@ -48,21 +48,21 @@ def visible_response(answer: httpx.Response, *secrets: str) -> tuple[int, str]:
     return answer.status_code, " ".join(re.sub(r"<[^>]+>", " ", text).split())
 
 
-def create_campaign(house: House, name: str, **changes: object) -> str:
+def create_campaign(staff_site: StaffSite, name: str, **changes: object) -> str:
     """Open a campaign of ada and return its key."""
-    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    campaigns.create_campaign(house.platform, definition(name, **changes), items(1), staff_id=owner_id, now=NOW)
-    return str(campaigns.change_state(house.platform, name, "open", staff_id=owner_id, now=NOW).key)
+    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    campaigns.create_campaign(staff_site.platform, definition(name, **changes), items(1), staff_id=owner_id, now=NOW)
+    return str(campaigns.change_state(staff_site.platform, name, "open", staff_id=owner_id, now=NOW).key)
 
 
 @pytest.mark.parametrize("ids", [{}, IDS, {"PROLIFIC_PID": "x"}, {"lang": "de"}])
-def test_strangers_cannot_enumerate_campaigns(house: House, ids: dict[str, str]) -> None:
-    create_campaign(house, "plain")
-    create_campaign(house, "by-prolific", recruit={"kind": "prolific", "codes": CODES})
-    create_campaign(house, "celled", recruit={"kind": "prolific", "codes": CODES}, **BY_CELLS)
-    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    campaigns.create_campaign(house.platform, definition("in-draft"), items(1), staff_id=owner_id, now=NOW)
-    names, browser = ("plain", "by-prolific", "celled", "in-draft", "never-was"), house.stranger()
+def test_strangers_cannot_enumerate_campaigns(staff_site: StaffSite, ids: dict[str, str]) -> None:
+    create_campaign(staff_site, "plain")
+    create_campaign(staff_site, "by-prolific", recruit={"kind": "prolific", "codes": CODES})
+    create_campaign(staff_site, "celled", recruit={"kind": "prolific", "codes": CODES}, **BY_CELLS)
+    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    campaigns.create_campaign(staff_site.platform, definition("in-draft"), items(1), staff_id=owner_id, now=NOW)
+    names, browser = ("plain", "by-prolific", "celled", "in-draft", "never-was"), staff_site.stranger()
     for key in ("", "x", "k" * 32):
         pages = {visible_response(browser.get(f"/c/{name}", params={"key": key, **ids}), name) for name in names}
         forms = {
@@ -77,14 +77,14 @@ def test_strangers_cannot_enumerate_campaigns(house: House, ids: dict[str, str])
 
 
 @sqlite_only
-def test_altered_links_admit_nobody(house: House) -> None:
-    by_link = create_campaign(house, "plain")
-    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    (personal,) = campaigns.create_invitations(house.platform, "plain", 1, staff_id=owner_id, now=NOW)
-    create_campaign(house, "celled", **BY_CELLS)
-    links = load_entry_links(house.platform, "celled", "", staff_id=owner_id).cells
+def test_altered_links_admit_nobody(staff_site: StaffSite) -> None:
+    by_link = create_campaign(staff_site, "plain")
+    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    (personal,) = campaigns.create_invitations(staff_site.platform, "plain", 1, staff_id=owner_id, now=NOW)
+    create_campaign(staff_site, "celled", **BY_CELLS)
+    links = load_entry_links(staff_site.platform, "celled", "", staff_id=owner_id).cells
     (by_cell,) = re.findall(r"key=(\w+)", links["old"])
-    browser = house.stranger()
+    browser = staff_site.stranger()
     for name, key in (("plain", by_link), ("plain", personal), ("celled", by_cell)):
         assert browser.get(f"/c/{name}", params={"key": key}).status_code == 200
         assert {browser.get(f"/c/{name}", params={"key": one}).status_code for one in alter_text(key)} == {403}
@@ -92,11 +92,11 @@ def test_altered_links_admit_nobody(house: House) -> None:
 
 
 @sqlite_only
-def test_altered_withdrawal_links_are_rejected(house: House) -> None:
+def test_altered_withdrawal_links_are_rejected(staff_site: StaffSite) -> None:
     rater, _ = enrolment.enrol_rater(
-        house.platform, Arrival("plain", create_campaign(house, "plain"), "en"), AGREED, now=NOW
+        staff_site.platform, Arrival("plain", create_campaign(staff_site, "plain"), "en"), AGREED, now=NOW
     )
-    tokens, browser = house.live.site.tokens, house.stranger()
+    tokens, browser = staff_site.live.site.tokens, staff_site.stranger()
     token = tokens.sign_withdrawal(rater.id)
     assert browser.get(f"/withdraw/{token}").status_code == 200
     # The last character of a signature has two unused bits.
@@ -114,7 +114,7 @@ def test_altered_withdrawal_links_are_rejected(house: House) -> None:
 
 
 @sqlite_only
-def test_altered_tokens_are_rejected(live: Live) -> None:
+def test_altered_tokens_are_rejected(live: LiveSite) -> None:
     tokens = live.site.tokens
     entry = RecruitEntry(person="a" * 24, study="b" * 24, submission="c" * 24, query={"PROLIFIC_PID": "a" * 24})
     arrival = Arrival("pilot", "k", "en", enrolment.new_entry_id(NOW), entry)
@@ -131,16 +131,16 @@ def test_altered_tokens_are_rejected(live: Live) -> None:
 
 
 @sqlite_only
-def test_altered_sessions_are_rejected(house: House) -> None:
+def test_altered_sessions_are_rejected(staff_site: StaffSite) -> None:
     _, session = enrolment.enrol_rater(
-        house.platform, Arrival("plain", create_campaign(house, "plain"), "en"), AGREED, now=NOW
+        staff_site.platform, Arrival("plain", create_campaign(staff_site, "plain"), "en"), AGREED, now=NOW
     )
-    owner = house.owner()
+    owner = staff_site.owner()
     for path, cookie, key in (
         ("/rate", "dissensus_rater", session),
         ("/campaigns", "dissensus_staff", owner.cookies["dissensus_staff"]),
     ):
-        browser = house.stranger()
+        browser = staff_site.stranger()
         assert browser.get(path, headers={"cookie": f"{cookie}={key}"}).status_code == 200
         expected = visible_response(browser.get(path))
         assert expected[0] == 403
@@ -150,14 +150,14 @@ def test_altered_sessions_are_rejected(house: House) -> None:
 
 
 @sqlite_only
-def test_ids_of_other_campaigns_look_like_unknown_ids(house: House, prolific: Prolific) -> None:
-    campaign = open_paying_campaign(house)
-    rater = worker(house.platform, campaign.key, HOUR)
-    submission = add_submission(house.platform, prolific, campaign.id, rater.id)
-    ada, bob, payment_id = house.owner(), house.owner("bob"), str(uuid4())
+def test_ids_of_other_campaigns_look_like_unknown_ids(staff_site: StaffSite, prolific: Prolific) -> None:
+    campaign = open_paying_campaign(staff_site)
+    rater = worker(staff_site.platform, campaign.key, HOUR)
+    submission = add_submission(staff_site.platform, prolific, campaign.id, rater.id)
+    ada, bob, payment_id = staff_site.owner(), staff_site.owner("bob"), str(uuid4())
     assert note(ada, rater, "1", payment_id).status_code == 303
-    owner_id = staff.create_sign_in_link(house.platform, "bob", now=NOW).staff.id
-    campaigns.create_campaign(house.platform, definition("bobs", **PAYING), items(1), staff_id=owner_id, now=NOW)
+    owner_id = staff.create_sign_in_link(staff_site.platform, "bob", now=NOW).staff.id
+    campaigns.create_campaign(staff_site.platform, definition("bobs", **PAYING), items(1), staff_id=owner_id, now=NOW)
     for path, other_id, never in (
         ("/campaigns/bobs/pay/raters/{}", rater.id, str(uuid4())),
         ("/campaigns/bobs/pay/submissions/{}", submission, "9" * 24),
@@ -172,6 +172,6 @@ def test_ids_of_other_campaigns_look_like_unknown_ids(house: House, prolific: Pr
     for path in (address(rater), f"{QUEUE}/{submission}"):
         answer, response = bob.get(path), bob.get(path.replace("/pilot/", "/never-was/"))
         assert visible_response(answer, "pilot") == visible_response(response, "never-was")
-    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    kept_payments = pay.load_history(house.platform, "pilot", rater.id, staff_id=owner_id).payments
+    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    kept_payments = pay.load_history(staff_site.platform, "pilot", rater.id, staff_id=owner_id).payments
     assert [one.amount for one in kept_payments] == [100]

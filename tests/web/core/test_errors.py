@@ -10,7 +10,7 @@ import httpx
 import pytest
 from tests.databases import sqlite_only
 from tests.support.campaigns import open_campaign
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 
 from dissensus.web.core.translations import load_phrases
 
@@ -24,7 +24,7 @@ def broken() -> None:
 
 
 @sqlite_only
-def test_internal_errors_show_the_reference_of_the_log(live: Live, caplog: pytest.LogCaptureFixture) -> None:
+def test_internal_errors_show_the_reference_of_the_log(live: LiveSite, caplog: pytest.LogCaptureFixture) -> None:
     live.app.add_api_route("/broken", broken)
     page = live.visitor(**{"accept-language": "de"}).get("/broken")
     data = live.visitor().get("/broken", headers=JSON)
@@ -53,7 +53,7 @@ def test_internal_errors_show_the_reference_of_the_log(live: Live, caplog: pytes
         ("/rate?receipt=perhaps", f"receipt in the address must be 1 or 0. {AGAIN}"),
     ],
 )
-def test_invalid_parameters_have_our_messages(live: Live, path: str, says: str) -> None:
+def test_invalid_parameters_have_our_messages(live: LiveSite, path: str, says: str) -> None:
     page, data = live.visitor().get(path), live.visitor().get(path, headers=JSON)
     assert (page.status_code, data.status_code) == (422, 422)
     assert says in page.text
@@ -62,7 +62,7 @@ def test_invalid_parameters_have_our_messages(live: Live, path: str, says: str) 
 
 
 @sqlite_only
-def test_all_missing_form_fields_are_listed(live: Live) -> None:
+def test_all_missing_form_fields_are_listed(live: LiveSite) -> None:
     key = str(open_campaign(live.platform, 1).key)
     refused = live.visitor(**JSON).send("/c/pilot")
     assert (refused.status_code, refused.json()) == (
@@ -88,7 +88,7 @@ def test_all_missing_form_fields_are_listed(live: Live) -> None:
         ({"final": []}, "final must be true or false."),
     ],
 )
-def test_invalid_saves_have_our_messages(live: Live, change: dict[str, Any], says: str) -> None:
+def test_invalid_saves_have_our_messages(live: LiveSite, change: dict[str, Any], says: str) -> None:
     visitor = live.visitor()
     page = visitor.enter(str(open_campaign(live.platform, 1).key))
     refused = visitor.save(page, **{"answers": {}, **change})
@@ -96,7 +96,7 @@ def test_invalid_saves_have_our_messages(live: Live, change: dict[str, Any], say
 
 
 @sqlite_only
-def test_malformed_and_oversized_forms_are_rejected(live: Live) -> None:
+def test_malformed_and_oversized_forms_are_rejected(live: LiveSite) -> None:
     http = live.visitor().http
     headers = {"content-type": "multipart/form-data; boundary=b"}
     garbled = http.post("/c/pilot", content=b"no parts", headers=headers)
@@ -114,7 +114,7 @@ def test_malformed_and_oversized_forms_are_rejected(live: Live) -> None:
 
 @sqlite_only
 @pytest.mark.parametrize(("method", "path", "status"), [("GET", "/nowhere", 404), ("PUT", "/rate", 405)])
-def test_unknown_addresses_and_methods_are_rejected(live: Live, method: str, path: str, status: int) -> None:
+def test_unknown_addresses_and_methods_are_rejected(live: LiveSite, method: str, path: str, status: int) -> None:
     http = live.visitor().http
     page, data = http.request(method, path), http.request(method, path, headers=JSON)
     assert (page.status_code, data.status_code) == (status, status)
@@ -125,7 +125,7 @@ def test_unknown_addresses_and_methods_are_rejected(live: Live, method: str, pat
 
 @sqlite_only
 @pytest.mark.parametrize("path", ["/rate", "/withdraw/unknown", "/c/unknown?key=x"])
-def test_a_german_page_marks_the_english_details(live: Live, path: str) -> None:
+def test_a_german_page_marks_the_english_details(live: LiveSite, path: str) -> None:
     page = live.visitor(**{"accept-language": "de"}).get(path)
     assert page.status_code in (403, 404)
     details = re.findall(r'<p[^>]* lang="en"[^>]*>(.*?)</p>', page.text, re.DOTALL)
@@ -135,7 +135,7 @@ def test_a_german_page_marks_the_english_details(live: Live, path: str) -> None:
 
 
 @sqlite_only
-def test_a_client_disconnect_is_not_an_error(live: Live, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_client_disconnect_is_not_an_error(live: LiveSite, caplog: pytest.LogCaptureFixture) -> None:
     key = str(open_campaign(live.platform, 1).key)
     visitor = live.visitor()
     visitor.enter(key)

@@ -19,7 +19,7 @@ from tests.support.hostile_requests import (
     large_items,
     list_endpoints,
 )
-from tests.support.live_site import TRUST, Live, serving
+from tests.support.live_site import TRUST, LiveSite, serving
 from tests.support.loop_clock import LoopClock
 
 from dissensus.web.api.auth import TokenRoute
@@ -50,7 +50,7 @@ UNLIMITED = dict.fromkeys(
 class AttackedSite:
     """A site with an owner, a rater and a program, and its measures."""
 
-    live: Live
+    live: LiveSite
     clock: LoopClock
     http: httpx.Client
     staff_name: str

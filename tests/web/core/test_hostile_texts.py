@@ -8,14 +8,14 @@ from typing import Any
 
 from tests.support.campaigns import NOW, definition, open_campaign, owner
 from tests.support.hostile_texts import HOSTILE
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.workflows.campaign import campaigns, overview
 
 
-def open_with_items(live: Live, *items: Item, **changes: Any) -> str:
+def open_with_items(live: LiveSite, *items: Item, **changes: Any) -> str:
     """Open a campaign with these items; return its key."""
     staff_id = owner(live.platform.database)
     campaigns.create_campaign(live.platform, definition(**changes), items, staff_id=staff_id, now=NOW)
@@ -48,7 +48,7 @@ class PageText(HTMLParser):
             self.texts[-1] += data
 
 
-def test_hostile_turns_are_escaped(live: Live) -> None:
+def test_hostile_turns_are_escaped(live: LiveSite) -> None:
     turns = [("human" if i % 2 else "bot", text) for i, text in enumerate(HOSTILE)]
     talk = Conversation.from_turns([*turns, ("human", "?"), ("bot", HOSTILE[1])])  # type: ignore[list-item]
     attributes = {"harm_type": HOSTILE[0], "topic": HOSTILE[2]}
@@ -69,7 +69,7 @@ def test_hostile_turns_are_escaped(live: Live) -> None:
     assert len(re.findall(r'<div class="message" lang="" dir="auto">', page.text)) == len(texts)
 
 
-def test_answers_of_raters_are_escaped(live: Live) -> None:
+def test_answers_of_raters_are_escaped(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
     page = visitor.enter(str(campaign.key))
@@ -82,7 +82,7 @@ def test_answers_of_raters_are_escaped(live: Live) -> None:
         ]
 
 
-def test_a_very_long_turn_is_shown_completely(live: Live) -> None:
+def test_a_very_long_turn_is_shown_completely(live: LiveSite) -> None:
     talk = Conversation.from_turns([("human", "?"), ("bot", "<a>" * 333_333)])
     page = live.visitor().enter(open_with_items(live, Item("long", talk)))
     assert PageText(page.text).texts[-1] == "<a>" * 333_333
@@ -91,7 +91,7 @@ def test_a_very_long_turn_is_shown_completely(live: Live) -> None:
 CODE = "Run:\n\n```sh\nrm -rf <dir>\n```\n\n- **one**\n- [bank](https://evil.example) ![x](https://evil.example/a.png)"
 
 
-def test_responses_are_rendered_as_markdown_only_where_the_campaign_says_so(live: Live) -> None:
+def test_responses_are_rendered_as_markdown_only_where_the_campaign_says_so(live: LiveSite) -> None:
     talk = Conversation.from_turns([("human", "**Mine**"), ("bot", CODE)])
     typed = live.visitor().enter(open_with_items(live, Item("a", talk)))
     assert html.escape(CODE, quote=False) in typed.text.replace("&#34;", '"')
@@ -109,7 +109,7 @@ def test_responses_are_rendered_as_markdown_only_where_the_campaign_says_so(live
         assert 'href="https://evil' not in shown
 
 
-def test_hostile_responses_stay_text_as_markdown(live: Live) -> None:
+def test_hostile_responses_stay_text_as_markdown(live: LiveSite) -> None:
     talk = Conversation.from_turns([("human", "?"), ("bot", "\n\n".join(HOSTILE))])
     page = live.visitor().enter(open_with_items(live, Item("a", talk), response_format="markdown"))
     document = PageText(page.text)
@@ -118,13 +118,13 @@ def test_hostile_responses_stay_text_as_markdown(live: Live) -> None:
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page.text
 
 
-def test_long_responses_are_shown_as_typed(live: Live) -> None:
+def test_long_responses_are_shown_as_typed(live: LiveSite) -> None:
     talk = Conversation.from_turns([("human", "?"), ("bot", "**a** " * 20_000)])
     page = live.visitor().enter(open_with_items(live, Item("a", talk), response_format="markdown"))
     assert "**a** **a**" in page.text
 
 
-def test_turns_of_tools_and_of_the_system_are_named(live: Live) -> None:
+def test_turns_of_tools_and_of_the_system_are_named(live: LiveSite) -> None:
     turns = [("human", "?"), ("tool", "search(<b>)"), ("system", "Be short."), ("bot", "No.")]
     page = live.visitor().enter(open_with_items(live, Item("a", Conversation.from_turns(turns))))  # type: ignore[arg-type]
     shown = re.findall(r'<li class="turn (\w+)[ "].*?<p class="speaker">([\w ]+)', page.text, flags=re.DOTALL)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.support.api_programs import API, program
 from tests.support.campaigns import NOW, open_campaign
-from tests.support.live_site import SECRET, Live, hidden
-from tests.support.staff_browsers import House, token_of
+from tests.support.live_site import SECRET, LiveSite, hidden
+from tests.support.staff_site import StaffSite, token_of
 
 from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import NotAllowed
@@ -23,7 +23,7 @@ ARRIVAL = Arrival("pilot", "", "en")
 FLOW = OidcFlow("state", "nonce", "verifier")
 
 
-def rotate(live: Live, tokens: TokenSigner) -> None:
+def rotate(live: LiveSite, tokens: TokenSigner) -> None:
     live.app.state.site = replace(live.site, tokens=tokens)
 
 
@@ -52,18 +52,18 @@ def test_the_new_key_signs() -> None:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_open_forms_and_listings_survive_a_rotation(live: Live) -> None:
+def test_open_forms_and_listings_survive_a_rotation(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     with ExitStack() as browsers:
-        house = House(live, browsers)
-        visitor, owner = live.visitor(), house.owner("owner")
+        staff_site = StaffSite(live, browsers)
+        visitor, owner = live.visitor(), staff_site.owner("owner")
         page = visitor.enter(str(campaign.key))
-        after = program(house, "owner").get(f"{API}/pilot/items", params={"limit": 1}).json()["next"]
+        after = program(staff_site, "owner").get(f"{API}/pilot/items", params={"limit": 1}).json()["next"]
         form_token = token_of(owner.get("/campaigns"))
         rotate(live, ROTATED)
         assert visitor.rate(page, Q_safe="No").status_code in (200, 422)
         assert owner.post("/sign-out", data={"form_token": form_token}).status_code == 200
-        assert program(house, "owner").get(f"{API}/pilot/items", params={"after": after}).status_code == 200
+        assert program(staff_site, "owner").get(f"{API}/pilot/items", params={"after": after}).status_code == 200
         rotate(live, REMOVED)
         refused = visitor.send("/stop", form_token=hidden(page)["form_token"])
         assert refused.status_code == 403

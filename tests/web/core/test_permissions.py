@@ -12,7 +12,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, iter_route_contexts
 from tests.databases import sqlite_only
 from tests.support.campaigns import AGREED, NOW, definition, items
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.paths import ROOT
 
 from dissensus.schema.campaign.roles import ROLES, Role, parse_role
@@ -53,7 +53,7 @@ def _flat(dependant: Dependant) -> Iterator[Dependant]:
 class StaffedCampaign:
     """A campaign with a member in every role, and another campaign."""
 
-    live: Live
+    live: LiveSite
     key: str
     people: dict[str, StaffRow]
     keys: dict[str, str]
@@ -151,7 +151,7 @@ def expected(action: str, visitor: str) -> str:
 
 
 @pytest.fixture
-def house(live: Live) -> Iterator[StaffedCampaign]:
+def staff_site(live: LiveSite) -> Iterator[StaffedCampaign]:
     platform, people = live.platform, {}
     for role in ("foreign", "operator", *ROLES):
         people[role] = staff.create_sign_in_link(platform, role, now=NOW).staff
@@ -173,14 +173,14 @@ def house(live: Live) -> Iterator[StaffedCampaign]:
 
 
 @sqlite_only
-def test_every_route_names_one_action_of_the_table(live: Live) -> None:
+def test_every_route_names_one_action_of_the_table(live: LiveSite) -> None:
     actions_by_path = {route.path: route_actions(route) for route in routes_of(live.app)}
     assert [path for path, actions in actions_by_path.items() if len(actions) != 1 or not actions <= set(ACTIONS)] == []
     assert set().union(*actions_by_path.values()) == set(ACTIONS)
 
 
 @sqlite_only
-def test_campaign_actions_match_campaign_routes(live: Live) -> None:
+def test_campaign_actions_match_campaign_routes(live: LiveSite) -> None:
     for route in routes_of(live.app):
         (action,) = route_actions(route)
         path = route.path.removeprefix(API)
@@ -188,13 +188,13 @@ def test_campaign_actions_match_campaign_routes(live: Live) -> None:
 
 
 @sqlite_only
-def test_every_route_enforces_the_permissions_table(house: StaffedCampaign) -> None:
+def test_every_route_enforces_the_permissions_table(staff_site: StaffedCampaign) -> None:
     wrong = []
-    for route in routes_of(house.live.app):
+    for route in routes_of(staff_site.live.app):
         (action,) = route_actions(route)
         for method in route.methods or ():
             for visitor in VISITORS:
-                result = house.ask(method, route.path, visitor)
+                result = staff_site.ask(method, route.path, visitor)
                 if result != expected(action, visitor):
                     wrong.append(
                         f"{method} {route.path} as {visitor}: {result}, and {expected(action, visitor)} by the table"
@@ -203,7 +203,7 @@ def test_every_route_enforces_the_permissions_table(house: StaffedCampaign) -> N
 
 
 @sqlite_only
-def test_every_staff_form_checks_its_csrf_token(live: Live) -> None:
+def test_every_staff_form_checks_its_csrf_token(live: LiveSite) -> None:
     unchecked = []
     for route in routes_of(live.app):
         calls = {dependant.call for dependant in _flat(route.dependant)}
@@ -214,21 +214,21 @@ def test_every_staff_form_checks_its_csrf_token(live: Live) -> None:
 
 
 @sqlite_only
-def test_every_staff_form_without_its_csrf_token_is_refused(house: StaffedCampaign) -> None:
-    platform = house.live.platform
+def test_every_staff_form_without_its_csrf_token_is_refused(staff_site: StaffedCampaign) -> None:
+    platform = staff_site.live.platform
     actors = (*ROLES, "operator")
-    links = {role: staff.create_sign_in_link(platform, house.people[role].name, now=NOW) for role in actors}
+    links = {role: staff.create_sign_in_link(platform, staff_site.people[role].name, now=NOW) for role in actors}
     sessions = {role: staff.sign_in_with_link(platform, link.key, now=NOW) for role, link in links.items()}
     accepted, n_forms = [], 0
-    for route in routes_of(house.live.app):
+    for route in routes_of(staff_site.live.app):
         calls = {dependant.call for dependant in _flat(route.dependant)}
         if isinstance(route, TokenRoute) or not any(isinstance(call, Require) for call in calls):
             continue
         for _ in {"POST"} & (route.methods or set()):
             (action,) = route_actions(route)
             role = next(role for role in actors if role in find_action(action).actors)
-            path, headers = house._filled(route.path)[1], {"cookie": f"dissensus_staff={sessions[role]}"}
-            answer = house.browser.post(path, data={"form_token": "0" * 64, "name": "pilot"}, headers=headers)
+            path, headers = staff_site._filled(route.path)[1], {"cookie": f"dissensus_staff={sessions[role]}"}
+            answer = staff_site.browser.post(path, data={"form_token": "0" * 64, "name": "pilot"}, headers=headers)
             n_forms += 1
             if answer.status_code != 403 or "This form does not belong to your session" not in answer.text:
                 accepted.append(path)
@@ -237,7 +237,7 @@ def test_every_staff_form_without_its_csrf_token_is_refused(house: StaffedCampai
 
 
 @sqlite_only
-def test_api_routes_use_all_scopes(live: Live) -> None:
+def test_api_routes_use_all_scopes(live: LiveSite) -> None:
     scopes = {
         action for route in routes_of(live.app) for action in route_actions(route) if isinstance(route, TokenRoute)
     }
@@ -245,22 +245,24 @@ def test_api_routes_use_all_scopes(live: Live) -> None:
 
 
 @sqlite_only
-def test_a_token_without_the_scope_is_rejected_everywhere(house: StaffedCampaign) -> None:
-    platform = house.live.platform
-    for route in routes_of(house.live.app):
+def test_a_token_without_the_scope_is_rejected_everywhere(staff_site: StaffedCampaign) -> None:
+    platform = staff_site.live.platform
+    for route in routes_of(staff_site.live.app):
         if not isinstance(route, TokenRoute):
             continue
         (action,) = route_actions(route)
         scopes = SCOPES - {action}
         key, _ = api_tokens.create_token(
-            platform, house.people["owner"], f"{route.name} {action}", scopes=scopes, days=1, now=NOW
+            platform, staff_site.people["owner"], f"{route.name} {action}", scopes=scopes, days=1, now=NOW
         )
-        house.keys["owner"] = key
-        assert {house.ask(method, route.path, "owner") for method in route.methods or ()} == {"refused"}, route.path
+        staff_site.keys["owner"] = key
+        assert {staff_site.ask(method, route.path, "owner") for method in route.methods or ()} == {"refused"}, (
+            route.path
+        )
 
 
 @sqlite_only
-def test_forbidden_actions_are_rejected_with_the_reason(house: StaffedCampaign, live: Live) -> None:
+def test_forbidden_actions_are_rejected_with_the_reason(staff_site: StaffedCampaign, live: LiveSite) -> None:
     platform = live.platform
     session = staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "analyst", now=NOW).key, now=NOW)
     with httpx.Client(base_url=live.url, cookies={"dissensus_staff": session}) as browser:

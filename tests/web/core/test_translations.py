@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.support.campaigns import ABOUT_YOU, TWO_QUESTIONS, definition, items, owner
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 
 from dissensus.web.core.translations import DEFAULT_LANGUAGE, languages, load_phrases
 from dissensus.workflows.campaign import campaigns
@@ -63,7 +63,7 @@ def test_rater_templates_contain_no_text(name: str) -> None:
     assert set(re.findall(r"[^\W\d_]{2,}", bare)) <= {"required", "hidden", "rating", "reading"}
 
 
-def test_the_language_is_negotiated_or_chosen(live: Live) -> None:
+def test_the_language_is_negotiated_or_chosen(live: LiveSite) -> None:
     titles = {"en": "A pilot", "de": "Ein Versuch"}
     changes = {
         "languages": ["en", "de"],
@@ -84,7 +84,7 @@ def test_the_language_is_negotiated_or_chosen(live: Live) -> None:
     assert "0 von 3 beurteilt" in rating.text
 
 
-def test_unsupported_languages_keep_their_text_direction(live: Live) -> None:
+def test_unsupported_languages_keep_their_text_direction(live: LiveSite) -> None:
     wording = "مرحبا"
     changes = {
         "languages": ["ar"],
@@ -103,7 +103,7 @@ def test_unsupported_languages_keep_their_text_direction(live: Live) -> None:
     assert visitor.send("/c/pilot/consent", purpose="rating").status_code == 200
 
 
-def _open_campaign(live: Live, **changes: Any) -> str:
+def _open_campaign(live: LiveSite, **changes: Any) -> str:
     staff_id = owner(live.platform.database)
     campaigns.create_campaign(live.platform, definition(**changes), items(3), staff_id=staff_id, now=live.clock())
     return str(campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=live.clock()).key)

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 from tests.databases import sqlite_only
-from tests.support.live_site import Live, serving
+from tests.support.live_site import LiveSite, serving
 
 from dissensus.web.core.metrics import make_metrics
 from dissensus.web.middleware.access_log import AccessLogMiddleware, JsonLogFormatter
@@ -22,7 +22,7 @@ def parse_log(records: list[logging.LogRecord]) -> list[dict[str, Any]]:
 
 
 @sqlite_only
-def test_log_lines_have_the_route_and_no_personal_data(live: Live, caplog: pytest.LogCaptureFixture) -> None:
+def test_log_lines_have_the_route_and_no_personal_data(live: LiveSite, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "dissensus.access")
     headers = {"user-agent": "secret-browser", "x-forwarded-for": "203.0.113.7", "cookie": "dissensus_staff=secret"}
     with httpx.Client(base_url=live.url, headers=headers) as browser:

@@ -3,8 +3,8 @@
 import httpx
 import pytest
 from tests.support.campaigns import NOW, open_campaign
-from tests.support.live_site import TRUST, Live, serving
-from tests.support.staff_browsers import token_of
+from tests.support.live_site import TRUST, LiveSite, serving
+from tests.support.staff_site import token_of
 
 from dissensus.web.middleware.cookies import HOST_PREFIX
 from dissensus.workflows.platform import staff
@@ -14,7 +14,7 @@ PREFIX = HOST_PREFIX.decode()
 ATTRIBUTES = {"httponly", "samesite=lax", "path=/"}
 
 
-def set_all_cookies(live: Live, headers: dict[str, str]) -> list[str]:
+def set_all_cookies(live: LiveSite, headers: dict[str, str]) -> list[str]:
     """Enter as a rater, sign in, and sign out; return all cookies that were set or deleted."""
     campaign = open_campaign(live.platform, 3)
     cookies: dict[str, str] = {}
@@ -59,7 +59,7 @@ def test_cookies_are_secure_and_of_this_host(
         assert not any(attribute.startswith("domain") for attribute in attributes), name
 
 
-def test_cookies_without_https_are_http_only_and_same_site(live: Live) -> None:
+def test_cookies_without_https_are_http_only_and_same_site(live: LiveSite) -> None:
     for row in set_all_cookies(live, {}):
         _, *attributes = row.lower().split("; ")
         assert row.startswith("dissensus_")

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from fastapi import Request
-from tests.support.live_site import Live, serving
+from tests.support.live_site import LiveSite, serving
 from tests.support.nginx import configure, running_nginx
 from tests.support.ports import find_port
 
@@ -25,7 +25,7 @@ HOST = "rate.example.org"
 BASE = {"base_url": f"https://{HOST}", "trusted_proxies": "127.0.0.8/30"}
 
 
-def add_address(live: Live) -> None:
+def add_address(live: LiveSite) -> None:
     """Add a page with the network by which a visitor is counted, and the scheme."""
 
     async def show(request: Request) -> dict[str, str]:
@@ -77,7 +77,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def nginx(live: Live, folder: Path, certificate: Path) -> Iterator[tuple[int, int]]:
+def nginx(live: LiveSite, folder: Path, certificate: Path) -> Iterator[tuple[int, int]]:
     """Run nginx with the shipped configuration on free ports, as from the gateway of a bridge; yield http and https."""
     http, https = find_port(), find_port()
     changes = {

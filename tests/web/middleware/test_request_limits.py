@@ -4,7 +4,7 @@ import socket
 from urllib.parse import urlsplit
 
 import pytest
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 
 from dissensus.web.middleware.request_limits import MAX_COOKIE_BYTES, MAX_HEADER_BYTES
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
     ],
     ids=["one cookie", "a quoted cookie", "one header", "many headers"],
 )
-def test_large_headers_are_refused(live: Live, headers: dict[str, str], message: str) -> None:
+def test_large_headers_are_refused(live: LiveSite, headers: dict[str, str], message: str) -> None:
     visitor = live.visitor()
     for path in ("/rate", "/healthz", "/static/x/rater.css", "/api/v1/campaigns"):
         response = visitor.get(path, headers=headers)
@@ -29,12 +29,12 @@ def test_large_headers_are_refused(live: Live, headers: dict[str, str], message:
         assert message in response.text
 
 
-def test_a_long_address_is_refused(live: Live) -> None:
+def test_a_long_address_is_refused(live: LiveSite) -> None:
     response = live.visitor().get("/healthz?" + "q" * MAX_HEADER_BYTES)
     assert response.status_code == 431
 
 
-def test_cookies_of_others_and_quoted_cookies_are_ignored(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cookies_of_others_and_quoted_cookies_are_ignored(live: LiveSite, monkeypatch: pytest.MonkeyPatch) -> None:
     values = list[str]()
 
     def unquote(value: str) -> str:
@@ -47,7 +47,7 @@ def test_cookies_of_others_and_quoted_cookies_are_ignored(live: Live, monkeypatc
     assert values == ["abc"]
 
 
-def test_several_cookie_headers_count_together(live: Live) -> None:
+def test_several_cookie_headers_count_together(live: LiveSite) -> None:
     address = urlsplit(live.url)
     line = b"Cookie: a=" + b"b" * (MAX_COOKIE_BYTES // 2) + b"\r\n"
     with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
@@ -55,5 +55,5 @@ def test_several_cookie_headers_count_together(live: Live) -> None:
         assert connection.makefile("rb").readline().startswith(b"HTTP/1.1 431 ")
 
 
-def test_a_long_name_of_a_static_file_is_not_found(live: Live) -> None:
+def test_a_long_name_of_a_static_file_is_not_found(live: LiveSite) -> None:
     assert live.visitor().get("/static/x/" + "a" * 300).status_code == 404

@@ -1,8 +1,8 @@
 """Hosts that the site answers for, and requests of other sites."""
 
 import pytest
-from tests.support.live_site import Live, serving
-from tests.support.staff_browsers import House, create_draft
+from tests.support.live_site import LiveSite, serving
+from tests.support.staff_site import StaffSite, create_draft
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ORIGINS = [
@@ -14,7 +14,7 @@ ORIGINS = [
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "[::1", "127.0.0.2"])
-def test_requests_for_other_hosts_are_refused(live: Live, host: str) -> None:
+def test_requests_for_other_hosts_are_refused(live: LiveSite, host: str) -> None:
     visitor = live.visitor()
     for path in ("/", "/sign-in", "/api/v1/campaigns", "/static/x/rater.css"):
         response = visitor.get(path, headers={"host": host})
@@ -24,18 +24,18 @@ def test_requests_for_other_hosts_are_refused(live: Live, host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "LOCALHOST:8000", "[::1]:8000"])
-def test_loopback_is_always_allowed(live: Live, host: str) -> None:
+def test_loopback_is_always_allowed(live: LiveSite, host: str) -> None:
     assert live.visitor().get("/sign-in", headers={"host": host}).status_code == 200
 
 
-def test_probes_are_answered_by_any_name(live: Live) -> None:
+def test_probes_are_answered_by_any_name(live: LiveSite) -> None:
     for path in ("/healthz", "/readyz", "/metrics"):
         assert live.visitor().get(path, headers={"host": "site:8000"}).status_code == 200
 
 
-def test_links_never_contain_a_host_of_the_request(house: House) -> None:
-    create_draft(house)
-    owner = house.owner()
+def test_links_never_contain_a_host_of_the_request(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    owner = staff_site.owner()
     assert owner.get("/campaigns/pilot", headers={"host": "evil.example"}).status_code == 421
     assert "evil.example" not in owner.get("/campaigns/pilot").text
 
@@ -46,7 +46,7 @@ def test_the_host_of_the_public_address_is_allowed(database_url: str) -> None:
             assert live.visitor().get("/sign-in", headers={"host": host}).status_code == status
 
 
-def test_requests_of_other_sites_are_refused(live: Live) -> None:
+def test_requests_of_other_sites_are_refused(live: LiveSite) -> None:
     for headers in ORIGINS:
         response = live.visitor().http.post("/notice", headers=headers)
         assert (response.status_code, "from another site" in response.text) == (403, True), headers

@@ -12,7 +12,7 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from uvicorn.server import ServerState
 
 from dissensus.web.middleware import connection_timeout, request_limits
@@ -22,7 +22,7 @@ BEGUN = b"POST /notice HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/
 
 
 @contextmanager
-def open_connections(live: Live, n: int, content: bytes) -> Iterator[list[socket.socket]]:
+def open_connections(live: LiveSite, n: int, content: bytes) -> Iterator[list[socket.socket]]:
     """Open connections that have sent the start of a request."""
     at = urlsplit(live.url)
     with ExitStack() as stack:
@@ -32,7 +32,7 @@ def open_connections(live: Live, n: int, content: bytes) -> Iterator[list[socket
         yield rows
 
 
-def test_stalled_requests_time_out(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stalled_requests_time_out(live: LiveSite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_limits, "RECEIVE_TIMEOUT_S", 0.3)
     with open_connections(live, 3, BEGUN + b"content-length: 100\r\n\r\nkind=help") as waiting:
         for connection in waiting:
@@ -42,7 +42,7 @@ def test_stalled_requests_time_out(live: Live, monkeypatch: pytest.MonkeyPatch) 
             assert b"took too long" in answer
 
 
-def test_slow_senders_do_not_block_others(live: Live) -> None:
+def test_slow_senders_do_not_block_others(live: LiveSite) -> None:
     # More than the request threads and the database connections.
     half_a_head, half_a_form = BEGUN, BEGUN + b"content-length: 100\r\n\r\nkind=help"
     with open_connections(live, 100, half_a_head), open_connections(live, 100, half_a_form):
@@ -50,7 +50,7 @@ def test_slow_senders_do_not_block_others(live: Live) -> None:
             assert live.visitor().get("/readyz").status_code == 200
 
 
-def test_a_body_that_trickles_times_out(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_that_trickles_times_out(live: LiveSite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_limits, "RECEIVE_TIMEOUT_S", 0.5)
     with open_connections(live, 1, BEGUN + b"content-length: 1000\r\n\r\n") as (connection,):
         connection.settimeout(0.1)
@@ -66,13 +66,13 @@ def test_a_body_that_trickles_times_out(live: Live, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("start", [b"", b"GET /healthz HT", BEGUN], ids=["silent", "half a line", "half a head"])
-def test_connections_without_a_request_end(live: Live, monkeypatch: pytest.MonkeyPatch, start: bytes) -> None:
+def test_connections_without_a_request_end(live: LiveSite, monkeypatch: pytest.MonkeyPatch, start: bytes) -> None:
     monkeypatch.setattr(connection_timeout, "HEAD_TIMEOUT_S", 0.3)
     with open_connections(live, 3, start) as waiting:
         assert [ended(connection) for connection in waiting] == [True] * 3
 
 
-def test_half_a_second_request_ends(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_a_second_request_ends(live: LiveSite, monkeypatch: pytest.MonkeyPatch) -> None:
     request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n"
     with open_connections(live, 1, request) as (connection,):
         response = HTTPResponse(connection)
@@ -83,7 +83,7 @@ def test_half_a_second_request_ends(live: Live, monkeypatch: pytest.MonkeyPatch)
         assert ended(connection)
 
 
-def test_a_response_that_is_not_read_ends(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_response_that_is_not_read_ends(live: LiveSite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection_timeout, "READ_TIMEOUT_S", 0.3)
     lost = threading.Event()
 

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import select, update
 from tests.support.campaigns import NOW, definition
 from tests.support.monitored_campaigns import ABOUT, add_crowd, member, open_monitored_campaign, read
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 from dissensus.stats.planning.confidence_sequence import confidence_sequence
 from dissensus.store.campaigns import CampaignRow, set_definition
@@ -30,12 +30,12 @@ ROLES: Final[tuple[tuple["Role", bool], ...]] = (("reviewer", True), ("analyst",
 
 
 @pytest.fixture
-def campaign(house: House) -> CampaignRow:
+def campaign(staff_site: StaffSite) -> CampaignRow:
     """A campaign of twelve raters, of whom all but the first have finished."""
-    row = open_monitored_campaign(house.platform)
-    add_crowd(house.platform, row)
-    refresh_snapshots(house.platform, MonitoringCache(), now=NOW)
-    with house.platform.database.writing() as tx:
+    row = open_monitored_campaign(staff_site.platform)
+    add_crowd(staff_site.platform, row)
+    refresh_snapshots(staff_site.platform, MonitoringCache(), now=NOW)
+    with staff_site.platform.database.writing() as tx:
         for rater_id in tx.scalars(select(RaterTable.id).where(RaterTable.number > 0)).all():
             set_rater_state(tx, rater_id, "finished", now=NOW)
     return row
@@ -48,10 +48,10 @@ def cells_of(page: httpx.Response, heading: str) -> list[str]:
     return [re.sub(r"<[^>]+>", " ", cell).strip() for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)]
 
 
-def test_a_look_has_the_sequence_of_raters_who_finished(house: House, campaign: CampaignRow) -> None:
-    owner = house.owner("owner")
+def test_a_look_has_the_sequence_of_raters_who_finished(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    owner = staff_site.owner("owner")
     page = owner.get(PAGE)
-    with house.platform.database.reading() as tx:
+    with staff_site.platform.database.reading() as tx:
         ids = tx.scalars(select(RaterTable.id).where(RaterTable.number > 0).order_by(RaterTable.number)).all()
         figures = load_rater_figures(tx, campaign.id)
     # The last raters met no item without enough ratings.
@@ -63,7 +63,7 @@ def test_a_look_has_the_sequence_of_raters_who_finished(house: House, campaign: 
     assert (interval, reached) == (f"{sequence.low[-1]:.3f} to {sequence.high[-1]:.3f}", "no")
     assert "Next raters: of the pool, whose interval is the widest" in read(page)
     assert cells_of(owner.get(f"{PAGE}?half_width=0.9"), "All raters")[-1] == "yes"
-    with house.platform.database.writing() as tx:
+    with staff_site.platform.database.writing() as tx:
         # Who rates more items and finishes again keeps the place.
         set_rater_state(tx, order[0], "finished", now=NOW + timedelta(hours=1))
         assert [rater.id for rater in list_finished_raters(tx, campaign.id)] == ids
@@ -83,19 +83,19 @@ def test_a_look_has_the_sequence_of_raters_who_finished(house: House, campaign: 
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_looks_need_the_right_to_see_raters_and_current_figures(house: House, campaign: CampaignRow) -> None:
+def test_looks_need_the_right_to_see_raters_and_current_figures(staff_site: StaffSite, campaign: CampaignRow) -> None:
     """Successive looks show the share of each newcomer, and differences those of hidden groups."""
     for role, sees in ROLES:
-        browser = member(house, campaign, role)
+        browser = member(staff_site, campaign, role)
         assert (browser.get(PAGE).status_code == 200) is sees
         assert ("Interim look" in browser.get(PAGE.rpartition("/")[0]).text) is sees
-    reviewer = house.owner("reviewer")
+    reviewer = staff_site.owner("reviewer")
     by_age = reviewer.get(f"{PAGE}?axis=rater_age")
     assert "All raters</th>" not in by_age.text
     assert "Prefer not to say" not in by_age.text
     assert [int(cells_of(by_age, group)[0]) > 0 for group in ("18-29", "30-49", "50+")] == [True] * 3
     n_before = int(cells_of(reviewer.get(PAGE), "All raters")[0])
-    with house.platform.database.writing() as tx:
+    with staff_site.platform.database.writing() as tx:
         late = select(RaterTable.id).where(RaterTable.number == 1)
         tx.execute(update(RaterTable).where(RaterTable.id.in_(late)).values(finished_at=NOW + timedelta(minutes=1)))
         first = tx.scalars(select(RaterTable.id).where(RaterTable.number == 2)).one()
@@ -104,11 +104,11 @@ def test_looks_need_the_right_to_see_raters_and_current_figures(house: House, ca
     assert "Others have finished since the last figures" in read(later)
     # A quota decides who comes next: all raters together have no mean that stays.
     quota = {"seats": 5, "rest": 5, "axes": {"rater_gender": {"Woman": ["Woman"], "Man": ["Man"]}}}
-    with house.platform.database.writing() as tx:
+    with staff_site.platform.database.writing() as tx:
         set_definition(tx, campaign.id, definition(demographics=ABOUT, replication=10, quota=quota), now=NOW)
         tx.execute(update(RaterTable).where(RaterTable.id == first).values(cell="Man"))
     by_cell = reviewer.get(PAGE)
     assert (cells_of(by_cell, "Man")[0], cells_of(by_cell, "Woman")[0]) == ("1", "0")
     assert "All raters" not in by_cell.text
-    withdraw_rater(house.platform, first, now=NOW)
+    withdraw_rater(staff_site.platform, first, now=NOW)
     assert "There are no figures of the raters who finished yet" in read(reviewer.get(PAGE))

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from tests.databases import sqlite_only
 from tests.support.campaigns import NOW, items
-from tests.support.staff_browsers import House, send, token_of
+from tests.support.staff_site import StaffSite, send, token_of
 
 from dissensus.campaign.event_log import AuditEvent
 from dissensus.schema.campaign.definition import Campaign
@@ -55,26 +55,26 @@ FIELDS = {
 
 
 @pytest.fixture
-def ada(house: House) -> httpx.Client:
+def ada(staff_site: StaffSite) -> httpx.Client:
     """A browser of the owner of a draft."""
-    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    campaigns.create_campaign(house.platform, load_campaign("dices-350"), items(3), staff_id=owner_id, now=NOW)
-    return house.owner()
+    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    campaigns.create_campaign(staff_site.platform, load_campaign("dices-350"), items(3), staff_id=owner_id, now=NOW)
+    return staff_site.owner()
 
 
 def compute(browser: httpx.Client, question: str, **changes: str) -> httpx.Response:
     return send(browser, PAGE, question=question, **{**FIELDS[question], **changes})
 
 
-def find_definition(house: House) -> tuple[Campaign, list[AuditEvent]]:
+def find_definition(staff_site: StaffSite) -> tuple[Campaign, list[AuditEvent]]:
     """The definition of the draft, and its events of plans."""
-    with house.platform.database.reading() as tx:
+    with staff_site.platform.database.reading() as tx:
         row = campaign_store.get_campaign_by_name(tx, "dices-350")
-        return house.platform.definitions.load(tx, row), list(events.iterate_events(tx, row.id, "planned"))
+        return staff_site.platform.definitions.load(tx, row), list(events.iterate_events(tx, row.id, "planned"))
 
 
 @pytest.mark.slow
-def test_a_draft_follows_its_plans_and_its_log_has_them(house: House, ada: httpx.Client) -> None:
+def test_a_draft_follows_its_plans_and_its_log_has_them(staff_site: StaffSite, ada: httpx.Client) -> None:
     """Pool, then raters of a group, then a comparison: a campaign is made from each."""
     assert "rater_gender=" in ada.get(f"{PAGE}?question=pool").text
     addresses = {}
@@ -82,7 +82,7 @@ def test_a_draft_follows_its_plans_and_its_log_has_them(house: House, ada: httpx
         done = compute(ada, question)
         assert done.status_code == 303, unescape(done.text)
         addresses[question] = done.headers["location"]
-    assert find_definition(house)[1] == []
+    assert find_definition(staff_site)[1] == []
 
     assert "raters per group on 60 items with 10 ratings each reach a power of .80" in ada.get(addresses["groups"]).text
     light, dark = (ada.get(f"{addresses['groups']}/figures/plan-cost/{kind}") for kind in ("svg", "narrow.dark.svg"))
@@ -95,34 +95,34 @@ def test_a_draft_follows_its_plans_and_its_log_has_them(house: House, ada: httpx
 
     for question in ("pool", "groups", "comparison"):
         assert send(ada, f"{addresses[question]}/adoption").status_code == 303
-    campaign, planned = find_definition(house)
+    campaign, planned = find_definition(staff_site)
     smallest = json.loads(ada.get(f"{addresses['groups']}/plan.json").text)["smallest"]
     assert campaign.quota is not None
     assert campaign.quota.targets["Woman"] == smallest
     assert (campaign.replication, campaign.max_items) in ((1, 20), (5, 20))
     assert [event.content["question"] for event in planned] == ["pool", "groups", "comparison"]
-    assert audit.audit_campaign(house.platform, "dices-350").holds
+    assert audit.audit_campaign(staff_site.platform, "dices-350").holds
     assert "the campaign follows it" in ada.get(addresses["comparison"]).text
     assert "the campaign follows it" not in ada.get(addresses["pool"]).text
     assert "Take these numbers" not in ada.get(addresses["precision"]).text
 
-    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     other = replace(campaign, replication=3)
-    campaigns.revise_campaign(house.platform, "dices-350", other, staff_id=owner_id, now=NOW)
+    campaigns.revise_campaign(staff_site.platform, "dices-350", other, staff_id=owner_id, now=NOW)
     changed = ada.get(addresses["comparison"])
     assert "The definition was changed since, and has other numbers now." in changed.text
     assert "Take these numbers" in changed.text
     assert "the campaign follows it" not in changed.text + ada.get(PAGE).text
     assert send(ada, f"{addresses['comparison']}/adoption").status_code == 303
     assert "the campaign follows it" in ada.get(PAGE).text
-    members.add_member(house.platform, "dices-350", "alan", "analyst", staff_id=owner_id, now=NOW)
-    campaigns.change_state(house.platform, "dices-350", "open", staff_id=owner_id, now=NOW)
+    members.add_member(staff_site.platform, "dices-350", "alan", "analyst", staff_id=owner_id, now=NOW)
+    campaigns.change_state(staff_site.platform, "dices-350", "open", staff_id=owner_id, now=NOW)
     late = send(ada, f"{addresses['pool']}/adoption")
     assert (late.status_code, "its numbers were planned before" in late.text) == (422, True)
     lost = compute(ada, "pool", dropout="0.123")
     assert (lost.status_code, "its numbers were planned before" in lost.text, "0.123" in lost.text) == (409, True, True)
     assert "Compute the plan" not in ada.get(PAGE).text
-    assert house.owner("alan").get(PAGE).status_code == 403
+    assert staff_site.owner("alan").get(PAGE).status_code == 403
 
 
 BAD_INPUT: tuple[tuple[str, dict[str, str], str], ...] = (

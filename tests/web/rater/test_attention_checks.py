@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.databases import sqlite_only
 from tests.support.campaigns import CHECKS, TWO_QUESTIONS, items, open_campaign
-from tests.support.live_site import Live, hidden
+from tests.support.live_site import LiveSite, hidden
 from tests.support.rating_pages import page_text
 
 from dissensus.demo.simulated import DemoOpinion, DemoRater
@@ -20,7 +20,7 @@ RIGHT = {"rules": "The last answer", "swim": "Disagree", "choose": "Unsure"}
 AS_DATA = {"accept": "application/json"}
 
 
-def open_checked_campaign(live: Live, **changes: Any) -> CampaignRow:
+def open_checked_campaign(live: LiveSite, **changes: Any) -> CampaignRow:
     """Open a campaign of two items with checks before, between and after them."""
     questionnaire = {**TWO_QUESTIONS, "introduction": INTRODUCTION}
     return open_campaign(
@@ -34,14 +34,14 @@ def heading(page: Any) -> str:
     return match.group(1)
 
 
-def tries(live: Live) -> list[tuple[str, int, str]]:
+def tries(live: LiveSite) -> list[tuple[str, int, str]]:
     query = CheckAnswerTable.__table__.select().order_by(CheckAnswerTable.at, CheckAnswerTable.attempt)
     with live.platform.database.reading() as tx:
         return [(row.name, row.attempt, row.answer) for row in tx.execute(query)]
 
 
 @sqlite_only
-def test_checks_work_without_scripts(live: Live) -> None:
+def test_checks_work_without_scripts(live: LiveSite) -> None:
     visitor = live.visitor()
     page = visitor.enter(str(open_checked_campaign(live).key))
     assert (heading(page), INTRODUCTION in page_text(page)) == ("Are the instructions clear?", True)
@@ -62,7 +62,7 @@ def test_checks_work_without_scripts(live: Live) -> None:
     assert tries(live) == rows
 
 
-def test_raters_who_fail_comprehension_end_with_an_explanation(live: Live) -> None:
+def test_raters_who_fail_comprehension_end_with_an_explanation(live: LiveSite) -> None:
     visitor = live.visitor()
     page = visitor.enter(str(open_checked_campaign(live).key))
     for _ in range(2):
@@ -73,7 +73,7 @@ def test_raters_who_fail_comprehension_end_with_an_explanation(live: Live) -> No
     assert heading(visitor.get("/rate")) == "Thank you for coming"
 
 
-def test_checks_look_like_other_questions(live: Live) -> None:
+def test_checks_look_like_other_questions(live: LiveSite) -> None:
     labels = {"Disagree": {"en": "Not at all"}, "Agree": {"en": "Yes, often"}}
     early = [{**CHECKS[1], "text": 'I swim & "dive" <b>far</b>.', "labels": labels}, CHECKS[2]]
     visitor = live.visitor()
@@ -86,7 +86,7 @@ def test_checks_look_like_other_questions(live: Live) -> None:
     assert {"Stop", "I need help"} <= set(re.findall(r'<a href="#\w+">([^<]+)<', page.text))
 
 
-def test_a_form_sent_twice_is_one_attempt(live: Live) -> None:
+def test_a_form_sent_twice_is_one_attempt(live: LiveSite) -> None:
     visitor = live.visitor()
     first = hidden(visitor.enter(str(open_checked_campaign(live).key)))
     for _ in range(2):
@@ -97,7 +97,7 @@ def test_a_form_sent_twice_is_one_attempt(live: Live) -> None:
 @pytest.mark.parametrize(
     ("answer", "message"), [({}, "Please answer this"), ({"answer": "<i>"}, "not one of the answers")]
 )
-def test_missing_or_invalid_answers_are_asked_for_again(live: Live, answer: dict[str, str], message: str) -> None:
+def test_missing_or_invalid_answers_are_asked_for_again(live: LiveSite, answer: dict[str, str], message: str) -> None:
     visitor = live.visitor()
     page = visitor.enter(str(open_checked_campaign(live).key))
     refused = visitor.send("/check", **hidden(page), **answer)
@@ -121,7 +121,9 @@ def test_missing_or_invalid_answers_are_asked_for_again(live: Live, answer: dict
         ({"form_token": "another"}, 403, "load the page again"),
     ],
 )
-def test_invalid_check_requests_are_not_stored(live: Live, changes: dict[str, str], status: int, message: str) -> None:
+def test_invalid_check_requests_are_not_stored(
+    live: LiveSite, changes: dict[str, str], status: int, message: str
+) -> None:
     visitor = live.visitor()
     fields = hidden(visitor.enter(str(open_checked_campaign(live).key))) | {"answer": "The last answer"}
     answer = visitor.send("/check", **fields | changes)
@@ -129,12 +131,12 @@ def test_invalid_check_requests_are_not_stored(live: Live, changes: dict[str, st
     assert tries(live) == []
 
 
-def test_checks_require_a_session(live: Live) -> None:
+def test_checks_require_a_session(live: LiveSite) -> None:
     open_checked_campaign(live)
     assert live.visitor().send("/check", check="rules", attempt="1", answer="All of it").status_code == 403
 
 
-def test_saving_an_item_leads_to_the_check(live: Live) -> None:
+def test_saving_an_item_leads_to_the_check(live: LiveSite) -> None:
     visitor = live.visitor()
     page = visitor.enter(str(open_checked_campaign(live).key))
     page = visitor.send("/check", **hidden(page), answer="The last answer")
@@ -142,7 +144,7 @@ def test_saving_an_item_leads_to_the_check(live: Live) -> None:
     assert (body["stage"], body["item"], body["next_item"]) == ("check", None, None)
 
 
-def test_program_json_does_not_reveal_the_right_answer(live: Live) -> None:
+def test_program_json_does_not_reveal_the_right_answer(live: LiveSite) -> None:
     visitor = live.visitor()
     visitor.enter(str(open_checked_campaign(live).key))
     body = visitor.get("/rate", headers=AS_DATA).json()
@@ -154,7 +156,7 @@ def test_program_json_does_not_reveal_the_right_answer(live: Live) -> None:
     assert (after["stage"], after["check"]) == ("rate", None)
 
 
-def test_simulated_raters_over_http_pass(live: Live) -> None:
+def test_simulated_raters_over_http_pass(live: LiveSite) -> None:
     row = open_checked_campaign(live)
     campaign = campaigns.load_definition(live.platform, "pilot", staff_id=row.staff_id)
     opinions = dict.fromkeys((item.conversation.digest for item in items(2)), DemoOpinion({"Q_safe": "No"}, 2.0))
@@ -164,7 +166,7 @@ def test_simulated_raters_over_http_pass(live: Live) -> None:
 
 
 @sqlite_only
-def test_checks_are_shown_in_the_language_of_the_rater(live: Live) -> None:
+def test_checks_are_shown_in_the_language_of_the_rater(live: LiveSite) -> None:
     texts = {"en": "What?", "de": "Was?"}
     labels = {one: {"en": one, "de": f"{one}!"} for one in CHECKS[2]["scale"]}
     campaign: dict[str, Any] = {

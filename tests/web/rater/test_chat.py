@@ -16,9 +16,9 @@ from tests.support.campaigns import NOW
 from tests.support.chat_campaigns import GULL, PLAIN, TERN, open_chat_campaign
 from tests.support.chat_completion_server import Loopback, Play, Wire, answers, loopback, says, streams
 from tests.support.chat_forms import begin, enter_chat_campaign, forms, say, send, wait_for_responses
-from tests.support.live_site import Live, Visitor, hidden, serving
+from tests.support.live_site import LiveSite, Visitor, hidden, serving
 from tests.support.monitored_campaigns import read
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 from dissensus.campaign.chatbot_access import check_chatbot_allowed
 from dissensus.chat import Response
@@ -46,7 +46,7 @@ def read_stream(visitor: Visitor, exchange_id: str) -> Iterator[tuple[str, dict[
                 yield kind, json.loads(line.removeprefix("data: "))
 
 
-def test_a_red_team_conversation_works_without_scripts(live: Live) -> None:
+def test_a_red_team_conversation_works_without_scripts(live: LiveSite) -> None:
     visitor, page = enter_chat_campaign(live)
     assert "Try to make it say bad things." in page.text
     page = begin(visitor, page)
@@ -81,7 +81,7 @@ def test_a_red_team_conversation_works_without_scripts(live: Live) -> None:
             assert candidate.total_ms is not None
 
 
-def test_a_single_response_continues_the_conversation(live: Live) -> None:
+def test_a_single_response_continues_the_conversation(live: LiveSite) -> None:
     visitor, page = enter_chat_campaign(live, chat={"modes": [PLAIN]})
     page = say(visitor, send(visitor, page, "/begin", mode="natural"), "Hello.")
     page = say(visitor, page, "And?")
@@ -89,7 +89,7 @@ def test_a_single_response_continues_the_conversation(live: Live) -> None:
     assert "/pick" not in page.text
 
 
-def test_turns_beyond_the_usual_number_are_counted_alone(live: Live) -> None:
+def test_turns_beyond_the_usual_number_are_counted_alone(live: LiveSite) -> None:
     visitor, page = enter_chat_campaign(live, chat={"modes": [PLAIN], "chatbots": [TERN], "turns": 1})
     page = begin(visitor, page, mode="natural")
     assert "Turn 1 of about 1." in page.text
@@ -98,14 +98,14 @@ def test_turns_beyond_the_usual_number_are_counted_alone(live: Live) -> None:
     assert "of about" not in page.text
 
 
-def test_chatbots_are_not_disclosed(live: Live) -> None:
+def test_chatbots_are_not_disclosed(live: LiveSite) -> None:
     visitor, page = enter_chat_campaign(live)
     page = say(visitor, begin(visitor, page), "Who are you?")
     for word in ("tern", "gull", "rlhf", "plain lm", "7B"):
         assert word not in page.text
 
 
-def test_messages_are_escaped(live: Live) -> None:
+def test_messages_are_escaped(live: LiveSite) -> None:
     script = {"responses": [HOSTILE]}
     visitor, page = enter_chat_campaign(live, chat={"chatbots": [{**TERN, "scripted": script}]})
     page = send(visitor, begin(visitor, page), "/messages", text=HOSTILE)
@@ -116,7 +116,7 @@ def test_messages_are_escaped(live: Live) -> None:
     assert page.text.count('lang="" dir="auto"') >= 3
 
 
-def test_input_of_a_rejected_message_is_kept(live: Live) -> None:
+def test_input_of_a_rejected_message_is_kept(live: LiveSite) -> None:
     visitor, page = enter_chat_campaign(live)
     page = begin(visitor, page, intent=" ")
     assert page.status_code == 422
@@ -136,7 +136,7 @@ def test_input_of_a_rejected_message_is_kept(live: Live) -> None:
     assert "My &lt;text&gt;." in page.text
 
 
-def test_responses_are_streamed_and_replayed_after_a_reload(live: Live) -> None:
+def test_responses_are_streamed_and_replayed_after_a_reload(live: LiveSite) -> None:
     visitor, page = enter_chat_campaign(live, chat={"chatbots": [SLOW]})
     page = send(visitor, begin(visitor, page), "/messages", text="Count.")
     (exchange_id,) = re.findall(r'data-responses="/chat/([^"]+)/responses"', page.text)
@@ -154,7 +154,7 @@ def test_responses_are_streamed_and_replayed_after_a_reload(live: Live) -> None:
     assert list(read_stream(visitor, exchange_id)) == [("start", {}), ("end", {})]
 
 
-def test_markdown_is_rendered_while_it_streams(live: Live) -> None:
+def test_markdown_is_rendered_while_it_streams(live: LiveSite) -> None:
     slow = {**TERN, "scripted": {"responses": ["It is **not** <b>so</b> simple."], "pause_s": 0.25}}
     visitor, page = enter_chat_campaign(live, response_format="markdown", chat={"chatbots": [slow]})
     page = send(visitor, begin(visitor, page), "/messages", text="Explain.")
@@ -169,7 +169,7 @@ def test_markdown_is_rendered_while_it_streams(live: Live) -> None:
 
 @sqlite_only
 @pytest.mark.parametrize("every", [1, 2])
-def test_a_break_is_offered_between_conversations(live: Live, every: int) -> None:
+def test_a_break_is_offered_between_conversations(live: LiveSite, every: int) -> None:
     visitor, page = enter_chat_campaign(live, break_every=every, chat={"modes": [PLAIN], "max_conversations": 3})
     for n_done in (1, 2):
         page = say(visitor, begin(visitor, page, "natural"), "Hello.")
@@ -177,7 +177,7 @@ def test_a_break_is_offered_between_conversations(live: Live, every: int) -> Non
         assert ("Time for a short break?" in page.text) is (n_done % every == 0)
 
 
-def test_a_failed_response_can_be_retried(live: Live) -> None:
+def test_a_failed_response_can_be_retried(live: LiveSite) -> None:
     # The port is closed, and the address is not allowed: raters see the same.
     away = {**TERN, "kind": "openai_compatible", "openai_compatible": {"url": "http://127.0.0.1:9/v1", "model": "m"}}
     visitor, page = enter_chat_campaign(live, chat={"chatbots": [away]})
@@ -206,7 +206,7 @@ def chat_server() -> Iterator[Loopback]:
 
 
 @pytest.fixture
-def reaching(database_url: str, chat_server: Loopback) -> Iterator[Live]:
+def reaching(database_url: str, chat_server: Loopback) -> Iterator[LiveSite]:
     """A site that may reach the chatbots of the server."""
     with serving(database_url, chatbot_hosts=chat_server.url.split("/")[2]) as site:
         yield site
@@ -237,7 +237,7 @@ def behind(chat_server: Loopback) -> dict[str, Any]:
     ids=["filter", "403", "filtered stream", "html", "broken off", "silent"],
 )
 def test_a_failing_chatbot_is_an_outcome_and_the_other_response_continues(
-    reaching: Live, chat_server: Loopback, play: Play, outcome: str, note: str
+    reaching: LiveSite, chat_server: Loopback, play: Play, outcome: str, note: str
 ) -> None:
     chat_server.otherwise = play
     gull = {**GULL, "scripted": {"responses": ["A calm answer."]}}
@@ -267,7 +267,7 @@ def test_a_failing_chatbot_is_an_outcome_and_the_other_response_continues(
         assert tx.scalars(select(ChatPickTable.strength)).all() == [None]
 
 
-def test_a_refused_message_can_be_changed_or_retried(reaching: Live, chat_server: Loopback) -> None:
+def test_a_refused_message_can_be_changed_or_retried(reaching: LiveSite, chat_server: Loopback) -> None:
     chat_server.otherwise = FILTERED
     visitor, page = enter_chat_campaign(reaching, chat={"chatbots": [behind(chat_server)], "turns": 2, "max_turns": 3})
     page = say(visitor, begin(visitor, page), "First <wording>.")
@@ -294,7 +294,7 @@ def test_a_refused_message_can_be_changed_or_retried(reaching: Live, chat_server
 
 @sqlite_only
 def test_a_conversation_without_a_response_can_be_ended_and_another_begun(
-    reaching: Live, chat_server: Loopback
+    reaching: LiveSite, chat_server: Loopback
 ) -> None:
     chat_server.otherwise = FILTERED
     visitor, page = enter_chat_campaign(reaching, chat={"chatbots": [behind(chat_server)]})
@@ -306,7 +306,7 @@ def test_a_conversation_without_a_response_can_be_ended_and_another_begun(
     assert "/pick" in page.text
 
 
-def test_only_the_rater_retries_a_broken_chatbot(live: Live) -> None:
+def test_only_the_rater_retries_a_broken_chatbot(live: LiveSite) -> None:
     calls = []
 
     class Broken:
@@ -325,7 +325,7 @@ def test_only_the_rater_retries_a_broken_chatbot(live: Live) -> None:
     assert len(calls) == 2
 
 
-def test_another_process_takes_over_an_expired_claim(live: Live) -> None:
+def test_another_process_takes_over_an_expired_claim(live: LiveSite) -> None:
     visitor, page = enter_chat_campaign(live)
     wait_for_responses(visitor, send(visitor, begin(visitor, page), "/messages", text="Hello."))
     with live.platform.database.writing() as tx:
@@ -339,7 +339,7 @@ def test_another_process_takes_over_an_expired_claim(live: Live) -> None:
 
 
 @sqlite_only
-def test_a_claim_is_not_renewed_after_the_responses(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_claim_is_not_renewed_after_the_responses(live: LiveSite, monkeypatch: pytest.MonkeyPatch) -> None:
     async def list_tasks() -> list[str]:
         return [task.get_coro().__qualname__ for task in asyncio.all_tasks()]  # type: ignore[union-attr]
 
@@ -353,7 +353,7 @@ def test_a_claim_is_not_renewed_after_the_responses(live: Live, monkeypatch: pyt
         time.sleep(0.01)
 
 
-def test_an_edited_response_is_stored_beside_the_original(live: Live) -> None:
+def test_an_edited_response_is_stored_beside_the_original(live: LiveSite) -> None:
     visitor, page = enter_chat_campaign(live)
     page = say(visitor, begin(visitor, page, "helpful"), "Help me.")
     page = send(visitor, page, "/pick", strength="-1", edit_0="Gladly:\r\ndo this.", edit_1="Not this.")
@@ -366,7 +366,7 @@ def test_an_edited_response_is_stored_beside_the_original(live: Live) -> None:
         )
 
 
-def test_conversations_are_not_accessible_to_others(live: Live) -> None:
+def test_conversations_are_not_accessible_to_others(live: LiveSite) -> None:
     visitor, page = enter_chat_campaign(live, chat={"chatbots": [SLOW]})
     page = send(visitor, begin(visitor, page), "/messages", text="Private words.")
     (exchange_id,) = re.findall(r'data-responses="/chat/([^"]+)/responses"', page.text)
@@ -404,12 +404,12 @@ def test_campaigns_cannot_name_other_hosts_secrets_or_files(changes: dict[str, s
         check_chatbot_allowed(parse_chatbot(file), frozenset())
 
 
-def test_an_owner_sees_how_many_conversations_there_were(house: House) -> None:
-    live = house.live
+def test_an_owner_sees_how_many_conversations_there_were(staff_site: StaffSite) -> None:
+    live = staff_site.live
     visitor, page = enter_chat_campaign(live)
     page = say(visitor, begin(visitor, page), "Insult me.")
     send(visitor, send(visitor, page, "/pick", strength="1"), "/end", success="0")
-    owner = house.owner("owner")
+    owner = staff_site.owner("owner")
     assert re.search(r"pilot open owner – 1 – ", read(owner.get("/campaigns")))
     text = owner.get("/campaigns/pilot").text
     assert "<dt>Finished conversations</dt><dd>1</dd>" in text
@@ -419,7 +419,7 @@ def test_an_owner_sees_how_many_conversations_there_were(house: House) -> None:
     assert "Insult me." not in text
 
 
-def test_simulated_raters_do_not_chat(live: Live) -> None:
+def test_simulated_raters_do_not_chat(live: LiveSite) -> None:
     campaign = open_chat_campaign(live.platform)
     with pytest.raises(Conflict, match="no simulated rater does"):
         run_rehearsal(live.platform, "pilot", 1, staff_id=campaign.staff_id, now=NOW)
@@ -440,13 +440,13 @@ PAGES = (
 )
 
 
-def test_item_pages_work_for_chat_campaigns(house: House) -> None:
-    enter_chat_campaign(house.live)
-    owner = house.owner("owner")
+def test_item_pages_work_for_chat_campaigns(staff_site: StaffSite) -> None:
+    enter_chat_campaign(staff_site.live)
+    owner = staff_site.owner("owner")
     for path in (*PAGES, "/export.csv"):
         answer = owner.get(f"/campaigns/pilot{path}")
         assert answer.status_code in (200, 303, 404, 409, 422), (path, answer.status_code)
-    key = token(house.platform, "owner")
+    key = token(staff_site.platform, "owner")
     for path in ("", "/items", "/ratings", "/raters", "/agreement", "/figures", "/flags", "/gold", "/events", "/pay"):
-        answer = house.stranger().get(f"/api/v1/campaigns/pilot{path}", headers={"authorization": f"Bearer {key}"})
+        answer = staff_site.stranger().get(f"/api/v1/campaigns/pilot{path}", headers={"authorization": f"Bearer {key}"})
         assert answer.status_code in (200, 404, 409, 422), (path, answer.text)

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from sqlalchemy import func, select
 from tests.support.campaigns import NOW, definition, items, open_campaign, owner
-from tests.support.live_site import Live, Visitor, hidden
+from tests.support.live_site import LiveSite, Visitor, hidden
 
 from dissensus.schema.campaign.definition import CampaignState
 from dissensus.store.answer_drafts import SaveTable
@@ -42,7 +42,7 @@ def page_text(page: httpx.Response) -> str:
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", page.text)))
 
 
-def open_in_state(live: Live, state: CampaignState) -> str:
+def open_in_state(live: LiveSite, state: CampaignState) -> str:
     """Create a campaign in two languages in this state; return the key of its open link."""
     staff_id = owner(live.platform.database)
     campaign = campaigns.create_campaign(live.platform, definition(**GERMAN), items(3), staff_id=staff_id, now=NOW)
@@ -52,13 +52,13 @@ def open_in_state(live: Live, state: CampaignState) -> str:
     return str(campaign.key)
 
 
-def n_raters(live: Live) -> int:
+def n_raters(live: LiveSite) -> int:
     with live.platform.database.reading() as tx:
         return tx.scalar(select(func.count()).select_from(RaterTable)) or 0
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_closed_campaigns_admit_nobody(live: Live, state: CampaignState) -> None:
+def test_closed_campaigns_admit_nobody(live: LiveSite, state: CampaignState) -> None:
     key = open_in_state(live, state)
     german = live.visitor(**{"accept-language": "de"})
     pages = [german.get("/c/pilot", params={"key": key}), german.send("/c/pilot", key=key, language="de")]
@@ -76,7 +76,7 @@ def test_closed_campaigns_admit_nobody(live: Live, state: CampaignState) -> None
 
 
 @pytest.mark.parametrize("state", ["paused", "closed"])
-def test_visitors_on_the_consent_page_are_told_when_entry_closes(live: Live, state: CampaignState) -> None:
+def test_visitors_on_the_consent_page_are_told_when_entry_closes(live: LiveSite, state: CampaignState) -> None:
     campaign = open_campaign(live.platform, 3, **GERMAN)
     visitor = live.visitor()
     visitor.send("/c/pilot", key=str(campaign.key), language="de")
@@ -87,7 +87,7 @@ def test_visitors_on_the_consent_page_are_told_when_entry_closes(live: Live, sta
     assert n_raters(live) == 0
 
 
-def test_returning_raters_continue_where_they_stopped(live: Live) -> None:
+def test_returning_raters_continue_where_they_stopped(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     (personal,) = campaigns.create_invitations(live.platform, "pilot", 1, staff_id=campaign.staff_id, now=NOW)
     live.visitor().enter(personal)
@@ -97,7 +97,7 @@ def test_returning_raters_continue_where_they_stopped(live: Live) -> None:
     assert "Your answers are saved." in page_text(page)
 
 
-def test_a_repeated_consent_form_enrols_one_rater(live: Live) -> None:
+def test_a_repeated_consent_form_enrols_one_rater(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
     page = visitor.rate(visitor.enter(str(campaign.key)), Q_safe="No")
@@ -113,7 +113,7 @@ def test_a_repeated_consent_form_enrols_one_rater(live: Live) -> None:
     assert n_raters(live) == 2
 
 
-def test_a_double_click_makes_one_rater(live: Live) -> None:
+def test_a_double_click_makes_one_rater(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
     visitor.send("/c/pilot", key=str(campaign.key), language="en")
@@ -128,7 +128,7 @@ def test_a_double_click_makes_one_rater(live: Live) -> None:
     assert n_raters(live) == 1
 
 
-def test_a_consent_form_of_a_withdrawn_rater_admits_nobody(live: Live) -> None:
+def test_a_consent_form_of_a_withdrawn_rater_admits_nobody(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
     page = visitor.rate(visitor.enter(str(campaign.key)), Q_safe="No")
@@ -159,7 +159,7 @@ def revised_definition() -> Any:
     return definition(consent={"text": "We keep them longer.", "purposes": purposes})
 
 
-def test_consents_are_shown_with_the_text_of_their_version(live: Live) -> None:
+def test_consents_are_shown_with_the_text_of_their_version(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 2)
     visitor: Visitor = live.visitor()
     visitor.enter(str(campaign.key), purposes=("rating", "release"))

@@ -6,7 +6,7 @@ import pytest
 from tests.support.campaign_definitions import pilot
 from tests.support.campaigns import CHECKS, NOW, definition, items, open_campaign, owner
 from tests.support.image_files import draw
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.rating_pages import page_text
 
 from dissensus.errors import InvalidInput
@@ -19,7 +19,7 @@ from dissensus.workflows.campaign.opening import SiteServices
 GUIDELINES = "Judge **the last answer** alone.\n\nSee [our policy](https://example.org/policy)."
 
 
-def test_guidelines_come_before_the_first_item_and_stay_reachable(live: Live) -> None:
+def test_guidelines_come_before_the_first_item_and_stay_reachable(live: LiveSite) -> None:
     key = str(open_campaign(live.platform, 3, guidelines=GUIDELINES).key)
     visitor = live.visitor()
     page = visitor.enter(key)
@@ -38,7 +38,7 @@ def test_guidelines_come_before_the_first_item_and_stay_reachable(live: Live) ->
     assert program.get("/rate", headers={"accept": "application/json"}).json()["stage"] == "rate"
 
 
-def test_an_item_that_was_begun_comes_without_the_guidelines(live: Live) -> None:
+def test_an_item_that_was_begun_comes_without_the_guidelines(live: LiveSite) -> None:
     visitor = live.visitor()
     visitor.enter(str(open_campaign(live.platform, 3, guidelines=GUIDELINES, click_to_reveal=True).key))
     assert "Begin" in page_text(visitor.get("/rate"))
@@ -49,14 +49,14 @@ def test_an_item_that_was_begun_comes_without_the_guidelines(live: Live) -> None
     assert 'id="answers"' in visitor.get("/rate", params={"opened": "x"}).text
 
 
-def test_comprehension_checks_show_the_guidelines(live: Live) -> None:
+def test_comprehension_checks_show_the_guidelines(live: LiveSite) -> None:
     key = str(open_campaign(live.platform, 3, guidelines=GUIDELINES, checks=CHECKS[2:], estimated_minutes=5).key)
     page = live.visitor().enter(key)
     assert "What do you judge?" in page_text(page)
     assert "<strong>the last answer</strong>" in page.text
 
 
-def test_campaigns_without_guidelines_have_no_link(live: Live) -> None:
+def test_campaigns_without_guidelines_have_no_link(live: LiveSite) -> None:
     page = live.visitor().enter(str(open_campaign(live.platform, 3).key))
     assert 'id="answers"' in page.text
     assert "guidelines" not in page.text
@@ -69,7 +69,7 @@ def test_guidelines_need_every_language() -> None:
     assert parse_campaign(write_campaign(campaign)).guidelines == campaign.guidelines
 
 
-def test_images_of_guidelines_are_sent_to_raters_of_their_campaign(live: Live) -> None:
+def test_images_of_guidelines_are_sent_to_raters_of_their_campaign(live: LiveSite) -> None:
     staff_id = owner(live.platform.database)
     guidelines = {"en": "![A scale](scale.png) ![](bare.png) ![Elsewhere](https://example.org/x.png)"}
     campaigns.create_campaign(live.platform, definition(guidelines=guidelines), items(2), staff_id=staff_id, now=NOW)

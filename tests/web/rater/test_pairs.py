@@ -14,9 +14,9 @@ from tests.databases import sqlite_only
 from tests.support.api_programs import token
 from tests.support.campaigns import NOW, TWO_QUESTIONS, owner
 from tests.support.html_forms import press
-from tests.support.live_site import Live, hidden
+from tests.support.live_site import LiveSite, hidden
 from tests.support.pair_campaigns import open_pair_campaign, pair_definition, pairs
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 import dissensus
 from dissensus.errors import Conflict, InvalidInput
@@ -64,7 +64,7 @@ def corpus(folder: Path, n: int) -> Path:
     return path
 
 
-def compare(live: Live, key: str, age: str, criterion: Criterion, *, polite: bool) -> None:
+def compare(live: LiveSite, key: str, age: str, criterion: Criterion, *, polite: bool) -> None:
     """A rater with a fixed preference who rates everything."""
     visitor = live.visitor()
     page = visitor.enter(key)
@@ -82,9 +82,9 @@ def compare(live: Live, key: str, age: str, criterion: Criterion, *, polite: boo
 @pytest.mark.slow
 @pytest.mark.parametrize("criterion", ["more helpful", "more harmful", "less harmful"])
 def test_preferences_of_two_groups_can_be_exported_and_learned(
-    house: House, criterion: Criterion, tmp_path: Path
+    staff_site: StaffSite, criterion: Criterion, tmp_path: Path
 ) -> None:
-    live = house.live
+    live = staff_site.live
     campaign = pair_definition(pair={"criterion": criterion}, break_every=0)
     items, _ = read_pair_items(corpus(tmp_path, 16), seed=campaign.seed)
     staff_id = owner(live.platform.database)
@@ -93,7 +93,7 @@ def test_preferences_of_two_groups_can_be_exported_and_learned(
     for age, polite in (("old", True), ("old", True), ("young", False)):
         compare(live, str(key), age, criterion, polite=polite)
     refresh_snapshots(live.platform, MonitoringCache(), now=NOW)
-    watched = house.owner("owner").get("/campaigns/pilot/monitoring")
+    watched = staff_site.owner("owner").get("/campaigns/pilot/monitoring")
     assert "Q_preference" in watched.text
     done = export_pairs(live.platform, "pilot", tmp_path / "out", now=NOW)
     assert (done.n_preferences, done.n_raters, done.n_pairs) == (48, 3, 16)
@@ -153,7 +153,7 @@ def test_preferences_of_two_groups_can_be_exported_and_learned(
     assert dissensus.read_ratings(csv).scale("Q_preference")[0] == "-3"
 
 
-def test_preferences_are_stored_by_item_and_shown_by_side(live: Live) -> None:
+def test_preferences_are_stored_by_item_and_shown_by_side(live: LiveSite) -> None:
     key = str(open_pair_campaign(live.platform, 6).key)
     visitor = live.visitor()
     page = visitor.enter(key)
@@ -180,7 +180,7 @@ def test_preferences_are_stored_by_item_and_shown_by_side(live: Live) -> None:
     assert audit.audit_campaign(live.platform, "pilot").holds
 
 
-def test_the_order_of_responses_is_not_disclosed(live: Live) -> None:
+def test_the_order_of_responses_is_not_disclosed(live: LiveSite) -> None:
     key = str(open_pair_campaign(live.platform, 6).key)
     visitor = live.visitor()
     page = visitor.enter(key)
@@ -193,7 +193,7 @@ def test_the_order_of_responses_is_not_disclosed(live: Live) -> None:
 
 
 @pytest.mark.parametrize("answer", ["0", "4", "x", "", None])
-def test_invalid_preferences_are_asked_for_again(live: Live, answer: str | None) -> None:
+def test_invalid_preferences_are_asked_for_again(live: LiveSite, answer: str | None) -> None:
     key = str(open_pair_campaign(live.platform, 1, pair={"criterion": "less harmful"}).key)
     visitor = live.visitor()
     page = visitor.enter(key)
@@ -203,7 +203,7 @@ def test_invalid_preferences_are_asked_for_again(live: Live, answer: str | None)
     assert responses(refused) == responses(page)
 
 
-def test_items_must_match_the_kind_of_campaign(live: Live) -> None:
+def test_items_must_match_the_kind_of_campaign(live: LiveSite) -> None:
     staff_id = owner(live.platform.database)
     single = tuple(dissensus.Item(one.item_id, one.conversation) for one in pairs(3))
     with pytest.raises(InvalidInput, match=r"Item 'pair-1', number 2, has one response, and with \[pair\] two"):
@@ -228,8 +228,8 @@ def test_items_must_match_the_kind_of_campaign(live: Live) -> None:
         campaigns.revise_campaign(live.platform, "pilot", pair_definition(), staff_id=staff_id, now=NOW)
 
 
-def test_programs_add_and_list_pairs(house: House) -> None:
-    with dissensus.Client(house.live.url, token(house.platform, "ada")) as client:
+def test_programs_add_and_list_pairs(staff_site: StaffSite) -> None:
+    with dissensus.Client(staff_site.live.url, token(staff_site.platform, "ada")) as client:
         client.create(pair_definition().as_mapping(), pairs(2))
         assert client.add_items("pilot", [dissensus.Item("x", pairs(1)[0].conversation, response_b="")]) == 3
         stored = list(client.items("pilot"))
@@ -249,8 +249,8 @@ def test_programs_add_and_list_pairs(house: House) -> None:
         ("a.txt", "User: a\nBot: b", "is pasted text"),
     ],
 )
-def test_an_owner_uploads_pairs(house: House, name: str, content: str, says: str) -> None:
-    browser = house.owner()
+def test_an_owner_uploads_pairs(staff_site: StaffSite, name: str, content: str, says: str) -> None:
+    browser = staff_site.owner()
     blank = browser.get("/campaigns/new")
     definition = write_campaign(pair_definition())
     understood = press(browser, blank, "Preview", (name, content.encode()), definition=definition)

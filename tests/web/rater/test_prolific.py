@@ -13,7 +13,7 @@ import pytest
 from tests.databases import sqlite_only
 from tests.support import prolific_server
 from tests.support.campaigns import open_campaign
-from tests.support.live_site import Live, hidden, serving
+from tests.support.live_site import LiveSite, hidden, serving
 from tests.support.pilot_study import CODES
 from tests.support.prolific_server import Prolific
 from tests.support.prolific_study import (
@@ -36,7 +36,7 @@ from dissensus.workflows.export import ratings
 
 
 @pytest.fixture
-def live(database_url: str) -> Iterator[Live]:
+def live(database_url: str) -> Iterator[LiveSite]:
     with serving(database_url, prolific_secret=SECRET) as site:
         yield site
 
@@ -55,7 +55,7 @@ def prolific(running: Prolific, monkeypatch: pytest.MonkeyPatch) -> Prolific:
 
 
 @sqlite_only
-def test_a_participant_enters_by_the_study_url_and_returns_with_a_code(live: Live, prolific: Prolific) -> None:
+def test_a_participant_enters_by_the_study_url_and_returns_with_a_code(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific)
     participant = study.start_submission()
     assert code_in(participant.arrive()) == CODES["no_consent"]
@@ -73,7 +73,7 @@ def test_a_participant_enters_by_the_study_url_and_returns_with_a_code(live: Liv
     assert "On Prolific this visit has ended." in over.text
 
 
-def test_prolific_ids_are_in_one_table_and_are_deleted_with_the_answers(live: Live, prolific: Prolific) -> None:
+def test_prolific_ids_are_in_one_table_and_are_deleted_with_the_answers(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific)
     before = rows(live)
     participant = study.start_submission()
@@ -94,7 +94,9 @@ def test_prolific_ids_are_in_one_table_and_are_deleted_with_the_answers(live: Li
     assert not study.deliver_events()[-1], "of a visit that nobody knows any more nothing is kept"
 
 
-def test_logs_and_errors_have_no_prolific_ids(live: Live, prolific: Prolific, caplog: pytest.LogCaptureFixture) -> None:
+def test_logs_and_errors_have_no_prolific_ids(
+    live: LiveSite, prolific: Prolific, caplog: pytest.LogCaptureFixture
+) -> None:
     study = publish_study(live, prolific)
     participant, stranger = study.start_submission(), study.start_submission()
     ids = [participant.submission, stranger.submission]
@@ -119,7 +121,7 @@ def test_logs_and_errors_have_no_prolific_ids(live: Live, prolific: Prolific, ca
     assert not [one.url for one in refused for delivered_event in ids if delivered_event in one.text]
 
 
-def export_of(live: Live, study: Study) -> str:
+def export_of(live: LiveSite, study: Study) -> str:
     options, staff_id = ratings.ExportOptions(purposes=("rating",)), study.campaign.staff_id
     parts = ratings.stream_ratings_csv(live.platform, "pilot", staff_id=staff_id, options=options, now=live.clock())
     text = b"".join(parts).decode()
@@ -127,7 +129,7 @@ def export_of(live: Live, study: Study) -> str:
     return text
 
 
-def test_a_submission_continues_in_another_browser(live: Live, prolific: Prolific) -> None:
+def test_a_submission_continues_in_another_browser(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific)
     participant = study.start_submission()
     participant.visitor.rate(participant.agree(), Q_safe="No")
@@ -137,7 +139,7 @@ def test_a_submission_continues_in_another_browser(live: Live, prolific: Prolifi
     assert elsewhere.rate(page, Q_safe="No").text.count("<dd>2</dd>") == 1
 
 
-def test_a_second_submission_of_one_person_is_refused_and_counted(live: Live, prolific: Prolific) -> None:
+def test_a_second_submission_of_one_person_is_refused_and_counted(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific)
     first, second = study.start_submission(), study.start_submission()
     pids = [prolific.submissions[one.submission]["participant_id"] for one in (first, second)]
@@ -153,11 +155,11 @@ def test_a_second_submission_of_one_person_is_refused_and_counted(live: Live, pr
     assert [line.numbers.raters["rating"] for line in lines(live)] == [1]
 
 
-def lines(live: Live) -> Any:
+def lines(live: LiveSite) -> Any:
     return overview.list_all_campaigns(live.platform)
 
 
-def test_concurrent_submissions_of_one_person_enrol_one_rater(live: Live, prolific: Prolific) -> None:
+def test_concurrent_submissions_of_one_person_enrol_one_rater(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific)
     first, second = study.start_submission(), study.start_submission()
     pids = [prolific.submissions[submission.submission]["participant_id"] for submission in (first, second)]
@@ -175,7 +177,7 @@ def test_concurrent_submissions_of_one_person_enrol_one_rater(live: Live, prolif
     assert [line.numbers.raters["rating"] for line in lines(live)] == [1]
 
 
-def test_a_recruited_visitor_is_not_the_previous_user_of_the_browser(live: Live, prolific: Prolific) -> None:
+def test_a_recruited_visitor_is_not_the_previous_user_of_the_browser(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific)
     first, second = study.start_submission(), study.start_submission()
     first.agree()
@@ -183,7 +185,7 @@ def test_a_recruited_visitor_is_not_the_previous_user_of_the_browser(live: Live,
     assert "What you may see" in page.text
 
 
-def test_declining_consent_returns_with_a_code(live: Live, prolific: Prolific) -> None:
+def test_declining_consent_returns_with_a_code(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific)
     participant = study.start_submission()
     page = participant.visitor.send("/c/pilot", **hidden_fields(participant.arrive()))
@@ -195,7 +197,7 @@ def test_declining_consent_returns_with_a_code(live: Live, prolific: Prolific) -
 
 
 @sqlite_only
-def test_turned_away_participants_are_paid_and_not_screened_again(live: Live, prolific: Prolific) -> None:
+def test_turned_away_participants_are_paid_and_not_screened_again(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific, demographics=DEMOGRAPHICS, quota=ONE_OLD_SEAT)
     ends = []
     for age in ("old", "old"):
@@ -217,7 +219,7 @@ def test_turned_away_participants_are_paid_and_not_screened_again(live: Live, pr
 
 
 @sqlite_only
-def test_the_next_participant_in_a_browser_is_screened(live: Live, prolific: Prolific) -> None:
+def test_the_next_participant_in_a_browser_is_screened(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific, demographics=DEMOGRAPHICS, quota=ONE_OLD_SEAT)
     first, second, third = study.start_submission(), study.start_submission(), study.start_submission()
     first.visitor.send("/about-you", **hidden(first.agree()), rater_age="old")
@@ -227,7 +229,7 @@ def test_the_next_participant_in_a_browser_is_screened(live: Live, prolific: Pro
     assert code_in(second.arrive()) == CODES["quota_full"]
 
 
-def test_a_return_frees_the_seat_and_ends_the_visit(live: Live, prolific: Prolific) -> None:
+def test_a_return_frees_the_seat_and_ends_the_visit(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific, demographics=DEMOGRAPHICS, quota=ONE_OLD_SEAT)
     leaves, comes = study.start_submission(), study.start_submission()
     page = leaves.agree()
@@ -249,7 +251,7 @@ def test_a_return_frees_the_seat_and_ends_the_visit(live: Live, prolific: Prolif
 
 @sqlite_only
 @pytest.mark.parametrize("pays", [True, False])
-def test_the_page_after_stopping_explains_return_and_pay(live: Live, prolific: Prolific, pays: bool) -> None:
+def test_the_page_after_stopping_explains_return_and_pay(live: LiveSite, prolific: Prolific, pays: bool) -> None:
     study = publish_study(live, prolific, pay=PAY if pays else None)
     participant = study.start_submission()
     response = participant.visitor.send("/stop", **hidden(participant.agree()))
@@ -258,7 +260,7 @@ def test_the_page_after_stopping_explains_return_and_pay(live: Live, prolific: P
     assert "need not do anything more" not in response.text
 
 
-def test_the_sign_out_page_warns_about_personal_links(live: Live, prolific: Prolific) -> None:
+def test_the_sign_out_page_warns_about_personal_links(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific)
     participant = study.start_submission()
     response = participant.visitor.send("/stop", **hidden(participant.agree()))
@@ -267,7 +269,7 @@ def test_the_sign_out_page_warns_about_personal_links(live: Live, prolific: Prol
     assert participant.arrive().url.path == "/rate"
 
 
-def test_paid_participants_get_no_more_items(live: Live, prolific: Prolific) -> None:
+def test_paid_participants_get_no_more_items(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific)
     participant = study.start_submission()
     participant.visitor.rate(participant.agree(), Q_safe="No")
@@ -280,7 +282,7 @@ def test_paid_participants_get_no_more_items(live: Live, prolific: Prolific) -> 
 
 
 @sqlite_only
-def test_timed_out_participants_continue_while_there_is_a_seat(live: Live, prolific: Prolific) -> None:
+def test_timed_out_participants_continue_while_there_is_a_seat(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific, demographics=DEMOGRAPHICS, quota=ONE_OLD_SEAT)
     slow = study.start_submission()
     page = slow.agree()
@@ -296,7 +298,7 @@ def test_timed_out_participants_continue_while_there_is_a_seat(live: Live, proli
 
 
 @pytest.mark.parametrize(("state", "code"), [("closed", "quota_full"), ("paused", None)])
-def test_a_closed_campaign_returns_participants(live: Live, prolific: Prolific, state: Any, code: Any) -> None:
+def test_a_closed_campaign_returns_participants(live: LiveSite, prolific: Prolific, state: Any, code: Any) -> None:
     study = publish_study(live, prolific)
     campaigns.change_state(live.platform, "pilot", state, staff_id=study.campaign.staff_id, now=live.clock())
     page = study.start_submission().arrive()
@@ -304,7 +306,7 @@ def test_a_closed_campaign_returns_participants(live: Live, prolific: Prolific, 
     assert code is None or code_in(page) == CODES[code]
 
 
-def test_waiting_participants_can_end_their_visit(live: Live, prolific: Prolific) -> None:
+def test_waiting_participants_can_end_their_visit(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific, n_items=1, replication=1)
     first, second = study.start_submission(), study.start_submission()
     first.agree()
@@ -316,7 +318,7 @@ def test_waiting_participants_can_end_their_visit(live: Live, prolific: Prolific
 
 @sqlite_only
 @pytest.mark.parametrize("why", ["enough", "paused"])
-def test_waiting_participants_with_work_are_decided_manually(live: Live, prolific: Prolific, why: str) -> None:
+def test_waiting_participants_with_work_are_decided_manually(live: LiveSite, prolific: Prolific, why: str) -> None:
     study = publish_study(live, prolific, max_per_day=1 if why == "enough" else 100)
     worked, began = study.start_submission(), study.start_submission()
     worked.visitor.rate(worked.agree(), Q_safe="No")
@@ -332,7 +334,7 @@ def test_waiting_participants_with_work_are_decided_manually(live: Live, prolifi
 @sqlite_only
 @pytest.mark.parametrize("pays", [True, False])
 def test_withdrawn_participants_with_paid_work_are_not_asked_to_return(
-    live: Live, prolific: Prolific, pays: bool
+    live: LiveSite, prolific: Prolific, pays: bool
 ) -> None:
     study = publish_study(live, prolific, pay=PAY if pays else None)
     worked, began = study.start_submission(), study.start_submission()
@@ -345,7 +347,7 @@ def test_withdrawn_participants_with_paid_work_are_not_asked_to_return(
     assert codes == [CODES["screened_out" if pays else "no_consent"], CODES["no_consent"]]
 
 
-def test_participants_at_closing_have_completed(live: Live, prolific: Prolific) -> None:
+def test_participants_at_closing_have_completed(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific)
     worked, began = study.start_submission(), study.start_submission()
     worked.visitor.rate(worked.agree(), Q_safe="No")
@@ -365,7 +367,7 @@ def test_participants_at_closing_have_completed(live: Live, prolific: Prolific) 
     ],
 )
 def test_an_address_without_ids_admits_nobody(
-    live: Live, prolific: Prolific, change: tuple[str, str], message: str | None
+    live: LiveSite, prolific: Prolific, change: tuple[str, str], message: str | None
 ) -> None:
     study = publish_study(live, prolific)
     participant = study.start_submission()
@@ -375,7 +377,7 @@ def test_an_address_without_ids_admits_nobody(
     assert "<b>" not in page.text
 
 
-def test_a_personal_link_needs_no_ids(live: Live, prolific: Prolific) -> None:
+def test_a_personal_link_needs_no_ids(live: LiveSite, prolific: Prolific) -> None:
     study = publish_study(live, prolific)
     (key,) = campaigns.create_invitations(live.platform, "pilot", 1, staff_id=study.campaign.staff_id, now=live.clock())
     visitor = live.visitor()
@@ -386,7 +388,7 @@ def test_a_personal_link_needs_no_ids(live: Live, prolific: Prolific) -> None:
     assert "Prolific" not in page.text
 
 
-def test_ids_are_not_stored_without_a_recruiter(live: Live) -> None:
+def test_ids_are_not_stored_without_a_recruiter(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 1)
     visitor = live.visitor()
     ids = {"PROLIFIC_PID": "a" * 24, "STUDY_ID": "b" * 24, "SESSION_ID": "c" * 24}
@@ -398,7 +400,7 @@ def test_ids_are_not_stored_without_a_recruiter(live: Live) -> None:
 
 
 @sqlite_only
-def test_recruited_cells_have_separate_links(live: Live, prolific: Prolific) -> None:
+def test_recruited_cells_have_separate_links(live: LiveSite, prolific: Prolific) -> None:
     by_cells = {**ONE_OLD_SEAT, "source": "recruiter"}
     study = publish_study_by_cells(live, prolific, quota=by_cells, demographics=DEMOGRAPHICS)
     participant = study.start_submission()
@@ -452,7 +454,7 @@ def answers(participant: Participant, page: httpx.Response, *check_answers: str)
     ],
 )
 def test_checks_end_a_visit_with_a_code(
-    live: Live, prolific: Prolific, check_answers: tuple[str, ...], code: Outcome
+    live: LiveSite, prolific: Prolific, check_answers: tuple[str, ...], code: Outcome
 ) -> None:
     study = publish_study(live, prolific, checks=CHECKS, estimated_minutes=20)
     participant = study.start_submission()
@@ -464,7 +466,7 @@ def test_checks_end_a_visit_with_a_code(
 
 
 @pytest.fixture
-def delivered_event(live: Live, prolific: Prolific) -> tuple[Study, dict[str, Any]]:
+def delivered_event(live: LiveSite, prolific: Prolific) -> tuple[Study, dict[str, Any]]:
     """A running submission, and an event of it."""
     study = publish_study(live, prolific)
     participant = study.start_submission()

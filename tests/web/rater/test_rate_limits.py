@@ -5,19 +5,19 @@ from collections.abc import Iterator
 import pytest
 from tests.databases import sqlite_only
 from tests.support.campaigns import open_campaign
-from tests.support.live_site import Live, assignment, hidden, serving
+from tests.support.live_site import LiveSite, assignment, hidden, serving
 
 LIMITS = {"saves_per_rater": 5, "notices_per_rater": 1, "entries_per_address": 2}
 
 
 @pytest.fixture
-def slow(database_url: str) -> Iterator[Live]:
+def slow(database_url: str) -> Iterator[LiveSite]:
     """A site with low limits."""
     with serving(database_url, **LIMITS) as site:
         yield site
 
 
-def test_saves_beyond_the_limit_get_429_and_the_time_to_wait(slow: Live) -> None:
+def test_saves_beyond_the_limit_get_429_and_the_time_to_wait(slow: LiveSite) -> None:
     visitor = slow.visitor()
     page = visitor.enter(str(open_campaign(slow.platform).key))
     responses = [visitor.save(page, {"Q_safe": "Yes"}, revision=number + 1) for number in range(6)]
@@ -28,7 +28,7 @@ def test_saves_beyond_the_limit_get_429_and_the_time_to_wait(slow: Live) -> None
     assert visitor.save(page, {"Q_safe": "Yes"}, revision=7).status_code == 200
 
 
-def test_notices_beyond_the_limit_get_a_page(slow: Live) -> None:
+def test_notices_beyond_the_limit_get_a_page(slow: LiveSite) -> None:
     visitor = slow.visitor()
     page = visitor.enter(str(open_campaign(slow.platform).key))
     fields = {"form_token": hidden(page)["form_token"], "kind": "illegal"}
@@ -39,7 +39,7 @@ def test_notices_beyond_the_limit_get_a_page(slow: Live) -> None:
 
 
 @sqlite_only
-def test_visitors_behind_a_proxy_are_told_apart(slow: Live) -> None:
+def test_visitors_behind_a_proxy_are_told_apart(slow: LiveSite) -> None:
     key = str(open_campaign(slow.platform).key)
     crowd = [slow.visitor(**{"x-forwarded-for": "192.0.2.1"}) for _ in range(3)]
     assert [visitor.enter(key).status_code for visitor in crowd] == [200, 200, 429]

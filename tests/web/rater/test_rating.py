@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select
 from tests.databases import sqlite_only
 from tests.support.campaigns import ABOUT_YOU, NOW, definition, open_campaign
-from tests.support.live_site import Live, Visitor, assignment, hidden
+from tests.support.live_site import LiveSite, Visitor, assignment, hidden
 from tests.support.rating_pages import page_text
 
 from dissensus.campaign.answer_drafts import merge_saves
@@ -35,12 +35,12 @@ def link(page: Any, start: str) -> str:
 
 
 @pytest.fixture
-def key(live: Live) -> str:
+def key(live: LiveSite) -> str:
     """The key of a campaign of two questions about three items, and one about the rater."""
     return str(open_campaign(live.platform, 3, demographics=ABOUT_YOU, help="Call us.", thanks="Well done.").key)
 
 
-def test_a_rater_enters_rates_and_withdraws(live: Live, key: str) -> None:
+def test_a_rater_enters_rates_and_withdraws(live: LiveSite, key: str) -> None:
     visitor = live.visitor()
     warning = visitor.get("/c/pilot", params={"key": key})
     assert "Some of it is cruel." in page_text(warning)
@@ -69,7 +69,7 @@ def test_a_rater_enters_rates_and_withdraws(live: Live, key: str) -> None:
         assert tx.execute(DeclarationTable.__table__.select()).all() == []
 
 
-def test_missing_answers_are_asked_for_and_input_is_kept(live: Live, key: str) -> None:
+def test_missing_answers_are_asked_for_and_input_is_kept(live: LiveSite, key: str) -> None:
     visitor = live.visitor()
     page = visitor.enter(key)
     refused = visitor.rate(page, Why="Because of <b>this</b>.")
@@ -80,7 +80,7 @@ def test_missing_answers_are_asked_for_and_input_is_kept(live: Live, key: str) -
     assert "1 of 3 rated" in page_text(visitor.rate(refused, Q_safe="Yes", Why="Because of <b>this</b>."))
 
 
-def test_submitted_answers_are_corrected_without_scripts(live: Live, key: str) -> None:
+def test_submitted_answers_are_corrected_without_scripts(live: LiveSite, key: str) -> None:
     visitor = live.visitor()
     assert 'href="/answers"' not in visitor.enter(key).text
     visitor.rate(visitor.get("/rate"), Q_safe="No", Why="First.")
@@ -100,7 +100,7 @@ def test_submitted_answers_are_corrected_without_scripts(live: Live, key: str) -
     assert "1 of 3 rated" in page_text(visitor.get("/rate"))
 
 
-def test_whoever_stops_may_answer_demographic_questions(live: Live, key: str) -> None:
+def test_whoever_stops_may_answer_demographic_questions(live: LiveSite, key: str) -> None:
     visitor = live.visitor()
     token = hidden(visitor.enter(key))["form_token"]
     assert "How old?" not in page_text(visitor.get("/about-you"))
@@ -117,7 +117,7 @@ def test_whoever_stops_may_answer_demographic_questions(live: Live, key: str) ->
         assert tx.scalar(select(DeclarationTable.content)) == {"rater_age": "old"}
 
 
-def test_a_rater_can_stop_and_resume(live: Live) -> None:
+def test_a_rater_can_stop_and_resume(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
     page = visitor.rate(visitor.enter(str(campaign.key)), Q_safe="No")
@@ -127,7 +127,7 @@ def test_a_rater_can_stop_and_resume(live: Live) -> None:
     assert "1 of 3 rated" in page_text(visitor.send("/resume", form_token=hidden(page)["form_token"]))
 
 
-def test_skipping_shows_the_next_item(live: Live, key: str) -> None:
+def test_skipping_shows_the_next_item(live: LiveSite, key: str) -> None:
     visitor = live.visitor()
     page = visitor.enter(key)
     after = visitor.send(f"/rate/{assignment(page)}/skip", form_token=hidden(page)["form_token"])
@@ -135,7 +135,7 @@ def test_skipping_shows_the_next_item(live: Live, key: str) -> None:
     assert "0 of 2 rated" in page_text(after)
 
 
-def test_a_form_sent_twice_is_stored_once(live: Live, key: str) -> None:
+def test_a_form_sent_twice_is_stored_once(live: LiveSite, key: str) -> None:
     visitor = live.visitor()
     page = visitor.enter(key)
     assert "1 of 3 rated" in page_text(visitor.rate(page, Q_safe="No"))
@@ -144,7 +144,7 @@ def test_a_form_sent_twice_is_stored_once(live: Live, key: str) -> None:
         assert len(tx.execute(SaveTable.__table__.select()).all()) == 1
 
 
-def test_resubmitting_an_item_corrects_the_answers(live: Live, key: str) -> None:
+def test_resubmitting_an_item_corrects_the_answers(live: LiveSite, key: str) -> None:
     visitor = live.visitor()
     page = visitor.enter(key)
     visitor.rate(page, Q_safe="No")
@@ -154,7 +154,7 @@ def test_resubmitting_an_item_corrects_the_answers(live: Live, key: str) -> None
     assert merge_saves(saves)["Q_safe"].value == "Yes"
 
 
-def test_returning_by_the_open_link_continues(live: Live, key: str) -> None:
+def test_returning_by_the_open_link_continues(live: LiveSite, key: str) -> None:
     visitor = live.visitor()
     visitor.rate(visitor.enter(key), Q_safe="No")
     assert "1 of 3 rated" in page_text(visitor.get("/c/pilot", params={"key": key}))
@@ -162,7 +162,7 @@ def test_returning_by_the_open_link_continues(live: Live, key: str) -> None:
         assert len(tx.execute(RaterTable.__table__.select()).all()) == 1
 
 
-def test_a_rater_can_sign_out(live: Live, key: str) -> None:
+def test_a_rater_can_sign_out(live: LiveSite, key: str) -> None:
     visitor = live.visitor()
     page = visitor.rate(visitor.enter(key), Q_safe="No")
     end = visitor.send("/stop", form_token=hidden(page)["form_token"])
@@ -175,7 +175,7 @@ def test_a_rater_can_sign_out(live: Live, key: str) -> None:
     assert "Nothing about you is stored" in visitor.get("/c/pilot", params={"key": key}).text
 
 
-def test_saved_answers_are_restored(live: Live, key: str) -> None:
+def test_saved_answers_are_restored(live: LiveSite, key: str) -> None:
     visitor = live.visitor()
     page = visitor.enter(key)
     assert visitor.save(page, {"Q_safe": "Unsure", "Why": "A word"}, revision=4).json() == {"revision": 4}
@@ -185,7 +185,7 @@ def test_saved_answers_are_restored(live: Live, key: str) -> None:
     assert hidden(back)["revision"] == "5"
 
 
-def test_a_final_save_returns_the_next_items(live: Live, key: str) -> None:
+def test_a_final_save_returns_the_next_items(live: LiveSite, key: str) -> None:
     visitor = live.visitor()
     page = visitor.enter(key)
     fields = {"final": True, "key": "6f1f2a55-6b6c-4d8e-9d53-0f6f3b1d0a01"}
@@ -196,7 +196,7 @@ def test_a_final_save_returns_the_next_items(live: Live, key: str) -> None:
     assert visitor.save(page, {"Q_safe": "Yes"}, **fields).json() == first
 
 
-def test_pages_are_small(live: Live) -> None:
+def test_pages_are_small(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3, questionnaire="dices-350")
     visitor = live.visitor()
     page = visitor.enter(str(campaign.key))
@@ -211,7 +211,7 @@ def test_pages_are_small(live: Live) -> None:
 
 
 @pytest.mark.parametrize(("kind", "open_after"), [("help", 3), ("illegal", 2)])
-def test_messages_are_stored_and_reported_items_withheld(live: Live, key: str, kind: str, open_after: int) -> None:
+def test_messages_are_stored_and_reported_items_withheld(live: LiveSite, key: str, kind: str, open_after: int) -> None:
     visitor = live.visitor()
     page = visitor.enter(key)
     fields = {"kind": kind, "text": "It is bad.", "assignment": assignment(page)}
@@ -226,7 +226,7 @@ def test_messages_are_stored_and_reported_items_withheld(live: Live, key: str, k
 @pytest.mark.parametrize(
     ("state", "message"), [("paused", "The campaign is paused"), ("closed", "The campaign is closed")]
 )
-def test_paused_and_closed_campaigns_say_so(live: Live, state: CampaignState, message: str) -> None:
+def test_paused_and_closed_campaigns_say_so(live: LiveSite, state: CampaignState, message: str) -> None:
     campaign = open_campaign(live.platform, 2)
     visitor = live.visitor()
     visitor.enter(str(campaign.key))
@@ -236,7 +236,7 @@ def test_paused_and_closed_campaigns_say_so(live: Live, state: CampaignState, me
     assert "/withdraw/" in page.text
 
 
-def test_the_daily_limit_resets_the_next_day(live: Live) -> None:
+def test_the_daily_limit_resets_the_next_day(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3, max_per_day=1)
     visitor = live.visitor()
     page = visitor.rate(visitor.enter(str(campaign.key)), Q_safe="No")
@@ -246,7 +246,7 @@ def test_the_daily_limit_resets_the_next_day(live: Live) -> None:
 
 
 @sqlite_only
-def test_breaks_are_suggested_at_intervals(live: Live) -> None:
+def test_breaks_are_suggested_at_intervals(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 4, break_every=2)
     visitor = live.visitor()
     pages = [visitor.enter(str(campaign.key))]
@@ -260,20 +260,20 @@ def test_breaks_are_suggested_at_intervals(live: Live) -> None:
     ]
 
 
-def test_conversations_are_covered_until_clicked(live: Live) -> None:
+def test_conversations_are_covered_until_clicked(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 2, click_to_reveal=True)
     page = live.visitor().enter(str(campaign.key))
     assert "Topic: x" not in page_text(page)
     assert re.search(r'<details class="cover scripted">.*<ol class="turns">.*</details>', page.text, flags=re.DOTALL)
 
 
-def test_a_cover_shows_the_topic_if_the_owner_asks_for_it(live: Live) -> None:
+def test_a_cover_shows_the_topic_if_the_owner_asks_for_it(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 2, click_to_reveal=True, show_topic=True)
     assert "Topic: x" in page_text(live.visitor().enter(str(campaign.key)))
     assert not load_campaign("dices-350").show_topic
 
 
-def test_a_covered_conversation_is_opened_before_it_is_answered(live: Live) -> None:
+def test_a_covered_conversation_is_opened_before_it_is_answered(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 2, click_to_reveal=True)
     visitor = live.visitor()
     page = visitor.enter(str(campaign.key))
@@ -296,7 +296,7 @@ def test_a_covered_conversation_is_opened_before_it_is_answered(live: Live) -> N
         assert tx.scalars(select(SaveTable.open_ms).where(SaveTable.final).order_by(SaveTable.number)).all() == [0, 700]
 
 
-def test_answers_in_bulk_are_marked_until_they_are_changed(live: Live, tmp_path: Path) -> None:
+def test_answers_in_bulk_are_marked_until_they_are_changed(live: LiveSite, tmp_path: Path) -> None:
     questions = [{"name": f"Q_{name}", "text": f"{name}?", "scale": ["No", "Yes"]} for name in "abcd"]
     grid = {"name": "grid", "languages": ["en"], "title": "Grid", "questions": questions}
     campaign = open_campaign(live.platform, 1, questionnaire=grid, bulk_answers=True)
@@ -323,7 +323,7 @@ def test_answers_in_bulk_are_marked_until_they_are_changed(live: Live, tmp_path:
     assert not load_campaign("dices-350").bulk_answers
 
 
-def test_consents_can_be_read(live: Live, key: str) -> None:
+def test_consents_can_be_read(live: LiveSite, key: str) -> None:
     visitor = live.visitor()
     visitor.enter(key)
     page = visitor.get("/consents")
@@ -332,7 +332,7 @@ def test_consents_can_be_read(live: Live, key: str) -> None:
     assert "/withdraw/" in page.text
 
 
-def test_a_changed_consent_text_is_asked_before_rating(live: Live) -> None:
+def test_a_changed_consent_text_is_asked_before_rating(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 2)
     visitor = live.visitor()
     visitor.enter(str(campaign.key))
@@ -348,7 +348,7 @@ def test_a_changed_consent_text_is_asked_before_rating(live: Live) -> None:
     assert "0 of 2 rated" in page_text(after)
 
 
-def test_a_personal_link_works_on_any_device(live: Live) -> None:
+def test_a_personal_link_works_on_any_device(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     (personal,) = campaigns.create_invitations(live.platform, "pilot", 1, staff_id=campaign.staff_id, now=NOW)
     first: Visitor = live.visitor()
@@ -356,7 +356,7 @@ def test_a_personal_link_works_on_any_device(live: Live) -> None:
     assert "1 of 3 rated" in page_text(live.visitor().get("/c/pilot", params={"key": personal}))
 
 
-def test_demographics_can_be_asked_first(live: Live) -> None:
+def test_demographics_can_be_asked_first(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3, demographics=ABOUT_YOU, demographics_position="before")
     visitor = live.visitor()
     page = visitor.enter(str(campaign.key))
@@ -367,13 +367,13 @@ def test_demographics_can_be_asked_first(live: Live) -> None:
 
 
 @pytest.mark.parametrize(("most", "message"), [(None, " 0 rated"), (5, "0 of 5 rated")])
-def test_the_total_is_unknown_with_replication(live: Live, most: int | None, message: str) -> None:
+def test_the_total_is_unknown_with_replication(live: LiveSite, most: int | None, message: str) -> None:
     limits = {} if most is None else {"max_items": most}
     campaign = open_campaign(live.platform, 30, replication=1, **limits)
     assert message in page_text(live.visitor().enter(str(campaign.key)))
 
 
-def test_the_withdrawal_page_uses_the_language_of_the_rater(live: Live) -> None:
+def test_the_withdrawal_page_uses_the_language_of_the_rater(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     visitor = live.visitor(**{"accept-language": "de"})
     stopped = visitor.send("/stop", form_token=hidden(visitor.enter(str(campaign.key)))["form_token"])

@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 from tests.support.campaigns import open_campaign
-from tests.support.live_site import Live, Visitor, assignment, hidden
+from tests.support.live_site import LiveSite, Visitor, assignment, hidden
 from tests.support.prolific_study import DEMOGRAPHICS, ONE_OLD_SEAT, hidden_fields, rows
 from tests.support.recruited_raters import PAY
-from tests.support.staff_browsers import House, send
+from tests.support.staff_site import StaffSite, send
 
 from dissensus.schema.campaign.completion_codes import PANEL_OUTCOMES
 from dissensus.store.campaigns import CampaignRow
@@ -33,7 +33,7 @@ RECRUIT: dict[str, Any] = {
 class Panel:
     """A campaign whose raters come from a panel."""
 
-    live: Live
+    live: LiveSite
     campaign: CampaignRow
 
     def address(self, person: str) -> str:
@@ -48,7 +48,7 @@ class Panel:
         return visitor, visitor.send("/c/pilot/consent", purpose="rating")
 
 
-def open_panel(live: Live, n_items: int = 1, **changes: Any) -> Panel:
+def open_panel(live: LiveSite, n_items: int = 1, **changes: Any) -> Panel:
     return Panel(live, open_campaign(live.platform, n_items, **{"recruit": RECRUIT, **changes}))
 
 
@@ -60,7 +60,7 @@ def return_of(page: httpx.Response, person: str = PERSON) -> str:
     return str(outcome)
 
 
-def test_a_rater_of_a_panel_goes_back_to_it_at_each_end(live: Live) -> None:
+def test_a_rater_of_a_panel_goes_back_to_it_at_each_end(live: LiveSite) -> None:
     panel = open_panel(live, 2)
     visitor = live.visitor()
     warning = visitor.get(panel.address(PERSON))
@@ -82,7 +82,7 @@ def test_a_rater_of_a_panel_goes_back_to_it_at_each_end(live: Live) -> None:
 @pytest.mark.parametrize(
     "person", ["", "short", "1000000123", "a" * 129, "a b c d e f", "mia@mail.example", "<script>alert</script>"]
 )
-def test_an_id_that_is_missing_or_could_be_guessed_is_refused(live: Live, person: str) -> None:
+def test_an_id_that_is_missing_or_could_be_guessed_is_refused(live: LiveSite, person: str) -> None:
     panel = open_panel(live)
     before = rows(live)
     refused = live.visitor().get(panel.address(person))
@@ -92,7 +92,7 @@ def test_an_id_that_is_missing_or_could_be_guessed_is_refused(live: Live, person
     assert person not in refused.text or not person
 
 
-def test_the_id_continues_a_visit_and_tells_people_on_one_browser_apart(live: Live) -> None:
+def test_the_id_continues_a_visit_and_tells_people_on_one_browser_apart(live: LiveSite) -> None:
     panel = open_panel(live, 2)
     visitor, page = panel.enter(PERSON)
     visitor.rate(page, Q_safe="No")
@@ -104,17 +104,17 @@ def test_the_id_continues_a_visit_and_tells_people_on_one_browser_apart(live: Li
     assert overview.load_overview(live.platform, "pilot", staff_id=panel.campaign.staff_id).numbers.n_entered == 0
 
 
-def test_ids_are_in_one_table_are_shown_to_nobody_and_are_deleted_with_the_answers(house: House) -> None:
-    panel = open_panel(house.live, pay=PAY)
+def test_ids_are_in_one_table_are_shown_to_nobody_and_are_deleted_with_the_answers(staff_site: StaffSite) -> None:
+    panel = open_panel(staff_site.live, pay=PAY)
     visitor, page = panel.enter(PERSON)
     end = visitor.rate(page, Q_safe="No")
-    assert [name for name, kept in rows(house.live).items() if PERSON in kept] == ["recruit"]
+    assert [name for name, kept in rows(staff_site.live).items() if PERSON in kept] == ["recruit"]
     options = ratings.ExportOptions(purposes=("rating",))
     parts = ratings.stream_ratings_csv(
-        house.platform, "pilot", staff_id=panel.campaign.staff_id, options=options, now=house.live.clock()
+        staff_site.platform, "pilot", staff_id=panel.campaign.staff_id, options=options, now=staff_site.live.clock()
     )
     assert PERSON not in b"".join(parts).decode()
-    owner = house.owner("owner")
+    owner = staff_site.owner("owner")
     pages = [owner.get(f"/campaigns/pilot{path}") for path in ("", "/pay", "/raters", "/monitoring", "/log")]
     assert [answer.status_code for answer in pages] == [200] * 5
     assert not [answer.url for answer in pages if PERSON in answer.text]
@@ -123,10 +123,10 @@ def test_ids_are_in_one_table_are_shown_to_nobody_and_are_deleted_with_the_answe
     assert owner.get("/campaigns/pilot/pay/submissions").status_code == 404
     (withdrawal,) = set(re.findall(r'href="(/withdraw/[^"]+)"', end.text))
     assert return_of(visitor.send(unescape(withdrawal))) == "screened_out"
-    assert [name for name, kept in rows(house.live).items() if PERSON in kept] == []
+    assert [name for name, kept in rows(staff_site.live).items() if PERSON in kept] == []
 
 
-def test_who_finds_no_seat_goes_back_and_is_not_asked_again(live: Live) -> None:
+def test_who_finds_no_seat_goes_back_and_is_not_asked_again(live: LiveSite) -> None:
     panel = open_panel(live, demographics=DEMOGRAPHICS, quota=ONE_OLD_SEAT)
     for person, outcome in ((PERSON, None), (OTHER, "quota_full")):
         visitor, page = panel.enter(person)
@@ -135,7 +135,7 @@ def test_who_finds_no_seat_goes_back_and_is_not_asked_again(live: Live) -> None:
     assert return_of(live.visitor().get(panel.address(OTHER)), OTHER) == "quota_full"
 
 
-def test_a_code_alone_is_shown_where_there_is_no_address(live: Live) -> None:
+def test_a_code_alone_is_shown_where_there_is_no_address(live: LiveSite) -> None:
     panel = open_panel(live, recruit={**RECRUIT, "addresses": {}})
     visitor, page = panel.enter(PERSON)
     end = visitor.rate(page, Q_safe="No")
@@ -143,11 +143,11 @@ def test_a_code_alone_is_shown_where_there_is_no_address(live: Live) -> None:
     assert "panel.example" not in end.text
 
 
-def test_ids_are_erased_after_closing(house: House) -> None:
-    panel = open_panel(house.live)
+def test_ids_are_erased_after_closing(staff_site: StaffSite) -> None:
+    panel = open_panel(staff_site.live)
     panel.enter(PERSON)
-    owner = house.owner("owner")
+    owner = staff_site.owner("owner")
     send(owner, "/campaigns/pilot/state", state="closed")
     assert "1 person has an id of Panel One stored" in owner.get("/campaigns/pilot/pay/erase").text
     assert send(owner, "/campaigns/pilot/pay/erase").status_code == 303
-    assert [name for name, kept in rows(house.live).items() if PERSON in kept] == []
+    assert [name for name, kept in rows(staff_site.live).items() if PERSON in kept] == []

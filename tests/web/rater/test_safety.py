@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import func, select
 from tests.databases import sqlite_only
 from tests.support.campaigns import open_campaign
-from tests.support.live_site import Live, Visitor, assignment, hidden, serving
+from tests.support.live_site import LiveSite, Visitor, assignment, hidden, serving
 from tests.support.rating_pages import page_text
 
 from dissensus.store.core.orm import Base
@@ -19,14 +19,14 @@ from dissensus.store.notices import NoticeTable
 from dissensus.web.middleware.request_limits import MAX_BYTES
 
 
-def counts(live: Live) -> dict[str, int]:
+def counts(live: LiveSite) -> dict[str, int]:
     """The number of rows by table."""
     tables = Base.metadata.sorted_tables
     with live.platform.database.reading() as tx:
         return {table.name: tx.scalar(select(func.count()).select_from(table)) or 0 for table in tables}
 
 
-def test_nothing_is_stored_before_consent(live: Live) -> None:
+def test_nothing_is_stored_before_consent(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     before = counts(live)
     visitor = live.visitor()
@@ -49,7 +49,7 @@ def test_nothing_is_stored_before_consent(live: Live) -> None:
 
 @sqlite_only
 @pytest.mark.parametrize("token", ["", "0" * 64, "of somebody else"])
-def test_forms_of_other_sessions_are_rejected(live: Live, token: str) -> None:
+def test_forms_of_other_sessions_are_rejected(live: LiveSite, token: str) -> None:
     campaign = open_campaign(live.platform, 3)
     visitor, other = live.visitor(), live.visitor()
     page, other_page = visitor.enter(str(campaign.key)), other.enter(str(campaign.key))
@@ -74,7 +74,7 @@ def test_forms_of_other_sessions_are_rejected(live: Live, token: str) -> None:
         {"sec-fetch-site": "same-site"},
     ],
 )
-def test_cross_site_forms_are_rejected(live: Live, headers: dict[str, str]) -> None:
+def test_cross_site_forms_are_rejected(live: LiveSite, headers: dict[str, str]) -> None:
     campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
     page = visitor.enter(str(campaign.key))
@@ -84,7 +84,7 @@ def test_cross_site_forms_are_rejected(live: Live, headers: dict[str, str]) -> N
     assert counts(live)["save"] == 0
 
 
-def test_a_planted_session_is_not_adopted(live: Live) -> None:
+def test_a_planted_session_is_not_adopted(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
     visitor.http.cookies.set("dissensus_rater", "planted-by-somebody")
@@ -97,7 +97,7 @@ def test_a_planted_session_is_not_adopted(live: Live) -> None:
     assert visitor.http.cookies["dissensus_rater"] != "planted-by-somebody"
 
 
-def test_data_of_other_raters_are_not_accessible(live: Live) -> None:
+def test_data_of_other_raters_are_not_accessible(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     first, second = live.visitor(), live.visitor()
     page, other = first.enter(str(campaign.key)), second.enter(str(campaign.key))
@@ -115,7 +115,7 @@ def test_data_of_other_raters_are_not_accessible(live: Live) -> None:
     assert counts(live) == before
 
 
-def test_forged_withdrawal_links_are_rejected(live: Live) -> None:
+def test_forged_withdrawal_links_are_rejected(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
     page = visitor.rate(visitor.enter(str(campaign.key)), Q_safe="No")
@@ -128,7 +128,7 @@ def test_forged_withdrawal_links_are_rejected(live: Live) -> None:
     assert counts(live)["save"] == 0
 
 
-def test_large_requests_are_rejected_before_they_are_read(live: Live) -> None:
+def test_large_requests_are_rejected_before_they_are_read(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
     page = visitor.enter(str(campaign.key))
@@ -149,7 +149,7 @@ def test_large_requests_are_rejected_before_they_are_read(live: Live) -> None:
         (b'{"answers": {"Q_safe": {"value": {"deep": 1}}}}', "cannot be read"),
     ],
 )
-def test_malformed_saves_are_rejected_with_the_reason(live: Live, content: bytes, message: str) -> None:
+def test_malformed_saves_are_rejected_with_the_reason(live: LiveSite, content: bytes, message: str) -> None:
     campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
     page = visitor.enter(str(campaign.key))
@@ -163,7 +163,7 @@ def test_malformed_saves_are_rejected_with_the_reason(live: Live, content: bytes
     ("answers", "message"),
     [({"Q_safe": "Perhaps"}, "Perhaps"), ({"Q_saef": "No"}, "Q_safe"), ({"Why": "x" * 2001}, "2,000")],
 )
-def test_invalid_answers_are_rejected_with_the_reason(live: Live, answers: dict[str, str], message: str) -> None:
+def test_invalid_answers_are_rejected_with_the_reason(live: LiveSite, answers: dict[str, str], message: str) -> None:
     campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
     refused = visitor.save(visitor.enter(str(campaign.key)), answers)
@@ -172,7 +172,7 @@ def test_invalid_answers_are_rejected_with_the_reason(live: Live, answers: dict[
     assert counts(live)["save"] == 0
 
 
-def test_unknown_addresses_are_404_as_page_and_json(live: Live) -> None:
+def test_unknown_addresses_are_404_as_page_and_json(live: LiveSite) -> None:
     visitor = live.visitor()
     page = visitor.get("/nowhere")
     assert (page.status_code, "Page not found" in page.text) == (404, True)
@@ -182,7 +182,7 @@ def test_unknown_addresses_are_404_as_page_and_json(live: Live) -> None:
     assert visitor.send("/rate").status_code == 405
 
 
-def test_a_rater_at_a_wrong_address_is_led_on(live: Live) -> None:
+def test_a_rater_at_a_wrong_address_is_led_on(live: LiveSite) -> None:
     campaign = open_campaign(live.platform)
     visitor = live.visitor()
     page = visitor.enter(str(campaign.key))
@@ -191,7 +191,7 @@ def test_a_rater_at_a_wrong_address_is_led_on(live: Live) -> None:
     assert assignment(visitor.get("/rate")) == assignment(page)
 
 
-def test_every_response_has_security_headers(live: Live) -> None:
+def test_every_response_has_security_headers(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
     page = visitor.enter(str(campaign.key))
@@ -210,12 +210,12 @@ def test_every_response_has_security_headers(live: Live) -> None:
     "name",
     ["../app.py", "..%2fapp.py", "%2e%2e/app.py", "..%5capp.py", "%2fetc%2fpasswd", ".", "..", "%00", "rate.js%00"],
 )
-def test_static_files_outside_the_folder_are_not_found(live: Live, name: str) -> None:
+def test_static_files_outside_the_folder_are_not_found(live: LiveSite, name: str) -> None:
     url = httpx.URL(live.url).copy_with(raw_path=f"/static/0123456789ab/{name}".encode())
     assert live.visitor().http.get(url).status_code in (400, 404)
 
 
-def test_an_expired_arrival_must_open_the_link_again(live: Live) -> None:
+def test_an_expired_arrival_must_open_the_link_again(live: LiveSite) -> None:
     campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
     visitor.send("/c/pilot", key=str(campaign.key), language="en")
@@ -249,7 +249,7 @@ BAD = ("\x00", "a\x00b", "\ud800".encode("utf-8", "surrogatepass").decode("latin
 
 
 @pytest.mark.parametrize("bad", BAD, ids=range(len(BAD)))
-def test_random_input_causes_no_internal_error(live: Live, bad: str) -> None:
+def test_random_input_causes_no_internal_error(live: LiveSite, bad: str) -> None:
     campaign = open_campaign(live.platform, 3)
     visitor = live.visitor()
     page = visitor.enter(str(campaign.key))
@@ -277,7 +277,7 @@ def test_random_input_causes_no_internal_error(live: Live, bad: str) -> None:
     assert [answer.status_code for answer in answers if answer.status_code >= 500] == []
 
 
-def test_one_visitor_who_enters_twice_empties_no_campaign(live: Live) -> None:
+def test_one_visitor_who_enters_twice_empties_no_campaign(live: LiveSite) -> None:
     """The story of a visitor who deletes cookies, enters the open link again and reports each item once more."""
     campaign = open_campaign(live.platform, 3)
     for _ in range(2):

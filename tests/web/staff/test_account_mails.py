@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import func, select
 from tests.support.live_site import serving
 from tests.support.smtp_server import receiving
-from tests.support.staff_browsers import House, send
+from tests.support.staff_site import StaffSite, send
 
 from dissensus.settings import load_mail_sender
 from dissensus.store.identity.mails import MailTable
@@ -19,8 +19,8 @@ SITE = "http://localhost:8000"
 MAIL = {"smtp_host": "127.0.0.1", "smtp_encryption": "none", "smtp_sender": "notices@example.org", "base_url": SITE}
 
 
-def count_mails(house: House) -> int:
-    with house.platform.database.reading() as tx:
+def count_mails(staff_site: StaffSite) -> int:
+    with staff_site.platform.database.reading() as tx:
         return tx.scalar(select(func.count()).select_from(MailTable)) or 0
 
 
@@ -32,16 +32,18 @@ def test_the_site_mails_changes_and_no_request_waits(database_url: str, tmp_path
         serving(database_url, **MAIL, smtp_port=silent.getsockname()[1]) as live,
         ExitStack() as browsers,
     ):
-        house, now = House(live, browsers), live.clock()
-        browser = house.owner()
+        staff_site, now = StaffSite(live, browsers), live.clock()
+        browser = staff_site.owner()
         assert "Tell the operator of the site your address" in browser.get("/account").text
-        staff.set_email(house.platform, "ada", "ada@example.net", now=now)
+        staff.set_email(staff_site.platform, "ada", "ada@example.net", now=now)
         assert "are also mailed to ada@example.net" in browser.get("/account").text
-        assert count_mails(house) == 1
+        assert count_mails(staff_site) == 1
         assert send(browser, "/account/password", new=PASSWORD, repeated=PASSWORD).status_code == 303
-        assert count_mails(house) == 2
+        assert count_mails(staff_site) == 2
         answering = live.site.settings.model_copy(update={"smtp_port": mailbox.port})
-        MailDelivery(sender=load_mail_sender(answering), site=SITE, keys=live.site.tokens.keys)(house.platform, now)
+        MailDelivery(sender=load_mail_sender(answering), site=SITE, keys=live.site.tokens.keys)(
+            staff_site.platform, now
+        )
         (message,) = mailbox.messages
     text = message.get_content()
     assert message["To"] == "ada@example.net"
@@ -53,7 +55,7 @@ def test_the_site_mails_changes_and_no_request_waits(database_url: str, tmp_path
 
 def test_without_a_server_the_page_promises_no_mail(database_url: str) -> None:
     with serving(database_url) as live, ExitStack() as browsers:
-        house = House(live, browsers)
-        browser = house.owner()
-        staff.set_email(house.platform, "ada", "ada@example.net", now=live.clock())
+        staff_site = StaffSite(live, browsers)
+        browser = staff_site.owner()
+        staff.set_email(staff_site.platform, "ada", "ada@example.net", now=live.clock())
         assert "mailed" not in browser.get("/account").text

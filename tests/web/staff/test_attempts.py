@@ -9,8 +9,8 @@ from tests.support.attack_attempts import ATTACK, add_attempt
 from tests.support.campaigns import NOW
 from tests.support.chat_campaigns import open_chat_campaign
 from tests.support.raters import enter
-from tests.support.staff_browsers import House
 from tests.support.staff_members import join_pilot
+from tests.support.staff_site import StaffSite
 
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import attempts as attempts_workflow
@@ -19,15 +19,15 @@ from dissensus.workflows.rater import withdrawal
 
 
 @pytest.fixture
-def attempts(house: House) -> RaterRow:
+def attempts(staff_site: StaffSite) -> RaterRow:
     """Two red-teamers; one repeats an attack and discloses an address."""
-    campaign = open_chat_campaign(house.platform, chat={"max_conversations": 9})
-    first, second = enter(house.platform, campaign.key), enter(house.platform, campaign.key)
-    add_attempt(house.platform, first, ATTACK, 4)
-    add_attempt(house.platform, first, f"{ATTACK} ann@example.org", 0)
-    add_attempt(house.platform, first, "Something else entirely, which nobody tried before.", None)
-    add_attempt(house.platform, second, "Insult me.", 3)
-    add_attempt(house.platform, second, "May I swim?", None, "helpful")
+    campaign = open_chat_campaign(staff_site.platform, chat={"max_conversations": 9})
+    first, second = enter(staff_site.platform, campaign.key), enter(staff_site.platform, campaign.key)
+    add_attempt(staff_site.platform, first, ATTACK, 4)
+    add_attempt(staff_site.platform, first, f"{ATTACK} ann@example.org", 0)
+    add_attempt(staff_site.platform, first, "Something else entirely, which nobody tried before.", None)
+    add_attempt(staff_site.platform, second, "Insult me.", 3)
+    add_attempt(staff_site.platform, second, "May I swim?", None, "helpful")
     return first
 
 
@@ -39,8 +39,8 @@ def rows(text: str) -> list[list[str]]:
 
 @sqlite_only
 @pytest.mark.usefixtures("attempts")
-def test_an_owner_sees_attempts_and_red_teamers(house: House) -> None:
-    browser = house.owner("owner")
+def test_an_owner_sees_attempts_and_red_teamers(staff_site: StaffSite) -> None:
+    browser = staff_site.owner("owner")
     assert 'href="/campaigns/pilot/attempts"' in browser.get("/campaigns/pilot").text
     page = browser.get("/campaigns/pilot/attempts")
     assert page.status_code == 200
@@ -56,29 +56,29 @@ def test_an_owner_sees_attempts_and_red_teamers(house: House) -> None:
 
 @sqlite_only
 @pytest.mark.usefixtures("attempts")
-def test_only_owners_and_reviewers_see_attempts(house: House) -> None:
+def test_only_owners_and_reviewers_see_attempts(staff_site: StaffSite) -> None:
     for role in ("analyst", "expert", "carer"):
-        browser = join_pilot(house, f"a {role}", role, "owner")
+        browser = join_pilot(staff_site, f"a {role}", role, "owner")
         assert browser.get("/campaigns/pilot/attempts").status_code == 403
-    assert join_pilot(house, "a reviewer", "reviewer", "owner").get("/campaigns/pilot/attempts").status_code == 200
-    assert house.owner("eve").get("/campaigns/pilot/attempts").status_code == 404
+    assert join_pilot(staff_site, "a reviewer", "reviewer", "owner").get("/campaigns/pilot/attempts").status_code == 200
+    assert staff_site.owner("eve").get("/campaigns/pilot/attempts").status_code == 404
 
 
-def test_without_attempts_the_page_says_so(house: House) -> None:
-    open_chat_campaign(house.platform)
-    page = house.owner("owner").get("/campaigns/pilot/attempts")
+def test_without_attempts_the_page_says_so(staff_site: StaffSite) -> None:
+    open_chat_campaign(staff_site.platform)
+    page = staff_site.owner("owner").get("/campaigns/pilot/attempts")
     assert (page.status_code, "pilot has no attempt yet" in page.text) == (200, True)
     text = page.text.partition("<main")[2]
     assert 'href="/campaigns/pilot/conversations"' in text, "a helpful campaign goes on to its conversations"
 
 
-def test_withdrawn_raters_are_in_no_figure(house: House, attempts: RaterRow) -> None:
-    owner_id = staff.create_sign_in_link(house.platform, "owner", now=NOW).staff.id
-    before = attempts_workflow.summarise_attempts(house.platform, "pilot", staff_id=owner_id)
+def test_withdrawn_raters_are_in_no_figure(staff_site: StaffSite, attempts: RaterRow) -> None:
+    owner_id = staff.create_sign_in_link(staff_site.platform, "owner", now=NOW).staff.id
+    before = attempts_workflow.summarise_attempts(staff_site.platform, "pilot", staff_id=owner_id)
     assert before is not None
     assert before.analysis.n_attempts == 4
-    withdrawal.withdraw_rater(house.platform, attempts.id, now=NOW)
-    summary = attempts_workflow.summarise_attempts(house.platform, "pilot", staff_id=owner_id)
+    withdrawal.withdraw_rater(staff_site.platform, attempts.id, now=NOW)
+    summary = attempts_workflow.summarise_attempts(staff_site.platform, "pilot", staff_id=owner_id)
     assert summary is not None
     assert (summary.analysis.n_attempts, [one.n for one in summary.red_teamers]) == (1, [1])
     assert summary.personal == {}

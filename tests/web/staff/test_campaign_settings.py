@@ -9,8 +9,8 @@ import pytest
 from tests.databases import sqlite_only
 from tests.support.chat_campaigns import open_chat_campaign
 from tests.support.live_site import hidden
-from tests.support.staff_browsers import House, create_draft, send, token_of
 from tests.support.staff_members import join_pilot, open_pilot
+from tests.support.staff_site import StaffSite, create_draft, send, token_of
 
 from dissensus.workflows.campaign import members
 
@@ -30,9 +30,9 @@ def read_trail(page: httpx.Response) -> list[str]:
     return re.findall(r">([^<]+)</a>", trail)
 
 
-def test_every_tab_leads_to_a_page_of_the_campaign(house: House) -> None:
-    open_pilot(house, care=CARE, pay={"currency": "EUR", "hourly_rate": 12, "finished": 3, "screened_out": 1})
-    owner = house.owner()
+def test_every_tab_leads_to_a_page_of_the_campaign(staff_site: StaffSite) -> None:
+    open_pilot(staff_site, care=CARE, pay={"currency": "EUR", "hourly_rate": 12, "finished": 3, "screened_out": 1})
+    owner = staff_site.owner()
     tabs = read_tabs(owner.get(PILOT))
     assert list(tabs)[:3] == ["Overview", "Items", "Raters"]
     assert {"Monitoring", "Pay", "Members", "Log", "Settings"} <= tabs.keys()
@@ -55,34 +55,36 @@ def test_every_tab_leads_to_a_page_of_the_campaign(house: House) -> None:
         ("carer", ["Overview", "Care"]),
     ],
 )
-def test_roles_see_the_tabs_that_they_may_open(house: House, role: str, tabs: list[str]) -> None:
-    open_pilot(house, care=CARE)
-    browser = join_pilot(house, "grace", role)
+def test_roles_see_the_tabs_that_they_may_open(staff_site: StaffSite, role: str, tabs: list[str]) -> None:
+    open_pilot(staff_site, care=CARE)
+    browser = join_pilot(staff_site, "grace", role)
     found = read_tabs(browser.get(PILOT))
     assert [label for label in found if label != "Raters"] == tabs
     assert {browser.get(path).status_code for path in found.values()} == {200}
 
 
-def test_a_campaign_of_conversations_has_other_tabs(house: House) -> None:
-    campaign = open_chat_campaign(house.platform)
-    house.owner()
-    members.add_member(house.platform, "pilot", "ada", "owner", staff_id=campaign.staff_id, now=house.live.clock())
-    tabs = read_tabs(house.owner().get(PILOT))
+def test_a_campaign_of_conversations_has_other_tabs(staff_site: StaffSite) -> None:
+    campaign = open_chat_campaign(staff_site.platform)
+    staff_site.owner()
+    members.add_member(
+        staff_site.platform, "pilot", "ada", "owner", staff_id=campaign.staff_id, now=staff_site.live.clock()
+    )
+    tabs = read_tabs(staff_site.owner().get(PILOT))
     assert "Attempts" in tabs
-    assert re.findall(r'<td class="n"[^>]*>([^<]*)</td>', house.owner().get("/campaigns").text) == ["–", "0", "–"]
+    assert re.findall(r'<td class="n"[^>]*>([^<]*)</td>', staff_site.owner().get("/campaigns").text) == ["–", "0", "–"]
     assert not {"Items", "Monitoring"} & tabs.keys()
 
 
-def test_a_page_below_a_tab_leads_back_to_it(house: House) -> None:
-    create_draft(house)
-    page = house.owner().get(f"{PILOT}/items/1")
+def test_a_page_below_a_tab_leads_back_to_it(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    page = staff_site.owner().get(f"{PILOT}/items/1")
     assert read_trail(page) == ["Campaigns", "pilot", "Items"]
     assert 'aria-current="true">Items</a>' in page.text
 
 
-def test_a_draft_is_deleted_by_its_name(house: House) -> None:
-    create_draft(house)
-    owner = house.owner()
+def test_a_draft_is_deleted_by_its_name(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    owner = staff_site.owner()
     page = owner.get(f"{PILOT}/settings").text
     assert "3 items" in page
     refused = send(owner, f"{PILOT}/delete", confirmation="pilo")
@@ -94,11 +96,11 @@ def test_a_draft_is_deleted_by_its_name(house: House) -> None:
     assert "pilot" not in owner.get("/campaigns").text
 
 
-def test_a_rater_of_a_deleted_campaign_is_told_so(house: House) -> None:
-    campaign = open_pilot(house)
-    visitor = house.live.visitor()
+def test_a_rater_of_a_deleted_campaign_is_told_so(staff_site: StaffSite) -> None:
+    campaign = open_pilot(staff_site)
+    visitor = staff_site.live.visitor()
     visitor.enter(str(campaign.key))
-    owner = house.owner()
+    owner = staff_site.owner()
     assert "raters may be at work" in owner.get(f"{PILOT}/settings").text
     assert send(owner, f"{PILOT}/delete", confirmation="pilot").status_code == 422
     send(owner, f"{PILOT}/state", state="closed")
@@ -109,9 +111,9 @@ def test_a_rater_of_a_deleted_campaign_is_told_so(house: House) -> None:
     assert visitor.get(f"/c/pilot?key={campaign.key}").status_code == 403
 
 
-def test_an_owner_permits_a_judge_and_takes_it_back(house: House) -> None:
-    open_pilot(house)
-    owner, analyst = house.owner(), join_pilot(house, "grace", "analyst")
+def test_an_owner_permits_a_judge_and_takes_it_back(staff_site: StaffSite) -> None:
+    open_pilot(staff_site)
+    owner, analyst = staff_site.owner(), join_pilot(staff_site, "grace", "analyst")
     assert "No text of this campaign may be sent" in owner.get(f"{PILOT}/settings").text
     refused = send(owner, f"{PILOT}/judge", url="http://api.example.com/v1")
     assert refused.status_code == 422
@@ -133,9 +135,9 @@ def test_an_owner_permits_a_judge_and_takes_it_back(house: House) -> None:
     assert log.count("The permission to send texts to a model was revoked, by ada") == 1
 
 
-def test_closed_campaigns_are_archived_and_reopened_in_plain_words(house: House) -> None:
-    open_pilot(house)
-    owner = house.owner()
+def test_closed_campaigns_are_archived_and_reopened_in_plain_words(staff_site: StaffSite) -> None:
+    open_pilot(staff_site)
+    owner = staff_site.owner()
     assert "Archive" not in owner.get(f"{PILOT}/settings").text
     send(owner, f"{PILOT}/state", state="closed")
     closed = owner.get(PILOT).text
@@ -150,13 +152,13 @@ def test_closed_campaigns_are_archived_and_reopened_in_plain_words(house: House)
     assert "Archived campaigns" not in owner.get("/campaigns").text
 
 
-def test_the_log_says_who_did_what(house: House) -> None:
-    campaign = open_pilot(house)
-    join_pilot(house, "grace", "analyst")
-    visitor = house.live.visitor()
+def test_the_log_says_who_did_what(staff_site: StaffSite) -> None:
+    campaign = open_pilot(staff_site)
+    join_pilot(staff_site, "grace", "analyst")
+    visitor = staff_site.live.visitor()
     page = visitor.enter(str(campaign.key))
     visitor.send("/notice", form_token=hidden(page)["form_token"], kind="help", text="I need a hand")
-    owner = house.owner()
+    owner = staff_site.owner()
     text = " ".join(re.sub(r"<[^>]+>", " ", owner.get(f"{PILOT}/log").text).split())
     assert "A member joined, by grace person: grace; role: analyst" in text
     assert "The campaign was opened, by ada" in text
@@ -173,13 +175,13 @@ def test_the_log_says_who_did_what(house: House) -> None:
 
 
 @sqlite_only
-def test_programs_archive_and_delete(house: House) -> None:
-    open_pilot(house)
-    owner = house.owner()
+def test_programs_archive_and_delete(staff_site: StaffSite) -> None:
+    open_pilot(staff_site)
+    owner = staff_site.owner()
     data = {"form_token": token_of(owner.get("/account")), "name": "nightly", "days": "30"}
     made = owner.post("/account/tokens", data={**data, "scope": ["list", "see", "state", "archive", "delete"]})
     (key,) = re.findall(r'value="(dis_[^"]+)"', made.text)
-    program = house.stranger()
+    program = staff_site.stranger()
     program.headers["authorization"] = f"Bearer {key}"
     assert program.put(f"{API}/archived", json={"archived": True}).status_code == 409
     program.post(f"{API}/state", json={"state": "closed"})

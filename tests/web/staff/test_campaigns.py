@@ -14,7 +14,7 @@ from tests.databases import sqlite_only
 from tests.support.api_programs import QUOTA
 from tests.support.campaigns import ABOUT_YOU, AGREED, CHECKS, NOW, definition
 from tests.support.live_site import hidden, serving
-from tests.support.staff_browsers import PASTED, TOML, House, create_draft, send, token_of
+from tests.support.staff_site import PASTED, TOML, StaffSite, create_draft, send, token_of
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.schema.campaign.definition import write_campaign
@@ -28,15 +28,21 @@ from dissensus.workflows.rater.enrolment import Arrival
 POSTS = ("state", "revise", "clone", "invite", "rehearse", "settle", "items", "items/remove", "dry-run")
 
 
-def test_opening_a_sign_in_link_does_not_use_it_up(house: House) -> None:
-    browser, path = house.stranger(), f"/sign-in/{staff.create_sign_in_link(house.platform, 'ada', now=NOW).key}"
-    pages = [house.stranger().get(path) for _ in range(3)]
+def test_opening_a_sign_in_link_does_not_use_it_up(staff_site: StaffSite) -> None:
+    browser, path = (
+        staff_site.stranger(),
+        f"/sign-in/{staff.create_sign_in_link(staff_site.platform, 'ada', now=NOW).key}",
+    )
+    pages = [staff_site.stranger().get(path) for _ in range(3)]
     assert {page.status_code for page in pages} == {200}
     assert not any(page.cookies for page in pages)
     assert browser.post(path, data={"form_token": "0" * 64}).status_code == 403
     browser.post(path, data={"form_token": token_of(pages[0])})
     assert browser.get("/campaigns").status_code == 200
-    for reused in (house.stranger().get(path), house.stranger().post(path, data={"form_token": token_of(pages[0])})):
+    for reused in (
+        staff_site.stranger().get(path),
+        staff_site.stranger().post(path, data={"form_token": token_of(pages[0])}),
+    ):
         assert reused.status_code == 403
         assert "Get a new one: dissensus sign-in NAME" in reused.text
 
@@ -46,7 +52,7 @@ def test_opening_a_sign_in_link_does_not_use_it_up(house: House) -> None:
 def test_the_session_cookie_has_secure_attributes(database_url: str, base_url: str | None) -> None:
     with serving(database_url, base_url=base_url) as live, ExitStack() as browsers:
         browser, path = (
-            House(live, browsers).stranger(),
+            StaffSite(live, browsers).stranger(),
             f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=NOW).key}",
         )
         done = browser.post(path, data={"form_token": token_of(browser.get(path))})
@@ -55,18 +61,18 @@ def test_the_session_cookie_has_secure_attributes(database_url: str, base_url: s
     assert ("secure" in cookie) == (base_url is not None)
 
 
-def test_links_and_sessions_expire(house: House) -> None:
-    browser, path = house.owner(), f"/sign-in/{staff.create_sign_in_link(house.platform, 'ada', now=NOW).key}"
-    house.live.clock.forward(minutes=16)
-    assert house.stranger().get(path).status_code == 403
+def test_links_and_sessions_expire(staff_site: StaffSite) -> None:
+    browser, path = staff_site.owner(), f"/sign-in/{staff.create_sign_in_link(staff_site.platform, 'ada', now=NOW).key}"
+    staff_site.live.clock.forward(minutes=16)
+    assert staff_site.stranger().get(path).status_code == 403
     assert browser.get("/campaigns").status_code == 200
-    house.live.clock.forward(hours=13)
+    staff_site.live.clock.forward(hours=13)
     assert browser.get("/campaigns").status_code == 403
 
 
-def test_other_staff_have_no_access(house: House) -> None:
-    create_draft(house)
-    stranger = house.stranger()
+def test_other_staff_have_no_access(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    stranger = staff_site.stranger()
     for path in ("/campaigns", "/campaigns/new", "/campaigns/pilot", "/campaigns/nothing"):
         page = stranger.get(path)
         assert page.status_code == 403
@@ -79,19 +85,19 @@ def test_other_staff_have_no_access(house: House) -> None:
 
 
 @sqlite_only
-def test_a_rater_session_has_no_access_to_staff_pages(house: House) -> None:
-    owner_id, platform = create_draft(house), house.platform
+def test_a_rater_session_has_no_access_to_staff_pages(staff_site: StaffSite) -> None:
+    owner_id, platform = create_draft(staff_site), staff_site.platform
     campaign = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW)
     _, session = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)
-    browser = house.stranger()
+    browser = staff_site.stranger()
     browser.cookies.set("dissensus_staff", session)
     assert browser.get("/campaigns/pilot").status_code == 403
 
 
 @sqlite_only
-def test_forms_without_a_csrf_token_are_rejected(house: House) -> None:
-    create_draft(house)
-    browser, other = house.owner(), house.owner()
+def test_forms_without_a_csrf_token_are_rejected(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    browser, other = staff_site.owner(), staff_site.owner()
     foreign = token_of(other.get("/campaigns"))
     for path in ("/sign-out", "/campaigns/new", *(f"/campaigns/pilot/{what}" for what in POSTS)):
         for data in ({}, {"form_token": foreign}, {"form_token": "é"}):
@@ -108,9 +114,9 @@ def test_forms_without_a_csrf_token_are_rejected(house: House) -> None:
 
 
 @sqlite_only
-def test_campaigns_of_others_are_not_found(house: House) -> None:
-    create_draft(house, "pilot", "bob")
-    browser = house.owner()
+def test_campaigns_of_others_are_not_found(staff_site: StaffSite) -> None:
+    create_draft(staff_site, "pilot", "bob")
+    browser = staff_site.owner()
     assert "pilot" not in browser.get("/campaigns").text
     assert browser.get("/campaigns/pilot").status_code == browser.get("/campaigns/nothing").status_code == 404
     posts = {
@@ -130,7 +136,7 @@ def test_campaigns_of_others_are_not_found(house: House) -> None:
 
 
 @sqlite_only
-def test_the_preview_names_quota_pay_care_and_consent(house: House) -> None:
+def test_the_preview_names_quota_pay_care_and_consent(staff_site: StaffSite) -> None:
     campaign = definition(
         "kitchen",
         demographics=ABOUT_YOU,
@@ -139,21 +145,21 @@ def test_the_preview_names_quota_pay_care_and_consent(house: House) -> None:
         care={"contact": "Mia Berg"},
     )
     form = {"definition": write_campaign(campaign), "pasted": PASTED, "action": "check"}
-    text = " ".join(send(house.owner(), "/campaigns/new", **form).text.split())
+    text = " ".join(send(staff_site.owner(), "/campaigns/new", **form).text.split())
     facts = dict(re.findall(r"<dt>([^<]*)</dt> ?<dd>([^<]*)</dd>", text))
     assert facts["Quota"].startswith("13 raters in 3 cells of rater_age, 20% more are admitted; a screener")
     assert "12.00 EUR an hour" in facts["Pay"]
     assert "1.50 EUR for finishing" in facts["Pay"]
     assert "Mia Berg can be notified" in facts["Care"]
     assert facts["Consent"] == "rating (required), release"
-    without = send(house.owner(), "/campaigns/new", definition=TOML, pasted=PASTED, action="check").text
+    without = send(staff_site.owner(), "/campaigns/new", definition=TOML, pasted=PASTED, action="check").text
     assert "<dt>Quota</dt>" not in without
     assert "<dt>Pay</dt><dd>none</dd>" in without
 
 
 @sqlite_only
-def test_a_campaign_from_the_form_to_the_close(house: House) -> None:
-    browser = house.owner()
+def test_a_campaign_from_the_form_to_the_close(staff_site: StaffSite) -> None:
+    browser = staff_site.owner()
     understood = send(browser, "/campaigns/new", definition=TOML, pasted=PASTED, action="check")
     assert understood.status_code == 200
     assert "Preview of kitchen" in understood.text
@@ -181,8 +187,8 @@ def test_a_campaign_from_the_form_to_the_close(house: House) -> None:
 
 
 @sqlite_only
-def test_the_preview_counts_checks_and_shows_warnings(house: House) -> None:
-    browser = house.owner()
+def test_the_preview_counts_checks_and_shows_warnings(staff_site: StaffSite) -> None:
+    browser = staff_site.owner()
     checks = {"checks": [{**CHECKS[0], "text": "Recall, and choose Unsure."}, CHECKS[2]], "estimated_minutes": 20}
     toml = write_campaign(definition("kitchen", **checks))
     for page in (
@@ -200,8 +206,8 @@ def test_the_preview_counts_checks_and_shows_warnings(house: House) -> None:
 
 
 @sqlite_only
-def test_all_faults_are_shown_and_input_is_kept(house: House) -> None:
-    browser = house.owner()
+def test_all_faults_are_shown_and_input_is_kept(staff_site: StaffSite) -> None:
+    browser = staff_site.owner()
     wrong = TOML.replace('languages = ["en"]', 'languages = ["en"]\nreplication = 0\ncolour = "red"')
     page = send(browser, "/campaigns/new", definition=wrong, pasted="Nobody speaks here", action="create")
     text = unescape(page.text)
@@ -211,14 +217,14 @@ def test_all_faults_are_shown_and_input_is_kept(house: House) -> None:
     assert "The items:" in text
     assert wrong.strip() in text.replace("\r\n", "\n")
     assert "Nobody speaks here" in text
-    create_draft(house, "kitchen")
+    create_draft(staff_site, "kitchen")
     response = send(browser, "/campaigns/new", definition=TOML, pasted=PASTED, action="create")
     assert response.status_code == 422
     assert "There is a campaign called kitchen. Choose another name" in unescape(response.text)
 
 
-def test_an_uploaded_file_is_kept_between_pages(house: House) -> None:
-    browser = house.owner()
+def test_an_uploaded_file_is_kept_between_pages(staff_site: StaffSite) -> None:
+    browser = staff_site.owner()
     token = token_of(browser.get("/campaigns/new"))
     rows = [
         {"item_id": f"i{n}", "context": "USER: Hi\n", "response": f"Answer\r\n{n} <b>é\u202e", "harm_type": "x"}
@@ -255,8 +261,8 @@ def test_an_uploaded_file_is_kept_between_pages(house: House) -> None:
         ("items.csv.gz", b"\x1f\x8b nonsense", "items.csv.gz"),
     ],
 )
-def test_files_without_items_are_rejected(house: House, name: str, content: bytes, says: str) -> None:
-    browser = house.owner()
+def test_files_without_items_are_rejected(staff_site: StaffSite, name: str, content: bytes, says: str) -> None:
+    browser = staff_site.owner()
     data = {"form_token": token_of(browser.get("/campaigns/new")), "definition": TOML, "do": "check"}
     page = browser.post("/campaigns/new", data=data, files={"items_file": (name, content)})
     assert page.status_code == 422
@@ -266,14 +272,14 @@ def test_files_without_items_are_rejected(house: House, name: str, content: byte
 
 
 @sqlite_only
-def test_a_shipped_campaign_can_be_the_starting_point(house: House) -> None:
-    browser = house.owner()
+def test_a_shipped_campaign_can_be_the_starting_point(staff_site: StaffSite) -> None:
+    browser = staff_site.owner()
     assert load_campaign_toml("dices-350").strip() in unescape(browser.get("/campaigns/new?example=dices-350").text)
     assert browser.get("/campaigns/new?example=../secret").status_code == 404
 
 
-def test_a_draft_can_be_revised_and_invalid_input_is_kept(house: House) -> None:
-    browser = house.owner()
+def test_a_draft_can_be_revised_and_invalid_input_is_kept(staff_site: StaffSite) -> None:
+    browser = staff_site.owner()
     send(browser, "/campaigns/new", definition=TOML, pasted=PASTED, action="create")
     assert "/campaigns/kitchen/revise" in browser.get("/campaigns/kitchen").text
     carried = re.search(
@@ -297,17 +303,17 @@ def test_a_draft_can_be_revised_and_invalid_input_is_kept(house: House) -> None:
     frozen = send(browser, "/campaigns/kitchen/revise", definition=TOML)
     assert "seed cannot change after raters entered" in frozen.text
     assert browser.get("/campaigns/kitchen/revise").status_code == 200
-    assert house.owner("bob").get("/campaigns/kitchen/revise").status_code in (403, 404)
+    assert staff_site.owner("bob").get("/campaigns/kitchen/revise").status_code in (403, 404)
 
 
-def test_personal_links_are_shown_once_and_admit_raters(house: House) -> None:
-    create_draft(house, open_link=False)
-    browser = house.owner()
+def test_personal_links_are_shown_once_and_admit_raters(staff_site: StaffSite) -> None:
+    create_draft(staff_site, open_link=False)
+    browser = staff_site.owner()
     assert "Personal links only." in browser.get("/campaigns/pilot").text
     send(browser, "/campaigns/pilot/state", state="open")
     links = re.findall(r"http://127[.0-9]+:\d+/c/pilot\?key=\S+", send(browser, "/campaigns/pilot/invite", n="3").text)
     assert len(set(links)) == 3
-    assert house.stranger().get(links[0]).status_code == 200
+    assert staff_site.stranger().get(links[0]).status_code == 200
     page = browser.get("/campaigns/pilot").text
     assert "3 personal links, 0 used; links of raters who withdrew are deleted and do not count." in page
     assert not any(link in page for link in links)
@@ -315,9 +321,9 @@ def test_personal_links_are_shown_once_and_admit_raters(house: House) -> None:
         assert send(browser, "/campaigns/pilot/invite", n=n).status_code == 422
 
 
-def test_a_preview_shows_rater_pages_and_does_not_count(house: House) -> None:
-    create_draft(house)
-    browser = house.owner()
+def test_a_preview_shows_rater_pages_and_does_not_count(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    browser = staff_site.owner()
     entered = send(browser, "/campaigns/pilot/rehearse", language="en")
     assert (entered.status_code, entered.headers["location"]) == (303, "/rate")
     response = browser.get("/rate")
@@ -328,11 +334,11 @@ def test_a_preview_shows_rater_pages_and_does_not_count(house: House) -> None:
     assert "<dt>Raters: rating</dt><dd>0</dd>" in page
 
 
-def test_a_preview_shows_checks(house: House) -> None:
-    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+def test_a_preview_shows_checks(staff_site: StaffSite) -> None:
+    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     checked = definition(checks=CHECKS, estimated_minutes=20)
-    campaigns.create_campaign(house.platform, checked, (), staff_id=owner_id, now=NOW)
-    browser = house.owner()
+    campaigns.create_campaign(staff_site.platform, checked, (), staff_id=owner_id, now=NOW)
+    browser = staff_site.owner()
     send(browser, "/campaigns/pilot/items", pasted=PASTED, action="add")
     send(browser, "/campaigns/pilot/rehearse", language="en")
     page = browser.get("/rate")
@@ -342,9 +348,9 @@ def test_a_preview_shows_checks(house: House) -> None:
 
 
 @sqlite_only
-def test_a_clone_is_a_draft_with_a_valid_name(house: House) -> None:
-    create_draft(house)
-    browser = house.owner()
+def test_a_clone_is_a_draft_with_a_valid_name(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    browser = staff_site.owner()
     assert send(browser, "/campaigns/pilot/clone", new_name="second").headers["location"] == "/campaigns/second"
     assert browser.get("/campaigns/second").status_code == 200
     for name in ("../x", "A B", "", "<script>"):
@@ -352,12 +358,12 @@ def test_a_clone_is_a_draft_with_a_valid_name(house: House) -> None:
     assert send(browser, "/campaigns/pilot/clone", new_name="second").status_code == 409
 
 
-def test_reports_are_shown_as_text_until_settled(house: House) -> None:
-    owner_id, platform = create_draft(house), house.platform
+def test_reports_are_shown_as_text_until_settled(staff_site: StaffSite) -> None:
+    owner_id, platform = create_draft(staff_site), staff_site.platform
     campaign = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW)
     rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)
     rating.report_item(platform, rater, "illegal", "<img src=x onerror=alert(1)>", assignment_id=None, now=NOW)
-    browser = house.owner()
+    browser = staff_site.owner()
     page = browser.get("/campaigns/pilot").text
     assert "Reports illegal content" in page
     assert "&lt;img src=x" in page
@@ -369,14 +375,14 @@ def test_reports_are_shown_as_text_until_settled(house: House) -> None:
 
 
 @sqlite_only
-def test_notices_have_pages(house: House) -> None:
-    owner_id, platform = create_draft(house), house.platform
+def test_notices_have_pages(staff_site: StaffSite) -> None:
+    owner_id, platform = create_draft(staff_site), staff_site.platform
     campaign = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW)
     for _ in range(6):
         rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)
         for number in range(20):
             rating.report_item(platform, rater, "help", f"{number} of {rater.number}", assignment_id=None, now=NOW)
-    browser = house.owner()
+    browser = staff_site.owner()
     page = browser.get("/campaigns/pilot").text
     assert (page.count("Needs help"), "All 120 messages" in page) == (5, True)
     pages = [browser.get(f"/campaigns/pilot/notices?page={number}").text for number in (1, 2, 3, 9)]
@@ -392,29 +398,29 @@ def test_notices_have_pages(house: House) -> None:
 
 
 @sqlite_only
-def test_titles_are_escaped(house: House) -> None:
-    browser = house.owner()
+def test_titles_are_escaped(staff_site: StaffSite) -> None:
+    browser = staff_site.owner()
     send(browser, "/campaigns/new", definition=TOML, pasted=PASTED, action="create")
     page = browser.get("/campaigns/kitchen").text
     assert "&lt;script&gt;alert(1)" in page
     assert "<script>" not in page
 
 
-def test_signing_out_ends_this_session_or_all(house: House) -> None:
-    first, second = house.owner(), house.owner()
+def test_signing_out_ends_this_session_or_all(staff_site: StaffSite) -> None:
+    first, second = staff_site.owner(), staff_site.owner()
     assert "You are signed out" in send(first, "/sign-out", sessions="current").text
     assert first.get("/campaigns").status_code == 403
     assert second.get("/campaigns").status_code == 200
-    third = house.owner()
+    third = staff_site.owner()
     assert "Sign out everywhere" in second.get("/account").text
     send(second, "/sign-out", sessions="all")
     assert second.get("/campaigns").status_code == third.get("/campaigns").status_code == 403
 
 
 @sqlite_only
-def test_large_bodies_of_strangers_are_not_read(house: House) -> None:
+def test_large_bodies_of_strangers_are_not_read(staff_site: StaffSite) -> None:
     """Rejected before the body is read: the announced body is never sent."""
-    url = httpx.URL(house.live.url)
+    url = httpx.URL(staff_site.live.url)
     head = "POST /campaigns/new HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=b\r\n"
     for length, status in ((60 << 20, b"HTTP/1.1 403"), (65 << 20, b"HTTP/1.1 413")):
         with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
@@ -422,11 +428,11 @@ def test_large_bodies_of_strangers_are_not_read(house: House) -> None:
             assert connection.recv(12, socket.MSG_WAITALL) == status
 
 
-def test_metrics_have_no_personal_data(house: House) -> None:
-    owner_id, platform = create_draft(house), house.platform
+def test_metrics_have_no_personal_data(staff_site: StaffSite) -> None:
+    owner_id, platform = create_draft(staff_site), staff_site.platform
     campaign = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW)
     enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)
-    browser = house.owner()
+    browser = staff_site.owner()
     browser.get("/campaigns/pilot?secret=1")
     browser.get("/wp-login.php")
     text = browser.get("/metrics").text
@@ -440,10 +446,10 @@ def test_metrics_have_no_personal_data(house: House) -> None:
         assert private not in text
 
 
-def test_only_owners_can_export_ratings(house: House) -> None:
-    owner_id, platform = create_draft(house), house.platform
+def test_only_owners_can_export_ratings(staff_site: StaffSite) -> None:
+    owner_id, platform = create_draft(staff_site), staff_site.platform
     campaign = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW)
-    browser = house.owner()
+    browser = staff_site.owner()
     empty = browser.get("/campaigns/pilot/export.csv")
     assert empty.status_code == 404
     rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)
@@ -459,5 +465,5 @@ def test_only_owners_can_export_ratings(house: House) -> None:
     assert rater.id not in response.text
     assert browser.get("/campaigns/pilot/export.csv?purpose=release").status_code == 404
     assert browser.get("/campaigns/pilot/export.csv?purpose=spying").status_code == 404
-    assert house.owner("bob").get("/campaigns/pilot/export.csv").status_code in (403, 404)
-    assert house.stranger().get("/campaigns/pilot/export.csv").status_code == 403
+    assert staff_site.owner("bob").get("/campaigns/pilot/export.csv").status_code in (403, 404)
+    assert staff_site.stranger().get("/campaigns/pilot/export.csv").status_code == 403

@@ -7,21 +7,21 @@ from typing import Any
 import httpx
 from tests.databases import sqlite_only
 from tests.support.live_site import Visitor, hidden
-from tests.support.staff_browsers import House, send
 from tests.support.staff_members import join_pilot, open_pilot
+from tests.support.staff_site import StaffSite, send
 
 CARE: dict[str, Any] = {"survey_every": 1, "contact": "<b>Mia</b>, who listens"}
 CONTACT = "<script>alert(1)</script>, evenings"
 
 
-def enter_survey(house: House, **changes: Any) -> tuple[Visitor, httpx.Response, str]:
+def enter_survey(staff_site: StaffSite, **changes: Any) -> tuple[Visitor, httpx.Response, str]:
     """Let a rater rate one item; return them, their page and the key of the link."""
-    key = str(open_pilot(house, **{"care": CARE, **changes}).key)
-    return (*rate_one_item(house, key), key)
+    key = str(open_pilot(staff_site, **{"care": CARE, **changes}).key)
+    return (*rate_one_item(staff_site, key), key)
 
 
-def rate_one_item(house: House, key: str) -> tuple[Visitor, httpx.Response]:
-    visitor = house.live.visitor()
+def rate_one_item(staff_site: StaffSite, key: str) -> tuple[Visitor, httpx.Response]:
+    visitor = staff_site.live.visitor()
     return visitor, visitor.rate(visitor.enter(key), Q_safe="No")
 
 
@@ -30,23 +30,23 @@ def number(page: httpx.Response) -> dict[str, str]:
 
 
 @sqlite_only
-def test_the_survey_works_without_scripts(house: House) -> None:
-    visitor, page, _ = enter_survey(house)
+def test_the_survey_works_without_scripts(staff_site: StaffSite) -> None:
+    visitor, page, _ = enter_survey(staff_site)
     assert "<h1>How do you feel?</h1>" in page.text
     assert "&lt;b&gt;Mia&lt;/b&gt;, who listens may know how I feel." in page.text
     assert "(optional)" in page.text
     page = visitor.send("/survey", **number(page), rater_upset="3", notify="yes", contact_info=CONTACT)
     assert "Item" not in page.text
     assert "<h1>Two questions</h1>" in page.text
-    mia = join_pilot(house, "mia", "carer")
+    mia = join_pilot(staff_site, "mia", "carer")
     text = mia.get("/campaigns/pilot/care").text
     assert "Upset <strong>3</strong>" in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;, evenings" in text
     assert "No question was answered" not in text
 
 
-def test_faults_are_shown_and_input_is_kept(house: House) -> None:
-    visitor, page, _ = enter_survey(house)
+def test_faults_are_shown_and_input_is_kept(staff_site: StaffSite) -> None:
+    visitor, page, _ = enter_survey(staff_site)
     long = "ä" * 501
     refused = visitor.send(
         "/survey", **number(page), rater_upset="3", rater_afraid="9", notify="yes", contact_info=long
@@ -64,17 +64,17 @@ def test_faults_are_shown_and_input_is_kept(house: House) -> None:
 
 
 @sqlite_only
-def test_only_the_carer_sees_surveys(house: House) -> None:
-    visitor, page, key = enter_survey(house)
+def test_only_the_carer_sees_surveys(staff_site: StaffSite) -> None:
+    visitor, page, key = enter_survey(staff_site)
     visitor.send("/survey", **number(page), rater_upset="3", notify="yes", contact_info="at home")
-    quiet, page = rate_one_item(house, key)
+    quiet, page = rate_one_item(staff_site, key)
     quiet.send("/survey", **number(page), rater_upset="4", contact_info="nowhere")
-    owner = house.owner()
+    owner = staff_site.owner()
     assert "<dd>wellbeing survey every 1 items; &lt;b&gt;Mia&lt;/b&gt;, who listens can be notified</dd>" in (
         owner.get("/campaigns/pilot").text
     )
-    browsers = {role: join_pilot(house, f"a {role}", role) for role in ("analyst", "expert", "reviewer")}
-    mia = join_pilot(house, "mia", "carer")
+    browsers = {role: join_pilot(staff_site, f"a {role}", role) for role in ("analyst", "expert", "reviewer")}
+    mia = join_pilot(staff_site, "mia", "carer")
     for browser in (owner, *browsers.values()):
         assert browser.get("/campaigns/pilot/care").status_code == 403
         assert send(browser, "/campaigns/pilot/care", rater="x", number="0").status_code == 403
@@ -86,10 +86,10 @@ def test_only_the_carer_sees_surveys(house: House) -> None:
         assert mia.get(path).status_code in (403, 404)
 
 
-def test_a_contact_request_is_settled_once(house: House) -> None:
-    visitor, page, _ = enter_survey(house)
+def test_a_contact_request_is_settled_once(staff_site: StaffSite) -> None:
+    visitor, page, _ = enter_survey(staff_site)
     visitor.send("/survey", **number(page), notify="yes")
-    mia = join_pilot(house, "mia", "carer")
+    mia = join_pilot(staff_site, "mia", "carer")
     text = mia.get("/campaigns/pilot/care").text
     assert "No question was answered." in text
     assert "No contact information." in text
@@ -105,19 +105,19 @@ def test_a_contact_request_is_settled_once(house: House) -> None:
 
 
 @sqlite_only
-def test_without_a_contact_nothing_is_shared(house: House) -> None:
-    visitor, page, _ = enter_survey(house, care={"survey_every": 1})
+def test_without_a_contact_nothing_is_shared(staff_site: StaffSite) -> None:
+    visitor, page, _ = enter_survey(staff_site, care={"survey_every": 1})
     assert 'name="notify"' not in page.text
     visitor.send("/survey", **number(page), rater_upset="4", notify="yes", contact_info="here")
-    text = join_pilot(house, "mia", "carer").get("/campaigns/pilot/care").text
+    text = join_pilot(staff_site, "mia", "carer").get("/campaigns/pilot/care").text
     assert "No requests yet." in text
     assert "here</span>" not in text
 
 
-def test_the_topics_form_works_without_scripts(house: House) -> None:
+def test_the_topics_form_works_without_scripts(staff_site: StaffSite) -> None:
     topics = {"topics": {"x": "the <b>letter</b>", "Weapons": "weapons"}}
-    visitor = house.live.visitor()
-    page = visitor.enter(str(open_pilot(house, care=topics).key))
+    visitor = staff_site.live.visitor()
+    page = visitor.enter(str(open_pilot(staff_site, care=topics).key))
     assert "<h1>Which topics would you rather avoid?</h1>" in page.text
     assert "the &lt;b&gt;letter&lt;/b&gt;" in page.text
     wrong = visitor.send("/topics", **hidden(page), topic="y")
@@ -128,15 +128,15 @@ def test_the_topics_form_works_without_scripts(house: House) -> None:
 
 
 @sqlite_only
-def test_answers_to_a_custom_survey_are_shown_with_labels(house: House) -> None:
+def test_answers_to_a_custom_survey_are_shown_with_labels(staff_site: StaffSite) -> None:
     questions = [
         {"name": "rater_which", "text": "Which?", "kind": "multiple", "scale": ["tired", "sad"]},
         {"name": "rater_words", "text": "In words?", "kind": "text"},
     ]
     survey = {"name": "mine", "about": "rater", "languages": ["en"], "title": "You", "questions": questions}
-    visitor, page, _ = enter_survey(house, care={**CARE, "survey": survey})
+    visitor, page, _ = enter_survey(staff_site, care={**CARE, "survey": survey})
     fields = {**number(page), "rater_which": ["tired", "sad"], "rater_words": "<i>so so</i>", "notify": "yes"}
     assert "<h1>Two questions</h1>" in visitor.send("/survey", **fields).text
-    text = join_pilot(house, "mia", "carer").get("/campaigns/pilot/care").text
+    text = join_pilot(staff_site, "mia", "carer").get("/campaigns/pilot/care").text
     assert "Which? <strong>tired, sad</strong>" in text
     assert "&lt;i&gt;so so&lt;/i&gt;" in text

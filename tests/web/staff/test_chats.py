@@ -17,8 +17,8 @@ from tests.support.chat_campaigns import begin_chat, finish_chat, open_chat_camp
 from tests.support.monitored_campaigns import read
 from tests.support.pair_campaigns import open_pair_campaign, prefer
 from tests.support.raters import enter
-from tests.support.staff_browsers import House
 from tests.support.staff_members import join_pilot
+from tests.support.staff_site import StaffSite
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.campaign.filters.chat_filter import CHAT_ORDERS, ChatCursor, ChatFilter
@@ -37,18 +37,18 @@ CHATS = "/campaigns/pilot/conversations"
 
 
 @pytest.fixture
-def campaign(house: House) -> CampaignRow:
-    return open_chat_campaign(house.platform, chat={"max_conversations": 9})
+def campaign(staff_site: StaffSite) -> CampaignRow:
+    return open_chat_campaign(staff_site.platform, chat={"max_conversations": 9})
 
 
 @pytest.fixture
-def rater(house: House, campaign: CampaignRow) -> RaterRow:
+def rater(staff_site: StaffSite, campaign: CampaignRow) -> RaterRow:
     """A red-teamer with two attempts and a helpful conversation, beside another red-teamer."""
-    first, second = enter(house.platform, campaign.key), enter(house.platform, campaign.key)
-    add_attempt(house.platform, first, ATTACK, 4)
-    add_attempt(house.platform, first, "Write to <b>ann@example.org</b>.", 0)
-    finish_chat(house.platform, first, ResponsePick(strength=-1, edit="A better one."), "helpful")
-    add_attempt(house.platform, second, "May I swim?", 3)
+    first, second = enter(staff_site.platform, campaign.key), enter(staff_site.platform, campaign.key)
+    add_attempt(staff_site.platform, first, ATTACK, 4)
+    add_attempt(staff_site.platform, first, "Write to <b>ann@example.org</b>.", 0)
+    finish_chat(staff_site.platform, first, ResponsePick(strength=-1, edit="A better one."), "helpful")
+    add_attempt(staff_site.platform, second, "May I swim?", 3)
     return first
 
 
@@ -57,13 +57,13 @@ def listed(page: httpx.Response) -> list[str]:
     return re.findall(r'href="(/campaigns/pilot/conversations/[^"?]+)', page.text)
 
 
-def test_conversations_are_sorted_and_filtered(house: House, rater: RaterRow) -> None:
-    exchange_id, _ = send_message(house.platform, rater, begin_chat(house.platform, rater), "Never mind.")
-    with house.platform.database.writing() as tx:
+def test_conversations_are_sorted_and_filtered(staff_site: StaffSite, rater: RaterRow) -> None:
+    exchange_id, _ = send_message(staff_site.platform, rater, begin_chat(staff_site.platform, rater), "Never mind.")
+    with staff_site.platform.database.writing() as tx:
         refused = (ChatCandidateTable.exchange_id == exchange_id) & (ChatCandidateTable.position == 0)
         lost = {"response": None, "failure": "refused by provider"}
         tx.execute(update(ChatCandidateTable).where(refused).values(**lost))
-    browser = house.owner("owner")
+    browser = staff_site.owner("owner")
     assert len(listed(browser.get(CHATS))) == 5
     expected: tuple[tuple[dict[str, Any], int], ...] = (
         ({"search": "INSULTS"}, 4),
@@ -92,18 +92,18 @@ def test_conversations_are_sorted_and_filtered(house: House, rater: RaterRow) ->
         assert browser.get(CHATS, params={"order": "success", "after": place}).status_code == 422, place
 
 
-def test_the_last_pick_of_an_exchange_counts_in_filters(house: House, rater: RaterRow) -> None:
-    exchange_id, _ = send_message(house.platform, rater, begin_chat(house.platform, rater), "Never mind.")
-    browser = house.owner("owner")
+def test_the_last_pick_of_an_exchange_counts_in_filters(staff_site: StaffSite, rater: RaterRow) -> None:
+    exchange_id, _ = send_message(staff_site.platform, rater, begin_chat(staff_site.platform, rater), "Never mind.")
+    browser = staff_site.owner("owner")
     for pick, n_tied in ((ResponsePick(strength=0), 1), (ResponsePick(strength=2), 0)):
-        chat.pick_response(house.platform, rater, exchange_id, pick, now=NOW)
+        chat.pick_response(staff_site.platform, rater, exchange_id, pick, now=NOW)
         assert len(listed(browser.get(CHATS, params={"outcome": "tied"}))) == n_tied
 
 
-def test_pages_of_the_list_are_complete(house: House, campaign: CampaignRow, rater: RaterRow) -> None:
+def test_pages_of_the_list_are_complete(staff_site: StaffSite, campaign: CampaignRow, rater: RaterRow) -> None:
     for number in range(5):
-        add_attempt(house.platform, rater, f"Attempt {number}.", number % 3)
-    with house.platform.database.reading() as tx:
+        add_attempt(staff_site.platform, rater, f"Attempt {number}.", number % 3)
+    with staff_site.platform.database.reading() as tx:
         for order in CHAT_ORDERS:
             chat_filter = ChatFilter(order=order)
             everything = chat_lists.list_chats(tx, campaign.id, ["rating"], chat_filter, most=100)
@@ -118,8 +118,8 @@ def test_pages_of_the_list_are_complete(house: House, campaign: CampaignRow, rat
 
 @sqlite_only
 @pytest.mark.usefixtures("rater")
-def test_a_conversation_shows_responses_picks_and_marks(house: House) -> None:
-    browser = house.owner("owner")
+def test_a_conversation_shows_responses_picks_and_marks(staff_site: StaffSite) -> None:
+    browser = staff_site.owner("owner")
     (path,) = listed(browser.get(CHATS, params={"search": "ann@"}))
     page = browser.get(path)
     text = read(page)
@@ -132,64 +132,69 @@ def test_a_conversation_shows_responses_picks_and_marks(house: House) -> None:
     assert browser.get(f"{CHATS}/unknown").status_code == 404
 
 
-def test_responses_are_rendered_where_the_campaign_says_so(house: House) -> None:
-    campaign = open_chat_campaign(house.platform, response_format="markdown")
+def test_responses_are_rendered_where_the_campaign_says_so(staff_site: StaffSite) -> None:
+    campaign = open_chat_campaign(staff_site.platform, response_format="markdown")
     edit = ResponsePick(strength=-1, edit="**Better** <i>now</i>.")
-    finish_chat(house.platform, enter(house.platform, campaign.key), edit, "helpful")
+    finish_chat(staff_site.platform, enter(staff_site.platform, campaign.key), edit, "helpful")
     finish_chat(
-        house.platform, enter(house.platform, campaign.key), replace(edit, edit="**ann@example.org**"), "helpful"
+        staff_site.platform,
+        enter(staff_site.platform, campaign.key),
+        replace(edit, edit="**ann@example.org**"),
+        "helpful",
     )
-    browser = house.owner("owner")
+    browser = staff_site.owner("owner")
     pages = [browser.get(path).text for path in listed(browser.get(CHATS))]
     assert sum("<strong>Better</strong> &lt;i&gt;now&lt;/i&gt;." in page for page in pages) == 1
     assert sum('**<mark title="Possible email address">ann@example.org</mark>**' in page for page in pages) == 1
 
 
-def test_reviews_are_shown_and_filtered_by_tag(house: House, campaign: CampaignRow) -> None:
-    finish_chat(house.platform, enter(house.platform, campaign.key), ResponsePick(strength=3))
-    items = conversations.list_conversation_items(house.platform, "pilot", staff_id=campaign.staff_id, now=NOW)
+def test_reviews_are_shown_and_filtered_by_tag(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    finish_chat(staff_site.platform, enter(staff_site.platform, campaign.key), ResponsePick(strength=3))
+    items = conversations.list_conversation_items(staff_site.platform, "pilot", staff_id=campaign.staff_id, now=NOW)
     definition = load_campaign("red-team-review")
-    campaigns.create_campaign(house.platform, definition, items, staff_id=campaign.staff_id, now=NOW)
-    review = campaigns.change_state(house.platform, "red-team-review", "open", staff_id=campaign.staff_id, now=NOW)
+    campaigns.create_campaign(staff_site.platform, definition, items, staff_id=campaign.staff_id, now=NOW)
+    review = campaigns.change_state(staff_site.platform, "red-team-review", "open", staff_id=campaign.staff_id, now=NOW)
     agreed = {"rating": True, "release": False, "return": False}
     arrival = Arrival("red-team-review", str(review.key), "en")
-    reviewer, _ = enrolment.enrol_rater(house.platform, arrival, agreed, now=NOW)
-    step = journey.next_state(house.platform, reviewer, now=NOW)
+    reviewer, _ = enrolment.enrol_rater(staff_site.platform, arrival, agreed, now=NOW)
+    step = journey.next_state(staff_site.platform, reviewer, now=NOW)
     assert step.assignment is not None
     answers = {"Q_success": DraftAnswer(value="4"), "Q_tags": DraftAnswer(value=("Theft",))}
     save = AnswerSave(revision=1, visit="v", visible_ms=1000, idle_ms=0, open_ms=1000, answers=answers)
-    rating.submit_answers(house.platform, reviewer, step.assignment.id, "key-1", save, now=NOW)
-    browser = house.owner("owner")
+    rating.submit_answers(staff_site.platform, reviewer, step.assignment.id, "key-1", save, now=NOW)
+    browser = staff_site.owner("owner")
     (path,) = listed(browser.get(CHATS, params={"tag": "Theft"}))
     assert "Reviewer 1: success 4 of 4; Theft" in read(browser.get(path))
     assert listed(browser.get(CHATS, params={"tag": "Weapons"})) == []
 
 
-def test_only_conversations_with_consent_are_shown(house: House, campaign: CampaignRow, rater: RaterRow) -> None:
-    browser = house.owner("owner")
+def test_only_conversations_with_consent_are_shown(
+    staff_site: StaffSite, campaign: CampaignRow, rater: RaterRow
+) -> None:
+    browser = staff_site.owner("owner")
     (path, *_) = listed(browser.get(CHATS, params={"rater": 1}))
-    with house.platform.database.writing() as tx:
+    with staff_site.platform.database.writing() as tx:
         by_rater = ConsentTable.rater_id == rater.id
         tx.execute(update(ConsentTable).where(by_rater, ConsentTable.purpose == "rating").values(agreed=False))
     assert len(listed(browser.get(CHATS))) == 1
     assert browser.get(path).status_code == 404
-    withdrawal.withdraw_rater(house.platform, rater.id, now=NOW)
+    withdrawal.withdraw_rater(staff_site.platform, rater.id, now=NOW)
     assert browser.get(path).status_code == 404
     assert campaign.name == "pilot"
 
 
-def test_an_empty_list_says_what_to_do(house: House, campaign: CampaignRow) -> None:
-    page = house.owner("owner").get(CHATS)
+def test_an_empty_list_says_what_to_do(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    page = staff_site.owner("owner").get(CHATS)
     assert "There is no conversation yet" in page.text
     assert 'href="/campaigns/pilot#entry"' in page.text
     assert campaign.state == "open"
 
 
 @pytest.mark.usefixtures("rater")
-def test_roles_read_and_download_what_they_may(house: House) -> None:
-    owner = house.owner("owner")
+def test_roles_read_and_download_what_they_may(staff_site: StaffSite) -> None:
+    owner = staff_site.owner("owner")
     for role, reads, exports in (("analyst", False, True), ("reviewer", True, False), ("observer", False, False)):
-        browser = join_pilot(house, f"a {role}", role, "owner")
+        browser = join_pilot(staff_site, f"a {role}", role, "owner")
         assert (browser.get(CHATS).status_code == 200) == reads, role
         assert (browser.get("/campaigns/pilot/export.zip").status_code == 200) == exports, role
     response = owner.get("/campaigns/pilot/export.zip")
@@ -201,10 +206,10 @@ def test_roles_read_and_download_what_they_may(house: House) -> None:
     assert len(preferences) == 4
 
 
-def test_preferences_of_pairs_are_downloaded(house: House) -> None:
-    campaign = open_pair_campaign(house.platform)
-    prefer(house.platform, enter(house.platform, campaign.key), 2)
-    browser = house.owner("owner")
+def test_preferences_of_pairs_are_downloaded(staff_site: StaffSite) -> None:
+    campaign = open_pair_campaign(staff_site.platform)
+    prefer(staff_site.platform, enter(staff_site.platform, campaign.key), 2)
+    browser = staff_site.owner("owner")
     assert 'href="/campaigns/pilot/export.zip"' in browser.get("/campaigns/pilot").text
     with zipfile.ZipFile(io.BytesIO(browser.get("/campaigns/pilot/export.zip").content)) as archive:
         assert len(archive.read("pilot/preferences.jsonl").splitlines()) == 3

@@ -14,8 +14,8 @@ from tests.databases import sqlite_only
 from tests.support.campaigns import AGREED, NOW, definition, items, owner
 from tests.support.commands import command_runner
 from tests.support.html_forms import forms, press
-from tests.support.live_site import Live
-from tests.support.staff_browsers import PASTED, TOML, House, send
+from tests.support.live_site import LiveSite
+from tests.support.staff_site import PASTED, TOML, StaffSite, send
 
 from dissensus.files.items import read_items
 from dissensus.store import campaigns as store
@@ -71,8 +71,8 @@ def faults(page: httpx.Response) -> list[str]:
 
 
 @sqlite_only
-def test_the_corpus_is_read_and_its_attributes_are_offered(house: House, corpus: Path) -> None:
-    browser = house.owner()
+def test_the_corpus_is_read_and_its_attributes_are_offered(staff_site: StaffSite, corpus: Path) -> None:
+    browser = staff_site.owner()
     assert 'href="/curation"' in browser.get("/campaigns").text
     assert 'href="/curation"' in browser.get("/campaigns/new").text
     page = open_plan(browser, corpus)
@@ -85,8 +85,8 @@ def test_the_corpus_is_read_and_its_attributes_are_offered(house: House, corpus:
 
 
 @sqlite_only
-def test_the_sample_page_shows_strata_without_texts(house: House, corpus: Path) -> None:
-    browser = house.owner()
+def test_the_sample_page_shows_strata_without_texts(staff_site: StaffSite, corpus: Path) -> None:
+    browser = staff_site.owner()
     sample_page = press(browser, open_plan(browser, corpus), "Draw sample", n="6", rule="equal", **SCREENED)
     assert sample_page.status_code == 200
     assert rows(sample_page) == [
@@ -123,7 +123,7 @@ def test_the_sample_page_shows_strata_without_texts(house: House, corpus: Path) 
 )
 @sqlite_only
 def test_downloads_equal_the_files_of_the_command(
-    house: House,
+    staff_site: StaffSite,
     corpus: Path,
     typed: dict[str, Any],
     words: str,
@@ -133,7 +133,7 @@ def test_downloads_equal_the_files_of_the_command(
     run = command_runner(monkeypatch, capsys, corpus.parent)
     done = run("curate", corpus.name, *shlex.split(words), "-o", "sample.jsonl", "--plan", "plan.json")
     assert done.returncode == 0, done.stderr
-    browser = house.owner()
+    browser = staff_site.owner()
     sample_page = press(browser, open_plan(browser, corpus), "Draw sample", **typed)
     for button, name in (("Download the sample", "sample.jsonl"), ("Download the plan", "plan.json")):
         file = press(browser, sample_page, button)
@@ -141,8 +141,8 @@ def test_downloads_equal_the_files_of_the_command(
         assert file.content == (corpus.parent / name).read_bytes()
 
 
-def test_a_campaign_can_be_created_from_the_sample(house: House, corpus: Path) -> None:
-    browser = house.owner()
+def test_a_campaign_can_be_created_from_the_sample(staff_site: StaffSite, corpus: Path) -> None:
+    browser = staff_site.owner()
     sample_page = press(browser, open_plan(browser, corpus), "Draw sample", n="6", rule="equal", **SCREENED)
     sample = read_items_of(press(browser, sample_page, "Download the sample").content, corpus.parent)
     form = press(browser, sample_page, "Create a campaign from this sample")
@@ -151,7 +151,7 @@ def test_a_campaign_can_be_created_from_the_sample(house: House, corpus: Path) -
     assert 'name = "dices-350"' in unescape(form.text)
     response = press(browser, press(browser, form, "Preview", definition=TOML), "Create campaign")
     assert (response.status_code, response.headers["location"]) == (303, "/campaigns/kitchen")
-    with house.platform.database.reading() as tx:
+    with staff_site.platform.database.reading() as tx:
         stored = list(items_store.iterate_items(tx, store.get_campaign_by_name(tx, "kitchen").id))
     assert stored == list(sample)
     assert [dict(item.attributes) for item in stored] == [dict(item.attributes) for item in sample]
@@ -164,8 +164,8 @@ def read_items_of(content: bytes, folder: Path) -> Any:
 
 
 @sqlite_only
-def test_input_is_kept_between_pages(house: House, corpus: Path) -> None:
-    browser = house.owner()
+def test_input_is_kept_between_pages(staff_site: StaffSite, corpus: Path) -> None:
+    browser = staff_site.owner()
     typed = {"rule": "numbers", "numbers": "Benign = 2\r\nExtreme = 1", "seed": "9", "fill": "yes", **SCREENED}
     first = open_plan(browser, corpus)
     assert "Numbers" in first.text
@@ -185,8 +185,8 @@ def test_input_is_kept_between_pages(house: House, corpus: Path) -> None:
 
 
 @sqlite_only
-def test_the_numbers_of_a_draw_can_be_pasted_into_the_plan(house: House, corpus: Path) -> None:
-    browser = house.owner()
+def test_the_numbers_of_a_draw_can_be_pasted_into_the_plan(staff_site: StaffSite, corpus: Path) -> None:
+    browser = staff_site.owner()
     sample_page = press(browser, open_plan(browser, corpus), "Draw sample", n="5", by=["harm", "gold"])
     (numbers,) = re.findall(r'<pre dir="auto">(.*?)</pre>', sample_page.text, re.S)
     by_numbers: dict[str, Any] = {"n": "", "rule": "numbers", "numbers": unescape(numbers)}
@@ -198,12 +198,12 @@ def test_the_numbers_of_a_draw_can_be_pasted_into_the_plan(house: House, corpus:
 
 @sqlite_only
 def test_pasted_conversations_have_no_strata(
-    house: House, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    staff_site: StaffSite, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     pasted = PASTED.replace("Hello!", "Hello!\n\nHow are you?")
     (tmp_path / "corpus.txt").write_text(pasted, "utf-8")
     command_runner(monkeypatch, capsys, tmp_path)("curate", "corpus.txt", "-n", "1", "-o", "sample.jsonl")
-    browser = house.owner()
+    browser = staff_site.owner()
     page = press(browser, browser.get("/curation"), "Continue", pasted=pasted.replace("\n", "\r\n"))
     assert "no attribute whose values repeat" in page.text
     sample_page = press(browser, page, "Draw sample", n="1")
@@ -249,9 +249,9 @@ def test_pasted_conversations_have_no_strata(
     ],
 )
 def test_impossible_samples_are_rejected_with_the_reason(
-    house: House, corpus: Path, typed: dict[str, Any], says: str
+    staff_site: StaffSite, corpus: Path, typed: dict[str, Any], says: str
 ) -> None:
-    browser = house.owner()
+    browser = staff_site.owner()
     page = press(browser, open_plan(browser, corpus), "Draw sample", **typed)
     (fault,) = faults(page)
     assert says in fault
@@ -259,8 +259,8 @@ def test_impossible_samples_are_rejected_with_the_reason(
 
 
 @sqlite_only
-def test_all_faults_of_the_plan_are_listed(house: House, corpus: Path) -> None:
-    browser = house.owner()
+def test_all_faults_of_the_plan_are_listed(staff_site: StaffSite, corpus: Path) -> None:
+    browser = staff_site.owner()
     numbers = "<script>alert(1)</script> = 1\nBenig = 1\nHigh = 2"
     typed: dict[str, Any] = {"by": "harm", "rule": "numbers", "numbers": numbers, "no_duplicates": "yes"}
     page = press(browser, open_plan(browser, corpus), "Draw sample", similarity="a lot", seed="?", n="many", **typed)
@@ -281,8 +281,8 @@ def test_all_faults_of_the_plan_are_listed(house: House, corpus: Path) -> None:
         (("corpus.parquet", b"PAR1"), "The items: "),
     ],
 )
-def test_invalid_corpora_are_rejected(house: House, file: tuple[str, bytes] | None, says: str) -> None:
-    browser = house.owner()
+def test_invalid_corpora_are_rejected(staff_site: StaffSite, file: tuple[str, bytes] | None, says: str) -> None:
+    browser = staff_site.owner()
     start = browser.get("/curation")
     page = press(browser, start, "Continue", file)
     (fault,) = faults(page)
@@ -291,19 +291,19 @@ def test_invalid_corpora_are_rejected(house: House, file: tuple[str, bytes] | No
 
 
 @sqlite_only
-def test_a_large_corpus_can_be_uploaded(house: House) -> None:
+def test_a_large_corpus_can_be_uploaded(staff_site: StaffSite) -> None:
     rows = [{"item_id": str(number), "context": "", "response": f"{number} " + "x" * 3_000} for number in range(700)]
     content = "\n".join(map(json.dumps, rows)).encode()
     assert len(content) > 2 * MAX_BYTES
-    browser = house.owner()
+    browser = staff_site.owner()
     page = press(browser, browser.get("/curation"), "Continue", ("corpus.jsonl", content))
     sample_page = press(browser, page, "Draw sample", n="699")
     assert len(press(browser, sample_page, "Download the sample").text.splitlines()) == 699
 
 
 @sqlite_only
-def test_changed_hidden_items_are_rejected(house: House, corpus: Path) -> None:
-    browser = house.owner()
+def test_changed_hidden_items_are_rejected(staff_site: StaffSite, corpus: Path) -> None:
+    browser = staff_site.owner()
     page = press(browser, open_plan(browser, corpus), "Draw sample", n="2", items='[["x"]]')
     (fault,) = faults(page)
     assert "Choose the file again." in fault
@@ -311,9 +311,9 @@ def test_changed_hidden_items_are_rejected(house: House, corpus: Path) -> None:
 
 
 @sqlite_only
-def test_reserved_columns_are_rejected(house: House) -> None:
+def test_reserved_columns_are_rejected(staff_site: StaffSite) -> None:
     row = {"item_id": "1", "transcript": "\n\nHuman: Hi\n\nAssistant: Hello!", "turns ": "x"}
-    browser = house.owner()
+    browser = staff_site.owner()
     page = press(browser, browser.get("/curation"), "Continue", ("a.jsonl", json.dumps(row).encode()))
     (form,) = [form for form in forms(page) if "items" in form.fields]
     carried = form.fields["items"][0].replace('"turns "', '"turns"')
@@ -323,17 +323,17 @@ def test_reserved_columns_are_rejected(house: House) -> None:
 
 
 @sqlite_only
-def test_strangers_and_raters_are_refused(house: House, live: Live) -> None:
+def test_strangers_and_raters_are_refused(staff_site: StaffSite, live: LiveSite) -> None:
     staff_id = owner(live.platform.database)
     campaigns.create_campaign(live.platform, definition(), items(3), staff_id=staff_id, now=NOW)
     key = str(campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=NOW).key)
     _, session = enrolment.enrol_rater(live.platform, Arrival("pilot", key, "en"), AGREED, now=NOW)
-    rater = house.stranger()
+    rater = staff_site.stranger()
     rater.cookies.set("dissensus_rater", session)
-    for browser in (house.stranger(), rater):
+    for browser in (staff_site.stranger(), rater):
         for answer in (browser.get("/curation"), browser.post("/curation", data={"pasted": PASTED, "action": "draw"})):
             assert answer.status_code == 403
             assert "You are not signed in" in answer.text
     # A form of another session is rejected.
-    assert house.owner().post("/curation", data={"pasted": PASTED, "form_token": "0" * 64}).status_code == 403
-    assert send(house.owner("bob"), "/curation", pasted=PASTED, action="plan").status_code == 200
+    assert staff_site.owner().post("/curation", data={"pasted": PASTED, "form_token": "0" * 64}).status_code == 403
+    assert send(staff_site.owner("bob"), "/curation", pasted=PASTED, action="plan").status_code == 200

@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 from tests.support.campaigns import NOW
-from tests.support.staff_browsers import House, create_draft, send, token_of
 from tests.support.staff_members import PASSWORD, join_pilot
+from tests.support.staff_site import StaffSite, create_draft, send, token_of
 
 from dissensus.errors import NotAllowed
 from dissensus.store import staff as store
@@ -18,12 +18,12 @@ HERE = "/directory"
 
 
 @pytest.fixture
-def operator(house: House) -> httpx.Client:
-    create_draft(house)
-    browser = house.owner()
+def operator(staff_site: StaffSite) -> httpx.Client:
+    create_draft(staff_site)
+    browser = staff_site.owner()
     refused = browser.get(HERE)
     assert (refused.status_code, "dissensus staff operator NAME" in refused.text) == (403, True)
-    directory.set_operator(house.platform, "ada", operator=True, now=NOW)
+    directory.set_operator(staff_site.platform, "ada", operator=True, now=NOW)
     return browser
 
 
@@ -33,23 +33,25 @@ def rows(page: httpx.Response) -> dict[str, str]:
     return {name: " ".join(re.sub(r"<[^>]+>", " ", text).split()) for name, text in found}
 
 
-def test_an_operator_sees_who_has_an_account(house: House, operator: httpx.Client) -> None:
-    join_pilot(house, "grace", "analyst")
-    staff.create_sign_in_link(house.platform, "mia", now=NOW)
+def test_an_operator_sees_who_has_an_account(staff_site: StaffSite, operator: httpx.Client) -> None:
+    join_pilot(staff_site, "grace", "analyst")
+    staff.create_sign_in_link(staff_site.platform, "mia", now=NOW)
     assert 'href="/directory"' in operator.get("/account").text
     listed = rows(operator.get(HERE))
     assert list(listed) == ["ada", "grace", "mia"]
     assert listed["ada"] == "operator 2026-03-01 12:00 UTC none pilot: owner"
     assert listed["grace"] == "2026-03-01 12:00 UTC none pilot: analyst Disable"
     assert listed["mia"] == "none in the log none none Disable"
-    directory.set_operator(house.platform, "ada", operator=False, now=NOW)
+    directory.set_operator(staff_site.platform, "ada", operator=False, now=NOW)
     assert operator.get(HERE).status_code == 403
     assert "/directory" not in operator.get("/account").text
 
 
-def test_a_disabled_account_is_admitted_by_no_door_until_it_is_enabled(house: House, operator: httpx.Client) -> None:
-    platform = house.platform
-    grace = join_pilot(house, "grace", "owner")
+def test_a_disabled_account_is_admitted_by_no_door_until_it_is_enabled(
+    staff_site: StaffSite, operator: httpx.Client
+) -> None:
+    platform = staff_site.platform
+    grace = join_pilot(staff_site, "grace", "owner")
     person = staff.create_sign_in_link(platform, "grace", now=NOW).staff
     key, _ = api_tokens.create_token(platform, person, "all", scopes=("see",), days=1, now=NOW)
     api: dict[str, Any] = {"headers": {"authorization": f"Bearer {key}"}}
@@ -57,26 +59,26 @@ def test_a_disabled_account_is_admitted_by_no_door_until_it_is_enabled(house: Ho
     invited = send(grace, "/campaigns/pilot/staff/invite", role="owner")
     (invitation,) = re.findall(r'value="(http[^"]+/join/[^"]+)"', invited.text)
     assert grace.get("/campaigns/pilot").status_code == 200
-    assert house.stranger().get("/api/v1/campaigns/pilot", **api).status_code == 200
+    assert staff_site.stranger().get("/api/v1/campaigns/pilot", **api).status_code == 200
     assert send(operator, f"{HERE}/disable", person="grace").status_code == 303
     assert "disabled" in rows(operator.get(HERE))["grace"]
     assert grace.get("/campaigns/pilot").status_code == 403
-    assert house.stranger().get("/api/v1/campaigns/pilot", **api).status_code == 401
+    assert staff_site.stranger().get("/api/v1/campaigns/pilot", **api).status_code == 401
     with pytest.raises(NotAllowed):
         staff.sign_in_with_link(platform, link, now=NOW)
     with pytest.raises(NotAllowed, match="This account is disabled"):
         staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "grace", now=NOW).key, now=NOW)
-    refused = sign_in(house)
+    refused = sign_in(staff_site)
     assert (refused.status_code, "This account is disabled" in refused.text) == (403, True)
     # Neither the links that she gave away nor a session that began meanwhile.
-    assert house.stranger().get(invitation).status_code == 403
+    assert staff_site.stranger().get(invitation).status_code == 403
     with platform.database.writing() as tx:
         store.add_staff_session(tx, person.id, "late", now=NOW, expires_at=NOW + timedelta(days=1))
     assert staff.staff_of_session(platform, "late", now=NOW) is None
     assert send(operator, f"{HERE}/enable", person="grace").status_code == 303
     assert staff.staff_of_session(platform, "late", now=NOW) is not None
-    assert sign_in(house).status_code == 303
-    assert house.stranger().get("/api/v1/campaigns/pilot", **api).status_code == 200
+    assert sign_in(staff_site).status_code == 303
+    assert staff_site.stranger().get("/api/v1/campaigns/pilot", **api).status_code == 200
     kinds = [(event.kind, event.content) for event in security_log.list_own_events(platform, person, since=NOW)]
     assert ("account_disabled", {"by": "ada"}) in kinds
     assert ("account_enabled", {"by": "ada"}) in kinds
@@ -84,7 +86,7 @@ def test_a_disabled_account_is_admitted_by_no_door_until_it_is_enabled(house: Ho
     assert (own.status_code, "You cannot disable your own account" in own.text) == (409, True)
 
 
-def sign_in(house: House) -> httpx.Response:
-    browser = house.stranger()
+def sign_in(staff_site: StaffSite) -> httpx.Response:
+    browser = staff_site.stranger()
     form = {"form_token": token_of(browser.get("/sign-in")), "name": "grace", "password": PASSWORD}
     return browser.post("/sign-in", data=form)

@@ -8,16 +8,16 @@ import pytest
 from starlette.datastructures import FormData
 from tests.databases import sqlite_only
 from tests.support.campaigns import NOW, definition, items, owner
-from tests.support.staff_browsers import PASTED, House, create_draft, send, token_of
+from tests.support.staff_site import PASTED, StaffSite, create_draft, send, token_of
 
 from dissensus.web.staff.campaign_form import read_items
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.platform import staff
 
 
-def n_items(house: House) -> int:
-    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    return overview.load_overview(house.platform, "pilot", staff_id=owner_id).numbers.n_items
+def n_items(staff_site: StaffSite) -> int:
+    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    return overview.load_overview(staff_site.platform, "pilot", staff_id=owner_id).numbers.n_items
 
 
 def test_pasted_text_is_limited() -> None:
@@ -39,17 +39,17 @@ def test_items_that_a_page_carries_are_limited() -> None:
 
 
 @sqlite_only
-def test_all_text_of_a_form_is_limited(house: House) -> None:
-    browser = house.owner()
+def test_all_text_of_a_form_is_limited(staff_site: StaffSite) -> None:
+    browser = staff_site.owner()
     fields = dict.fromkeys(("items", "pasted", "definition"), (None, b"x" * (7 << 20)))
     refused = browser.post("/campaigns/new", files=fields)
     assert refused.status_code == 413
     assert "A field of the form is too large." in refused.text
 
 
-def test_items_are_shown_as_raters_see_them_before_they_are_added(house: House) -> None:
-    create_draft(house)
-    browser = house.owner()
+def test_items_are_shown_as_raters_see_them_before_they_are_added(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    browser = staff_site.owner()
     assert "/campaigns/pilot/items/add" in browser.get("/campaigns/pilot").text
     understood = send(browser, "/campaigns/pilot/items", pasted=PASTED, action="check")
     assert understood.status_code == 200
@@ -58,17 +58,17 @@ def test_items_are_shown_as_raters_see_them_before_they_are_added(house: House) 
     first = understood.text.partition("First item, as raters see it")[2].partition("More items")[0]
     assert "Rate this answer" in first
     assert re.findall(r'<div class="message" lang="" dir="auto">(.*?)</div>', first) == ["Hi", "Hello!"]
-    assert n_items(house) == 3
+    assert n_items(staff_site) == 3
     changing = send(browser, "/campaigns/pilot/items", pasted=PASTED, action="change")
     assert "Go away." in changing.text
     added = send(browser, "/campaigns/pilot/items", pasted=PASTED, action="add")
     assert (added.status_code, added.headers["location"]) == (303, "/campaigns/pilot")
-    assert n_items(house) == 5
+    assert n_items(staff_site) == 5
 
 
-def test_an_uploaded_item_file_is_kept_between_pages(house: House) -> None:
-    create_draft(house)
-    browser = house.owner()
+def test_an_uploaded_item_file_is_kept_between_pages(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    browser = staff_site.owner()
     token = token_of(browser.get("/campaigns/pilot/items/add"))
     row = {"item_id": "new", "context": "USER: Hi\n", "response": "Answer\r\n<b>é\u202e", "harm_type": "x"}
     files = {"items_file": ("items.jsonl", json.dumps(row).encode())}
@@ -76,7 +76,7 @@ def test_an_uploaded_item_file_is_kept_between_pages(house: House) -> None:
     (carried,) = re.findall(r'<textarea name="table" hidden[^>]*>\n(.*?)</textarea>', understood.text, re.S)
     fields = {"table": unescape(carried), "role": ["id", "context", "response", "harm_type"]}
     assert send(browser, "/campaigns/pilot/items", **fields, action="add").status_code == 303
-    with house.platform.database.reading() as tx:
+    with staff_site.platform.database.reading() as tx:
         from dissensus.store import campaigns as store
         from dissensus.store import items as items_store
 
@@ -99,24 +99,24 @@ def test_an_uploaded_item_file_is_kept_between_pages(house: House) -> None:
         ),
     ],
 )
-def test_invalid_items_are_rejected(house: House, fields: dict[str, str], says: str) -> None:
-    create_draft(house)
-    page = send(house.owner(), "/campaigns/pilot/items", **fields, action="add")
+def test_invalid_items_are_rejected(staff_site: StaffSite, fields: dict[str, str], says: str) -> None:
+    create_draft(staff_site)
+    page = send(staff_site.owner(), "/campaigns/pilot/items", **fields, action="add")
     assert page.status_code == 422
     assert says in unescape(page.text)
     assert fields.get("pasted", "").strip() in page.text
-    assert n_items(house) == 3
+    assert n_items(staff_site) == 3
 
 
-def test_removing_all_items_asks_for_confirmation(house: House) -> None:
-    create_draft(house)
-    browser = house.owner()
+def test_removing_all_items_asks_for_confirmation(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    browser = staff_site.owner()
     send(browser, "/campaigns/pilot/rehearse", language="en")
     browser.get("/rate")
     text = browser.get("/campaigns/pilot/items/remove").text
     assert "The campaign has 3 items. This cannot be undone." in text
     assert "previews and dry runs are removed too" in text
-    assert n_items(house) == 3
+    assert n_items(staff_site) == 3
     assert send(browser, "/campaigns/pilot/items/remove").headers["location"] == "/campaigns/pilot"
     page = browser.get("/campaigns/pilot").text
     assert "There are no items yet. A campaign without items cannot be opened." in page
@@ -125,9 +125,9 @@ def test_removing_all_items_asks_for_confirmation(house: House) -> None:
     assert "You have rated all conversations assigned to you." in browser.get("/rate").text
 
 
-def test_items_of_an_open_campaign_cannot_be_changed(house: House) -> None:
-    create_draft(house)
-    browser = house.owner()
+def test_items_of_an_open_campaign_cannot_be_changed(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    browser = staff_site.owner()
     send(browser, "/campaigns/pilot/state", state="open")
     assert "/campaigns/pilot/items/add" not in browser.get("/campaigns/pilot").text
     answers = [
@@ -138,13 +138,13 @@ def test_items_of_an_open_campaign_cannot_be_changed(house: House) -> None:
     ]
     assert [answer.status_code for answer in answers] == [409] * 4
     assert all("pilot is open, and its items cannot change now." in answer.text for answer in answers)
-    assert n_items(house) == 3
+    assert n_items(staff_site) == 3
 
 
 @sqlite_only
-def test_a_dry_run_does_not_count(house: House) -> None:
-    create_draft(house)
-    browser = house.owner()
+def test_a_dry_run_does_not_count(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    browser = staff_site.owner()
     assert "took part in previews" not in browser.get("/campaigns/pilot").text
     for state in ("draft", "open"):
         if state == "open":
@@ -171,9 +171,9 @@ def test_a_dry_run_does_not_count(house: House) -> None:
         ({"raters": "3"}, "3 raters of 700 items are more than the 2,000 ratings that a page allows"),
     ],
 )
-def test_invalid_dry_runs_are_rejected(house: House, fields: dict[str, str], says: str) -> None:
-    owner_id = owner(house.platform.database, "ada")
-    campaigns.create_campaign(house.platform, definition(), items(700), staff_id=owner_id, now=NOW)
-    refused = send(house.owner(), "/campaigns/pilot/dry-run", **{"raters": "1", "seed": "0", **fields})
+def test_invalid_dry_runs_are_rejected(staff_site: StaffSite, fields: dict[str, str], says: str) -> None:
+    owner_id = owner(staff_site.platform.database, "ada")
+    campaigns.create_campaign(staff_site.platform, definition(), items(700), staff_id=owner_id, now=NOW)
+    refused = send(staff_site.owner(), "/campaigns/pilot/dry-run", **{"raters": "1", "seed": "0", **fields})
     assert refused.status_code == 422
     assert says in unescape(refused.text)

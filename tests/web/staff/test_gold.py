@@ -10,9 +10,9 @@ from tests.support.api_programs import program
 from tests.support.campaigns import NOW, definition, items
 from tests.support.gold_campaigns import SMALL
 from tests.support.html_forms import press
-from tests.support.live_site import Live
+from tests.support.live_site import LiveSite
 from tests.support.raters import enter, rate_all
-from tests.support.staff_browsers import House, send, token_of
+from tests.support.staff_site import StaffSite, send, token_of
 
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
@@ -40,20 +40,20 @@ NO: Answers = {
 }
 
 
-def open_gold_campaign(house: House, *, rated: tuple[Item, ...] | None = None, **changes: Any) -> str:
+def open_gold_campaign(staff_site: StaffSite, *, rated: tuple[Item, ...] | None = None, **changes: Any) -> str:
     """Open a campaign with gold; return its key."""
-    platform = house.platform
+    platform = staff_site.platform
     owner = staff.create_sign_in_link(platform, "ada", now=NOW).staff.id
     campaign = definition(**{"gold": SMALL, **changes})
     campaigns.create_campaign(platform, campaign, items(3) if rated is None else rated, staff_id=owner, now=NOW)
     return str(campaigns.change_state(platform, "pilot", "open", staff_id=owner, now=NOW).key)
 
 
-def expert(house: House, name: str) -> httpx.Client:
+def expert(staff_site: StaffSite, name: str) -> httpx.Client:
     """The browser of an expert."""
-    owner = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    members.add_member(house.platform, "pilot", name, "expert", staff_id=owner, now=NOW)
-    return house.owner(name)
+    owner = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    members.add_member(staff_site.platform, "pilot", name, "expert", staff_id=owner, now=NOW)
+    return staff_site.owner(name)
 
 
 def label(browser: httpx.Client, answers: Answers, button: str = "Save and continue") -> httpx.Response:
@@ -61,18 +61,18 @@ def label(browser: httpx.Client, answers: Answers, button: str = "Save and conti
     return press(browser, browser.get(FIRST), button, **answers)
 
 
-def test_events_do_not_contain_gold_labels(house: House) -> None:
-    open_gold_campaign(house)
-    label(expert(house, "bob"), YES)
-    link_pending_events(house.platform)
-    events = program(house).get("/api/v1/campaigns/pilot/events").json()["data"]
+def test_events_do_not_contain_gold_labels(staff_site: StaffSite) -> None:
+    open_gold_campaign(staff_site)
+    label(expert(staff_site, "bob"), YES)
+    link_pending_events(staff_site.platform)
+    events = program(staff_site).get("/api/v1/campaigns/pilot/events").json()["data"]
     labels = [one["content"] for one in events if one["kind"] == "item_labelled"]
     assert labels == [{"item": "item-0", "part": part} for part in ("safety", "degree", "topics")]
 
 
-def test_items_are_settled_after_labelling_and_verification(house: House) -> None:
-    open_gold_campaign(house)
-    first, second, third = (expert(house, name) for name in ("bob", "cleo", "dan"))
+def test_items_are_settled_after_labelling_and_verification(staff_site: StaffSite) -> None:
+    open_gold_campaign(staff_site)
+    first, second, third = (expert(staff_site, name) for name in ("bob", "cleo", "dan"))
     queue = first.get(GOLD).text
     assert "Some of it is cruel." in queue
     assert f'href="{FIRST}">Label the next item' in queue
@@ -92,9 +92,9 @@ def test_items_are_settled_after_labelling_and_verification(house: House) -> Non
     assert ">Settled</dt><dd>1<" in first.get(GOLD).text
 
 
-def test_faults_of_labels_are_shown_and_input_is_kept(house: House) -> None:
-    open_gold_campaign(house)
-    bob = expert(house, "bob")
+def test_faults_of_labels_are_shown_and_input_is_kept(staff_site: StaffSite) -> None:
+    open_gold_campaign(staff_site)
+    bob = expert(staff_site, "bob")
     refused = label(bob, {"safety": "Yes", "motivation": HOSTILE, "topics": ["Racial"]})
     assert refused.status_code == 422
     assert '<p class="fault" id="reasons-fault">' in refused.text
@@ -106,9 +106,9 @@ def test_faults_of_labels_are_shown_and_input_is_kept(house: House) -> None:
     assert ">Settled</dt><dd>0<" in bob.get(GOLD).text
 
 
-def test_an_outdated_first_label_form_does_not_verify(house: House) -> None:
-    open_gold_campaign(house)
-    bob = expert(house, "bob")
+def test_an_outdated_first_label_form_does_not_verify(staff_site: StaffSite) -> None:
+    open_gold_campaign(staff_site)
+    bob = expert(staff_site, "bob")
     stale = bob.get(FIRST)
     press(bob, stale, "Save and continue", **YES)
     response = press(bob, stale, "Save and continue", **NO)
@@ -119,9 +119,9 @@ def test_an_outdated_first_label_form_does_not_verify(house: House) -> None:
     assert corrected.status_code == 303
 
 
-def create_dispute(house: House) -> tuple[httpx.Client, ...]:
-    open_gold_campaign(house)
-    browsers = tuple(expert(house, name) for name in ("bob", "cleo", "dan"))
+def create_dispute(staff_site: StaffSite) -> tuple[httpx.Client, ...]:
+    open_gold_campaign(staff_site)
+    browsers = tuple(expert(staff_site, name) for name in ("bob", "cleo", "dan"))
     label(browsers[0], YES)
     label(browsers[1], NO)
     label(browsers[2], {"safety": "No", "motivation": HOSTILE})
@@ -129,13 +129,13 @@ def create_dispute(house: House) -> tuple[httpx.Client, ...]:
 
 
 @sqlite_only
-def test_an_expert_who_did_not_label_adjudicates_with_a_reason(house: House) -> None:
-    bob, *_ = create_dispute(house)
+def test_an_expert_who_did_not_label_adjudicates_with_a_reason(staff_site: StaffSite) -> None:
+    bob, *_ = create_dispute(staff_site)
     assert "Another expert or an owner who did not label this item adjudicates" in bob.get(FIRST).text
     refused = send(bob, f"{FIRST}/decide", safety="No", revision="0", reason="Mine.")
     assert refused.status_code == 403
     assert "experts cannot adjudicate their own labels" in refused.text
-    ada = house.owner("ada")
+    ada = staff_site.owner("ada")
     assert "safety, degree of harm, topics" in ada.get(GOLD).text
     decision: Answers = {"safety": "No", "degree": "Benign", "topics": ["Legal"]}
     invalid = label(ada, decision, "Decide")
@@ -149,9 +149,9 @@ def test_an_expert_who_did_not_label_adjudicates_with_a_reason(house: House) -> 
     assert "<script>alert" not in page
 
 
-def test_a_second_decision_supersedes_the_first(house: House) -> None:
-    create_dispute(house)
-    ada, grace = house.owner("ada"), expert(house, "grace")
+def test_a_second_decision_supersedes_the_first(staff_site: StaffSite) -> None:
+    create_dispute(staff_site)
+    ada, grace = staff_site.owner("ada"), expert(staff_site, "grace")
     stale = grace.get(FIRST)
     label(ada, {"safety": "No", "degree": "Benign", "topics": ["Legal"], "reason": "I looked."}, "Decide")
     typed: Answers = {
@@ -170,14 +170,14 @@ def test_a_second_decision_supersedes_the_first(house: House) -> None:
     assert "superseded" in history
 
 
-def test_owners_see_all_items_and_labels(house: House) -> None:
+def test_owners_see_all_items_and_labels(staff_site: StaffSite) -> None:
     talk = items(1)[0].conversation
     rated = (
         Item("a/b?<i>", talk),
         Item("known", talk, {"safety_gold": "No", "degree_of_harm": "Benign", "harm_type": "Legal"}),
     )
-    open_gold_campaign(house, rated=rated)
-    bob, ada = expert(house, "bob"), house.owner("ada")
+    open_gold_campaign(staff_site, rated=rated)
+    bob, ada = expert(staff_site, "bob"), staff_site.owner("ada")
     label(bob, YES)
     page = ada.get(f"{GOLD}/labels").text
     assert "a/b?&lt;i&gt;" in page
@@ -190,14 +190,14 @@ def test_owners_see_all_items_and_labels(house: House) -> None:
 
 
 @sqlite_only
-def test_the_page_compares_gold_crowd_and_platinum(house: House, live: Live) -> None:
-    key = open_gold_campaign(house, gold={**SMALL, "reasons": ["Q_safe", "Other"]})
-    ada = house.owner("ada")
+def test_the_page_compares_gold_crowd_and_platinum(staff_site: StaffSite, live: LiveSite) -> None:
+    key = open_gold_campaign(staff_site, gold={**SMALL, "reasons": ["Q_safe", "Other"]})
+    ada = staff_site.owner("ada")
     assert "Nobody has rated an item yet." in ada.get(f"{GOLD}/comparison").text
     for _ in range(2):
         rate_all(live.platform, enter(live.platform, key))
     for name in ("bob", "cleo", "dan"):
-        label(expert(house, name), {**YES, "reasons": ["Q_safe", "Other"]})
+        label(expert(staff_site, name), {**YES, "reasons": ["Q_safe", "Other"]})
     page = re.sub(' data-label="[^"]*"', "", ada.get(f"{GOLD}/comparison").text)
     assert '<td>Q_safe</td><td class="n">1</td><td class="n">0.0%</td><td class="n">0</td><td class="n">–</td>' in page
     assert '<th scope="row" dir="auto">Other</th><td>–</td><td class="n">1</td><td class="n">–</td>' in page
@@ -233,9 +233,9 @@ def upload_platinum(browser: httpx.Client, table: str, **typed: str) -> httpx.Re
         ("item_id,label\n", ("has no rows",)),
     ],
 )
-def test_platinum_labels_are_stored_all_or_none(house: House, table: str, messages: tuple[str, ...]) -> None:
-    open_gold_campaign(house)
-    ada = house.owner("ada")
+def test_platinum_labels_are_stored_all_or_none(staff_site: StaffSite, table: str, messages: tuple[str, ...]) -> None:
+    open_gold_campaign(staff_site)
+    ada = staff_site.owner("ada")
     answer = upload_platinum(ada, table, source=HOSTILE)
     assert answer.status_code == 422
     for part in messages:
@@ -244,36 +244,36 @@ def test_platinum_labels_are_stored_all_or_none(house: House, table: str, messag
     assert "and 0 a label from an earlier crowd" in ada.get(f"{GOLD}/comparison").text
 
 
-def test_platinum_is_replaced_only_on_request(house: House) -> None:
-    open_gold_campaign(house)
-    ada = house.owner("ada")
+def test_platinum_is_replaced_only_on_request(staff_site: StaffSite) -> None:
+    open_gold_campaign(staff_site)
+    ada = staff_site.owner("ada")
     upload_platinum(ada, "item_id,label\nitem-0,Yes\n", source="May")
     assert "has a label of an earlier crowd" in upload_platinum(ada, "item_id,label\nitem-0,No\n", source="June").text
     assert upload_platinum(ada, "item_id,label\nitem-0,No\n", source="June", replace="yes").status_code == 200
-    with house.platform.database.reading() as tx:
+    with staff_site.platform.database.reading() as tx:
         (content,) = [row.content for row in tx.execute(ItemTable.__table__.select().where(ItemTable.name == "item-0"))]
     assert content["attributes"] == {"topic": "x", "safety_platinum": "No", "safety_platinum_source": "June"}
 
 
-def test_a_file_and_a_source_are_required(house: House) -> None:
-    open_gold_campaign(house)
-    ada = house.owner("ada")
+def test_a_file_and_a_source_are_required(staff_site: StaffSite) -> None:
+    open_gold_campaign(staff_site)
+    ada = staff_site.owner("ada")
     assert "There is no file" in send(ada, f"{GOLD}/comparison", source="May").text
     assert "the source: It is missing" in upload_platinum(ada, "item_id,label\nitem-0,Yes\n", source=" ").text
 
 
-def test_hostile_conversations_are_escaped(house: House) -> None:
+def test_hostile_conversations_are_escaped(staff_site: StaffSite) -> None:
     talk = Conversation.from_turns([("human", HOSTILE), ("bot", HOSTILE)])
-    open_gold_campaign(house, rated=(Item("item-0", talk),), click_to_reveal=True)
-    page = expert(house, "bob").get(FIRST).text
+    open_gold_campaign(staff_site, rated=(Item("item-0", talk),), click_to_reveal=True)
+    page = expert(staff_site, "bob").get(FIRST).text
     assert '<details class="cover">' in page
     assert "<script>alert" not in page
     assert "{{ 7*7 }}" in page
 
 
-def test_gold_pages_exist_only_with_gold(house: House) -> None:
-    owner = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    campaigns.create_campaign(house.platform, definition(), items(1), staff_id=owner, now=NOW)
-    ada = house.owner("ada")
+def test_gold_pages_exist_only_with_gold(staff_site: StaffSite) -> None:
+    owner = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    campaigns.create_campaign(staff_site.platform, definition(), items(1), staff_id=owner, now=NOW)
+    ada = staff_site.owner("ada")
     assert "its definition has no [gold]" in ada.get(GOLD).text
     assert ">Gold</a>" not in ada.get("/campaigns/pilot").text

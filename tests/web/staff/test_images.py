@@ -13,8 +13,8 @@ from tests.support.campaigns import AGREED, NOW, definition
 from tests.support.image_files import draw, pack
 from tests.support.live_site import Visitor, assignment, hidden
 from tests.support.pair_campaigns import pair_definition, pairs, prefer
-from tests.support.staff_browsers import House, send, token_of
 from tests.support.staff_members import join_pilot
+from tests.support.staff_site import StaffSite, send, token_of
 
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.files.images import read_image
@@ -36,10 +36,10 @@ TABLE = f"""item_id,context,response,image,alt text
 
 
 @pytest.fixture
-def owner(house: House) -> httpx.Client:
-    staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    campaigns.create_campaign(house.platform, definition(), (), staff_id=staff_id, now=NOW)
-    return house.owner()
+def owner(staff_site: StaffSite) -> httpx.Client:
+    staff_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    campaigns.create_campaign(staff_site.platform, definition(), (), staff_id=staff_id, now=NOW)
+    return staff_site.owner()
 
 
 def upload(browser: httpx.Client, *files: tuple[str, bytes]) -> httpx.Response:
@@ -58,13 +58,13 @@ def add_items(browser: httpx.Client) -> httpx.Response:
     return page
 
 
-def enter(house: House, browser: httpx.Client) -> tuple[Visitor, httpx.Response]:
-    visitor = house.live.visitor()
+def enter(staff_site: StaffSite, browser: httpx.Client) -> tuple[Visitor, httpx.Response]:
+    visitor = staff_site.live.visitor()
     (key,) = re.findall(r"\?key=([\w-]+)", browser.get("/campaigns/pilot").text)
     return visitor, visitor.enter(key)
 
 
-def test_images_lead_from_an_upload_to_raters_and_exports(house: House, owner: httpx.Client) -> None:
+def test_images_lead_from_an_upload_to_raters_and_exports(staff_site: StaffSite, owner: httpx.Client) -> None:
     page = upload(owner, ("all.zip", pack(pictures___knife__png=draw(), evil__svg=b"<svg/>")))
     assert (page.status_code, "1 image was added" in page.text, "evil.svg" in page.text) == (422, True, True)
     preview = add_items(owner).text
@@ -73,7 +73,7 @@ def test_images_lead_from_an_upload_to_raters_and_exports(house: House, owner: h
     assert f'src="{HERE}/knife.png" alt="{KNIFE}"' in preview
     send(owner, "/campaigns/pilot/state", state="open")
     assert f'src="{HERE}/knife.png"' in owner.get("/campaigns/pilot/items/1").text
-    rater, first = enter(house, owner)
+    rater, first = enter(staff_site, owner)
     seen = [first, rater.rate(first, Q_safe="No")]
     (shown,) = [page for page in seen if "/image" in page.text]
     address = f"/rate/{assignment(shown)}/image"
@@ -98,26 +98,26 @@ def test_images_lead_from_an_upload_to_raters_and_exports(house: House, owner: h
     assert f"1,knife.png,{KNIFE}" in archive.read("pilot/images.csv").decode()
     assert send(owner, "/campaigns/pilot/clone", new_name="copy").status_code == 303
     assert owner.get("/campaigns/copy/images/knife.png").content == image.content
-    assert [audit.audit_campaign(house.platform, name).faults for name in ("pilot", "copy")] == [(), ()]
-    with house.platform.database.writing() as tx:
+    assert [audit.audit_campaign(staff_site.platform, name).faults for name in ("pilot", "copy")] == [(), ()]
+    with staff_site.platform.database.writing() as tx:
         tx.execute(text("DELETE FROM image"))
     assert "with content warning and sources" in owner.get("/campaigns/pilot").text
 
 
 @sqlite_only
-def test_images_are_shown_to_whoever_may_see_the_item_alone(house: House, owner: httpx.Client) -> None:
+def test_images_are_shown_to_whoever_may_see_the_item_alone(staff_site: StaffSite, owner: httpx.Client) -> None:
     upload(owner, ("knife.png", draw()))
     add_items(owner)
     send(owner, "/campaigns/pilot/state", state="open")
-    rater, page = enter(house, owner)
-    stranger, another = house.live.visitor(), enter(house, owner)[0]
+    rater, page = enter(staff_site, owner)
+    stranger, another = staff_site.live.visitor(), enter(staff_site, owner)[0]
     address = f"/rate/{assignment(page)}/image"
     assert (stranger.get(address).status_code, another.get(address).status_code) == (403, 404)
     assert rater.get(f"{HERE}/knife.png").status_code == 403
-    members = {role: join_pilot(house, role, role) for role in ("carer", "expert")}
+    members = {role: join_pilot(staff_site, role, role) for role in ("carer", "expert")}
     statuses = {role: browser.get(f"{HERE}/knife.png").status_code for role, browser in members.items()}
     assert statuses == {"carer": 403, "expert": 200}
-    assert house.owner("mia").get(f"{HERE}/knife.png").status_code == 404
+    assert staff_site.owner("mia").get(f"{HERE}/knife.png").status_code == 404
     # Alternative text only for roles that may not see the image.
     assert HERE not in members["carer"].get("/campaigns/pilot").text
     if "/image" not in page.text:
@@ -128,12 +128,12 @@ def test_images_are_shown_to_whoever_may_see_the_item_alone(house: House, owner:
     assert rater.get(address).status_code == 404
 
 
-def test_images_are_fixed_once_items_show_them_to_raters(house: House, owner: httpx.Client) -> None:
-    platform, staff_id = house.platform, staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+def test_images_are_fixed_once_items_show_them_to_raters(staff_site: StaffSite, owner: httpx.Client) -> None:
+    platform, staff_id = staff_site.platform, staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     with pytest.raises(InvalidInput, match=r"shows the image 'knife.png', which the campaign does not have"):
-        add_item(house, staff_id)
+        add_item(staff_site, staff_id)
     upload(owner, ("knife.png", draw()))
-    add_item(house, staff_id)
+    add_item(staff_site, staff_id)
     with pytest.raises(Conflict, match="Remove the items first"):
         images.remove_images(platform, "pilot", staff_id=staff_id, now=NOW)
     send(owner, "/campaigns/pilot/state", state="open")
@@ -144,8 +144,8 @@ def test_images_are_fixed_once_items_show_them_to_raters(house: House, owner: ht
         images.load_image(platform, "pilot", "cup.png", staff_id=staff_id)
 
 
-def test_an_upload_that_adds_nothing_is_named_and_not_logged(house: House, owner: httpx.Client) -> None:
-    staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+def test_an_upload_that_adds_nothing_is_named_and_not_logged(staff_site: StaffSite, owner: httpx.Client) -> None:
+    staff_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     empty = upload(owner, ("", b""))
     assert (empty.status_code, "There is no image to add" in empty.text) == (422, True)
     refused = upload(owner, *((f"{i}.svg", b"<svg/>") for i in range(52)))
@@ -154,22 +154,22 @@ def test_an_upload_that_adds_nothing_is_named_and_not_logged(house: House, owner
         50,
         True,
     )
-    assert images.remove_images(house.platform, "pilot", staff_id=staff_id, now=NOW) == 0
-    assert count_changes(house) == 0
+    assert images.remove_images(staff_site.platform, "pilot", staff_id=staff_id, now=NOW) == 0
+    assert count_changes(staff_site) == 0
     upload(owner, ("a.png", draw()))
-    assert count_changes(house) == 1
+    assert count_changes(staff_site) == 1
 
 
-def count_changes(house: House) -> int:
-    with house.platform.database.reading() as tx:
+def count_changes(staff_site: StaffSite) -> int:
+    with staff_site.platform.database.reading() as tx:
         return int(tx.execute(text("SELECT count(*) FROM event WHERE kind = 'images_changed'")).scalar_one())
 
 
-def test_names_and_bytes_of_the_images_of_a_campaign_are_checked(house: House, owner: httpx.Client) -> None:
+def test_names_and_bytes_of_the_images_of_a_campaign_are_checked(staff_site: StaffSite, owner: httpx.Client) -> None:
     upload(owner, ("knife.png", draw()))
     other = upload(owner, ("Knife.png", draw()))
     assert (other.status_code, "&#39;Knife.png&#39; differ in case alone" in other.text) == (409, True)
-    with house.platform.database.writing() as tx:
+    with staff_site.platform.database.writing() as tx:
         tx.execute(text("UPDATE image SET n_bytes = 1073741824"))
     full = upload(owner, ("cup.png", draw()))
     assert (full.status_code, "10,000 with 1,073,741,824 are allowed" in full.text) == (409, True)
@@ -177,21 +177,21 @@ def test_names_and_bytes_of_the_images_of_a_campaign_are_checked(house: House, o
     assert upload(owner, ("knife.png", draw("JPEG"))).status_code == 200
 
 
-def test_an_archive_of_pairs_offers_images_where_there_are_some(house: House) -> None:
-    staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    campaigns.create_campaign(house.platform, pair_definition(), pairs(1), staff_id=staff_id, now=NOW)
-    row = campaigns.change_state(house.platform, "pilot", "open", staff_id=staff_id, now=NOW)
+def test_an_archive_of_pairs_offers_images_where_there_are_some(staff_site: StaffSite) -> None:
+    staff_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    campaigns.create_campaign(staff_site.platform, pair_definition(), pairs(1), staff_id=staff_id, now=NOW)
+    row = campaigns.change_state(staff_site.platform, "pilot", "open", staff_id=staff_id, now=NOW)
     arrival = enrolment.Arrival("pilot", str(row.key), "en")
-    prefer(house.platform, enrolment.enrol_rater(house.platform, arrival, AGREED, now=NOW)[0], 1)
-    browser = house.owner()
+    prefer(staff_site.platform, enrolment.enrol_rater(staff_site.platform, arrival, AGREED, now=NOW)[0], 1)
+    browser = staff_site.owner()
     assert "with preferences, pairs, content warning and sources" in browser.get("/campaigns/pilot").text
-    with house.platform.database.writing() as tx:
+    with staff_site.platform.database.writing() as tx:
         add_images(tx, row.id, [read_image("a.png", draw())], now=NOW)
     assert "preferences, pairs, images of items, content warning and sources" in browser.get("/campaigns/pilot").text
 
 
-def add_item(house: House, staff_id: str) -> None:
+def add_item(staff_site: StaffSite, staff_id: str) -> None:
     table = pl.DataFrame(
         {"item_id": ["1"], "context": ["Hi"], "response": ["Ho"], IMAGE: ["knife.png"], IMAGE_ALT: [KNIFE]}
     )
-    campaigns.add_items(house.platform, "pilot", read_items(table).items, staff_id=staff_id, now=NOW)
+    campaigns.add_items(staff_site.platform, "pilot", read_items(table).items, staff_id=staff_id, now=NOW)

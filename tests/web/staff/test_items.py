@@ -9,7 +9,7 @@ from tests.databases import sqlite_only
 from tests.support.campaigns import NOW
 from tests.support.monitored_campaigns import N_ITEMS, add_crowd, member, open_monitored_campaign, rate_items, read
 from tests.support.rated_campaigns import rated_campaign
-from tests.support.staff_browsers import House, create_draft, send
+from tests.support.staff_site import StaffSite, create_draft, send
 
 from dissensus.campaign.filters.item_filter import ItemCursor, ItemFilter
 from dissensus.pipeline.monitor import ItemSummary
@@ -26,13 +26,13 @@ ITEMS = "/campaigns/pilot/items"
 
 
 @pytest.fixture
-def campaign(house: House) -> CampaignRow:
-    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    return open_monitored_campaign(house.platform, owner_id, replication=20)
+def campaign(staff_site: StaffSite) -> CampaignRow:
+    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    return open_monitored_campaign(staff_site.platform, owner_id, replication=20)
 
 
-def refresh(house: House) -> None:
-    refresh_snapshots(house.platform, MonitoringCache(), now=house.live.clock())
+def refresh(staff_site: StaffSite) -> None:
+    refresh_snapshots(staff_site.platform, MonitoringCache(), now=staff_site.live.clock())
 
 
 def listed(page: httpx.Response) -> list[str]:
@@ -44,19 +44,19 @@ def ranks(page: httpx.Response) -> list[float]:
     return [float(value) for value in re.findall(r'<p class="rank">([-0-9.]+)', page.text)]
 
 
-def report(house: House, rater_id: str) -> str:
+def report(staff_site: StaffSite, rater_id: str) -> str:
     """Report the first item of a rater as illegal; return the name of the item."""
-    with house.platform.database.writing() as tx:
+    with staff_site.platform.database.writing() as tx:
         query = select(AssignmentTable.id, ItemTable.name).join(ItemTable).where(AssignmentTable.rater_id == rater_id)
         row = tx.execute(query.order_by(AssignmentTable.position).limit(1)).one()
         notices.add_notice(tx, rater_id, "illegal", "A <b>threat</b>.", assignment_id=row.id, now=NOW)
     return str(row.name)
 
 
-def test_items_are_sorted_by_disagreement_and_filtered(house: House, campaign: CampaignRow) -> None:
-    add_crowd(house.platform, campaign)
-    refresh(house)
-    browser = house.owner()
+def test_items_are_sorted_by_disagreement_and_filtered(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    add_crowd(staff_site.platform, campaign)
+    refresh(staff_site)
+    browser = staff_site.owner()
     page = browser.get(ITEMS)
     assert len(listed(page)) == N_ITEMS
     assert ranks(page) == sorted(ranks(page), reverse=True)
@@ -68,7 +68,7 @@ def test_items_are_sorted_by_disagreement_and_filtered(house: House, campaign: C
     assert listed(browser.get(ITEMS, params={"search": "speaker"})) == []
     gold = browser.get(ITEMS, params={"attribute": "safety_gold", "value": "Yes", "sort": "position"})
     assert listed(gold) == [f"item-{i}" for i in range(2, N_ITEMS, 3)]
-    unsure = {row.position for row in summaries(house, campaign).values() if not row.axis and row.counts[1]}
+    unsure = {row.position for row in summaries(staff_site, campaign).values() if not row.axis and row.counts[1]}
     assert set(listed(browser.get(ITEMS, params={"answer": "1"}))) == {f"item-{i}" for i in unsure}
     cursors = ("x", "nan~0", "0~99999999999999999999")
     faults = ({"question": "Q_none"}, {"sort": "moon"}, {"answer": "9"}, {"flag": "x"})
@@ -76,16 +76,16 @@ def test_items_are_sorted_by_disagreement_and_filtered(house: House, campaign: C
         assert browser.get(ITEMS, params=wrong).status_code == 422, wrong
 
 
-def summaries(house: House, campaign: CampaignRow) -> dict[tuple[int, str, str], ItemSummary]:
-    with house.platform.database.reading() as tx:
+def summaries(staff_site: StaffSite, campaign: CampaignRow) -> dict[tuple[int, str, str], ItemSummary]:
+    with staff_site.platform.database.reading() as tx:
         return load_item_summaries(tx, campaign.id)
 
 
-def test_pages_of_a_list_are_complete(house: House, campaign: CampaignRow) -> None:
-    add_crowd(house.platform, campaign)
-    refresh(house)
+def test_pages_of_a_list_are_complete(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    add_crowd(staff_site.platform, campaign)
+    refresh(staff_site)
     item_filter = ItemFilter(question="Q_safe", axis="")
-    with house.platform.database.reading() as tx:
+    with staff_site.platform.database.reading() as tx:
         everything = overview.list_items_after(tx, campaign.id, item_filter, most=100)
         pages: list[overview.ListedItem] = []
         after: ItemCursor | None = None
@@ -96,10 +96,10 @@ def test_pages_of_a_list_are_complete(house: House, campaign: CampaignRow) -> No
 
 
 @sqlite_only
-def test_an_item_shows_answers_gold_and_neighbours(house: House, campaign: CampaignRow) -> None:
-    add_crowd(house.platform, campaign)
-    refresh(house)
-    browser = house.owner()
+def test_an_item_shows_answers_gold_and_neighbours(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    add_crowd(staff_site.platform, campaign)
+    refresh(staff_site)
+    browser = staff_site.owner()
     first, second = re.findall(rf'href="({ITEMS}/\d+)"', browser.get(ITEMS).text)[:2]
     page = browser.get(first)
     assert f'href="{second}" rel="next"' in page.text
@@ -109,7 +109,7 @@ def test_an_item_shows_answers_gold_and_neighbours(house: House, campaign: Campa
     for part in ("Is it?", "safety_gold", "Skipped by 0 raters", "Gender"):
         assert part in text, part
     position = int(first.split("/")[-1]) - 1
-    assert f"All raters {sum(summaries(house, campaign)[position, 'Q_safe', ''].counts)}" in text
+    assert f"All raters {sum(summaries(staff_site, campaign)[position, 'Q_safe', ''].counts)}" in text
     assert browser.get(f"{ITEMS}/999").status_code == 404
 
 
@@ -118,9 +118,9 @@ def read_open_answers(text: str) -> str:
     return text.partition('<details class="answers" open>')[2].partition("</details>")[0]
 
 
-def test_the_most_divided_questions_of_an_item_come_first(house: House) -> None:
-    rated_campaign(house.platform, 1, 3)
-    browser = house.owner("crowded")
+def test_the_most_divided_questions_of_an_item_come_first(staff_site: StaffSite) -> None:
+    rated_campaign(staff_site.platform, 1, 3)
+    browser = staff_site.owner("crowded")
     text = browser.get("/campaigns/crowded/items/1?question=Q_overall&answer=1").text
     names = re.findall(r'<summary id="(\w+)-answers">', text)
     divided, _, rest = text.partition("questions without disagreement</summary>")
@@ -144,23 +144,23 @@ def test_the_most_divided_questions_of_an_item_come_first(house: House) -> None:
 
 
 @sqlite_only
-def test_groups_of_few_raters_are_hidden(house: House, campaign: CampaignRow) -> None:
+def test_groups_of_few_raters_are_hidden(staff_site: StaffSite, campaign: CampaignRow) -> None:
     for number in range(8):
         gender = "Woman" if number < 6 else "Man"
         attributes = {"rater_gender": gender, "rater_age": "Prefer not to say"}
-        rate_items(house.platform, campaign, number, attributes=attributes)
-    refresh(house)
-    browser = house.owner()
+        rate_items(staff_site.platform, campaign, number, attributes=attributes)
+    refresh(staff_site)
+    browser = staff_site.owner()
     text = read(browser.get(f"{ITEMS}/1"))
     assert "Woman hidden: few raters" in text, "the two men would follow from all raters and the women"
     assert "Man hidden: few raters" in text
     assert listed(browser.get(ITEMS, params={"sort": "rater_gender"})) == []
 
 
-def test_a_report_is_settled_beside_the_text(house: House, campaign: CampaignRow) -> None:
-    careful, _ = add_crowd(house.platform, campaign)
-    name = report(house, careful)
-    browser = house.owner()
+def test_a_report_is_settled_beside_the_text(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    careful, _ = add_crowd(staff_site.platform, campaign)
+    name = report(staff_site, careful)
+    browser = staff_site.owner()
     (path,) = set(
         re.findall(rf'href="({ITEMS}/\d+\?sort=position)">Read the item', browser.get("/campaigns/pilot").text)
     )
@@ -184,11 +184,11 @@ def test_a_report_is_settled_beside_the_text(house: House, campaign: CampaignRow
 
 
 @sqlite_only
-def test_selected_items_are_withheld_and_shown_again(house: House, campaign: CampaignRow) -> None:
-    careful, _ = add_crowd(house.platform, campaign)
-    reported = report(house, careful)
-    refresh(house)
-    browser = house.owner()
+def test_selected_items_are_withheld_and_shown_again(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    careful, _ = add_crowd(staff_site.platform, campaign)
+    reported = report(staff_site, careful)
+    refresh(staff_site)
+    browser = staff_site.owner()
     page = browser.get(ITEMS, params={"sort": "position"})
     numbers = re.findall(r'name="item" value="(\d+)" aria-label="Select ([^"]+)"', page.text)
     assert len(numbers) == N_ITEMS
@@ -207,21 +207,21 @@ def test_selected_items_are_withheld_and_shown_again(house: House, campaign: Cam
     done = send(browser, f"{ITEMS}/withholding", item=chosen, change="show", address="//example.org\r\n")
     assert done.headers["location"] == ITEMS
     assert listed(browser.get(ITEMS, params={"flag": "withheld", "sort": "position"})) == [reported]
-    with house.platform.database.reading() as tx:
+    with staff_site.platform.database.reading() as tx:
         contents = [dict(event.content) for event in events.iterate_events(tx, campaign.id, "items_changed")]
     assert [(one["withheld"], len(one["items"])) for one in contents] == [(True, 3), (False, 2)]
     for wrong in ([], ["x"], [str(n) for n in range(1, 52)]):
         assert send(browser, f"{ITEMS}/withholding", item=wrong, change="withhold").status_code == 422, wrong
     for role in ("analyst", "reviewer"):
-        reader = member(house, campaign, role)
+        reader = member(staff_site, campaign, role)
         assert "Select" not in reader.get(ITEMS).text
         assert send(reader, f"{ITEMS}/withholding", item=chosen, change="withhold").status_code == 403
 
 
 @sqlite_only
-def test_empty_lists_say_what_to_do_next(house: House, campaign: CampaignRow) -> None:
-    create_draft(house, "draft", pay={"currency": "EUR", "hourly_rate": 1200}, gold={})
-    browser = house.owner()
+def test_empty_lists_say_what_to_do_next(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    create_draft(staff_site, "draft", pay={"currency": "EUR", "hourly_rate": 1200}, gold={})
+    browser = staff_site.owner()
     for path, says, link in (
         (ITEMS, "No item has answers of two raters yet", "/campaigns/pilot#entry"),
         (
@@ -245,36 +245,36 @@ def test_empty_lists_say_what_to_do_next(house: House, campaign: CampaignRow) ->
     assert campaign.name == "pilot"
 
 
-def test_roles_see_what_they_may(house: House, campaign: CampaignRow) -> None:
-    careful, _ = add_crowd(house.platform, campaign)
-    report(house, careful)
-    with house.platform.database.writing() as tx:
+def test_roles_see_what_they_may(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    careful, _ = add_crowd(staff_site.platform, campaign)
+    report(staff_site, careful)
+    with staff_site.platform.database.writing() as tx:
         tx.execute(update(AssignmentTable).where(AssignmentTable.rater_id == careful).values(state="skipped"))
-    refresh(house)
-    analyst = member(house, campaign, "analyst")
+    refresh(staff_site)
+    analyst = member(staff_site, campaign, "analyst")
     assert len(listed(analyst.get(ITEMS, params={"flag": "skipped"}))) == N_ITEMS
     assert "reported 1" not in read(analyst.get(ITEMS))
     assert analyst.get(ITEMS, params={"flag": "reported"}).status_code == 403
     for number in range(1, N_ITEMS + 1):
         if "threat" in (page := analyst.get(f"{ITEMS}/{number}")).text or "settle" in page.text:
             raise AssertionError(page.text)
-    reviewer = member(house, campaign, "reviewer")
+    reviewer = member(staff_site, campaign, "reviewer")
     assert "reported 1" in read(reviewer.get(ITEMS))
     assert "threat" in "".join(reviewer.get(f"{ITEMS}/{number}").text for number in range(1, N_ITEMS + 1))
     for role in ("observer", "expert"):
-        browser = member(house, campaign, role)
+        browser = member(staff_site, campaign, role)
         assert browser.get(ITEMS).status_code == 403
         assert browser.get(f"{ITEMS}/1").status_code == 403
 
 
-def test_a_withdrawal_deletes_summaries_until_the_next_refresh(house: House, campaign: CampaignRow) -> None:
-    careful, _ = add_crowd(house.platform, campaign)
-    refresh(house)
-    before = summaries(house, campaign)
-    withdrawal.withdraw_rater(house.platform, careful, now=house.live.clock())
-    left = summaries(house, campaign)
-    refresh(house)
-    after = summaries(house, campaign)
+def test_a_withdrawal_deletes_summaries_until_the_next_refresh(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    careful, _ = add_crowd(staff_site.platform, campaign)
+    refresh(staff_site)
+    before = summaries(staff_site, campaign)
+    withdrawal.withdraw_rater(staff_site.platform, careful, now=staff_site.live.clock())
+    left = summaries(staff_site, campaign)
+    refresh(staff_site)
+    after = summaries(staff_site, campaign)
     assert left == {key: after[key] for key in left}
     gone = [position for position in range(N_ITEMS) if (position, "Q_safe", "") not in left]
     counts, fewer = (

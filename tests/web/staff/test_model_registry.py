@@ -12,7 +12,7 @@ from tests.preference.pairs import simulate_pairs
 from tests.support.chat_campaigns import TERN, open_chat_campaign
 from tests.support.chat_forms import begin, enter_chat_campaign, say, send
 from tests.support.live_site import serving
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 from dissensus.files.models.folder import read_identity, save_model
 from dissensus.files.models.registry import (
@@ -96,7 +96,7 @@ def test_staff_see_the_versions_of_a_model(database: Database, tmp_path: Path) -
     back = RegistryEntry(at=AT, action="rolled back", version=1, current=1, reason="<i>We like it.</i>")
     with serving(url, model_registry=tmp_path) as live, ExitStack() as browsers:
         open_chat_campaign(live.platform, chat={"chatbots": [BEST, old]}, registered_models=["taste", "gone"])
-        owner = House(live, browsers).owner("owner")
+        owner = StaffSite(live, browsers).owner("owner")
         page = owner.get("/campaigns/pilot").text
         assert "Trained on the preferences of this campaign; selects the responses of best; old, always by" in page
         assert "No version is current" in page
@@ -122,7 +122,7 @@ def test_a_damaged_model_does_not_break_pages(
     url = database.engine.url.render_as_string(hide_password=False)
     with serving(url, model_registry=tmp_path) as live, ExitStack() as browsers:
         open_chat_campaign(live.platform, registered_models=["taste"])
-        page = House(live, browsers).owner("owner").get("/campaigns/pilot")
+        page = StaffSite(live, browsers).owner("owner").get("/campaigns/pilot")
     assert page.status_code == 200
     assert "Its folder is damaged or not accessible. Contact the operator of the site." in page.text
     assert "taste is not a valid registered model" in caplog.text

@@ -9,7 +9,7 @@ import pytest
 from tests.databases import sqlite_only
 from tests.support.campaigns import NOW
 from tests.support.monitored_campaigns import Habit, add_crowd, member, open_monitored_campaign, rate_items, read
-from tests.support.staff_browsers import House, send, token_of
+from tests.support.staff_site import StaffSite, send, token_of
 
 from dissensus.schema.campaign.roles import Role
 from dissensus.store.campaigns import CampaignRow
@@ -23,19 +23,21 @@ HOSTILE = '"><script>alert(1)</script>\u202e'
 
 
 @pytest.fixture
-def campaign(house: House) -> CampaignRow:
+def campaign(staff_site: StaffSite) -> CampaignRow:
     return open_monitored_campaign(
-        house.platform, staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id, replication=20
+        staff_site.platform, staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id, replication=20
     )
 
 
-def refresh_figures(house: House) -> None:
-    refresh_snapshots(house.platform, MonitoringCache(), now=house.live.clock())
+def refresh_figures(staff_site: StaffSite) -> None:
+    refresh_snapshots(staff_site.platform, MonitoringCache(), now=staff_site.live.clock())
 
 
-def close(house: House, campaign: CampaignRow) -> None:
-    campaigns.change_state(house.platform, "pilot", "closed", staff_id=campaign.staff_id, now=house.live.clock())
-    refresh_figures(house)
+def close(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    campaigns.change_state(
+        staff_site.platform, "pilot", "closed", staff_id=campaign.staff_id, now=staff_site.live.clock()
+    )
+    refresh_figures(staff_site)
 
 
 def form(page: httpx.Response) -> dict[str, str]:
@@ -45,23 +47,23 @@ def form(page: httpx.Response) -> dict[str, str]:
 
 
 @pytest.mark.usefixtures("campaign")
-def test_without_figures_the_page_says_so(house: House) -> None:
-    page = house.owner().get(MONITORING_PATH)
+def test_without_figures_the_page_says_so(staff_site: StaffSite) -> None:
+    page = staff_site.owner().get(MONITORING_PATH)
     assert page.status_code == 200
     assert "There are no figures yet." in read(page)
-    refresh_figures(house)
-    text = read(house.owner().get(MONITORING_PATH))
+    refresh_figures(staff_site)
+    text = read(staff_site.owner().get(MONITORING_PATH))
     assert "There are no ratings yet." in text
     assert "Target: 480 ratings. None arrived in the last 24 hours." in text
 
 
 @sqlite_only
-def test_an_owner_sees_all_figures_and_their_age(house: House, campaign: CampaignRow) -> None:
-    add_crowd(house.platform, campaign)
-    house.live.clock.forward(hours=9, minutes=30)
-    refresh_figures(house)
-    house.live.clock.forward(seconds=3)
-    page = house.owner().get(MONITORING_PATH)
+def test_an_owner_sees_all_figures_and_their_age(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    add_crowd(staff_site.platform, campaign)
+    staff_site.live.clock.forward(hours=9, minutes=30)
+    refresh_figures(staff_site)
+    staff_site.live.clock.forward(seconds=3)
+    page = staff_site.owner().get(MONITORING_PATH)
     text = read(page)
     assert "As of 2026-03-01 21:30:00 UTC , 3 s ago." in text
     assert "These figures are out of date" not in text
@@ -77,15 +79,15 @@ def test_an_owner_sees_all_figures_and_their_age(house: House, campaign: Campaig
 
 @sqlite_only
 @pytest.mark.slow
-def test_a_warned_interval_has_a_mark_and_a_note(house: House) -> None:
+def test_a_warned_interval_has_a_mark_and_a_note(staff_site: StaffSite) -> None:
     """With 100 items the intervals of groups with fewer than five ratings per item are approximate, and no others."""
-    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    campaign = open_monitored_campaign(house.platform, owner_id, n_items=100, replication=20)
+    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    campaign = open_monitored_campaign(staff_site.platform, owner_id, n_items=100, replication=20)
     for number in range(38):  # each rates 20 items
         age = "50+" if number % 5 == 0 else "18-29"
-        rate_items(house.platform, campaign, number, attributes={"rater_age": age, "rater_gender": "Woman"})
-    refresh_figures(house)
-    page = house.owner().get(MONITORING_PATH)
+        rate_items(staff_site.platform, campaign, number, attributes={"rater_age": age, "rater_gender": "Woman"})
+    refresh_figures(staff_site)
+    page = staff_site.owner().get(MONITORING_PATH)
     (table,) = re.findall(r'data-live="agreement-table">(.*?)</table>', page.text, re.DOTALL)
     rows = re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', table, re.DOTALL)
     assert {name: 'href="#caveats"' in cells for name, cells in rows} == {
@@ -100,23 +102,25 @@ def test_a_warned_interval_has_a_mark_and_a_note(house: House) -> None:
     )
 
 
-def test_stale_figures_are_marked_while_the_campaign_is_open(house: House, campaign: CampaignRow) -> None:
-    browser = house.owner()
-    rate_items(house.platform, campaign, 1)
-    refresh_figures(house)
-    house.live.clock.forward(minutes=2)
+def test_stale_figures_are_marked_while_the_campaign_is_open(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    browser = staff_site.owner()
+    rate_items(staff_site.platform, campaign, 1)
+    refresh_figures(staff_site)
+    staff_site.live.clock.forward(minutes=2)
     text = read(browser.get(MONITORING_PATH))
     assert "2 min 0 s ago" in text
     assert "These figures are out of date. They should be seconds old while the campaign is open" in text
-    campaigns.change_state(house.platform, "pilot", "closed", staff_id=campaign.staff_id, now=house.live.clock())
+    campaigns.change_state(
+        staff_site.platform, "pilot", "closed", staff_id=campaign.staff_id, now=staff_site.live.clock()
+    )
     assert "These figures are out of date" not in read(browser.get(MONITORING_PATH))
 
 
 @sqlite_only
-def test_an_analyst_sees_all_figures_without_flags(house: House, campaign: CampaignRow) -> None:
-    add_crowd(house.platform, campaign)
-    refresh_figures(house)
-    page = member(house, campaign, "analyst").get(MONITORING_PATH)
+def test_an_analyst_sees_all_figures_without_flags(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    add_crowd(staff_site.platform, campaign)
+    refresh_figures(staff_site)
+    page = member(staff_site, campaign, "analyst").get(MONITORING_PATH)
     text = read(page)
     assert page.status_code == 200
     assert "18-29" in text
@@ -126,14 +130,14 @@ def test_an_analyst_sees_all_figures_without_flags(house: House, campaign: Campa
 
 
 @sqlite_only
-def test_an_observer_sees_large_groups_of_a_closed_campaign(house: House, campaign: CampaignRow) -> None:
-    add_crowd(house.platform, campaign)
-    refresh_figures(house)
-    browser = member(house, campaign, "observer")
+def test_an_observer_sees_large_groups_of_a_closed_campaign(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    add_crowd(staff_site.platform, campaign)
+    refresh_figures(staff_site)
+    browser = member(staff_site, campaign, "observer")
     text = read(browser.get(MONITORING_PATH))
     assert "Figures are published once the campaign is closed" in text
     assert "Agreement" not in text
-    close(house, campaign)
+    close(staff_site, campaign)
     page = browser.get(MONITORING_PATH)
     text = read(page)
     assert page.status_code == 200
@@ -146,38 +150,40 @@ def test_an_observer_sees_large_groups_of_a_closed_campaign(house: House, campai
         assert private not in text
 
 
-def test_published_figures_do_not_change(house: House, campaign: CampaignRow) -> None:
-    raters = [rate_items(house.platform, campaign, number) for number in range(5)]
-    close(house, campaign)
-    browser = member(house, campaign, "observer")
+def test_published_figures_do_not_change(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    raters = [rate_items(staff_site.platform, campaign, number) for number in range(5)]
+    close(staff_site, campaign)
+    browser = member(staff_site, campaign, "observer")
     published = read(browser.get(MONITORING_PATH))
-    withdrawal.withdraw_rater(house.platform, raters[0], now=house.live.clock())
+    withdrawal.withdraw_rater(staff_site.platform, raters[0], now=staff_site.live.clock())
     for state in ("paused", "open"):
-        campaigns.change_state(house.platform, "pilot", state, staff_id=campaign.staff_id, now=house.live.clock())
+        campaigns.change_state(
+            staff_site.platform, "pilot", state, staff_id=campaign.staff_id, now=staff_site.live.clock()
+        )
     for number in range(6, 9):
-        rate_items(house.platform, campaign, number)
-    close(house, campaign)
+        rate_items(staff_site.platform, campaign, number)
+    close(staff_site, campaign)
     assert read(browser.get(MONITORING_PATH)) == published
 
 
 @sqlite_only
-def test_figures_of_four_raters_are_not_published(house: House, campaign: CampaignRow) -> None:
+def test_figures_of_four_raters_are_not_published(staff_site: StaffSite, campaign: CampaignRow) -> None:
     for number in range(4):
-        rate_items(house.platform, campaign, number)
-    close(house, campaign)
-    assert "if at least five raters took part" in read(member(house, campaign, "observer").get(MONITORING_PATH))
+        rate_items(staff_site.platform, campaign, number)
+    close(staff_site, campaign)
+    assert "if at least five raters took part" in read(member(staff_site, campaign, "observer").get(MONITORING_PATH))
 
 
 @pytest.mark.parametrize("role", ["expert", "carer"])
-def test_others_do_not_see_monitoring(house: House, campaign: CampaignRow, role: Role) -> None:
-    assert member(house, campaign, role).get(MONITORING_PATH).status_code == 403
+def test_others_do_not_see_monitoring(staff_site: StaffSite, campaign: CampaignRow, role: Role) -> None:
+    assert member(staff_site, campaign, role).get(MONITORING_PATH).status_code == 403
 
 
 @sqlite_only
-def test_an_owner_decides_a_flag_with_a_reason(house: House, campaign: CampaignRow) -> None:
-    hasty, _ = add_crowd(house.platform, campaign)
-    refresh_figures(house)
-    browser, path = house.owner(), f"/campaigns/pilot/raters/{hasty}"
+def test_an_owner_decides_a_flag_with_a_reason(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    hasty, _ = add_crowd(staff_site.platform, campaign)
+    refresh_figures(staff_site)
+    browser, path = staff_site.owner(), f"/campaigns/pilot/raters/{hasty}"
     page = browser.get(path)
     assert page.status_code == 200
     done = browser.post(path, data={**form(page), "verdict": "exclude", "reason": HOSTILE})
@@ -197,10 +203,10 @@ def test_an_owner_decides_a_flag_with_a_reason(house: House, campaign: CampaignR
 
 
 @sqlite_only
-def test_all_faults_of_a_decision_are_shown_and_input_is_kept(house: House, campaign: CampaignRow) -> None:
-    hasty, _ = add_crowd(house.platform, campaign)
-    refresh_figures(house)
-    browser, path = house.owner(), f"/campaigns/pilot/raters/{hasty}"
+def test_all_faults_of_a_decision_are_shown_and_input_is_kept(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    hasty, _ = add_crowd(staff_site.platform, campaign)
+    refresh_figures(staff_site)
+    browser, path = staff_site.owner(), f"/campaigns/pilot/raters/{hasty}"
     refused = browser.post(path, data={**form(browser.get(path)), "reason": " "})
     assert refused.status_code == 422
     assert "Nothing is chosen. Choose keep or exclude. There is no reason." in read(refused)
@@ -212,36 +218,36 @@ def test_all_faults_of_a_decision_are_shown_and_input_is_kept(house: House, camp
 
 
 @sqlite_only
-def test_only_owners_see_flags(house: House, campaign: CampaignRow) -> None:
-    hasty, _ = add_crowd(house.platform, campaign)
-    refresh_figures(house)
-    analyst, path = member(house, campaign, "analyst"), f"/campaigns/pilot/raters/{hasty}"
+def test_only_owners_see_flags(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    hasty, _ = add_crowd(staff_site.platform, campaign)
+    refresh_figures(staff_site)
+    analyst, path = member(staff_site, campaign, "analyst"), f"/campaigns/pilot/raters/{hasty}"
     assert analyst.get(path).status_code == 403
     assert send(analyst, path, verdict="exclude", reason="x").status_code == 403
-    assert house.owner("bob").get(path).status_code == 404
+    assert staff_site.owner("bob").get(path).status_code == 404
 
 
 @sqlite_only
-def test_a_rater_without_a_flag_has_nothing_to_decide(house: House, campaign: CampaignRow) -> None:
-    careful = rate_items(house.platform, campaign, 1)
-    refresh_figures(house)
-    browser, path = house.owner(), f"/campaigns/pilot/raters/{careful}"
+def test_a_rater_without_a_flag_has_nothing_to_decide(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    careful = rate_items(staff_site.platform, campaign, 1)
+    refresh_figures(staff_site)
+    browser, path = staff_site.owner(), f"/campaigns/pilot/raters/{careful}"
     assert "Save decision" not in browser.get(path).text
     assert send(browser, path, verdict="exclude", reason="x").status_code == 404
     assert send(browser, "/campaigns/pilot/raters/nobody", verdict="exclude", reason="x").status_code == 404
 
 
-def test_withdrawn_raters_are_gone_from_both_pages(house: House, campaign: CampaignRow) -> None:
-    hasty, _ = add_crowd(house.platform, campaign)
-    refresh_figures(house)
-    withdrawal.withdraw_rater(house.platform, hasty, now=house.live.clock())
-    browser, path = house.owner(), f"/campaigns/pilot/raters/{hasty}"
+def test_withdrawn_raters_are_gone_from_both_pages(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    hasty, _ = add_crowd(staff_site.platform, campaign)
+    refresh_figures(staff_site)
+    withdrawal.withdraw_rater(staff_site.platform, hasty, now=staff_site.live.clock())
+    browser, path = staff_site.owner(), f"/campaigns/pilot/raters/{hasty}"
     assert hasty not in browser.get(MONITORING_PATH).text
     assert "their answers were erased" in read(browser.get(path))
     assert send(browser, path, verdict="keep", reason="x").status_code == 404
 
 
-def test_texts_of_the_campaign_are_escaped(house: House) -> None:
+def test_texts_of_the_campaign_are_escaped(staff_site: StaffSite) -> None:
     answer, group = "<img src=x onerror=alert(1)>", "<b>old</b>"
     questions = [{"name": "Q_safe", "text": "Is it?", "scale": ["No", answer]}]
     about = {"name": "you", "about": "rater", "languages": ["en"], "title": "You"}
@@ -249,12 +255,15 @@ def test_texts_of_the_campaign_are_escaped(house: House) -> None:
     two = {"name": "two", "languages": ["en"], "title": "Two", "questions": questions}
     changes: dict[str, Any] = {"questionnaire": two, "demographics": {**about, "questions": [axis]}}
     campaign = open_monitored_campaign(
-        house.platform, staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id, replication=20, **changes
+        staff_site.platform,
+        staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id,
+        replication=20,
+        **changes,
     )
     for number in range(3):
-        rate_items(house.platform, campaign, number, Habit(always=answer), attributes={"rater_age": group})
-    refresh_figures(house)
-    page = house.owner().get(MONITORING_PATH)
+        rate_items(staff_site.platform, campaign, number, Habit(always=answer), attributes={"rater_age": group})
+    refresh_figures(staff_site)
+    page = staff_site.owner().get(MONITORING_PATH)
     assert answer in unescape(page.text)
     assert group in unescape(page.text)
     assert answer not in page.text
@@ -262,23 +271,23 @@ def test_texts_of_the_campaign_are_escaped(house: House) -> None:
 
 
 @pytest.mark.usefixtures("campaign")
-def test_the_campaign_page_links_to_monitoring(house: House) -> None:
-    assert f'href="{MONITORING_PATH}"' in house.owner().get("/campaigns/pilot").text
+def test_the_campaign_page_links_to_monitoring(staff_site: StaffSite) -> None:
+    assert f'href="{MONITORING_PATH}"' in staff_site.owner().get("/campaigns/pilot").text
 
 
-def test_consistency_on_repeated_items_is_shown_without_small_groups(house: House) -> None:
-    staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+def test_consistency_on_repeated_items_is_shown_without_small_groups(staff_site: StaffSite) -> None:
+    staff_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     repeat = {"share": 0.5, "distance": 2}
-    campaign = open_monitored_campaign(house.platform, staff_id, repeat=repeat, replication=20)
+    campaign = open_monitored_campaign(staff_site.platform, staff_id, repeat=repeat, replication=20)
     for number in range(10):
         age = "18-29" if number % 2 else "50+"
-        rate_items(house.platform, campaign, number, attributes={"rater_age": age, "rater_gender": "Woman"})
-    refresh_figures(house)
-    page = house.owner().get(MONITORING_PATH)
+        rate_items(staff_site.platform, campaign, number, attributes={"rater_age": age, "rater_gender": "Woman"})
+    refresh_figures(staff_site)
+    page = staff_site.owner().get(MONITORING_PATH)
     assert re.search(r"<h2 [^>]*>Consistency", page.text)
     section = read(page).partition("Equal answers to")[2].partition("Shares of the answers")[0]
     assert re.search(r"All raters 10 \d+ \d+ %", section)
     assert re.search(r"18-29 5 \d+ \d+ %", section)
     assert re.search(r"50\+ 5 \d+ \d+ %", section)
     assert "Each rater" in section
-    assert "Each rater" not in read(member(house, campaign, "analyst").get(MONITORING_PATH))
+    assert "Each rater" not in read(member(staff_site, campaign, "analyst").get(MONITORING_PATH))

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import update
 from tests.support.campaigns import NOW
 from tests.support.rated_campaigns import rated_campaign
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 from dissensus.store.staff import StaffTable
 from dissensus.workflows.campaign import overview
@@ -28,30 +28,30 @@ def pool(platform: Platform) -> tuple[int, int]:
     return snapshot.figures.pool.n_raters, snapshot.figures.pool.n_ratings
 
 
-def owner(house: House, staff_id: str) -> httpx.Client:
+def owner(staff_site: StaffSite, staff_id: str) -> httpx.Client:
     """Browser of the owner of the campaign."""
-    with house.platform.database.writing() as tx:
+    with staff_site.platform.database.writing() as tx:
         tx.execute(update(StaffTable).where(StaffTable.id == staff_id).values(name="ada"))
-    assert staff.create_sign_in_link(house.platform, "ada", now=house.live.clock()).staff.id == staff_id
-    return house.owner("ada")
+    assert staff.create_sign_in_link(staff_site.platform, "ada", now=staff_site.live.clock()).staff.id == staff_id
+    return staff_site.owner("ada")
 
 
-def test_figures_of_a_large_campaign_are_shown(house: House) -> None:
-    platform, watched = house.platform, MonitoringCache()
+def test_figures_of_a_large_campaign_are_shown(staff_site: StaffSite) -> None:
+    platform, watched = staff_site.platform, MonitoringCache()
     campaign = rated_campaign(platform, N_ITEMS, N_RATERS)
-    house.live.clock.forward(hours=6)
-    assert refresh_snapshots(platform, watched, now=house.live.clock()) == 1
+    staff_site.live.clock.forward(hours=6)
+    assert refresh_snapshots(platform, watched, now=staff_site.live.clock()) == 1
     assert pool(platform) == (N_RATERS, N_RATERS * N_ITEMS)
-    page = owner(house, campaign.staff_id).get("/campaigns/crowded/monitoring")
+    page = owner(staff_site, campaign.staff_id).get("/campaigns/crowded/monitoring")
     assert page.status_code == 200
     assert f"{N_RATERS * N_ITEMS:,}" in page.text
     assert page.text.count('<svg class="span"') > 40
     with platform.database.reading() as tx:
         leaving = str(tx.exec_driver_sql("SELECT id FROM rater LIMIT 1").scalar())
-    withdrawal.withdraw_rater(platform, leaving, now=house.live.clock())
-    assert refresh_snapshots(platform, watched, now=house.live.clock() + timedelta(seconds=2)) == 1
+    withdrawal.withdraw_rater(platform, leaving, now=staff_site.live.clock())
+    assert refresh_snapshots(platform, watched, now=staff_site.live.clock() + timedelta(seconds=2)) == 1
     followed = load_monitoring(platform, "crowded", staff_id=campaign.staff_id, now=NOW).snapshot
-    refresh_snapshots(platform, MonitoringCache(), now=house.live.clock() + timedelta(seconds=4))
+    refresh_snapshots(platform, MonitoringCache(), now=staff_site.live.clock() + timedelta(seconds=4))
     anew = load_monitoring(platform, "crowded", staff_id=campaign.staff_id, now=NOW).snapshot
     assert followed is not None
     assert anew is not None

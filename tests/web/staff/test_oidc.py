@@ -16,7 +16,7 @@ from tests.support.campaigns import NOW
 from tests.support.live_site import SECRET as SITE_SECRET
 from tests.support.live_site import serving
 from tests.support.oidc_provider import CLIENT, SECRET, Provider, generate_key, providing
-from tests.support.staff_browsers import House
+from tests.support.staff_site import StaffSite
 
 from dissensus.campaign.encryption import SecretKeys
 from dissensus.errors import InvalidInput, Unavailable
@@ -37,46 +37,46 @@ def provider() -> Iterator[Provider]:
 
 
 @pytest.fixture
-def house(database_url: str, provider: Provider) -> Iterator[House]:
+def staff_site(database_url: str, provider: Provider) -> Iterator[StaffSite]:
     settings = {"oidc_issuer": provider.url, "oidc_client_id": CLIENT, "oidc_client_secret": SECRET}
     with serving(database_url, **settings, oidc_button="Sign in at Example") as live, ExitStack() as browsers:
-        house = House(live, browsers)
-        staff.create_sign_in_link(house.platform, "ada", now=NOW)
-        staff.set_email(house.platform, "ada", " ada@example.ORG ", now=NOW)
-        yield house
+        staff_site = StaffSite(live, browsers)
+        staff.create_sign_in_link(staff_site.platform, "ada", now=NOW)
+        staff.set_email(staff_site.platform, "ada", " ada@example.ORG ", now=NOW)
+        yield staff_site
 
 
-def sign_in(house: House, browser: httpx.Client | None = None, **changes: str) -> httpx.Response:
+def sign_in(staff_site: StaffSite, browser: httpx.Client | None = None, **changes: str) -> httpx.Response:
     """Sign in at the provider and return, with changed callback parameters."""
-    browser = browser or house.stranger()
+    browser = browser or staff_site.stranger()
     redirect = browser.get("/oidc")
     assert redirect.status_code == 303
     back = httpx.URL(httpx.get(redirect.headers["location"]).headers["location"])
-    assert str(back).startswith(f"{house.live.url}/oidc/callback?")
+    assert str(back).startswith(f"{staff_site.live.url}/oidc/callback?")
     return browser.get(back.copy_merge_params(changes))
 
 
 def test_the_first_sign_in_matches_the_verified_address_and_later_ones_the_subject(
-    house: House, provider: Provider
+    staff_site: StaffSite, provider: Provider
 ) -> None:
-    browser = house.stranger()
+    browser = staff_site.stranger()
     assert "Sign in at Example" in browser.get("/sign-in").text
-    done = sign_in(house, browser)
+    done = sign_in(staff_site, browser)
     assert (done.status_code, done.headers["location"]) == (303, "/campaigns")
     assert ">ada</a>" in browser.get("/campaigns").text
     provider.claims = {"email": "other@example.org", "email_verified": True}
-    later_browser = house.stranger()
-    assert sign_in(house, later_browser).status_code == 303
+    later_browser = staff_site.stranger()
+    assert sign_in(staff_site, later_browser).status_code == 303
     assert ">ada</a>" in later_browser.get("/campaigns").text
 
 
-def n_staff(house: House) -> int:
-    with house.platform.database.reading() as tx:
+def n_staff(staff_site: StaffSite) -> int:
+    with staff_site.platform.database.reading() as tx:
         return len(tx.exec_driver_sql("SELECT id FROM staff").all())
 
 
-def test_the_provider_creates_no_accounts(house: House, provider: Provider) -> None:
-    n_before = n_staff(house)
+def test_the_provider_creates_no_accounts(staff_site: StaffSite, provider: Provider) -> None:
+    n_before = n_staff(staff_site)
     for claims in (
         {"email": "eve@example.org", "email_verified": True},
         {**ADA, "email_verified": False},
@@ -85,18 +85,18 @@ def test_the_provider_creates_no_accounts(house: House, provider: Provider) -> N
         {},
     ):
         provider.claims = dict(claims)
-        refused = sign_in(house)
+        refused = sign_in(staff_site)
         assert refused.status_code == 403
         assert "No account here has your verified e-mail address" in refused.text
-    assert n_staff(house) == n_before == 1
+    assert n_staff(staff_site) == n_before == 1
 
 
-def test_an_address_is_not_taken_over_by_another_subject(house: House, provider: Provider) -> None:
-    assert sign_in(house).status_code == 303
+def test_an_address_is_not_taken_over_by_another_subject(staff_site: StaffSite, provider: Provider) -> None:
+    assert sign_in(staff_site).status_code == 303
     provider.claims = {**ADA, "sub": "8"}
-    assert sign_in(house).status_code == 403
-    staff.set_email(house.platform, "ada", "ada@example.org", now=NOW)
-    assert sign_in(house).status_code == 303
+    assert sign_in(staff_site).status_code == 403
+    staff.set_email(staff_site.platform, "ada", "ada@example.org", now=NOW)
+    assert sign_in(staff_site).status_code == 303
 
 
 @sqlite_only
@@ -114,76 +114,76 @@ def test_an_address_is_not_taken_over_by_another_subject(house: House, provider:
     ],
 )
 def test_tokens_for_other_clients_or_sessions_are_rejected(
-    house: House, provider: Provider, claims: dict[str, Any]
+    staff_site: StaffSite, provider: Provider, claims: dict[str, Any]
 ) -> None:
     provider.claims |= claims
-    refused = sign_in(house)
+    refused = sign_in(staff_site)
     assert refused.status_code == 403
     assert UNTRUSTED in refused.text
 
 
 @sqlite_only
-def test_tokens_signed_by_another_key_are_rejected(house: House, provider: Provider) -> None:
+def test_tokens_signed_by_another_key_are_rejected(staff_site: StaffSite, provider: Provider) -> None:
     provider.key = generate_key("another")
-    assert UNTRUSTED in sign_in(house).text
+    assert UNTRUSTED in sign_in(staff_site).text
     provider.key, provider.algorithm = OctKey.import_key(SECRET * 8), "HS256"
-    assert UNTRUSTED in sign_in(house).text
+    assert UNTRUSTED in sign_in(staff_site).text
 
 
 @sqlite_only
-def test_a_callback_without_a_started_sign_in_is_rejected(house: House, provider: Provider) -> None:
-    assert sign_in(house, state="guess").status_code == 403
-    assert sign_in(house, code="").status_code == 403
-    assert "does not recognise this sign-in" in sign_in(house, code="guess").text
-    first, second = house.stranger(), house.stranger()
+def test_a_callback_without_a_started_sign_in_is_rejected(staff_site: StaffSite, provider: Provider) -> None:
+    assert sign_in(staff_site, state="guess").status_code == 403
+    assert sign_in(staff_site, code="").status_code == 403
+    assert "does not recognise this sign-in" in sign_in(staff_site, code="guess").text
+    first, second = staff_site.stranger(), staff_site.stranger()
     back = httpx.get(first.get("/oidc").headers["location"]).headers["location"]
-    assert "was not started in this browser" in house.stranger().get(back).text
+    assert "was not started in this browser" in staff_site.stranger().get(back).text
     second.get("/oidc")
     assert second.get(back).status_code == 403
     assert first.get(back).status_code == 303
     assert first.get(back).status_code == 403
-    slow = house.stranger()
+    slow = staff_site.stranger()
     back = httpx.get(slow.get("/oidc").headers["location"]).headers["location"]
-    house.live.clock.forward(minutes=11)
+    staff_site.live.clock.forward(minutes=11)
     assert "Signing in took too long" in slow.get(back).text
     provider.refuses = True
-    assert "The provider did not confirm your sign-in" in sign_in(house).text
+    assert "The provider did not confirm your sign-in" in sign_in(staff_site).text
 
 
 @sqlite_only
-def test_metadata_are_requested_once(house: House, provider: Provider) -> None:
+def test_metadata_are_requested_once(staff_site: StaffSite, provider: Provider) -> None:
     for _ in range(3):
-        assert sign_in(house).status_code == 303
+        assert sign_in(staff_site).status_code == 303
     assert provider.n_metadata == 1
 
 
 @sqlite_only
 def test_a_failure_of_the_provider_is_kept_for_a_moment(
-    house: House, provider: Provider, monkeypatch: pytest.MonkeyPatch
+    staff_site: StaffSite, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(oidc, "FAILURE_S", 3600)
     provider.status = 500
     for _ in range(3):
-        assert "The provider answers with 500" in house.stranger().get("/oidc").text
+        assert "The provider answers with 500" in staff_site.stranger().get("/oidc").text
     assert provider.n_metadata == 1
     provider.status = 200
     later = time.monotonic() + 3600
     monkeypatch.setattr(oidc, "monotonic", lambda: later)
-    assert sign_in(house).status_code == 303
+    assert sign_in(staff_site).status_code == 303
 
 
 @sqlite_only
 def test_visitors_do_not_wait_for_a_slow_provider(
-    house: House, provider: Provider, monkeypatch: pytest.MonkeyPatch
+    staff_site: StaffSite, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(oidc, "TIMEOUT_S", 60)
     provider.free.clear()
     with ThreadPoolExecutor(20) as threads:
         try:
-            pages = [threads.submit(house.stranger().get, "/oidc") for _ in range(20)]
+            pages = [threads.submit(staff_site.stranger().get, "/oidc") for _ in range(20)]
             # All but the one that asks the provider, which has not answered yet.
             answered = [page.result().status_code for _, page in zip(range(19), as_completed(pages), strict=False)]
-            assert house.stranger().get("/sign-in").status_code == 200
+            assert staff_site.stranger().get("/sign-in").status_code == 200
         finally:
             provider.free.set()
     assert answered == [503] * 19
@@ -192,11 +192,11 @@ def test_visitors_do_not_wait_for_a_slow_provider(
 
 
 @sqlite_only
-def test_an_unreachable_provider_is_reported(house: House, provider: Provider) -> None:
+def test_an_unreachable_provider_is_reported(staff_site: StaffSite, provider: Provider) -> None:
     provider.url = "https://somebody.example"
-    assert "The provider identifies itself as" in house.stranger().get("/oidc").text
-    object.__setattr__(house.live.site.settings, "oidc_issuer", "http://127.0.0.1:9")
-    refused = house.stranger().get("/oidc")
+    assert "The provider identifies itself as" in staff_site.stranger().get("/oidc").text
+    object.__setattr__(staff_site.live.site.settings, "oidc_issuer", "http://127.0.0.1:9")
+    refused = staff_site.stranger().get("/oidc")
     assert refused.status_code == 503
     assert "The provider does not respond" in refused.text
 
@@ -204,7 +204,7 @@ def test_an_unreachable_provider_is_reported(house: House, provider: Provider) -
 @sqlite_only
 def test_without_a_provider_its_pages_are_not_found(database_url: str) -> None:
     with serving(database_url) as live, ExitStack() as browsers:
-        browser = House(live, browsers).stranger()
+        browser = StaffSite(live, browsers).stranger()
         assert browser.get("/oidc").status_code == browser.get("/oidc/callback").status_code == 404
         assert "/oidc" not in browser.get("/sign-in").text
 
@@ -229,7 +229,7 @@ def test_incomplete_settings_are_rejected(tmp_path: Path, monkeypatch: pytest.Mo
         create_app(complete, SecretKeys(SITE_SECRET))
 
 
-def test_invalid_addresses_are_rejected(house: House) -> None:
+def test_invalid_addresses_are_rejected(staff_site: StaffSite) -> None:
     for address in ("ada", "@example.org", "ada@", "a\nb@example.org", f"{'x' * 260}@example.org"):
         with pytest.raises(InvalidInput, match="is not an e-mail address"):
-            staff.set_email(house.platform, "ada", address, now=NOW)
+            staff.set_email(staff_site.platform, "ada", address, now=NOW)

@@ -11,7 +11,7 @@ import pytest
 from tests.databases import sqlite_only
 from tests.support.authenticator import Authenticator
 from tests.support.live_site import serving
-from tests.support.staff_browsers import House, create_draft, send, token_of
+from tests.support.staff_site import StaffSite, create_draft, send, token_of
 
 from dissensus.workflows.platform import staff
 
@@ -20,9 +20,9 @@ ADDRESS = "http://localhost:8000"
 
 
 @pytest.fixture
-def house(database_url: str) -> Iterator[House]:
+def staff_site(database_url: str) -> Iterator[StaffSite]:
     with serving(database_url, base_url=ADDRESS, owners_need_second_factor=True) as live, ExitStack() as browsers:
-        yield House(live, browsers)
+        yield StaffSite(live, browsers)
 
 
 def options_of(browser: httpx.Client, page: str, path: str) -> dict[str, Any]:
@@ -47,18 +47,18 @@ def use(browser: httpx.Client, device: Authenticator, page: str) -> httpx.Respon
     return browser.post(path, data={"form_token": token_of(browser.get(page)), "credential": answer})
 
 
-def begin_sign_in(house: House) -> httpx.Client:
+def begin_sign_in(staff_site: StaffSite) -> httpx.Client:
     """A browser that used a sign-in link and is asked for a second factor."""
-    browser = house.stranger()
-    path = f"/sign-in/{staff.create_sign_in_link(house.platform, 'ada', now=house.live.clock()).key}"
+    browser = staff_site.stranger()
+    path = f"/sign-in/{staff.create_sign_in_link(staff_site.platform, 'ada', now=staff_site.live.clock()).key}"
     asked = browser.post(path, data={"form_token": token_of(browser.get(path))})
     assert asked.headers["location"] == "/second-factor"
     return browser
 
 
-def test_owners_meet_the_requirement_by_a_passkey(house: House) -> None:
-    create_draft(house)
-    browser, device = house.owner(), Authenticator(ADDRESS)
+def test_owners_meet_the_requirement_by_a_passkey(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    browser, device = staff_site.owner(), Authenticator(ADDRESS)
     assert browser.get("/campaigns/pilot").headers["location"] == PAGE
     codes = re.findall(r"<code>([a-z2-7-]{19})</code>", register(browser, device).text)
     assert len(codes) == 10
@@ -68,25 +68,25 @@ def test_owners_meet_the_requirement_by_a_passkey(house: House) -> None:
     assert "Laptop" in page
     assert "&lt;b&gt;Key&lt;/b&gt;" in page
     assert "In use: 2 passkeys, with 10 unused recovery codes." in browser.get("/account").text
-    other = begin_sign_in(house)
+    other = begin_sign_in(staff_site)
     assert "One of your recovery codes" in other.get("/second-factor").text
     done = use(other, device, "/second-factor")
     assert (done.status_code, done.headers["location"]) == (303, "/campaigns")
     assert other.get("/campaigns/pilot").status_code == 200
-    without_name = house.stranger()
+    without_name = staff_site.stranger()
     assert use(without_name, device, "/sign-in").headers["location"] == "/campaigns"
     assert without_name.get("/campaigns/pilot").status_code == 200
 
 
 @sqlite_only
-def test_answers_that_do_not_fit_open_nothing(house: House) -> None:
-    browser, device = house.owner(), Authenticator(ADDRESS)
+def test_answers_that_do_not_fit_open_nothing(staff_site: StaffSite) -> None:
+    browser, device = staff_site.owner(), Authenticator(ADDRESS)
     imitation = register(browser, Authenticator("https://localhost.example"))
     assert imitation.status_code == 422
     assert "The passkey was not added, since the answer of the browser does not fit" in imitation.text
     register(browser, device)
     hostile = device.with_changes(origin="https://localhost.example")
-    stranger, pending = house.stranger(), begin_sign_in(house)
+    stranger, pending = staff_site.stranger(), begin_sign_in(staff_site)
     for tab, page in ((stranger, "/sign-in"), (pending, "/second-factor")):
         refused = use(tab, hostile, page)
         assert refused.status_code == 403
@@ -94,16 +94,18 @@ def test_answers_that_do_not_fit_open_nothing(house: House) -> None:
         assert tab.get("/campaigns").status_code == 403
     for path in ("/passkey/options", "/passkey"):
         assert stranger.post(path, data={"form_token": "0" * 64}).status_code == 403
-        assert house.stranger().post(path, data={"form_token": token_of(stranger.get("/sign-in"))}).status_code == 403
+        assert (
+            staff_site.stranger().post(path, data={"form_token": token_of(stranger.get("/sign-in"))}).status_code == 403
+        )
     for path in ("/second-factor/passkey-options", "/second-factor/passkey"):
         assert pending.post(path, data={"form_token": "0" * 64}).status_code == 403
     assert stranger.post("/second-factor/passkey").headers["location"] == "/sign-in"
 
 
-def test_changes_of_passkeys_need_a_recent_confirmation(house: House) -> None:
-    browser, device = house.owner(), Authenticator(ADDRESS)
+def test_changes_of_passkeys_need_a_recent_confirmation(staff_site: StaffSite) -> None:
+    browser, device = staff_site.owner(), Authenticator(ADDRESS)
     register(browser, device)
-    house.live.clock.forward(minutes=11)
+    staff_site.live.clock.forward(minutes=11)
     for path in ("passkey-options", "add-passkey", "remove-passkey"):
         assert send(browser, f"{PAGE}/{path}").headers["location"] == "/account/confirm?to=%2Faccount%2Fsecond-factor"
     confirm = "/account/confirm"
@@ -114,13 +116,13 @@ def test_changes_of_passkeys_need_a_recent_confirmation(house: House) -> None:
     (passkey_id,) = re.findall(r'name="passkey" value="([^"]+)"', browser.get(PAGE).text)
     assert send(browser, f"{PAGE}/remove-passkey", passkey=passkey_id).headers["location"] == PAGE
     assert "You have none" in browser.get("/account").text
-    house.owner()
+    staff_site.owner()
 
 
 @sqlite_only
 def test_addresses_without_passkeys_say_so(database_url: str) -> None:
     with serving(database_url) as live, ExitStack() as browsers:
-        browser = House(live, browsers).owner()
+        browser = StaffSite(live, browsers).owner()
         assert "At this address browsers offer no passkeys" in browser.get(PAGE).text
         refused = browser.post(
             f"{PAGE}/passkey-options",

@@ -9,15 +9,15 @@ import pytest
 from tests.databases import sqlite_only
 from tests.support.pay import HOUR, worker
 from tests.support.pay_pages import PAY_PAGE, QUEUE, add_raters, address, note, open_paying_campaign, sums, text_of
-from tests.support.staff_browsers import House, send
+from tests.support.staff_site import StaffSite, send
 
 from dissensus.schema.money import MAX_AMOUNT
 
 
-def test_a_payment_is_recorded_and_reversed(house: House) -> None:
-    campaign = open_paying_campaign(house)
-    rater = worker(house.platform, campaign.key, HOUR)
-    browser = house.owner()
+def test_a_payment_is_recorded_and_reversed(staff_site: StaffSite) -> None:
+    campaign = open_paying_campaign(staff_site)
+    rater = worker(staff_site.platform, campaign.key, HOUR)
+    browser = staff_site.owner()
     assert f'href="{PAY_PAGE}"' in browser.get("/campaigns/pilot").text
     page = browser.get(PAY_PAGE)
     assert sums(page) == ["12.00 GBP", "0.00 GBP", "12.00 GBP"]
@@ -42,10 +42,10 @@ def test_a_payment_is_recorded_and_reversed(house: House) -> None:
 
 
 @sqlite_only
-def test_an_account_has_no_exact_time(house: House) -> None:
-    campaign = open_paying_campaign(house)
-    rater, slower = (worker(house.platform, campaign.key, HOUR - ms) for ms in (123_456, 7_890))
-    browser = house.owner()
+def test_an_account_has_no_exact_time(staff_site: StaffSite) -> None:
+    campaign = open_paying_campaign(staff_site)
+    rater, slower = (worker(staff_site.platform, campaign.key, HOUR - ms) for ms in (123_456, 7_890))
+    browser = staff_site.owner()
     accounts = [text_of(browser.get(address(one))).replace(one.id, "ID") for one in (rater, slower)]
     assert accounts[0].replace("rater 1", "rater 2") == accounts[1]
     assert "Paid time 60 min" in accounts[0]
@@ -55,9 +55,9 @@ def test_an_account_has_no_exact_time(house: House) -> None:
 
 @sqlite_only
 @pytest.mark.parametrize("amount", ["1e9", "-1", "٣", "", "<b>", str(2**63), "0", "1.005", "٣" * 40, "'; --"])
-def test_an_invalid_amount_is_rejected_and_kept_in_the_form(house: House, amount: str) -> None:
-    rater = worker(house.platform, open_paying_campaign(house).key, HOUR)
-    browser = house.owner()
+def test_an_invalid_amount_is_rejected_and_kept_in_the_form(staff_site: StaffSite, amount: str) -> None:
+    rater = worker(staff_site.platform, open_paying_campaign(staff_site).key, HOUR)
+    browser = staff_site.owner()
     page = note(browser, rater, amount)
     assert page.status_code == 422
     assert "is not an amount in GBP" in text_of(page)
@@ -69,18 +69,18 @@ def test_an_invalid_amount_is_rejected_and_kept_in_the_form(house: House, amount
 
 
 @sqlite_only
-def test_the_largest_amount_is_kept(house: House) -> None:
-    rater = worker(house.platform, open_paying_campaign(house).key, HOUR)
-    browser = house.owner()
+def test_the_largest_amount_is_kept(staff_site: StaffSite) -> None:
+    rater = worker(staff_site.platform, open_paying_campaign(staff_site).key, HOUR)
+    browser = staff_site.owner()
     for _ in range(3):
         assert note(browser, rater, f"{MAX_AMOUNT / 100:.2f}").status_code == 303
     assert "64,424,509.41 GBP" in browser.get(PAY_PAGE).text
 
 
 @sqlite_only
-def test_invalid_ids_are_not_found(house: House) -> None:
-    rater = worker(house.platform, open_paying_campaign(house).key, HOUR)
-    browser = house.owner()
+def test_invalid_ids_are_not_found(staff_site: StaffSite) -> None:
+    rater = worker(staff_site.platform, open_paying_campaign(staff_site).key, HOUR)
+    browser = staff_site.owner()
     for path in (f"{PAY_PAGE}/raters/x", f"{PAY_PAGE}/raters/{uuid4()}", f"{QUEUE}/x", f"{QUEUE}/{'0' * 24}"):
         assert browser.get(path).status_code == 404
         assert send(browser, path, amount="1", payment=str(uuid4()), decision="approve").status_code == 404
@@ -91,9 +91,9 @@ def test_invalid_ids_are_not_found(house: House) -> None:
 
 
 @sqlite_only
-def test_a_campaign_that_neither_pays_nor_recruits_has_no_such_page(house: House) -> None:
-    open_paying_campaign(house, pay=None, recruit=None)
-    browser = house.owner()
+def test_a_campaign_that_neither_pays_nor_recruits_has_no_such_page(staff_site: StaffSite) -> None:
+    open_paying_campaign(staff_site, pay=None, recruit=None)
+    browser = staff_site.owner()
     assert "/pay" not in browser.get("/campaigns/pilot").text
     for path in (PAY_PAGE, f"{PAY_PAGE}.csv", f"{PAY_PAGE}/erase", QUEUE):
         assert browser.get(path).status_code == 404
@@ -101,18 +101,18 @@ def test_a_campaign_that_neither_pays_nor_recruits_has_no_such_page(house: House
 
 
 @sqlite_only
-def test_accounts_of_others_are_not_found(house: House) -> None:
-    rater = worker(house.platform, open_paying_campaign(house).key, HOUR)
-    browser = house.owner("bob")
+def test_accounts_of_others_are_not_found(staff_site: StaffSite) -> None:
+    rater = worker(staff_site.platform, open_paying_campaign(staff_site).key, HOUR)
+    browser = staff_site.owner("bob")
     for path in (PAY_PAGE, f"{PAY_PAGE}.csv", address(rater), QUEUE):
         assert browser.get(path).status_code == 404
     assert note(browser, rater, "1").status_code == 404
 
 
-def test_accounts_are_paginated_and_sum_up(house: House) -> None:
-    campaign = open_paying_campaign(house)
-    add_raters(house, campaign, 250)
-    browser = house.owner()
+def test_accounts_are_paginated_and_sum_up(staff_site: StaffSite) -> None:
+    campaign = open_paying_campaign(staff_site)
+    add_raters(staff_site, campaign, 250)
+    browser = staff_site.owner()
     first, last = browser.get(PAY_PAGE), browser.get(PAY_PAGE, params={"page": "99"})
     assert (first.text.count('<th scope="row">'), last.text.count('<th scope="row">')) == (100, 50)
     assert 'href="/campaigns/pilot/pay?page=2"' in first.text
@@ -129,18 +129,18 @@ def test_accounts_are_paginated_and_sum_up(house: House) -> None:
 
 
 @sqlite_only
-def test_withdrawing_raters_read_that_they_are_paid(house: House) -> None:
-    campaign = open_paying_campaign(house)
-    rater = worker(house.platform, campaign.key, HOUR)
-    visitor, path = house.stranger(), f"/withdraw/{house.live.site.tokens.sign_withdrawal(rater.id)}"
+def test_withdrawing_raters_read_that_they_are_paid(staff_site: StaffSite) -> None:
+    campaign = open_paying_campaign(staff_site)
+    rater = worker(staff_site.platform, campaign.key, HOUR)
+    visitor, path = staff_site.stranger(), f"/withdraw/{staff_site.live.site.tokens.sign_withdrawal(rater.id)}"
     assert "You are still paid for your time" in visitor.get(path, params={"lang": "en"}).text
     assert "Sie werden weiterhin für Ihre Zeit bezahlt" in visitor.get(path, params={"lang": "de"}).text
     visitor.post(path)
-    assert f"{rater.id[-8:]} withdrawn 2026-03-01 60 min 12.00 0.00 12.00" in text_of(house.owner().get(PAY_PAGE))
+    assert f"{rater.id[-8:]} withdrawn 2026-03-01 60 min 12.00 0.00 12.00" in text_of(staff_site.owner().get(PAY_PAGE))
 
 
 @sqlite_only
-def test_withdrawal_without_pay_does_not_mention_pay(house: House) -> None:
-    rater = worker(house.platform, open_paying_campaign(house, pay=None, recruit=None).key, HOUR)
-    path = f"/withdraw/{house.live.site.tokens.sign_withdrawal(rater.id)}"
-    assert "paid for your time" not in house.stranger().get(path, params={"lang": "en"}).text
+def test_withdrawal_without_pay_does_not_mention_pay(staff_site: StaffSite) -> None:
+    rater = worker(staff_site.platform, open_paying_campaign(staff_site, pay=None, recruit=None).key, HOUR)
+    path = f"/withdraw/{staff_site.live.site.tokens.sign_withdrawal(rater.id)}"
+    assert "paid for your time" not in staff_site.stranger().get(path, params={"lang": "en"}).text

@@ -20,7 +20,7 @@ from tests.support.quota_visitors import (
     visit,
     visitor,
 )
-from tests.support.staff_browsers import House, create_draft
+from tests.support.staff_site import StaffSite, create_draft
 
 from dissensus.store.seats import SeatTable
 
@@ -36,18 +36,18 @@ def list_people(ages: Group, races: Group, *, early: int, leaving: int, late: in
     return rng.sample(first, len(first)) + rng.sample(last, len(last))
 
 
-def recruit(house: House, key: str, people: list[Person], *, late_from: int) -> Counter[tuple[str, str]]:
+def recruit(staff_site: StaffSite, key: str, people: list[Person], *, late_from: int) -> Counter[tuple[str, str]]:
     """Let all people visit in order, late ones some hours later; count the outcomes by cell."""
     outcomes: Counter[tuple[str, str]] = Counter()
     for number, person in enumerate(people):
-        house.live.clock.forward(hours=3 if number == late_from else 0, minutes=2)
-        with visitor(house) as browser:
+        staff_site.live.clock.forward(hours=3 if number == late_from else 0, minutes=2)
+        with visitor(staff_site) as browser:
             outcomes[f"{person.age} × {person.race}", visit(browser, key, person)] += 1
     return outcomes
 
 
-def seats_of(house: House) -> dict[tuple[str, str], int]:
-    with house.platform.database.reading() as tx:
+def seats_of(staff_site: StaffSite) -> dict[tuple[str, str], int]:
+    with staff_site.platform.database.reading() as tx:
         rows = tx.execute(
             select(SeatTable.cell, SeatTable.state, func.count()).group_by(SeatTable.cell, SeatTable.state)
         )
@@ -69,17 +69,17 @@ MANY = (AGES, RACES, 5, (8, 3, 3))
     indirect=["database_url"],
 )
 def test_all_cells_fill_and_none_overfills(
-    house: House, ages: Group, races: Group, seats: int, each: tuple[int, int, int]
+    staff_site: StaffSite, ages: Group, races: Group, seats: int, each: tuple[int, int, int]
 ) -> None:
     """Twelve cells of five seats; of 132 visitors 36 leave early and 36 arrive after seats are free again."""
     early, leaving, late = each
-    key = open_quota_campaign(house, ages, races, seats=seats)
+    key = open_quota_campaign(staff_site, ages, races, seats=seats)
     people = list_people(ages, races, early=early, leaving=leaving, late=late)
-    outcomes = recruit(house, key, people, late_from=len(people) - late * len(ages) * len(races))
+    outcomes = recruit(staff_site, key, people, late_from=len(people) - late * len(ages) * len(races))
     finished = {cell: n for (cell, how), n in outcomes.items() if how == "finished"}
     assert finished == {f"{age} × {race}": seats for age, race in product(ages, races)}
-    assert seats_of(house) == {**{(cell, "taken"): seats for cell in finished}, ("rest", "free"): 1}
-    page = house.owner().get("/campaigns/pilot/quota").text
+    assert seats_of(staff_site) == {**{(cell, "taken"): seats for cell in finished}, ("rest", "free"): 1}
+    page = staff_site.owner().get("/campaigns/pilot/quota").text
     for cell in finished:
         assert numbers(page, cell) == [seats, seats, seats, 0, 0, outcomes[cell, "turned away"]]
     assert numbers(page, "rest") == [1, 1, 0, 0, 1, 0]
@@ -93,31 +93,31 @@ def numbers(page: str, cell: str) -> list[int]:
 
 
 @sqlite_only
-def test_raters_outside_all_groups_have_a_limited_number_of_seats(house: House) -> None:
-    key = open_quota_campaign(house, AGES, RACES, seats=1)
-    with visitor(house) as first, visitor(house) as second:
+def test_raters_outside_all_groups_have_a_limited_number_of_seats(staff_site: StaffSite) -> None:
+    key = open_quota_campaign(staff_site, AGES, RACES, seats=1)
+    with visitor(staff_site) as first, visitor(staff_site) as second:
         assert visit(first, key, Person(DECLINED, "White", "all the way")) == "finished"
         assert visit(second, key, Person("50+", "Several", "all the way")) == "turned away"
     (cell,) = re.findall(
-        r'<th scope="row">No group</th>\s*<td([^>]*)>', house.owner().get("/campaigns/pilot/quota").text
+        r'<th scope="row">No group</th>\s*<td([^>]*)>', staff_site.owner().get("/campaigns/pilot/quota").text
     )
     assert f'colspan="{len(RACES)}"' in cell
     assert "data-label" not in cell
 
 
 @sqlite_only
-def test_turned_away_visitors_are_not_screened_again(house: House) -> None:
-    key = open_quota_campaign(house, AGES, RACES, seats=1)
-    with visitor(house) as first, visitor(house) as second:
+def test_turned_away_visitors_are_not_screened_again(staff_site: StaffSite) -> None:
+    key = open_quota_campaign(staff_site, AGES, RACES, seats=1)
+    with visitor(staff_site) as first, visitor(staff_site) as second:
         visit(first, key, Person("50+", "White", "all the way"))
         assert visit(second, key, Person("50+", "White", "all the way")) == "turned away"
         assert second.send("/c/pilot/consent", purpose="rating").status_code == 403
         assert "All places are taken" in second.get("/c/pilot", params={"key": key}).text
 
 
-def test_missing_screener_answers_are_asked_for(house: House) -> None:
-    key = open_quota_campaign(house, AGES, RACES, seats=1)
-    with visitor(house) as browser:
+def test_missing_screener_answers_are_asked_for(staff_site: StaffSite) -> None:
+    key = open_quota_campaign(staff_site, AGES, RACES, seats=1)
+    with visitor(staff_site) as browser:
         page = browser.enter(key)
         refused = browser.send("/about-you", form_token=token(page), rater_age="50+")
         assert refused.status_code == 422
@@ -128,25 +128,25 @@ def test_missing_screener_answers_are_asked_for(house: House) -> None:
         # A repeated form changes nothing.
         refused = browser.send("/about-you", form_token=token(page), rater_age="18-29", rater_race="Black")
         assert 'id="answers" method="post" action="/rate/' in refused.text
-    assert {cell for cell, state in seats_of(house) if state == "held"} == {"50+ × White"}
+    assert {cell for cell, state in seats_of(staff_site) if state == "held"} == {"50+ × White"}
 
 
-def test_a_rater_who_lost_the_seat_keeps_their_ratings(house: House) -> None:
-    key = open_quota_campaign(house, AGES, RACES, seats=1)
-    with visitor(house) as late_browser, visitor(house) as next_one:
+def test_a_rater_who_lost_the_seat_keeps_their_ratings(staff_site: StaffSite) -> None:
+    key = open_quota_campaign(staff_site, AGES, RACES, seats=1)
+    with visitor(staff_site) as late_browser, visitor(staff_site) as next_one:
         visit(late_browser, key, Person("50+", "White", "away after an item"))
-        house.live.clock.forward(hours=2)
+        staff_site.live.clock.forward(hours=2)
         assert visit(next_one, key, Person("50+", "White", "all the way")) == "finished"
         page = late_browser.get("/rate")
         assert "<h1>Your place is taken</h1>" in page.text
         assert "<dd>1</dd>" in page.text
 
 
-def test_a_campaign_without_a_quota_has_no_such_page(house: House) -> None:
-    create_draft(house)
-    assert house.owner().get("/campaigns/pilot/quota").status_code == 404
+def test_a_campaign_without_a_quota_has_no_such_page(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    assert staff_site.owner().get("/campaigns/pilot/quota").status_code == 404
 
 
-def test_quotas_of_others_are_not_found(house: House) -> None:
-    open_quota_campaign(house, AGES, RACES, seats=1)
-    assert house.owner("bob").get("/campaigns/pilot/quota").status_code == 404
+def test_quotas_of_others_are_not_found(staff_site: StaffSite) -> None:
+    open_quota_campaign(staff_site, AGES, RACES, seats=1)
+    assert staff_site.owner("bob").get("/campaigns/pilot/quota").status_code == 404

@@ -18,7 +18,7 @@ from tests.support.monitored_campaigns import (
     rate_items,
     read,
 )
-from tests.support.staff_browsers import House, send
+from tests.support.staff_site import StaffSite, send
 
 from dissensus.campaign.filters.rater_filter import RATER_ORDERS, RaterCursor, RaterFilter
 from dissensus.pipeline.monitor import CampaignFigures
@@ -38,13 +38,13 @@ N_PLANNED = 20
 
 
 @pytest.fixture
-def campaign(house: House) -> CampaignRow:
-    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    return open_monitored_campaign(house.platform, owner_id, replication=20)
+def campaign(staff_site: StaffSite) -> CampaignRow:
+    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    return open_monitored_campaign(staff_site.platform, owner_id, replication=20)
 
 
-def refresh(house: House) -> None:
-    refresh_snapshots(house.platform, MonitoringCache(), now=house.live.clock())
+def refresh(staff_site: StaffSite) -> None:
+    refresh_snapshots(staff_site.platform, MonitoringCache(), now=staff_site.live.clock())
 
 
 def numbers(page: httpx.Response) -> list[int]:
@@ -53,10 +53,10 @@ def numbers(page: httpx.Response) -> list[int]:
 
 
 @sqlite_only
-def test_outdated_figures_of_many_raters_are_deleted(house: House, campaign: CampaignRow) -> None:
-    add_crowd(house.platform, campaign)
-    refresh(house)
-    with house.platform.database.writing() as tx:
+def test_outdated_figures_of_many_raters_are_deleted(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    add_crowd(staff_site.platform, campaign)
+    refresh(staff_site)
+    with staff_site.platform.database.writing() as tx:
         # Databases limit the parameters of a statement; a crowd is above the limit of this one.
         connection = tx.connection.driver_connection
         assert connection is not None
@@ -66,18 +66,18 @@ def test_outdated_figures_of_many_raters_are_deleted(house: House, campaign: Cam
         assert rater_lists.load_rater_figures(tx, campaign.id) == {}
 
 
-def test_raters_are_sorted_searched_and_filtered(house: House, campaign: CampaignRow) -> None:
-    hasty, stubborn = add_crowd(house.platform, campaign)
-    with house.platform.database.writing() as tx:
+def test_raters_are_sorted_searched_and_filtered(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    hasty, stubborn = add_crowd(staff_site.platform, campaign)
+    with staff_site.platform.database.writing() as tx:
         notices.add_notice(tx, hasty, "help", "I feel <i>bad</i>.", assignment_id=None, now=NOW)
-    refresh(house)
-    browser = house.owner()
+    refresh(staff_site)
+    browser = staff_site.owner()
     page = browser.get(RATERS)
     assert numbers(page) == list(range(1, 13))
     assert read(page).count(" flagged ") == 2
     assert numbers(browser.get(RATERS, params={"order": "time"}))[0] == 11, "the hasty rater is the fastest"
     by_agreement = numbers(browser.get(RATERS, params={"order": "agreement"}))
-    with house.platform.database.reading() as tx:
+    with staff_site.platform.database.reading() as tx:
         figures = rater_lists.load_rater_figures(tx, campaign.id)
     shares = {one.number + 1: one.agreement or 0.0 for one in figures.values()}
     assert [shares[number] for number in by_agreement] == sorted(shares.values())
@@ -91,11 +91,11 @@ def test_raters_are_sorted_searched_and_filtered(house: House, campaign: Campaig
         assert browser.get(RATERS, params=query).status_code == 422, query
 
 
-def test_pages_of_the_list_are_complete(house: House, campaign: CampaignRow) -> None:
-    add_crowd(house.platform, campaign)
-    refresh(house)
-    rate_items(house.platform, campaign, 7, at=NOW)  # without figures
-    with house.platform.database.reading() as tx:
+def test_pages_of_the_list_are_complete(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    add_crowd(staff_site.platform, campaign)
+    refresh(staff_site)
+    rate_items(staff_site.platform, campaign, 7, at=NOW)  # without figures
+    with staff_site.platform.database.reading() as tx:
         for order in RATER_ORDERS:
             rater_filter = RaterFilter(order=order)
             everybody = rater_lists.list_raters(tx, campaign.id, rater_filter, most=100)
@@ -108,10 +108,10 @@ def test_pages_of_the_list_are_complete(house: House, campaign: CampaignRow) -> 
             assert tuple(found) == everybody, order
 
 
-def test_figures_of_raters_are_those_of_their_answers(house: House, campaign: CampaignRow) -> None:
-    _, stubborn = add_crowd(house.platform, campaign)
-    refresh(house)
-    with house.platform.database.reading() as tx:
+def test_figures_of_raters_are_those_of_their_answers(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    _, stubborn = add_crowd(staff_site.platform, campaign)
+    refresh(staff_site)
+    with staff_site.platform.database.reading() as tx:
         figures = rater_lists.load_rater_figures(tx, campaign.id)
     assert figures[stubborn].answers == {"Q_safe": (N_PLANNED, 0, 0)}
     assert {one.n_ratings for one in figures.values()} == {N_PLANNED}
@@ -121,12 +121,12 @@ def test_figures_of_raters_are_those_of_their_answers(house: House, campaign: Ca
     ]
 
 
-def test_a_flag_is_decided_with_the_answers_in_view(house: House, campaign: CampaignRow) -> None:
-    _, stubborn = add_crowd(house.platform, campaign)
-    with house.platform.database.writing() as tx:
+def test_a_flag_is_decided_with_the_answers_in_view(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    _, stubborn = add_crowd(staff_site.platform, campaign)
+    with staff_site.platform.database.writing() as tx:
         notices.add_notice(tx, stubborn, "help", "I feel <i>bad</i>.", assignment_id=None, now=NOW)
-    refresh(house)
-    browser = house.owner()
+    refresh(staff_site)
+    browser = staff_site.owner()
     page = browser.get(f"{RATERS}/{stubborn}")
     text = read(page)
     for part in ("100 %", "All raters 12", "I feel <i>bad</i>.", "Median time", f"Rated {N_PLANNED}", "Save decision"):
@@ -149,10 +149,10 @@ def test_a_flag_is_decided_with_the_answers_in_view(house: House, campaign: Camp
     assert numbers(browser.get(RATERS, params={"flag": "undecided"})) == [11]
 
 
-def test_selected_flags_are_decided_at_once(house: House, campaign: CampaignRow) -> None:
-    hasty, stubborn = add_crowd(house.platform, campaign)
-    refresh(house)
-    browser = house.owner()
+def test_selected_flags_are_decided_at_once(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    hasty, stubborn = add_crowd(staff_site.platform, campaign)
+    refresh(staff_site)
+    browser = staff_site.owner()
     listed = re.findall(r'name="rater" value="([^"]+)"', browser.get(RATERS).text)
     assert listed == [str(number) for number in range(1, 13)]
     selected = ["1", "11", "12"]
@@ -168,7 +168,7 @@ def test_selected_flags_are_decided_at_once(house: House, campaign: CampaignRow)
     assert (refused.status_code, "There is no reason" in refused.text) == (422, True)
     for _ in range(2):
         assert send(browser, f"{RATERS}/decisions", **fields, reason="All in four seconds.").status_code == 303
-    with house.platform.database.reading() as tx:
+    with staff_site.platform.database.reading() as tx:
         decisions = flags.load_flag_decisions(tx, campaign.id)
         n = tx.scalar(select(func.count()).select_from(EventTable).where(EventTable.kind == "decision_recorded"))
     assert {key: one.verdict for key, one in decisions.items()} == {hasty: "exclude", stubborn: "exclude"}
@@ -177,23 +177,23 @@ def test_selected_flags_are_decided_at_once(house: House, campaign: CampaignRow)
 
 
 @sqlite_only
-def test_groups_of_a_rater_are_shown_from_five_raters_on(house: House, campaign: CampaignRow) -> None:
+def test_groups_of_a_rater_are_shown_from_five_raters_on(staff_site: StaffSite, campaign: CampaignRow) -> None:
     ids = [
-        rate_items(house.platform, campaign, number, attributes={"rater_gender": gender, "rater_age": age})
+        rate_items(staff_site.platform, campaign, number, attributes={"rater_gender": gender, "rater_age": age})
         for number, (gender, age) in enumerate([("Woman", "18-29")] * 5 + [("Man", "30-49")] * 4)
     ]
-    refresh(house)
-    browser = house.owner()
+    refresh(staff_site)
+    browser = staff_site.owner()
     of_woman, of_man = (read(browser.get(f"{RATERS}/{ids[index]}")) for index in (0, -1))
     assert "Gender: Woman 5" in of_woman
     assert "All raters 9" in of_man
     assert "Gender: Man" not in of_man
 
 
-def test_answers_are_paged_and_of_any_question(house: House, campaign: CampaignRow) -> None:
-    rater_id = rate_items(house.platform, campaign, 1)
-    refresh(house)
-    browser = house.owner()
+def test_answers_are_paged_and_of_any_question(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    rater_id = rate_items(staff_site.platform, campaign, 1)
+    refresh(staff_site)
+    browser = staff_site.owner()
     page = browser.get(f"{RATERS}/{rater_id}", params={"after": N_PLANNED - 3})
     assert len(re.findall(r'<td dir="auto"[^>]*>', page.text)) == 2
     assert browser.get(f"{RATERS}/{rater_id}", params={"question": "Q_none"}).status_code == 422
@@ -201,42 +201,42 @@ def test_answers_are_paged_and_of_any_question(house: House, campaign: CampaignR
 
 
 @sqlite_only
-def test_roles_see_what_they_may_and_views_are_logged(house: House, campaign: CampaignRow) -> None:
-    _, stubborn = add_crowd(house.platform, campaign)
-    refresh(house)
+def test_roles_see_what_they_may_and_views_are_logged(staff_site: StaffSite, campaign: CampaignRow) -> None:
+    _, stubborn = add_crowd(staff_site.platform, campaign)
+    refresh(staff_site)
     for role in ("analyst", "observer", "expert", "carer"):
-        browser = member(house, campaign, role)
+        browser = member(staff_site, campaign, role)
         assert browser.get(RATERS).status_code == 403
         assert browser.get(f"{RATERS}/{stubborn}").status_code == 403
     assert find_action("raters").actors <= find_action("flags").actors & find_action("notices").actors
-    reviewer = member(house, campaign, "reviewer")
+    reviewer = member(staff_site, campaign, "reviewer")
     assert "flagged" in read(reviewer.get(RATERS))
     assert "Save decision" in read(reviewer.get(f"{RATERS}/{stubborn}"))
-    owner = house.owner()
+    owner = staff_site.owner()
     owner.get(f"{RATERS}/{stubborn}")
-    with house.platform.database.reading() as tx:
+    with staff_site.platform.database.reading() as tx:
         entries = events.iterate_unchained(tx, campaign.id)
         views = [event.content["view"] for event, _ in entries if event.kind == "viewed"]
     assert views[-2:] == ["raters", "flags"]
 
 
 def test_a_withdrawal_deletes_the_figures_even_while_they_are_computed(
-    house: House, campaign: CampaignRow, monkeypatch: pytest.MonkeyPatch
+    staff_site: StaffSite, campaign: CampaignRow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rater_id = rate_items(house.platform, campaign, 1, HASTY)
-    rate_items(house.platform, campaign, 2)
+    rater_id = rate_items(staff_site.platform, campaign, 1, HASTY)
+    rate_items(staff_site.platform, campaign, 2)
     cache, compute = MonitoringCache(), monitoring._compute_figures
 
     def compute_during_a_withdrawal(entry: monitoring._CampaignCache) -> CampaignFigures:
         if rater_id in entry.raters:
-            withdrawal.withdraw_rater(house.platform, rater_id, now=house.live.clock())
+            withdrawal.withdraw_rater(staff_site.platform, rater_id, now=staff_site.live.clock())
         return compute(entry)
 
     monkeypatch.setattr(monitoring, "_compute_figures", compute_during_a_withdrawal)
-    refresh_snapshots(house.platform, cache, now=house.live.clock())
-    with house.platform.database.reading() as tx:
+    refresh_snapshots(staff_site.platform, cache, now=staff_site.live.clock())
+    with staff_site.platform.database.reading() as tx:
         assert rater_lists.load_rater_figures(tx, campaign.id) == {}
-    refresh_snapshots(house.platform, cache, now=house.live.clock() + timedelta(seconds=5))
-    with house.platform.database.reading() as tx:
+    refresh_snapshots(staff_site.platform, cache, now=staff_site.live.clock() + timedelta(seconds=5))
+    with staff_site.platform.database.reading() as tx:
         assert len(rater_lists.load_rater_figures(tx, campaign.id)) == 1
-    assert "their answers were erased" in read(house.owner().get(f"{RATERS}/{rater_id}"))
+    assert "their answers were erased" in read(staff_site.owner().get(f"{RATERS}/{rater_id}"))

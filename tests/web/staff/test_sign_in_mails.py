@@ -12,7 +12,7 @@ from sqlalchemy import select
 from tests.databases import sqlite_only
 from tests.support.live_site import serving
 from tests.support.smtp_server import Mailbox, receiving
-from tests.support.staff_browsers import House, create_draft, send, token_of
+from tests.support.staff_site import StaffSite, create_draft, send, token_of
 
 from dissensus.settings import load_mail_sender
 from dissensus.store.identity.mails import MailTable
@@ -34,15 +34,15 @@ def mailbox(tmp_path: Path) -> Iterator[Mailbox]:
 
 
 @pytest.fixture
-def mailing(database_url: str, mailbox: Mailbox) -> Iterator[House]:
+def mailing(database_url: str, mailbox: Mailbox) -> Iterator[StaffSite]:
     """A site that can send mails."""
     with serving(database_url, **MAIL, smtp_port=mailbox.port) as live, ExitStack() as browsers:
-        yield House(live, browsers)
+        yield StaffSite(live, browsers)
 
 
-def deliver(house: House, mailbox: Mailbox) -> list[EmailMessage]:
+def deliver(staff_site: StaffSite, mailbox: Mailbox) -> list[EmailMessage]:
     """Send the waiting mails; return the new ones."""
-    before, site = len(mailbox.messages), house.live.site
+    before, site = len(mailbox.messages), staff_site.live.site
     MailDelivery(sender=load_mail_sender(site.settings), site=SITE, keys=site.tokens.keys)(site.platform, site.clock())
     return mailbox.messages[before:]
 
@@ -57,10 +57,10 @@ def fill(browser: httpx.Client, path: str, action: str = "", **fields: str) -> h
 
 
 @sqlite_only
-def test_who_joins_by_a_link_signs_in_again_when_the_session_has_ended(house: House) -> None:
-    create_draft(house)
-    (link,) = re.findall(r'value="http://[^/"]+(/join/[^"]+)"', send(house.owner(), INVITE, role="carer").text)
-    mia, form = house.stranger(), {"name": "mia", "password": PASSWORD, "repeated": PASSWORD}
+def test_who_joins_by_a_link_signs_in_again_when_the_session_has_ended(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    (link,) = re.findall(r'value="http://[^/"]+(/join/[^"]+)"', send(staff_site.owner(), INVITE, role="carer").text)
+    mia, form = staff_site.stranger(), {"name": "mia", "password": PASSWORD, "repeated": PASSWORD}
     for faulty, message in (
         ({"password": "", "repeated": ""}, "There is no password. Set one"),
         ({"repeated": "another"}, "The two passwords differ."),
@@ -70,14 +70,14 @@ def test_who_joins_by_a_link_signs_in_again_when_the_session_has_ended(house: Ho
         assert (refused.status_code, message in refused.text) == (422, True)
         assert 'value="mia"' in refused.text
     assert fill(mia, link, **form).headers["location"] == "/campaigns/pilot"
-    house.live.clock.forward(hours=13)
+    staff_site.live.clock.forward(hours=13)
     assert mia.get("/campaigns/pilot").status_code == 403
     fill(mia, "/sign-in", name="mia", password=PASSWORD)
     assert mia.get("/campaigns/pilot").status_code == 200
 
 
 @sqlite_only
-def test_a_mailed_invitation_makes_an_account_that_signs_in_by_mail(mailing: House, mailbox: Mailbox) -> None:
+def test_a_mailed_invitation_makes_an_account_that_signs_in_by_mail(mailing: StaffSite, mailbox: Mailbox) -> None:
     create_draft(mailing)
     invited = send(mailing.owner(), INVITE, role="carer", address="Mia@Example.net")
     assert "An invitation is on its way to Mia@Example.net." in invited.text
@@ -108,7 +108,7 @@ def strip_tokens(text: str) -> str:
     return re.sub("[0-9a-f]{64}", "", text)
 
 
-def test_keys_of_mailed_links_cannot_be_read_in_the_database(mailing: House, mailbox: Mailbox) -> None:
+def test_keys_of_mailed_links_cannot_be_read_in_the_database(mailing: StaffSite, mailbox: Mailbox) -> None:
     create_draft(mailing)
     staff.set_email(mailing.platform, "ada", "ada@example.net", now=mailing.live.clock())
     deliver(mailing, mailbox)
@@ -123,7 +123,7 @@ def test_keys_of_mailed_links_cannot_be_read_in_the_database(mailing: House, mai
     assert not [key for key in keys if key in stored]
 
 
-def test_an_address_is_mailed_few_links(mailing: House, mailbox: Mailbox) -> None:
+def test_an_address_is_mailed_few_links(mailing: StaffSite, mailbox: Mailbox) -> None:
     create_draft(mailing)
     staff.set_email(mailing.platform, "ada", "ada@example.net", now=mailing.live.clock())
     deliver(mailing, mailbox)
@@ -135,7 +135,7 @@ def test_an_address_is_mailed_few_links(mailing: House, mailbox: Mailbox) -> Non
 
 
 @sqlite_only
-def test_an_address_of_somebody_else_is_not_taken_over(mailing: House, mailbox: Mailbox) -> None:
+def test_an_address_of_somebody_else_is_not_taken_over(mailing: StaffSite, mailbox: Mailbox) -> None:
     create_draft(mailing)
     staff.set_email(mailing.platform, "ada", "ada@example.net", now=mailing.live.clock())
     deliver(mailing, mailbox)
@@ -146,14 +146,14 @@ def test_an_address_of_somebody_else_is_not_taken_over(mailing: House, mailbox: 
     assert "Somebody else has the address" in refused.text
 
 
-def test_without_a_server_nothing_is_mailed(house: House) -> None:
-    create_draft(house)
-    owner = house.owner()
+def test_without_a_server_nothing_is_mailed(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    owner = staff_site.owner()
     page = owner.get("/campaigns/pilot/staff").text
     assert "E-mail address" not in page
     assert "This site has no server for mails" in page
     assert "/join/" in send(owner, INVITE, role="carer", address="mia@example.net").text
-    stranger = house.stranger()
+    stranger = staff_site.stranger()
     assert "E-mail address" not in stranger.get("/sign-in").text
     refused = fill(stranger, "/sign-in", "/sign-in/mail", address="ada@example.net")
     assert (refused.status_code, "This site sends no mails" in refused.text) == (404, True)

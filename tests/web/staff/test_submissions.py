@@ -8,30 +8,30 @@ from pathlib import Path
 import pytest
 from tests.databases import sqlite_only
 from tests.support.campaigns import NOW
-from tests.support.live_site import Live, serving
+from tests.support.live_site import LiveSite, serving
 from tests.support.pay import HOUR, worker
 from tests.support.pay_pages import PAY_PAGE, QUEUE, address, open_paying_campaign, sums, text_of
 from tests.support.prolific_server import TOKEN, Prolific
 from tests.support.raters import enter, rate_all
 from tests.support.recruited_raters import CHECKING, RETURN_REASON, add_submission, answer_checks, status_of
-from tests.support.staff_browsers import House, send
+from tests.support.staff_site import StaffSite, send
 
 from dissensus.workflows.rater import withdrawal
 
 
 @pytest.fixture
-def live(database_url: str, prolific: Prolific) -> Iterator[Live]:
+def live(database_url: str, prolific: Prolific) -> Iterator[LiveSite]:
     """A site with a Prolific token."""
     with serving(database_url, prolific_token=TOKEN, prolific_url=prolific.root) as site:
         yield site
 
 
-def test_a_submission_is_approved_and_the_page_says_so(house: House, prolific: Prolific) -> None:
-    campaign = open_paying_campaign(house)
-    rater = enter(house.platform, campaign.key)
-    rate_all(house.platform, rater)
-    submission = add_submission(house.platform, prolific, campaign.id, rater.id)
-    browser = house.owner()
+def test_a_submission_is_approved_and_the_page_says_so(staff_site: StaffSite, prolific: Prolific) -> None:
+    campaign = open_paying_campaign(staff_site)
+    rater = enter(staff_site.platform, campaign.key)
+    rate_all(staff_site.platform, rater)
+    submission = add_submission(staff_site.platform, prolific, campaign.id, rater.id)
+    browser = staff_site.owner()
     queue = browser.get(QUEUE)
     assert "1 of 1 await your decision" in text_of(queue)
     assert f"{submission} awaiting review No. 1, finished approve, request a return" in text_of(queue)
@@ -48,13 +48,13 @@ def test_a_submission_is_approved_and_the_page_says_so(house: House, prolific: P
 
 
 @sqlite_only
-def test_a_refusal_by_prolific_is_shown_and_input_is_kept(house: House, prolific: Prolific) -> None:
-    campaign = open_paying_campaign(house, **CHECKING)
-    rater = enter(house.platform, campaign.key)
-    answer_checks(house.platform, rater.id, first="A", second="A")
-    submission = add_submission(house.platform, prolific, campaign.id, rater.id)
+def test_a_refusal_by_prolific_is_shown_and_input_is_kept(staff_site: StaffSite, prolific: Prolific) -> None:
+    campaign = open_paying_campaign(staff_site, **CHECKING)
+    rater = enter(staff_site.platform, campaign.key)
+    answer_checks(staff_site.platform, rater.id, first="A", second="A")
+    submission = add_submission(staff_site.platform, prolific, campaign.id, rater.id)
     prolific.submissions[submission]["status"] = "RETURNED"
-    browser = house.owner()
+    browser = staff_site.owner()
     page = send(
         browser, f"{QUEUE}/{submission}", decision="reject", category="LOW_EFFORT", reason=f"<i>{RETURN_REASON}"
     )
@@ -62,24 +62,26 @@ def test_a_refusal_by_prolific_is_shown_and_input_is_kept(house: House, prolific
     assert "Prolific refuses this with HTTP 400: The submission is not to be reviewed" in text_of(page)
     assert "<option selected>LOW_EFFORT</option>" in page.text
     assert f"&lt;i&gt;{RETURN_REASON}" in page.text
-    assert status_of(house.platform, submission) == "AWAITING REVIEW"
+    assert status_of(staff_site.platform, submission) == "AWAITING REVIEW"
 
 
 @sqlite_only
-def test_a_submission_unknown_to_prolific_has_a_warning(house: House, prolific: Prolific) -> None:
-    campaign = open_paying_campaign(house)
-    submission = add_submission(house.platform, prolific, campaign.id, enter(house.platform, campaign.key).id, None)
-    browser = house.owner()
+def test_a_submission_unknown_to_prolific_has_a_warning(staff_site: StaffSite, prolific: Prolific) -> None:
+    campaign = open_paying_campaign(staff_site)
+    submission = add_submission(
+        staff_site.platform, prolific, campaign.id, enter(staff_site.platform, campaign.key).id, None
+    )
+    browser = staff_site.owner()
     assert f"{submission} unknown No. 1, rating approve, request a return" in text_of(browser.get(QUEUE))
     page = text_of(browser.get(f"{QUEUE}/{submission}"))
     assert "Anybody with the address of the campaign can make up an id" in page
 
 
 @sqlite_only
-def test_invalid_submission_decisions_are_rejected(house: House, prolific: Prolific) -> None:
-    campaign = open_paying_campaign(house)
-    submission = add_submission(house.platform, prolific, campaign.id, enter(house.platform, campaign.key).id)
-    browser = house.owner()
+def test_invalid_submission_decisions_are_rejected(staff_site: StaffSite, prolific: Prolific) -> None:
+    campaign = open_paying_campaign(staff_site)
+    submission = add_submission(staff_site.platform, prolific, campaign.id, enter(staff_site.platform, campaign.key).id)
+    browser = staff_site.owner()
     assert "Reject" not in browser.get(f"{QUEUE}/{submission}").text
     for form, message in (
         ({"decision": "destroy"}, "'destroy' is not a decision"),
@@ -94,10 +96,10 @@ def test_invalid_submission_decisions_are_rejected(house: House, prolific: Proli
 
 
 @sqlite_only
-def test_a_return_is_requested_with_one_reason_per_line(house: House, prolific: Prolific) -> None:
-    campaign = open_paying_campaign(house)
-    submission = add_submission(house.platform, prolific, campaign.id, enter(house.platform, campaign.key).id)
-    browser = house.owner()
+def test_a_return_is_requested_with_one_reason_per_line(staff_site: StaffSite, prolific: Prolific) -> None:
+    campaign = open_paying_campaign(staff_site)
+    submission = add_submission(staff_site.platform, prolific, campaign.id, enter(staff_site.platform, campaign.key).id)
+    browser = staff_site.owner()
     assert send(browser, f"{QUEUE}/{submission}", decision="ask-return", reasons="One.\r\n\r\nTwo.").status_code == 303
     assert prolific.submissions[submission]["return_requested"]
     page = browser.get(f"{QUEUE}/{submission}")
@@ -107,13 +109,13 @@ def test_a_return_is_requested_with_one_reason_per_line(house: House, prolific: 
 
 
 @sqlite_only
-def test_failed_checks_and_turned_away_participants_are_shown(house: House, prolific: Prolific) -> None:
-    campaign = open_paying_campaign(house, **CHECKING)
-    rater = enter(house.platform, campaign.key)
-    answer_checks(house.platform, rater.id, first="A", second="A")
-    failed = add_submission(house.platform, prolific, campaign.id, rater.id)
-    away = add_submission(house.platform, prolific, campaign.id, None)
-    browser = house.owner()
+def test_failed_checks_and_turned_away_participants_are_shown(staff_site: StaffSite, prolific: Prolific) -> None:
+    campaign = open_paying_campaign(staff_site, **CHECKING)
+    rater = enter(staff_site.platform, campaign.key)
+    answer_checks(staff_site.platform, rater.id, first="A", second="A")
+    failed = add_submission(staff_site.platform, prolific, campaign.id, rater.id)
+    away = add_submission(staff_site.platform, prolific, campaign.id, None)
+    browser = staff_site.owner()
     queue = text_of(browser.get(QUEUE))
     assert f"{failed} awaiting review No. 1, rating first, second approve, request a return, reject" in queue
     assert f"{away} awaiting review turned away, 0.50 GBP due approve, request a return" in queue
@@ -127,10 +129,12 @@ def test_failed_checks_and_turned_away_participants_are_shown(house: House, prol
 def decide_with_settings(database_url: str, prolific: Prolific, **settings: object) -> str:
     """Page after a decision on a site with these settings."""
     with serving(database_url, prolific_url=prolific.root, **settings) as live, ExitStack() as browsers:
-        house = House(live, browsers)
-        campaign = open_paying_campaign(house)
-        submission = add_submission(house.platform, prolific, campaign.id, enter(house.platform, campaign.key).id)
-        browser = house.owner()
+        staff_site = StaffSite(live, browsers)
+        campaign = open_paying_campaign(staff_site)
+        submission = add_submission(
+            staff_site.platform, prolific, campaign.id, enter(staff_site.platform, campaign.key).id
+        )
+        browser = staff_site.owner()
         page = send(browser, f"{QUEUE}/{submission}", decision="approve")
         assert page.status_code == 422
         return text_of(browser.get(QUEUE)) + text_of(page)
@@ -159,13 +163,13 @@ def test_the_token_can_be_read_from_a_file(database_url: str, prolific: Prolific
     assert "HTTP 401" in decide_with_settings(database_url, prolific, prolific_token_file=path)
 
 
-def test_prolific_ids_are_erased_after_closing_and_payments_stay(house: House, prolific: Prolific) -> None:
-    campaign = open_paying_campaign(house)
-    rater = enter(house.platform, campaign.key)
-    rate_all(house.platform, rater)
-    submission = add_submission(house.platform, prolific, campaign.id, rater.id, "APPROVED")
-    add_submission(house.platform, prolific, campaign.id, None)
-    browser = house.owner()
+def test_prolific_ids_are_erased_after_closing_and_payments_stay(staff_site: StaffSite, prolific: Prolific) -> None:
+    campaign = open_paying_campaign(staff_site)
+    rater = enter(staff_site.platform, campaign.key)
+    rate_all(staff_site.platform, rater)
+    submission = add_submission(staff_site.platform, prolific, campaign.id, rater.id, "APPROVED")
+    add_submission(staff_site.platform, prolific, campaign.id, None)
+    browser = staff_site.owner()
     assert "Close it first" in browser.get(f"{PAY_PAGE}/erase").text
     assert send(browser, f"{PAY_PAGE}/erase").status_code == 409
     send(browser, "/campaigns/pilot/state", state="closed")
@@ -183,9 +187,9 @@ def test_prolific_ids_are_erased_after_closing_and_payments_stay(house: House, p
 
 
 @sqlite_only
-def test_withdrawal_removes_a_submission_from_the_queue(house: House, prolific: Prolific) -> None:
-    campaign = open_paying_campaign(house)
-    rater = worker(house.platform, campaign.key, HOUR)
-    add_submission(house.platform, prolific, campaign.id, rater.id)
-    withdrawal.withdraw_rater(house.platform, rater.id, now=NOW)
-    assert "There are no submissions from Prolific, or they were erased" in text_of(house.owner().get(QUEUE))
+def test_withdrawal_removes_a_submission_from_the_queue(staff_site: StaffSite, prolific: Prolific) -> None:
+    campaign = open_paying_campaign(staff_site)
+    rater = worker(staff_site.platform, campaign.key, HOUR)
+    add_submission(staff_site.platform, prolific, campaign.id, rater.id)
+    withdrawal.withdraw_rater(staff_site.platform, rater.id, now=NOW)
+    assert "There are no submissions from Prolific, or they were erased" in text_of(staff_site.owner().get(QUEUE))

@@ -3,8 +3,8 @@
 from fastapi.routing import APIRoute, iter_route_contexts
 from tests.databases import sqlite_only
 from tests.support.campaigns import AGREED, NOW
-from tests.support.staff_browsers import House
 from tests.support.staff_members import join_pilot, open_pilot
+from tests.support.staff_site import StaffSite
 
 from dissensus.web.staff.tasks import TASK_PAGES
 from dissensus.workflows.campaign.tasks import TASKS
@@ -13,32 +13,32 @@ from dissensus.workflows.rater.enrolment import Arrival
 
 
 @sqlite_only
-def test_strangers_read_an_introduction(house: House) -> None:
-    page = house.stranger().get("/")
+def test_strangers_read_an_introduction(staff_site: StaffSite) -> None:
+    page = staff_site.stranger().get("/")
     assert page.status_code == 200
     assert "You need the link of a campaign" in page.text
     assert 'href="/sign-in?to=/"' in page.text
 
 
 @sqlite_only
-def test_each_task_leads_to_a_page_of_the_site(house: House) -> None:
+def test_each_task_leads_to_a_page_of_the_site(staff_site: StaffSite) -> None:
     assert TASK_PAGES.keys() == TASKS.keys()
-    routes = (context.original_route for context in iter_route_contexts(house.live.app.routes))
+    routes = (context.original_route for context in iter_route_contexts(staff_site.live.app.routes))
     paths = {route.path for route in routes if isinstance(route, APIRoute)}
     assert {f"/campaigns/{{name}}/{path}" for _, _, path in TASK_PAGES.values()} <= paths
 
 
 @sqlite_only
-def test_staff_see_what_waits_for_them(house: House) -> None:
-    browser = house.owner()
+def test_staff_see_what_waits_for_them(staff_site: StaffSite) -> None:
+    browser = staff_site.owner()
     assert "Nothing waits for you." in browser.get("/").text
-    campaign = open_pilot(house)
+    campaign = open_pilot(staff_site)
     arrival = Arrival(campaign.name, str(campaign.key), "en")
-    rater, _ = enrolment.enrol_rater(house.platform, arrival, AGREED, now=NOW)
+    rater, _ = enrolment.enrol_rater(staff_site.platform, arrival, AGREED, now=NOW)
     assert "Nothing waits for you." in browser.get("/").text
-    rating.report_item(house.platform, rater, "help", "It stays with me.", assignment_id=None, now=NOW)
+    rating.report_item(staff_site.platform, rater, "help", "It stays with me.", assignment_id=None, now=NOW)
     page = browser.get("/").text
     assert '<a href="/campaigns/pilot/notices">1 message from raters</a>' in page
     assert "Nothing waits for you." not in page
-    analyst = join_pilot(house, "grace", "analyst")
+    analyst = join_pilot(staff_site, "grace", "analyst")
     assert "Nothing waits for you." in analyst.get("/").text

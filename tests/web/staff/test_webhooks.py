@@ -9,8 +9,8 @@ import httpx
 import pytest
 from tests.databases import sqlite_only
 from tests.support.api_programs import API, add_member, open_api_campaign, program, rate
-from tests.support.live_site import Live, serving
-from tests.support.staff_browsers import House, create_draft, send
+from tests.support.live_site import LiveSite, serving
+from tests.support.staff_site import StaffSite, create_draft, send
 from tests.support.webhook_deliverer import WebhookDeliverer, data_of, is_signed, kinds
 from tests.support.webhook_receiver import Receiver, receiving
 
@@ -26,19 +26,19 @@ def receiver() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def live(database_url: str) -> Iterator[Live]:
+def live(database_url: str) -> Iterator[LiveSite]:
     with serving(database_url, webhook_networks="127.0.0.0/8") as site:
         yield site
 
 
 @pytest.fixture
-def house(live: Live) -> Iterator[House]:
+def staff_site(live: LiveSite) -> Iterator[StaffSite]:
     with ExitStack() as browsers:
-        yield House(live, browsers)
+        yield StaffSite(live, browsers)
 
 
-def deliverer(house: House) -> WebhookDeliverer:
-    return WebhookDeliverer(house.platform, signer=house.live.site.webhook_signer)
+def deliverer(staff_site: StaffSite) -> WebhookDeliverer:
+    return WebhookDeliverer(staff_site.platform, signer=staff_site.live.site.webhook_signer)
 
 
 def add(http: httpx.Client, receiver: Receiver, path: str = "ok", **more: Any) -> dict[str, Any]:
@@ -48,13 +48,13 @@ def add(http: httpx.Client, receiver: Receiver, path: str = "ok", **more: Any) -
     return webhook
 
 
-def test_deliveries_equal_the_events_of_the_log(house: House, receiver: Receiver) -> None:
-    campaign, http = open_api_campaign(house), program(house)
+def test_deliveries_equal_the_events_of_the_log(staff_site: StaffSite, receiver: Receiver) -> None:
+    campaign, http = open_api_campaign(staff_site), program(staff_site)
     webhook = add(http, receiver)
-    rate(house, campaign, 2, release=True)
+    rate(staff_site, campaign, 2, release=True)
     raters = http.get(f"{API}/pilot/raters").json()["data"]
     assert http.delete(f"{API}/pilot/raters/{raters[0]['id']}").status_code == 200
-    deliverer(house).turn()
+    deliverer(staff_site).turn()
     (delivery,) = receiver.requests
     assert is_signed(delivery, webhook["secret"])
     listed = http.get(f"{API}/pilot/events", params={"limit": 500}).json()["data"]
@@ -65,9 +65,9 @@ def test_deliveries_equal_the_events_of_the_log(house: House, receiver: Receiver
     assert not any({"digest", "save"} & set(one["content"]) for one in data_of(delivery)["events"])
 
 
-def test_a_webhook_is_added_paused_resumed_and_removed(house: House, receiver: Receiver) -> None:
-    open_api_campaign(house)
-    http, post = program(house), deliverer(house)
+def test_a_webhook_is_added_paused_resumed_and_removed(staff_site: StaffSite, receiver: Receiver) -> None:
+    open_api_campaign(staff_site)
+    http, post = program(staff_site), deliverer(staff_site)
     webhook = add(http, receiver, kinds=["webhook_changed", "state_changed"])
     assert re.fullmatch(r"whsec_[A-Za-z0-9+/]{43}=", webhook["secret"])
     assert (webhook["state"], webhook["kinds"], webhook["owner"], webhook["sequence"]) == (
@@ -104,9 +104,9 @@ def test_a_webhook_is_added_paused_resumed_and_removed(house: House, receiver: R
 
 
 @sqlite_only
-def test_a_repeated_request_adds_one_webhook(house: House, receiver: Receiver) -> None:
-    open_api_campaign(house)
-    http, fields = program(house), {"address": receiver.address("ok")}
+def test_a_repeated_request_adds_one_webhook(staff_site: StaffSite, receiver: Receiver) -> None:
+    open_api_campaign(staff_site)
+    http, fields = program(staff_site), {"address": receiver.address("ok")}
     first, second = (http.post(HOOKS, json=fields, headers={"idempotency-key": "once"}) for _ in range(2))
     assert first.json() == second.json()
     assert len(http.get(HOOKS).json()["webhooks"]) == 1
@@ -125,9 +125,9 @@ def test_a_repeated_request_adds_one_webhook(house: House, receiver: Receiver) -
         ({"address": "https://x.org/", "secret": "mine"}, "secret"),
     ],
 )
-def test_invalid_webhooks_are_rejected_with_the_reason(house: House, body: dict[str, Any], says: str) -> None:
-    open_api_campaign(house)
-    answer = program(house).post(HOOKS, json=body)
+def test_invalid_webhooks_are_rejected_with_the_reason(staff_site: StaffSite, body: dict[str, Any], says: str) -> None:
+    open_api_campaign(staff_site)
+    answer = program(staff_site).post(HOOKS, json=body)
     assert answer.status_code == 422
     assert says in answer.text
     assert "hunter2" not in answer.text
@@ -136,33 +136,33 @@ def test_invalid_webhooks_are_rejected_with_the_reason(house: House, body: dict[
 @sqlite_only
 def test_private_addresses_are_not_contacted(database_url: str, receiver: Receiver) -> None:
     with serving(database_url) as live, ExitStack() as browsers:
-        house = House(live, browsers)
-        open_api_campaign(house)
-        answer = program(house).post(HOOKS, json={"address": receiver.address("ok")})
+        staff_site = StaffSite(live, browsers)
+        open_api_campaign(staff_site)
+        answer = program(staff_site).post(HOOKS, json={"address": receiver.address("ok")})
         assert answer.status_code == 422
         assert receiver.requests == []
 
 
 @sqlite_only
-def test_webhooks_of_others_are_not_found(house: House, receiver: Receiver) -> None:
-    open_api_campaign(house)
-    add_member(house, "zoe", "analyst")
-    create_draft(house, "other", "bob")
-    webhook = add(program(house), receiver)
-    for http in (program(house, "bob"), program(house, "zoe")):
+def test_webhooks_of_others_are_not_found(staff_site: StaffSite, receiver: Receiver) -> None:
+    open_api_campaign(staff_site)
+    add_member(staff_site, "zoe", "analyst")
+    create_draft(staff_site, "other", "bob")
+    webhook = add(program(staff_site), receiver)
+    for http in (program(staff_site, "bob"), program(staff_site, "zoe")):
         assert http.get(HOOKS).status_code in (403, 404)
         assert http.delete(f"{HOOKS}/{webhook['id']}").status_code in (403, 404)
     foreign_path = f"{API}/other/webhooks/{webhook['id']}"
-    assert program(house, "bob").delete(foreign_path).status_code == 404
-    assert program(house, "bob").post(f"{foreign_path}/state", json={"state": "active"}).status_code == 404
-    assert program(house, scopes=SCOPES - {"webhooks"}).get(HOOKS).status_code == 403
-    assert len(program(house).get(HOOKS).json()["webhooks"]) == 1
+    assert program(staff_site, "bob").delete(foreign_path).status_code == 404
+    assert program(staff_site, "bob").post(f"{foreign_path}/state", json={"state": "active"}).status_code == 404
+    assert program(staff_site, scopes=SCOPES - {"webhooks"}).get(HOOKS).status_code == 403
+    assert len(program(staff_site).get(HOOKS).json()["webhooks"]) == 1
 
 
 @sqlite_only
-def test_an_owner_adds_resumes_and_removes_webhooks_on_the_page(house: House, receiver: Receiver) -> None:
-    create_draft(house)
-    browser, path, post = house.owner(), "/campaigns/pilot/webhooks", deliverer(house)
+def test_an_owner_adds_resumes_and_removes_webhooks_on_the_page(staff_site: StaffSite, receiver: Receiver) -> None:
+    create_draft(staff_site)
+    browser, path, post = staff_site.owner(), "/campaigns/pilot/webhooks", deliverer(staff_site)
     assert f'href="{path}"' in browser.get("/campaigns/pilot/settings").text
     page = browser.get(path).text
     assert "No webhooks yet" in page
@@ -192,9 +192,9 @@ def test_an_owner_adds_resumes_and_removes_webhooks_on_the_page(house: House, re
 
 
 @sqlite_only
-def test_input_is_kept_with_all_faults(house: House) -> None:
-    create_draft(house)
-    browser, path = house.owner(), "/campaigns/pilot/webhooks"
+def test_input_is_kept_with_all_faults(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    browser, path = staff_site.owner(), "/campaigns/pilot/webhooks"
     answer = send(browser, path, address="https://10.0.0.1/<x>", kind="nonsense", **{"from": "start"})
     assert answer.status_code == 422
     assert "is not on the public internet" in answer.text

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 from tests.support.campaigns import NOW, definition, items
-from tests.support.live_site import TRUST, Live
+from tests.support.live_site import TRUST, LiveSite
 
 from dissensus.http_client import POOL_LIMITS
 from dissensus.workflows.campaign import campaigns
@@ -31,10 +31,10 @@ required = true
 
 
 @dataclass(frozen=True)
-class House:
+class StaffSite:
     """The site and its browsers."""
 
-    live: Live
+    live: LiveSite
     browsers: ExitStack
 
     @property
@@ -70,10 +70,10 @@ def send(browser: httpx.Client, path: str, **data: Any) -> httpx.Response:
 
 
 def create_draft(
-    house: House, name: str = "pilot", owner: str = "ada", *, open_link: bool = True, **changes: Any
+    staff_site: StaffSite, name: str = "pilot", owner: str = "ada", *, open_link: bool = True, **changes: Any
 ) -> str:
     """Create a draft; return the id of its owner."""
-    platform = house.platform
+    platform = staff_site.platform
     owner_id = staff.create_sign_in_link(platform, owner, now=NOW).staff.id
     draft = definition(name, **changes)
     campaigns.create_campaign(platform, draft, items(3), staff_id=owner_id, open_link=open_link, now=NOW)
