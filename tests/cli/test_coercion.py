@@ -42,6 +42,7 @@ WORDS: tuple[list[str], ...] = (
     ["a.csv", "--number", "0"],
     ["a.csv", "--number", "10"],
     ["a.csv", "--number", "seven"],
+    ["a.csv", "--number", "9" * 5000],
     ["a.csv", "--number", "-1"],
     ["a.csv", "--number", "٣"],
     ["a.csv", "--number", " 3 "],

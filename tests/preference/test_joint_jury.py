@@ -17,7 +17,7 @@ from dissensus.preference.data.pairs import Pair
 from dissensus.preference.jury.evaluation import evaluate_jury
 from dissensus.preference.jury.joint import fit_joint_jury, read_joint_answers, train_joint_jury
 from dissensus.preference.jury.model import JuryModel
-from dissensus.preference.jury.pairs import Comparison, predict_choices
+from dissensus.preference.jury.pairs import Comparison, predict_choices, read_jury_pairs
 from dissensus.preference.jury.texts import RatedText
 from dissensus.preference.jury.training import train_jury
 from dissensus.schema.ratings.table import Ratings
@@ -108,6 +108,17 @@ def test_a_saved_model_predicts_the_same_and_has_both_in_its_card(model: JuryMod
 def test_pairs_of_another_criterion_have_a_note(ratings: Ratings, pairs: list[Pair]) -> None:
     opposite = train_joint_jury(ratings, [pair.swapped() for pair in pairs], by=["gender"])
     assert "Choices hardly follow what moves the ratings (scale 0." in " ".join(opposite.card["notes"])
+
+
+def test_choices_about_texts_held_out_are_left_out_in_whatever_context(pairs: list[Pair]) -> None:
+    choices = read_jury_pairs(pairs)
+    comparison, other = choices.comparisons[0], "Nobody wrote this."
+    begun = RatedText(comparison.first.opening, other)
+    for text in (begun, RatedText("", comparison.first.response), RatedText("Why?", comparison.second.response)):
+        left = choices.leave_out([text])
+        assert 0 not in left.items
+        assert 0 < len(left.answers) < len(choices.answers)
+    assert len(choices.leave_out([RatedText("", other)]).answers) == len(choices.answers)
 
 
 @pytest.mark.slow

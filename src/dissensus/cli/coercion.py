@@ -6,6 +6,7 @@ eighth of the start of a command.
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -38,14 +39,23 @@ class _PlainCoercion:
         is_list = param.multiple or param.nargs == -1
         if value is None:
             return () if is_list else None
-        kind, info = param.type_descriptor.annotation, param.type_descriptor.parameter_info
-        if is_list and get_origin(kind) is list and isinstance(value, (list, tuple)):
-            plain = [_convert(get_args(kind)[0], word, info.min, info.max) for word in value]
-            if None not in plain:
+        # Another version of typer may describe parameters otherwise, and Python refuses a number of too many digits.
+        with suppress(AttributeError, ValueError):
+            plain = _coerce(value, param, is_list=is_list)
+            if plain is not None:
                 return plain
-        elif not is_list and (converted := _convert(kind, value, info.min, info.max)) is not None:
-            return converted
         return self._build().coerce(value, param=param, ctx=ctx)
+
+
+def _coerce(value: Any, param: Any, *, is_list: bool) -> Any:
+    """Return a value of the type of the parameter; None if there may be none."""
+    kind, info = param.type_descriptor.annotation, param.type_descriptor.parameter_info
+    if not is_list:
+        return _convert(kind, value, info.min, info.max)
+    if get_origin(kind) is not list or not isinstance(value, (list, tuple)):
+        return None
+    plain = [_convert(get_args(kind)[0], word, info.min, info.max) for word in value]
+    return None if None in plain else plain
 
 
 def _convert(kind: Any, word: Any, low: float | None, high: float | None) -> Any:

@@ -15,7 +15,6 @@ from dissensus.preference.data.sparse import Floats
 from dissensus.preference.jury.joint import JointAnswers, fit_joint_jury, read_joint_answers
 from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.jury.pairs import JuryPairs
-from dissensus.preference.jury.texts import RatedText
 from dissensus.preference.jury.training import (
     MIN_RATERS,
     NOT_CONVERGED,
@@ -233,7 +232,7 @@ def _cross_validate(
         items = np.unique(ratings.items[rows])
         texts = [ratings.texts[item] for item in items]
         place = np.searchsorted(items, ratings.items[rows])
-        other = None if choices is None else _leave_out(choices, texts)
+        other = None if choices is None else choices.leave_out(texts)
         model = _fit(training, other, encoder)
         of_nobody = None if other is None else without_groups(other)
         pooled = _fit(without_groups(training), of_nobody, encoder) if ratings.axes else model
@@ -253,12 +252,6 @@ def _cross_validate(
             progress((number + 1) / n_folds)
     held_out.rivals["plurality"] = dict.fromkeys(names, _temper(labels, ratings.answers))
     return held_out
-
-
-def _leave_out(choices: JuryPairs, texts: Sequence[RatedText]) -> JuryPairs:
-    """Return the choices of conversations that begin otherwise than these texts."""
-    openings = {text.opening for text in texts}
-    return choices.select(np.array([pair.first.opening not in openings for pair in choices.comparisons]))
 
 
 def _fit(ratings: JuryRatings, choices: JuryPairs | None, encoder: Encoder | None) -> JuryModel:

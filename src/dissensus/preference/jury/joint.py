@@ -33,7 +33,10 @@ from dissensus.stats.jury.model import fit_joint_model
 SMALL_SCALE: Final = 0.2
 """Scale of choices below which they hardly follow what moves the ratings."""
 
-NARROWER: Final = "With pairs, 95 % intervals covered up to three points less than those of ratings alone."
+NARROWER: Final = (
+    "In simulations with pairs, intervals at 95 % covered the truth in 85 to 90 % of cases, and those of ratings alone "
+    "in 88 to 91 %."
+)
 
 
 class JointAnswers(NamedTuple):

@@ -59,6 +59,22 @@ class JuryPairs(JuryAnswers):
         pairs = compress(self.pairs, is_kept[self.items].tolist())
         return replace(JuryAnswers.select(self, is_kept), pairs=tuple(pairs))
 
+    def leave_out(self, texts: Sequence[RatedText]) -> Self:
+        """Return the choices of conversations that begin otherwise than these texts, and between other responses.
+
+        A text without a context begins with its response, and a response may stand after several contexts.
+        """
+        openings, responses = {text.opening for text in texts}, {text.response for text in texts}
+        return self.select(
+            np.array(
+                [
+                    pair.first.opening not in openings
+                    and responses.isdisjoint((pair.first.response, pair.second.response))
+                    for pair in self.comparisons
+                ]
+            )
+        )
+
 
 def read_jury_pairs(pairs: Sequence[Pair], *, by: Sequence[str] = (), min_raters: int = MIN_RATERS) -> JuryPairs:
     """Check pairs for a jury model, and leave out groups of few raters, with a note."""

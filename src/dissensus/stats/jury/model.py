@@ -270,7 +270,7 @@ def fit_joint_model(ratings: TextAnswers, choices: TextAnswers) -> TextModel:
     of the first, where later answers on the scale are worse. Raters have the same numbers and groups in both.
 
     .. math:: P(y = 1) = \Phi(\lambda (\eta_2 - \eta_1)), \quad
-              \eta_2 - \eta_1 = \sqrt{2} \, \Bigl( 	frac{1}{\sqrt{2}} (x_2 - x_1)' w + arepsilon \Bigr)
+              \eta_2 - \eta_1 = \sqrt{2} \, \Bigl( \tfrac{1}{\sqrt{2}} (x_2 - x_1)' w + \varepsilon \Bigr)
 
     The difference of two independent residuals of a variance has twice that variance, so that a comparison is an item
     whose features are divided by :math:`\sqrt{2}` and whose effects are multiplied by it. Levels of raters and groups
