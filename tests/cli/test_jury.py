@@ -2,12 +2,14 @@
 
 import json
 import shutil
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
 import polars as pl
 import pytest
 from tests.preference.pairs import simulate_group_choices
+from tests.preference.transformer.bases import bert
 from tests.support.commands import RunCommand
 from tests.support.rated_texts import simulate_rated_texts
 
@@ -236,3 +238,53 @@ def test_ties_and_equal_responses_are_left_out_with_a_note(run: RunCommand, file
     assert "a rater found neither answer better" in trained.stderr
     assert "both answers are the same" in trained.stderr
     assert "choices between responses" in trained.stdout
+
+
+@pytest.mark.ml
+def test_a_jury_with_a_transformer_is_trained_evaluated_and_asked(run: RunCommand, files: Path, tmp_path: Path) -> None:
+    base, model = bert(tmp_path / "base"), str(tmp_path / "model")
+    ratings, items = str(files / "ratings.csv"), str(files / "items.csv")
+    tuning = ("--transformer", base, "--learning-rate", "0.002")
+    trained = run("jury", "train", ratings, "--items", items, "--by", "gender", *tuning, "--seed", "1", "-o", model)
+    assert trained.returncode == 0, trained.stderr
+    assert "Trained on 1,080 answers to Q_overall about 45 items. Groups: 2 of rater_gender." in trained.stdout
+    assert "Fewer than 120 items" in trained.stderr
+    asked = run("jury", "predict", items, "--model", model, "--mix", "raters", "--format", "json")
+    assert all(row["in_training"] for row in json.loads(asked.stdout)["rows"])
+    evaluated = run("jury", "evaluate", ratings, "--items", items, "--by", "gender", "--folds", "2", *tuning)
+    assert evaluated.returncode == 0, evaluated.stderr
+    assert "3 of 3 against item-blind (0 worse)" in evaluated.stdout
+    tenth = tmp_path / "few.csv"
+    pl.read_csv(ratings).filter(pl.col("item_id") < 30).write_csv(tenth)
+    few = run("jury", "train", str(tenth), "--items", items, *tuning, "-o", str(tmp_path / "none"))
+    assert (few.returncode, "One half of the 30 conversations has 15 items" in few.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--epochs", "2"), "--epochs is for a transformer. Name its base model, --transformer MODEL, or leave it out"),
+        (("--seed", "2"), "--seed is that of --transformer; nothing else is drawn at random. Leave it out."),
+        (("--transformer", "./base", "--embeddings"), "--embeddings and --transformer exclude each other"),
+        (("--transformer", "./base", "--pairs", "pairs.jsonl"), "--pairs and --transformer exclude each other"),
+    ],
+)
+def test_options_of_transformers_are_refused_elsewhere(
+    run: RunCommand, files: Path, tmp_path: Path, options: tuple[str, ...], message: str
+) -> None:
+    ratings, items = str(files / "ratings.csv"), str(files / "items.csv")
+    done = run("jury", "train", ratings, "--items", items, *options, "-o", str(tmp_path / "model"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert message in done.stderr
+    assert not (tmp_path / "model").exists()
+
+
+def test_without_the_extra_a_transformer_says_what_to_install(
+    run: RunCommand, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    options = ("--items", str(files / "items.csv"), "--transformer", "some/model", "-o", str(tmp_path / "model"))
+    done = run("jury", "train", str(files / "ratings.csv"), *options)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Install it with: pip install 'dissensus[ml]'" in done.stderr
+    assert not (tmp_path / "model").exists()

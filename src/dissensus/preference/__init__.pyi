@@ -33,6 +33,7 @@ from dissensus.preference.jury.prediction import JuryPredictions as JuryPredicti
 from dissensus.preference.jury.prediction import predict_opinions as predict_opinions
 from dissensus.preference.jury.texts import RatedText as RatedText
 from dissensus.preference.jury.training import train_jury as train_jury
+from dissensus.preference.jury.transformer import train_transformer_jury as train_transformer_jury
 from dissensus.preference.models.embedding import Embedding as Embedding
 from dissensus.preference.models.encoder import EncodedTexts as EncodedTexts
 from dissensus.preference.models.encoder import Encoder as Encoder

@@ -8,11 +8,15 @@ import typer
 from dissensus.cli import result_writer
 from dissensus.cli.jury.options import (
     EmbeddingsOption,
+    EpochsOption,
     JointPairsOption,
     LearnedAxisOption,
+    LearningRateOption,
     LeastRatersOption,
     PairRatersOption,
+    TransformerOption,
     UnsafeOption,
+    make_plan,
     pick_encoder,
     read_joint_pairs,
 )
@@ -35,6 +39,9 @@ def evaluate(
     embeddings: EmbeddingsOption = False,
     pairs: JointPairsOption = None,
     pair_raters: PairRatersOption = None,
+    transformer: TransformerOption = None,
+    epochs: EpochsOption = None,
+    learning_rate: LearningRateOption = None,
     folds: Annotated[int, typer.Option(metavar="N", min=2, help="Folds of conversations.")] = 5,
     confidence: ConfidenceOption = 0.95,
     seed: SeedOption = 0,
@@ -55,6 +62,8 @@ def evaluate(
 
     result_writer.check_output(output)
     form = result_writer.choose_format(format, output)
+    options = {"--epochs": epochs, "--learning-rate": learning_rate}
+    plan = make_plan(transformer, options, {"--embeddings": embeddings, "--pairs": pairs})
     encoder = pick_encoder(embeddings=embeddings)
     compared = read_joint_pairs(pairs, pair_raters)
     ratings = reading()
@@ -69,6 +78,7 @@ def evaluate(
             confidence=confidence,
             seed=seed,
             encoder=encoder,
+            plan=plan,
             progress=progress,
         )
     write_tables(result, jury_evaluation_page(result), form, output)

@@ -1,7 +1,7 @@
 """Options shared by commands on jury models."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -11,9 +11,31 @@ from dissensus.errors import InvalidInput
 if TYPE_CHECKING:
     from dissensus.preference.data.pairs import Pair
     from dissensus.preference.models.encoder import Encoder
+    from dissensus.preference.transformer.plan import TransformerPlan
+
+TRANSFORMERS: Final = "Transformers"
 
 EmbeddingsOption = Annotated[
     bool, typer.Option("--embeddings", help="Add vectors of responses by MiniLM to words (extra embeddings).")
+]
+TransformerOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODEL",
+        help="Tune a transformer on half of the conversations, and add its vectors of responses to words (extra ml): a "
+        "folder of a model of the library transformers, or its name on the hub.",
+        rich_help_panel=TRANSFORMERS,
+    ),
+]
+EpochsOption = Annotated[
+    float | None,
+    typer.Option(metavar="N", help="Number of epochs of --transformer. Default: 1.", rich_help_panel=TRANSFORMERS),
+]
+LearningRateOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="RATE", help="Peak learning rate of --transformer. Default: 1e-5.", rich_help_panel=TRANSFORMERS
+    ),
 ]
 UnsafeOption = Annotated[
     str | None, typer.Option(metavar="A,B,…", help="Answers that call a text unsafe. Default: the last of the scale.")
@@ -72,3 +94,25 @@ def pick_encoder(*, embeddings: bool) -> "Encoder | None":
     from dissensus.preference.models.mini_lm import load_minilm
 
     return load_minilm() if embeddings else None
+
+
+def make_plan(base: str | None, options: "dict[str, Any]", others: "dict[str, Any]") -> "TransformerPlan | None":
+    """Return the plan of a transformer, if there is one, from its options; refuse other options that exclude it."""
+    # Imported here, since PyTorch is large.
+    from dissensus.preference.transformer.extra import check_installed
+    from dissensus.preference.transformer.plan import TransformerPlan
+
+    chosen = {name: value for name, value in options.items() if value is not None}
+    if base is None:
+        if chosen:
+            raise InvalidInput(
+                f"{next(iter(chosen))} is for a transformer. Name its base model, --transformer MODEL, or leave it out."
+            )
+        return None
+    if excluded := [name for name, value in others.items() if value]:
+        raise InvalidInput(
+            f"{excluded[0]} and --transformer exclude each other: a transformer is tuned on ratings, and its vectors "
+            "are features besides words alone. Leave one out."
+        )
+    check_installed("accelerate")
+    return TransformerPlan(base=base, **{name[2:].replace("-", "_"): value for name, value in chosen.items()})

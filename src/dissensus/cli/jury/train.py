@@ -6,13 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from dissensus.cli import result_writer
 from dissensus.cli.jury.options import (
+    TRANSFORMERS,
     EmbeddingsOption,
+    EpochsOption,
     JointPairsOption,
     LearnedAxisOption,
+    LearningRateOption,
     LeastRatersOption,
     PairRatersOption,
+    TransformerOption,
     UnsafeOption,
+    make_plan,
     pick_encoder,
     read_joint_pairs,
 )
@@ -43,6 +49,13 @@ def train(
     embeddings: EmbeddingsOption = False,
     pairs: JointPairsOption = None,
     pair_raters: PairRatersOption = None,
+    transformer: TransformerOption = None,
+    epochs: EpochsOption = None,
+    learning_rate: LearningRateOption = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Seed of --transformer. Default: 0.", rich_help_panel=TRANSFORMERS),
+    ] = None,
 ) -> None:
     """Train a model of the answers of people to texts, by group, and write it as a folder with its card.
 
@@ -55,9 +68,14 @@ def train(
     from dissensus.files.models.folder import make_folder
     from dissensus.preference.jury.joint import fit_joint_jury, read_joint_answers
     from dissensus.preference.jury.training import fit_jury, read_jury_ratings
+    from dissensus.preference.jury.transformer import fit_transformer_jury
 
     if purpose is not None:
         raise InvalidInput("--purpose is the criterion of preference pairs, and ratings are read here. Leave it out.")
+    options = {"--epochs": epochs, "--learning-rate": learning_rate}
+    plan = make_plan(transformer, options, {"--embeddings": embeddings, "--pairs": pairs})
+    if plan is None and seed is not None:
+        raise InvalidInput("--seed is that of --transformer; nothing else is drawn at random. Leave it out.")
     encoder = pick_encoder(embeddings=embeddings)
     compared = read_joint_pairs(pairs, pair_raters)
     reading_options: dict[str, Any] = {
@@ -68,7 +86,11 @@ def train(
     if compared is None:
         ratings = read_jury_ratings(reading(), **reading_options)
         make_folder(output)
-        model = fit_jury(ratings, encoder=encoder)
+        if plan is None:
+            model = fit_jury(ratings, encoder=encoder)
+        else:
+            with result_writer.progress_bar("Tuning") as progress:
+                model = fit_transformer_jury(ratings, plan, seed=seed or 0, progress=progress)
     else:
         answers = read_joint_answers(reading(), compared, **reading_options)
         make_folder(output)

@@ -17,6 +17,7 @@ from dissensus.files.models.transformer import (
     NETWORK,
     NETWORK_FILES,
     read_transformer,
+    read_tuned_encoder,
     transformer_head,
     write_transformer,
 )
@@ -25,6 +26,7 @@ from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.models.encoder import Encoder
 from dissensus.preference.models.kinds import AnyModel
 from dissensus.preference.models.model import ModelIdentity
+from dissensus.preference.transformer.encoder import TunedEncoder
 from dissensus.preference.transformer.model import Transformer
 from dissensus.schema.hints import format_list, format_value
 
@@ -37,6 +39,9 @@ ARRAY_FILES: Final = (MODEL, CARD, WEIGHTS)
 
 TRANSFORMER_FILES: Final = (MODEL, CARD, *NETWORK_FILES)
 """Files of a transformer, besides the checksums; its folder holds nothing else."""
+
+TUNED_JURY_FILES: Final = (*ARRAY_FILES, *NETWORK_FILES)
+"""Files of a jury model with a transformer, besides the checksums; its folder holds nothing else."""
 
 MAX_FILE_BYTES: Final = 2**27
 """Bytes of a file that is read into memory, and of all arrays together."""
@@ -53,7 +58,7 @@ def save_model(model: AnyModel | JuryModel, folder: Path) -> None:
         The folder cannot be written.
     """
     make_folder(folder)
-    names: tuple[str, ...] = TRANSFORMER_FILES if isinstance(model, Transformer) else ARRAY_FILES
+    names, tuned = _files(model)
     for other in {*ARRAY_FILES, *TRANSFORMER_FILES} - set(names):
         (folder / other).unlink(missing_ok=True)  # left by a replaced model of another kind
     if isinstance(model, Transformer):
@@ -61,10 +66,19 @@ def save_model(model: AnyModel | JuryModel, folder: Path) -> None:
         write_transformer(model, folder)
     else:
         head, arrays = disassemble_jury(model) if isinstance(model, JuryModel) else disassemble_model(model)
+        if tuned is not None:
+            write_transformer(tuned, folder)
         write_atomically(_pack_arrays(arrays), folder / WEIGHTS)
     for name, values in ((MODEL, head), (CARD, model.card)):
         write_atomically(_json(values), folder / name)
     write_atomically("".join(f"{hash_file(folder / name)}  {name}\n" for name in names).encode(), folder / SUMS)
+
+
+def _files(model: AnyModel | JuryModel) -> tuple[tuple[str, ...], TunedEncoder | None]:
+    """Return the names of the files of a model, and the transformer of a jury model that has one."""
+    if isinstance(model, JuryModel) and isinstance(model.features.encoder, TunedEncoder):
+        return TUNED_JURY_FILES, model.features.encoder
+    return TRANSFORMER_FILES if isinstance(model, Transformer) else ARRAY_FILES, None
 
 
 def make_folder(folder: Path) -> None:
@@ -95,6 +109,8 @@ def load_any_model(folder: Path, *, encoder: Encoder | None = None) -> AnyModel 
     sums = _sums(folder)
     present = {*sums, *_others(folder, ())}
     names: tuple[str, ...] = TRANSFORMER_FILES if NETWORK in present and WEIGHTS not in present else ARRAY_FILES
+    if {NETWORK, WEIGHTS} <= set(sums):
+        names = TUNED_JURY_FILES
     missing = [name for name in (*names, SUMS) if not (folder / name).is_file()]
     if missing:
         raise NotFound(
@@ -105,11 +121,13 @@ def load_any_model(folder: Path, *, encoder: Encoder | None = None) -> AnyModel 
             _refuse(folder, f"the SHA-256 of {name} is not the one in {SUMS}, so it was truncated or changed")
     try:
         head, card = json.loads(_read(folder / MODEL)), json.loads(_read(folder / CARD))
-        if names is ARRAY_FILES:
-            return _build_model(head, card, _read(folder / WEIGHTS), encoder)
-        if foreign := _others(folder, names):
+        if names is not ARRAY_FILES and (foreign := _others(folder, names)):
             raise ValueError(f"it holds {format_list(foreign, 3)} too")
-        return read_transformer(head, card, folder)
+        if names is TRANSFORMER_FILES:
+            return read_transformer(head, card, folder)
+        if names is TUNED_JURY_FILES:
+            encoder = read_tuned_encoder(head["transformer"], folder)
+        return _build_model(head, card, _read(folder / WEIGHTS), encoder)
     except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError, zipfile.BadZipFile) as error:
         _refuse(folder, format_value(error))
 

@@ -6,11 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.files.models.parts import Arrays, check_hashes, check_weights, find_encoder, identify_encoder
+from dissensus.files.models.transformer import reader_head
 from dissensus.preference.data.features import Vocabulary
 from dissensus.preference.data.pairs import PURPOSES
 from dissensus.preference.jury.features import TextFeatures, WordSpace
 from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.models.encoder import Encoder
+from dissensus.preference.transformer.encoder import TunedEncoder
 from dissensus.stats.jury.model import GroupContrasts, TextModel
 
 KIND: Final = "jury"
@@ -38,6 +40,8 @@ def disassemble_jury(model: JuryModel) -> tuple[dict[str, Any], dict[str, npt.ND
         "choice_scale": model.model.choice_scale,
         "encoder": None if encoder is None else identify_encoder(encoder),
     }
+    if isinstance(encoder, TunedEncoder):
+        head["transformer"] = reader_head(encoder.reader)
     arrays: dict[str, npt.NDArray[Any]] = {
         "cells": model.cells,
         "n_raters": model.n_raters,

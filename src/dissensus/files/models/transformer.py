@@ -9,6 +9,7 @@ import numpy as np
 from dissensus.errors import Unavailable
 from dissensus.preference.data.pairs import PURPOSES
 from dissensus.preference.transformer.base import MIN_LENGTH, load_plain_tokenizer
+from dissensus.preference.transformer.encoder import TunedEncoder
 from dissensus.preference.transformer.extra import check_installed, silence_warnings
 from dissensus.preference.transformer.inference import pick_device
 from dissensus.preference.transformer.model import Transformer
@@ -24,13 +25,17 @@ _NUMBERS: Final = ("length_alone", "temperature")
 
 def transformer_head(model: Transformer) -> dict[str, Any]:
     """Return the plain values of a model for JSON, without network and tokenizer."""
-    reader = model.reader
-    tokens = {"begin": list(reader.begin), "end": list(reader.end), "pad": reader.pad, "max_length": reader.max_length}
     identity = {"schema_version": 1, "kind": "transformer", "purpose": model.purpose}
+    tokens = reader_head(model.reader)
     return {**identity, **tokens, "bf16": model.bf16, **{name: getattr(model, name) for name in _NUMBERS}}
 
 
-def write_transformer(model: Transformer, folder: Path) -> None:
+def reader_head(reader: TokenReader) -> dict[str, Any]:
+    """Return the plain values of a tokeniser of conversations for JSON."""
+    return {"begin": list(reader.begin), "end": list(reader.end), "pad": reader.pad, "max_length": reader.max_length}
+
+
+def write_transformer(model: Transformer | TunedEncoder, folder: Path) -> None:
     """Write network and tokenizer, each file atomically."""
     try:
         with tempfile.TemporaryDirectory(prefix=".", dir=folder.resolve().parent) as part, silence_warnings():
@@ -62,6 +67,14 @@ def read_transformer(head: dict[str, Any], card: dict[str, Any], folder: Path) -
         card=card,
         **numbers,
     )
+
+
+def read_tuned_encoder(head: dict[str, Any], folder: Path) -> TunedEncoder:
+    """Read the tuned encoder of a jury model, whose checksums were verified."""
+    check_installed()
+    network = _network(folder)
+    reader = _reader(head, network, (folder / TOKENIZER).read_text(encoding="utf-8"))
+    return TunedEncoder(network=network, reader=reader)
 
 
 def _network(folder: Path) -> Any:

@@ -1,8 +1,9 @@
 """Evaluation of a jury model on conversations that it was not trained on, beside models that know less."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -24,7 +25,9 @@ from dissensus.preference.jury.training import (
     fit_jury,
     read_jury_ratings,
 )
+from dissensus.preference.jury.transformer import TunedRatings, tune_encoder
 from dissensus.preference.models.encoder import Encoder, Progress
+from dissensus.preference.transformer.plan import TransformerPlan
 from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.tabular_result import TabularResult
 from dissensus.stats.cluster_robust import Mean, clustered_mean
@@ -120,6 +123,7 @@ def evaluate_jury(  # noqa: PLR0913 - options are keyword-only
     confidence: float = 0.95,
     seed: int = 0,
     encoder: Encoder | None = None,
+    plan: TransformerPlan | None = None,
     progress: Progress | None = None,
 ) -> JuryEvaluation:
     """Evaluate a jury model by cross-validation over conversations.
@@ -138,7 +142,9 @@ def evaluate_jury(  # noqa: PLR0913 - options are keyword-only
     confidence
         Confidence level of the gains.
     seed
-        Seed of the folds.
+        Seed of the folds, and of the transformer.
+    plan
+        Plan of a transformer to tune in each fold, on half of the other conversations, as for `train_transformer_jury`.
     progress
         Called with the share of the folds that are done.
 
@@ -152,13 +158,16 @@ def evaluate_jury(  # noqa: PLR0913 - options are keyword-only
         As of `train_jury` or `train_joint_jury`, or fewer conversations than folds.
     """
     reading: dict[str, Any] = {"question": question, "unsafe": unsafe, "by": by, "min_raters": min_raters}
+    if plan is not None and (pairs is not None or encoder is not None):
+        raise InvalidInput("A transformer is tuned on ratings alone. Leave out pairs and encoder, or the plan.")
     if pairs is None:
         checked, choices = read_jury_ratings(ratings, **reading), None
     else:
         checked, choices = read_joint_answers(ratings, pairs, **reading)
     folds = _fold(checked, n_folds, seed)
     names, notes = list_populations(checked, folds)
-    held_out = _cross_validate(checked, choices, folds, names, encoder, progress)
+    tune = None if plan is None else partial(tune_encoder, plan=plan, seed=seed)
+    held_out = _cross_validate(checked, choices, folds, names, encoder, progress, tune)
     rivals = RIVALS if choices is None else JOINT_RIVALS
     return summarise_evaluation(checked, held_out, rivals, n_folds=n_folds, confidence=confidence, notes=notes)
 
@@ -219,6 +228,7 @@ def _cross_validate(
     names: Sequence[str | None],
     encoder: Encoder | None,
     progress: Progress | None,
+    tune: Callable[[JuryRatings], TunedRatings] | None,
 ) -> HeldOut:
     """Predict each item by models that were trained without its fold."""
     shape = (len(ratings.scale), len(ratings.answers))
@@ -227,7 +237,9 @@ def _cross_validate(
     labels = np.empty(shape)
     n_folds = int(folds.max()) + 1
     for number in range(n_folds):
-        training = ratings.select(folds != number)
+        every = training = ratings.select(folds != number)
+        if tune is not None:
+            encoder, _, training = tune(every)
         rows = np.flatnonzero(folds[ratings.items] == number)
         items = np.unique(ratings.items[rows])
         texts = [ratings.texts[item] for item in items]
@@ -242,7 +254,7 @@ def _cross_validate(
             if alone is not None:
                 held_out.rivals[ALONE][name][:, rows] = alone.distributions(texts, name)[place].T
             held_out.groups[name][:, rows] = model.distributions(texts, name)[place].T
-            held_out.rivals["item_blind"][name][:, rows] = _item_blind(training, name)[:, None]
+            held_out.rivals["item_blind"][name][:, rows] = _item_blind(every, name)[:, None]
             held_out.rivals[POOLED][name][:, rows] = of_pooled
         labels[:, rows] = _predict_labels(training, model, items)[place].T
         held_out.abstains[items] = model.abstains(texts)

@@ -5,7 +5,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from dissensus.errors import InvalidInput
 from dissensus.preference.data.sparse import Floats
+from dissensus.preference.models.encoder import Vector
 from dissensus.preference.transformer.tokens import Row
 
 BATCH_TOKENS: Final = 16_384
@@ -36,17 +38,51 @@ def pad_rows(rows: Sequence[Row], pad: int) -> dict[str, Any]:
 
 def run_network(network: Any, rows: Sequence[Row], *, pad: int, bf16: bool) -> Floats:
     """Return the output of a network for each token sequence, independent of their order."""
+    scores = np.empty(len(rows))
+    for batch, _, output in _run_batches(network, rows, pad=pad, bf16=bf16):
+        scores[batch] = output.logits[:, 0].float().cpu().numpy()
+    return scores
+
+
+def encode_rows(network: Any, rows: Sequence[Row], *, pad: int) -> Vector:
+    """Return the vector of each token sequence of which the output of a network is a linear function, of length 1."""
+    from torch.nn.functional import normalize
+
+    head, read = find_head(network), list[Any]()
+    vectors = np.empty((len(rows), head.in_features), np.float32)
+    hook = head.register_forward_pre_hook(lambda _, inputs: read.append(inputs[0]))
+    try:
+        for batch, mask, _ in _run_batches(network, rows, pad=pad, bf16=False):
+            states = read.pop()
+            if states.ndim > 2:
+                states = states[range(len(batch)), mask.sum(1) - 1]
+            vectors[batch] = normalize(states.float(), dim=1).cpu().numpy()
+    finally:
+        hook.remove()
+    return vectors
+
+
+def find_head(network: Any) -> Any:
+    """Return the linear layer that gives the output of a network."""
     import torch
 
-    scores = np.empty(len(rows))
+    linear = [layer for layer in network.modules() if isinstance(layer, torch.nn.Linear) and layer.out_features == 1]
+    if not linear:
+        raise InvalidInput("The output of this base model is not a linear layer. Name another base model.")
+    return linear[-1]
+
+
+def _run_batches(network: Any, rows: Sequence[Row], *, pad: int, bf16: bool) -> Iterator[tuple[list[int], Any, Any]]:
+    """Yield the indices of the token sequences of each batch, their mask, and the output of the network."""
+    import torch
+
     network.eval()
     device = network.device
     with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16, enabled=bf16):
         for batch in _batches(rows):
             padded = pad_rows([rows[index] for index in batch], pad)
             inputs = {name: tensor.to(device) for name, tensor in padded.items()}
-            scores[batch] = network(**inputs).logits[:, 0].float().cpu().numpy()
-    return scores
+            yield batch, inputs["attention_mask"], network(**inputs)
 
 
 def _batches(rows: Sequence[Row]) -> Iterator[list[int]]:

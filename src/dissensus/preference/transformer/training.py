@@ -93,7 +93,7 @@ def train_transformer(
     plan = replace(plan, bf16=_can_bf16() if plan.bf16 is None else plan.bf16)
     pairs = sort_pairs(sorted(pairs, key=_context_texts))
     parts, choices = _split_parts(pairs, seed), plan.counting.choices(pairs)
-    base = _open_base(plan, seed)
+    base = open_seeded_base(plan, seed)
     last = resume_checkpoint(plan, _run_key(pairs, purpose, plan, seed))
     rows = base.reader.read(render_pairs(_take(pairs, parts.training))).rows
     dataset = PairDataset(rows, choices.take(parts.training), base.reader.pad)
@@ -142,7 +142,8 @@ def _run_key(pairs: Sequence[Pair], purpose: Purpose, plan: TransformerPlan, see
     return {**settings, "data_sha256": digest(pairs), "purpose": purpose, "seed": seed, "n": n_processes, **versions}
 
 
-def _open_base(plan: TransformerPlan, seed: int) -> BaseModel:
+def open_seeded_base(plan: TransformerPlan, seed: int) -> BaseModel:
+    """Open the base model of a plan; weights that it lacks are drawn with the seed."""
     from transformers import set_seed
 
     set_seed(seed)  # For weights that are missing in the base model, such as the head
