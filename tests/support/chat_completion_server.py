@@ -140,7 +140,10 @@ class Loopback:
             while head := read_head(lines):
                 length = next(int(line.split(":")[1]) for line in head if line.lower().startswith("content-length:"))
                 wire.keep_alive = False
-                self.next_for(head, json.loads(lines.read(length)))(wire)
+                body = lines.read(length)
+                if len(body) < length:
+                    break  # The caller has hung up
+                self.next_for(head, json.loads(body))(wire)
                 if not wire.keep_alive:
                     break
             connection.shutdown(socket.SHUT_RDWR)
