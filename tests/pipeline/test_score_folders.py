@@ -139,9 +139,12 @@ def test_dices_350_in_three_layouts(dices_104: Ratings, tmp_path: Path, monkeypa
         assert_close(score_models(blocks, scores, by="gender").to_dict(), expected)
 
 
-def test_the_area_of_people_is_left_out_where_items_have_many_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
-    ratings = make_ratings(3, 1.0, 3)
-    monkeypatch.setattr(block_sums, "MOST_FRACTIONS", 8)
+@pytest.mark.parametrize(("limit", "most"), [("MOST_FRACTIONS", 8), ("MOST_COUNTS", 54)])
+def test_the_area_of_people_is_left_out_where_items_have_many_ratings(
+    limit: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ratings = make_ratings(3, 1.0, 3)  # Nine ratings of an item have 55 possible counts
+    monkeypatch.setattr(block_sums, limit, most)
     card = score_models(in_blocks(ratings, [3]), draw_scores(ratings.items["item_id"].to_list(), 3), by="locale")
     areas = [row for row in card.ceilings if row.metric == "auc"]
     assert {row.model for row in areas} == {"everybody else", "rest of group"}
@@ -178,3 +181,16 @@ def test_memory_does_not_grow_with_the_ratings() -> None:
         return used
 
     assert peak(4000) < peak(1000) + 3000 * 12 * 8  # One number a rating would take as much
+
+
+def test_without_scores_memory_does_not_grow_with_the_ratings_of_an_item_in_each_group() -> None:
+    n_raters, n_groups = 400, 20
+    item, rater = np.repeat(np.arange(4), n_raters), np.tile(np.arange(n_raters), 4)
+    answer, group = np.where((item + rater) % 3 > 0, "Yes", "No"), np.char.add("g", (rater % n_groups).astype(str))
+    table = {"item_id": item, "rater_id": rater, "Q_overall": answer, "rater_age": group}
+    blocks = in_blocks(Ratings.from_frame(pl.DataFrame(table)), [1, 2, 3])
+    tracemalloc.start()
+    score_chatbots(blocks, by="age")
+    used = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert used < n_groups * n_raters**2 // 2  # A byte for each count of answers to an item that is possible

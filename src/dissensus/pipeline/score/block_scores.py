@@ -38,7 +38,9 @@ from dissensus.stats.score.pseudo_values import GroupRatings, NotComputed, Stati
 
 Floats = npt.NDArray[np.float64]
 NOT_DEFINED: Final = "There are no ratings."
-MANY: Final = f"not computed from a folder: an item has more than {MOST_FRACTIONS:,} ratings"
+MANY: Final = (
+    f"not computed from a folder: an item has more than {MOST_FRACTIONS:,} ratings, or fewer in dozens of groups"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,9 +101,7 @@ class ScoredBlocks:
         """Return the area under the curve of the rest of the group."""
         if self.counts.counts is None:
             raise NotComputed(MANY)
-        n, unsafe = np.nonzero(self.counts.counts[self.number])
-        n_items = self.counts.counts[self.number, n, unsafe]
-        return rest_auc_of_counts(*(part.astype(np.float64) for part in (n, unsafe, n_items)))
+        return rest_auc_of_counts(*self.counts.counts[self.number].astype(np.float64))
 
     def manhattan(self, model: str) -> float:
         """Return the Manhattan distance of the scores of a model to the soft label."""

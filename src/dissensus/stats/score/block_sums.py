@@ -42,6 +42,8 @@ ELSE: Final = "everybody else"
 """The score that is the share of unsafe answers of all raters outside of the group."""
 MOST_FRACTIONS: Final = 1000
 """Most ratings of an item at which the shares of its answers, as scores, are listed."""
+MOST_COUNTS: Final = 1 << 25
+"""Most possible counts of answers to an item, of all groups together, that are counted; the same for each engine."""
 
 
 class BlockScores(NamedTuple):
@@ -123,7 +125,8 @@ class GroupCounts:
     levels, masses, mass_sums
         Of each score whose area under the curve is measured: its values, and what `add_masses` adds, by group.
     counts
-        Items by ratings and unsafe ratings, shape (G, m + 1, m + 1); None for items with many ratings.
+        Of each group ratings, unsafe ratings, and items with these counts, shape (3, different counts); None without
+        scores, for items with many ratings, and for very many groups.
     contradicted
         Items on which a score of 0 or 1 is contradicted, shape (S, G).
     """
@@ -133,7 +136,7 @@ class GroupCounts:
     levels: Mapping[str | None, Floats]
     masses: Mapping[str | None, Floats]
     mass_sums: Mapping[str | None, Floats]
-    counts: Integers | None
+    counts: Sequence[Integers] | None
     contradicted: Integers
 
 
@@ -145,7 +148,8 @@ def list_fractions(most: int) -> Floats:
 def count_groups(design: BlockedDesign, source: BlockScores, statistics: Mapping[Key, Compute]) -> GroupCounts:
     """Return the sums of the first pass."""
     keys, n_groups, most = list(statistics), source.n_groups, design.most_ratings
-    few = most <= MOST_FRACTIONS
+    n_counts = (most + 1) * (most + 2) // 2
+    few = most <= MOST_FRACTIONS and n_groups * n_counts <= MOST_COUNTS
     levels: dict[str | None, Floats] = {}
     for name, metric in keys:
         if metric == AUC and name == ELSE and few:
@@ -153,15 +157,23 @@ def count_groups(design: BlockedDesign, source: BlockScores, statistics: Mapping
         elif metric == AUC and name != ELSE and source.scores is not None:
             column = source.scores[source.models.index(str(name))]
             levels[name] = np.unique(column[np.isfinite(column)])
-    side = most + 1 if few else 0
     sums, contradicted = np.zeros((len(keys), n_groups, 6)), np.zeros((len(keys), n_groups), np.int64)
     reached = np.zeros((2, 2, design.n_raters), np.int64)
-    counts = np.zeros((n_groups, side, side), np.int64)
+    counts = np.zeros((n_groups, n_counts if few and source.models else 0), np.int64)
     masses = {name: np.zeros((n_groups, 2, len(values))) for name, values in levels.items()}
     mass_sums = {name: np.zeros((n_groups, 4)) for name in levels}
     fill = partial(_count_block, source, statistics, levels)
     pass_over(design, fill, sums, reached, counts, contradicted, *masses.values(), *mass_sums.values())
-    return GroupCounts(sums, reached, levels, masses, mass_sums, counts if few else None, contradicted)
+    pairs = [_list_counts(row, most) for row in counts] if counts.size else None
+    return GroupCounts(sums, reached, levels, masses, mass_sums, pairs, contradicted)
+
+
+def _list_counts(n_items: Integers, most: int) -> Integers:
+    """Return ratings, unsafe ratings and items of the counts that occur, of a triangle of at most so many ratings."""
+    place = np.flatnonzero(n_items)
+    start = np.arange(most + 1) * np.arange(1, most + 2) // 2
+    n = np.searchsorted(start, place, "right") - 1
+    return np.stack([n, place - start[n], n_items[place]])
 
 
 def _count_block(
@@ -183,7 +195,7 @@ def _count_block(
                 reached[row, 1] += np.bincount(raters[is_unsafe], minlength=reached.shape[2])
         if counts.size:
             n, unsafe = (part.astype(np.int64) for part in _count(own, block.design.n_items))
-            np.add.at(counts[g], (n[n > 0], unsafe[n > 0]), 1)
+            np.add.at(counts[g], (n * (n + 1) // 2 + unsafe)[n > 0], 1)
         for position, (name, values) in enumerate(levels.items()):
             if name in parts:
                 add_masses(*parts[name], values, masses[position][g], masses[len(levels) + position][g])
