@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from dissensus.campaign.event_replay import digest_flag_decision
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.pipeline.monitor import RaterFigures
+from dissensus.schema.advice import site_message
 from dissensus.schema.hints import format_value
 from dissensus.schema.records.conversation import check_text
 from dissensus.store import flags, monitoring, raters
@@ -183,5 +184,5 @@ def _find_faults(verdict: str, reason: str) -> list[str]:
     try:
         check_text(reason, "The reason", sys.maxsize)
     except InvalidInput as error:
-        faults.append(str(error))
+        faults.append(site_message(error))
     return faults

@@ -17,6 +17,7 @@ from dissensus.campaign.opening import (
     summarise_items,
 )
 from dissensus.errors import Conflict, NotAllowed
+from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.store import images, items, members, overview
 from dissensus.workflows.campaign.members import campaign_for_member
@@ -81,5 +82,5 @@ def _find_refused_chatbots(campaign: Campaign, hosts: frozenset[str]) -> dict[st
         try:
             check_chatbot_allowed(chatbot, hosts)
         except NotAllowed as error:
-            refused[chatbot.name] = str(error)
+            refused[chatbot.name] = site_message(error)
     return refused

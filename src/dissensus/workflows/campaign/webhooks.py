@@ -12,6 +12,7 @@ from dissensus.campaign.encryption import SecretKeys
 from dissensus.campaign.public_events import EVENT_KINDS
 from dissensus.campaign.webhook_signatures import derive_secret
 from dissensus.errors import Conflict, InvalidInput, NotFound
+from dissensus.schema.advice import site_message
 from dissensus.schema.hints import format_value, suggest
 from dissensus.store import events
 from dissensus.store import webhooks as store
@@ -111,7 +112,7 @@ def _find_faults(webhook: NewWebhook, signer: WebhookSigner) -> Iterator[str]:
     try:
         signer.sender.check(webhook.address)
     except InvalidInput as error:
-        yield str(error)
+        yield site_message(error)
     for kind in webhook.kinds:
         if kind not in EVENT_KINDS:
             yield f"{format_value(kind)} is not a kind of event.{suggest(kind, list(EVENT_KINDS))}"

@@ -12,6 +12,7 @@ from dissensus.campaign.platinum import parse_platinum
 from dissensus.errors import Conflict, DissensusError, NotFound
 from dissensus.pipeline.aggregate import GoldAgainstCrowd, gold_against_crowd
 from dissensus.pipeline.aggregate.gold_reasons import GoldReasons, compare_reasons
+from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.gold import REASON, compared_column
 from dissensus.schema.hints import count_rest, format_value
@@ -67,12 +68,12 @@ def compare_gold(platform: Platform, name: str, *, staff_id: str) -> GoldCompari
             crowd = gold_against_crowd(ratings, unsafe=unsafe)
             platinum = gold_against_crowd(ratings, unsafe=unsafe, platinum=PLATINUM) if both else None
         except DissensusError as error:
-            return replace(counts, reason=str(error))
+            return replace(counts, reason=site_message(error))
         compared = replace(counts, with_crowd=crowd, with_platinum=platinum)
         try:
             return replace(compared, with_questions=_compare_reasons(frame, campaign, unsafe))
         except DissensusError as error:
-            return replace(compared, reasons_fault=str(error))
+            return replace(compared, reasons_fault=site_message(error))
 
 
 def _compare_reasons(frame: pl.DataFrame, campaign: Campaign, unsafe: str) -> GoldReasons | None:

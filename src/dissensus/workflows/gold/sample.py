@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.pipeline.curate.plan import SamplePlan
 from dissensus.pipeline.curate.sampler import curate
+from dissensus.schema.advice import error_message, join_messages
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.gold import Gold
 from dissensus.schema.records.item import Item
@@ -40,5 +41,7 @@ def choose_sample(items: Sequence[Item], gold: Gold, n: int, seed: int) -> tuple
     try:
         selection = curate(items, SamplePlan(n=n, by=gold.sample_by, seed=seed))
     except DissensusError as error:
-        raise InvalidInput(f"The sample for gold labels cannot be drawn. {error}") from error
+        raise InvalidInput(
+            join_messages("The sample for gold labels cannot be drawn.", error_message(error))
+        ) from error
     return tuple(item.item_id for item in selection.sample)

@@ -23,6 +23,7 @@ from dissensus.pipeline.judge.ratings import tabulate_ratings
 from dissensus.pipeline.judge.records import JudgeRecord, build_record
 from dissensus.pipeline.judge.request_plan import JudgeRequest, JudgeSettings, list_judged_questions, plan_requests
 from dissensus.pipeline.judge.response import OUTCOMES, RawResponse
+from dissensus.schema.advice import error_message
 from dissensus.schema.campaign.chatbot import Chatbot, Endpoint, LocalModel
 from dissensus.schema.hints import format_value
 from dissensus.schema.questionnaire.definition import Questionnaire
@@ -220,7 +221,7 @@ async def _send(bot: OpenAICompatible, key: str, request: JudgeRequest) -> RawRe
                         response_tokens=piece.cost.response_tokens,
                     )
     except ContentRefusal as error:
-        return RawResponse(key=key, refusal=str(error))
+        return RawResponse(key=key, refusal=error_message(error))
     raise Unavailable("The judge ended without a response: its stream method is faulty.")
 
 

@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from dissensus.campaign.event_heads import ChainHead, HeadStatement, parse_statements, sign_heads
 from dissensus.errors import InvalidInput, NotFound, Unavailable
+from dissensus.schema.advice import error_message, join_messages
 from dissensus.workflows.campaign.audit import AuditReport
 
 
@@ -19,12 +20,14 @@ def read_statements(path: Path, key: Ed25519PublicKey | None = None) -> tuple[He
         lines = path.read_text("ascii").splitlines()
     except FileNotFoundError:
         raise NotFound(f"There is no file {path}. Give a head, or a file of `dissensus audit --publish`.") from None
-    except (OSError, ValueError) as error:
-        raise InvalidInput(f"{path} cannot be read: {error}.") from None
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from None
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{path} is not a file of `dissensus audit --publish`: it has other characters.") from None
     try:
         return tuple(parse_statements(lines, key))
     except InvalidInput as error:
-        raise InvalidInput(f"{path}: {error}") from None
+        raise InvalidInput(join_messages(f"{path}:", error_message(error))) from None
 
 
 def publish_heads(

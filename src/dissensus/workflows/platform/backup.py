@@ -13,6 +13,7 @@ import dissensus
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.raw.table_stream import replace_atomically
 from dissensus.files.raw.table_writer import check_overwrite
+from dissensus.schema.advice import error_message, join_messages
 from dissensus.store.core import backup as store
 from dissensus.store.core import schema
 from dissensus.store.core.backup import BackupManifest
@@ -82,4 +83,4 @@ def _open_archive(source: Path | IO[bytes]) -> Iterator[zipfile.ZipFile]:
     except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError):
         raise InvalidInput(f"{path} is not a backup of Dissensus, or it is truncated.") from None
     except InvalidInput as error:
-        raise InvalidInput(f"{path}: {error}") from error.__cause__
+        raise InvalidInput(join_messages(f"{path}:", error_message(error))) from error.__cause__

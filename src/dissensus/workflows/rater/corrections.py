@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 from dissensus.campaign.answer_drafts import merge_saves, swap_preference
 from dissensus.campaign.corrections import check_may_correct
 from dissensus.errors import Conflict, NotAllowed, NotFound
+from dissensus.schema.advice import site_message
 from dissensus.store import answer_drafts, assignments, notices, payments, recruits
 from dissensus.store.assignments import AssignmentRow, SubmittedItem
 from dissensus.store.raters import RaterRow
@@ -70,7 +71,7 @@ def _find_refusal(tx: Connection, context: RaterContext) -> str | None:
     try:
         check_correction(tx, context)
     except (Conflict, NotAllowed) as error:
-        return str(error)
+        return site_message(error)
     return None
 
 

@@ -10,6 +10,7 @@ from dissensus.pipeline.model import fit_model
 from dissensus.pipeline.release.assessment import AssessedRelease
 from dissensus.pipeline.release.description import ReleasedEffect, ReleasedEffects
 from dissensus.pipeline.release.source import ReleaseSource
+from dissensus.schema.advice import site_message
 from dissensus.schema.formula import Formula, GroupTerm
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
@@ -37,7 +38,7 @@ def estimate_effects(source: ReleaseSource, assessed: AssessedRelease) -> Releas
     try:
         model = fit_model(ratings, formula, draws=0)
     except DissensusError as error:
-        return ReleasedEffects(reason=str(error))
+        return ReleasedEffects(reason=site_message(error))
     return ReleasedEffects(
         effects=tuple(
             ReleasedEffect(

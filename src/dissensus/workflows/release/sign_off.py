@@ -8,6 +8,7 @@ from typing import Any, Final
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotAllowed, NotFound
 from dissensus.pipeline.release.assessment import AssessedRelease, assess_release
 from dissensus.pipeline.release.plan_draft import draft_plan
+from dissensus.schema.advice import site_message
 from dissensus.schema.hints import format_value
 from dissensus.schema.release.parser import parse_plan
 from dissensus.schema.release.plan import ReleasePlan
@@ -52,7 +53,7 @@ def load_release(platform: Platform, name: str, *, staff_id: str, now: datetime)
             plan = _parse_plan(stored, name)
             assessed = _assess(platform, plan, staff_id)
         except DissensusError as error:
-            fault = str(error)
+            fault = site_message(error)
     return SiteRelease(
         text=draft_plan(name, f"{len(logged) + 1}.0", now.date()) if stored is None else stored,
         is_draft=stored is None,

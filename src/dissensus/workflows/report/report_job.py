@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from dissensus.errors import DissensusError
 from dissensus.files.raw import table_stream
+from dissensus.schema.advice import site_message
 from dissensus.stats.suppression import MIN_CELL
 from dissensus.store.lists import reports as store
 from dissensus.store.lists.reports import ClaimedReport, StoredReport
@@ -69,7 +70,7 @@ class ReportJob:
                 path = folder / "job.json"
                 path.write_text(json.dumps(job))
             except DissensusError as error:
-                _fail(platform, claimed, str(error), clock())
+                _fail(platform, claimed, site_message(error), clock())
                 return
             except OSError as error:
                 log.warning("The files of report %s of campaign %s: %s", claimed.id, claimed.campaign, error)
