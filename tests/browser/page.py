@@ -16,6 +16,11 @@ CHECKS = (FOLDER / "checks.js").read_text(encoding="utf-8")
 # axe-core 4.14.1 as npm has it, unchanged: Mozilla Public License 2.0, for tests alone.
 AXE = (FOLDER / "axe.min.js").read_text(encoding="utf-8")
 SCREENSHOTS = "DISSENSUS_SCREENSHOTS"
+LOAD_PICTURES = """() => {
+    for (const one of document.images) one.loading = "eager";
+    const loaded = Promise.allSettled([...document.images].map(one => one.decode()));
+    return Promise.race([loaded, new Promise(done => setTimeout(done, 5000))]).then(() => true);
+}"""
 
 PHONE, TABLET, DESKTOP = 360, 768, 1280
 PAPER = 718  # A4 at 96 pixels an inch without margins of 1 cm
@@ -92,8 +97,9 @@ class View:
         As JPEG: compressing a PNG takes twice as long.
         """
         if folder := os.environ.get(SCREENSHOTS):
-            # Pictures of another scheme or width are loaded first, and colours in transition end theirs.
-            self.page.evaluate("Promise.allSettled([...document.images].map(one => one.decode()))")
+            # Pictures of another scheme or width are loaded first, and colours in transition end theirs. Those that
+            # are loaded only in view may wait without end, and so does evaluate().
+            self.page.evaluate(LOAD_PICTURES)
             path = Path(folder, f"{name}.jpeg")
             self.page.screenshot(path=path, full_page=True, animations="disabled", quality=85, type="jpeg")
 
