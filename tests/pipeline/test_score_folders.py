@@ -1,5 +1,6 @@
 """Scorecards of folders of Parquet files: the numbers of one file in memory, in any layout."""
 
+import gc
 import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +20,8 @@ from dissensus.files.ratings.partitions.reader import read_partitions
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.engine.ratings import PartitionedRatings
 from dissensus.pipeline.score import score_chatbots, score_models
-from dissensus.pipeline.score.block_scores import MANY
+from dissensus.pipeline.score.block_scores import MANY, score_blocks
+from dissensus.pipeline.score.settings import ModelSettings
 from dissensus.schema.item_scores import ItemScores, build_item_scores
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.score import block_sums
@@ -194,3 +196,38 @@ def test_without_scores_memory_does_not_grow_with_the_ratings_of_an_item_in_each
     used = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert used < n_groups * n_raters**2 // 2  # A byte for each count of answers to an item that is possible
+
+
+def test_no_sums_by_rater_outlast_the_passes() -> None:
+    def keep(n_raters: int) -> int:
+        rater, n_items = np.arange(n_raters), 8
+        table = {"item_id": rater % n_items, "rater_id": rater, "Q_overall": np.where(rater % 3 > 1, "Yes", "No")}
+        ratings = Ratings.from_frame(pl.DataFrame(table | {"rater_sex": np.where(rater // 8 % 2, "W", "M")}))
+        settings = ModelSettings(questions=("Q_overall",), unsafe=("Yes",), axes=("rater_sex",), models=("a", "b"))
+        blocks, scores = in_blocks(ratings, [3]), np.random.default_rng(0).random((2, n_items))
+        tracemalloc.start()
+        scored, _ = score_blocks(blocks, settings, scores)
+        gc.collect()
+        kept = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        assert scored[1].compute("a", "brier").spread_of_difference(scored[1].compute("b", "brier")) is not None
+        return kept
+
+    keep(100)
+    assert keep(8000) < keep(4000) + 4000 * 8  # One number for each rater
+
+
+def test_rare_answers_of_a_group_have_the_warning_of_memory() -> None:
+    n_items, n_raters = 50, 20
+    item, rater = np.repeat(np.arange(n_items), n_raters), np.tile(np.arange(n_raters), n_items)
+    is_rare = rater % 2 > 0  # Half of the raters call one answer of fifty unsafe, the others one of three
+    is_unsafe = np.where(is_rare, (item + rater // 2) % 50 == 0, (item + rater) % 3 == 0)
+    table = {"item_id": item, "rater_id": rater, "Q_overall": np.where(is_unsafe, "Yes", "No")}
+    ratings = Ratings.from_frame(pl.DataFrame(table | {"rater_locale": np.where(is_rare, "rare", "often")}))
+    scores = draw_scores(ratings.items["item_id"].to_list(), 3)
+    assert is_unsafe[is_rare].mean() == 0.02
+    cards = [score_models(each, scores, by="locale") for each in (in_blocks(ratings, [7, 30]), ratings)]
+    assert_close(cards[0].to_dict(), cards[1].to_dict())
+    for card in cards:
+        warned = {(row.model, row.group) for row in card.rows if row.metric == "auc" and "5 %" in (row.warning or "")}
+        assert warned == {(model, "rare") for model in scores.models}

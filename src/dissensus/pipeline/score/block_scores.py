@@ -37,6 +37,7 @@ from dissensus.stats.score.losses import describe_infinite
 from dissensus.stats.score.pseudo_values import GroupRatings, NotComputed, Statistic
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 NOT_DEFINED: Final = "There are no ratings."
 MANY: Final = (
     f"not computed from a folder: an item has more than {MOST_FRACTIONS:,} ratings, or fewer in dozens of groups"
@@ -65,7 +66,8 @@ class ScoredBlocks:
     others: BlockGroup | None  # On the items that others rated too
     number: int
     sums: Mapping[tuple[Key, int], GroupSums]
-    counts: GroupCounts
+    counts: Integers | None  # Ratings, unsafe ratings, and items with these counts; None if there are too many
+    contradicted: Integers  # Of each statistic: items on which a score of 0 or 1 is contradicted
     statistics: Mapping[Key, Computation]
     items: Floats  # Of each model and bin of the scores: sum of the scores, items, and Manhattan distances
     thresholds: Floats  # Of each model and number of thresholds passed: items, shares of unsafe and of safe answers
@@ -75,7 +77,7 @@ class ScoredBlocks:
         """Return a statistic of a model or a human ceiling; without a name the share of unsafe answers."""
         if (statistic := self.sums.get(((name, metric), self.number))) is not None:
             return statistic
-        if name == ELSE and metric == "auc" and self.counts.counts is None:
+        if name == ELSE and metric == "auc" and self.counts is None:
             raise NotComputed(MANY)
         raise UndefinedEstimate(self._explain(name, metric))
 
@@ -83,8 +85,7 @@ class ScoredBlocks:
         """Return the reason that the function gives for one rating of one item."""
         key = (name, metric)
         if metric == "cross_entropy":
-            n = int(self.counts.contradicted[list(self.statistics).index(key), self.number])
-            return describe_infinite(n)
+            return describe_infinite(int(self.contradicted[list(self.statistics).index(key)]))
         unsafe = np.array([0.0 if metric == "miss_rate" else 1.0])  # An answer that does not count in a rate
         rating = GroupRatings(items=np.zeros(1, np.int64), raters=np.zeros(1, np.int64), unsafe=unsafe)
         try:
@@ -99,9 +100,9 @@ class ScoredBlocks:
 
     def rest_auc(self) -> float:
         """Return the area under the curve of the rest of the group."""
-        if self.counts.counts is None:
+        if self.counts is None:
             raise NotComputed(MANY)
-        return rest_auc_of_counts(*self.counts.counts[self.number].astype(np.float64))
+        return rest_auc_of_counts(*self.counts.astype(np.float64))
 
     def manhattan(self, model: str) -> float:
         """Return the Manhattan distance of the scores of a model to the soft label."""
@@ -156,13 +157,12 @@ def score_blocks(
     unsafe = np.isin(pool.scale(settings.questions[0]), settings.unsafe).astype(np.float64)
     everybody = BlockScores(unsafe, np.zeros(design.n_raters, np.int32), 1, scores, _list_models(settings))
     membership = build_group_membership(pool, settings)
-    result = _score_axis(design, everybody, None, (None,), settings)
-    reached = np.flatnonzero(result[0].counts.reached[0, 0])
+    result, reached = _score_axis(design, everybody, None, (None,), settings)
     is_published, published = membership.select_published(reached)
     result = [replace(each, group=replace(each.group, suppressed=not is_published)) for each in result]
     for row, (axis, names) in enumerate(zip(membership.axes, membership.names, strict=True)):
         source = everybody._replace(group=membership.codes[row], n_groups=len(names))
-        for scored_group in _score_axis(design, source, axis, names, settings):
+        for scored_group in _score_axis(design, source, axis, names, settings)[0]:
             is_hidden = not bool(published[row, scored_group.number])
             result.append(replace(scored_group, group=replace(scored_group.group, suppressed=is_hidden)))
     return result, BlockCounts(len(reached), result[0].group.n_items, result[0].group.n_ratings)
@@ -189,8 +189,8 @@ def _list_statistics(settings: ScoreSettings, axis: str | None) -> dict[Key, Com
 
 def _score_axis(
     design: BlockedDesign, source: BlockScores, axis: str | None, names: Sequence[str | None], settings: ScoreSettings
-) -> list[ScoredBlocks]:
-    """Return the groups of an axis that rated items."""
+) -> tuple[list[ScoredBlocks], Integers]:
+    """Return the groups of an axis that rated items, and the raters with ratings."""
     statistics = _list_statistics(settings, axis)
     counts = count_groups(design, source, statistics)
     compared = settings.rank_by if isinstance(settings, ModelSettings) else None
@@ -213,14 +213,15 @@ def _score_axis(
                 others=others,
                 number=g,
                 sums=sums,
-                counts=counts,
+                counts=None if counts.counts is None else counts.counts[g],
+                contradicted=counts.contradicted[:, g],
                 statistics=statistics,
                 items=items[g],
                 thresholds=thresholds[g],
                 settings=settings,
             )
         )
-    return result
+    return result, np.flatnonzero(counts.reached[0, 0])
 
 
 def _group(

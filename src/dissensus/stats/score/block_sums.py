@@ -1,9 +1,9 @@
 """Statistics of scores against groups of raters from two passes over blocks of items."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import combinations
+from itertools import combinations, product
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -222,59 +222,31 @@ class GroupSums:
 
     Parameters
     ----------
-    of_all
-        Sum of the weights, sum of their squares, ratings and items.
-    of_items
-        `sum_clusters` of the items, shape (6,), and the same sum of squares of single ratings, and of their influences.
-    of_each_rater
-        Totals, weights, squared weights and numbers of ratings of the raters, shape (4, R).
+    spread, of_raters
+        Variance over items and raters, and over raters.
+    of_ratings
+        Sum of the squared influences of single ratings.
+    number, name
+        Number of the group, and name of the score.
     between
         Differences of item totals from other groups, by both numbers.
     paired
-        Sums of squared differences from the same statistic of other scores: of items and of ratings.
+        Variance of the difference from the same statistic of other scores, by their names.
     """
 
     estimate: float
-    of_all: tuple[float, float, int, int]
-    of_items: Floats
-    of_each_rater: Floats
+    n_ratings: int
+    n_items: int
+    n_raters: int
+    spread: ClusteredVariance | None
+    of_raters: Part
+    of_ratings: float
     number: int
     between: Floats
-    paired: Mapping[str | None, tuple[float, float]]
     name: str | None
     is_share: bool
     is_concentrated: bool
-
-    @property
-    def n_ratings(self) -> int:
-        """Number of ratings."""
-        return self.of_all[2]
-
-    @property
-    def n_items(self) -> int:
-        """Number of items."""
-        return self.of_all[3]
-
-    @property
-    def n_raters(self) -> int:
-        """Number of raters."""
-        return int(self.of_each_rater.shape[1])
-
-    @property
-    def spread(self) -> ClusteredVariance | None:
-        """Variance over items and raters."""
-        return self._spread(self.of_items, self.of_items[6], self.of_each_rater[0])
-
-    @property
-    def of_raters(self) -> Part:
-        """Variance over raters."""
-        totals, size, square, _ = self.of_each_rater
-        return measure_raters(totals, size, square, is_concentrated=self.is_concentrated)
-
-    @property
-    def of_ratings(self) -> float:
-        """Sum of the squared influences of single ratings."""
-        return float(self.of_items[7])
+    paired: Mapping[str | None, ClusteredVariance | None] = field(default_factory=dict)
 
     def subtract_items(self, other: "GroupSums") -> ItemDifferences:
         """Return the differences of item totals from those of another group."""
@@ -283,18 +255,7 @@ class GroupSums:
 
     def spread_of_difference(self, other: "GroupSums") -> ClusteredVariance | None:
         """Return the variance of the difference from a statistic of the same ratings."""
-        of_items, of_ratings = self.paired[other.name]
-        sums = np.concatenate([[of_items], self.of_items[1:6]])
-        return self._spread(sums, of_ratings, self.of_each_rater[0] - other.of_each_rater[0])
-
-    def _spread(self, of_items: Floats, of_ratings: float, totals: Floats) -> ClusteredVariance | None:
-        weight, squares, _, n_items = self.of_all
-        ways = []
-        if n_items > 1:
-            ways.append(variance_of_sums(of_items[:6], weight, squares))
-        if self.n_raters > 1:
-            ways.append(estimate_variance_of_totals(totals, *self.of_each_rater[1:3]))
-        return cross_clusterings(ways, float(of_ratings) / weight**2) if ways else None
+        return self.paired[other.name]
 
 
 def sum_statistics(
@@ -313,6 +274,7 @@ def sum_statistics(
     if pairs:
         pass_over(design, partial(_pair_block, bound, [(str(compared), pair) for pair in pairs]), paired)
     result: dict[tuple[Key, int], GroupSums] = {}
+    kept: dict[tuple[Key, int], tuple[Floats, Floats]] = {}  # Sums by rater outlast their range for pairs alone
     row_bytes = 2 * 8 * (4 * design.n_raters + 3 * source.n_groups**2)  # A run of blocks has totals of its own
     for part in chunks(len(keys), row_bytes, design.chunk_bytes):
         chosen = [keys[s] for s in part]
@@ -326,15 +288,21 @@ def sum_statistics(
             for g in range(source.n_groups):
                 if not bound.is_defined(key, g):
                     continue
-                own = totals[1][row][:, (source.group == g) & (totals[1][row, 3] > 0)]
-                others: dict[str | None, tuple[float, float]] = {
-                    other: (float(paired[g, p, 0]), float(paired[g, p, 1]))
-                    for p, pair in enumerate(pairs)
-                    if key[1] == compared and key[0] in pair
-                    for other in pair
-                    if other != key[0]
-                }
-                result[key, g] = bound.finish(key, g, totals[0][row, g], own, totals[2][row], others)
+                of_items, of_raters = totals[0][row, g], totals[1][row]
+                of_raters = of_raters[:3, (source.group == g) & (of_raters[3] > 0)]
+                result[key, g] = bound.finish(key, g, of_items, of_raters, totals[2][row])
+                if pairs and key[1] == compared and key[0] in names:
+                    kept[key, g] = of_items, of_raters
+    for g, (p, pair) in product(range(source.n_groups), enumerate(pairs)):
+        first, second = (((name, str(compared)), g) for name in pair)
+        if first not in kept or second not in kept:
+            continue
+        of_items, (totals_of_first, *weights) = kept[first]
+        sums = np.array([paired[g, p, 0], *of_items[1:6]])
+        of_raters = np.stack([totals_of_first - kept[second][1][0], *weights])
+        spread = bound.cross(first[0], g, sums, float(paired[g, p, 1]), of_raters)
+        for own, other in ((first, pair[1]), (second, pair[0])):
+            result[own] = replace(result[own], paired={**result[own].paired, other: spread})
     return result
 
 
@@ -403,29 +371,40 @@ class _BoundStatistics:
         except UndefinedEstimate:
             return None
 
-    def finish(
-        self,
-        key: Key,
-        g: int,
-        of_items: Floats,
-        of_each_rater: Floats,
-        between: Floats,
-        paired: Mapping[str | None, tuple[float, float]],
-    ) -> GroupSums:
-        """Return a statistic of a group."""
-        weight, squares, total, n_ratings, n_items, is_share = self.all_sums(key, g).tolist()
+    def finish(self, key: Key, g: int, of_items: Floats, of_raters: Floats, between: Floats) -> GroupSums:
+        """Return a statistic of a group, from its sums over items, by rater, and over items with other groups."""
+        weight, _, total, n_ratings, n_items, is_share = self.all_sums(key, g).tolist()
+        is_concentrated = key[1] == AUC
         return GroupSums(
             estimate=total / weight,
-            of_all=(weight, squares, int(n_ratings), int(n_items)),
-            of_items=of_items,
-            of_each_rater=of_each_rater,
+            n_ratings=int(n_ratings),
+            n_items=int(n_items),
+            n_raters=of_raters.shape[1],
+            spread=self.cross(key, g, of_items[:6], float(of_items[6]), of_raters),
+            of_raters=measure_raters(*of_raters, is_concentrated=is_concentrated),
+            of_ratings=float(of_items[7]),
             number=g,
             between=between,
-            paired=paired,
             name=key[0],
             is_share=is_share > 0,
-            is_concentrated=key[1] == AUC,
+            is_concentrated=is_concentrated,
         )
+
+    def cross(
+        self, key: Key, g: int, of_items: Floats, of_ratings: float, of_raters: Floats
+    ) -> ClusteredVariance | None:
+        """Return the variance over items and raters.
+
+        It comes from `sum_clusters` of the items, the same sum of squares of single ratings, and totals, weights and
+        squared weights of the raters, shape (3, R).
+        """
+        weight, squares, _, _, n_items, _ = self.all_sums(key, g).tolist()
+        ways = []
+        if n_items > 1:
+            ways.append(variance_of_sums(of_items, weight, squares))
+        if of_raters.shape[1] > 1:
+            ways.append(estimate_variance_of_totals(*of_raters))
+        return cross_clusterings(ways, of_ratings / weight**2) if ways else None
 
 
 def _has_pairs(sums: Floats) -> bool:
