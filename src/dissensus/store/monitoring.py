@@ -263,9 +263,10 @@ def replace_codes(tx: Connection, rater_ids: Collection[str], codes: Iterable[tu
 
 
 def delete_codes(tx: Connection, campaign_id: str) -> None:
-    """Delete the stored ratings of a campaign."""
+    """Delete the stored ratings of a campaign and their progress."""
     in_campaign = select(RaterTable.id).where(RaterTable.campaign_id == campaign_id)
     tx.execute(delete(RatingCodesTable).where(RatingCodesTable.rater_id.in_(in_campaign)))
+    tx.execute(delete(MonitoringProgressTable).where(MonitoringProgressTable.campaign_id == campaign_id))
 
 
 def _load_finished(tx: Connection, assignments: dict[str, Any], questions: Collection[str]) -> Iterator[FinishedRating]:
@@ -451,4 +452,9 @@ def delete_figures(tx: Connection, rater_id: str, campaign_id: str) -> None:
     positions = assigned.where(AssignmentTable.rater_id == rater_id)
     in_campaign = ItemSummaryTable.campaign_id == campaign_id
     tx.execute(delete(ItemSummaryTable).where(in_campaign, ItemSummaryTable.position.in_(positions)))
+    delete_snapshot(tx, campaign_id)
+
+
+def delete_snapshot(tx: Connection, campaign_id: str) -> None:
+    """Delete the snapshot of a campaign, whose figures the next refresh stores anew."""
     tx.execute(delete(MonitoringSnapshotTable).where(MonitoringSnapshotTable.campaign_id == campaign_id))

@@ -24,7 +24,7 @@ from tests.support.monitored_campaigns import (
     rate_items,
 )
 from tests.support.rated_campaigns import rated_campaign
-from tests.support.raters import enter, rate_all
+from tests.support.raters import enter, rate_all, submit
 
 from dissensus.errors import Conflict, NoDatabase, NotFound
 from dissensus.files.ratings.reader import read_ratings
@@ -35,9 +35,10 @@ from dissensus.store import monitoring as monitoring_store
 from dissensus.store import raters
 from dissensus.store.answer_drafts import AnswerTable, SaveTable
 from dissensus.store.assignments import AssignmentTable
+from dissensus.store.consents import ConsentTable
 from dissensus.store.core import leases
 from dissensus.store.monitoring import MonitoringProgressTable, MonitoringSnapshotTable, PublishedFiguresTable
-from dissensus.workflows.campaign import campaign_deletion, campaigns, overview
+from dissensus.workflows.campaign import audit, campaign_deletion, campaigns, overview
 from dissensus.workflows.campaign import monitoring as monitoring_workflow
 from dissensus.workflows.campaign.monitoring import MonitoringCache, MonitoringView, load_monitoring, refresh_snapshots
 from dissensus.workflows.export import ratings
@@ -491,6 +492,68 @@ def test_codes_of_a_process_that_lost_its_lease_are_replaced(platform: Platform)
         refresh_snapshots(platform, cache, now=LATER)
     refresh_snapshots(platform, MonitoringCache(), now=LATER)
     assert load_figures(platform).pool.answers == {"Q_safe": (159, 1, 0)}
+
+
+def spoil_codes(platform: Platform, campaign_id: str) -> None:
+    """Give the codes of the first rater to all, and have figures computed from them."""
+    with platform.database.writing() as tx:
+        codes = list(monitoring_store.iterate_codes(tx, campaign_id))
+        same = [(rater_id, showing, codes[0][2]) for rater_id, showing, _ in codes]
+        assert same != codes
+        monitoring_store.replace_codes(tx, {rater_id for rater_id, _, _ in codes}, same)
+        monitoring_store.delete_snapshot(tx, campaign_id)
+
+
+@pytest.mark.usefixtures("short_runs")
+@pytest.mark.parametrize("state", ["open", "closed"])
+def test_an_audit_that_finds_wrong_figures_has_them_read_anew(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    """By the process that took the wrong codes over, and by its successor, which would take them over again."""
+    monkeypatch.setattr(monitoring_store, "OVERLAP", 0)
+    campaign, later = open_monitored_campaign(platform, replication=30), LATER + OLD
+    for answer in ("Yes", "No"):
+        rater = enter(platform, campaign.key)
+        at = journey.next_state(platform, rater, now=NOW)
+        while at.stage == "rate":
+            at = submit(platform, rater, at, f"{answer}-{at.progress.n_done}", answer)
+    if state == "closed":
+        campaigns.change_state(platform, "pilot", "closed", staff_id=campaign.staff_id, now=LATER)
+    refresh_snapshots(platform, MonitoringCache(), now=later)
+    right = load_figures(platform)
+    assert audit.audit_campaign(platform, "pilot").compares_summaries
+    for is_successor in (False, True):
+        spoil_codes(platform, campaign.id)
+        cache = MonitoringCache()
+        refresh_snapshots(platform, cache, now=later)
+        assert load_figures(platform) != right
+        report = audit.audit_campaign(platform, "pilot")
+        assert any("do not match the answers" in fault for fault in report.faults)
+        refresh_snapshots(platform, MonitoringCache() if is_successor else cache, now=later)
+        assert load_figures(platform) == right
+        report = audit.audit_campaign(platform, "pilot")
+        assert (report.faults, report.compares_summaries) == ((), True)
+
+
+@pytest.mark.usefixtures("short_runs")
+@pytest.mark.parametrize("is_successor", [False, True])
+def test_codes_of_raters_who_no_longer_agree_are_deleted_by_the_next_refresh(
+    platform: Platform, is_successor: bool
+) -> None:
+    campaign, cache = open_monitored_campaign(platform, replication=30), MonitoringCache()
+    rater_ids = [rate_items(platform, campaign, number) for number in range(4)]
+    refresh_snapshots(platform, cache, now=NOW)
+    with platform.database.writing() as tx:
+        tx.execute(update(ConsentTable).where(ConsentTable.rater_id == rater_ids[1]).values(agreed=False))
+    refresh_snapshots(platform, MonitoringCache() if is_successor else cache, now=LATER)
+    with platform.database.reading() as tx:
+        stored = {rater_id for rater_id, _, _ in monitoring_store.iterate_codes(tx, campaign.id)}
+    assert stored == {*rater_ids} - {rater_ids[1]}
+    with platform.database.writing() as tx:
+        tx.execute(update(ConsentTable).where(ConsentTable.rater_id == rater_ids[1]).values(agreed=True))
+    refresh_snapshots(platform, cache, now=LATER)
+    assert load_figures(platform) == recompute_figures(platform)
+    assert load_figures(platform).pool.n_ratings == 80
 
 
 @pytest.mark.usefixtures("short_runs")

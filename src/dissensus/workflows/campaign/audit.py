@@ -18,7 +18,7 @@ from dissensus.store import campaigns, events, gold
 from dissensus.store.erasure import has_campaign_rows
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
-from dissensus.workflows.campaign.monitoring import find_summary_faults
+from dissensus.workflows.campaign.monitoring import discard_figures, find_summary_faults
 from dissensus.workflows.gold.labelling import find_progress_faults
 from dissensus.workflows.platform.platform import Platform
 
@@ -78,7 +78,10 @@ def load_campaign_ids(platform: Platform) -> dict[str, str]:
 
 
 def audit_campaign(platform: Platform, name: str, *, heads: Collection[str] | None = None) -> AuditReport:
-    """Link pending events and compare all stored data with the chain; `heads` are earlier heads of it."""
+    """Link pending events and compare all stored data with the chain; `heads` are earlier heads of it.
+
+    Figures that do not match the answers are deleted, and the next refresh of the monitoring computes them anew.
+    """
     with platform.database.reading() as tx:
         campaign_id = campaigns.list_campaign_ids(tx).get(name) or campaigns.get_campaign_by_name(tx, name).id
     _link_campaign(platform, campaign_id)
@@ -100,7 +103,7 @@ def audit_campaign(platform: Platform, name: str, *, heads: Collection[str] | No
         if is_comparable:
             campaign_row = campaigns.get_campaign(tx, campaign_id)
             faults += tuple(find_progress_faults(tx, campaign_row, platform.definitions.load(tx, campaign_row)))
-        return AuditReport(
+        report = AuditReport(
             name=name,
             campaign_id=campaign_id,
             n=n,
@@ -112,6 +115,9 @@ def audit_campaign(platform: Platform, name: str, *, heads: Collection[str] | No
             faults=faults + (summary_faults or ()),
             compares_summaries=summary_faults is not None,
         )
+    if summary_faults:
+        discard_figures(platform, campaign_id)
+    return report
 
 
 def _find_faults(tx: Connection, campaign_id: str, replay: LogReplay) -> Iterator[str]:

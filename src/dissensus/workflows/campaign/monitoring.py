@@ -137,7 +137,7 @@ def _refresh_snapshot(
     """Update the snapshot of a campaign and return whether it changed."""
     entry = cache.campaigns.get(campaign_row.id)
     with platform.database.reading() as tx:
-        if entry is None or entry.digest != campaign_row.digest:
+        if entry is None or entry.digest != campaign_row.digest or _are_codes_gone(tx, campaign_row, entry):
             entry = cache.campaigns[campaign_row.id] = _new_cache(platform, tx, campaign_row)
             _restore_codes(tx, campaign_row, entry)
         # Until the summaries are stored: a failure causes a comparison of all of them.
@@ -163,7 +163,10 @@ def _refresh_snapshot(
             store.set_snapshot(tx, campaign_row.id, snapshot)
             store.replace_item_summaries(tx, campaign_row.id, positions, summaries)
             rater_lists.replace_rater_figures(tx, campaign_row.id, rater_figures)
+            # At once, of raters who no longer agree to a required purpose.
+            store.replace_codes(tx, entry.unstored - entry.raters.keys(), ())
         entry.updated_at = now
+        entry.unstored &= entry.raters.keys()
     entry.is_stored = True
     if campaign_row.state == "closed":
         _publish_figures(platform, campaign_row, entry, now, is_held)
@@ -278,28 +281,37 @@ def _codes_layout(entry: _CampaignCache) -> str:
     return f"{CODES_LAYOUT}:{len(entry.items)}:{entry.digest}"
 
 
+def _are_codes_gone(tx: Connection, campaign_row: CampaignRow, entry: _CampaignCache) -> bool:
+    """Return whether an audit deleted the codes that this process stored or took over."""
+    return entry.progress_version is not None and store.find_progress(tx, campaign_row.id) is None
+
+
 def _store_codes(
     platform: Platform, campaign_row: CampaignRow, entry: _CampaignCache, is_held: Callable[[Connection], bool]
 ) -> None:
     """Store the ratings read since the last time as codes, unless a rater withdrew meanwhile."""
-    parts = ((FIRST, entry.state), (SECOND, entry.repeats))
-    with platform.database.writing() as tx:
-        _require_lease(tx, is_held)
-        if not _lock_answers(tx, campaign_row.id, entry):
+    with platform.database.reading() as tx:
+        if _are_codes_gone(tx, campaign_row, entry):
             return
         before = store.find_progress(tx, campaign_row.id)
-        layout, version = _codes_layout(entry), str(uuid4())
-        if before is None or (before.version, before.layout) != (entry.progress_version, layout):
-            # There are none, or those of a process that lost its lease, or of other scales.
+    layout, version = _codes_layout(entry), str(uuid4())
+    # Otherwise there are none, or those of a process that lost its lease, or of other scales.
+    goes_on = before is not None and (before.version, before.layout) == (entry.progress_version, layout)
+    rater_ids = entry.unstored if goes_on else entry.raters.keys() - entry.unread.keys()
+    # Compressed before the campaign is locked.
+    codes = [
+        (rater_id, showing, content)
+        for rater_id in sorted(rater_ids)
+        for showing, state in ((FIRST, entry.state), (SECOND, entry.repeats))
+        if (content := state.dump(rater_id)) is not None
+    ]
+    with platform.database.writing() as tx:
+        _require_lease(tx, is_held)
+        if not _lock_answers(tx, campaign_row.id, entry) or store.find_progress(tx, campaign_row.id) != before:
+            return
+        if not goes_on:
             store.delete_codes(tx, campaign_row.id)
-            entry.unstored = entry.raters.keys() - entry.unread.keys()
-        codes = [
-            (rater_id, showing, content)
-            for rater_id in sorted(entry.unstored)
-            for showing, state in parts
-            if (content := state.dump(rater_id)) is not None
-        ]
-        store.replace_codes(tx, entry.unstored, codes)
+        store.replace_codes(tx, rater_ids, codes)
         store.set_progress(tx, campaign_row.id, MonitoringProgress(version=version, layout=layout, through=entry.base))
     entry.progress_version, entry.unstored, entry.n_unstored = version, set(), 0
 
@@ -473,6 +485,14 @@ def find_summary_faults(platform: Platform, tx: Connection, campaign_id: str) ->
     for rater_id in sorted(_find_differences(raters, rater_lists.load_rater_figures(tx, campaign_id))):
         faults.append(f"The stored figures of rater {rater_id} do not match the answers.")
     return tuple(faults)
+
+
+def discard_figures(platform: Platform, campaign_id: str) -> None:
+    """Delete the figures of a campaign, and the codes that they come from, so that the next refresh reads anew."""
+    with platform.database.writing() as tx:
+        campaigns.get_campaign(tx, campaign_id, lock=True)
+        store.delete_codes(tx, campaign_id)
+        store.delete_snapshot(tx, campaign_id)
 
 
 def _find_differences(
