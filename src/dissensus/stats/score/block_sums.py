@@ -274,7 +274,7 @@ def sum_statistics(
     if pairs:
         pass_over(design, partial(_pair_block, bound, [(str(compared), pair) for pair in pairs]), paired)
     result: dict[tuple[Key, int], GroupSums] = {}
-    kept: dict[tuple[Key, int], tuple[Floats, Floats]] = {}  # Sums by rater outlast their range for pairs alone
+    pair_sums: dict[tuple[Key, int], tuple[Floats, Floats]] = {}  # Sums by rater outlast their range for pairs alone
     row_bytes = 2 * 8 * (4 * design.n_raters + 3 * source.n_groups**2)  # A run of blocks has totals of its own
     for part in chunks(len(keys), row_bytes, design.chunk_bytes):
         chosen = [keys[s] for s in part]
@@ -292,14 +292,14 @@ def sum_statistics(
                 of_raters = of_raters[:3, (source.group == g) & (of_raters[3] > 0)]
                 result[key, g] = bound.finish(key, g, of_items, of_raters, totals[2][row])
                 if pairs and key[1] == compared and key[0] in names:
-                    kept[key, g] = of_items, of_raters
+                    pair_sums[key, g] = of_items, of_raters
     for g, (p, pair) in product(range(source.n_groups), enumerate(pairs)):
         first, second = (((name, str(compared)), g) for name in pair)
-        if first not in kept or second not in kept:
+        if first not in pair_sums or second not in pair_sums:
             continue
-        of_items, (totals_of_first, *weights) = kept[first]
+        of_items, (totals_of_first, *weights) = pair_sums[first]
         sums = np.array([paired[g, p, 0], *of_items[1:6]])
-        of_raters = np.stack([totals_of_first - kept[second][1][0], *weights])
+        of_raters = np.stack([totals_of_first - pair_sums[second][1][0], *weights])
         spread = bound.cross(first[0], g, sums, float(paired[g, p, 1]), of_raters)
         for own, other in ((first, pair[1]), (second, pair[0])):
             result[own] = replace(result[own], paired={**result[own].paired, other: spread})
