@@ -12,7 +12,7 @@ import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from tests.pipeline.tables import simulate_frame
-from tests.support.folders import read_small_blocks, write_layouts
+from tests.support.folders import read_small_blocks, tabulate_ratings, write_layouts
 from tests.support.partitions import partition
 
 from dissensus.errors import InvalidInput
@@ -129,11 +129,7 @@ def test_any_layout_gives_the_same_scorecard_to_the_last_bit(
 def test_dices_350_in_three_layouts(dices_104: Ratings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read_small_blocks(monkeypatch, 4000)
     overall = dices_104.select_question("Q_overall")
-    table = overall.answers.select(
-        pl.Series("item_id", overall.items["item_id"]).gather(overall.answers["item"]),
-        *(overall.raters[name].gather(overall.answers["rater"]) for name in ("rater_id", "rater_gender")),
-        Q_overall=overall.answers["Q_overall"].cast(pl.String),
-    )
+    table = tabulate_ratings(overall)
     memory, scores = read_ratings(table), draw_scores(overall.items["item_id"].to_list(), 2)
     expected = score_models(memory, scores, by="gender").to_dict()
     for folder in write_layouts(table, tmp_path, "rater_gender"):

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from tests.pipeline.tables import simulate_frame
-from tests.support.folders import read_small_blocks, write_layouts
+from tests.support.folders import read_small_blocks, tabulate_ratings, write_layouts
 
 from dissensus.errors import InvalidInput
 from dissensus.files.ratings.partitions.reader import read_partitions
@@ -85,12 +85,7 @@ def test_any_layout_gives_the_parts_of_memory(
 
 def test_dices_350_in_three_layouts(dices_104: Ratings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read_small_blocks(monkeypatch, 4000)
-    overall = dices_104.select_question("Q_overall")
-    table = overall.answers.with_columns(
-        pl.Series("item_id", overall.items["item_id"]).gather(overall.answers["item"]),
-        *(overall.raters[name].gather(overall.answers["rater"]) for name in ("rater_id", *overall.axes)),
-        Q_overall=overall.answers["Q_overall"].cast(pl.String),
-    ).drop("item", "rater")
+    table = tabulate_ratings(dices_104.select_question("Q_overall"))
     options = QUICK | {"by": ["race", "gender"], "permutations": 3, "bootstrap": 0}
     memory = build(read_ratings(table), **options)
     for folder in write_layouts(table, tmp_path, "rater_gender"):

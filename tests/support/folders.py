@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from dissensus.files.ratings.partitions import coder, item_ranges, row_counts
+from dissensus.schema.ratings.table import Ratings
 
 
 def write_layouts(table: pl.DataFrame, above: Path, axis: str) -> Iterator[Path]:
@@ -27,6 +28,16 @@ def write_layouts(table: pl.DataFrame, above: Path, axis: str) -> Iterator[Path]
         folder.mkdir()
         part.drop(axis).write_parquet(folder / "part.parquet")
     yield from (ordered, shuffled, hive)
+
+
+def tabulate_ratings(ratings: Ratings) -> pl.DataFrame:
+    """Return ratings of one question as one wide table, with the attributes of raters."""
+    (question,) = ratings.questions
+    return ratings.answers.with_columns(
+        pl.Series("item_id", ratings.items["item_id"]).gather(ratings.answers["item"]),
+        *(ratings.raters[name].gather(ratings.answers["rater"]) for name in ("rater_id", *ratings.axes)),
+        pl.col(question).cast(pl.String),
+    ).drop("item", "rater")
 
 
 def read_small_blocks(monkeypatch: pytest.MonkeyPatch, n_rows: int) -> None:

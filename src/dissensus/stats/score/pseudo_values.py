@@ -54,12 +54,12 @@ class GroupRatings:
     @property
     def n_items(self) -> int:
         """Number of items with a rating."""
-        return int(np.count_nonzero(np.bincount(self.items)))
+        return _count_distinct(self.items)
 
     @property
     def n_raters(self) -> int:
         """Number of raters."""
-        return int(np.count_nonzero(np.bincount(self.raters)))
+        return _count_distinct(self.raters)
 
     def count(self) -> tuple[Floats, Floats]:
         """Return the number of ratings, and of unsafe ones, of the item of each rating."""
@@ -182,12 +182,12 @@ class PseudoValues:
     @property
     def n_items(self) -> int:
         """Number of items."""
-        return int(np.count_nonzero(np.bincount(self.items)))
+        return _count_distinct(self.items)
 
     @property
     def n_raters(self) -> int:
         """Number of raters."""
-        return int(np.count_nonzero(np.bincount(self.raters)))
+        return _count_distinct(self.raters)
 
     @property
     def clusters(self) -> Codes:
@@ -415,6 +415,10 @@ def compare_groups(first: Statistic, second: Statistic, *, confidence: float = 0
     if first.is_concentrated or second.is_concentrated:
         df = min(df, _estimate_df(n_items, items.squares, items.fourths))
     return _test_difference(first.estimate - second.estimate, variance, df, confidence)
+
+
+def _count_distinct(codes: Codes) -> int:
+    return int(np.count_nonzero(np.bincount(codes)))
 
 
 def _test_difference(estimate: float, variance: float, df: float, confidence: float) -> Difference:
