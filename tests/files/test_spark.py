@@ -1,6 +1,7 @@
 """Spark: folders read, checked and counted by executors in processes of their own, with the results of this process."""
 
 import gc
+import json
 import os
 import shutil
 import signal
@@ -18,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from tests.support.commands import SCRIPT
+from tests.support.commands import SCRIPT, RunCommand, command_runner
 from tests.support.partitions import assert_same, make_table
 
 import dissensus as ds
@@ -68,6 +69,12 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
             monkeypatch.setattr(module, "BATCH_ROWS", n_rows)
 
     return change
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> RunCommand:
+    """Run `dissensus` in this process, which is connected to the cluster."""
+    return command_runner(monkeypatch, capsys, tmp_path)
 
 
 def write(table: pl.DataFrame, folder: Path) -> Path:
@@ -135,6 +142,59 @@ def test_results_are_those_of_this_process_to_the_last_bit(
     labels, expected = (pl.concat(map(soft_labels, ratings.tables())) for ratings in (spark, local))
     assert_frame_equal(labels, expected, check_exact=True)
     assert_frame_equal(vet(spark).raters, vet(local).raters, check_exact=True)
+
+
+def run_both(cluster: SparkCluster, run: RunCommand, *words: str) -> tuple[str, str]:
+    """Return what a command writes on the executors and in this process."""
+    outputs, n_jobs = [], []
+    for engine in ((), ("--engine", "spark")):
+        done = run(*words, *engine, "-o", "output.html" if words[0] == "report" else "output.json")
+        assert done.returncode == 0, done.stderr
+        (output,) = Path().glob("output.*")
+        outputs.append(output.read_text("utf-8").replace(" --engine spark", ""))
+        output.unlink()
+        n_jobs.append(len(cluster.context.statusTracker().getJobIdsForGroup(None)))
+    assert n_jobs[1] > n_jobs[0] + 5
+    return outputs[1], outputs[0]
+
+
+def test_a_report_is_that_of_this_process_to_the_last_byte(
+    tmp_path: Path, cluster: SparkCluster, small_blocks: Callable[[int], None], run: RunCommand
+) -> None:
+    small_blocks(150)
+    table = simulate_table().with_columns(
+        rater_flagged=pl.col("rater_id") == "0", answer_time_ms=pl.int_range(pl.len()) * 37 % 1009 * 61.0
+    )
+    write(table, tmp_path / "files")
+    options = ("--by", "gender", "--permutations", "2", "--bootstrap", "2", "--contested", "3", "--exclude-flagged")
+    page, expected = run_both(cluster, run, "report", "files", *options)
+    assert page == expected
+    assert "1 flagged rater is left out" in page
+    sections = ("raters", "answers", "chance", "agreement", "distance", "labels", "contested")
+    assert all(f'id="about-{section}"' in page for section in sections)
+
+
+@pytest.mark.parametrize("options", [(), ("--scores", "models.csv", "--rank-by", "auc")], ids=["chatbots", "models"])
+def test_a_scorecard_is_that_of_this_process_to_the_last_byte(
+    options: tuple[str, ...],
+    tmp_path: Path,
+    cluster: SparkCluster,
+    small_blocks: Callable[[int], None],
+    run: RunCommand,
+) -> None:
+    small_blocks(150)
+    table = simulate_table()
+    write(table, tmp_path / "files")
+    ids = table.select(pl.col("item_id").unique().sort())
+    scores = ids.with_columns(guard=pl.int_range(pl.len()) % 11 / 10, judge=pl.int_range(pl.len()) % 19 / 20)
+    scores.write_csv(tmp_path / "models.csv")
+    words = ("benchmark", "files", "--by", "gender", "--min-raters", "2", *options)
+    written, expected = run_both(cluster, run, *words)
+    assert written == expected
+    card = json.loads(written)
+    assert sum(row["ci_low"] is not None for row in card["rows"]) >= len(card["rows"]) / 2
+    assert card["gaps"]
+    assert all(gap["p"] is not None for gap in card["gaps"])
 
 
 def test_an_executor_that_is_killed_does_not_change_the_results(
