@@ -1,5 +1,6 @@
-"""Decisions about flagged raters: append-only, the last one is current."""
+"""Notices that raters are flagged, once each, and decisions about them: append-only, the last one is current."""
 
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal, TypeAlias, get_args
@@ -24,6 +25,15 @@ class FlagDecisionTable(RaterData, Base):
     reason: Mapped[str]
     evidence: Mapped[str] = mapped_column(doc="Criteria that were met at the time, one per line.")
     staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"))
+    at: Mapped[datetime]
+
+
+class FlagNoticeTable(RaterData, Base):
+    """Notice to members that a rater is flagged, which outlives figures: those are computed anew after an audit."""
+
+    __tablename__ = "flag_notice"
+
+    rater_id: Mapped[str] = mapped_column(ForeignKey("rater.id"), primary_key=True)
     at: Mapped[datetime]
 
 
@@ -120,3 +130,13 @@ def add_flag_decision(
     row = {"id": decision_id, "rater_id": rater_id, "staff_id": staff_id, "at": at}
     tx.execute(insert(FlagDecisionTable).values(**row, **asdict(judgement)))
     return at
+
+
+def add_flag_notices(tx: Connection, campaign_id: str, flagged: Collection[str], *, now: datetime) -> int:
+    """Note the flagged raters of a campaign of whom members were not notified yet, and return their number."""
+    table = FlagNoticeTable
+    notified = select(table.rater_id).join(RaterTable, RaterTable.id == table.rater_id)
+    new = set(flagged).difference(tx.scalars(notified.where(RaterTable.campaign_id == campaign_id)))
+    if new:
+        tx.execute(insert(table), [{"rater_id": rater_id, "at": now} for rater_id in sorted(new)])
+    return len(new)

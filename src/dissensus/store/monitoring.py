@@ -249,15 +249,17 @@ def iterate_codes(tx: Connection, campaign_id: str) -> Iterator[tuple[str, int, 
         yield row.rater_id, row.showing, base64.b64decode(row.content)
 
 
-def replace_codes(tx: Connection, rater_ids: Collection[str], codes: Iterable[tuple[str, int, bytes]]) -> None:
-    """Replace the stored ratings of some raters by codes, given with rater and showing."""
+def encode_codes(content: bytes) -> str:
+    """Return codes as text, outside of the transaction that stores them."""
+    return base64.b64encode(content).decode()
+
+
+def replace_codes(tx: Connection, rater_ids: Collection[str], codes: Iterable[tuple[str, int, str]]) -> None:
+    """Replace the stored ratings of some raters by encoded ones, given with rater and showing."""
     table = RatingCodesTable
     for window in _split_windows(list(rater_ids)):
         tx.execute(delete(table).where(table.rater_id.in_(window)))
-    rows = [
-        {"rater_id": rater_id, "showing": showing, "content": base64.b64encode(content).decode()}
-        for rater_id, showing, content in codes
-    ]
+    rows = [{"rater_id": rater_id, "showing": showing, "content": content} for rater_id, showing, content in codes]
     if rows:
         tx.execute(insert(table), rows)
 

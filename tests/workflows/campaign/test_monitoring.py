@@ -500,7 +500,8 @@ def spoil_codes(platform: Platform, campaign_id: str) -> None:
         codes = list(monitoring_store.iterate_codes(tx, campaign_id))
         same = [(rater_id, showing, codes[0][2]) for rater_id, showing, _ in codes]
         assert same != codes
-        monitoring_store.replace_codes(tx, {rater_id for rater_id, _, _ in codes}, same)
+        encoded = [(rater_id, showing, monitoring_store.encode_codes(content)) for rater_id, showing, content in same]
+        monitoring_store.replace_codes(tx, {rater_id for rater_id, _, _ in codes}, encoded)
         monitoring_store.delete_snapshot(tx, campaign_id)
 
 

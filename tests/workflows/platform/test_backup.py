@@ -32,7 +32,7 @@ from dissensus.store.core.idempotency import IdempotencyTable
 from dissensus.store.core.leases import LeaseTable
 from dissensus.store.core.orm import Base, hash_key
 from dissensus.store.core.sign_in_failures import SignInFailureTable
-from dissensus.store.flags import FlagDecisionTable
+from dissensus.store.flags import FlagDecisionTable, FlagNoticeTable
 from dissensus.store.gold import GoldDecisionTable, GoldLabelTable, GoldProgressTable
 from dissensus.store.identity.api_tokens import ApiTokenExclusionTable, ApiTokenTable
 from dissensus.store.identity.mails import MailTable
@@ -130,6 +130,7 @@ def full_campaign(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Campai
             "staff_id": campaign.staff_id,
         }
         tx.execute(insert(FlagDecisionTable).values(id="d", **decision, at=NOW))
+        tx.execute(insert(FlagNoticeTable).values(rater_id=rater.id, at=NOW))
         tx.execute(insert(LeaseTable).values(name="jobs", holder="h", expires_at=NOW))
         ids = {"submission": "a", "person": "b", "study": "c", "campaign_id": rater.campaign_id, "rater_id": rater.id}
         tx.execute(insert(RecruitTable).values(**ids, entered_at=NOW, changed_at=NOW))

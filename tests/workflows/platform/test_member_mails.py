@@ -1,10 +1,11 @@
 """Mails to members about what raters need: each reaches who may read its page, without what raters wrote."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 from tests.support.campaigns import NOW, definition, items, open_campaign, owner
 from tests.support.monitored_campaigns import add_crowd, open_monitored_campaign
 from tests.support.raters import enter, submit
@@ -19,7 +20,8 @@ from dissensus.store.lists import raters as lists
 from dissensus.store.raters import RaterRow, RaterTable
 from dissensus.web.core.permissions import campaign_actions_of
 from dissensus.workflows.campaign import campaigns, members
-from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
+from dissensus.workflows.campaign.audit import audit_campaign
+from dissensus.workflows.campaign.monitoring import MonitoringCache, load_monitoring, refresh_snapshots
 from dissensus.workflows.campaign.rehearsal import run_rehearsal
 from dissensus.workflows.platform import staff
 from dissensus.workflows.platform.mail_delivery import MailDelivery
@@ -124,7 +126,8 @@ def test_rehearsals_and_members_without_address_get_no_mail(platform: Platform) 
     assert waiting(platform) == []
 
 
-def test_a_newly_flagged_rater_is_told_once(platform: Platform) -> None:
+@pytest.mark.parametrize("is_successor", [False, True])
+def test_a_flagged_rater_is_told_once(platform: Platform, is_successor: bool) -> None:
     campaign = open_monitored_campaign(platform, replication=20)
     staff.set_email(platform, "owner", "owner@example.net", now=NOW)
     deliver(platform)
@@ -139,11 +142,42 @@ def test_a_newly_flagged_rater_is_told_once(platform: Platform) -> None:
         flagged = lists.list_flagged(tx, campaign.id)
         leaver = tx.scalar(select(RaterTable.id).where(RaterTable.id.not_in(flagged)).limit(1))
     withdrawal.withdraw_rater(platform, str(leaver), now=NOW)
-    refresh_snapshots(platform, cache, now=NOW)
+    refresh_snapshots(platform, MonitoringCache() if is_successor else cache, now=NOW)
     assert waiting(platform) == []
+    assert flag_events(platform, campaign.id) == [{"n": 2}]
+
+
+def test_raters_flagged_before_an_audit_are_not_told_again(platform: Platform) -> None:
+    """The audit deletes wrong figures, and another process computes them anew; who is flagged then is told."""
+    campaign, later = open_monitored_campaign(platform, replication=20), NOW + timedelta(days=1)
+    staff.set_email(platform, "owner", "owner@example.net", now=NOW)
+    answer_always(platform, campaign.key, "No")
+    refresh_snapshots(platform, MonitoringCache(), now=later)
+    assert waiting(platform)[-1] == ("owner", "raters_flagged")
+    deliver(platform)
+    with platform.database.writing() as tx:
+        tx.execute(update(lists.RaterFiguresTable).values(n_ratings=9))
+    assert any("do not match the answers" in fault for fault in audit_campaign(platform, "pilot").faults)
+    assert load_monitoring(platform, "pilot", staff_id=campaign.staff_id, now=later).snapshot is None
+    refresh_snapshots(platform, MonitoringCache(), now=later)
+    assert waiting(platform) == []
+    answer_always(platform, campaign.key, "Yes")
+    refresh_snapshots(platform, MonitoringCache(), now=later)
+    assert waiting(platform) == [("owner", "raters_flagged")]
+    assert flag_events(platform, campaign.id) == [{"n": 1}, {"n": 1}]
+
+
+def answer_always(platform: Platform, key: str | None, answer: str) -> None:
+    """Have a rater give one answer to all items."""
+    rater = enter(platform, str(key))
+    at = journey.next_state(platform, rater, now=NOW)
+    while at.stage == "rate":
+        at = submit(platform, rater, at, f"{answer}-{at.progress.n_done}", answer)
+
+
+def flag_events(platform: Platform, campaign_id: str) -> list[Any]:
     with platform.database.reading() as tx:
-        logged = list(events.iterate_events(tx, campaign.id, "raters_flagged"))
-    assert [event.content for event in logged] == [{"n": 2}]
+        return [event.content for event in events.iterate_events(tx, campaign_id, "raters_flagged")]
 
 
 @pytest.mark.parametrize("kind", RECIPIENTS)

@@ -10,7 +10,7 @@
               ├─ consent_text ── consent ─┐
               ├─ invitation ─────── rater ─┼─ assignment ── save ── answer
               ├─ recruit ──────────────────┼─ declaration   check_answer   care_survey
-              ├─ screen_out                ├─ notice   payment   flag_decision
+              ├─ screen_out                ├─ notice   payment   flag_decision   flag_notice
               ├─ monitoring_snapshot       │
               ├─ published_figures         ├─ rater_figures
               ├─ item_summary              ├─ rating_codes

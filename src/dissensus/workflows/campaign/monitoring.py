@@ -92,8 +92,6 @@ class MonitoringCache:
     """
 
     campaigns: dict[str, _CampaignCache] = field(default_factory=dict)
-    flagged: dict[str, frozenset[str]] = field(default_factory=dict)
-    """Flagged raters by campaign: a withdrawal deletes the figures, and nobody is flagged anew by that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,8 +154,8 @@ def _refresh_snapshot(
             _require_lease(tx, is_held)
             if not _lock_figures(tx, campaign_row.id, entry):
                 return False
-            n_flagged = _count_new_flags(cache, campaign_row.id, store.find_snapshot(tx, campaign_row.id), snapshot)
-            if n_flagged:
+            flagged = [rater.rater_id for rater in snapshot.figures.flagged]
+            if n_flagged := flags.add_flag_notices(tx, campaign_row.id, flagged, now=now):
                 queue_member_mails(tx, campaign_row, "raters_flagged", now)
                 events.append_event(tx, campaign_row.id, "raters_flagged", {"n": n_flagged}, now=now)
             store.set_snapshot(tx, campaign_row.id, snapshot)
@@ -199,19 +197,6 @@ def _lock_answers(tx: Connection, campaign_id: str, entry: _CampaignCache) -> bo
     campaigns.get_campaign(tx, campaign_id, lock=True)
     withdrawn = rater_lists.count_withdrawn(tx, campaign_id) != entry.n_withdrawn
     return not (campaigns.is_deleted(tx, campaign_id) or withdrawn)
-
-
-def _count_new_flags(
-    cache: MonitoringCache, campaign_id: str, before: MonitoringSnapshot | None, after: MonitoringSnapshot
-) -> int:
-    """Count the raters who are flagged and were not before."""
-    flagged_before = cache.flagged.get(campaign_id, frozenset()) | _list_flagged(before)
-    cache.flagged[campaign_id] = _list_flagged(after)
-    return len(cache.flagged[campaign_id] - flagged_before)
-
-
-def _list_flagged(snapshot: MonitoringSnapshot | None) -> frozenset[str]:
-    return frozenset(rater.rater_id for rater in snapshot.figures.flagged) if snapshot else frozenset()
 
 
 def _publish_figures(
@@ -298,9 +283,9 @@ def _store_codes(
     # Otherwise there are none, or those of a process that lost its lease, or of other scales.
     goes_on = before is not None and (before.version, before.layout) == (entry.progress_version, layout)
     rater_ids = entry.unstored if goes_on else entry.raters.keys() - entry.unread.keys()
-    # Compressed before the campaign is locked.
+    # Compressed and encoded before the campaign is locked.
     codes = [
-        (rater_id, showing, content)
+        (rater_id, showing, store.encode_codes(content))
         for rater_id in sorted(rater_ids)
         for showing, state in ((FIRST, entry.state), (SECOND, entry.repeats))
         if (content := state.dump(rater_id)) is not None

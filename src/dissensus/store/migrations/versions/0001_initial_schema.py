@@ -688,6 +688,13 @@ def upgrade() -> None:
     )
     op.create_index("ix_flag_decision_rater_id", "flag_decision", ["rater_id"], unique=False)
     op.create_table(
+        "flag_notice",
+        sa.Column("rater_id", ID, nullable=False),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.ForeignKeyConstraint(["rater_id"], ["rater.id"], name="fk_flag_notice_rater_id"),
+        sa.PrimaryKeyConstraint("rater_id", name="pk_flag_notice"),
+    )
+    op.create_table(
         "payment",
         sa.Column("id", ID, nullable=False),
         sa.Column("rater_id", ID, nullable=False),
