@@ -11,9 +11,11 @@ VALUES = st.none() | st.sampled_from(["No", "Unsure", "Yes"])
 ANSWERS = st.dictionaries(st.sampled_from(["Q1", "Q2", "Q3"]), VALUES, max_size=3)
 
 
-def save(revision: int, answers: dict[str, str | None], *, visit: str = "v", visible_ms: int = 0) -> AnswerSave:
+def save(
+    revision: int, answers: dict[str, str | None], *, visit: str = "v", visible_ms: int = 0, idle_ms: int = 0
+) -> AnswerSave:
     drafts = {name: DraftAnswer(value=value) for name, value in answers.items()}
-    return AnswerSave(revision=revision, visit=visit, visible_ms=visible_ms, idle_ms=0, answers=drafts)
+    return AnswerSave(revision=revision, visit=visit, visible_ms=visible_ms, idle_ms=idle_ms, answers=drafts)
 
 
 @st.composite
@@ -83,13 +85,32 @@ def test_without_saves_there_is_no_answer_and_no_time() -> None:
     assert answer_time_ms([]) == 0
 
 
+SAVES = st.builds(
+    save,
+    st.integers(1, 9),
+    ANSWERS,
+    visit=st.sampled_from("ab"),
+    visible_ms=st.integers(0, 9),
+    idle_ms=st.integers(0, 9),
+)
+
+
+def active_times(saves: list[AnswerSave]) -> dict[str, int]:
+    """Return the longest time of each visit without idling."""
+    return {
+        visit: max(one.visible_ms - one.idle_ms for one in saves if one.visit == visit)
+        for visit in {one.visit for one in saves}
+    }
+
+
 @quick
-@given(st.lists(st.builds(save, st.integers(1, 9), ANSWERS, visit=st.sampled_from("ab"), visible_ms=st.integers(0, 9))))
+@given(st.lists(SAVES))
 def test_superseded_saves_say_nothing_more(page_saves: list[AnswerSave]) -> None:
     superseded = find_superseded(page_saves)
     others = [draft for position, draft in enumerate(page_saves) if position not in superseded]
     assert merge_saves(others) == merge_saves(page_saves)
     assert answer_time_ms(others) == answer_time_ms(page_saves)
+    assert active_times(others) == active_times(page_saves)
     assert max((one.revision for one in others), default=0) == max((one.revision for one in page_saves), default=0)
     assert find_superseded(others) == ()
 

@@ -1,6 +1,6 @@
 """Steps of the builder: every key has a field, and forms give back what they show."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -12,7 +12,7 @@ from tests.support.builder_forms import fill_form
 from tests.support.campaign_definitions import REST, pilot
 
 from dissensus.campaign.builder.check import check_definition, place_faults, shorten_definition, write_definition
-from dissensus.campaign.builder.field import Field
+from dissensus.campaign.builder.field import Field, FormNode
 from dissensus.campaign.builder.preview import make_preview
 from dissensus.campaign.builder.question import LISTS, read_question, show_question
 from dissensus.campaign.builder.step import STEPS, find_step
@@ -342,6 +342,46 @@ def test_what_is_typed_wrong_stays_with_its_fault_at_its_field() -> None:
     assert place_faults(shown, check.faults).keys() == {"max_items"}
     assert check.n_faults == {"people": 1}
     assert check.faults[0].line == write_definition(typed).split("\n").index('max_items = "many"') + 1
+
+
+def nodes_below(nodes: Iterable[FormNode]) -> Iterator[FormNode]:
+    for node in nodes:
+        yield node
+        yield from nodes_below(node.children)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        {"groups": {"rater_age": "ancient"}, "seats": 3},
+        {"groups": {"rater_age": "old"}},
+        {"groups": {"rater_age": "old"}, "seats": 3, "colour": "red"},
+        "old",
+    ],
+    ids=["an unknown group", "no seats", "another key", "no table"],
+)
+def test_cells_that_the_field_would_lose_are_shown_as_toml(damaged: object) -> None:
+    questions = load_questionnaire("demographics-dices").as_mapping()["questions"]
+    ages = next(question["scale"] for question in questions if question["name"] == "rater_age")
+    quota = {"axes": {"rater_age": {"young": ages[:1], "old": ages[1:]}}, "seats": 5}
+    cell = {"groups": {"rater_age": "old"}, "seats": 3}
+
+    def kinds(cells: list[object]) -> set[str]:
+        definition = pilot(demographics="demographics-dices", quota={**quota, "cells": cells})
+        nodes = nodes_below(find_step("people").show(definition))
+        return {node.kind for node in nodes if node.name.startswith("quota.cells")}
+
+    assert "toml" not in kinds([cell])
+    assert kinds([cell, damaged]) == {"toml"}
+
+
+def test_a_choice_shows_its_options_and_a_word_that_is_none_of_them() -> None:
+    def options(kind: str) -> dict[str, str]:
+        nodes = nodes_below(find_step("people").show(pilot(recruit={"kind": kind})))
+        return dict(next(node.options for node in nodes if node.name == "recruit.kind"))
+
+    assert set(options("prolific")) == {"", "prolific", "link"}
+    assert options("elsewhere") == {**options("prolific"), "elsewhere": "elsewhere"}
 
 
 def test_a_missing_translation_is_a_fault_of_its_wording() -> None:

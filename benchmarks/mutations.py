@@ -1,0 +1,453 @@
+"""Measure the mutation score of the core: seeded faults, and the share of them that quick tests detect.
+
+    pip install pytest-cov
+    python -m benchmarks.mutations record                     # run the quick tests, and record the lines of each
+    python -m benchmarks.mutations run --seed 1 --sample 100  # of each part; write docs/generated/mutations.md
+
+A run that was interrupted continues where it stopped.
+
+A mutation changes one operator, condition, number, element, return value or statement in a copy of the project. Up to
+300 tests that execute its line run until one fails. Docstrings, annotations, decorators and messages stay as they
+are. Tests that fail without it do not count. A mutation without effect ("equivalent") counts as undetected, so a
+score of 100 % cannot be reached.
+"""
+
+import argparse
+import ast
+import json
+import os
+import random
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from queue import SimpleQueue
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "generated" / "mutations.md"
+FOLDER = ROOT / "artefacts" / "mutations"
+RECORD = FOLDER / "coverage"
+PARTS = {
+    "stats": "src/dissensus/stats",
+    "campaign": "src/dissensus/campaign",
+    "store": "src/dissensus/store",
+    "permissions": "src/dissensus/web/core/permissions.py",
+}
+LEFT_OUT = "migrations"
+COMPILED = ("@compiled", "@intrinsic")
+# Tests of a first attempt, and up to which others follow if they all pass.
+MOST_TESTS = (10, 50, 300)
+# A loop without an end is detected by it.
+MOST_SECONDS = 300
+LAST_LINE = sys.maxsize
+COPIED = ("src", "tests", "benchmarks", "docs", "examples", "deploy", "reproduce", ".ci")
+
+COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift,
+    ast.BitXor: ast.BitOr,
+    ast.MatMult: ast.Add,
+}
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One change of the text of a module: a node at bytes `begin` to `end`, in the statement at `lines`."""
+
+    part: str
+    path: str
+    function: str
+    lines: tuple[int, int]
+    begin: int
+    end: int
+    old: str
+    new: str
+
+    def apply(self, text: bytes) -> bytes:
+        """Return the text of the module with this change."""
+        return text[: self.begin] + self.new.encode() + text[self.end :]
+
+
+def mutate_operation(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield an operation with another operator."""
+    match node:
+        case ast.Compare(left, [operator, *others], comparators):
+            yield ast.Compare(left, [COMPARISONS[type(operator)](), *others], comparators)
+        case ast.BinOp(left, operator, right):
+            yield ast.BinOp(left, OPERATORS[type(operator)](), right)
+        case ast.AugAssign(target, operator, value):
+            yield ast.AugAssign(target, OPERATORS[type(operator)](), value)
+        case ast.BoolOp(operator, values):
+            yield ast.BoolOp(ast.Or() if isinstance(operator, ast.And) else ast.And(), values)
+        case ast.UnaryOp(ast.Not() | ast.USub(), operand):
+            yield operand
+        case ast.IfExp(test, body, otherwise):
+            yield ast.IfExp(test, otherwise, body)
+
+
+def mutate_value(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield another number or truth value, and a collection without each of its elements."""
+    match node:
+        case ast.Constant(bool(value)):
+            yield ast.Constant(not value)
+        case ast.Constant(int(value) | float(value)):
+            yield ast.Constant(value + 1)
+        case ast.Set(elements) | ast.List(elements) | ast.Tuple(elements) if len(elements) > 1:
+            for position in range(len(elements)):
+                rest = [*elements[:position], *elements[position + 1 :]]
+                yield ast.Set(rest) if isinstance(node, ast.Set) else type(node)(rest, ast.Load())
+
+
+def mutate_statement(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a statement that returns nothing, does nothing, or leaves a loop otherwise."""
+    match node:
+        case ast.Return(value) if value is not None and ast.unparse(value) != "None":
+            yield ast.Return(ast.Constant(None))
+        case ast.Raise() | ast.Expr(ast.Call() | ast.Await()):
+            yield ast.Pass()
+        case ast.Break():
+            yield ast.Continue()
+        case ast.Continue():
+            yield ast.Break()
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """Return the parts of a node whose values have an effect on results."""
+    match node:
+        case ast.JoinedStr() | ast.Raise() | ast.If(ast.Name("TYPE_CHECKING")):
+            return []
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            return [*node.args.defaults, *filter(None, node.args.kw_defaults), *node.body]
+        case ast.ClassDef():
+            return [*node.body]
+        case ast.Assign([ast.Name("__all__")]):
+            return []
+        case ast.AnnAssign():
+            return [] if node.value is None else [node.value]
+        case ast.Subscript(value, ast.Tuple(dimensions)):
+            return [value, *dimensions]
+    return [*ast.iter_child_nodes(node)]
+
+
+class Mutator(ast.NodeVisitor):
+    """Collects the mutations of a module."""
+
+    def __init__(self, part: str, path: str, text: bytes) -> None:
+        """Note the starts of lines."""
+        self.part, self.path, self.text = part, path, text
+        self.starts = [0]
+        for line in text.splitlines(keepends=True):
+            self.starts.append(self.starts[-1] + len(line))
+        self.function, self.lines = "", (1, 1)
+        self.mutations: list[Mutation] = []
+
+    def visit(self, node: ast.AST) -> None:
+        """Mutate a node, then those below it."""
+        if isinstance(node, ast.stmt):
+            if node.col_offset == 0:
+                self.function = node.name if isinstance(node, ast.FunctionDef) else ""
+            # Of a compound statement, the lines of its header.
+            inner = getattr(node, "body", None)
+            last = inner[0].lineno - 1 if isinstance(inner, list) else node.end_lineno
+            self.lines = (node.lineno, max(node.lineno, last or node.lineno))
+        if isinstance(node, ast.expr | ast.stmt) and not isinstance(getattr(node, "ctx", None), ast.Store | ast.Del):
+            self.collect(node)
+        for child in children(node):
+            self.visit(child)
+
+    def collect(self, node: ast.expr | ast.stmt) -> None:
+        """Add the changed forms of a node."""
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        begin = self.starts[node.lineno - 1] + node.col_offset
+        end = self.starts[node.end_lineno - 1] + node.end_col_offset
+        old = self.text[begin:end].decode()
+        for changed in (*mutate_operation(node), *mutate_value(node), *mutate_statement(node)):
+            new = ast.unparse(ast.fix_missing_locations(changed))
+            if isinstance(node, ast.expr):
+                new = f"({new})"
+            self.mutations.append(Mutation(self.part, self.path, self.function, self.lines, begin, end, old, new))
+
+
+def find_mutations(part: str) -> list[Mutation]:
+    """Return all mutations of a part of the package."""
+    folder = ROOT / PARTS[part]
+    paths = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder]
+    mutations = []
+    for path in paths:
+        if LEFT_OUT in path.parts:
+            continue
+        text = path.read_bytes()
+        mutator = Mutator(part, str(path.relative_to(ROOT)), text)
+        mutator.visit(ast.parse(text))
+        mutations += mutator.mutations
+    return mutations
+
+
+def record() -> None:
+    """Run the quick tests, and record which of them execute a line."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    settings = FOLDER / "coverage.ini"
+    settings.write_text(
+        f"[run]\nbranch = true\nparallel = true\nsource = dissensus\npatch = subprocess\ndata_file = {RECORD}\n"
+        "disable_warnings = no-data-collected,module-not-measured,module-not-imported\n"
+    )
+    options = ["--cov", f"--cov-config={settings}", "--cov-context=test", "--cov-report="]
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n", "2", *options],
+        cwd=ROOT,
+        env=os.environ | {"COVERAGE_RCFILE": str(settings)},
+        check=False,
+    )
+
+
+class LineTests:
+    """Tests by the lines that they execute."""
+
+    def __init__(self, path: Path) -> None:
+        """Read the record of coverage."""
+        from coverage import CoverageData
+
+        self.record = CoverageData(str(path))
+        self.record.read()
+        with closing(sqlite3.connect(path)) as connection:
+            rows = connection.execute(
+                "SELECT context, count(*) FROM arc JOIN context ON context.id = context_id GROUP BY context"
+            )
+            self.breadth = dict(rows.fetchall())
+        self.prefix = next(name for name in self.record.measured_files() if name.endswith("/src/dissensus/__init__.py"))
+        self.prefix = self.prefix.removesuffix("src/dissensus/__init__.py")
+
+    def find(self, mutation: Mutation) -> list[str]:
+        """Return the tests of a line, or if it is executed on import alone, those of its module.
+
+        First come those of the file that mirrors the module, then the narrowest of each file, and so on.
+        """
+        contexts = self.contexts_of(mutation.path, *mutation.lines)
+        if not contexts and compiled(mutation.path, mutation.function):
+            contexts = self.contexts_of_callers(mutation.function)
+        elif not contexts:
+            contexts = self.contexts_of(mutation.path, 1, LAST_LINE)
+        tests: dict[str, int] = {}
+        for context in sorted(contexts, key=lambda context: (self.breadth[context], context)):
+            tests.setdefault(context.rpartition("|")[0], self.breadth[context])
+        mirror = f"test_{Path(mutation.path).stem}"
+        of_file: Counter[str] = Counter()
+        ranks: list[tuple[bool, int, int, str]] = []
+        for test in tests:
+            file = test.partition("::")[0]
+            ranks.append((mirror not in file, of_file[file], len(ranks), test))
+            of_file[file] += 1
+        return [test for *_, test in sorted(ranks)]
+
+    def contexts_of(self, path: str, first: int, last: int) -> set[str]:
+        """Return the tests that execute one of the lines from first to last."""
+        by_line = self.record.contexts_by_lineno(self.prefix + path)
+        return {context for line, names in by_line.items() if first <= line <= last for context in names} - {""}
+
+    def contexts_of_callers(self, function: str) -> set[str]:
+        """Return the tests that execute a line which names a compiled function, or a compiled caller of it."""
+        contexts, functions, seen = set[str](), [function], {function}
+        while functions:
+            name = re.compile(rf"\b{functions.pop()}\b")
+            for path, first, text in top_level_functions():
+                if not name.search(text):
+                    continue
+                caller = text.partition("def ")[2].partition("(")[0]
+                if not compiled(path, caller):
+                    lines = [first + at for at, line in enumerate(text.splitlines()) if name.search(line)]
+                    contexts |= set[str]().union(*(self.contexts_of(path, line, line) for line in lines))
+                elif caller not in seen:
+                    seen.add(caller)
+                    functions.append(caller)
+        return contexts
+
+
+@cache
+def top_level_functions() -> list[tuple[str, int, str]]:
+    """Return path, first line and text of the functions and classes of `stats`."""
+    found = []
+    for path in sorted((ROOT / PARTS["stats"]).rglob("*.py")):
+        text = path.read_text()
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+                lines = text.splitlines()[first - 1 : node.end_lineno]
+                found.append((str(path.relative_to(ROOT)), first, "\n".join(lines)))
+    return found
+
+
+@cache
+def compiled(path: str, function: str) -> bool:
+    """Return whether a function is compiled, so that its lines are not traced."""
+    return any(
+        other == path and re.search(rf"^def {function}\(", text, re.MULTILINE) and text.startswith(COMPILED)
+        for other, _, text in top_level_functions()
+    )
+
+
+def run_tests(root: Path, tests: list[str], **environment: str) -> str:
+    """Return the first of these tests that fails in a copy of the project; empty if none does."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", "-p", "no:cov", "-m", ""]
+    variables = os.environ | {"PYTHONPATH": str(root / "src"), "PYTHONDONTWRITEBYTECODE": "1"} | environment
+    try:
+        process = subprocess.run(
+            [*command, *tests],
+            cwd=root,
+            env=variables,
+            capture_output=True,
+            text=True,
+            timeout=MOST_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return tests[0]
+    if process.returncode == 0:
+        return ""
+    failures = [line.partition(" ")[2] for line in process.stdout.splitlines() if line.startswith("FAILED ")]
+    # A module that cannot be imported fails all tests.
+    return next((test for test in tests if failures and failures[0].startswith(test)), tests[0])
+
+
+def copy_project(root: Path) -> None:
+    """Copy what the tests read."""
+    for name in COPIED:
+        shutil.copytree(ROOT / name, root / name, symlinks=True, ignore=shutil.ignore_patterns("_build", "artefacts"))
+    for path in ROOT.iterdir():
+        if path.is_file() and path.name != ".git":
+            shutil.copy2(path, root)
+
+
+def try_mutation(root: Path, mutation: Mutation, tests: list[str], sound: dict[str, bool]) -> dict[str, object]:
+    """Return what the tests of a mutation say in a copy of the project."""
+    result: dict[str, object] = asdict(mutation) | {"tests": len(tests)}
+    outcome = "not executed"
+    path = root / mutation.path
+    text, status = path.read_bytes(), path.stat()
+    for begin, end in pairwise((0, *MOST_TESTS)):
+        chosen = tests[begin:end]
+        while chosen:
+            with tempfile.TemporaryDirectory() as cache:
+                # Compiled kernels of a changed module stay apart.
+                environment = {"NUMBA_CACHE_DIR": cache} if b"@compiled" in text else {}
+                try:
+                    path.write_bytes(mutation.apply(text))
+                    failure = run_tests(root, chosen, **environment)
+                finally:
+                    path.write_bytes(text)
+                    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+            if not failure:
+                outcome = "undetected"
+                break
+            if failure not in sound:
+                sound[failure] = not run_tests(root, [failure])
+            if sound[failure]:
+                return result | {"outcome": "detected", "by": failure}
+            chosen = [test for test in chosen if test != failure]
+    return result | {"outcome": outcome, "by": ""}
+
+
+def run(seed: int, sample: int, jobs: int, record_path: Path) -> None:
+    """Try a seeded sample of mutations of each part, and write the page."""
+    draw = random.Random(seed)
+    chosen: list[Mutation] = []
+    sizes = {}
+    for part in PARTS:
+        mutations = find_mutations(part)
+        sizes[part] = len(mutations)
+        chosen += draw.sample(mutations, min(sample, len(mutations)))
+    draw.shuffle(chosen)
+    line_tests = LineTests(record_path)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    path = FOLDER / f"results-{seed}.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    tried = {(row["path"], row["begin"], row["end"], row["new"]) for row in rows}
+    rest = [one for one in chosen if (one.path, one.begin, one.end, one.new) not in tried]
+    with tempfile.TemporaryDirectory() as folder, path.open("a") as results:
+        roots: SimpleQueue[Path] = SimpleQueue()
+        for job in range(jobs):
+            root = Path(folder, str(job))
+            root.mkdir()
+            copy_project(root)
+            roots.put(root)
+
+        def attempt(mutation: Mutation) -> dict[str, object]:
+            root = roots.get()
+            try:
+                return try_mutation(root, mutation, line_tests.find(mutation), sound)
+            finally:
+                roots.put(root)
+
+        sound: dict[str, bool] = {}
+        with ThreadPoolExecutor(jobs) as pool:
+            for row in pool.map(attempt, rest):
+                print(json.dumps(row), file=results, flush=True)
+                rows.append(row)
+    write_page(rows, sizes, seed)
+
+
+def write_page(rows: list[dict[str, object]], sizes: dict[str, int], seed: int) -> None:
+    """Write the mutation score of each part."""
+    lines = [
+        "| Part | Mutations | Tried | Detected | Undetected | Not executed | Score |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+    ]
+    for part, size in sizes.items():
+        outcomes = [str(row["outcome"]) for row in rows if row["part"] == part]
+        counts = [outcomes.count(name) for name in ("detected", "undetected", "not executed")]
+        score = 100 * counts[0] / len(outcomes)
+        lines.append(f"| `{part}` | {size:,} | {len(outcomes)} | {' | '.join(map(str, counts))} | {score:.0f} % |")
+    PAGE.write_text("\n".join([*lines, "", f"Seed {seed}."]) + "\n")
+
+
+def main() -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("record")
+    options = commands.add_parser("run")
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--sample", type=int, default=100)
+    options.add_argument("--jobs", type=int, default=2)
+    options.add_argument("--record", type=Path, default=RECORD)
+    arguments = parser.parse_args()
+    if arguments.command == "record":
+        record()
+    else:
+        run(arguments.seed, arguments.sample, arguments.jobs, arguments.record)
+
+
+if __name__ == "__main__":
+    main()
