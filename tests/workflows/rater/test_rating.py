@@ -6,11 +6,12 @@ from functools import partial
 
 import pytest
 from sqlalchemy import func, select
-from tests.support.campaigns import ABOUT_YOU, AGREED, NOW, definition, open_campaign
+from tests.support.campaigns import ABOUT_YOU, AGREED, NOW, definition, items, open_campaign
 from tests.support.raters import enter, make_save, rate_all, submit
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer, answer_time_ms
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
+from dissensus.schema.campaign.definition import Campaign
 from dissensus.store import answer_drafts, assignments, raters
 from dissensus.store import campaigns as stored
 from dissensus.store.answer_drafts import AnswerTable
@@ -479,22 +480,36 @@ def test_a_stopped_rater_can_resume(platform: Platform) -> None:
     assert rating.resume_rating(platform, rater, now=NOW).stage == "rate"
 
 
+def change_consent_text(platform: Platform, campaign: Campaign, text: str, *, staff_id: str) -> None:
+    """Pause an open campaign, and open it again with another consent text."""
+    changed = replace(campaign, consent=replace(campaign.consent, text={"en": text}))
+    campaigns.change_state(platform, campaign.name, "paused", staff_id=staff_id, now=NOW)
+    campaigns.revise_campaign(platform, campaign.name, changed, staff_id=staff_id, now=NOW)
+    campaigns.change_state(platform, campaign.name, "open", staff_id=staff_id, now=NOW)
+
+
 def test_a_changed_consent_text_requires_new_consent(platform: Platform) -> None:
     campaign = open_campaign(platform)
     rater = enter(platform, campaign.key)
-    campaigns.change_state(platform, "pilot", "paused", staff_id=campaign.staff_id, now=NOW)
-    changed = definition(
-        consent={
-            "text": "We keep your answers, and show them to more people.",
-            "purposes": [{"name": "rating", "text": "My answers may be analysed.", "required": True}],
-        }
-    )
-    campaigns.revise_campaign(platform, "pilot", changed, staff_id=campaign.staff_id, now=NOW)
-    campaigns.change_state(platform, "pilot", "open", staff_id=campaign.staff_id, now=NOW)
+    text = "We keep your answers, and show them to more people."
+    change_consent_text(platform, definition(), text, staff_id=campaign.staff_id)
     assert journey.next_state(platform, rater, now=NOW).stage == "consent"
     with pytest.raises(NotAllowed):
         enrolment.renew_consent(platform, rater, {"rating": False}, now=NOW)
     assert enrolment.renew_consent(platform, rater, {"rating": True}, now=NOW).stage == "rate"
+
+
+def test_consent_depends_on_the_texts_of_one_campaign(platform: Platform) -> None:
+    campaign, second = open_campaign(platform), definition("second")
+    owner = campaign.staff_id
+    rater = enter(platform, campaign.key)
+    campaigns.create_campaign(platform, second, items(1), staff_id=owner, now=NOW)
+    campaigns.change_state(platform, "second", "open", staff_id=owner, now=NOW)
+    for text in ("We keep your answers for a year.", "We keep your answers for two years."):
+        change_consent_text(platform, second, text, staff_id=owner)
+        assert journey.next_state(platform, rater, now=NOW).stage == "rate"
+    change_consent_text(platform, definition(), "We keep your answers for a year.", staff_id=owner)
+    assert journey.next_state(platform, rater, now=NOW).stage == "consent"
 
 
 def test_a_withdrawal_erases_the_rater_and_returns_the_items(platform: Platform) -> None:
