@@ -251,7 +251,7 @@ class LineTests:
         self.prefix = self.prefix.removesuffix("src/dissensus/__init__.py")
 
     def find(self, mutation: Mutation) -> list[str]:
-        """Return the tests of a line, or if it is executed on import alone, those of its module.
+        """Return the tests of a line, or if it is executed on import alone, those of its module or folder.
 
         First come those of the file that mirrors the module, then the narrowest of each file, and so on.
         """
@@ -259,7 +259,7 @@ class LineTests:
         if not contexts and compiled(mutation.path, mutation.function):
             contexts = self.contexts_of_callers(mutation.function)
         elif not contexts:
-            contexts = self.contexts_of(mutation.path, 1, LAST_LINE)
+            contexts = self.contexts_of(mutation.path, 1, LAST_LINE) or self.contexts_of_folder(mutation.path)
         tests: dict[str, int] = {}
         for context in sorted(contexts, key=lambda context: (self.breadth[context], context)):
             tests.setdefault(context.rpartition("|")[0], self.breadth[context])
@@ -276,6 +276,11 @@ class LineTests:
         """Return the tests that execute one of the lines from first to last."""
         by_line = self.record.contexts_by_lineno(self.prefix + path)
         return {context for line, names in by_line.items() if first <= line <= last for context in names} - {""}
+
+    def contexts_of_folder(self, path: str) -> set[str]:
+        """Return the tests that execute a line of the folder of a module."""
+        modules = sorted((ROOT / path).parent.glob("*.py"))
+        return set[str]().union(*(self.contexts_of(str(m.relative_to(ROOT)), 1, LAST_LINE) for m in modules))
 
     def contexts_of_callers(self, function: str) -> set[str]:
         """Return the tests that execute a line which names a compiled function, or a compiled caller of it."""

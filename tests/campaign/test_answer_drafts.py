@@ -113,6 +113,7 @@ def test_superseded_saves_say_nothing_more(page_saves: list[AnswerSave]) -> None
     assert active_times(others) == active_times(page_saves)
     assert max((one.revision for one in others), default=0) == max((one.revision for one in page_saves), default=0)
     assert find_superseded(others) == ()
+    assert len(page_saves) - 1 not in superseded
 
 
 def test_drafts_of_a_visit_leave_the_last_answer_to_each_question() -> None:

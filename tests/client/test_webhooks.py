@@ -1,5 +1,6 @@
 """Webhooks of the client: management, and verification of deliveries."""
 
+import base64
 import json
 import re
 from collections.abc import Iterator
@@ -130,6 +131,13 @@ def test_an_invalid_secret_is_rejected_and_not_shown(secret: str) -> None:
     with pytest.raises(InvalidInput, match="not the secret of a webhook") as caught:
         verify_webhook(secret, headers(), BODY, now=NOW)
     assert len(secret) < 7 or secret not in str(caught.value)
+
+
+def test_a_secret_has_24_bytes_or_more() -> None:
+    shortest, shorter = (f"whsec_{base64.b64encode(bytes(n)).decode()}" for n in (24, 23))
+    assert verify_webhook(shortest, sign_webhook(shortest, "msg_1", BODY, now=NOW), BODY, now=NOW).id == "msg_1"
+    with pytest.raises(InvalidInput, match="not the secret of a webhook"):
+        sign_webhook(shorter, "msg_1", BODY, now=NOW)
 
 
 @pytest.mark.parametrize(

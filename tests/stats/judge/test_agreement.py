@@ -53,6 +53,14 @@ def test_distances_equal_means_over_pairs_of_answers(sparse: bool, distance: np.
     assert spread_difference(panel, counts, distance).estimate == pytest.approx(np.mean(own) - np.mean(within))
 
 
+def test_only_values_that_are_shares_of_ratings_get_the_interval_of_a_share() -> None:
+    panel, counts = draw_panel(1, sparse=True), draw_counts(2)
+    assert distance_between(panel, counts, equality_distance(K)).is_share
+    within = distance_within(panel, counts, equality_distance(K))
+    assert not within.is_share
+    assert within.values.max() > 1
+
+
 def test_a_judge_that_draws_from_the_group_has_no_distance_in_the_mean() -> None:
     values = []
     for seed in range(300):

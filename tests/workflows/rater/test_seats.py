@@ -140,6 +140,20 @@ def test_an_abandoned_seat_goes_to_the_next_rater(platform: Platform) -> None:
     assert journey.next_state(platform, absent, now=later).stage == "rate"
 
 
+def test_a_free_seat_goes_before_an_abandoned_one_and_this_before_a_later_one(platform: Platform) -> None:
+    campaign = open_seat_campaign(platform, seats=3)
+    first, second = enter(platform, campaign.key), enter(platform, campaign.key)
+    for rater, minutes in ((second, 1), (first, 2)):
+        screen(platform, rater, now=NOW + timedelta(minutes=minutes))
+    later = NOW + timedelta(hours=2)
+    with_seats = []
+    for _ in range(2):
+        screen(platform, enter(platform, campaign.key, now=later), now=later)
+        with platform.database.reading() as tx:
+            with_seats.append([seats.has_seat(tx, rater.id) for rater in (first, second)])
+    assert with_seats == [[True, True], [True, False]]
+
+
 def test_late_answers_are_stored_without_a_seat(platform: Platform) -> None:
     campaign = open_seat_campaign(platform)
     absent = enter(platform, campaign.key)
