@@ -117,6 +117,12 @@ def inner_tables() -> set[str]:
     return {"openai_compatible", "scripted", "local", "request_policy"}
 
 
+def nodes_below(nodes: Iterable[FormNode]) -> Iterator[FormNode]:
+    for node in nodes:
+        yield node
+        yield from nodes_below(node.children)
+
+
 def assert_same(definition: dict[str, Any]) -> None:
     """Each step and each question, sent as it is shown, leaves the campaign as it is."""
     campaign = parse_campaign(definition)
@@ -151,6 +157,13 @@ COUNTS = st.integers(1, 50)
 def wordings(languages: list[str]) -> st.SearchStrategy[Any]:
     texts = st.fixed_dictionaries(dict.fromkeys(languages, st.tuples(WORDS, WORDS).map("\n".join)))
     return texts | WORDS if len(languages) == 1 else texts
+
+
+@pytest.mark.parametrize("name", campaigns())
+def test_fields_show_shipped_definitions_without_toml(name: str) -> None:
+    definition = read_toml(load_campaign_toml(name), name, 10**7)
+    shown = [node for step in STEPS for node in nodes_below(step.show(definition))]
+    assert [node.name for node in shown if node.kind == "toml"] == []
 
 
 @st.composite
@@ -274,10 +287,21 @@ CHECK = {
 }
 
 
+QUESTIONS = {row["name"]: row for row in load_questionnaire("demographics-dices").as_mapping()["questions"]}
+AGES = QUESTIONS["rater_age"]["scale"]
+QUOTA: dict[str, Any] = {
+    "axes": {"rater_age": {"young": AGES[:1], "old": AGES[1:]}},
+    "rest": 1,
+    "seats": 5,
+    "cells": [{"groups": {"rater_age": "young"}, "seats": 2}, {"groups": {"rater_age": "old"}, "seats": 3}],
+}
+
+
 @pytest.mark.parametrize(
     "changes",
     [
         {"chat": CHAT},
+        {"questionnaire": "dices-350", "demographics": "demographics-dices", "quota": QUOTA},
         {"questionnaire": "dices-350", "checks": [CHECK], "estimated_minutes": 4},
         {"pair": {"criterion": "less harmful", "allow_ties": True}, "registered_models": ["one"]},
     ],
@@ -344,12 +368,6 @@ def test_what_is_typed_wrong_stays_with_its_fault_at_its_field() -> None:
     assert check.faults[0].line == write_definition(typed).split("\n").index('max_items = "many"') + 1
 
 
-def nodes_below(nodes: Iterable[FormNode]) -> Iterator[FormNode]:
-    for node in nodes:
-        yield node
-        yield from nodes_below(node.children)
-
-
 @pytest.mark.parametrize(
     "damaged",
     [
@@ -361,18 +379,13 @@ def nodes_below(nodes: Iterable[FormNode]) -> Iterator[FormNode]:
     ids=["an unknown group", "no seats", "another key", "no table"],
 )
 def test_cells_that_the_field_would_lose_are_shown_as_toml(damaged: object) -> None:
-    questions = load_questionnaire("demographics-dices").as_mapping()["questions"]
-    ages = next(question["scale"] for question in questions if question["name"] == "rater_age")
-    quota = {"axes": {"rater_age": {"young": ages[:1], "old": ages[1:]}}, "seats": 5}
-    cell = {"groups": {"rater_age": "old"}, "seats": 3}
-
     def kinds(cells: list[object]) -> set[str]:
-        definition = pilot(demographics="demographics-dices", quota={**quota, "cells": cells})
+        definition = pilot(demographics="demographics-dices", quota={**QUOTA, "cells": cells})
         nodes = nodes_below(find_step("people").show(definition))
         return {node.kind for node in nodes if node.name.startswith("quota.cells")}
 
-    assert "toml" not in kinds([cell])
-    assert kinds([cell, damaged]) == {"toml"}
+    assert "toml" not in kinds(QUOTA["cells"])
+    assert kinds([*QUOTA["cells"], damaged]) == {"toml"}
 
 
 def test_a_choice_shows_its_options_and_a_word_that_is_none_of_them() -> None:
