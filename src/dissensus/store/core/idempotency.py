@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, ForeignKey, delete, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.store.core.orm import HASH, Base
+from dissensus.store.core.orm import HASH, Base, upsert
 
 
 class IdempotencyTable(Base):
@@ -34,9 +33,8 @@ class IdempotentResponse:
 
 def begin_request(tx: Connection, token_id: str, key: str, *, digest: str, now: datetime) -> bool:
     """Insert a request in progress, and return whether its key is new; of two concurrent ones only one is."""
-    insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
     row = {"token_hash": token_id, "key": key, "digest": digest, "encrypted_body": "", "created_at": now}
-    statement = insert(IdempotencyTable).values(**row, status=None)
+    statement = upsert(tx, IdempotencyTable).values(**row, status=None)
     statement = statement.on_conflict_do_nothing(index_elements=["token_hash", "key"])
     return tx.scalar(statement.returning(IdempotencyTable.key)) is not None
 

@@ -1,4 +1,4 @@
-"""Declarative base, ids, column types and constraint names of all tables."""
+"""Declarative base, ids, column types, constraint names and upserts of all tables."""
 
 import hashlib
 import secrets
@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import JSON, BigInteger, CheckConstraint, DateTime, Integer, MetaData, String
+from sqlalchemy import JSON, BigInteger, CheckConstraint, Connection, DateTime, Integer, MetaData, String
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase
@@ -77,6 +78,11 @@ class Base(DeclarativeBase):
 
 class RaterData:
     """Marker of tables whose rows are deleted when their rater withdraws; see `dissensus.store.erasure`."""
+
+
+def upsert(tx: Connection, table: type[Base]) -> sqlite.Insert | postgresql.Insert:
+    """Return an INSERT in the dialect of a database, to which a rule for conflicts can be added."""
+    return sqlite.insert(table) if tx.dialect.name == "sqlite" else postgresql.insert(table)
 
 
 def one_of(column: str, *values: str) -> CheckConstraint:

@@ -1,11 +1,10 @@
 """Token buckets of links and addresses, shared by all workers; those of raters are columns of their rows."""
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, bindparam, case, delete, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import InstrumentedAttribute, Mapped, mapped_column
 
 from dissensus.campaign.rate_limits import RateLimit
-from dissensus.store.core.orm import HASH, Base
+from dissensus.store.core.orm import HASH, Base, upsert
 
 
 class RateLimitTable(Base):
@@ -39,9 +38,8 @@ def take_parameters(limit: RateLimit, n_requests: int, *, now_ms: int) -> dict[s
 
 def take_from_bucket(tx: Connection, fingerprint: str, limit: RateLimit, *, now_ms: int) -> int:
     """Take one request from a bucket, and return when it is full again; its row stays locked."""
-    insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
     row = {"fingerprint": fingerprint, "full_at_ms": now_ms + limit.cost_ms()}
-    first = insert(RateLimitTable).values(**row)
+    first = upsert(tx, RateLimitTable).values(**row)
     later = first.on_conflict_do_update(
         index_elements=["fingerprint"], set_={"full_at_ms": take(RateLimitTable.full_at_ms)}
     )

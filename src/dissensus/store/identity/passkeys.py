@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection, ForeignKey, delete, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.store.core.orm import HASH, ID, Base, Number, hash_key, new_id
+from dissensus.store.core.orm import HASH, ID, Base, Number, hash_key, new_id, upsert
 
 
 class PasskeyTable(Base):
@@ -76,9 +75,8 @@ def add_passkey(
     tx: Connection, staff_id: str, *, credential_id: str, public_key: str, sign_count: int, name: str, now: datetime
 ) -> bool:
     """Insert a passkey, and return whether its credential was new."""
-    dialect_insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
     row = {"credential_id": credential_id, "public_key": public_key, "sign_count": sign_count, "name": name}
-    new = dialect_insert(PasskeyTable).values(id=new_id(now), staff_id=staff_id, created_at=now, **row)
+    new = upsert(tx, PasskeyTable).values(id=new_id(now), staff_id=staff_id, created_at=now, **row)
     once = new.on_conflict_do_nothing(index_elements=["credential_id"]).returning(PasskeyTable.id)
     return tx.scalar(once) is not None
 
@@ -102,9 +100,8 @@ def delete_passkeys(tx: Connection, staff_id: str) -> int:
 
 def replace_challenge(tx: Connection, session: str, purpose: str, challenge: str, *, expires_at: datetime) -> None:
     """Insert a challenge in place of an earlier one of the session."""
-    dialect_insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
     row = {"purpose": purpose, "challenge": challenge, "expires_at": expires_at}
-    first = dialect_insert(PasskeyChallengeTable).values(session_hash=hash_key(session), **row)
+    first = upsert(tx, PasskeyChallengeTable).values(session_hash=hash_key(session), **row)
     tx.execute(first.on_conflict_do_update(index_elements=["session_hash"], set_=row))
 
 
