@@ -17,6 +17,8 @@ from dissensus.store.core.metadata import METADATA
 from dissensus.store.erasure import AUDIT_TABLES, campaign_tables, rater_data_tables
 from dissensus.store.events import EventTable
 from dissensus.store.items import ItemTable
+from dissensus.store.lists.reports import add_report
+from dissensus.store.planning.campaign_plans import NewPlan, add_plan
 from dissensus.workflows.campaign import audit, audit_page, campaign_deletion, campaigns, conversations, overview
 from dissensus.workflows.platform.platform import Platform
 
@@ -60,6 +62,32 @@ def test_a_deletion_leaves_the_log_alone(platform: Platform) -> None:
 def count_rows(platform: Platform) -> dict[str, int]:
     with platform.database.reading() as tx:
         return {table.name: len(tx.execute(select(table)).all()) for table in METADATA.sorted_tables}
+
+
+def test_a_deletion_leaves_other_campaigns_alone(platform: Platform) -> None:
+    campaign = open_campaign(platform)
+    other = campaigns.create_campaign(platform, definition("other"), items(2), staff_id=campaign.staff_id, now=NOW)
+    plan = NewPlan(question="Q_safe", file="{}")
+    with platform.database.writing() as tx:
+        for row in (campaign, other):
+            add_plan(tx, row.id, plan, staff_id=campaign.staff_id, now=NOW)
+            add_report(tx, row.name, row.id, "{}", with_raters=False, staff_id=campaign.staff_id, now=NOW)
+    rows_before = list_rows(platform, other)
+    close(platform, campaign.staff_id)
+    delete(platform, campaign.staff_id)
+    assert list_rows(platform, other) == rows_before
+    left = {name for name, rows in list_rows(platform, campaign).items() if rows}
+    assert left <= {"campaign", *AUDIT_TABLES}
+
+
+def list_rows(platform: Platform, campaign: CampaignRow) -> dict[str, list[Any]]:
+    """Return the rows of each table that belong to a campaign."""
+    with platform.database.reading() as tx:
+        return {
+            table.name: sorted(map(repr, tx.execute(select(table).where(table.c.campaign_id == campaign.id))))
+            for table in METADATA.sorted_tables
+            if "campaign_id" in table.c
+        }
 
 
 def test_a_name_is_free_after_a_deletion(platform: Platform) -> None:
