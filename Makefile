@@ -22,7 +22,7 @@ ifeq ($(origin DISSENSUS_DATA),undefined)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-ml test-spark lint types contracts docs check lock fuzz benchmark benchmark-web benchmark-peers chaos calibration planning reproduce local-bot audit-lock wheel try-wheel clean
+.PHONY: help setup demo test test-slow test-ml test-spark lint types contracts docs check lock fuzz benchmark benchmark-web benchmark-peers chaos calibration mutations planning reproduce local-bot audit-lock wheel try-wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -119,6 +119,10 @@ chaos: $(READY)  ## kill, freeze, cut and fill the site under load, write benchm
 
 calibration: $(READY)  ## measure size and coverage by design, write docs/generated/{size,coverage}.md
 	$(BIN)/python -m benchmarks.calibration $(ARGS)
+
+mutations: $(READY)  ## measure the mutation score of the core, write docs/generated/mutations.md
+	@UV=`command -v uv || echo .boot/bin/uv`; VIRTUAL_ENV=$(VENV) $$UV pip install --quiet pytest-cov==7.1.0
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.mutations $(ARGS)
 
 planning: $(READY)  ## measure planned against realised power, write docs/generated/planning.md
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.planning $(ARGS)

@@ -1,10 +1,9 @@
 """Measure the mutation score of the core: seeded faults, and the share of them that quick tests detect.
 
-    pip install pytest-cov
-    python -m benchmarks.mutations record                     # run the quick tests, and record the lines of each
-    python -m benchmarks.mutations run --seed 1 --sample 100  # of each part; write docs/generated/mutations.md
+    make mutations ARGS="--seed 1 --sample 76"    # mutations of each part; writes docs/generated/mutations.md
 
-A run that was interrupted continues where it stopped.
+The quick tests run first, and which of them execute a line is recorded. Records and results lie in artefacts/mutations:
+a run that was interrupted continues where it stopped; remove the folder to begin anew.
 
 A mutation changes one operator, condition, number, element, return value or statement in a copy of the project. Up to
 300 tests that execute its line run until one fails. Docstrings, annotations, decorators and messages stay as they
@@ -215,10 +214,9 @@ def find_mutations(part: str) -> list[Mutation]:
     return mutations
 
 
-def record() -> None:
+def record_coverage() -> None:
     """Run the quick tests, and record which of them execute a line."""
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    FOLDER.mkdir(parents=True)
+    FOLDER.mkdir(parents=True, exist_ok=True)
     settings = FOLDER / "coverage.ini"
     settings.write_text(
         f"[run]\nbranch = true\nparallel = true\nsource = dissensus\npatch = subprocess\ndata_file = {RECORD}\n"
@@ -384,7 +382,7 @@ def try_mutation(root: Path, mutation: Mutation, tests: list[str], sound: dict[s
     return result | {"outcome": outcome, "by": ""}
 
 
-def run(seed: int, sample: int, jobs: int, record_path: Path) -> None:
+def run(seed: int, sample: int, jobs: int) -> None:
     """Try a seeded sample of mutations of each part, and write the page."""
     draw = random.Random(seed)
     chosen: list[Mutation] = []
@@ -394,8 +392,7 @@ def run(seed: int, sample: int, jobs: int, record_path: Path) -> None:
         sizes[part] = len(mutations)
         chosen += draw.sample(mutations, min(sample, len(mutations)))
     draw.shuffle(chosen)
-    line_tests = LineTests(record_path)
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    line_tests = LineTests(RECORD)
     path = FOLDER / f"results-{seed}.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     tried = {(row["path"], row["begin"], row["end"], row["new"]) for row in rows}
@@ -440,18 +437,13 @@ def write_page(rows: list[dict[str, object]], sizes: dict[str, int], seed: int) 
 def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("record")
-    options = commands.add_parser("run")
-    options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--sample", type=int, default=100)
-    options.add_argument("--jobs", type=int, default=2)
-    options.add_argument("--record", type=Path, default=RECORD)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--sample", type=int, default=76)
+    parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
-    if arguments.command == "record":
-        record()
-    else:
-        run(arguments.seed, arguments.sample, arguments.jobs, arguments.record)
+    if not RECORD.exists():
+        record_coverage()
+    run(arguments.seed, arguments.sample, arguments.jobs)
 
 
 if __name__ == "__main__":

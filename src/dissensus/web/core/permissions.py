@@ -134,13 +134,14 @@ def campaign_actions_of(role: Role) -> frozenset[str]:
 
 def permissions_markdown() -> str:
     """Return the permissions table as Markdown."""
-    head = ["Action", "May", *ACTORS, "token"]
+    head = ["Action", "May", *ACTORS, "token", "logged"]
     rows = [
         [
             f"`{name}`",
             action.description,
             *("✓" if actor in action.actors else "" for actor in ACTORS),
             "✓" if action.by_token else "",
+            "✓" if action.shows_raters else "",
         ]
         for name, action in ACTIONS.items()
     ]
