@@ -75,6 +75,17 @@ def test_a_campaign_of_conversations_has_other_tabs(staff_site: StaffSite) -> No
     assert not {"Items", "Monitoring"} & tabs.keys()
 
 
+@pytest.mark.parametrize(
+    ("path", "tab", "trail"),
+    [("opening", "Overview", []), ("revise", "Settings", ["Settings"]), ("webhooks", "Settings", ["Settings"])],
+)
+def test_a_page_without_a_tab_belongs_to_one(staff_site: StaffSite, path: str, tab: str, trail: list[str]) -> None:
+    create_draft(staff_site)
+    page = staff_site.owner().get(f"{PILOT}/{path}")
+    assert set(re.findall(r'aria-current="true">([^<]+)</a>', page.text)) == {tab}
+    assert read_trail(page) == ["Campaigns", "pilot", *trail]
+
+
 def test_a_page_below_a_tab_leads_back_to_it(staff_site: StaffSite) -> None:
     create_draft(staff_site)
     page = staff_site.owner().get(f"{PILOT}/items/1")

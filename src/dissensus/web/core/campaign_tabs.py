@@ -27,7 +27,7 @@ def _has_conversations(campaign: Campaign) -> bool:
 
 
 TABS: Final = (
-    CampaignTab("Overview", "", "see"),
+    CampaignTab("Overview", "", "see", others=("opening",)),
     CampaignTab("Items", "items", "small-numbers", _has_items),
     CampaignTab("Raters", "raters", "raters"),
     CampaignTab("Conversations", "conversations", "raters", _has_conversations),
@@ -43,7 +43,7 @@ TABS: Final = (
     CampaignTab("Pay", "pay", "pay", lambda campaign: campaign.pay is not None or campaign.recruit is not None),
     CampaignTab("Members", "staff", "staff"),
     CampaignTab("Log", "log", "log"),
-    CampaignTab("Settings", "settings", "revise", others=("webhooks", "withdraw")),
+    CampaignTab("Settings", "settings", "revise", others=("builder", "revise", "webhooks", "withdraw")),
 )
 
 
