@@ -16,8 +16,10 @@ CHECKS = (FOLDER / "checks.js").read_text(encoding="utf-8")
 # axe-core 4.14.1 as npm has it, unchanged: Mozilla Public License 2.0, for tests alone.
 AXE = (FOLDER / "axe.min.js").read_text(encoding="utf-8")
 SCREENSHOTS = "DISSENSUS_SCREENSHOTS"
-LOAD_PICTURES = """() => {
+LOAD_PICTURES = """async () => {
     for (const one of document.images) one.loading = "eager";
+    // A <picture> chooses its source for another scheme or width with the next frame.
+    await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
     const loaded = Promise.allSettled([...document.images].map(one => one.decode()));
     return Promise.race([loaded, new Promise(done => setTimeout(done, 5000))]).then(() => true);
 }"""
