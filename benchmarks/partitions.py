@@ -47,14 +47,14 @@ Codes = npt.NDArray[np.int64]
 Row = dict[str, Any]
 
 
-def write_ratings(folder: Path, n_ratings: int, *, shuffled: bool) -> None:
+def write_ratings(folder: Path, n_ratings: int, *, shuffled: bool, rows_per_file: int = ROWS_PER_FILE) -> None:
     """Write ratings with 10 ratings an item and 1,000 of a rater, sorted by item or in a scattered order."""
     n_raters = count_raters(n_ratings)
     stride = 2_654_435_761 if shuffled else 1  # coprime to all sizes, so that each rating occurs once
     ids = pl.Series([f"rater-{code:07}" for code in range(n_raters)])
     folder.mkdir(parents=True, exist_ok=True)
-    for number, low in enumerate(range(0, n_ratings, ROWS_PER_FILE)):
-        place = np.arange(low, min(n_ratings, low + ROWS_PER_FILE)) * stride % n_ratings
+    for number, low in enumerate(range(0, n_ratings, rows_per_file)):
+        place = np.arange(low, min(n_ratings, low + rows_per_file)) * stride % n_ratings
         item, rater, answer = _draw(place, n_raters)
         pl.DataFrame(
             {

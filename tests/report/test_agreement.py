@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from math import log
 from typing import Any
 
 import numpy as np
@@ -153,6 +154,6 @@ def test_without_permutations_there_is_no_null_figure(ratings: Ratings) -> None:
 
 
 def test_tick_labels_are_distinct() -> None:
-    for low, high, digits in ((0.0, 1.0, 1), (0.5, 0.52, 3), (0.1, 0.1, 2)):
+    for low, high, digits in ((0.0, 1.0, 1), (0.5, 0.52, 3), (0.1, 0.1, 2), (log(3) - 1e-15, log(3), 2)):
         axis: Any = build_value_axis(low, high)
         assert axis["axis"]["format"] == f".{digits}~f"

@@ -1,7 +1,7 @@
 """Panels, one per metric, over the same groups."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import floor, log10
+from math import floor, isclose, log10
 from typing import Any
 
 from dissensus.pipeline.analyse.result import Analysis, Row
@@ -77,6 +77,8 @@ def build_significance_scales(rows: Sequence[Row]) -> tuple[Scale, Scale]:
 
 def build_value_axis(low: float, high: float) -> X:
     """Return the x axis of a panel: the field `x` over a range of values, with digits that distinguish its ticks."""
+    # Values that differ by rounding alone would be told apart by fifteen digits.
+    high = low if isclose(low, high, abs_tol=1e-9) else high
     digits = max(1, 1 - floor(log10(high - low))) if high > low else 2
     return X(
         "x:Q",
