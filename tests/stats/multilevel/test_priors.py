@@ -40,6 +40,16 @@ def test_densities_are_those_of_scipy(prior: Prior, other: Any) -> None:
     assert min(NORMAL.draw(rng, positive=True) for _ in range(200)) > 0
 
 
+@pytest.mark.parametrize("prior", [NORMAL, STUDENT])
+@pytest.mark.parametrize("x", [-1.0, 0.5, 2.0])
+def test_precisions_of_the_mixture_have_the_slope_of_the_prior_as_their_mean(prior: Prior, x: float) -> None:
+    """The slope of a normal mixture is that of its components, weighted by their densities at the parameter."""
+    rng = np.random.default_rng(0)
+    draws = np.array([prior.draw_precision(x, rng) for _ in range(4000)])
+    error = 4 * draws.std() / np.sqrt(len(draws))
+    assert draws.mean() == pytest.approx(-prior.slope(x) / (x - prior.location), abs=error, rel=1e-12)
+
+
 def penalty(**options: Any) -> tuple[PriorPenalty, int]:
     design = simulate_design(**options)
     flat = ModelPriors.flat(design)

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 from sqlalchemy import Connection, delete, event, insert, select, update
-from tests.support.campaigns import AGREED, NOW, definition, owner
+from tests.support.campaigns import AGREED, NOW, definition, items, open_campaign, owner
 from tests.support.gold_campaigns import YES, create_gold_campaign, label_item
 from tests.support.monitored_campaigns import (
     ABOUT,
@@ -503,6 +503,19 @@ def spoil_codes(platform: Platform, campaign_id: str) -> None:
         encoded = [(rater_id, showing, monitoring_store.encode_codes(content)) for rater_id, showing, content in same]
         monitoring_store.replace_codes(tx, {rater_id for rater_id, _, _ in codes}, encoded)
         monitoring_store.delete_snapshot(tx, campaign_id)
+
+
+def test_codes_are_deleted_of_one_campaign(platform: Platform) -> None:
+    campaign = open_campaign(platform)
+    campaigns.create_campaign(platform, definition("second"), items(1), staff_id=campaign.staff_id, now=NOW)
+    second = campaigns.change_state(platform, "second", "open", staff_id=campaign.staff_id, now=NOW)
+    arrivals = [Arrival(row.name, str(row.key), "en") for row in (campaign, second)]
+    one, other = (enrolment.enrol_rater(platform, arrival, AGREED, now=NOW)[0].id for arrival in arrivals)
+    with platform.database.writing() as tx:
+        monitoring_store.replace_codes(tx, [one, other], [(one, 0, "AQ=="), (other, 0, "Ag==")])
+        monitoring_store.delete_codes(tx, campaign.id)
+        assert list(monitoring_store.iterate_codes(tx, campaign.id)) == []
+        assert list(monitoring_store.iterate_codes(tx, second.id)) == [(other, 0, b"\x02")]
 
 
 @pytest.mark.usefixtures("short_runs")
