@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
+from scipy.stats import kstest
 from tests.stats.multilevel.designs import keep_items, simulate_design
 from tests.support.paths import ROOT
 
@@ -16,7 +17,7 @@ from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.multilevel.convergence import diagnose_chains
 from dissensus.stats.multilevel.design import Covariates, ModelDesign, RandomTerm
 from dissensus.stats.multilevel.fit import fit_ordinal
-from dissensus.stats.multilevel.gibbs import sample_ordinal, sample_posterior
+from dissensus.stats.multilevel.gibbs import _Sampler, sample_ordinal, sample_posterior
 from dissensus.stats.multilevel.gibbs_kernels import _lower_quantile, draw_truncated
 from dissensus.stats.multilevel.posterior import ChainSample, PosteriorDraws
 from dissensus.stats.multilevel.priors import ModelPriors, Prior
@@ -79,6 +80,41 @@ def test_means_are_near_the_maximum_of_the_likelihood(options: dict[str, Any]) -
         assert own.modes == pytest.approx(other.modes, abs=0.5)
     assert posterior.log_likelihood == pytest.approx(fit.log_likelihood, abs=3)
     assert posterior.covariance.shape == fit.covariance.shape
+
+
+@pytest.mark.parametrize("turn", [0, 1], ids=["outer", "inner"])
+def test_the_metropolis_step_draws_effects_given_all_others(turn: int) -> None:
+    """Few ratings and a wide prior make its normal proposals bad, so that acceptance has to correct them."""
+    rng = np.random.default_rng(7)
+    raters, items = np.repeat(np.arange(8), 9), np.tile(np.arange(9), 8)
+    design = ModelDesign(
+        answers=rng.choice(3, size=72, p=[0.8, 0.15, 0.05]),
+        n_categories=3,
+        fixed=Covariates(values=np.zeros((1, 0)), row=np.zeros(72, np.int32)),
+        random=tuple(
+            RandomTerm(name=name, groups=groups, n_groups=groups.max() + 1)
+            for name, groups in (("rater", raters), ("item", items))
+        ),
+    )
+    sampler = _Sampler(design, ModelPriors.flat(design))
+    state = sampler._start(rng)
+    state.thresholds, state.factors = np.array([-0.3, 0.8]), [np.array([[3.0]]), np.array([[3.0]])]
+    j = (*sampler.layout.outer, *sampler.layout.inner)[turn]
+    draws = []
+    for _ in range(4000):
+        sampler._draw_groups(state, turn, rng)
+        draws.append(list(sampler._split(state))[j][:, 0].copy())
+    others = list(sampler._split(state))[1 - j][design.random[1 - j].groups, 0]
+    ends = np.array([-np.inf, *state.thresholds, np.inf])
+    grid = np.linspace(-20, 20, 4001)
+    ranks = []
+    for group in range(design.random[j].n_groups):
+        mine = design.random[j].groups == group
+        predictors = grid[:, None] + others[mine]
+        lower, upper = ends[design.answers[mine]], ends[design.answers[mine] + 1]
+        density = np.exp(-(grid**2) / 18) * (ndtr(upper - predictors) - ndtr(lower - predictors)).prod(axis=1)
+        ranks.append(np.interp(np.array(draws[200::10])[:, group], grid, density.cumsum() / density.sum()))
+    assert kstest(np.concatenate(ranks), "uniform").pvalue > 0.001
 
 
 def test_draws_depend_on_the_seed_alone() -> None:
