@@ -293,6 +293,10 @@ def test_a_draft_can_be_revised_and_invalid_input_is_kept(staff_site: StaffSite)
     wrong = send(browser, "/campaigns/kitchen/revise", definition=TOML + "colour = 1")
     assert wrong.status_code == 422
     assert "colour = 1" in wrong.text
+    empty = send(browser, "/campaigns/kitchen/revise", definition="name = 1")
+    faults = re.findall(r"<li[^>]*>([^<]*)</li>", empty.text.split('class="faults"')[1].split("</section>")[0])
+    assert "title: It is missing. Write what raters read." in faults
+    assert not any(fault.startswith("-") for fault in faults)
     other = send(browser, "/campaigns/kitchen/revise", definition=TOML.replace('"kitchen"', '"bath"'))
     assert "The definition is of bath, and this campaign is kitchen" in other.text
     better = TOML.replace("Knives.", "Knives and fire.").replace("title =", "seed = 3\ntitle =")
