@@ -10,12 +10,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tests.support.commands import SCRIPT, CompletedCommand, RunCommand
 from tests.support.file_server import Loopback, serving
+from tests.support.terminal import read_terminal
 
 GZ = "red_team_attempts.jsonl.gz"
 BODIES = {
@@ -154,14 +154,6 @@ def test_after_a_full_disk_the_fetch_is_resumed(fetch: RunCommand, server: Loopb
     assert "Traceback" not in done.stderr
     assert fetch("ranges", "red-team", "--to", ".").returncode == 0
     assert "range" in server.requests[-1].headers
-
-
-def read_terminal(descriptor: int) -> Iterator[bytes]:
-    """Read what a process writes while it runs, as a terminal holds four kilobytes."""
-    # The end of a terminal is an error.
-    with suppress(OSError):
-        while piece := os.read(descriptor, 65_536):
-            yield piece
 
 
 def test_the_progress_bar_is_only_for_terminals(
