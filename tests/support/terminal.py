@@ -29,7 +29,7 @@ def run_on_terminal(*words: str | Path, columns: int, folder: Path) -> Completed
     inherited = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    command = [SCRIPT, *map(str, words)]
+    command = [str(SCRIPT), *map(str, words)]
     with subprocess.Popen(
         command, stdout=theirs, stderr=subprocess.PIPE, text=True, cwd=folder, env={**inherited, "TERM": "xterm"}
     ) as process:
