@@ -45,6 +45,22 @@ def test_a_contact_that_nobody_holds_is_named_also_after_opening() -> None:
     assert found(definition(care={})) == {}
 
 
+def test_a_gold_label_needs_its_first_expert_and_the_verifiers() -> None:
+    campaign = definition(gold={"verifiers": 3})
+    assert found(campaign, roles={"owner": 1, "expert": 3}) == {}
+    finding = found(campaign, roles={"owner": 1, "expert": 2, "reviewer": 5})["gold"]
+    assert (finding.severity, finding.page) == ("warning", "staff")
+    assert finding.problem.startswith("A gold label needs 4 people, and 3 can label")
+
+
+def test_a_sample_for_experts_fits_into_the_items() -> None:
+    def findings(sample: int) -> set[str]:
+        return set(found(definition(gold={"verifiers": 0, "sample": sample}), roles={"owner": 1}))
+
+    assert findings(3) == set()
+    assert findings(4) == {"gold.sample"}
+
+
 def test_refused_chatbots_and_missing_rankers_stop_the_opening() -> None:
     ranked = {**TERN, "kind": "best_of_n", "best_of_n": {"chatbot": TERN, "scorer": "registry:kind", "n": 2}}
     campaign = parse_campaign({**REST, "chat": {**CHAT, "chatbots": [ranked]}})
