@@ -46,6 +46,23 @@ def test_an_upgrade_from_nothing_gives_the_metadata(blank: Database) -> None:
     assert schema.upgrade(blank) == schema.find_latest_revision()
 
 
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ("ALTER TABLE payment ADD COLUMN colour VARCHAR", "colour"),
+        ("CREATE TABLE extra (id INTEGER)", "extra"),
+        ("DROP INDEX ix_flag_decision_rater_id", "ix_flag_decision_rater_id"),
+    ],
+    ids=["column", "table", "index"],
+)
+def test_differences_from_the_metadata_are_named(blank: Database, change: str, name: str) -> None:
+    schema.upgrade(blank)
+    with blank.writing() as tx:
+        tx.execute(text(change))
+    (difference,) = schema.find_differences(blank)
+    assert name in difference
+
+
 def test_constraints_and_indexes_are_those_of_the_metadata(blank: Database) -> None:
     schema.upgrade(blank)
     reflected = reflect_schema(blank)
