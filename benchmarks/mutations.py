@@ -424,6 +424,7 @@ def run(seed: int, sample: int, jobs: int) -> None:
 def write_page(rows: list[dict[str, object]], sizes: dict[str, int], seed: int) -> None:
     """Write the mutation score of each part."""
     lines = [
+        "% Made by `benchmarks/mutations.py`; do not edit.\n",
         "| Part | Mutations | Tried | Detected | Undetected | Not executed | Score |",
         "|---|--:|--:|--:|--:|--:|--:|",
     ]
@@ -432,7 +433,11 @@ def write_page(rows: list[dict[str, object]], sizes: dict[str, int], seed: int) 
         counts = [outcomes.count(name) for name in ("detected", "undetected", "not executed")]
         score = 100 * counts[0] / len(outcomes)
         lines.append(f"| `{part}` | {size:,} | {len(outcomes)} | {' | '.join(map(str, counts))} | {score:.0f} % |")
-    PAGE.write_text("\n".join([*lines, "", f"Seed {seed}."]) + "\n")
+    lines += [
+        "",
+        f"Seed {seed}. Scores are lower bounds: some mutations have no effect, and at most {MOST_TESTS[-1]} tests run.",
+    ]
+    PAGE.write_text("\n".join(lines) + "\n")
 
 
 def main() -> None:

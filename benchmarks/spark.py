@@ -34,8 +34,6 @@ COMMAND = (str(Path(sys.executable).with_name("dissensus")), "analyse")
 OPTIONS = ("--by", "gender", "--by", "age", "--format", "json", "--engine")
 ROWS_PER_FILE: Final = 500_000
 EXECUTOR_MB: Final = 1024
-BEYOND: Final = 4
-"""Executors that are more than the processors of the machine that wrote the page."""
 KEYS: Final = ("permutations", "ratings", "files", "executors")
 _SUBREAPER: Final = 36
 """PR_SET_CHILD_SUBREAPER of prctl: processes whose parents have ended become children of this one."""
@@ -72,9 +70,9 @@ def measure(words: list[str], variables: dict[str, str]) -> tuple[Row, bytes]:
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(words, env=variables, stdout=output, stderr=subprocess.PIPE)
         peak = {"memory_gb": 0.0, "java_memory_gb": 0.0}
-        java_time: dict[int, float] = {}
+        times: dict[int, tuple[str, float]] = {}
         while process.poll() is None:
-            memory = _sample(java_time)
+            memory = _sample(times)
             if sum(memory.values()) > peak["memory_gb"]:
                 peak = {"memory_gb": sum(memory.values()), "java_memory_gb": memory["java"]}
             time.sleep(0.3)
@@ -86,20 +84,22 @@ def measure(words: list[str], variables: dict[str, str]) -> tuple[Row, bytes]:
             while True:
                 os.wait()  # Of Java and executors, which may end after the command
         output.seek(0)
-        row |= {"cpu_s": _read_processor_time() - before, "java_cpu_s": sum(java_time.values()), **peak}
+        # Workers of PySpark are not waited for, so that their time is in no sum of the system.
+        ended, seen = _read_processor_time() - before, sum(seconds for _, seconds in times.values())
+        java = sum(seconds for kind, seconds in times.values() if kind == "java")
+        row |= {"cpu_s": max(ended, seen), "java_cpu_s": java, **peak}
         return row, output.read()
 
 
-def _sample(java_time: dict[int, float]) -> dict[str, float]:
-    """Return the memory of all descendants in GB, pages that several share in parts, and note the time of Java."""
+def _sample(times: dict[int, tuple[str, float]]) -> dict[str, float]:
+    """Return the memory of all descendants in GB, pages that several share in parts, and note their kinds and times."""
     memory = {"java": 0.0, "python": 0.0}
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
             kind = "java" if process.name() == "java" else "python"
             memory[kind] += process.memory_full_info().pss / 1e9
-            if kind == "java":
-                times = process.cpu_times()
-                java_time[process.pid] = times.user + times.system
+            spent = process.cpu_times()
+            times[process.pid] = kind, spent.user + spent.system
     return memory
 
 
