@@ -121,7 +121,6 @@ calibration: $(READY)  ## measure size and coverage by design, write docs/genera
 	$(BIN)/python -m benchmarks.calibration $(ARGS)
 
 mutations: $(READY)  ## measure the mutation score of the core, write docs/generated/mutations.md
-	@UV=`command -v uv || echo .boot/bin/uv`; VIRTUAL_ENV=$(VENV) $$UV pip install --quiet pytest-cov==7.1.0
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.mutations $(ARGS)
 
 planning: $(READY)  ## measure planned against realised power, write docs/generated/planning.md

@@ -32,6 +32,8 @@ from itertools import pairwise
 from pathlib import Path
 from queue import SimpleQueue
 
+from coverage import CoverageData
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "generated" / "mutations.md"
 FOLDER = ROOT / "artefacts" / "mutations"
@@ -236,8 +238,6 @@ class LineTests:
 
     def __init__(self, path: Path) -> None:
         """Read the record of coverage."""
-        from coverage import CoverageData
-
         self.record = CoverageData(str(path))
         self.record.read()
         with closing(sqlite3.connect(path)) as connection:
