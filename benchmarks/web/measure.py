@@ -94,25 +94,25 @@ def _backend(backend: str, *, quick: bool) -> Iterator[dict[str, Any]]:
 
 
 def _runs(platform_: Platform, url: str, backend: str, *, stored: bool, seconds: float) -> Iterator[dict[str, Any]]:
-    key = _campaign(platform_)
+    key = make_campaign(platform_)
     if stored:
         _store(platform_.database)
     about = {"backend": backend, "stored": N_ITEMS * N_STORED_RATERS * QUESTIONS if stored else 0}
     with _server(url) as (port, pid):
         for n in (1, 8, 16):
-            seats, spare = _seats(platform_, key, n), _seats(platform_, key, 2 * n + 8)
+            seats, spare = enrol_seats(platform_, key, n), enrol_seats(platform_, key, 2 * n + 8)
             print(f"{backend}, stored {about['stored']:,}, {n} raters ...", file=sys.stderr, flush=True)
             yield (
                 about
                 | {"loop": "closed", "raters": n}
                 | run_closed_loop(seats, spare, port, seconds=seconds, pid=pid).row()
             )
-        seats = _seats(platform_, key, 123)
+        seats = enrol_seats(platform_, key, 123)
         paced = run_open_loop(seats, port, per_second=4, seconds=2 * seconds, pid=pid)
         yield about | {"loop": "4 a second", "raters": 123} | paced.row()
 
 
-def _campaign(platform_: Platform) -> str:
+def make_campaign(platform_: Platform) -> str:
     staff_id = new_id(NOW)
     with platform_.database.writing() as tx:
         tx.execute(insert(StaffTable).values(id=staff_id, name="owner", created_at=NOW))
@@ -130,7 +130,7 @@ def _item(i: int) -> Item:
     return Item(f"{i}", Conversation.from_turns([(speakers[n % 2], f"{i} {n}: {words}") for n in range(10)]), {})
 
 
-def _seats(platform_: Platform, key: str, n: int) -> list[Seat]:
+def enrol_seats(platform_: Platform, key: str, n: int) -> list[Seat]:
     """Enrol raters with different answers."""
     campaign = campaigns.load_definition(platform_, "load", staff_id=_owner(platform_))
     seats = []
