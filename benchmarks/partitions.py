@@ -246,10 +246,13 @@ def _tables_of_groups(results: list[Row]) -> list[Row]:
 def _extrapolate_table(order: str, smaller: Row, larger: Row) -> str:
     n, m = smaller["ratings"], larger["ratings"]
     slope, growth = ((_cost(larger)[k] - _cost(smaller)[k]) / (m - n) for k in range(2))
-    seconds, peak = _cost(larger)[0] + slope * (EXTRAPOLATED - m), _cost(larger)[1] + growth * (EXTRAPOLATED - m)
+    seconds, peak = (
+        value + rate * (EXTRAPOLATED - m) for value, rate in zip(_cost(larger), (slope, growth), strict=True)
+    )
+    to = f"**Extrapolated** from {n:,} and {m:,} to {EXTRAPOLATED:,}" if m < EXTRAPOLATED else f"In all, for {m:,}"
     return (
         f"- Table of groups, rows {order}: {1e6 * slope:.2f} s of processors for a million further ratings, and "
-        f"{1e9 * growth:.1f} bytes of memory for each. **Extrapolated** from {n:,} and {m:,} to {EXTRAPOLATED:,}: "
+        f"{1e9 * growth:.1f} bytes of memory for each, from {n:,} to {m:,}. {to}: "
         f"{seconds / 60:,.0f} minutes of processors, {peak:.1f} GB, ${seconds / 3600 * PRICE:.2f}."
     )
 

@@ -33,6 +33,7 @@ from dissensus.pipeline.engine.spark import FailedJob, FailedRead, SparkCluster,
 from dissensus.pipeline.vet import vet
 from dissensus.schema.ratings.cleaning import Duplicates
 from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.design import count_threads
 
 psutil = pytest.importorskip("psutil")
 pytest.importorskip("pyspark")
@@ -300,6 +301,10 @@ def test_a_task_that_always_fails_ends_the_job_with_its_error(cluster: SparkClus
     with pytest.raises(FailedJob, match="several attempts: ZeroDivisionError") as error:
         list(cluster.map(partial(divmod, 1), [1, 0]))
     assert not isinstance(error.value, FailedRead)
+
+
+def test_a_task_takes_the_processors_that_spark_gives_it(cluster: SparkCluster) -> None:
+    assert list(cluster.map(lambda _: (count_threads(), pl.thread_pool_size()), range(3))) == [(1, 1)] * 3
 
 
 def test_ratings_come_home_in_as_many_runs_as_fit(

@@ -1,6 +1,8 @@
 """Analyses over blocks of items: the same numbers as in memory, wherever blocks end."""
 
+import threading
 import tracemalloc
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,10 @@ from tests.support.partitions import assert_same, partition
 
 import dissensus as ds
 from dissensus.pipeline.analyse import analyse, group_divergence
-from dissensus.pipeline.engine.stream import StreamingEngine
+from dissensus.pipeline.engine.stream import StreamingEngine, map_ahead
 from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.design import Block, Design
+from dissensus.stats.result import FloatArray
 
 COMPLETE = ds.simulate_ratings(n_items=20, raters_per_cell=3, seed=4)
 N_ITEMS = 12
@@ -105,3 +109,57 @@ def test_distances_of_groups_are_those_of_memory(measure: str, share_rated: floa
         numbers = {name: value for name, value in other.items() if isinstance(value, float)}
         assert one == other | {name: pytest.approx(value, rel=1e-12, abs=1e-12) for name, value in numbers.items()}
     assert (blocks.n_items, blocks.reason, blocks.p) == (memory.n_items, memory.reason, memory.p)
+
+
+def test_parts_that_follow_are_mapped_meanwhile_in_order() -> None:
+    begun: list[int] = []
+    first_may_end = threading.Event()
+
+    def double(part: int) -> int:
+        begun.append(part)
+        if part == 1:
+            first_may_end.set()
+        if part == 0:
+            assert first_may_end.wait(30)
+        return 2 * part
+
+    results = map_ahead(double, range(9), 3)
+    assert next(results) == 0
+    assert len(begun) <= 3 + 1
+    assert list(results) == [2 * part for part in range(1, 9)]
+
+
+@pytest.mark.parametrize("n_ahead", [1, 2, 8])
+def test_the_first_error_of_mapped_parts_is_raised(n_ahead: int) -> None:
+    def refuse(part: int) -> int:
+        if part >= 2:
+            raise ValueError(f"part {part}")
+        return part
+
+    results = map_ahead(refuse, range(20), n_ahead)
+    assert [next(results), next(results)] == [0, 1]
+    with pytest.raises(ValueError, match="part 2"):
+        next(results)
+
+
+@pytest.mark.parametrize("n_blocks", [1, 2, 127, 128, 129, 300])
+def test_threads_do_not_change_the_last_bit_of_totals(n_blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = np.random.default_rng(3).normal(size=(n_blocks, 2, 50))
+    empty = np.zeros(0, np.int64)
+    design = Design(empty, empty, empty, 1, 1, 2)
+
+    def read(low: int, high: int) -> Iterator[Block]:
+        return (Block(design, number, number) for number in range(low, high))
+
+    def fill(block: Block, first: FloatArray, second: FloatArray) -> None:
+        first += draws[block.number, 0]
+        second += draws[block.number, 1]
+
+    totals = []
+    for threads in ("1", "2", "5"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        first, second = np.zeros(50), np.zeros(50)
+        StreamingEngine(n_blocks, read).add(fill, first, second)
+        totals.append((first.tobytes(), second.tobytes()))
+        np.testing.assert_allclose([first, second], draws.sum(axis=0), rtol=1e-9)
+    assert len(set(totals)) == 1

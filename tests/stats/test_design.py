@@ -10,7 +10,7 @@ from tests.designs import LARGE, Case, Kernel, case, cases, kernel
 from tests.strategies import Floats, quick
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.design import Design, chunks, statistics
+from dissensus.stats.design import Design, chunks, count_threads, statistics
 
 
 @given(of=cases())
@@ -63,9 +63,9 @@ def test_packing_is_refused_where_it_would_take_gigabytes() -> None:
 
 
 @pytest.mark.parametrize("kernel_name", ["bits", "lists"])
-@pytest.mark.parametrize("n_cpus", [None, 2, 3, 64])
+@pytest.mark.parametrize("n_threads", ["", "2", "3", "64"])
 def test_the_number_of_threads_does_not_matter(
-    monkeypatch: pytest.MonkeyPatch, kernel_name: Kernel, n_cpus: int | None
+    monkeypatch: pytest.MonkeyPatch, kernel_name: Kernel, n_threads: str
 ) -> None:
     of = case(1, **LARGE["129 raters, some without a group"])
     rng = np.random.default_rng(0)
@@ -81,9 +81,9 @@ def test_the_number_of_threads_does_not_matter(
             plain = statistics(of.design, shuffled, *arguments)
         return plain, statistics(of.design, of.group[None], *arguments, **weights)
 
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
     single_thread = both_ways()
-    monkeypatch.setattr(os, "cpu_count", lambda: n_cpus)
+    monkeypatch.setenv("OMP_NUM_THREADS", n_threads)
     for expected, result in zip(single_thread, both_ways(), strict=True):
         np.testing.assert_array_equal(result, expected)
 
@@ -104,3 +104,23 @@ def test_a_group_that_nobody_is_in_is_refused(inside: int, outside: int) -> None
     design = Design(np.array([0, 0]), np.array([0, 1]), np.array([0, 1]), 1, 2, 2)
     with pytest.raises(InvalidInput, match="uses a group without raters"):
         statistics(design, np.array([[0, 1]], np.int32), np.array([inside]), np.array([outside]))
+
+
+@pytest.mark.parametrize(("setting", "n_threads"), [("3", 3), ("2,4", 2), (" 5 ", 5)])
+def test_threads_are_set_as_for_other_libraries(setting: str, n_threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", setting)
+    assert count_threads() == n_threads
+
+
+@pytest.mark.parametrize("setting", ["", "0", "-1", "many"])
+def test_without_a_number_threads_are_the_processors_of_the_process(
+    setting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", setting)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {2, 5, 7}, raising=False)
+    assert count_threads() == 3
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: 6)
+    assert count_threads() == 6
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert count_threads() == 1

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,8 +23,9 @@ def partition(ratings: Ratings, question: str, cuts: Sequence[int]) -> Partition
     edges = [0, *cuts, ratings.n_items]
     n_categories = len(ratings.scale(question))
 
-    def read() -> Iterator[Block]:
-        for number, (low, high) in enumerate(pairwise(edges)):
+    def read(first: int, end: int) -> Iterator[Block]:
+        for number in range(first, end):
+            low, high = edges[number : number + 2]
             chosen = (item >= low) & (item < high)
             codes = item[chosen] - low, rater[chosen], answer[chosen]
             yield Block(Design(*codes, high - low, ratings.n_raters, n_categories), number, low)

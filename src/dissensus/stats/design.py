@@ -321,9 +321,17 @@ def chunks(n_replicates: int, row_bytes: int, memory: int = _CHUNK_BYTES) -> Ite
         yield range(low, min(n_replicates, low + step))
 
 
+def count_threads() -> int:
+    """Return the number of threads of a computation: OMP_NUM_THREADS, or the processors that this process may use."""
+    first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    if first.isdecimal() and int(first):
+        return int(first)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def run_in_threads(fill: Callable[[slice], None], n_replicates: int) -> None:
-    """Fill replicates in parallel, one range per processor."""
-    n_threads = max(1, min(os.cpu_count() or 1, n_replicates))
+    """Fill replicates in parallel, one range per thread."""
+    n_threads = max(1, min(count_threads(), n_replicates))
     if n_threads == 1:
         fill(slice(0, n_replicates))
         return

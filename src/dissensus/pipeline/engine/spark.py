@@ -150,6 +150,8 @@ def connect_spark() -> SparkCluster:
         settings.set("spark.ui.showConsoleProgress", "false")  # Spark sets it itself, unless it runs a script
         settings.setIfMissing("spark.log.level", "ERROR")
         settings.setIfMissing("spark.driver.maxResultSize", "0")  # `collect` bounds the results
+        # Spark sets OMP_NUM_THREADS in the same way
+        settings.setIfMissing("spark.executorEnv.POLARS_MAX_THREADS", settings.get("spark.task.cpus", "1"))
         context = SparkContext.getOrCreate(settings)
     except PySparkException as error:
         raise Unavailable(f"Spark does not start: {error} Its own messages are above.") from None

@@ -19,6 +19,16 @@ from dissensus.stats.design import Block, Codes, Design, Engine
 _RATER, _ANSWER, _SIZE, _TIME = np.dtype(np.int32), np.dtype(np.int16), np.dtype(np.int32), np.dtype(np.float64)
 
 
+class _Place(NamedTuple):
+    """Place of a block in the file, and its size."""
+
+    number: int
+    offset: int
+    first_item: int
+    n_ratings: int
+    n_items: int
+
+
 class CodedBlock(NamedTuple):
     """Ratings of a range of items, sorted by item and rater; no array if all of them are left out."""
 
@@ -101,7 +111,7 @@ class CodedBlocks(BlockStore):
     Ids of items and times of ratings lie beside them if they are appended.
     """
 
-    _shapes: list[tuple[int, int, int]] = field(default_factory=list)
+    _places: list[_Place] = field(default_factory=list)
 
     def engine(self) -> StreamingEngine:
         """Return the engine that passes over the blocks."""
@@ -130,32 +140,34 @@ class CodedBlocks(BlockStore):
             with self._times.open("ab") as file:
                 file.write(np.ascontiguousarray(block.times, _TIME).data)
         with self._path.open("ab") as file:
+            offset = file.tell()
             for array, dtype in ((block.raters, _RATER), (block.answers, _ANSWER), (block.sizes, _SIZE)):
                 file.write(np.ascontiguousarray(array, dtype).data)
-        self._shapes.append((block.number, block.raters.size, block.sizes.size))
+        self._places.append(_Place(block.number, offset, self.n_items, block.raters.size, block.sizes.size))
         self.n_items += block.sizes.size
         self.n_ratings += block.raters.size
         self.most_ratings = max(self.most_ratings, int(block.sizes.max()))
         self.loads += np.bincount(block.raters, minlength=self.n_raters)
         self.answer_counts += np.bincount(block.answers, minlength=self.n_categories)
 
-    def read(self) -> Iterator[Block]:
-        """Yield the blocks in order."""
-        first_item = 0
+    def read(self, low: int, high: int) -> Iterator[Block]:
+        """Yield the blocks with some range of numbers in order."""
         with self._path.open("rb") as file:
-            for number, n_ratings, n_items in self._shapes:
-                raters, answers = np.fromfile(file, _RATER, n_ratings), np.fromfile(file, _ANSWER, n_ratings)
-                coded = CodedBlock(number, raters, answers, np.fromfile(file, _SIZE, n_items))
-                yield coded.decode(first_item, self.n_raters, self.n_categories, self.codes)
-                first_item += n_items
+            for place in self._places:
+                if low <= place.number < high:
+                    file.seek(place.offset)
+                    raters = np.fromfile(file, _RATER, place.n_ratings)
+                    answers = np.fromfile(file, _ANSWER, place.n_ratings)
+                    coded = CodedBlock(place.number, raters, answers, np.fromfile(file, _SIZE, place.n_items))
+                    yield coded.decode(place.first_item, self.n_raters, self.n_categories, self.codes)
 
     def read_items(self) -> Iterator[tuple[Block, pl.Series]]:
         """Yield the blocks in order, with the ids of their items."""
-        for block in self.read():
+        for block in self.read(0, self.n_blocks):
             yield block, pl.read_ipc(self._items(block.number)).to_series()
 
     def read_times(self) -> Iterator[tuple[Codes, npt.NDArray[np.float64]]]:
         """Yield the rater and the time of each rating of the blocks in order; NaN for an unknown time."""
         with self._times.open("rb") as file:
-            for block in self.read():
+            for block in self.read(0, self.n_blocks):
                 yield block.design.raters, np.fromfile(file, _TIME, block.design.n_ratings)

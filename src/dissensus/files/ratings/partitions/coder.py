@@ -1,6 +1,7 @@
 """Coding of the rows of a folder: checks that need all ratings of an item, and blocks of whole items."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +16,7 @@ from dissensus.files.ratings.partitions.external_sort import NotSorted, Rows, re
 from dissensus.files.ratings.partitions.folder import ParquetFolder
 from dissensus.files.ratings.partitions.item_ranges import PARTITION_ROWS, ItemRanges, choose_ranges
 from dissensus.files.ratings.partitions.row_counts import BATCH_ROWS
-from dissensus.pipeline.engine.stream import MapParts
+from dissensus.pipeline.engine.stream import MapParts, map_ahead
 from dissensus.schema.hints import format_value
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
@@ -56,18 +57,22 @@ class RatingsCoder:
     def select(self, rows: pl.LazyFrame) -> pl.DataFrame:
         """Return items, codes of raters and of answers of rows that count."""
         rater, question = self.choice.rater or names.RATER_ID, self.choice.questions[0]
-        ids = pl.Enum(self.digest.rater_ids)
+        index = self.digest.rater_index
         codes = dict(zip(self.digest.answers.to_list(), self.digest.codes.tolist(), strict=True))
         times = [] if self.time is None else _time_columns(pl.col(self.time), self.folder.schema[self.time])
         columns = [
             self.item,
-            pl.col(rater).cast(pl.String).str.strip_chars().cast(ids).to_physical().cast(pl.Int32).alias("rater"),
+            index.hash(pl.col(rater).cast(pl.String).str.strip_chars()).alias("rater"),
             pl.col(question).replace_strict(codes, default=-1, return_dtype=pl.Int16).alias("answer"),
             *times,
         ]
-        return rows.filter(~self.digest.second).select(columns).collect(engine="streaming")
+        table = rows.filter(~self.digest.second).select(columns).collect(engine="streaming")
+        codes_of_raters = index.find(table["rater"])
+        if (codes_of_raters < 0).any():
+            raise InvalidInput(f"The files of {self.folder.source} changed while they were read. Read them again.")
+        return table.with_columns(codes_of_raters)
 
-    def choose_ranges(self, run: MapParts = map) -> ItemRanges:
+    def choose_ranges(self, run: MapParts = map_ahead) -> ItemRanges:
         """Check ids of items, and return the ranges of items of the blocks."""
         self._check_items()
         ids = [self.choice.item, self.choice.rater or names.RATER_ID]
@@ -76,15 +81,14 @@ class RatingsCoder:
     def code(self, n_categories: int) -> CodedBlocks:
         """Write all rows as coded blocks: in the order of the files if they are sorted by item, else sorted."""
         ranges = self.choose_ranges()
-        try:
-            blocks = CodedBlocks(self.n_raters, n_categories, ranges.n_ranges)
+        blocks = CodedBlocks(self.n_raters, n_categories, ranges.n_ranges)
+        with suppress(NotSorted):
             return self._write(read_in_order(self._read(BATCH_ROWS), ranges), blocks)
-        except NotSorted:
-            blocks = CodedBlocks(self.n_raters, n_categories, ranges.n_ranges)
-            return self._write(sort_externally(self._read(PARTITION_ROWS), ranges, blocks.folder), blocks)
+        blocks = CodedBlocks(self.n_raters, n_categories, ranges.n_ranges)
+        return self._write(sort_externally(self._read(PARTITION_ROWS), ranges, blocks.folder), blocks)
 
     def _read(self, n_rows: int) -> Iterator[pl.DataFrame]:
-        return map(self.select, self.folder.slices(n_rows))
+        return map_ahead(self.select, self.folder.slices(n_rows))
 
     def _write(self, ranges: Iterable[Rows], blocks: CodedBlocks) -> CodedBlocks:
         for number, rows in ranges:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
 from dissensus.files.ratings.partitions.folder import ParquetFolder
+from dissensus.files.ratings.partitions.hash_index import IdIndex
 from dissensus.files.ratings.partitions.row_counts import N_ROWS, count_rows
-from dissensus.pipeline.engine.stream import MapParts
+from dissensus.pipeline.engine.stream import MapParts, map_ahead
 from dissensus.schema.hints import format_list
 from dissensus.schema.questionnaire.scale import check_categories
 from dissensus.schema.questionnaire.shipped import known_scale
@@ -37,6 +38,7 @@ class Digest:
     pool: Ratings  # Raters with an answer, each with one rating of an item that stands for all
     loads: NDArray[np.int64]  # Rows with an answer of each rater of the pool
     rater_ids: pl.Series  # Of all raters, sorted
+    rater_index: IdIndex  # Of those ids
     answers: pl.Series  # Distinct answers as written
     codes: NDArray[np.int16]  # Code of each answer, -1 for a missing one
     second: pl.Expr  # True for second ratings of repeated items
@@ -47,7 +49,7 @@ def read_digest(
     choice: ColumnChoice,
     categories: Sequence[str] | None,
     rules: CleaningRules,
-    run: MapParts = map,
+    run: MapParts = map_ahead,
 ) -> Digest:
     """Read the distinct answers and raters by a mapping over slices of the rows, and check them."""
     assert choice.rater is not None  # noqa: S101 - folders without raters are refused
@@ -61,14 +63,15 @@ def read_digest(
     def encode(raters: pl.DataFrame) -> EncodedRatings:
         return _encode(folder, raters.sort(columns, nulls_last=True), answers, choice, categories, rules)
 
-    n_ratings = (pl.col(question).is_in(known.implode()) & ~second).sum()
-    raters = count_rows(folder, columns, n_ratings, check=encode, run=run).sort(columns, nulls_last=True)
+    answered = pl.col(question).is_in(known.implode()) & ~second
+    raters = count_rows(folder, columns, answered, check=encode, run=run).sort(columns, nulls_last=True)
     encoded = encode(raters)
     codes = encoded.answers[0].slice(raters.height).to_physical().cast(pl.Int16).fill_null(-1).to_numpy()
     assert encoded.rater is not None  # noqa: S101 - folders without raters are refused
     loads = np.bincount(encoded.rater[: raters.height], weights=raters[N_ROWS].to_numpy()).astype(np.int64)
     pool = _build_pool(encoded, np.flatnonzero(loads), describe_second_showings(n_second))
-    return Digest(pool, loads[loads > 0], encoded.raters[names.RATER_ID], answers, codes, second)
+    rater_ids = encoded.raters[names.RATER_ID]
+    return Digest(pool, loads[loads > 0], rater_ids, IdIndex.build(rater_ids), answers, codes, second)
 
 
 def _encode(
@@ -98,7 +101,7 @@ def _read_answers(folder: ParquetFolder, question: str, run: MapParts) -> pl.Ser
                 "read. Is it the column with the answers? Name another with --answer."
             )
 
-    table = count_rows(folder, [question], pl.len(), check=check, run=run)
+    table = count_rows(folder, [question], pl.lit(value=True), check=check, run=run)
     check(table)
     answers = table[question].drop_nulls().sort()
     if not len(answers):
@@ -111,7 +114,7 @@ def _read_showings(folder: ParquetFolder, run: MapParts) -> tuple[pl.Expr, int]:
     if names.REPEAT not in folder.schema:
         return pl.lit(value=False), 0
     showing = pl.col(names.REPEAT)
-    showings = count_rows(folder, [names.REPEAT], pl.len(), run=run)
+    showings = count_rows(folder, [names.REPEAT], pl.lit(value=True), run=run)
     values = showings[names.REPEAT]
     second = showings.filter(
         mark_second_showings(showings, lambda row: folder.name_row(showing.eq_missing(values[row])))

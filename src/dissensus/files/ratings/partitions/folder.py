@@ -50,6 +50,14 @@ class ParquetFolder:
             [_scan_files([self.base / path for path in run], values) for values, run in runs], how="diagonal"
         )
 
+    def read_equal(self, column: str) -> pl.Expr:
+        """Return the values of a column that are equal, and have equal hashes, in all files.
+
+        Categories may have codes of their own in each.
+        """
+        is_category = isinstance(self.schema[column], pl.Categorical | pl.Enum)
+        return pl.col(column).cast(pl.String) if is_category else pl.col(column)
+
     def slices(self, n_rows: int) -> Iterator[pl.LazyFrame]:
         """Yield the rows of all files in order, at most `n_rows` at once.
 

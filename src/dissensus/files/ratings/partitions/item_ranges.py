@@ -61,7 +61,7 @@ def choose_ranges(
         none = pl.Series([], dtype=pl.DataFrame(schema=folder.schema).select(item).dtypes[0])
         return ItemRanges(none, none)
     # A sample of items would miss most of the rows where items are few, or some of them large.
-    ids = pl.struct(_read_id(folder, column) for column in id_columns)
+    ids = pl.struct(folder.read_equal(column) for column in id_columns)
     chosen = counted & pl.col(id_columns[0]).is_not_null() & (ids.hash() % every == 0)
     slices = (rows.filter(chosen).select(item) for rows in folder.slices(BATCH_ROWS))
     counts = merge_counts(list(run(partial(count_slice, ["item"], pl.len()), slices)), ["item"]).sort("item")
@@ -72,8 +72,3 @@ def choose_ranges(
     # An item that fills several ranges ends several of them.
     of_ranges, of_wide = (np.unique(part) for part in (places, places[step - 1 :: step]))
     return ItemRanges(counts["item"].gather(of_ranges).sort(), counts["item"].gather(of_wide).sort())
-
-
-def _read_id(folder: ParquetFolder, column: str) -> pl.Expr:
-    """Return ids that are equal in all files: categories have codes of their own in each."""
-    return pl.col(column) if folder.schema[column].is_integer() else pl.col(column).cast(pl.String)

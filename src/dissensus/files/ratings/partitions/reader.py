@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -19,15 +19,13 @@ from dissensus.files.ratings.partitions.rater_times import split_times
 from dissensus.files.raw.table_reader import name_source, to_frame
 from dissensus.pipeline.engine.ratings import PartitionedRatings
 from dissensus.pipeline.engine.spark import connect_spark
+from dissensus.pipeline.engine.stream import MapParts, map_ahead
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.cleaning import Duplicates, check_rules
 from dissensus.schema.ratings.column_choice import AUTO, choose_columns
 from dissensus.schema.ratings.rater_kind import RaterKind, select_rater_kind
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.design import BlockedDesign
-
-if TYPE_CHECKING:
-    from dissensus.pipeline.engine.stream import MapParts
 
 EngineName = Literal["local", "spark"]
 
@@ -93,7 +91,7 @@ def read_partitions(  # noqa: PLR0913 - options are keyword-only
     """
     folder = find_folder(Path(source))
     cluster = connect_spark() if engine == "spark" else None
-    run: MapParts = map if cluster is None else cluster.map
+    run: MapParts = map_ahead if cluster is None else cluster.map
     if cluster is not None:
         folder = replace(folder, base=Path.cwd())  # Executors begin in folders of their own
     rules = check_rules(missing, False, duplicates)
