@@ -201,15 +201,14 @@ def page(results: list[Row], figure: Figure) -> Iterator[str]:
         yield f"![{figure.title}](_static/{path.name}){{.{name}}}"
     yield ""
     yield from table(
-        ("Task", "Rows", "Ratings", "Raters", "GB of files", "Permutations", "Reading", "Computation",
-         "Processor time", "Memory", "Load"),
+        ("Task", "Rows", "Ratings, million", "Raters, thousand", "Permutations", "Reading", "Computation",
+         "Processors", "Memory", "Load"),
         (
             (
                 NAMES[row["task"]],
                 "shuffled" if row["shuffled"] else "by item",
-                f"{row['ratings']:,}",
-                f"{row['raters']:,}",
-                f"{row['bytes'] / 1e9:.2f}",
+                f"{row['ratings'] / 1e6:,.0f}",
+                f"{row['raters'] / 1e3:,.0f}",
                 str(row["permutations"]),
                 f"{row['read_s']:,.0f} s",
                 f"{row['compute_s']:,.0f} s",
@@ -219,7 +218,7 @@ def page(results: list[Row], figure: Figure) -> Iterator[str]:
             )
             for row in results
         ),
-        right=tuple(range(2, 11)),
+        right=tuple(range(2, 10)),
     )  # fmt: skip
     yield ""
     yield from extrapolate(results)
@@ -249,7 +248,8 @@ def _extrapolate_table(order: str, smaller: Row, larger: Row) -> str:
     seconds, peak = (
         value + rate * (EXTRAPOLATED - m) for value, rate in zip(_cost(larger), (slope, growth), strict=True)
     )
-    to = f"**Extrapolated** from {n:,} and {m:,} to {EXTRAPOLATED:,}" if m < EXTRAPOLATED else f"In all, for {m:,}"
+    measured = f"In all, for {m:,} in {larger['bytes'] / 1e9:.1f} GB of files"
+    to = f"**Extrapolated** from {n:,} and {m:,} to {EXTRAPOLATED:,}" if m < EXTRAPOLATED else measured
     return (
         f"- Table of groups, rows {order}: {1e6 * slope:.2f} s of processors for a million further ratings, and "
         f"{1e9 * growth:.1f} bytes of memory for each, from {n:,} to {m:,}. {to}: "
@@ -280,6 +280,8 @@ def partitions_figure(results: list[Row]) -> Figure:
             "order": ["shuffled" if row["shuffled"] else "by item" for row in rows],
             "seconds": [row["read_cpu_s"] + row["compute_cpu_s"] for row in rows],
             "memory": [row["peak_gb"] for row in rows],
+            "clock": [row["read_s"] + row["compute_s"] for row in rows],
+            "processors": [row["processors"] for row in rows],
         }
     )
     largest = data.sort("ratings").row(-1, named=True)
@@ -287,8 +289,8 @@ def partitions_figure(results: list[Row]) -> Figure:
         name="partitions",
         title="Time and memory of a table of groups from a folder",
         reading=(
-            f"{largest['ratings']:,} ratings, "
-            f"{largest['order']}, took {largest['seconds']:,.0f} s of processors and {largest['memory']:.1f} GB."
+            f"{largest['ratings']:,} ratings, {largest['order']}, took {largest['clock'] / 60:,.1f} minutes on "
+            f"{largest['processors']} processors and {largest['memory']:.1f} GB."
         ),
         draw=lambda width: _draw_figure(data, width),
         table=data,
