@@ -1,7 +1,10 @@
 """Markdown of campaign texts and responses: published examples of attacks, markup, size."""
 
 import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
+from threading import Barrier
 
 import pytest
 from hypothesis import given
@@ -9,6 +12,7 @@ from hypothesis import strategies as st
 from tests.support.growth import grows_linearly
 from tests.support.hostile_texts import HOSTILE
 
+from dissensus.text import markdown
 from dissensus.text.markdown import render_response, render_text
 
 TAGS = {
@@ -151,3 +155,23 @@ def test_an_image_in_an_image_is_read_once() -> None:
 def test_rendering_takes_linear_time(pattern: str) -> None:
     """Nested and unclosed markup of 20,000 characters; what is quadratic would take minutes."""
     assert grows_linearly(lambda length: check_response(render_response((pattern * length)[:length])), 2_500)
+
+
+def test_first_texts_in_several_threads_look_as_later_ones() -> None:
+    text = "# Heading\n\n*Stress* and [a link](https://a.example)\n\n| a | b |\n|---|---|\n| 1 | 2 |\n"
+    expected = render_text(text)
+    interval, begin = sys.getswitchinterval(), Barrier(4)
+
+    def render(_: int) -> str:
+        begin.wait()
+        return render_text(text)
+
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            for _ in range(150):
+                markdown._parser.cache_clear()
+                markdown._parser()
+                assert set(pool.map(render, range(4))) == {expected}
+    finally:
+        sys.setswitchinterval(interval)

@@ -95,6 +95,8 @@ def _parser() -> MarkdownIt:
     """Return the parser; all addresses are read, since the tokens are changed before they are rendered."""
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     parser.validateLink = lambda _: True  # type: ignore[method-assign,assignment]
+    # The first text completes the lists of rules, which a second thread would read half-filled.
+    parser.parse("text")
     return parser
 
 
