@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -97,17 +98,15 @@ def _measure(n_raters: int) -> Iterator[dict[str, Any]]:
 
         def run(port: int, n_servers: int, beside: Beside, *, paced: bool) -> dict[str, Any]:
             seats, pid = enrol_seats(platform, key, N_LOADED), sites[0].processes()[0]
-            ended, others = threading.Event(), dict[str, Any]()
-            thread = threading.Thread(target=lambda: others.update(beside(ended)))
-            thread.start()
-            if paced:
-                load = run_open_loop(seats, port, per_second=PER_SECOND, seconds=2 * SECONDS, pid=pid)
-            else:
-                spare = enrol_seats(platform, key, 2 * N_LOADED)
-                load = run_closed_loop(seats, spare, port, seconds=SECONDS, pid=pid)
-            ended.set()
-            thread.join()
-            row = load.row() | {"servers": n_servers, "paced": paced} | others
+            spare, ended = enrol_seats(platform, key, 2 * N_LOADED), threading.Event()
+            with ThreadPoolExecutor(1) as pool:
+                others = pool.submit(beside, ended)
+                if paced:
+                    load = run_open_loop(seats, port, per_second=PER_SECOND, seconds=2 * SECONDS, pid=pid)
+                else:
+                    load = run_closed_loop(seats, spare, port, seconds=SECONDS, pid=pid)
+                ended.set()
+            row = load.row() | {"servers": n_servers, "paced": paced, **others.result()}
             print(json.dumps(row), file=sys.stderr, flush=True)
             return row
 

@@ -213,6 +213,7 @@ def test_contradictory_attributes_name_both_rows(tmp_path: Path) -> None:
 
 def test_large_counts_are_checked_before_all_rows_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_counts, "BATCH_ROWS", 2)
+    monkeypatch.setattr(row_counts, "FEW_ROWS", 0)
     for number in range(12):
         _write(tmp_path, rater_id=[f"{number}", "ann"])
     sizes: list[int] = []

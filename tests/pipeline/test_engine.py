@@ -16,7 +16,7 @@ import dissensus as ds
 from dissensus.pipeline.analyse import analyse, group_divergence
 from dissensus.pipeline.engine.stream import StreamingEngine, map_ahead
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.design import Block, Design
+from dissensus.stats.design import Block, Design, count_threads
 from dissensus.stats.result import FloatArray
 
 COMPLETE = ds.simulate_ratings(n_items=20, raters_per_cell=3, seed=4)
@@ -151,7 +151,10 @@ def test_threads_do_not_change_the_last_bit_of_totals(n_blocks: int, monkeypatch
     def read(low: int, high: int) -> Iterator[Block]:
         return (Block(design, number, number) for number in range(low, high))
 
+    n_shared: list[int] = []
+
     def fill(block: Block, first: FloatArray, second: FloatArray) -> None:
+        n_shared.append(count_threads())
         first += draws[block.number, 0]
         second += draws[block.number, 1]
 
@@ -160,6 +163,8 @@ def test_threads_do_not_change_the_last_bit_of_totals(n_blocks: int, monkeypatch
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
         first, second = np.zeros(50), np.zeros(50)
         StreamingEngine(n_blocks, read).add(fill, first, second)
+        assert max(n_shared) * min(int(threads), len(n_shared)) <= int(threads)
+        n_shared.clear()
         totals.append((first.tobytes(), second.tobytes()))
         np.testing.assert_allclose([first, second], draws.sum(axis=0), rtol=1e-9)
     assert len(set(totals)) == 1

@@ -63,7 +63,8 @@ def in_blocks(ratings: Ratings, cuts: Sequence[int]) -> PartitionedRatings:
     blocks = partition(ratings, "Q_overall", cuts)
 
     def read_items() -> Any:
-        for block in blocks.design.engine.read():  # type: ignore[attr-defined]
+        engine: Any = blocks.design.engine
+        for block in engine.read(0, engine.n_blocks):
             yield block, ratings.items["item_id"][block.items]
 
     return PartitionedRatings(blocks.pool, blocks.design, read_items)

@@ -10,7 +10,7 @@ from tests.designs import LARGE, Case, Kernel, case, cases, kernel
 from tests.strategies import Floats, quick
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.design import Design, chunks, count_threads, statistics
+from dissensus.stats.design import Design, chunks, count_threads, share_threads, statistics
 
 
 @given(of=cases())
@@ -110,6 +110,16 @@ def test_a_group_that_nobody_is_in_is_refused(inside: int, outside: int) -> None
 def test_threads_are_set_as_for_other_libraries(setting: str, n_threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", setting)
     assert count_threads() == n_threads
+
+
+def test_parts_share_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    with share_threads(2):
+        assert count_threads() == 3
+        with share_threads(4):
+            assert count_threads() == 1
+        assert count_threads() == 3
+    assert count_threads() == 7
 
 
 @pytest.mark.parametrize("setting", ["", "0", "-1", "many"])

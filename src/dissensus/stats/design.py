@@ -5,6 +5,8 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar, Protocol
@@ -171,9 +173,10 @@ class Engine(Protocol):
         """Memory limit of the totals of one pass."""
 
     def add(self, fill: Callable[..., None], *totals: npt.NDArray[Any]) -> None:
-        """Call ``fill(block, *totals)`` for each block in order; each call adds what its items contribute.
+        """Call ``fill(block, *totals)`` for each block, in any thread or process; it adds what the items contribute.
 
-        Totals of runs of blocks begin at zero and are added in the order of the blocks, on every engine the same.
+        `fill` writes to nothing but its totals. Totals of runs of blocks begin at zero and are added in the order of
+        the blocks, on every engine the same.
         """
 
 
@@ -217,7 +220,7 @@ class BlockedDesign:
 
 
 def pass_over(design: Design | BlockedDesign, fill: Callable[..., None], *totals: npt.NDArray[Any]) -> None:
-    """Call ``fill(block, *totals)`` for each block in order; a design in memory is one block."""
+    """Call ``fill(block, *totals)`` for each block, in any thread; a design in memory is one block."""
     if isinstance(design, BlockedDesign):
         design.engine.add(fill, *totals)
     else:
@@ -321,8 +324,26 @@ def chunks(n_replicates: int, row_bytes: int, memory: int = _CHUNK_BYTES) -> Ite
         yield range(low, min(n_replicates, low + step))
 
 
+_threads: ContextVar[int | None] = ContextVar("threads", default=None)
+
+
+@contextmanager
+def share_threads(n_parts: int) -> Iterator[None]:
+    """Leave a part of the threads to what this thread computes until the end of the block."""
+    token = _threads.set(max(1, count_threads() // n_parts))
+    try:
+        yield
+    finally:
+        _threads.reset(token)
+
+
 def count_threads() -> int:
-    """Return the number of threads of a computation: OMP_NUM_THREADS, or the processors that this process may use."""
+    """Return the number of threads of a computation: OMP_NUM_THREADS, or the processors that this process may use.
+
+    Within `share_threads` it is the part of those.
+    """
+    if (shared := _threads.get()) is not None:
+        return shared
     first = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     if first.isdecimal() and int(first):
         return int(first)

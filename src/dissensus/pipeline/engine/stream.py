@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.stats.design import Block, count_threads
+from dissensus.stats.design import Block, count_threads, share_threads
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -19,7 +19,7 @@ MapParts = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 MOST_RUNS: Final = 128
 """Most runs of blocks, whose totals are added one after the other."""
 MOST_THREADS: Final = 8
-"""Most parts that are in memory at once."""
+"""Most threads that work ahead."""
 
 Shape = tuple[tuple[int, ...], np.dtype[Any]]
 
@@ -27,10 +27,10 @@ Shape = tuple[tuple[int, ...], np.dtype[Any]]
 def map_ahead(function: Callable[[P], T], parts: Iterable[P], n_ahead: int | None = None) -> Iterator[T]:
     """Yield what a function returns for each part, in order, while threads work on the parts that follow.
 
-    `n_ahead` results are in memory at most besides the one that is yielded; by default as many as there are threads,
-    and not more than 8. With one of them the function runs in this thread.
+    `n_ahead` results are in memory at most besides the one that is yielded; by default, and at most, as many as there
+    are threads, and not more than 8. With one of them the function runs in this thread.
     """
-    n_threads = min(count_threads(), MOST_THREADS) if n_ahead is None else n_ahead
+    n_threads = min(count_threads(), n_ahead or MOST_THREADS)
     if n_threads < 2:
         yield from map(function, parts)
         return
@@ -74,12 +74,14 @@ class StreamingEngine:
         runs = number_runs(self.n_blocks)
         edges = np.append(np.flatnonzero(np.diff(runs, prepend=-1)), self.n_blocks).tolist()
 
-        def add_blocks(run: tuple[int, int]) -> list[npt.NDArray[Any]]:
-            return add_run(self.read(*run), fill, shapes)
-
-        # The totals, those of the run that is added, and those of the runs ahead.
+        # Less two: the totals themselves, and those of the run that is added.
         n_fitting = self.chunk_bytes // max(1, sum(total.nbytes for total in totals)) - 2
         n_ahead = max(1, min(n_fitting, count_threads(), MOST_THREADS))
+
+        def add_blocks(run: tuple[int, int]) -> list[npt.NDArray[Any]]:
+            with share_threads(n_ahead):
+                return add_run(self.read(*run), fill, shapes)
+
         for parts in map_ahead(add_blocks, pairwise(edges), n_ahead):
             for total, part in zip(totals, parts, strict=True):
                 total += part

@@ -85,10 +85,10 @@ class RatingsCoder:
         with suppress(NotSorted):
             return self._write(read_in_order(self._read(BATCH_ROWS), ranges), blocks)
         blocks = CodedBlocks(self.n_raters, n_categories, ranges.n_ranges)
-        return self._write(sort_externally(self._read(PARTITION_ROWS), ranges, blocks.folder), blocks)
+        return self._write(sort_externally(self._read(PARTITION_ROWS, 2), ranges, blocks.folder), blocks)
 
-    def _read(self, n_rows: int) -> Iterator[pl.DataFrame]:
-        return map_ahead(self.select, self.folder.slices(n_rows))
+    def _read(self, n_rows: int, n_ahead: int | None = None) -> Iterator[pl.DataFrame]:
+        return map_ahead(self.select, self.folder.slices(n_rows), n_ahead)
 
     def _write(self, ranges: Iterable[Rows], blocks: CodedBlocks) -> CodedBlocks:
         for number, rows in ranges:

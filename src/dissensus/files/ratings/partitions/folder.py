@@ -50,11 +50,8 @@ class ParquetFolder:
             [_scan_files([self.base / path for path in run], values) for values, run in runs], how="diagonal"
         )
 
-    def read_equal(self, column: str) -> pl.Expr:
-        """Return the values of a column that are equal, and have equal hashes, in all files.
-
-        Categories may have codes of their own in each.
-        """
+    def unify_categories(self, column: str) -> pl.Expr:
+        """Return a column with categories as text, since each file may have codes of its own."""
         is_category = isinstance(self.schema[column], pl.Categorical | pl.Enum)
         return pl.col(column).cast(pl.String) if is_category else pl.col(column)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ BATCH_ROWS: Final = 2**20
 N_ROWS: Final = "__rows__"
 """Column of counts, unlike the name of a column of a file."""
 FEW_ROWS: Final = 100_000
-"""Distinct rows up to which a group-by of each slice is faster than hashes."""
+"""Distinct rows up to which a group-by of each slice is faster than hashes, and new rows that are indexed at once."""
 _HASHES: Final = ("__hash__", "__second_hash__")
 
 
@@ -35,7 +35,7 @@ def count_rows(
     `check` gets a large table each time that it has doubled, so that wrong columns are refused before they fill the
     memory. One streaming query over all rows takes memory in proportion to them. `run` maps over slices of the rows.
     """
-    cells, n_checked = pl.struct(folder.read_equal(column) for column in columns), BATCH_ROWS
+    cells, n_checked = pl.struct(folder.unify_categories(column) for column in columns), BATCH_ROWS
     rows = _DistinctRows(tuple(columns), cells)
     for part in run(partial(rows.count_slice, counted), folder.slices(BATCH_ROWS)):
         rows.add(part)
@@ -46,7 +46,7 @@ def count_rows(
 
 
 class _Known(NamedTuple):
-    """Distinct rows by two hashes of their values, which tell rows apart together."""
+    """Index of distinct rows by two hashes of their values, which together tell rows apart."""
 
     positions: HashIndex
     first: Hashes
@@ -83,10 +83,18 @@ class _DistinctRows:
     counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     known: _Known = field(default_factory=lambda: _Known.build(*np.zeros((2, 0), np.uint64)))
     values: list[pl.DataFrame] = field(default_factory=list)  # Values of the known rows, in their order
+    pending: list[pl.DataFrame] = field(default_factory=list)  # Counts of rows that are not in the index yet
     collided: list[pl.DataFrame] = field(default_factory=list)  # Counts of others, whose first hash is that of a row
 
+    def __reduce__(self) -> tuple[type["_DistinctRows"], tuple[Any, ...]]:
+        """Leave out what is known: an executor would receive it with each slice, and counts the same without."""
+        return _DistinctRows, (self.columns, self.cells)
+
     def count_slice(self, counted: pl.Expr, rows: pl.LazyFrame) -> _Part:
-        """Count the rows of a slice, in any thread or process, by what is known when it begins."""
+        """Count the rows of a slice, in any thread or process.
+
+        The rows that are known at the beginning are found by their hashes; the sums are the same whichever these are.
+        """
         known, marked = self.known, counted.fill_null(value=False).alias(N_ROWS)
         values = rows.select(*self.columns, marked)
         if known.first.size < FEW_ROWS:
@@ -103,18 +111,25 @@ class _DistinctRows:
     def add(self, part: _Part) -> None:
         """Add the counts of a slice."""
         self.counts[: part.counts.size] += part.counts
-        if not part.others.height:
-            return
-        first, second = _hashes_of(part.others.select(*_hash_twice(self.cells)))
-        place, counts = self.known.find(first, second), part.others[N_ROWS].to_numpy()
+        if part.others.height:
+            self.pending.append(part.others)
+        # An index of all rows for a few new ones in each slice would take most of the time.
+        if sum(others.height for others in self.pending) > max(FEW_ROWS, self.counts.size // 4):
+            self._add_pending()
+
+    def _add_pending(self) -> None:
+        others = merge_counts(self.pending, self.columns)
+        self.pending = []
+        first, second = _hashes_of(others.select(*_hash_twice(self.cells)))
+        place, counts = self.known.find(first, second), others[N_ROWS].to_numpy()
         is_known = place >= 0
         np.add.at(self.counts, place[is_known], counts[is_known])
         is_first = pl.Series(first).is_first_distinct().to_numpy() & (self.known.positions.find(first) < 0)
         if (is_other := ~is_known & ~is_first).any():
-            self.collided.append(part.others.filter(pl.Series(is_other)).cast({N_ROWS: pl.Int64}))
+            self.collided.append(others.filter(pl.Series(is_other)).cast({N_ROWS: pl.Int64}))
         if not is_first.any():
             return
-        self.values.append(part.others.filter(pl.Series(is_first)).select(self.columns))
+        self.values.append(others.filter(pl.Series(is_first)).select(self.columns))
         self.counts = np.append(self.counts, counts[is_first].astype(np.int64))
         self.known = _Known.build(
             np.append(self.known.first, first[is_first]), np.append(self.known.second, second[is_first])
@@ -122,6 +137,8 @@ class _DistinctRows:
 
     def build_table(self) -> pl.DataFrame:
         """Return the distinct values with their counts."""
+        if self.pending:
+            self._add_pending()
         table = pl.concat(self.values).with_columns(pl.Series(N_ROWS, self.counts))
         return merge_counts([table, *self.collided], self.columns) if self.collided else table
 
