@@ -78,7 +78,12 @@ def test_ranges_of_replicates_do_not_change_the_last_bit(resample: str, monkeypa
         assert analyse(blocks, **options).to_json() == at_once
 
 
-def test_a_bootstrap_of_items_takes_the_memory_of_a_range(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("n_threads", "n_chunks"), [(1, 2), (2, 3)])
+def test_a_bootstrap_of_items_takes_the_memory_of_a_range(
+    n_threads: int, n_chunks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads hold the totals of further blocks, up to the memory of another range."""
+    monkeypatch.setenv("OMP_NUM_THREADS", f"{n_threads}")
     item = np.repeat(np.arange(5000), 3)
     rater, answer = np.arange(item.size) % 6, np.where(item % 7 < 3, "No", "Yes")
     table = {
@@ -94,7 +99,7 @@ def test_a_bootstrap_of_items_takes_the_memory_of_a_range(monkeypatch: pytest.Mo
     analyse(blocks, by="gender", bootstrap=20)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 2 * StreamingEngine.chunk_bytes
+    assert peak < n_chunks * StreamingEngine.chunk_bytes
 
 
 @pytest.mark.parametrize("measure", ["total_variation", "jensen_shannon", "group_distance"])

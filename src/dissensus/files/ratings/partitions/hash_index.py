@@ -67,5 +67,5 @@ class IdIndex:
         return ids.hash(self.seed)
 
     def find(self, hashes: pl.Series) -> pl.Series:
-        """Return the position of each id by its hash; -1 for other ids, but for n of 2 ** 64."""
+        """Return the position of each id by its hash; -1 for another id, unless it shares a hash."""
         return pl.Series(hashes.name, self.index.find(hashes.to_numpy()))
