@@ -201,27 +201,30 @@ def page(results: list[Row], figure: Figure) -> Iterator[str]:
         yield f"![{figure.title}](_static/{path.name}){{.{name}}}"
     yield ""
     yield from table(
-        ("Task", "Rows", "Ratings, million", "Raters, thousand", "Permutations", "Reading", "Computation",
-         "Processors", "Memory", "Load"),
+        ("Task", "Ratings, million", "Reading", "Computation", "Processors", "Memory"),
         (
             (
-                NAMES[row["task"]],
-                "shuffled" if row["shuffled"] else "by item",
+                _name_task(row),
                 f"{row['ratings'] / 1e6:,.0f}",
-                f"{row['raters'] / 1e3:,.0f}",
-                str(row["permutations"]),
                 f"{row['read_s']:,.0f} s",
                 f"{row['compute_s']:,.0f} s",
                 f"{row['read_cpu_s'] + row['compute_cpu_s']:,.0f} s",
                 f"{row['peak_gb']:.2f} GB",
-                f"{row['load']:.1f}",
             )
             for row in results
         ),
-        right=tuple(range(2, 10)),
-    )  # fmt: skip
+        right=tuple(range(1, 6)),
+    )
     yield ""
+    loads = [row["load"] for row in results]
+    yield f"- Load of all programs at the start: {min(loads):.1f} to {max(loads):.1f}."
     yield from extrapolate(results)
+
+
+def _name_task(row: Row) -> str:
+    """Return a task with what is not usual about it."""
+    permutations = f", {row['permutations']} permutations" if row["permutations"] else ""
+    return NAMES[row["task"]] + permutations + (", rows shuffled" if row["shuffled"] else "")
 
 
 def extrapolate(results: list[Row]) -> Iterator[str]:
