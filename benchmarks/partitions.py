@@ -39,7 +39,13 @@ PER_ITEM, ITEMS_PER_RATER, ROWS_PER_FILE = 10, 100, 5_000_000
 ANSWERS, GENDERS, AGES = ("No", "Unsure", "Yes"), ("Man", "Woman"), ("18–24", "25–34", "35–44", "45+")
 EXTRAPOLATED = 10**9
 COLORS = {"by item": BLUE, "shuffled": VERMILION}
-NAMES = {"groups": "table of groups", "labels": "soft labels", "vet": "vet, no times", "group-by": "group-by of polars"}
+NAMES = {
+    "groups": "table of groups",
+    "labels": "soft labels",
+    "vet": "vet, no times",
+    "model": "multilevel model",
+    "group-by": "group-by of polars",
+}
 PRICE = 0.05
 """Price of a virtual processor for an hour in dollars, an assumption."""
 
@@ -100,7 +106,10 @@ def measure(folder: Path, task: str, permutations: int) -> Row:
         from dissensus.files.ratings.partitions.reader import read_partitions
 
         ratings = read_partitions(
-            folder, items_as_text=permutations > 0, with_items=task == "labels", with_times=task == "vet"
+            folder,
+            items_as_text=permutations > 0 or task == "model",
+            with_items=task in ("labels", "model"),
+            with_times=task == "vet",
         )
         clock.append(_read_clocks())
         TASKS[task](ratings, permutations)
@@ -146,7 +155,14 @@ def vet_raters(ratings: Any, _: int) -> None:
     vet(ratings)
 
 
-TASKS = {"groups": analyse_groups, "labels": write_soft_labels, "vet": vet_raters}
+def model_groups(ratings: Any, _: int) -> None:
+    """Fit a model with effects of two axes, and of raters and items, without draws."""
+    from dissensus.pipeline.model import fit_model
+
+    fit_model(ratings.collect(), "Q_overall ~ gender + age + (1 | rater_id) + (1 | item_id)", draws=0)
+
+
+TASKS = {"groups": analyse_groups, "labels": write_soft_labels, "vet": vet_raters, "model": model_groups}
 
 
 def main() -> None:

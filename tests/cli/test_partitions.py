@@ -99,12 +99,44 @@ def test_a_report_of_a_folder_is_that_of_any_layout(run: RunCommand, folder: Pat
     assert "attributes of items are not read from a folder of Parquet files" in pages[0]
 
 
+def test_a_model_of_a_folder_is_that_of_one_file(run: RunCommand, ratings_csv: Path, folder: Path) -> None:
+    ids = pl.read_csv(ratings_csv, infer_schema=False)["item_id"].unique(maintain_order=True)
+    pl.DataFrame({"item_id": ids, "length": [str(n % 7) for n in range(len(ids))]}).write_csv("lengths.csv")
+    formula = "Q_overall ~ gender + length + (1|rater_id) + (1|item_id)"
+    words = ("--items", "lengths.csv", "--formula", formula, "--draws", "26", "--format", "json")
+    expected = run("model", ratings_csv, *words)
+    assert expected.returncode == 0
+    assert run("model", folder, *words).stdout == expected.stdout
+
+
+def test_populations_label_the_items_of_a_folder(run: RunCommand, ratings_csv: Path, folder: Path) -> None:
+    Path("women.csv").write_text("rater_gender,count\nMan,1\nWoman,3\n")
+    formula = "Q_overall ~ gender + (1|rater_id) + (1|item_id)"
+    words = ("--rule", "poststratified", "--model", formula, "--population", "women.csv", "--draws", "26")
+    expected = run("aggregate", ratings_csv, *words, "--format", "csv")
+    assert expected.returncode == 0
+    assert run("aggregate", folder, *words, "--format", "csv").stdout == expected.stdout
+    page = ("report", folder, "--model", formula, "--population", "women.csv", "--draws", "26", "-o", "page.html")
+    assert run(*page, "--permutations", "0", "--bootstrap", "0").returncode == 0
+    assert "Labels of populations" in Path("page.html").read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("model", "ratings"), "ratings is a folder or a glob, and this command needs all ratings in memory"),
-        (("model", "ratings/*.parquet"), "read by dissensus aggregate, analyse, benchmark, report, vet"),
-        (("report", "ratings", "--model", "dices"), "A multilevel model is not fitted to a folder of Parquet files"),
+        (
+            ("gold", "ratings"),
+            "ratings is a folder or a glob, and this command needs all ratings in memory",
+        ),
+        (
+            ("gold", "ratings/*.parquet"),
+            "read by dissensus aggregate, analyse, benchmark, model, report, vet",
+        ),
+        (("model", "ratings", "--items", "a.csv", "--items", "b.csv"), "2 tables of items are given, and those of a"),
+        (
+            ("model", "ratings", "--formula", "Q_overall ~ topic + (1|rater_id)"),
+            "names 'topic', and these ratings have",
+        ),
         (("report", "ratings", "--by-item", "topic"), "by attributes of items (--by-item) is not computed from a"),
         (("report", "ratings", "--gold", "safety_gold"), "A comparison with experts (--gold, --unsafe) is not"),
         (("report", "no/*.parquet"), "No file matches no/*.parquet"),
@@ -113,7 +145,7 @@ def test_a_report_of_a_folder_is_that_of_any_layout(run: RunCommand, folder: Pat
         (("benchmark", "no/*.parquet"), "No file matches no/*.parquet"),
         (("vet", "ratings", "--audit"), "The audit of a filter is not computed from a folder"),
         (("aggregate", "ratings", "--rule", "mace"), "--rule mace is not computed from a folder of Parquet files"),
-        (("aggregate", "ratings", "--rule", "poststratified"), "soft, plurality and share are"),
+        (("aggregate", "ratings", "--rule", "dices"), "soft, plurality and share are"),
         (("aggregate", "ratings", "--raters-per-item", "3"), "those of a folder of Parquet files are not in memory"),
         (("aggregate", "ratings", "--format", "table"), "Use --format csv or json"),
         (("aggregate", "ratings", "-o", "labels.txt"), "name a .csv or .json file"),

@@ -89,6 +89,9 @@ def test_folders_give_the_labels_and_the_evidence_of_memory(
         lambda ratings: label_by_rule(ratings, "share", costs=(1, 2)),
     ):
         assert_frame_equal(pl.concat(map(label, parts.tables())), label(memory), check_exact=True)
+    collected = parts.collect()
+    for name in ("answers", "raters", "items"):
+        assert_frame_equal(getattr(collected, name), getattr(memory, name).drop("answer_time_ms", strict=False))
     assert_same_vetting(vet(parts), vet(memory))
     assert_same_vetting(vet(parts), vet(memory))  # Ranges of raters are written again
 

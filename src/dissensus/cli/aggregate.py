@@ -139,13 +139,13 @@ def aggregate(
         preset=preset,
         seed=seed,
     )
+    if rule is Rule.POSTSTRATIFIED:
+        _poststratify(ratings, options, result_writer.choose_format(format, output), output)
+        return
     if reads_folder(ratings):
         label = choose_label(str(rule), by, unsafe=decision["unsafe"], costs=decision["costs"])
         _refuse_model(rule, options)
         _label_folder(ratings, label, [raters_per_item, raters_per_group], format, output)
-        return
-    if rule is Rule.POSTSTRATIFIED:
-        _poststratify(ratings, options, result_writer.choose_format(format, output), output)
         return
     _refuse_model(rule, options)
     kind = result_writer.choose_format(format, output)

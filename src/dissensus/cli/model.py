@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dissensus.schema.ratings.table import Ratings
 
 
-@partial(with_ratings_options, later=True)
+@partial(with_ratings_options, later=True, partitions=True)
 @with_model_options
 def model(
     reading: "partial[Ratings]",
@@ -71,6 +71,8 @@ def model(
 
     a:b is an interaction, a*b is a + b + a:b, (1|g) is a random intercept of each g, and (x|g) adds slopes. Names with
     other signs than letters, digits, _ and . stand in backquotes.
+
+    A folder or a quoted glob of Parquet files is checked in blocks of items; its answers are held in memory as codes.
 
     Example: dissensus model ratings.csv --formula "Q_overall ~ race * gender + (1|rater_id) + (1|item_id)"
     --base "race=White"

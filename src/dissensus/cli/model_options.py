@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dissensus.cli.ratings_options import set_options
+from dissensus.cli.ratings_options import collect_folder, reads_folder, set_options
 from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -174,8 +174,9 @@ def split_model(text: str | None) -> tuple[str | None, str | None]:
 
 def _read_response(reading: "partial[Ratings]", response: str | None) -> "Ratings":
     """Read the ratings with the response of the formula as their question."""
+    read = partial(collect_folder, reading) if reads_folder(reading) else reading
     if response is None:
-        return reading()
+        return read()
     options = reading.keywords
     for name in ("question", "answer"):
         if options[name] not in (None, response):
@@ -183,7 +184,7 @@ def _read_response(reading: "partial[Ratings]", response: str | None) -> "Rating
                 f"--{name} is {options[name]} and the formula's response is {response}; the formula names the answers, "
                 f"so leave --{name} out."
             )
-    return reading() if options["answer"] else reading(question=response)
+    return read() if options["answer"] else read(question=response)
 
 
 def read_populations(paths: Sequence[Path]) -> "dict[str, pl.DataFrame]":

@@ -217,6 +217,19 @@ def load_folder(
     return load_partitions(ratings, split_conditions(where), arguments)
 
 
+def collect_folder(reading: "partial[Any]", **options: Any) -> "Ratings":
+    """Read a folder or glob of Parquet files into memory, with the attributes in a table of items."""
+    from dissensus.files.ratings.reader import join_item_table
+
+    tables = reading.keywords["items"]
+    if tables and len(tables) > 1:
+        raise InvalidInput(
+            f"{len(tables)} tables of items are given, and those of a folder are one table. Name one with --items."
+        )
+    ratings: Ratings = reading(items=None, items_as_text=True, with_items=True, **options).collect()
+    return join_item_table(ratings, tables[0], reading.keywords["item"]) if tables else ratings
+
+
 def reads_folder(reading: "partial[Any]") -> bool:
     """Return whether a function to read ratings reads a folder or glob of Parquet files."""
     return reading.func is load_folder

@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -25,10 +25,6 @@ from dissensus.cli.options import (
 )
 from dissensus.cli.ratings_options import reads_folder, refuse_attempt_options, with_ratings_options
 from dissensus.cli.result_writer import FiguresOption
-from dissensus.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from dissensus.schema.ratings.table import Ratings
 
 PAGE = "Page"
 
@@ -41,7 +37,7 @@ PAGE = "Page"
 )
 @with_model_options
 def report(
-    reading: "partial[Ratings]",
+    reading: partial[Any],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The report, an .html file.")] = Path(
         "report.html"
     ),
@@ -132,11 +128,13 @@ def report(
         from dissensus.report.builder import build
 
         if reads_folder(reading):
-            ratings = _read_folder(reading, has_model=model is not None)
+            # The ids of items, in the order of texts, are for contested ones.
+            ratings = reading(items_as_text=True, with_items=True, with_times=True)
             flagged_excluded = False  # They are not read
+            fit = options.fit(ratings.collect()) if model else None
         else:
             ratings = reading(all_questions=not one_question, exclude_flagged=False)
-        fit = options.fit(ratings.exclude_flagged() if flagged_excluded else ratings) if model else None
+            fit = options.fit(ratings.exclude_flagged() if flagged_excluded else ratings) if model else None
         with result_writer.progress_bar("Analysing") as progress:
             page = build(
                 ratings,
@@ -166,12 +164,3 @@ def report(
     result_writer.write_text(html, output)
     if figures is not None:
         result_writer.write_figures(page.figures, figures)
-
-
-def _read_folder(reading: "partial[Ratings]", *, has_model: bool) -> "Ratings":
-    """Read a folder with the ids of the items in the order of texts, for contested ones, and with times."""
-    if has_model:
-        raise InvalidInput(
-            "A multilevel model is not fitted to a folder of Parquet files. Leave out --model, or name one file."
-        )
-    return reading(items_as_text=True, with_items=True, with_times=True)

@@ -10,7 +10,7 @@ from dissensus.errors import InvalidInput
 if TYPE_CHECKING:
     from dissensus.pipeline.engine.ratings import PartitionedRatings
 
-READS_FOLDERS: Final = ("aggregate", "analyse", "benchmark", "report", "vet")
+READS_FOLDERS: Final = ("aggregate", "analyse", "benchmark", "model", "report", "vet")
 """Commands that read folders of Parquet files."""
 
 _IN_MEMORY: Final = {

@@ -117,7 +117,7 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
     parts = []
     for number, single in enumerate(sources):
         part = _read_source(single, options, kind, renamer, read)
-        parts.append(part if tables is None else _join_items(part, tables[number], item))
+        parts.append(part if tables is None else join_item_table(part, tables[number], item))
     renamer.require_all()
     ratings = parts[0] if len(parts) == 1 else merge_ratings(parts, _label(sources))
     ratings = _join(ratings, None if tables is not None else items, raters, item, rater, rules, bins, sets)
@@ -192,7 +192,7 @@ def _join(
 ) -> Ratings:
     """Return ratings with the attributes of tables of items and raters, and with intervals."""
     if items is not None:
-        ratings = _join_items(ratings, items, item)
+        ratings = join_item_table(ratings, items, item)
     if raters is not None:
         table = to_frame(raters)
         with name_source(raters):
@@ -203,7 +203,8 @@ def _join(
     return ratings.with_sets([sets] if isinstance(sets, str) else sets)
 
 
-def _join_items(ratings: Ratings, items: Any, item: str) -> Ratings:
+def join_item_table(ratings: Ratings, items: Any, item: str) -> Ratings:
+    """Return ratings with the attributes of items in a file or table, whose ids are in a column `item` or item_id."""
     table = to_frame(items)
     with name_source(items):
         return ratings.with_items(table, item=item if item in table.columns else names.ITEM_ID)

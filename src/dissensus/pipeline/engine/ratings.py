@@ -51,7 +51,21 @@ class PartitionedRatings:
 
     def tables(self) -> Iterator[Ratings]:
         """Yield the ratings of each block as a table."""
-        assert self.read_items is not None  # noqa: S101 - contract of those who label items
+        for _, answers, items in self._read_tables():
+            yield replace(self.pool, answers=answers, items=items, repeats=answers.clear())
+
+    def collect(self) -> Ratings:
+        """Return all ratings as one table in memory: the raters, the ids of the items, and some ten bytes a rating."""
+        answers, items = [], []
+        for first_item, part, ids in self._read_tables():
+            answers.append(part.with_columns(pl.col("item") + first_item))
+            items.append(ids)
+        collected = pl.concat(answers)
+        return replace(self.pool, answers=collected, items=pl.concat(items), repeats=collected.clear())
+
+    def _read_tables(self) -> Iterator[tuple[int, pl.DataFrame, pl.DataFrame]]:
+        """Yield for each block its first item, its answers, whose items are counted from there, and its items."""
+        assert self.read_items is not None  # noqa: S101 - contract of those who need the ids of items
         (question,) = self.pool.questions
         answers_of_scale = pl.Series(self.pool.scale(question), dtype=pl.Enum(self.pool.scale(question)))
         for block, ids in self.read_items():
@@ -61,9 +75,7 @@ class PartitionedRatings:
                 "rater": pl.Series(codes.raters, dtype=pl.UInt32),
                 question: answers_of_scale.gather(codes.answers),
             }
-            answers = pl.DataFrame(columns)
-            items = pl.DataFrame([ids.alias(names.ITEM_ID)])
-            yield replace(self.pool, answers=answers, items=items, repeats=answers.clear())
+            yield block.first_item, pl.DataFrame(columns), pl.DataFrame([ids.alias(names.ITEM_ID)])
 
     def refuse(self, what: str) -> None:
         """Raise for something that needs all ratings, or attributes of items, in memory."""
