@@ -164,7 +164,9 @@ def test_what_blocks_do_not_have_is_refused() -> None:
         score_models(blocks, build_item_scores(pl.DataFrame({"item_id": ["x"], "guard": [0.5]})))
 
 
-def test_memory_does_not_grow_with_the_ratings() -> None:
+def test_memory_does_not_grow_with_the_ratings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # As many blocks as there are threads are in memory
+
     def peak(n_items: int) -> int:
         item = np.repeat(np.arange(n_items), 12)
         rater = (np.arange(item.size) * 7 + item) % 40

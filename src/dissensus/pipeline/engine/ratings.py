@@ -55,7 +55,13 @@ class PartitionedRatings:
             yield replace(self.pool, answers=answers, items=items, repeats=answers.clear())
 
     def collect(self) -> Ratings:
-        """Return all ratings as one table in memory: the raters, the ids of the items, and some ten bytes a rating."""
+        """Return all ratings as one table in memory: some ten bytes each, beside the raters and the ids of the items.
+
+        Raises
+        ------
+        InvalidInput
+            The ids of the items were not read.
+        """
         answers, items = [], []
         for first_item, part, ids in self._read_tables():
             answers.append(part.with_columns(pl.col("item") + first_item))
@@ -65,7 +71,8 @@ class PartitionedRatings:
 
     def _read_tables(self) -> Iterator[tuple[int, pl.DataFrame, pl.DataFrame]]:
         """Yield for each block its first item, its answers, whose items are counted from there, and its items."""
-        assert self.read_items is not None  # noqa: S101 - contract of those who need the ids of items
+        if self.read_items is None:
+            raise InvalidInput("The ids of the items were not read. Read the folder with with_items=True.")
         (question,) = self.pool.questions
         answers_of_scale = pl.Series(self.pool.scale(question), dtype=pl.Enum(self.pool.scale(question)))
         for block, ids in self.read_items():
