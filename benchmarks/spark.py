@@ -163,29 +163,33 @@ def page(results: list[Row]) -> Iterator[str]:
     """Yield the lines of the page."""
     yield "% Made by `benchmarks/spark.py`; do not edit.\n"
     yield from table(
-        ("Permutations", "Ratings", "Files", "Engine", "Time", "Processor time", "of Java", "Stages", "Tasks",
-         "Shuffled", "Brought home", "Memory", "of Java", "Load"),
-        (
-            (
-                str(row["permutations"]),
-                f"{row['ratings']:,}",
-                f"{row['files']:,}",
-                _name_engine(row["executors"]),
-                f"{row['clock_s']:,.0f} s",
-                f"{row['cpu_s']:,.0f} s",
-                f"{row['java_cpu_s']:,.0f} s" if row["executors"] else "",
-                *(f"{row[name]:,}" if row["executors"] else "" for name in ("stages", "tasks")),
-                *(f"{row[name] / 1e6:,.1f} MB" if row["executors"] else "" for name in ("written", "home")),
-                f"{row['memory_gb']:.2f} GB",
-                f"{row['java_memory_gb']:.2f} GB" if row["executors"] else "",
-                f"{row['load']:.1f}",
-            )
-            for row in results
-        ),
-        right=(0, 1, 2, *range(4, 14)),
-    )  # fmt: skip
+        ("Ratings, million", "Engine", "Time", "Processors", "Memory", "Tasks", "Shuffled", "Brought home", "Load"),
+        map(_describe, results),
+        right=(0, *range(2, 9)),
+    )
     yield ""
     yield from compare(results)
+
+
+def _describe(row: Row) -> tuple[str, ...]:
+    """Return a line of the table, with the part of Java in brackets."""
+    of_spark = row["executors"] > 0
+    files = "" if _has_full_files(row) else f", {row['files']:,} files"
+    drawn = f", {row['permutations']} permutations" if row["permutations"] else ""
+    return (
+        f"{row['ratings'] / 1e6:,.0f}{files}{drawn}",
+        _name_engine(row["executors"]),
+        f"{row['clock_s']:,.0f} s",
+        f"{row['cpu_s']:,.0f} s" + of_spark * f" ({row.get('java_cpu_s', 0):,.0f})",
+        f"{row['memory_gb']:.2f} GB" + of_spark * f" ({row.get('java_memory_gb', 0):.2f})",
+        f"{row['tasks']:,}" if of_spark else "",
+        *(f"{row[name] / 1e6:,.1f} MB" if of_spark else "" for name in ("written", "home")),
+        f"{row['load']:.1f}",
+    )
+
+
+def _has_full_files(row: Row) -> bool:
+    return bool(row["files"] == -(-row["ratings"] // ROWS_PER_FILE))
 
 
 def _name_engine(executors: int) -> str:
@@ -201,11 +205,7 @@ def compare(results: list[Row]) -> Iterator[str]:
             yield _describe_speed_up(of_size)
     for executors in (0, 2):
         rows = [
-            row
-            for row in results
-            if row["executors"] == executors
-            and not row["permutations"]
-            and row["files"] == -(-row["ratings"] // ROWS_PER_FILE)
+            row for row in results if row["executors"] == executors and not row["permutations"] and _has_full_files(row)
         ]
         if len(rows) > 1:
             slopes = ", ".join(
