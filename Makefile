@@ -168,7 +168,7 @@ wheel: $(READY)  ## write dist/: the wheel and its source, their SHA-256, and an
 	{ sha256sum *.whl *.tar.gz *.json || shasum -a 256 *.whl *.tar.gz *.json; } >SHA256SUMS 2>/dev/null && cat SHA256SUMS
 
 try-wheel: wheel  ## install the wheel in a blank environment outside this folder, library first, and run it
-	@UV=`command -v uv || echo "$$PWD/.boot/bin/uv"` deploy/try_wheel
+	@UV=`command -v uv || echo "$$PWD/.boot/bin/uv"` PYTHON=`command -v $(PYTHON)` deploy/try_wheel
 
 clean:  ## remove everything that the targets created
 	rm -rf $(VENV) $(ML) $(SPARK) .boot artefacts dist docs/_build benchmarks/.venv benchmarks/.peers

@@ -175,6 +175,16 @@ def test_a_report_is_that_of_this_process_to_the_last_byte(
     assert all(f'id="about-{section}"' in page for section in sections)
 
 
+def test_a_model_is_that_of_this_process_to_the_last_byte(
+    tmp_path: Path, cluster: SparkCluster, small_blocks: Callable[[int], None], run: RunCommand
+) -> None:
+    small_blocks(150)
+    write(simulate_table(), tmp_path / "files")
+    formula = "Q_overall ~ gender + (1|rater_id) + (1|item_id)"
+    model, expected = run_both(cluster, run, "model", "files", "--formula", formula, "--draws", "26")
+    assert model == expected
+
+
 @pytest.mark.parametrize("options", [(), ("--scores", "models.csv", "--rank-by", "auc")], ids=["chatbots", "models"])
 def test_a_scorecard_is_that_of_this_process_to_the_last_byte(
     options: tuple[str, ...],
