@@ -48,7 +48,7 @@ $(READY): requirements.lock pyproject.toml
 	$$UV venv --quiet --clear --python "`command -v $(PYTHON)`" $(VENV) && \
 	VIRTUAL_ENV=$(VENV) $$UV pip sync --quiet --compile-bytecode --require-hashes requirements.lock && \
 	VIRTUAL_ENV=$(VENV) $$UV pip install --quiet --no-deps --editable . && touch $@
-	@echo "Compiling kernels, for about half a minute ..." >&2; $(BIN)/dissensus compile
+	@echo "Compiling kernels, for one or two minutes ..." >&2; $(BIN)/dissensus compile
 
 demo: $(READY)  ## run a small campaign through every stage, then the site
 	@$(BIN)/dissensus demo $(ARGS)

@@ -13,7 +13,7 @@ REPLICATES, N_ITEMS, PER_ITEM = 5, 40, 20
 def compile_kernels() -> None:
     """Compile the kernels of analyses, reports and models, and keep them for all later commands.
 
-    Otherwise the first command that needs a kernel compiles it, which takes up to half a minute. `make setup` does
+    Otherwise the first command that needs a kernel compiles it, which takes a minute or two. `make setup` does
     this; after an installation with pip, run it once. Kernels are kept beside the package, or in NUMBA_CACHE_DIR. Rare
     options (--sampler gibbs, --details) compile kernels of their own when they are first used.
 
