@@ -1,13 +1,12 @@
 """Models of disagreement on disk: round trips, and errors for damaged folders."""
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.preference.people import people
-from tests.support.model_edits import arrays, head
+from tests.support.model_edits import arrays, edit_file, head
 
 from dissensus.errors import InvalidInput
 from dissensus.files.models.folder import ARRAY_FILES, MODEL, SUMS, WEIGHTS, load_model, save_model
@@ -76,10 +75,7 @@ def test_invalid_content_with_matching_checksums_is_refused(
     message: str,
 ) -> None:
     save_model(models[kind], tmp_path / "model")
-    path = tmp_path / "model" / name
-    path.write_bytes(change(path.read_bytes()))
-    sums = [f"{hashlib.sha256((tmp_path / 'model' / one).read_bytes()).hexdigest()}  {one}" for one in ARRAY_FILES]
-    (tmp_path / "model" / SUMS).write_text("\n".join(sums))
+    edit_file(tmp_path / "model", name, change)
     with pytest.raises(InvalidInput, match="is not a valid model") as error:
         load_model(tmp_path / "model")
     assert message in str(error.value)

@@ -9,11 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.preference.encoders import Topics
+from tests.support.model_edits import arrays, edit_file, head
 from tests.support.rated_texts import simulate_rated_texts
 
 from dissensus.errors import DissensusError, InvalidInput, NotFound
 from dissensus.files.items import read_items
-from dissensus.files.models.folder import load_jury_model, load_model, save_model
+from dissensus.files.models.folder import MODEL, WEIGHTS, load_any_model, load_jury_model, load_model, save_model
 from dissensus.preference.fit.training import train
 from dissensus.preference.jury.composition import seat_census, seat_groups, seat_mix
 from dissensus.preference.jury.evaluation import JuryEvaluation, evaluate_jury
@@ -209,10 +210,50 @@ def test_a_saved_model_predicts_the_same_and_is_no_preference_model(model: JuryM
     assert (tmp_path / "copy" / "SHA256SUMS").read_text() == (tmp_path / "jury" / "SHA256SUMS").read_text()
     with pytest.raises(InvalidInput, match="holds a jury model, and a preference model is needed"):
         load_model(tmp_path / "jury")
-    head = (tmp_path / "jury" / "model.json").read_text()
-    (tmp_path / "jury" / "model.json").write_text(head.replace("Unsure", "Maybe"))
+    written = (tmp_path / "jury" / "model.json").read_text()
+    (tmp_path / "jury" / "model.json").write_text(written.replace("Unsure", "Maybe"))
     with pytest.raises(InvalidInput, match=r"the SHA-256 of model\.json is not"):
         load_jury_model(tmp_path / "jury")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        (MODEL, head(lambda values: values.update(schema_version=2)), "version 2 is not supported"),
+        (MODEL, head(lambda values: values.update(rater_variance=-1)), "its numbers are"),
+        (MODEL, head(lambda values: values.update(choice_scale=0)), "its numbers are"),
+        (MODEL, head(lambda values: values["thresholds"].reverse()), "its numbers are"),
+        (MODEL, head(lambda values: values["answers"].pop()), "its answers are"),
+        (MODEL, head(lambda values: values.update(unsafe=[])), "of which () are un"),
+        (MODEL, head(lambda values: values["axes"]["rater_gender"].append("x")), "its groups do not fit together"),
+        (MODEL, head(lambda values: values.update(purpose="happy")), "its purpose is 'happy'"),
+        (WEIGHTS, arrays(cells=lambda cells: cells.astype(np.int8)), "its groups do not fit together"),
+        (WEIGHTS, arrays(n_raters=lambda n_raters: 0 * n_raters), "its groups have no raters"),
+        (WEIGHTS, arrays(trained=lambda trained: trained.astype(np.int64)), "its hashes of texts are not numbers"),
+    ],
+)
+def test_a_damaged_jury_is_refused(
+    model: JuryModel, tmp_path: Path, name: str, change: Callable[[bytes], bytes], message: str
+) -> None:
+    save_model(model, tmp_path / "jury")
+    edit_file(tmp_path / "jury", name, change)
+    with pytest.raises(InvalidInput, match="is not a valid model") as error:
+        load_jury_model(tmp_path / "jury")
+    assert message in str(error.value)
+
+
+def test_an_incomplete_jury_is_refused(model: JuryModel, tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match=r"There is no folder .*dissensus jury train"):
+        load_any_model(tmp_path / "jury")
+    save_model(model, tmp_path / "jury")
+    (tmp_path / "jury" / WEIGHTS).unlink()
+    with pytest.raises(NotFound, match=rf"'{WEIGHTS}' is missing. Copy it again"):
+        load_any_model(tmp_path / "jury")
+    (tmp_path / "jury" / "notes.txt").write_text("mine")
+    with pytest.raises(InvalidInput, match=r"holds other files than a model: notes\.txt"):
+        save_model(model, tmp_path / "jury")
+    with pytest.raises(InvalidInput, match="cannot be a folder"):
+        save_model(model, tmp_path / "jury" / "notes.txt")
 
 
 def test_another_model_is_refused(tmp_path: Path) -> None:

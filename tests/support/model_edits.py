@@ -1,11 +1,15 @@
 """Edits of the files of a saved model."""
 
+import hashlib
 import io
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from dissensus.files.models.folder import ARRAY_FILES, SUMS
 
 
 def head(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
@@ -25,3 +29,10 @@ def arrays(**changes: Callable[[np.ndarray], np.ndarray]) -> Callable[[bytes], b
         return out.getvalue()
 
     return changed
+
+
+def edit_file(folder: Path, name: str, change: Callable[[bytes], bytes]) -> None:
+    """Change a file of a saved model, and the checksums with it."""
+    (folder / name).write_bytes(change((folder / name).read_bytes()))
+    sums = [f"{hashlib.sha256((folder / other).read_bytes()).hexdigest()}  {other}" for other in ARRAY_FILES]
+    (folder / SUMS).write_text("\n".join(sums))

@@ -22,12 +22,14 @@ from tests.support.staff_site import StaffSite
 
 from dissensus.campaign.chatbot_access import check_chatbot_allowed
 from dissensus.chat import Response
+from dissensus.demo import visitor as demo_visitor
 from dissensus.errors import Conflict, NotAllowed
 from dissensus.schema.campaign.chatbot_parser import parse_chatbot
 from dissensus.schema.records.conversation import Conversation
 from dissensus.store.campaigns import CampaignTable
 from dissensus.store.chats import ChatCandidateTable, ChatExchangeTable, ChatPickTable, ChatTable
 from dissensus.web.core import chat_responder
+from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.campaign.rehearsal import run_rehearsal
 
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(1)> **bold** \u202eevil"
@@ -450,3 +452,19 @@ def test_item_pages_work_for_chat_campaigns(staff_site: StaffSite) -> None:
     for path in ("", "/items", "/ratings", "/raters", "/agreement", "/figures", "/flags", "/gold", "/events", "/pay"):
         answer = staff_site.stranger().get(f"/api/v1/campaigns/pilot{path}", headers={"authorization": f"Bearer {key}"})
         assert answer.status_code in (200, 404, 409, 422), (path, answer.text)
+
+
+@sqlite_only
+def test_simulated_people_over_http_finish_their_conversations(live: LiveSite) -> None:
+    row = open_chat_campaign(live.platform)
+    campaign = campaigns.load_definition(live.platform, "pilot", staff_id=row.staff_id)
+    talked: list[None] = []
+    with demo_visitor.Visitor(f"{live.url}/c/pilot?key={row.key}") as person:
+        demo_visitor.hold_conversations(person, campaign, 2, talked=lambda: talked.append(None))
+    with live.platform.database.reading() as tx:
+        chats = tx.execute(select(ChatTable.state, ChatTable.success)).all()
+        picks = tx.execute(select(ChatPickTable.strength)).scalars().all()
+    assert len(talked) == demo_visitor.CONVERSATIONS == len(chats)
+    assert {chat.state for chat in chats} == {"done"}
+    assert len(picks) == demo_visitor.CONVERSATIONS * demo_visitor.TURNS
+    assert 0 not in picks
