@@ -250,7 +250,7 @@ def test_an_incomplete_jury_is_refused(model: JuryModel, tmp_path: Path) -> None
     with pytest.raises(NotFound, match=rf"'{WEIGHTS}' is missing. Copy it again"):
         load_any_model(tmp_path / "jury")
     (tmp_path / "jury" / "notes.txt").write_text("mine")
-    with pytest.raises(InvalidInput, match="holds other files than a model: 'notes.txt'"):
+    with pytest.raises(InvalidInput, match=r"holds other files than a model: 'notes\.txt'"):
         save_model(model, tmp_path / "jury")
     with pytest.raises(InvalidInput, match="cannot be a folder"):
         save_model(model, tmp_path / "jury" / "notes.txt")
