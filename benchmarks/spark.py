@@ -164,14 +164,14 @@ def page(results: list[Row]) -> Iterator[str]:
     yield "% Made by `benchmarks/spark.py`; do not edit.\n"
     yield from table(
         ("Ratings, million", "Engine", "Time", "Processors", "Memory", "Tasks", "Shuffled", "Brought home", "Load"),
-        map(_describe, results),
+        map(_describe_run, results),
         right=(0, *range(2, 9)),
     )
     yield ""
     yield from compare(results)
 
 
-def _describe(row: Row) -> tuple[str, ...]:
+def _describe_run(row: Row) -> tuple[str, ...]:
     """Return a line of the table, with the part of Java in brackets."""
     of_spark = row["executors"] > 0
     files = "" if _has_full_files(row) else f", {row['files']:,} files"

@@ -145,7 +145,7 @@ def test_populations_label_the_items_of_a_folder(run: RunCommand, ratings_csv: P
         (("benchmark", "no/*.parquet"), "No file matches no/*.parquet"),
         (("vet", "ratings", "--audit"), "The audit of a filter is not computed from a folder"),
         (("aggregate", "ratings", "--rule", "mace"), "--rule mace is not computed from a folder of Parquet files"),
-        (("aggregate", "ratings", "--rule", "dices"), "soft, plurality and share are"),
+        (("aggregate", "ratings", "--rule", "dices"), "soft, plurality, share and poststratified are"),
         (("aggregate", "ratings", "--raters-per-item", "3"), "those of a folder of Parquet files are not in memory"),
         (("aggregate", "ratings", "--format", "table"), "Use --format csv or json"),
         (("aggregate", "ratings", "-o", "labels.txt"), "name a .csv or .json file"),

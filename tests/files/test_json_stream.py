@@ -48,7 +48,7 @@ def test_gzip_data_are_detected_under_any_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["x.json", "x.jsonl", "x.json.gz", "x.jsonl.gz"])
 @pytest.mark.parametrize("n", [1, 40, 40_000])
 def test_progress_grows_with_the_yielded_rows(tmp_path: Path, name: str, n: int) -> None:
-    """Two of the sizes are read in one step, so bytes alone would show no progress."""
+    """Two of the sizes are read in one step, so bytes alone would show no progress; the other takes many steps."""
     rows = [{"row": row, "text": hashlib.sha256(str(row).encode()).hexdigest()} for row in range(n)]
     text = json.dumps(rows) if ".json." in f"{name}." else "\n".join(map(json.dumps, rows))
     shares: list[float] = []

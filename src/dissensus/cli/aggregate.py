@@ -121,6 +121,7 @@ def aggregate(
     --raters-per-group it shows the mean and the central 95 % of 200 draws of raters.
 
     A folder or a quoted glob of Parquet files is read in blocks of items for soft, plurality and share; csv by default.
+    For poststratified its answers are held in memory as codes.
 
     Example: dissensus aggregate ratings.csv --by gender --format csv -o soft-labels.csv
     """

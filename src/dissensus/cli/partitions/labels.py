@@ -28,7 +28,8 @@ def choose_label(rule: str, by: str | None, **decision: Any) -> Label:
     labels = {"soft": soft_labels, "plurality": plurality}
     if rule not in labels:
         raise InvalidInput(
-            f"--rule {rule} is not computed from a folder of Parquet files; soft, plurality and share are. {IN_MEMORY}"
+            f"--rule {rule} is not computed from a folder of Parquet files; soft, plurality, share and "
+            f"poststratified are. {IN_MEMORY}"
         )
     return partial(labels[rule], by=by)
 
