@@ -163,11 +163,13 @@ def page(results: list[Row]) -> Iterator[str]:
     """Yield the lines of the page."""
     yield "% Made by `benchmarks/spark.py`; do not edit.\n"
     yield from table(
-        ("Ratings, million", "Engine", "Time", "Processors", "Memory", "Tasks", "Shuffled", "Brought home", "Load"),
+        ("Ratings, million", "Executors", "Time", "Processors", "GB", "Tasks", "Shuffled, home"),
         map(_describe_run, results),
-        right=(0, *range(2, 9)),
+        right=(0, *range(2, 7)),
     )
     yield ""
+    loads = [row["load"] for row in results]
+    yield f"- Load of all programs at the start: {min(loads):.1f} to {max(loads):.1f}."
     yield from compare(results)
 
 
@@ -178,13 +180,12 @@ def _describe_run(row: Row) -> tuple[str, ...]:
     drawn = f", {row['permutations']} permutations" if row["permutations"] else ""
     return (
         f"{row['ratings'] / 1e6:,.0f}{files}{drawn}",
-        _name_engine(row["executors"]),
+        f"{row['executors']}" if of_spark else "streaming",
         f"{row['clock_s']:,.0f} s",
         f"{row['cpu_s']:,.0f} s" + of_spark * f" ({row.get('java_cpu_s', 0):,.0f})",
-        f"{row['memory_gb']:.2f} GB" + of_spark * f" ({row.get('java_memory_gb', 0):.2f})",
+        f"{row['memory_gb']:.2f}" + of_spark * f" ({row.get('java_memory_gb', 0):.2f})",
         f"{row['tasks']:,}" if of_spark else "",
-        *(f"{row[name] / 1e6:,.1f} MB" if of_spark else "" for name in ("written", "home")),
-        f"{row['load']:.1f}",
+        f"{row['written'] / 1e6:,.1f}, {row['home'] / 1e6:,.1f} MB" if of_spark else "",
     )
 
 
