@@ -22,7 +22,7 @@ ifeq ($(origin DISSENSUS_DATA),undefined)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-ml test-spark lint types contracts docs check lock fuzz benchmark benchmark-web benchmark-peers chaos calibration mutations planning reproduce local-bot audit-lock wheel try-wheel clean
+.PHONY: help setup demo test test-slow test-ml test-spark lint types contracts docs check lock fuzz benchmark benchmark-web benchmark-peers chaos calibration coverage mutations planning reproduce local-bot audit-lock wheel try-wheel clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,11 @@ test: $(READY)  ## run the quick tests, on SQLite
 
 test-slow: $(READY)  ## run the slow tests: PostgreSQL, browsers, calibration, fuzzing
 	$(BIN)/pytest -n $(JOBS) -m slow $(ARGS)
+
+coverage: $(READY)  ## measure line and branch coverage of the quick and slow tests
+	rm -rf artefacts/coverage && mkdir -p artefacts/coverage
+	OPENBLAS_NUM_THREADS=1 $(BIN)/coverage run -m pytest -n $(JOBS) -m "not ml and not spark" $(ARGS); \
+	$(BIN)/coverage combine --quiet && $(BIN)/coverage report --skip-covered
 
 fuzz: $(READY)  ## look for inputs that break a reader, a minute for each; kept in artefacts/fuzz
 	@for target in csv tsv jsonl json gzip ratings; do \

@@ -1,6 +1,7 @@
 """Parser of chat completions, streamed as events or sent as one JSON object."""
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
@@ -29,7 +30,7 @@ DONE: Final = "[DONE]"
 REPLACEMENT_CHARACTER: Final = "\ufffd"
 
 
-class CompletionReader:
+class CompletionReader(ABC):
     """Incremental reader of a completion: text so far, end reason, usage."""
 
     def __init__(self) -> None:
@@ -41,13 +42,13 @@ class CompletionReader:
         self.refusal = ""  # Text in place of structured output
         self._has_choice = False
 
+    @abstractmethod
     def feed(self, portion: bytes) -> Iterator[str]:
         """Yield the text in the next bytes."""
-        raise NotImplementedError
 
+    @abstractmethod
     def end(self) -> Iterator[str]:
         """Yield the remaining text at the end of the bytes."""
-        raise NotImplementedError
 
     def _read_completion(self, value: object, key: str) -> str:
         """Return the text of a chunk (key `delta`) or of a whole completion (key `message`)."""

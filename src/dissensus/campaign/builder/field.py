@@ -4,6 +4,7 @@
 
 import re
 import tomllib
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
@@ -57,24 +58,24 @@ class FieldContext:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
+class Field(ABC):
     """A kind of field; values that it cannot show are edited as TOML."""
 
     label: str
     hint: str = ""
     rare: bool = False  # stands among further settings
 
+    @abstractmethod
     def _holds(self, value: Any, context: FieldContext) -> bool:
         """Return whether the field can show a value without loss."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _draw(self, value: Any, context: FieldContext) -> FormNode:
         """Return the field of a value, which is None if it is missing."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _parse(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:
         """Return the value that was typed, None if it is missing; `table` has the keys read before it."""
-        raise NotImplementedError
 
     def show(self, value: Any, context: FieldContext) -> FormNode:
         """Return the field of a value, as TOML if its kind cannot show it."""
