@@ -25,7 +25,7 @@ from dissensus.preference.data.pairs import Pair
 from dissensus.preference.evaluation.promotion import PromotionRule
 from dissensus.schema.records.conversation import Conversation
 from dissensus.workflows.models.retraining import TrainingComparisons, retrain_model
-from dissensus.workflows.models.scorers import ModelRegistry
+from dissensus.workflows.models.scorers import RankerCache
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "generated" / "online.md"
 SEEDS, EACH = 20, 200
@@ -48,7 +48,7 @@ def collect_pairs(taste: online_loop.Taste, phase: str, models: Path, rng: np.ra
 
     async def talk() -> list[Pair]:
         pairs = []
-        async with open_chatbot(chat.chatbots[0], environment={}, ranking=ModelRegistry(models).ranker) as bot:
+        async with open_chatbot(chat.chatbots[0], environment={}, ranking=RankerCache(models).ranker) as bot:
             for _ in range(EACH):
                 question = Conversation.from_turns([("human", f"What shall we speak of? ({rng.integers(2**40)})")])
                 a, b = [(await collect_response(bot, question, seed=int(rng.integers(2**31)))).text for _ in "ab"]

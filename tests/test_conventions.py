@@ -46,6 +46,7 @@ NOUNS_IN_ING: Final = frozenset(
         "rating",
         "retraining",
         "scoring",
+        "quota_screening",
         "screening",
         "training",
     }
@@ -77,14 +78,14 @@ LAYERS: Final = ("schema/campaign", "campaign", "store", "api_models", "client",
 WITHOUT_STEMS: Final = frozenset({"builder", "core", "middleware", "migrations", "versions"})
 STEMS: Final = """
     account answer api_token assignment attempt attention_check audit backup campaign care chat completion_code
-    consent conversation correction curation decision design directory draft enrolment entry erasure event export flag
+    consent conversation correction curation decision design directory draft enrolment entry erasure export flag
     gold guideline idempotency image invite_link item job judge mail member monitoring notice opening overview pair
     passkey password pay planning platinum preference quota rate_limit rater rating recruit registry rehearsal
     release repeat report retraining scor screening seat second_factor security_log sign_in staff submission task
     webhook withdrawal working_cop
 """
 TECHNICAL: Final = """
-    auth check_answers client context definition encryption journey lifecycle oidc_sign_in openapi openapi_pages
+    auth check_answers client context definition journey lifecycle oidc_sign_in openapi openapi_pages
     pagination parser platform protocol public_events requests resource results roles shipped step_json training_pairs
 """
 FEATURES: Final = tuple(STEMS.split())

@@ -16,7 +16,7 @@ import yaml  # type: ignore[import-untyped]
 from tests.support.loopback_server import serve_requests
 from tests.support.paths import ROOT
 
-from dissensus.campaign.encryption import SecretKeys
+from dissensus.encryption import SecretKeys
 from dissensus.schema.campaign.parser import KEYS, parse_campaign
 from dissensus.settings import PREFIX, Settings, load_secret_keys, read_settings
 from dissensus.web.core import metrics

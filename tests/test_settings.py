@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dissensus.campaign.encryption import SecretKeys
+from dissensus.encryption import SecretKeys
 from dissensus.errors import InvalidInput
 from dissensus.settings import Settings, load_mail_sender, load_prolific_token, load_secret_keys, read_settings
 from dissensus.web.core.signed_tokens import TokenSigner

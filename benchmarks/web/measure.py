@@ -30,8 +30,8 @@ sys.path.insert(0, str(HERE.parent.parent))
 
 from tests.databases import Databases, postgresql
 
-from dissensus.campaign.encryption import SecretKeys
 from dissensus.campaign.rehearsal import draw_answers
+from dissensus.encryption import SecretKeys
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
-from dissensus.campaign.encryption import SecretKeys
 from dissensus.campaign.rate_limits import HOUR_S, SAVE_PERIOD_S, RateLimit, RaterLimits
+from dissensus.encryption import SecretKeys
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.mail_transport import DEFAULT_PORTS, Encryption, MailSender, is_sender
 from dissensus.schema.hints import format_list, suggest

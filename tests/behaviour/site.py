@@ -11,10 +11,10 @@ import typer
 from fastapi import FastAPI
 from sqlalchemy import Connection, MetaData
 
-from dissensus.campaign.encryption import SecretKeys
 from dissensus.cli import main as main
 from dissensus.cli.app import app as commands
 from dissensus.cli.platform import options
+from dissensus.encryption import SecretKeys
 from dissensus.schema.campaign.completion_codes import OUTCOMES as OUTCOMES
 from dissensus.schema.campaign.roles import ROLES as ROLES
 from dissensus.settings import Settings

@@ -14,8 +14,8 @@ from tests.support.live_site import LiveSite, serving
 from tests.support.monitored_campaigns import add_crowd, open_monitored_campaign, rate_items
 from tests.support.staff_pages import check_page
 
+from dissensus.store.audit_log import EventTable
 from dissensus.store.campaigns import CampaignRow
-from dissensus.store.events import EventTable
 from dissensus.store.raters import RaterTable
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots

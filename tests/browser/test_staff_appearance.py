@@ -14,7 +14,7 @@ from tests.support.staff_pages import check_page
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.platform import passwords, staff
-from dissensus.workflows.rater import enrolment, screening
+from dissensus.workflows.rater import enrolment, quota_screening
 from dissensus.workflows.rater.enrolment import Arrival
 
 PASSWORD = "correct horse battery"
@@ -54,7 +54,7 @@ def populate(live: LiveSite) -> CampaignRow:
     row = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=now)
     for age in ["young"] * 7 + ["old"] * 2:
         rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(row.key), "en"), AGREED, now=now)
-        screening.screen_rater(platform, rater, {"rater_age": age}, now=now)
+        quota_screening.screen_rater(platform, rater, {"rater_age": age}, now=now)
     for name, role in ((LONG, "owner"), ("grace", "reviewer")):
         members.add_member(
             platform, "pilot", name, "owner" if role == "owner" else "reviewer", staff_id=owner_id, now=now

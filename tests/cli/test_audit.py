@@ -17,8 +17,8 @@ from tests.support.paths import ROOT
 from tests.support.raters import enter, rate_all
 
 from dissensus.campaign.public_events import to_public_event
+from dissensus.store.audit_log import list_entries_after
 from dissensus.store.core.database import connect
-from dissensus.store.events import list_entries_after
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.campaign.audit import audit_campaign, load_campaign_ids
 from dissensus.workflows.platform.platform import Platform

@@ -17,8 +17,8 @@ from tests.support.staff_site import PASTED, TOML
 from dissensus.schema.campaign.definition import write_campaign
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.shipped import load_campaign, load_campaign_toml, rename_campaign
+from dissensus.store.audit_log import iterate_events
 from dissensus.store.campaigns import get_campaign_by_name
-from dissensus.store.events import iterate_events
 from dissensus.workflows.platform.platform import open_platform
 
 LINK = re.compile(r"https://rate\.example\.org/c/(\S+)\?key=\S{32}")

@@ -18,9 +18,9 @@ from tests.support.worker_process import work_process
 
 import dissensus
 from dissensus.store.answer_drafts import SaveTable
+from dissensus.store.audit_log import EventChainTable
 from dissensus.store.core import schema
 from dissensus.store.core.database import Database
-from dissensus.store.events import EventChainTable
 from dissensus.workflows.campaign import audit
 from dissensus.workflows.platform.platform import Platform
 

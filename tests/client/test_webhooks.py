@@ -18,7 +18,7 @@ from tests.support.webhook_deliverer import WebhookDeliverer
 from tests.support.webhook_receiver import Receiver, receiving
 
 from dissensus import Client, InvalidInput, NotAllowed, NotFound
-from dissensus.campaign.event_log import EventKind
+from dissensus.campaign.audit_log import EventKind
 from dissensus.campaign.public_events import EVENT_KINDS
 from dissensus.campaign.webhook_signatures import derive_secret, sign_webhook
 from dissensus.client import VerifiedDelivery, verify_webhook

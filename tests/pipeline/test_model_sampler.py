@@ -10,7 +10,7 @@ import pytest
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.model import MultilevelModel, fit_model
-from dissensus.pipeline.model.chains import ModelConvergence, warn_of_chains
+from dissensus.pipeline.model.convergence import ModelConvergence, warn_of_chains
 from dissensus.pipeline.model.priors import PUBLISHED_PRIORS, split_priors
 from dissensus.schema.ratings.table import Ratings
 

@@ -12,13 +12,12 @@ from tests.preference.pairs import simulate_pairs
 from tests.strategies import quick
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
+from dissensus.preference.data.holdout_split import HELD_OUT, split_holdout
 from dissensus.preference.data.pairs import Pair
 from dissensus.preference.evaluation.promotion import (
-    HELD_OUT,
     MIN_DIALOGUES,
     PromotionRule,
     decide_promotion,
-    split_holdout,
 )
 from dissensus.preference.fit.training import train
 from dissensus.schema.records.conversation import Turn

@@ -20,7 +20,7 @@ from dissensus.web.core.permissions import SCOPES
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.platform import api_tokens, staff
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import enrolment, journey, rating, screening
+from dissensus.workflows.rater import enrolment, journey, quota_screening, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
 API = "/api/v1/campaigns"
@@ -69,7 +69,7 @@ def rate(
     for _ in range(n):
         rater, _ = enrolment.enrol_rater(platform, Arrival(campaign.name, str(campaign.key), "en"), agreed, now=now)
         if age is not None:
-            assert screening.screen_rater(platform, rater, {"rater_age": age}, now=now) is not None
+            assert quota_screening.screen_rater(platform, rater, {"rater_age": age}, now=now) is not None
         state = journey.next_state(platform, rater, now=now)
         while state.assignment is not None:
             value = answer or chance.choice(["No", "Unsure", "Yes"])

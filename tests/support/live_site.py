@@ -20,7 +20,7 @@ from fastapi import FastAPI
 from starlette.routing import BaseRoute
 from tests.support.campaigns import NOW
 
-from dissensus.campaign.encryption import SecretKeys
+from dissensus.encryption import SecretKeys
 from dissensus.http_client import POOL_LIMITS
 from dissensus.settings import Settings
 from dissensus.web.core.app import create_app

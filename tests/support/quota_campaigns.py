@@ -9,7 +9,7 @@ from dissensus.store import seats
 from dissensus.store.raters import RaterRow
 from dissensus.store.seats import SeatCounts
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import enrolment, screening
+from dissensus.workflows.rater import enrolment, quota_screening
 from dissensus.workflows.rater.enrolment import Arrival
 from dissensus.workflows.rater.journey import RaterState
 
@@ -47,7 +47,7 @@ def enter(platform: Platform, key: object, **options: Any) -> RaterRow:
 def screen(
     platform: Platform, rater: RaterRow, age: str = "young", size: str = "small", now: datetime = NOW
 ) -> RaterState | None:
-    return screening.screen_rater(platform, rater, {"rater_age": age, "rater_size": size}, now=now)
+    return quota_screening.screen_rater(platform, rater, {"rater_age": age, "rater_size": size}, now=now)
 
 
 def load_seat_counts(platform: Platform, campaign_id: str) -> dict[str, SeatCounts]:

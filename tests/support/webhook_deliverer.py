@@ -11,7 +11,7 @@ from typing import Any
 from tests.support.campaigns import NOW
 from tests.support.webhook_receiver import ReceivedRequest, Receiver
 
-from dissensus.campaign.encryption import SecretKeys
+from dissensus.encryption import SecretKeys
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.webhooks import WebhookRow
 from dissensus.webhook_transport import WebhookSender, parse_networks

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, TypeAlias
 
-from dissensus.campaign.event_log import AuditEntry, EventKind
+from dissensus.campaign.audit_log import AuditEntry, EventKind
 
 Actor: TypeAlias = Literal["staff", "rater", "other"]
 

@@ -19,7 +19,7 @@ from dissensus.pipeline.tables import escape_unprintable
 from dissensus.schema.campaign.chatbot import Chatbot
 from dissensus.schema.campaign.chatbot_parser import parse_chatbot
 from dissensus.schema.records.conversation import Conversation, Turn
-from dissensus.workflows.models.scorers import ModelRegistry, open_chatbot_scorers
+from dissensus.workflows.models.scorers import RankerCache, open_chatbot_scorers
 
 SEEDS = 2**31
 
@@ -64,7 +64,7 @@ def _open_bot(chatbot: Chatbot, runner: asyncio.Runner) -> Iterator[Bot]:
     stack = AsyncExitStack()
     try:
         scorers = stack.enter_context(open_chatbot_scorers(chatbot, key=os.environ.get(SCORE_KEY, "")))
-        ranking = None if chatbot.registered_model is None else ModelRegistry(load_settings(None).model_registry).ranker
+        ranking = None if chatbot.registered_model is None else RankerCache(load_settings(None).model_registry).ranker
         bot = open_chatbot(chatbot, environment=os.environ, scorers=scorers, ranking=ranking)
         yield runner.run(stack.enter_async_context(bot))
     finally:

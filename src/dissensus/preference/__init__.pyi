@@ -1,3 +1,5 @@
+from dissensus.preference.data.holdout_split import HoldoutSplit as HoldoutSplit
+from dissensus.preference.data.holdout_split import split_holdout as split_holdout
 from dissensus.preference.data.pairs import Pair as Pair
 from dissensus.preference.data.votes import Votes as Votes
 from dissensus.preference.data.votes import collect_votes as collect_votes
@@ -9,11 +11,9 @@ from dissensus.preference.evaluation.attempt_scores import add_scores as add_sco
 from dissensus.preference.evaluation.attempt_scores import score_attempt as score_attempt
 from dissensus.preference.evaluation.paired import ModelComparison as ModelComparison
 from dissensus.preference.evaluation.paired import compare_models as compare_models
-from dissensus.preference.evaluation.promotion import HoldoutSplit as HoldoutSplit
 from dissensus.preference.evaluation.promotion import PromotionDecision as PromotionDecision
 from dissensus.preference.evaluation.promotion import PromotionRule as PromotionRule
 from dissensus.preference.evaluation.promotion import decide_promotion as decide_promotion
-from dissensus.preference.evaluation.promotion import split_holdout as split_holdout
 from dissensus.preference.fit.training import TrainingPlan as TrainingPlan
 from dissensus.preference.fit.training import cross_validate as cross_validate
 from dissensus.preference.fit.training import train as train

@@ -11,8 +11,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, func, select
 
 from dissensus.campaign.answer_drafts import digest_save
-from dissensus.campaign.event_log import digest_item, digest_values, format_time
-from dissensus.campaign.event_replay import (
+from dissensus.campaign.audit_log import digest_item, digest_values, format_time
+from dissensus.campaign.audit_replay import (
     Record,
     check_record,
     consent_record,

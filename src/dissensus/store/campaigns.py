@@ -14,7 +14,7 @@ from dissensus.schema.campaign.definition import Campaign, CampaignState, digest
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.roles import Role, parse_role
 from dissensus.schema.hints import format_value
-from dissensus.store import events
+from dissensus.store import audit_log
 from dissensus.store.core.orm import HASH, ID, Base, new_id, one_of
 from dissensus.store.identity.api_tokens import ApiTokenExclusionTable
 from dissensus.store.members import MemberTable
@@ -81,7 +81,7 @@ def add_campaign(tx: Connection, campaign: Campaign, *, staff_id: str, key: str 
         raise Conflict(f"There is a campaign called {campaign.name}. Choose another name.") from None
     member = {"campaign_id": campaign_id, "staff_id": staff_id, "role": "owner", "created_at": now}
     tx.execute(insert(MemberTable).values(**member))
-    events.add_chain(tx, campaign_id)
+    audit_log.add_chain(tx, campaign_id)
     return campaign_id
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, Table, delete, or_, select, update
 
-from dissensus.store import events
+from dissensus.store import audit_log
 from dissensus.store.answer_drafts import SaveTable
 from dissensus.store.assignments import IS_FIRST, LOAD_STATES, AssignmentTable, change_loads, count_rated_items
 from dissensus.store.chats import count_chats
@@ -33,7 +33,7 @@ def erase_rater(tx: Connection, rater: RaterRow) -> int:
         tx.execute(delete(table).where(_belongs_to(table, rater.id)))
     if not rater.rehearsal:
         change_loads(tx, item_ids, -1)
-    events.erase_rater_events(tx, rater.id)
+    audit_log.erase_rater_events(tx, rater.id)
     is_rater = RaterTable.id == rater.id
     invitation = tx.scalar(select(RaterTable.invitation_hash).where(is_rater))
     blank = dict.fromkeys(("subject_id", "invitation_hash", "cell", "excluded_topics", "finished_at"))
@@ -71,7 +71,7 @@ def delete_campaign_rows(tx: Connection, campaign_id: str) -> None:
     """Delete all rows of a campaign but its own and the audit log, whose events of raters are erased."""
     for table in campaign_tables():
         tx.execute(delete(table).where(_belongs_to_campaign(table, campaign_id)))
-    events.erase_campaign_rater_events(tx, campaign_id)
+    audit_log.erase_campaign_rater_events(tx, campaign_id)
 
 
 def has_campaign_rows(tx: Connection, campaign_id: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, ForeignKey, Index, UniqueConstraint, func, insert, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.campaign.event_log import digest_sequence
+from dissensus.campaign.audit_log import digest_sequence
 from dissensus.campaign.gold_labels import ITEM_STATES, GoldAnswers, GoldDecision, GoldLabel, ItemState
 from dissensus.schema.campaign.gold import PARTS
 from dissensus.store.core.orm import ID, Base, Document, new_id, one_of

@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.campaign.event_log import SALT_BYTES, digest_item, digest_sequence
+from dissensus.campaign.audit_log import SALT_BYTES, digest_item, digest_sequence
 from dissensus.errors import Conflict
 from dissensus.schema.campaign.gold import COLUMNS
 from dissensus.schema.hints import count_rest, format_value

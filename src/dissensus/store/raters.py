@@ -28,7 +28,7 @@ from dissensus.campaign.rate_limits import NO_LIMIT, RateLimit, to_milliseconds
 from dissensus.errors import NotAllowed
 from dissensus.store.campaigns import CampaignTable
 from dissensus.store.core.orm import HASH, ID, Base, RaterData, hash_key, new_id, one_of
-from dissensus.store.core.rate_limits import take, take_parameters
+from dissensus.store.core.rate_limits import take_expression, take_parameters
 from dissensus.store.staff import SessionTable
 
 
@@ -132,7 +132,7 @@ RATER_COLUMNS = [getattr(RaterTable, name) for name in RaterRow.__dataclass_fiel
 _MARK_SEEN = (
     update(RaterTable)
     .where(RaterTable.id == bindparam("rater_id"))
-    .values(last_seen_at=bindparam("now"), full_at_ms=take(RaterTable.full_at_ms))
+    .values(last_seen_at=bindparam("now"), full_at_ms=take_expression(RaterTable.full_at_ms))
     .returning(*RATER_COLUMNS)
 )
 

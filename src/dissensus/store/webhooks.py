@@ -8,12 +8,12 @@ from typing import Any, Literal, TypeAlias, get_args
 from sqlalchemy import ColumnElement, Connection, ForeignKey, Select, case, delete, func, insert, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.campaign.event_log import AuditEntry
+from dissensus.campaign.audit_log import AuditEntry
 from dissensus.campaign.webhook_batches import MAX_BATCH_EVENTS
-from dissensus.store import events
+from dissensus.store import audit_log
+from dissensus.store.audit_log import EventChainTable, EventTable
 from dissensus.store.campaigns import CampaignTable
 from dissensus.store.core.orm import HASH, ID, Base
-from dissensus.store.events import EventChainTable, EventTable
 from dissensus.store.members import MemberTable
 from dissensus.store.staff import StaffTable
 
@@ -182,7 +182,7 @@ def list_pending_entries(tx: Connection, webhook: WebhookRow) -> tuple[AuditEntr
     )
     kind = EventTable.kind.in_(webhook.kinds) if webhook.kinds else EventTable.kind != "erased"
     query = select(EventTable.__table__).where(in_campaign, kind).order_by(EventTable.sequence).limit(MAX_BATCH_EVENTS)
-    return tuple(map(events.to_entry, tx.execute(query)))
+    return tuple(map(audit_log.to_entry, tx.execute(query)))
 
 
 def advance_webhook(

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtr
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.jury.model import TextAnswers, fit_label_model, fit_text_model
+from dissensus.stats.jury.model import TextAnswers, fit_answer_model, fit_text_model
 from dissensus.stats.jury.verdict import count_votes, decide_verdicts
 
 N_ITEMS, N_RATERS, N_NEW = 200, 60, 300
@@ -83,7 +83,7 @@ def test_predicts_the_distribution_of_each_group_on_unseen_texts(planted: Plante
     )
     blind = np.broadcast_to(item_blind / item_blind.sum(axis=1, keepdims=True), predicted.shape)
     plurality = np.array([np.bincount(row).argmax() for row in planted.ratings.answers.reshape(N_ITEMS, -1)])
-    labels = fit_label_model(plurality, 3, planted.ratings.features, planted.ratings.blocks)
+    labels = fit_answer_model(plurality, 3, planted.ratings.features, planted.ratings.blocks)
     of_labels = labels.locate(planted.unseen).distributions(np.zeros((2, 0), bool))
     assert loss(planted.shares, predicted) < loss(planted.shares, blind) - 0.1
     assert loss(planted.shares, predicted) < loss(planted.shares, of_labels) - 0.1
@@ -160,7 +160,7 @@ def test_the_same_ratings_in_another_order_give_the_same_model(planted: Planted)
 
 def test_one_answer_alone_teaches_nothing() -> None:
     with pytest.raises(UndefinedEstimate, match="All answers are the same"):
-        fit_label_model(np.zeros(4, np.int64), 3, np.zeros((4, 1)), np.zeros(1, np.int64))
+        fit_answer_model(np.zeros(4, np.int64), 3, np.zeros((4, 1)), np.zeros(1, np.int64))
 
 
 def test_votes_equal_an_enumeration() -> None:

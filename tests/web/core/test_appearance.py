@@ -7,7 +7,7 @@ from tests.support.pay_pages import open_paying_campaign
 from tests.support.raters import enter
 from tests.support.staff_site import StaffSite
 
-from dissensus.store.events import EventTable
+from dissensus.store.audit_log import EventTable
 from dissensus.store.staff import StaffTable
 from dissensus.workflows.campaign import audit, members
 from dissensus.workflows.platform import staff

@@ -14,8 +14,8 @@ from tests.support.staff_site import StaffSite
 
 from dissensus.errors import Unavailable
 from dissensus.web.api.requests import ITEM_EXAMPLE
-from dissensus.web.core import slots
-from dissensus.web.core.slots import SlowRequestLimit
+from dissensus.web.core import concurrency_limit
+from dissensus.web.core.concurrency_limit import ConcurrencyLimit
 
 EXPORT = "/campaigns/pilot/export.csv"
 PATIENCE_S = 300.0
@@ -23,7 +23,7 @@ PATIENCE_S = 300.0
 
 @pytest.fixture
 def house_without_free_slots(staff_site: StaffSite) -> StaffSite:
-    staff_site.live.app.state.site = replace(staff_site.live.site, slow_requests=SlowRequestLimit(0))
+    staff_site.live.app.state.site = replace(staff_site.live.site, slow_requests=ConcurrencyLimit(0))
     return staff_site
 
 
@@ -31,14 +31,14 @@ def test_waiting_too_long_for_a_slot_is_unavailable(
     house_without_free_slots: StaffSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     staff_site = house_without_free_slots
-    monkeypatch.setattr(slots, "SLOT_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(concurrency_limit, "SLOT_TIMEOUT_S", 0.2)
     open_campaign(staff_site.platform, 2)
     answer = staff_site.owner("owner").get(EXPORT)
     assert answer.status_code == 503
     assert "only a few at a time" in answer.text
 
 
-class ClosedLimit(SlowRequestLimit):
+class ClosedLimit(ConcurrencyLimit):
     """A limit without slots until the test adds one; it counts the requests that wait."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class ClosedLimit(SlowRequestLimit):
 
 
 def test_waiting_for_a_slot_holds_no_thread(staff_site: StaffSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slots, "SLOT_TIMEOUT_S", PATIENCE_S)
+    monkeypatch.setattr(concurrency_limit, "SLOT_TIMEOUT_S", PATIENCE_S)
     limit = ClosedLimit()
     staff_site.live.app.state.site = replace(staff_site.live.site, slow_requests=limit)
     campaign = open_campaign(staff_site.platform, 2)
@@ -93,17 +93,17 @@ def test_api_requests_take_slots(
     house_without_free_slots: StaffSite, monkeypatch: pytest.MonkeyPatch, path: str, body: object
 ) -> None:
     staff_site = house_without_free_slots
-    monkeypatch.setattr(slots, "SLOT_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(concurrency_limit, "SLOT_TIMEOUT_S", 0.05)
     open_campaign(staff_site.platform, 2)
     answer = program(staff_site, "owner").request("GET" if body is None else "POST", f"{API}{path}", json=body)
     assert (answer.status_code, "only a few at a time" in answer.json()["detail"]) == (503, True)
 
 
 def test_one_person_takes_one_slot(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slots, "SLOT_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(concurrency_limit, "SLOT_TIMEOUT_S", 0.05)
 
     async def run() -> None:
-        limit = SlowRequestLimit(2)
+        limit = ConcurrencyLimit(2)
         async with limit.slot("ada"):
             with pytest.raises(Unavailable, match="one of each person"):
                 async with limit.slot("ada"):

@@ -14,7 +14,7 @@ from tests.support.staff_site import StaffSite
 
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
-from dissensus.web.core import slots
+from dissensus.web.core import concurrency_limit
 from dissensus.workflows.campaign import campaigns
 
 EXPORT = "/campaigns/pilot/export.csv"
@@ -55,7 +55,7 @@ def unread(live: LiveSite, browser: httpx.Client, n: int) -> Iterator[list[bytes
 
 
 def test_two_unread_downloads_stop_nobody(large: StaffSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slots, "SLOT_TIMEOUT_S", 3)
+    monkeypatch.setattr(concurrency_limit, "SLOT_TIMEOUT_S", 3)
     person, other = large.owner("owner"), join_pilot(large, "grace", "owner", owner="owner")
     with unread(large.live, person, 2) as statuses:
         assert statuses == [b"HTTP/1.1 200"] * 2

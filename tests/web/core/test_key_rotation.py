@@ -10,7 +10,7 @@ from tests.support.campaigns import NOW, open_campaign
 from tests.support.live_site import SECRET, LiveSite, hidden
 from tests.support.staff_site import StaffSite, token_of
 
-from dissensus.campaign.encryption import SecretKeys
+from dissensus.encryption import SecretKeys
 from dissensus.errors import NotAllowed
 from dissensus.web.core.signed_tokens import OidcFlow, TokenSigner
 from dissensus.workflows.rater.enrolment import Arrival

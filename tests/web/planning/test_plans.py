@@ -11,11 +11,11 @@ from tests.databases import sqlite_only
 from tests.support.campaigns import NOW, items
 from tests.support.staff_site import StaffSite, send, token_of
 
-from dissensus.campaign.event_log import AuditEvent
+from dissensus.campaign.audit_log import AuditEvent
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.shipped import load_campaign
+from dissensus.store import audit_log
 from dissensus.store import campaigns as campaign_store
-from dissensus.store import events
 from dissensus.workflows.campaign import audit, campaigns, members
 from dissensus.workflows.platform import staff
 
@@ -70,7 +70,7 @@ def find_definition(staff_site: StaffSite) -> tuple[Campaign, list[AuditEvent]]:
     """The definition of the draft, and its events of plans."""
     with staff_site.platform.database.reading() as tx:
         row = campaign_store.get_campaign_by_name(tx, "dices-350")
-        return staff_site.platform.definitions.load(tx, row), list(events.iterate_events(tx, row.id, "planned"))
+        return staff_site.platform.definitions.load(tx, row), list(audit_log.iterate_events(tx, row.id, "planned"))
 
 
 @pytest.mark.slow

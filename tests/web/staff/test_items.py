@@ -13,7 +13,7 @@ from tests.support.staff_site import StaffSite, create_draft, send
 
 from dissensus.campaign.filters.item_filter import ItemCursor, ItemFilter
 from dissensus.pipeline.monitor import ItemSummary
-from dissensus.store import events, notices, overview
+from dissensus.store import audit_log, notices, overview
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.items import ItemTable
@@ -208,7 +208,7 @@ def test_selected_items_are_withheld_and_shown_again(staff_site: StaffSite, camp
     assert done.headers["location"] == ITEMS
     assert listed(browser.get(ITEMS, params={"flag": "withheld", "sort": "position"})) == [reported]
     with staff_site.platform.database.reading() as tx:
-        contents = [dict(event.content) for event in events.iterate_events(tx, campaign.id, "items_changed")]
+        contents = [dict(event.content) for event in audit_log.iterate_events(tx, campaign.id, "items_changed")]
     assert [(one["withheld"], len(one["items"])) for one in contents] == [(True, 3), (False, 2)]
     for wrong in ([], ["x"], [str(n) for n in range(1, 52)]):
         assert send(browser, f"{ITEMS}/withholding", item=wrong, change="withhold").status_code == 422, wrong

@@ -18,7 +18,7 @@ from tests.support.live_site import serving
 from tests.support.oidc_provider import CLIENT, SECRET, Provider, generate_key, providing
 from tests.support.staff_site import StaffSite
 
-from dissensus.campaign.encryption import SecretKeys
+from dissensus.encryption import SecretKeys
 from dissensus.errors import InvalidInput, Unavailable
 from dissensus.settings import Settings, load_oidc_client_secret, read_settings
 from dissensus.web.core import oidc

@@ -22,9 +22,9 @@ from tests.support.staff_site import StaffSite, send
 
 from dissensus.campaign.filters.rater_filter import RATER_ORDERS, RaterCursor, RaterFilter
 from dissensus.pipeline.monitor import CampaignFigures
-from dissensus.store import events, flags, notices
+from dissensus.store import audit_log, flags, notices
+from dissensus.store.audit_log import EventTable
 from dissensus.store.campaigns import CampaignRow
-from dissensus.store.events import EventTable
 from dissensus.store.lists import raters as rater_lists
 from dissensus.web.core.permissions import find_action
 from dissensus.workflows.campaign import monitoring
@@ -215,7 +215,7 @@ def test_roles_see_what_they_may_and_views_are_logged(staff_site: StaffSite, cam
     owner = staff_site.owner()
     owner.get(f"{RATERS}/{stubborn}")
     with staff_site.platform.database.reading() as tx:
-        entries = events.iterate_unchained(tx, campaign.id)
+        entries = audit_log.iterate_unchained(tx, campaign.id)
         views = [event.content["view"] for event, _ in entries if event.kind == "viewed"]
     assert views[-2:] == ["raters", "flags"]
 

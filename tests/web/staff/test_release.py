@@ -12,11 +12,11 @@ from tests.support.rated_campaigns import rated_campaign
 from tests.support.releases import CROWDED, failed, find_check, plan_text
 from tests.support.staff_site import StaffSite, send
 
-from dissensus.campaign.event_log import EventKind
+from dissensus.campaign.audit_log import EventKind
 from dissensus.errors import InvalidInput
 from dissensus.files.releases.folder import read_record
 from dissensus.schema.release.parser import parse_plan
-from dissensus.store import events, staff
+from dissensus.store import audit_log, staff
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import members
 from dissensus.workflows.rater import withdrawal
@@ -51,13 +51,13 @@ def find_codes(page: httpx.Response) -> dict[str, str]:
 def leave(staff_site: StaffSite, campaign: CampaignRow) -> None:
     """One rater withdraws."""
     with staff_site.platform.database.reading() as tx:
-        rater_id = next(iter(events.iterate_events(tx, campaign.id, "entered"))).rater_id
+        rater_id = next(iter(audit_log.iterate_events(tx, campaign.id, "entered"))).rater_id
     withdrawal.withdraw_rater(staff_site.platform, str(rater_id), now=staff_site.live.clock())
 
 
 def count_events(staff_site: StaffSite, campaign: CampaignRow, kind: EventKind) -> int:
     with staff_site.platform.database.reading() as tx:
-        return len(list(events.iterate_events(tx, campaign.id, kind)))
+        return len(list(audit_log.iterate_events(tx, campaign.id, kind)))
 
 
 def test_two_owners_sign_what_the_command_then_writes(

@@ -16,8 +16,8 @@ from tests.support.monitored_campaigns import add_crowd, member, open_monitored_
 from tests.support.raters import enter
 from tests.support.staff_site import StaffSite, send
 
+from dissensus.store.audit_log import EventTable
 from dissensus.store.campaigns import CampaignRow
-from dissensus.store.events import EventTable
 from dissensus.store.lists import reports as report_store
 from dissensus.workflows.campaign import members
 from dissensus.workflows.platform import staff

@@ -20,7 +20,7 @@ from dissensus.web.api.openapi import reading_scopes, route_scope, token_routes
 from dissensus.web.core.site import client_network
 from dissensus.workflows.campaign import members
 from dissensus.workflows.platform import api_tokens, passwords, staff
-from dissensus.workflows.rater import enrolment, journey, rating, screening
+from dissensus.workflows.rater import enrolment, journey, quota_screening, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
 PASSWORD = "correct horse battery"
@@ -44,7 +44,7 @@ def rate(staff_site: StaffSite, campaign: CampaignRow, n: int, *, age: str | Non
             staff_site.platform, Arrival(campaign.name, str(campaign.key), "en"), AGREED, now=NOW
         )
         if age is not None:
-            assert screening.screen_rater(staff_site.platform, rater, {"rater_age": age}, now=NOW) is not None
+            assert quota_screening.screen_rater(staff_site.platform, rater, {"rater_age": age}, now=NOW) is not None
         step = journey.next_state(staff_site.platform, rater, now=NOW)
         while step.assignment is not None:
             save = AnswerSave(

@@ -9,8 +9,8 @@ from tests.support.live_site import Visitor
 from tests.support.prolific_study import rows
 from tests.support.staff_site import StaffSite, send
 
+from dissensus.store.audit_log import EventTable
 from dissensus.store.campaigns import CampaignRow
-from dissensus.store.events import EventTable
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.campaign.audit import audit_campaign
 from dissensus.workflows.platform import staff

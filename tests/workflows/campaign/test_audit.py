@@ -11,10 +11,10 @@ from sqlalchemy import Connection, null, select, update
 from tests.support.campaigns import NOW, open_campaign
 from tests.support.raters import enter, rate_all
 
-from dissensus.store import events
+from dissensus.store import audit_log
+from dissensus.store.audit_log import EventTable
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.consents import ConsentTable
-from dissensus.store.events import EventTable
 from dissensus.store.raters import RaterTable
 from dissensus.workflows.campaign import audit as audit_workflow
 from dissensus.workflows.campaign import campaigns
@@ -119,7 +119,7 @@ def test_a_withdrawal_erases_events_and_the_chain_still_holds(rated: RatedCampai
         subjects = tx.scalars(select(EventTable.subject_id).where(EventTable.kind.in_(("erased", "withdrawn")))).all()
         assert len(set(subjects)) == 1
         assert tx.scalar(select(RaterTable.subject_id).where(RaterTable.id == withdrawn_id)) is None
-        (withdrawal_event,) = events.iterate_events(tx, rated.campaign.id, "withdrawn")
+        (withdrawal_event,) = audit_log.iterate_events(tx, rated.campaign.id, "withdrawn")
         assert (withdrawal_event.rater_id, withdrawal_event.staff_id, withdrawal_event.content) == (None, None, {})
 
 

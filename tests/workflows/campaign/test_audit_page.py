@@ -6,10 +6,10 @@ import pytest
 from tests.databases import sqlite_only
 from tests.support.campaigns import NOW, open_campaign
 
-from dissensus.campaign.event_log import EventKind
-from dissensus.store import events
+from dissensus.campaign.audit_log import EventKind
+from dissensus.store import audit_log
 from dissensus.workflows.campaign import members
-from dissensus.workflows.campaign.audit_page import load_audit_page
+from dissensus.workflows.campaign.audit_log_page import load_audit_page
 from dissensus.workflows.platform.platform import Platform
 
 pytestmark = sqlite_only
@@ -49,5 +49,5 @@ def test_members_payments_and_webhooks_have_words_of_their_own(
 ) -> None:
     campaign = open_campaign(platform)
     with platform.database.writing() as tx:
-        events.append_event(tx, campaign.id, kind, content, now=NOW)
+        audit_log.append_event(tx, campaign.id, kind, content, now=NOW)
     assert list_texts(platform, campaign.staff_id)[-1] == text

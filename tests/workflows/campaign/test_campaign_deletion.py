@@ -11,15 +11,15 @@ from tests.support.raters import enter, rate_all
 
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.pipeline.collect.chat import ResponsePick
-from dissensus.store import events
+from dissensus.store import audit_log
+from dissensus.store.audit_log import EventTable
 from dissensus.store.campaigns import CampaignRow, CampaignTable
 from dissensus.store.core.metadata import METADATA
 from dissensus.store.erasure import AUDIT_TABLES, campaign_tables, rater_data_tables
-from dissensus.store.events import EventTable
 from dissensus.store.items import ItemTable
 from dissensus.store.lists.reports import add_report
 from dissensus.store.planning.campaign_plans import NewPlan, add_plan
-from dissensus.workflows.campaign import audit, audit_page, campaign_deletion, campaigns, conversations, overview
+from dissensus.workflows.campaign import audit, audit_log_page, campaign_deletion, campaigns, conversations, overview
 from dissensus.workflows.platform.platform import Platform
 
 
@@ -177,7 +177,9 @@ def test_an_archived_campaign_stays_closed_until_it_is_taken_out(platform: Platf
         campaigns.change_state(platform, "pilot", "paused", **by_owner)
     campaign_deletion.archive_campaign(platform, "pilot", archived=False, **by_owner)
     campaigns.change_state(platform, "pilot", "paused", **by_owner)
-    lines = audit_page.load_audit_page(platform, "pilot", before=None, by_staff=True, staff_id=campaign.staff_id).lines
+    lines = audit_log_page.load_audit_page(
+        platform, "pilot", before=None, by_staff=True, staff_id=campaign.staff_id
+    ).lines
     assert [line.text for line in lines if "archive" in line.text] == [
         "the campaign was taken out of the archive",
         "the campaign was archived",
@@ -188,16 +190,16 @@ def test_an_archived_campaign_stays_closed_until_it_is_taken_out(platform: Platf
 def test_the_log_is_paged_and_has_what_members_did_apart(platform: Platform) -> None:
     campaign = open_campaign(platform, 3)
     rate_all(platform, enter(platform, campaign.key))
-    for _ in range(audit_page.PAGE_SIZE):
+    for _ in range(audit_log_page.PAGE_SIZE):
         audit.log_view(platform, "pilot", "raters", staff_id=campaign.staff_id, now=NOW)
     reader: dict[str, Any] = {"staff_id": campaign.staff_id}
-    first = audit_page.load_audit_page(platform, "pilot", before=None, by_staff=True, **reader)
+    first = audit_log_page.load_audit_page(platform, "pilot", before=None, by_staff=True, **reader)
     assert {line.actor for line in first.lines} == {"owner"}
-    assert len(first.lines) == audit_page.PAGE_SIZE
-    second = audit_page.load_audit_page(platform, "pilot", before=first.before, by_staff=True, **reader)
+    assert len(first.lines) == audit_log_page.PAGE_SIZE
+    second = audit_log_page.load_audit_page(platform, "pilot", before=first.before, by_staff=True, **reader)
     assert [line.text for line in second.lines] == ["the campaign was opened", "the campaign was created"]
     assert second.before is None
-    everything = audit_page.load_audit_page(platform, "pilot", before=first.before, by_staff=False, **reader)
+    everything = audit_log_page.load_audit_page(platform, "pilot", before=first.before, by_staff=False, **reader)
     assert "a rater finished an item" in {line.text for line in everything.lines}
     assert not any(len(value) >= 32 for line in everything.lines for _, value in line.details)
     # Linked events come after those that are not linked yet, each once, on one page after another.
@@ -206,7 +208,7 @@ def test_the_log_is_paged_and_has_what_members_did_apart(platform: Platform) -> 
     with platform.database.reading() as tx:
         n = tx.scalar(select(func.count()).select_from(EventTable))
         numbers, before = list[int](), None
-        while rows := events.list_events_before(tx, campaign.id, before=before, by_staff=False, most=7):
+        while rows := audit_log.list_events_before(tx, campaign.id, before=before, by_staff=False, most=7):
             numbers += [number for number, _ in rows]
             before = numbers[-1]
     assert numbers == sorted(numbers, reverse=True)

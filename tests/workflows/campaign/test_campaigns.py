@@ -9,8 +9,8 @@ from tests.support.plan_statistics import count_planned_rows
 
 from dissensus.campaign.planning import read_plan
 from dissensus.errors import Conflict, InvalidInput, NotFound
+from dissensus.store import audit_log, overview
 from dissensus.store import campaigns as store
-from dissensus.store import events, overview
 from dissensus.store import items as items_store
 from dissensus.store.answer_drafts import AnswerTable, SaveTable
 from dissensus.workflows.campaign import campaigns
@@ -35,7 +35,7 @@ def test_a_draft_made_from_a_plan_logs_its_numbers_and_digest(platform: Platform
     staff_id = owner(platform.database)
     campaign = campaigns.create_campaign(platform, definition(), items(1), staff_id=staff_id, plan=plan, now=NOW)
     with platform.database.reading() as tx:
-        (event,) = events.iterate_events(tx, campaign.id, "planned")
+        (event,) = audit_log.iterate_events(tx, campaign.id, "planned")
     assert event.content == {"question": "pool", "sha256": plan.sha256, "replication": 3, "seats": 10}
 
 

@@ -19,8 +19,8 @@ from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.schema.questionnaire.question import Answer
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
+from dissensus.store.audit_log import EventTable
 from dissensus.store.campaigns import CampaignRow, CampaignTable
-from dissensus.store.events import EventTable
 from dissensus.store.items import ERASED_TEXT, ItemTable
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import audit, campaigns, conversations

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from tests.support.campaigns import NOW, definition, items, open_campaign
 
-from dissensus.campaign.encryption import SecretKeys
+from dissensus.encryption import SecretKeys
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.schema.campaign.roles import parse_role
 from dissensus.store.campaigns import CampaignRow

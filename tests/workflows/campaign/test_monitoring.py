@@ -44,7 +44,7 @@ from dissensus.workflows.campaign.monitoring import MonitoringCache, MonitoringV
 from dissensus.workflows.export import ratings
 from dissensus.workflows.gold import adjudication
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import enrolment, journey, rating, screening, withdrawal
+from dissensus.workflows.rater import enrolment, journey, quota_screening, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
 
 LATER = NOW + timedelta(hours=20)
@@ -297,7 +297,7 @@ def test_cells_of_a_quota_are_an_axis(platform: Platform) -> None:
         platform, demographics={**ABOUT, "questions": ABOUT["questions"][:1]}, quota=quota
     )
     rater = enter(platform, campaign.key)
-    screening.screen_rater(platform, rater, {"rater_age": "18-29"}, now=NOW)
+    quota_screening.screen_rater(platform, rater, {"rater_age": "18-29"}, now=NOW)
     rated = len(rate_all(platform, rater))
     refresh_snapshots(platform, MonitoringCache(), now=NOW)
     assert [(one.axis, one.group, one.n_ratings) for one in load_figures(platform).groups] == [

@@ -24,7 +24,7 @@ from dissensus.store.raters import RaterRow, RaterTable
 from dissensus.store.recruits import RecruitTable
 from dissensus.workflows.campaign import campaigns, pay, rehearsal
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import attention_checks, enrolment, rating, screening, withdrawal
+from dissensus.workflows.rater import attention_checks, enrolment, quota_screening, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
 from dissensus.workflows.rater.journey import next_state
 
@@ -125,8 +125,8 @@ def test_raters_who_can_still_be_screened_out_cannot_be_paid(platform: Platform)
     rating.stop_rating(platform, second, now=NOW)
     with pytest.raises(Conflict, match="Rater 2 has not started yet"):
         record_payment(platform, second, 700, str(uuid4()))
-    assert screening.screen_rater(platform, first, {"rater_age": "old"}, now=NOW) is not None
-    assert screening.screen_rater(platform, second, {"rater_age": "old"}, now=NOW) is None
+    assert quota_screening.screen_rater(platform, first, {"rater_age": "old"}, now=NOW) is not None
+    assert quota_screening.screen_rater(platform, second, {"rater_age": "old"}, now=NOW) is None
 
 
 @pytest.mark.parametrize("finishes", [True, False])

@@ -20,7 +20,7 @@ from tests.support.recruited_raters import (
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
 from dissensus.recruit.prolific import ProlificClient, SubmissionStatus
-from dissensus.store import events
+from dissensus.store import audit_log
 from dissensus.store.recruits import RecruitTable
 from dissensus.workflows.campaign import campaigns, submissions
 from dissensus.workflows.platform.platform import Platform
@@ -117,7 +117,7 @@ def test_decisions_are_logged_with_their_author(platform: Platform, prolific: Pr
         ask_return(platform, client, submission, "You chose A twice.")
         approve(platform, client, submission)
     with platform.database.reading() as tx:
-        decisions = list(events.iterate_events(tx, campaign.id, "decision_recorded"))
+        decisions = list(audit_log.iterate_events(tx, campaign.id, "decision_recorded"))
     assert [(one.staff_id, dict(one.content)) for one in decisions] == [
         (staff_of(platform), {"submission": "ask-return"}),
         (staff_of(platform), {"submission": "approve"}),

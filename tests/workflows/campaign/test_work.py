@@ -10,8 +10,8 @@ from sqlalchemy import select
 from tests.support.campaigns import NOW, open_campaign, owner
 from tests.support.worker_process import work_process
 
+from dissensus.store.audit_log import EventTable
 from dissensus.store.core.leases import LeaseTable
-from dissensus.store.events import EventTable
 from dissensus.store.members import MemberTable
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform.platform import Platform

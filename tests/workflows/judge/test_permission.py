@@ -8,7 +8,7 @@ from tests.support.campaigns import NOW, definition, items, open_campaign, owner
 
 from dissensus.errors import InvalidInput, NotAllowed, NotFound
 from dissensus.schema.campaign.chatbot import Chatbot, Endpoint, LocalModel
-from dissensus.store import events
+from dissensus.store import audit_log
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.campaign.items import withhold_items
 from dissensus.workflows.judge.permission import load_judged_campaign, permit_judge, record_judging
@@ -39,8 +39,8 @@ def test_a_permission_is_recorded_and_bound_to_its_address(platform: Platform, t
     local = replace(run, judge=replace(judge, source=LocalModel()))
     record_judging(platform, "pilot", local, 9, staff_id=staff_id, now=NOW)
     with platform.database.reading() as tx:
-        permitted = [event.content["url"] for event in events.iterate_events(tx, row.id, "judge_permitted")]
-        judged_events = [event.content for event in events.iterate_events(tx, row.id, "judged")]
+        permitted = [event.content["url"] for event in audit_log.iterate_events(tx, row.id, "judge_permitted")]
+        judged_events = [event.content for event in audit_log.iterate_events(tx, row.id, "judged")]
     assert permitted == [URL, None]
     assert [(event["url"], event["items"], event["requests"]) for event in judged_events] == [(URL, 3, 9), (None, 3, 9)]
     with pytest.raises(InvalidInput, match="https"):

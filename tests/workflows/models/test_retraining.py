@@ -31,15 +31,16 @@ from dissensus.files.models.registry import (
 )
 from dissensus.files.pairs.reader import ReadPairs
 from dissensus.pipeline.collect.chat import ResponsePick
+from dissensus.preference.data.holdout_split import split_holdout
 from dissensus.preference.data.pairs import Pair
-from dissensus.preference.evaluation.promotion import PromotionRule, split_holdout
+from dissensus.preference.evaluation.promotion import PromotionRule
 from dissensus.preference.models.groups import Groups
 from dissensus.preference.models.mean_variance import MeanVariance
 from dissensus.schema.records.conversation import Conversation, Turn
 from dissensus.store import flags
+from dissensus.store.audit_log import EventTable
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.chats import ChatbotResponse
-from dissensus.store.events import EventTable
 from dissensus.store.raters import RaterRow
 from dissensus.text.transcripts import write_hh
 from dissensus.workflows.campaign import campaigns

@@ -25,7 +25,7 @@ from dissensus.schema.campaign.chatbot import BestOfNSettings, Chatbot
 from dissensus.schema.campaign.chatbot_parser import parse_chatbot
 from dissensus.schema.records.conversation import Conversation
 from dissensus.stats.cluster_robust import ClusteredEstimate
-from dissensus.workflows.models.scorers import ModelRegistry, open_chatbot_scorers
+from dissensus.workflows.models.scorers import RankerCache, open_chatbot_scorers
 
 TALK = Conversation.from_turns([("human", "Hi")])
 DEFINITION = """
@@ -128,7 +128,7 @@ def promote(registered_model: RegisteredModel, number: int) -> RegisteredModel:
     )
 
 
-def respond_with_registry(registry: ModelRegistry, scorer: str, more: str = "") -> Response:
+def respond_with_registry(registry: RankerCache, scorer: str, more: str = "") -> Response:
     async def say() -> Response:
         async with open_chatbot(bot(scorer, more), environment={}, ranking=registry.ranker) as opened:
             return await collect_response(opened, TALK, 7)
@@ -137,7 +137,7 @@ def respond_with_registry(registry: ModelRegistry, scorer: str, more: str = "") 
 
 
 def test_a_registry_scorer_follows_the_current_version(registered_model: RegisteredModel) -> None:
-    registry = ModelRegistry(registered_model.folder.parent)
+    registry = RankerCache(registered_model.folder.parent)
     first = respond_with_registry(registry, "registry:taste")
     assert (first.ranked_by, first.cost.samples) == ("", 1)
     registered_model = promote(registered_model, 1)
@@ -153,7 +153,7 @@ def test_a_registry_scorer_follows_the_current_version(registered_model: Registe
 
 
 def test_invalid_registry_scorers_are_refused(registered_model: RegisteredModel) -> None:
-    registered_model, registry = promote(registered_model, 1), ModelRegistry(registered_model.folder.parent)
+    registered_model, registry = promote(registered_model, 1), RankerCache(registered_model.folder.parent)
     sha256 = read_identity(registered_model.version(1)).sha256
     assert respond_with_registry(registry, "registry:taste/1", f'sha256 = "{sha256}"').ranked_by == "taste/1"
     with pytest.raises(Conflict, match="another model than the definition names"):
@@ -168,16 +168,16 @@ def test_invalid_registry_scorers_are_refused(registered_model: RegisteredModel)
     (registered_model.folder / "1" / "weights.npz").write_bytes(b"cut")
     assert respond_with_registry(registry, "registry:taste").ranked_by == "taste/1"
     with pytest.raises(InvalidInput, match="truncated or changed"):
-        respond_with_registry(ModelRegistry(registered_model.folder.parent), "registry:taste")
+        respond_with_registry(RankerCache(registered_model.folder.parent), "registry:taste")
 
 
 def test_another_purpose_is_refused_before_the_first_version(registered_model: RegisteredModel) -> None:
     with pytest.raises(NotAllowed, match="is for harmless responses"):
-        respond_with_registry(ModelRegistry(registered_model.folder.parent), "registry:taste", 'purpose = "helpful"')
+        respond_with_registry(RankerCache(registered_model.folder.parent), "registry:taste", 'purpose = "helpful"')
 
 
 def test_a_recreated_registered_model_is_loaded_again(registered_model: RegisteredModel) -> None:
-    registry = ModelRegistry(registered_model.folder.parent)
+    registry = RankerCache(registered_model.folder.parent)
     promote(registered_model, 1)
     assert respond_with_registry(registry, "registry:taste").text == "sorry the road"
     shutil.move(registered_model.folder, registered_model.folder.with_name("old"))
@@ -190,4 +190,4 @@ def test_a_recreated_registered_model_is_loaded_again(registered_model: Register
     shutil.rmtree(other.folder / "1")
     shutil.copytree(registered_model.folder.with_name("old") / "1", other.folder / "1")
     with pytest.raises(Conflict, match="holds another model than the one that was trained as version 1"):
-        respond_with_registry(ModelRegistry(registered_model.folder.parent), "registry:taste")
+        respond_with_registry(RankerCache(registered_model.folder.parent), "registry:taste")

@@ -54,7 +54,7 @@ from dissensus.workflows.campaign import campaigns, members, monitoring
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import backup
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import enrolment, journey, rating, screening
+from dissensus.workflows.rater import enrolment, journey, quota_screening, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ def full_campaign(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Campai
     campaign = open_campaign(platform, 3, demographics=ABOUT_YOU, quota=ONE_OLD)
     key, *_ = campaigns.create_invitations(platform, "pilot", 2, staff_id=campaign.staff_id, now=NOW)
     rater = enter(platform, key)
-    assert screening.screen_rater(platform, rater, {"rater_age": "old"}, now=NOW) is not None
-    assert screening.screen_rater(platform, enter(platform, campaign.key), {"rater_age": "old"}, now=NOW) is None
+    assert quota_screening.screen_rater(platform, rater, {"rater_age": "old"}, now=NOW) is not None
+    assert quota_screening.screen_rater(platform, enter(platform, campaign.key), {"rater_age": "old"}, now=NOW) is None
     assignment = journey.next_state(platform, rater, now=NOW).assignment
     assert assignment is not None
     rating.save_answers(platform, rater, assignment.id, "draft", save("No"), now=NOW)
@@ -233,7 +233,7 @@ def test_a_restored_platform_accepts_new_ratings(backup_path: Path, full_campaig
     assert count_planned_rows(platform.database, "item") == 3
     rater = enter(platform, full_campaign.key)
     assert rater.number == 2
-    assert screening.screen_rater(platform, rater, {"rater_age": "Prefer not to say"}, now=NOW) is not None
+    assert quota_screening.screen_rater(platform, rater, {"rater_age": "Prefer not to say"}, now=NOW) is not None
     assignment = journey.next_state(platform, rater, now=NOW).assignment
     assert assignment is not None
     assert rating.submit_answers(platform, rater, assignment.id, "more", save("No"), now=NOW).progress.n_done == 1

@@ -15,9 +15,9 @@ from tests.support.webhook_deliverer import SIGNER, add_webhook, sequence_number
 from tests.support.webhook_receiver import receiving
 
 from dissensus.errors import Unavailable
+from dissensus.store.audit_log import EventChainTable, EventTable
 from dissensus.store.core import leases
 from dissensus.store.core.leases import LeaseTable
-from dissensus.store.events import EventChainTable, EventTable
 from dissensus.store.monitoring import MonitoringSnapshotTable
 from dissensus.store.webhooks import WebhookTable
 from dissensus.workflows.models.retraining import RetrainingJob

@@ -15,7 +15,7 @@ from sqlalchemy import func, select
 from tests.support.campaigns import NOW, open_campaign
 from tests.support.smtp_server import Mailbox, receiving
 
-from dissensus.campaign.encryption import SecretKeys
+from dissensus.encryption import SecretKeys
 from dissensus.errors import InvalidInput
 from dissensus.mail_transport import MailSender
 from dissensus.store.identity.mails import MailRow, MailTable, add_mail

@@ -14,7 +14,7 @@ from tests.support.webhook_deliverer import SIGNER
 
 from dissensus.mail_transport import MailSender
 from dissensus.schema.campaign.roles import Role
-from dissensus.store import events
+from dissensus.store import audit_log
 from dissensus.store.identity.mails import MailTable
 from dissensus.store.lists import raters as lists
 from dissensus.store.raters import RaterRow, RaterTable
@@ -177,7 +177,7 @@ def answer_always(platform: Platform, key: str | None, answer: str) -> None:
 
 def flag_events(platform: Platform, campaign_id: str) -> list[Any]:
     with platform.database.reading() as tx:
-        return [event.content for event in events.iterate_events(tx, campaign_id, "raters_flagged")]
+        return [event.content for event in audit_log.iterate_events(tx, campaign_id, "raters_flagged")]
 
 
 @pytest.mark.parametrize("kind", RECIPIENTS)

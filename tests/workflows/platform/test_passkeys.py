@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 from tests.support.authenticator import PRESENT, Authenticator
 from tests.support.campaigns import NOW
 
-from dissensus.campaign.encryption import SecretKeys
+from dissensus.encryption import SecretKeys
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
 from dissensus.store.identity.passkeys import PasskeyChallengeTable
 from dissensus.store.staff import StaffRow

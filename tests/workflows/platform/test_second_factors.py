@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select, update
 from tests.support.campaigns import NOW
 
-from dissensus.campaign.encryption import SecretKeys
+from dissensus.encryption import SecretKeys
 from dissensus.errors import Conflict, NotAllowed, NotFound
 from dissensus.store.identity.second_factors import RecoveryCodeTable, TotpTable
 from dissensus.store.staff import StaffRow

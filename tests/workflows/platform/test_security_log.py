@@ -6,7 +6,7 @@ import pyotp
 import pytest
 from tests.support.campaigns import AGREED, NOW, open_campaign
 
-from dissensus.campaign.encryption import SecretKeys
+from dissensus.encryption import SecretKeys
 from dissensus.errors import NotAllowed, NotFound
 from dissensus.workflows.campaign import members
 from dissensus.workflows.platform import api_tokens, passwords, second_factors, security_log, staff

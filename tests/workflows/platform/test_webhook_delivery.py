@@ -19,10 +19,10 @@ from tests.support.webhook_deliverer import (
 )
 from tests.support.webhook_receiver import Receiver, receiving
 
-from dissensus.campaign.encryption import SecretKeys
 from dissensus.campaign.webhook_batches import MAX_BATCH_EVENTS, PAUSE_AFTER
+from dissensus.encryption import SecretKeys
 from dissensus.errors import Conflict, InvalidInput, NotFound
-from dissensus.store import events
+from dissensus.store import audit_log
 from dissensus.store import webhooks as store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import audit, campaigns, members, overview, webhooks
@@ -54,7 +54,7 @@ def append_events(platform: Platform, campaign: CampaignRow, n: int, kind: str =
     """Append `n` events."""
     with platform.database.writing() as tx:
         for number in range(n):
-            events.append_event(tx, campaign.id, kind, {"n": number}, staff_id=campaign.staff_id, now=NOW)  # type: ignore[arg-type]
+            audit_log.append_event(tx, campaign.id, kind, {"n": number}, staff_id=campaign.staff_id, now=NOW)  # type: ignore[arg-type]
 
 
 def test_events_are_delivered_signed_and_once(
@@ -247,7 +247,7 @@ def test_an_automatic_pause_is_one_event(platform: Platform, campaign: CampaignR
     with platform.database.reading() as tx:
         paused_events = [
             event
-            for event in events.iterate_events(tx, campaign.id, "webhook_changed")
+            for event in audit_log.iterate_events(tx, campaign.id, "webhook_changed")
             if event.content["change"] == "paused"
         ]
     assert [(event.staff_id, event.content["webhook"], event.content["host"]) for event in paused_events] == [

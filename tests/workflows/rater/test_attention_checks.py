@@ -20,7 +20,7 @@ from dissensus.store.raters import RaterRow
 from dissensus.store.seats import SeatCounts
 from dissensus.workflows.campaign import campaigns, rehearsal
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import attention_checks, enrolment, journey, rating, screening, withdrawal
+from dissensus.workflows.rater import attention_checks, enrolment, journey, quota_screening, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
 from dissensus.workflows.rater.journey import RaterState
 
@@ -87,7 +87,7 @@ def test_the_screener_comes_before_a_check(platform: Platform) -> None:
         platform, open_checked_campaign(platform, demographics=ABOUT_YOU, demographics_position="before", quota=quota)
     )
     assert journey.next_state(platform, rater, now=NOW).stage == "screener"
-    state = screening.screen_rater(platform, rater, {"rater_age": "old"}, now=NOW)
+    state = quota_screening.screen_rater(platform, rater, {"rater_age": "old"}, now=NOW)
     assert state is not None
     assert due_check(state) == ("rules", 1)
 
@@ -192,12 +192,12 @@ def test_failing_a_later_comprehension_check_does_not_end_the_visit(platform: Pl
 def test_failing_the_comprehension_check_frees_the_seat(platform: Platform) -> None:
     campaign = open_checked_campaign(platform, demographics=ABOUT_YOU, quota=QUOTA)
     rater = enter(platform, campaign)
-    screening.screen_rater(platform, rater, {"rater_age": "young"}, now=NOW)
+    quota_screening.screen_rater(platform, rater, {"rater_age": "young"}, now=NOW)
     assert load_seats(platform, campaign.id)["young"].held == 1
     assert fail_twice(platform, rater).stage == "unfit"
     assert load_seats(platform, campaign.id)["young"] == SeatCounts(free=1)
     other = enter(platform, campaign)
-    state = screening.screen_rater(platform, other, {"rater_age": "young"}, now=NOW)
+    state = quota_screening.screen_rater(platform, other, {"rater_age": "young"}, now=NOW)
     assert state is not None
     assert due_check(state) == ("rules", 1)
     assert journey.next_state(platform, rater, now=LATER).stage == "unfit"
@@ -211,9 +211,9 @@ def load_seats(platform: Platform, campaign_id: str) -> dict[str, SeatCounts]:
 def test_a_rater_without_a_seat_has_no_check_due(platform: Platform) -> None:
     campaign = open_checked_campaign(platform, demographics=ABOUT_YOU, quota=QUOTA)
     rater, other = enter(platform, campaign), enter(platform, campaign)
-    state = screening.screen_rater(platform, rater, {"rater_age": "young"}, now=NOW)
+    state = quota_screening.screen_rater(platform, rater, {"rater_age": "young"}, now=NOW)
     assert state is not None
-    assert screening.screen_rater(platform, other, {"rater_age": "young"}, now=LATER) is not None
+    assert quota_screening.screen_rater(platform, other, {"rater_age": "young"}, now=LATER) is not None
     assert journey.next_state(platform, rater, now=LATER).stage == "full"
     # Without a seat, nothing is due.
     assert answer_due_check(platform, rater, state, "The last answer").stage == "full"

@@ -12,9 +12,9 @@ from tests.support.raters import enter, rate_all, submit
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.collect.chat import ResponsePick
 from dissensus.schema.records.item import Item
+from dissensus.store.audit_log import EventTable
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.care import CareSurveyTable
-from dissensus.store.events import EventTable
 from dissensus.store.raters import RaterRow, RaterTable
 from dissensus.workflows.campaign import audit, campaigns
 from dissensus.workflows.campaign.rehearsal import run_rehearsal

@@ -20,9 +20,9 @@ from tests.support.raters import enter
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.pipeline.collect.chat import ResponsePick, build_conversation, choose_next_step
 from dissensus.store import chats, payments
+from dissensus.store.audit_log import EventTable
 from dissensus.store.chats import ChatbotResponse, ChatCandidateTable, ChatExchangeTable, ChatPickTable, ChatTable
 from dissensus.store.core.orm import Base
-from dissensus.store.events import EventTable
 from dissensus.workflows.campaign import audit
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import chat, chat_responses, journey, withdrawal

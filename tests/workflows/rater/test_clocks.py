@@ -11,8 +11,8 @@ from tests.support.quota_campaigns import enter, load_seat_counts, open_seat_cam
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.store.answer_drafts import AnswerTable, SaveTable
+from dissensus.store.audit_log import EventTable
 from dissensus.store.core.orm import new_id
-from dissensus.store.events import EventTable
 from dissensus.store.raters import RaterRow
 from dissensus.store.seats import SeatCounts
 from dissensus.workflows.campaign import audit, campaigns

@@ -13,7 +13,7 @@ from dissensus.errors import Conflict, NotAllowed, NotFound
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.store import payments
 from dissensus.store.answer_drafts import SaveTable
-from dissensus.store.events import EventTable
+from dissensus.store.audit_log import EventTable
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import audit, campaigns, monitoring
 from dissensus.workflows.campaign.monitoring import MonitoringCache

@@ -30,7 +30,7 @@ from dissensus.store.seats import SeatCounts, SeatTable
 from dissensus.store.staff import SessionTable
 from dissensus.workflows.campaign import campaigns, quota
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import enrolment, journey, rating, screening, withdrawal
+from dissensus.workflows.rater import enrolment, journey, quota_screening, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
 from dissensus.workflows.rater.invite_links import check_entry, load_entry_links
 from dissensus.workflows.rater.journey import RaterState
@@ -113,9 +113,11 @@ def test_a_cell_is_chosen_once(platform: Platform) -> None:
 def test_missing_and_invalid_answers_are_refused(platform: Platform) -> None:
     rater = enter(platform, open_seat_campaign(platform).key)
     with pytest.raises(InvalidInput, match="rater_size: There is no answer"):
-        screening.screen_rater(platform, rater, {"rater_age": "young"}, now=NOW)
+        quota_screening.screen_rater(platform, rater, {"rater_age": "young"}, now=NOW)
     with pytest.raises(InvalidInput, match="'rater_pet': There is no such question"):
-        screening.screen_rater(platform, rater, {"rater_age": "old", "rater_size": "tall", "rater_pet": "cat"}, now=NOW)
+        quota_screening.screen_rater(
+            platform, rater, {"rater_age": "old", "rater_size": "tall", "rater_pet": "cat"}, now=NOW
+        )
     assert journey.next_state(platform, rater, now=NOW).stage == "screener"
 
 
@@ -316,7 +318,7 @@ def test_a_campaign_without_free_seats_is_full_at_entry(platform: Platform) -> N
         platform, quota={"axes": {"rater_age": {"all": ["young", "old", DECLINED]}}, "rest": 0}
     )
     assert check_entry(platform, "pilot", str(campaign.key), now=NOW).state == "open"
-    screening.screen_rater(platform, enter(platform, campaign.key), {"rater_age": "old"}, now=NOW)
+    quota_screening.screen_rater(platform, enter(platform, campaign.key), {"rater_age": "old"}, now=NOW)
     assert check_entry(platform, "pilot", str(campaign.key), now=NOW).state == "full"
     later = NOW + timedelta(hours=2)
     assert check_entry(platform, "pilot", str(campaign.key), now=later).state == "open"
@@ -327,7 +329,7 @@ def test_balanced_items_are_rated_equally_by_each_cell(platform: Platform) -> No
     campaign = open_seat_campaign(platform, 6, quota=balance, replication=6)
     for age in ("young", "old", DECLINED) * 3:
         rater = enter(platform, campaign.key)
-        assert screening.screen_rater(platform, rater, {"rater_age": age}, now=NOW) is not None
+        assert quota_screening.screen_rater(platform, rater, {"rater_age": age}, now=NOW) is not None
         rate_all(platform, rater)
     with platform.database.reading() as tx:
         rows = tx.execute(
@@ -341,12 +343,12 @@ def test_a_withdrawn_rater_is_replaced_within_the_cell(platform: Platform) -> No
     balance = {"seats": 4, "rest": 2, "balanced": True, "axes": {"rater_age": AXES["rater_age"]}}
     campaign = open_seat_campaign(platform, 2, quota=balance, replication=5)
     leaving = enter(platform, campaign.key)
-    screening.screen_rater(platform, leaving, {"rater_age": "young"}, now=NOW)
+    quota_screening.screen_rater(platform, leaving, {"rater_age": "young"}, now=NOW)
     rate_all(platform, leaving)
     withdrawal.withdraw_rater(platform, leaving.id, now=NOW)
     for age in ("young", "young", "old", "old", DECLINED):
         rater = enter(platform, campaign.key)
-        screening.screen_rater(platform, rater, {"rater_age": age}, now=NOW)
+        quota_screening.screen_rater(platform, rater, {"rater_age": age}, now=NOW)
         rate_all(platform, rater)
     with platform.database.reading() as tx:
         cells = tx.scalars(select(RaterTable.cell).join(AssignmentTable).where(AssignmentTable.state == "done")).all()

@@ -25,8 +25,8 @@ from dissensus.files.releases.verification import validate_release
 from dissensus.pipeline.collect.chat import ResponsePick, build_conversation
 from dissensus.pipeline.release.source import KeyUse
 from dissensus.schema.release.plan import ReleasePlan
+from dissensus.store import audit_log, images, items
 from dissensus.store import chats as chats_store
-from dissensus.store import events, images, items
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.consents import ConsentTable
 from dissensus.store.core.database import connect
@@ -57,7 +57,7 @@ def write(platform: Platform, folder: Path, plan: ReleasePlan = PLAN, name: str 
 
 def withdraw(platform: Platform, campaign: CampaignRow) -> None:
     with platform.database.reading() as tx:
-        rater_id = next(iter(events.iterate_events(tx, campaign.id, "entered"))).rater_id
+        rater_id = next(iter(audit_log.iterate_events(tx, campaign.id, "entered"))).rater_id
     withdrawal.withdraw_rater(platform, str(rater_id), now=NOW)
 
 
@@ -68,7 +68,7 @@ def test_a_release_is_logged_valid_and_made_again(platform: Platform, campaign: 
     record = read_record(tmp_path / "out")
     assert (record["raters"], record["ratings"], record["k"]) == (9, 54, 2)
     with platform.database.reading() as tx:
-        logged = [event.content for event in events.iterate_events(tx, campaign.id, "released")]
+        logged = [event.content for event in audit_log.iterate_events(tx, campaign.id, "released")]
     assert [(one["name"], one["version"], one["manifest"]) for one in logged] == [("crowded", "1.0", manifest)]
     assert record["log"] == {"head": logged[0]["head"], "events": logged[0]["events"]}
     audited = audit.audit_campaign(platform, "crowded", heads=[record["log"]["head"]])
@@ -76,7 +76,7 @@ def test_a_release_is_logged_valid_and_made_again(platform: Platform, campaign: 
     # Again, with more events in the log since: the same bytes, and no second entry.
     assert write(platform, tmp_path, name="again") == manifest
     with platform.database.reading() as tx:
-        assert len(list(events.iterate_events(tx, campaign.id, "released"))) == 1
+        assert len(list(audit_log.iterate_events(tx, campaign.id, "released"))) == 1
     with pytest.raises(Conflict, match=r"crowded 1.0 was written before with another key"):
         prepare_release(replace(PLAN, key="new.key"), tmp_path, platform)
 
@@ -135,7 +135,7 @@ def test_nothing_is_left_of_a_release_that_is_not_registered(
     assert not [path for path in tmp_path.iterdir() if path.is_dir()]
     assert key.read_bytes() == before
     with platform.database.reading() as tx:
-        assert not list(events.iterate_events(tx, campaign.id, "released"))
+        assert not list(audit_log.iterate_events(tx, campaign.id, "released"))
 
 
 def test_a_version_that_another_run_wrote_meanwhile_has_one_content(
@@ -157,7 +157,9 @@ def test_a_version_that_another_run_wrote_meanwhile_has_one_content(
     assert not (tmp_path / "three").exists()
     assert [use.manifest for use in open_key_file(prepared.key_file).uses] == [manifest]
     with platform.database.reading() as tx:
-        assert [event.content["manifest"] for event in events.iterate_events(tx, campaign.id, "released")] == [manifest]
+        assert [event.content["manifest"] for event in audit_log.iterate_events(tx, campaign.id, "released")] == [
+            manifest
+        ]
 
 
 def test_a_folder_that_no_log_knows_is_registered_or_refused(
@@ -186,7 +188,7 @@ def test_a_folder_that_no_log_knows_is_registered_or_refused(
     # The log went on since, and the folder states the head that it had.
     assert register_folder(prepared, tmp_path / "out", platform=platform, now=NOW) == manifest
     with platform.database.reading() as tx:
-        (logged,) = [event.content for event in events.iterate_events(tx, campaign.id, "released")]
+        (logged,) = [event.content for event in audit_log.iterate_events(tx, campaign.id, "released")]
     assert (logged["manifest"], logged["head"]) == (manifest, read_record(tmp_path / "out")["log"]["head"])
     with pytest.raises(Conflict, match=r"crowded 1.0 is registered already"):
         register_folder(prepare_release(signed, tmp_path, platform), tmp_path / "out", platform=platform, now=NOW)
@@ -233,7 +235,7 @@ def test_no_purpose_of_the_plan_stands_for_consent_to_publication(
     platform: Platform, campaign: CampaignRow, tmp_path: Path
 ) -> None:
     with platform.database.writing() as tx:
-        rater_id = next(iter(events.iterate_events(tx, campaign.id, "entered"))).rater_id
+        rater_id = next(iter(audit_log.iterate_events(tx, campaign.id, "entered"))).rater_id
         refused = update(ConsentTable).where(ConsentTable.rater_id == rater_id, ConsentTable.purpose == "release")
         tx.execute(refused.values(agreed=False))
     for purpose in ("release", "rating"):

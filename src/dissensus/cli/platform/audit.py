@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from dissensus.campaign.event_heads import (
+from dissensus.campaign.audit_heads import (
     HeadStatement,
     derive_signing_key,
     parse_signing_key,

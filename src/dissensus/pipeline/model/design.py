@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.pipeline.model import diagnostics
+from dissensus.pipeline.model import design_checks
 from dissensus.pipeline.model.columns import (
     MOST_LEVELS,
     ModelColumn,
@@ -112,7 +112,7 @@ def build_design(
     item, rater, answer = ratings.codes(question)
     rows, known, dropped = _select_known(ModelRows(rater, item, columns), ratings)
     answers, categories, unused = _select_categories(answer[known], ratings.scale(question))
-    diagnostics.require_levels([rows.columns[name] for name in _effect_columns(formula)])
+    design_checks.require_levels([rows.columns[name] for name in _effect_columns(formula)])
     coding, profile, determined = code_effects(rows, formula.terms, answers, categories, has_prior=has_prior)
     random = [_build_random(rows, effects) for effects in formula.random]
     if widths:
@@ -133,14 +133,14 @@ def build_design(
         base={name: rows.columns[name].levels[0] for name in _effect_columns(formula) if rows.columns[name].is_factor},
         n_raters=int(np.count_nonzero(np.bincount(rows.rater))),
         n_items=int(np.count_nonzero(np.bincount(rows.item))),
-        notes=(*ratings.notes, *diagnostics.describe_numbers(rows.columns, _effect_columns(formula))),
+        notes=(*ratings.notes, *design_checks.describe_numbers(rows.columns, _effect_columns(formula))),
         warnings=(
             *dropped,
             *unused,
             *determined,
-            *diagnostics.warn_of_small_groups(rows.columns, formula.terms, rows.rater),
-            *diagnostics.warn_of_random_effects(random_terms=[term for term, _ in random]),
-            *diagnostics.warn_of_repeated(formula),
+            *design_checks.warn_of_small_groups(rows.columns, formula.terms, rows.rater),
+            *design_checks.warn_of_random_effects(random_terms=[term for term, _ in random]),
+            *design_checks.warn_of_repeated(formula),
         ),
     )
 
@@ -244,17 +244,17 @@ def code_effects(
     codes = {name: rows.codes(name)[first] for name in names}
     counts = np.bincount(profile * np.int64(len(categories)) + answers, minlength=n * len(categories))
     if not has_prior:
-        diagnostics.require_finite(rows.columns, terms, codes, counts.reshape(n, -1), categories)
+        design_checks.require_finite(rows.columns, terms, codes, counts.reshape(n, -1), categories)
     coding = code_terms(terms, rows.columns, codes, n, intercept=True)
     independent, empty, determined = select_independent(coding)
     # Thresholds stand for the intercept, which is the first column.
     fixed = Coding(independent.names[1:], np.ascontiguousarray(independent.values[:, 1:]))
-    return fixed, profile, tuple(diagnostics.warn_of_dropped(empty, determined))
+    return fixed, profile, tuple(design_checks.warn_of_dropped(empty, determined))
 
 
 def _build_random(rows: ModelRows, effects: GroupTerm) -> tuple[RandomTerm, tuple[EffectName, ...]]:
     """Return a random term, and the names of the effects of a group."""
-    diagnostics.require_varying(rows.columns, effects)
+    design_checks.require_varying(rows.columns, effects)
     split = _split_group(rows, effects)
     if split is not None:
         group, factor = split

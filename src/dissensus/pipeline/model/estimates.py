@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dissensus.pipeline.model.chains import describe_effect
+from dissensus.pipeline.model.convergence import describe_effect
 from dissensus.pipeline.model.design import NamedDesign
 from dissensus.pipeline.model.result import (
     LARGE_EFFECT,

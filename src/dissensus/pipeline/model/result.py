@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from dissensus.pipeline.model.chains import ModelConvergence, build_tree
 from dissensus.pipeline.model.contrasts import INTERCEPT
+from dissensus.pipeline.model.convergence import ModelConvergence, build_tree
 from dissensus.pipeline.model.design import NamedDesign
 from dissensus.pipeline.model.details import ModelDetails, list_details
 from dissensus.pipeline.model.details_page import list_grids

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.model.chains import check_convergence, warn_of_chains
 from dissensus.pipeline.model.contrasts import INTERCEPT
+from dissensus.pipeline.model.convergence import check_convergence, warn_of_chains
 from dissensus.pipeline.model.design import NamedDesign, build_design
 from dissensus.pipeline.model.details import describe_model
 from dissensus.pipeline.model.draws import FEWEST_DRAWS, ModelDraws, draw_model

@@ -1,12 +1,10 @@
 """Promotion of a new model version: a test of non-inferiority on held-out pairs."""
 
-import hashlib
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
 from statistics import NormalDist
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +14,6 @@ from dissensus.preference.data.pairs import Pair, pair_clusters
 from dissensus.preference.evaluation.accuracy import score_hits
 from dissensus.preference.evaluation.paired import compare_models
 from dissensus.stats.cluster_robust import ClusteredEstimate, clustered_share
-
-HELD_OUT: Final = 5
-"""One in this number of dialogues is held out and never trained on."""
 
 MIN_DIALOGUES: Final = 30
 """Held-out dialogues required to replace a version; with fewer, intervals are often too short."""
@@ -56,13 +51,6 @@ class PromotionRule:
             )
 
 
-class HoldoutSplit(NamedTuple):
-    """Training pairs and held-out pairs."""
-
-    training: tuple[Pair, ...]
-    held_out: tuple[Pair, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class PromotionDecision:
     """Decision on the promotion of a new version.
@@ -86,25 +74,6 @@ class PromotionDecision:
     accuracy: ClusteredEstimate
     difference: ClusteredEstimate | None
     over_reference: ClusteredEstimate | None = None
-
-
-def split_holdout(pairs: Sequence[Pair]) -> HoldoutSplit:
-    """Split pairs into training pairs and held-out pairs by a hash of the dialogue's first human turn.
-
-    About one in five dialogues is held out. A dialogue is always on the same side, whatever the other pairs, so
-    held-out pairs are never trained on later. Case and white space are ignored.
-
-    Examples
-    --------
-    >>> from dissensus.schema.records.conversation import Turn
-    >>> pairs = [Pair((Turn("human", f"Hello {number}"),), "yes", "no") for number in range(1000)]
-    >>> held_out = set(split_holdout(pairs).held_out)
-    >>> len(held_out), set(split_holdout(pairs[:500]).held_out) <= held_out
-    (201, True)
-    """
-    sides = [_hash_dialogue(pair.dialogue) % HELD_OUT == 0 for pair in pairs]
-    training = tuple(pair for pair, out in zip(pairs, sides, strict=True) if not out)
-    return HoldoutSplit(training, tuple(pair for pair, out in zip(pairs, sides, strict=True) if out))
 
 
 def decide_promotion(
@@ -226,8 +195,3 @@ def _describe_sample_size(difference: ClusteredEstimate, rule: PromotionRule) ->
         f" If this is the true difference, about {n:,} held-out pairs would show it in four of five cases; there are "
         f"{difference.n:,}."
     )
-
-
-def _hash_dialogue(dialogue: str) -> int:
-    normalised = " ".join(unicodedata.normalize("NFKC", dialogue).casefold().split())
-    return int.from_bytes(hashlib.sha256(f"held out {normalised}".encode("utf-8", "surrogatepass")).digest()[:8])

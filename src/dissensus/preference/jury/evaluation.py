@@ -31,7 +31,7 @@ from dissensus.preference.transformer.plan import TransformerPlan
 from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.tabular_result import TabularResult
 from dissensus.stats.cluster_robust import Mean, clustered_mean
-from dissensus.stats.jury.model import fit_label_model
+from dissensus.stats.jury.model import fit_answer_model
 from dissensus.stats.score.calibration import estimate_calibration
 from dissensus.stats.score.pseudo_values import GroupRatings
 
@@ -328,7 +328,7 @@ def _predict_labels(training: JuryRatings, model: JuryModel, held_out: Codes) ->
     of_labels = np.bincount(plurality, minlength=len(training.scale)) + 0.5
     if (of_labels > 1).sum() == 1:  # One label of all items, which no features tell apart
         return np.repeat(of_labels[None] / of_labels.sum(), len(held_out), axis=0)
-    labels = fit_label_model(
+    labels = fit_answer_model(
         plurality,
         len(training.scale),
         project([training.texts[item] for item in items]),

@@ -362,7 +362,7 @@ def _stack_texts(
     }
 
 
-def fit_label_model(labels: Codes, n_answers: int, features: Floats, blocks: Codes) -> TextModel:
+def fit_answer_model(labels: Codes, n_answers: int, features: Floats, blocks: Codes) -> TextModel:
     """Fit a model of one label an item, such as the plurality of its raters, on the texts: of nobody in particular."""
     items = np.arange(len(labels))
     term = EffectTerm(

@@ -1,1 +1,1 @@
-"""Database connections, column types, ids and pagination."""
+"""Database connections, column types, ids, rate limits and backups."""

@@ -39,12 +39,12 @@ from sqlalchemy import MetaData
 from dissensus.store import (  # noqa: F401
     answer_drafts,
     assignments,
+    audit_log,
     campaigns,
     care,
     chats,
     check_answers,
     consents,
-    events,
     flags,
     gold,
     images,

@@ -20,7 +20,7 @@ class RateLimitTable(Base):
     )
 
 
-def take(full_at_ms: InstrumentedAttribute[int]) -> ColumnElement[int]:
+def take_expression(full_at_ms: InstrumentedAttribute[int]) -> ColumnElement[int]:
     """Return when a bucket is full again after a request, with the parameters of `take_parameters`."""
     now, latest, cost = (bindparam(name, type_=BigInteger) for name in ("now_ms", "latest_ms", "cost_ms"))
     # A bucket is later than `latest` only if a clock was set back.
@@ -28,7 +28,7 @@ def take(full_at_ms: InstrumentedAttribute[int]) -> ColumnElement[int]:
 
 
 def take_parameters(limit: RateLimit, n_requests: int, *, now_ms: int) -> dict[str, int]:
-    """Return the parameters of `take` for some requests."""
+    """Return the parameters of `take_expression` for some requests."""
     return {
         "now_ms": now_ms,
         "latest_ms": now_ms + 1000 * limit.period_s,
@@ -41,7 +41,7 @@ def take_from_bucket(tx: Connection, fingerprint: str, limit: RateLimit, *, now_
     row = {"fingerprint": fingerprint, "full_at_ms": now_ms + limit.cost_ms()}
     first = upsert(tx, RateLimitTable).values(**row)
     later = first.on_conflict_do_update(
-        index_elements=["fingerprint"], set_={"full_at_ms": take(RateLimitTable.full_at_ms)}
+        index_elements=["fingerprint"], set_={"full_at_ms": take_expression(RateLimitTable.full_at_ms)}
     )
     parameters = take_parameters(limit, 1, now_ms=now_ms)
     return tx.execute(later.returning(RateLimitTable.full_at_ms), parameters).scalar_one()

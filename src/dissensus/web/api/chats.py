@@ -27,8 +27,8 @@ from dissensus.errors import NotFound
 from dissensus.schema.campaign.chat import SUCCESS_SCALE
 from dissensus.web.api.auth import RequireScope, TokenRoute
 from dissensus.web.api.pagination import AfterCursor, Limit, Search, paginate, read_cursor
-from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.problem import ERROR_RESPONSES
+from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
 from dissensus.workflows.campaign import attempts, chats
 from dissensus.workflows.campaign.attempts import AttemptSummary

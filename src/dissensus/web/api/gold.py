@@ -23,8 +23,8 @@ from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.web.api.auth import RequireScope, TokenRoute
 from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginate, read_cursor
 from dissensus.web.api.requests import PlatinumRequest
-from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.problem import ERROR_RESPONSES
+from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
 from dissensus.workflows.gold import comparison, queue
 from dissensus.workflows.gold.labelling import LabelledItem

@@ -10,7 +10,7 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 import dissensus
-from dissensus.campaign.event_log import EventKind
+from dissensus.campaign.audit_log import EventKind
 from dissensus.web.api import (
     campaigns,
     chats,

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Depends, Path
 from dissensus.api_models.webhooks import CreatedWebhookResource, WebhookResource, WebhooksResource
 from dissensus.web.api.auth import RequireScope, TokenRoute
 from dissensus.web.api.requests import WebhookRequest, WebhookStateRequest
-from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.problem import ERROR_RESPONSES
+from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
 from dissensus.workflows.campaign import webhooks
 

@@ -33,9 +33,9 @@ from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.definition_errors import DefinitionFault
 from dissensus.web.builder.preview import list_languages, list_pages, render_preview
-from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
+from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.web.middleware.security_headers import CONTENT_SECURITY_POLICY
 from dissensus.web.staff.campaigns import check_name

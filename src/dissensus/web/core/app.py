@@ -10,7 +10,7 @@ from fastapi import Depends, FastAPI
 from fastapi.responses import FileResponse, Response
 
 from dissensus.campaign.chatbot_access import parse_hosts
-from dissensus.campaign.encryption import SecretKeys
+from dissensus.encryption import SecretKeys
 from dissensus.errors import NotFound
 from dissensus.settings import Settings, load_mail_sender
 from dissensus.web import design
@@ -59,7 +59,7 @@ from dissensus.web.staff import (
 from dissensus.web.staff.identity import account, directory, oidc_sign_in, passkey, second_factor, sign_in
 from dissensus.web.staff.release import release
 from dissensus.workflows.models.retraining import RetrainingJob
-from dissensus.workflows.models.scorers import ModelRegistry
+from dissensus.workflows.models.scorers import RankerCache
 from dissensus.workflows.platform.jobs import N_CONNECTIONS, build_runners
 from dissensus.workflows.platform.mail_delivery import MailDelivery
 from dissensus.workflows.platform.platform import open_platform
@@ -86,7 +86,7 @@ def create_app(settings: Settings, keys: SecretKeys, *, jobs: bool = False) -> F
         platform,
         clock=lambda: app.state.site.clock(),
         hosts=parse_hosts(settings.chatbot_hosts or ""),
-        registry=ModelRegistry(settings.model_registry),
+        registry=RankerCache(settings.model_registry),
     )
     site = Site(settings, platform, TokenSigner(keys), create_renderer(), chat_responder)
     metrics = make_metrics()

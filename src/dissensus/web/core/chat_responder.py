@@ -16,7 +16,7 @@ import anyio.to_thread
 from dissensus.campaign.chatbot_access import check_chatbot_allowed
 from dissensus.chat import Bot, ProviderRefusal, Response, open_chatbot
 from dissensus.errors import DissensusError, Unavailable
-from dissensus.workflows.models.scorers import ModelRegistry
+from dissensus.workflows.models.scorers import RankerCache
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import chat_responses
 from dissensus.workflows.rater.chat_responses import ResponseRequest
@@ -77,7 +77,7 @@ class ChatResponder:
     """Requests chatbot responses for one process."""
 
     def __init__(
-        self, platform: Platform, *, clock: Callable[[], datetime], hosts: frozenset[str], registry: ModelRegistry
+        self, platform: Platform, *, clock: Callable[[], datetime], hosts: frozenset[str], registry: RankerCache
     ) -> None:
         self._platform = platform
         self._clock = clock

@@ -1,19 +1,38 @@
-"""Concurrency limit of slow requests: dependency of their routes."""
+"""Slots for slow requests, so that raters always find a free thread, and nobody takes every turn."""
 
+import asyncio
 from collections.abc import AsyncIterator
-from typing import Annotated
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Final
+from weakref import WeakValueDictionary
 
-from fastapi import Depends, Request
+from dissensus.errors import Unavailable
 
-from dissensus.web.core.site import site_of
-from dissensus.web.core.staff_auth import find_caller
-
-
-async def acquire_slot(request: Request) -> AsyncIterator[None]:
-    """Hold a slot until the route returns; the response is sent without it."""
-    async with site_of(request).slow_requests.slot(find_caller(request).staff.id):
-        yield
+MAX_SLOW_REQUESTS: Final = 2
+"""Slow requests that one worker handles at the same time."""
+SLOT_TIMEOUT_S: Final = 10.0
+"""Timeout for a slot; a waiting request holds no thread."""
 
 
-SlowRequestSlot = Annotated[None, Depends(acquire_slot, scope="function")]
-"""Declare it last, so that a slot is taken only after authorisation and upload."""
+class ConcurrencyLimit:
+    """Slots for the slow requests of one worker; each person has one of them at a time."""
+
+    def __init__(self, n_slots: int = MAX_SLOW_REQUESTS) -> None:
+        self._slots = asyncio.Semaphore(n_slots)
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def slot(self, person: str) -> AsyncIterator[None]:
+        """Acquire a slot; raise `Unavailable` after the timeout."""
+        turn = self._turns.setdefault(person, asyncio.Lock())
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(SLOT_TIMEOUT_S):
+                    await stack.enter_async_context(turn)
+                    await stack.enter_async_context(self._slots)
+            except TimeoutError:
+                raise Unavailable(
+                    "The site is busy with other uploads, samples or exports, and handles only a few at a time, one of "
+                    "each person. Nothing was changed. Try again in a minute."
+                ) from None
+            yield

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from itsdangerous import BadSignature, URLSafeSerializer
 
-from dissensus.campaign.encryption import SecretKeys
+from dissensus.encryption import SecretKeys
 from dissensus.errors import NotAllowed
 from dissensus.recruit.entry import RecruitEntry
 from dissensus.workflows.rater.enrolment import Arrival

@@ -11,12 +11,12 @@ from fastapi import Request, Response
 from dissensus.campaign.chatbot_access import parse_hosts
 from dissensus.settings import Settings
 from dissensus.web.core.chat_responder import ChatResponder
+from dissensus.web.core.concurrency_limit import ConcurrencyLimit
 from dissensus.web.core.downloads import DownloadSpool
 from dissensus.web.core.oidc import MetadataCache
 from dissensus.web.core.rate_limit import TokenBucket
 from dissensus.web.core.renderer import PageRenderer
 from dissensus.web.core.signed_tokens import TokenSigner
-from dissensus.web.core.slots import SlowRequestLimit
 from dissensus.web.core.translations import languages
 from dissensus.webhook_transport import WebhookSender
 from dissensus.workflows.campaign.opening import SiteServices
@@ -50,7 +50,7 @@ class Site:
     chat_responder: ChatResponder
     clock: Callable[[], datetime] = now
     rate_limiter: TokenBucket = field(default_factory=TokenBucket)
-    slow_requests: SlowRequestLimit = field(default_factory=SlowRequestLimit)
+    slow_requests: ConcurrencyLimit = field(default_factory=ConcurrencyLimit)
     downloads: DownloadSpool = field(default_factory=DownloadSpool)
     oidc_metadata: MetadataCache = field(default_factory=MetadataCache)
 

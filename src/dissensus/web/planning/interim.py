@@ -11,8 +11,8 @@ from dissensus.pipeline.plan.interim import MOST_COMPARED
 from dissensus.schema.advice import site_message
 from dissensus.schema.hints import format_value
 from dissensus.web.core.charts import ChartScale
-from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.responses import page
+from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffPage, StaffRequest
 from dissensus.workflows.planning.interim import DEFAULT_HALF_WIDTH, InterimRequest, InterimView, load_interim
 

@@ -25,7 +25,7 @@ from dissensus.web.rater.care import SurveyPage, TopicsPage
 from dissensus.web.rater.entry import ARRIVAL_COOKIE, AWAY_COOKIE, AWAY_S, ConsentPage, TurnedAwayPage
 from dissensus.web.rater.guidelines import GuidelinesPage
 from dissensus.workflows.campaign import images
-from dissensus.workflows.rater import enrolment, journey, rating, recruitment, screening
+from dissensus.workflows.rater import enrolment, journey, quota_screening, rating, recruitment
 from dissensus.workflows.rater.journey import RaterState
 
 if TYPE_CHECKING:
@@ -302,7 +302,7 @@ def declare_attributes(site: SiteOf, request: Request, form: SubmittedForm, sess
 def _screen(site: Site, step: RaterState, question_form: QuestionForm) -> Response:
     """Assign a seat, or turn the rater away and forget them."""
     rater, visit = step.rater, recruitment.load_recruiter_visit(site.platform, step)
-    if screening.screen_rater(site.platform, rater, question_form.answers, now=site.clock()) is not None:
+    if quota_screening.screen_rater(site.platform, rater, question_form.answers, now=site.clock()) is not None:
         return RedirectResponse("/rate", SEE_OTHER)
     return_link = None if visit is None else visit.turned_away
     context = TurnedAwayPage(

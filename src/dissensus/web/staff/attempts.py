@@ -7,8 +7,8 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from dissensus.web.core.charts import ChartScale
-from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.responses import page
+from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffPage, StaffRequest
 from dissensus.workflows.campaign import attempts
 from dissensus.workflows.campaign.attempts import AttemptSummary, RedTeamerActivity

@@ -8,8 +8,8 @@ from fastapi.responses import Response
 
 from dissensus.web.core.responses import page
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffPage, StaffRequest
-from dissensus.workflows.campaign import audit_page
-from dissensus.workflows.campaign.audit_page import AuditPage
+from dissensus.workflows.campaign import audit_log_page
+from dissensus.workflows.campaign.audit_log_page import AuditPage
 
 router = APIRouter()
 
@@ -35,7 +35,7 @@ def show_audit_log(
     before: Annotated[int | None, Query(ge=1, le=2**63 - 1)] = None,
 ) -> Response:
     """Show what happened in a campaign."""
-    lines = audit_page.load_audit_page(
+    lines = audit_log_page.load_audit_page(
         site.platform, name, before=before, by_staff=by == "staff", staff_id=caller.staff.id
     )
     return page(site, caller.page(AuditLogPage, name=name, by=by, audit=lines, is_later=before is not None))

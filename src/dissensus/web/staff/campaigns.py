@@ -16,18 +16,18 @@ from dissensus.schema.campaign.shipped import campaigns as shipped
 from dissensus.schema.campaign.shipped import load_campaign_toml, rename_campaign
 from dissensus.schema.hints import format_list, format_value
 from dissensus.web.core.charts import ChartScale
-from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.permissions import Actor, actions_of
 from dissensus.web.core.rater_auth import SESSION_COOKIE
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
+from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Live, Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
 from dissensus.web.core.suppression import VisibleCampaign, restrict_campaign, restrict_overview, visible_rater_count
 from dissensus.web.staff.campaign_form import CampaignProposal, read_definition, read_proposal
 from dissensus.workflows.campaign import campaigns, opening, overview, working_copies
 from dissensus.workflows.campaign.overview import CampaignOverview
 from dissensus.workflows.export import export_archive, ratings
-from dissensus.workflows.models.registry import CampaignModel, list_campaign_models
+from dissensus.workflows.models.campaign_models import CampaignModel, list_campaign_models
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival

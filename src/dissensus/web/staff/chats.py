@@ -17,9 +17,9 @@ from dissensus.schema.campaign.definition import ResponseFormat
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.records.attempt import TAGS
 from dissensus.text.personal_data import find_personal_data
-from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.renderer import MAX_RENDERED_LENGTH
 from dissensus.web.core.responses import page
+from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffPage, StaffRequest
 from dissensus.workflows.campaign import chats
 from dissensus.workflows.campaign.chats import ChatListing, ChatView

@@ -19,9 +19,9 @@ from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.shipped import campaigns as shipped
 from dissensus.text.near_duplicates import MIN_THRESHOLD
 from dissensus.text.personal_data import KINDS
-from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.responses import page
 from dissensus.web.core.site import Site
+from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.web.staff.campaign_form import NO_ITEMS, CampaignProposal, check_carried, read_items
 from dissensus.web.staff.curation_form import ALL_KINDS, BY_NUMBERS, SamplePlanForm, draw_sample, read_plan_form

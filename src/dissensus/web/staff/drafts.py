@@ -22,10 +22,10 @@ from dissensus.web.builder.item_import import (
     holds_table,
     read_item_table,
 )
-from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.forms import MAX_SEED, parse_whole_number
 from dissensus.web.core.responses import page
 from dissensus.web.core.site import Site
+from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.web.staff.campaign_form import NO_ITEMS, CampaignProposal, read_items
 from dissensus.web.staff.campaigns import MAX_REHEARSAL_RATERS, redirect_to_campaign

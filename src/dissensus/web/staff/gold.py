@@ -18,10 +18,10 @@ from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.gold import Gold, GoldPart
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.questionnaire.definition import Questionnaire
-from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.forms import QuestionForm, parse_whole_number, read_answers, read_uploaded
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
+from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.web.staff.pay import PAGE_SIZE, Number
 from dissensus.workflows.campaign import campaigns

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from dissensus.campaign.opening import CHANGEABLE_PARTS, FIXED_PARTS, Finding
-from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.responses import page
+from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffPage, StaffRequest
 from dissensus.web.staff.campaigns import redirect_to_campaign
 from dissensus.workflows.campaign import campaigns

@@ -10,9 +10,9 @@ from fastapi.responses import RedirectResponse, Response
 from dissensus.campaign.report_request import ReportRequest, parse_report_request
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.advice import site_message
-from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
+from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
 from dissensus.workflows.report import reports
 from dissensus.workflows.report.reports import FigureKind, ReportChoices

@@ -9,9 +9,9 @@ from fastapi.responses import RedirectResponse, Response
 from dissensus.campaign.public_events import EVENT_KINDS
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.schema.advice import site_message
-from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
+from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.workflows.campaign import webhooks
 from dissensus.workflows.campaign.webhooks import MAX_WEBHOOKS, NewWebhook

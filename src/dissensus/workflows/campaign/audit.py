@@ -7,14 +7,14 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.event_log import ChainBreak, ChainVerifier, digest_sequence
-from dissensus.campaign.event_replay import LogReplay
+from dissensus.campaign.audit_log import ChainBreak, ChainVerifier, digest_sequence
+from dissensus.campaign.audit_replay import LogReplay
 from dissensus.errors import DissensusError, Unavailable
 from dissensus.schema.campaign.definition import digest_mapping
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.quota import Quota
 from dissensus.store import audit as store
-from dissensus.store import campaigns, events, gold
+from dissensus.store import audit_log, campaigns, gold
 from dissensus.store.erasure import has_campaign_rows
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
@@ -56,7 +56,7 @@ def log_view(platform: Platform, name: str, view: str, *, staff_id: str, now: da
 def link_pending_events(platform: Platform) -> int:
     """Link the unlinked events of all campaigns into their chains and return their number."""
     with platform.database.reading() as tx:
-        campaign_ids = events.list_unchained_campaigns(tx)
+        campaign_ids = audit_log.list_unchained_campaigns(tx)
     return sum(_link_campaign(platform, campaign_id) for campaign_id in campaign_ids)
 
 
@@ -64,9 +64,9 @@ def _link_campaign(platform: Platform, campaign_id: str) -> int:
     n_linked = 0
     for _ in range(MAX_LINK_ROUNDS):
         with platform.database.writing() as tx:
-            n = events.chain_events(tx, campaign_id)
+            n = audit_log.chain_events(tx, campaign_id)
         n_linked += n
-        if n < events.BATCH_SIZE:
+        if n < audit_log.BATCH_SIZE:
             return n_linked
     raise Unavailable("Events arrive faster than they can be linked. Try again when the site is less busy.")
 
@@ -86,16 +86,16 @@ def audit_campaign(platform: Platform, name: str, *, heads: Collection[str] | No
         campaign_id = campaigns.list_campaign_ids(tx).get(name) or campaigns.get_campaign_by_name(tx, name).id
     _link_campaign(platform, campaign_id)
     with platform.database.reading() as tx:
-        n, head = events.get_chain_head(tx, campaign_id)
+        n, head = audit_log.get_chain_head(tx, campaign_id)
         verifier, replay, missing = ChainVerifier(), LogReplay(), dict.fromkeys(heads or ())
-        for entry in events.iterate_entries(tx, campaign_id):
+        for entry in audit_log.iterate_entries(tx, campaign_id):
             missing.pop(entry.chain_digest, None)
             if verifier.verify(entry) and entry.event is not None:
                 replay.add(entry.event, entry.subject_id)
             elif entry.event is None:
                 replay.add_erased(entry.sequence, entry.subject_id)
         verifier.finish(n=n, head=head)
-        for event, subject_id in events.iterate_unchained(tx, campaign_id):
+        for event, subject_id in audit_log.iterate_unchained(tx, campaign_id):
             replay.add(event, subject_id)
         faults = tuple(_find_faults(tx, campaign_id, replay))
         is_comparable = verifier.first_break is None and not faults and not replay.is_deleted

@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.event_log import EventKind
-from dissensus.store import events
+from dissensus.campaign.audit_log import EventKind
+from dissensus.store import audit_log
 from dissensus.store.raters import RaterRow
 
 
@@ -34,11 +34,11 @@ def log_event_about(
     ids = {"staff_id": staff_id}
     if rater is not None and rater.subject_id is not None:
         ids |= {"rater_id": rater.id, "subject_id": rater.subject_id}
-    events.append_event(tx, campaign_id, kind, content, **ids, now=now)
+    audit_log.append_event(tx, campaign_id, kind, content, **ids, now=now)
 
 
 def log_staff_event(
     tx: Connection, campaign_id: str, kind: EventKind, staff_id: str, now: datetime, /, **content: Any
 ) -> int:
     """Log an action or view of a member of staff and return the number of the event."""
-    return events.append_event(tx, campaign_id, kind, content, staff_id=staff_id, now=now)
+    return audit_log.append_event(tx, campaign_id, kind, content, staff_id=staff_id, now=now)

@@ -18,7 +18,7 @@ from dissensus.schema.questionnaire.question import Question
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.records.attempt import Review
 from dissensus.schema.records.item import Item
-from dissensus.store import answer_drafts, assignments, campaigns, chats, events, export, items, members
+from dissensus.store import answer_drafts, assignments, audit_log, campaigns, chats, export, items, members
 from dissensus.store.lists import reports
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.export.consent_scope import required_purposes
@@ -65,7 +65,7 @@ def erase_conversation_items(tx: Connection, rater_id: str, chat: ChatSettings, 
     for copy in copies:
         assignments.withhold_item(tx, copy.id, now=now)
         items.erase_item(tx, copy.id)
-        events.append_event(tx, copy.campaign_id, "items_changed", {"erased": copy.item.item_id}, now=now)
+        audit_log.append_event(tx, copy.campaign_id, "items_changed", {"erased": copy.item.item_id}, now=now)
     for campaign_id in sorted({copy.campaign_id for copy in copies}):
         reports.delete_reports(tx, campaign_id)
     return len(copies)

@@ -9,7 +9,7 @@ from uuid import UUID, uuid5
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.event_replay import digest_flag_decision
+from dissensus.campaign.audit_replay import digest_flag_decision
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.pipeline.monitor import RaterFigures
 from dissensus.schema.advice import site_message

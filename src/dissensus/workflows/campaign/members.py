@@ -8,7 +8,7 @@ from typing import Final
 from argon2 import PasswordHasher
 from sqlalchemy import Connection
 
-from dissensus.campaign.encryption import SecretKeys
+from dissensus.encryption import SecretKeys
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.schema.campaign.roles import Role
 from dissensus.schema.hints import format_list, format_value, suggest

@@ -30,7 +30,7 @@ from dissensus.pipeline.monitor import (
     suppress_figures,
 )
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.store import campaigns, events, flags, gold, overview
+from dissensus.store import audit_log, campaigns, flags, gold, overview
 from dissensus.store import monitoring as store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.flags import FlagDecisionRow
@@ -157,7 +157,7 @@ def _refresh_snapshot(
             flagged = [rater.rater_id for rater in snapshot.figures.flagged]
             if n_flagged := flags.add_flag_notices(tx, campaign_row.id, flagged, now=now):
                 queue_member_mails(tx, campaign_row, "raters_flagged", now)
-                events.append_event(tx, campaign_row.id, "raters_flagged", {"n": n_flagged}, now=now)
+                audit_log.append_event(tx, campaign_row.id, "raters_flagged", {"n": n_flagged}, now=now)
             store.set_snapshot(tx, campaign_row.id, snapshot)
             store.replace_item_summaries(tx, campaign_row.id, positions, summaries)
             rater_lists.replace_rater_figures(tx, campaign_row.id, rater_figures)

@@ -21,7 +21,7 @@ from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.store import images, items, members, overview
 from dissensus.workflows.campaign.members import campaign_for_member
-from dissensus.workflows.models.registry import list_campaign_models
+from dissensus.workflows.models.campaign_models import list_campaign_models
 from dissensus.workflows.platform.platform import Platform
 
 MAX_ITEMS: Final = 500

@@ -1,8 +1,8 @@
 """Cursor pagination of the lists that the API serves."""
 
-from dissensus.campaign.event_log import AuditEntry
+from dissensus.campaign.audit_log import AuditEntry
 from dissensus.schema.records.item import Item
-from dissensus.store import campaigns, events, items, members, notices
+from dissensus.store import audit_log, campaigns, items, members, notices
 from dissensus.store.notices import NoticeRow
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.campaign.overview import CampaignListEntry, to_list_entry
@@ -40,4 +40,4 @@ def list_events_after(platform: Platform, name: str, *, staff_id: str, after: in
     """Return linked events of the audit log in chain order after a sequence number."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        return events.list_entries_after(tx, campaign_row.id, after=after, most=most)
+        return audit_log.list_entries_after(tx, campaign_row.id, after=after, most=most)

@@ -11,7 +11,7 @@ from dissensus.store.core.orm import new_id
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import attention_checks, care, enrolment, journey, rating, screening
+from dissensus.workflows.rater import attention_checks, care, enrolment, journey, quota_screening, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
 MAX_RATERS = 1_000
@@ -42,7 +42,7 @@ def simulate_rater(platform: Platform, rater: RaterRow, rng: np.random.Generator
     while step is not None and step.stage in ("screener", "demographics", "topics", "check", "survey", "rate"):
         at += timedelta(seconds=SECONDS)
         if step.about is not None:
-            answer = screening.screen_rater if step.stage == "screener" else rating.declare_attributes
+            answer = quota_screening.screen_rater if step.stage == "screener" else rating.declare_attributes
             step = answer(platform, rater, draw_answers(step.about, rng), now=at)
         elif step.due is not None:
             check, attempt = step.due.check, step.due.attempt

@@ -8,13 +8,13 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.encryption import SecretKeys
 from dissensus.campaign.public_events import EVENT_KINDS
 from dissensus.campaign.webhook_signatures import derive_secret
+from dissensus.encryption import SecretKeys
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.schema.advice import site_message
 from dissensus.schema.hints import format_value, suggest
-from dissensus.store import events
+from dissensus.store import audit_log
 from dissensus.store import webhooks as store
 from dissensus.store.core.orm import hash_key, new_id
 from dissensus.store.webhooks import WebhookRow
@@ -74,7 +74,7 @@ def add_webhook(
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         if store.count_webhooks(tx, campaign_row.id) >= MAX_WEBHOOKS:
             raise Conflict(f"{name} has {MAX_WEBHOOKS} webhooks, and can have no more. Remove one first.")
-        head, _ = events.get_chain_head(tx, campaign_row.id)
+        head, _ = audit_log.get_chain_head(tx, campaign_row.id)
         if new.after is not None and not 0 <= new.after <= head:
             faults.append(f"after is {new.after:,}, and the log has {head:,} events. Give a number from 0 to that.")
         if faults:

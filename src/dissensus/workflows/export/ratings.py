@@ -11,7 +11,7 @@ from typing import Any, Final
 import polars as pl
 from sqlalchemy import Connection
 
-from dissensus.campaign.event_log import AuditEvent
+from dissensus.campaign.audit_log import AuditEvent
 from dissensus.campaign.export_table import ExportedRating, ExportForm, export_form, to_frame
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.raw import table_stream, table_writer
@@ -21,7 +21,7 @@ from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.hints import format_list
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.records.item import Item
-from dissensus.store import events, flags
+from dissensus.store import audit_log, flags
 from dissensus.store import export as export_store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.export import RatingExportCounts
@@ -310,7 +310,7 @@ def read_ratings_page(
 
 
 def _load_begin_event(tx: Connection, campaign_row: CampaignRow, cursor: PageCursor) -> AuditEvent:
-    event = events.find_event(tx, campaign_row.id, cursor.start_event)
+    event = audit_log.find_event(tx, campaign_row.id, cursor.start_event)
     if event is None:
         raise NotFound("This listing is not in the log. Leave `after` out to begin another one.")
     return event

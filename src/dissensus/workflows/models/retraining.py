@@ -27,13 +27,14 @@ from dissensus.files.models.registry import (
 )
 from dissensus.files.pairs.reader import ReadPairs, join_pairs
 from dissensus.files.pairs.votes import detect_purpose, read_pair_files
+from dissensus.preference.data.holdout_split import HoldoutSplit, split_holdout
 from dissensus.preference.data.pairs import Pair, Purpose, digest
 from dissensus.preference.data.votes import filter_votes
-from dissensus.preference.evaluation.promotion import HoldoutSplit, PromotionDecision, decide_promotion, split_holdout
+from dissensus.preference.evaluation.promotion import PromotionDecision, decide_promotion
 from dissensus.preference.fit.training import TrainingPlan, train
 from dissensus.preference.models.kinds import AnyModel
 from dissensus.schema.records.conversation import check_text
-from dissensus.store import campaigns, events
+from dissensus.store import audit_log, campaigns
 from dissensus.workflows.models.training_pairs import CampaignPreferences, collect_preferences
 from dissensus.workflows.platform.platform import Platform
 
@@ -250,7 +251,7 @@ def _log_version(tx: Connection, entry: RegistryEntry, model_name: str, now: dat
     for campaign_row in campaigns.list_campaigns(tx):
         if campaign_row.name in by_campaign:
             content = {"registered_model": model_name, "version": entry.version, "promoted": entry.action == "promoted"}
-            events.append_event(
+            audit_log.append_event(
                 tx, campaign_row.id, "model_trained", {**content, "n": by_campaign[campaign_row.name]}, now=now
             )
 

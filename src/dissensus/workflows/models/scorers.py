@@ -70,7 +70,7 @@ def _is_model(name: str) -> bool:
 
 
 @dataclass(slots=True)
-class ModelRegistry:
+class RankerCache:
     """Registered models in a folder, with one cached version per model or pin."""
 
     folder: Path  # one folder per model

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from dissensus.campaign.event_heads import ChainHead, HeadStatement, parse_statements, sign_heads
+from dissensus.campaign.audit_heads import ChainHead, HeadStatement, parse_statements, sign_heads
 from dissensus.errors import InvalidInput, NotFound, Unavailable
 from dissensus.schema.advice import error_message, join_messages
 from dissensus.workflows.campaign.audit import AuditReport

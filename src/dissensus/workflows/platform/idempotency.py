@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from dissensus.campaign.encryption import decrypt, encrypt
+from dissensus.encryption import decrypt, encrypt
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.store.core import idempotency as store
 from dissensus.workflows.platform.platform import Platform

@@ -11,7 +11,7 @@ from typing import Final
 import pyotp
 from sqlalchemy import Connection
 
-from dissensus.campaign.encryption import SecretKeys
+from dissensus.encryption import SecretKeys
 from dissensus.errors import Conflict, NotAllowed
 from dissensus.store import staff as people
 from dissensus.store.identity import passkeys

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.encryption import SecretKeys
+from dissensus.encryption import SecretKeys
 from dissensus.errors import InvalidInput, NotAllowed, NotFound
 from dissensus.schema.hints import format_list, format_value
 from dissensus.store import members

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from dissensus.campaign.public_events import to_public_event
 from dissensus.campaign.webhook_batches import PAUSE_AFTER, WebhookBatch, backoff_after, should_pause
 from dissensus.campaign.webhook_signatures import sign_webhook
-from dissensus.store import events
+from dissensus.store import audit_log
 from dissensus.store import webhooks as store
 from dissensus.store.webhooks import WebhookRow
 from dissensus.webhook_transport import DeliveryResult, WebhookSender
@@ -123,7 +123,9 @@ class WebhookDispatcher:
 
 
 def _log_paused(tx: Connection, webhook: WebhookRow, now: datetime) -> None:
-    events.append_event(tx, webhook.campaign_id, "webhook_changed", webhook_event_content(webhook, "paused"), now=now)
+    audit_log.append_event(
+        tx, webhook.campaign_id, "webhook_changed", webhook_event_content(webhook, "paused"), now=now
+    )
 
 
 def _load_batch(platform: Platform, webhook: WebhookRow) -> WebhookBatch:

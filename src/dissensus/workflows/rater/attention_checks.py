@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from dissensus.campaign.attention_checks import is_unfit
-from dissensus.campaign.event_log import digest_values
+from dissensus.campaign.audit_log import digest_values
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.hints import format_list, format_value
 from dissensus.store import assignments, check_answers, raters, seats

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.event_log import digest_values
-from dissensus.campaign.event_replay import digest_survey
+from dissensus.campaign.audit_log import digest_values
+from dissensus.campaign.audit_replay import digest_survey
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.campaign.care import MAX_CONTACT_LENGTH, has_topic
 from dissensus.schema.hints import format_list, format_value

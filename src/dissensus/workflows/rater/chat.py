@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.event_log import digest_values
+from dissensus.campaign.audit_log import digest_values
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.pipeline.collect.chat import (
     POSITIONS,

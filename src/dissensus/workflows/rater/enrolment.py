@@ -20,7 +20,7 @@ from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.context import RaterContext, check_not_withdrawn, load_rater
 from dissensus.workflows.rater.invite_links import NO_IDS, LinkTarget, campaign_of_link, find_recruit, resolve_link
 from dissensus.workflows.rater.journey import RaterState, claim_seat, next_state
-from dissensus.workflows.rater.rate_limits import take_entry
+from dissensus.workflows.rater.rate_limits import limit_entry
 
 SESSION_LIFETIME = timedelta(days=30)
 
@@ -66,7 +66,7 @@ def enrol_rater(
             if campaign_row.state != "open" and not rehearsal:
                 raise Conflict(f"{campaign_row.name} takes no raters now: it is {campaign_row.state}.")
             if not rehearsal and target.invitation is None:
-                take_entry(tx, platform, campaign_row.id, target.cell, address=address, now=now)
+                limit_entry(tx, platform, campaign_row.id, target.cell, address=address, now=now)
             rater = _add_rater(tx, campaign_row, campaign, arrival, target, rehearsal=rehearsal, now=now)
             _store_consent(tx, rater, campaign_row, campaign, agreed, now)
         elif rater.campaign_id != campaign_row.id:

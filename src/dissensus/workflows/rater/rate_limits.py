@@ -18,7 +18,7 @@ TOO_MANY_BY_ADDRESS: Final = "Too many people have entered from your network. No
 TOO_MANY_NOTICES: Final = "Too many messages came from your network. This one was not stored."
 
 
-def take_entry(
+def limit_entry(
     tx: Connection, platform: Platform, campaign_id: str, cell: str | None, *, address: str | None, now: datetime
 ) -> None:
     """Count a new rater by an open link, and refuse one beyond the limits of the link and of the address."""
@@ -28,7 +28,7 @@ def take_entry(
         _take(tx, hash_key(f"entry {address}"), limits.entries_per_address, TOO_MANY_BY_ADDRESS, now)
 
 
-def take_notice(
+def limit_notice(
     tx: Connection,
     platform: Platform,
     rater: RaterRow,

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from sqlalchemy import Connection
 
 from dissensus.campaign.answer_drafts import AnswerSave, digest_save, to_stored_save
-from dissensus.campaign.event_replay import digest_declaration
+from dissensus.campaign.audit_replay import digest_declaration
 from dissensus.campaign.rate_limits import count_writes
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.schema.campaign.definition import Campaign
@@ -24,7 +24,7 @@ from dissensus.workflows.rater.assignment import plan_items
 from dissensus.workflows.rater.context import RaterContext, check_not_withdrawn, load_rater
 from dissensus.workflows.rater.corrections import check_correction
 from dissensus.workflows.rater.journey import RaterState, next_state, planned_state
-from dissensus.workflows.rater.rate_limits import take_notice
+from dissensus.workflows.rater.rate_limits import limit_notice
 
 COMPACTION_INTERVAL: Final = 50
 """Number of saves of an item after which superseded drafts are deleted."""
@@ -172,7 +172,7 @@ def report_item(
         assignment = None if assignment_id is None else _own_assignment(tx, context.rater, assignment_id, now)
         if notices.has_open_notice(tx, rater.id, kind, text, assignment_id=assignment_id):
             return
-        take_notice(tx, platform, context.rater, kind, address=address, now=now)
+        limit_notice(tx, platform, context.rater, kind, address=address, now=now)
         reporter = None if assignment is None else _identify_reporter(tx, rater.id, assignment.item_id, address)
         notices.add_notice(tx, rater.id, kind, text, assignment_id=assignment_id, reporter=reporter, now=now)
         item = None if assignment is None else assignment.item.item_id

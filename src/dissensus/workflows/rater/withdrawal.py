@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from dissensus.errors import DissensusError, InvalidInput, NotFound, Unavailable
 from dissensus.schema.campaign.definition import Pay
 from dissensus.schema.hints import format_value
-from dissensus.store import assignments, campaigns, chats, erasure, events, monitoring, payments, raters, seats
+from dissensus.store import assignments, audit_log, campaigns, chats, erasure, monitoring, payments, raters, seats
 from dissensus.store.lists import raters as rater_lists
 from dissensus.store.lists import reports
 from dissensus.store.raters import RaterRow
@@ -147,7 +147,7 @@ def _erase_rater(platform: Platform, rater_id: str, *, staff_id: str | None, now
         if rater.state != "withdrawn" and not rater.rehearsal:
             # Without the rater, whose data were just erased; the subject id shows which events were.
             ids = {"subject_id": rater.subject_id, "staff_id": staff_id}
-            events.append_event(tx, rater.campaign_id, "withdrawn", {}, **ids, now=now)
+            audit_log.append_event(tx, rater.campaign_id, "withdrawn", {}, **ids, now=now)
     return n
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.event_log import AuditEvent
+from dissensus.campaign.audit_log import AuditEvent
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.files.catalogue import load_source_notice
 from dissensus.pipeline.release.publication import redact
@@ -17,7 +17,7 @@ from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.records.image import StoredImage
 from dissensus.schema.release.plan import PURPOSE, ReleasePlan, Signature
-from dissensus.store import audit, consents, events, images, members, recruits, staff
+from dissensus.store import audit, audit_log, consents, images, members, recruits, staff
 from dissensus.store import export as export_store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import overview
@@ -63,8 +63,8 @@ def load_source(
             if campaign.chat is None
             else collect_chats(tx, campaign_row, campaign, campaign.chat, purposes, plan)
         )
-        released = list(events.iterate_events(tx, campaign_row.id, "released"))
-        of_site = list(events.iterate_events(tx, None, "released"))
+        released = list(audit_log.iterate_events(tx, campaign_row.id, "released"))
+        of_site = list(audit_log.iterate_events(tx, None, "released"))
         if fingerprint is not None:
             _check_version(of_site, plan, fingerprint)
         head = _find_head(tx, campaign_row, plan, released)
@@ -145,7 +145,7 @@ def log_release(
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         _check_raters(tx, campaign_row, source)
         # Read under the lock: another process may have logged the version since the source was loaded.
-        released = list(events.iterate_events(tx, None, "released"))
+        released = list(audit_log.iterate_events(tx, None, "released"))
         _check_version(released, plan, fingerprint)
         uses = [_to_use(event) for event in released if event.content["key"] == fingerprint]
         check_content(use, uses)
@@ -174,7 +174,7 @@ def _list_signatures(
     until = next(written, None)
     signed = [
         event
-        for event in events.iterate_events(tx, campaign_row.id, "release_signed")
+        for event in audit_log.iterate_events(tx, campaign_row.id, "release_signed")
         if event.staff_id is not None and (until is None or event.at <= until)
     ]
     if until is None:  # of a release that is made again they stand
@@ -205,7 +205,7 @@ def _find_head(tx: Connection, campaign_row: CampaignRow, plan: ReleasePlan, rel
     for event in released:
         if (event.content["name"], event.content["version"]) == (plan.name, plan.version):
             return _LogHead(n_events=event.content["events"], digest=event.content["head"])
-    n_events, digest = events.get_chain_head(tx, campaign_row.id)
+    n_events, digest = audit_log.get_chain_head(tx, campaign_row.id)
     return _LogHead(n_events=n_events, digest=digest)
 
 
@@ -222,7 +222,7 @@ def holds_head(platform: Platform, plan: ReleasePlan, n_events: int, digest: str
         campaign_row, _ = campaign_for_member(
             tx, str(plan.campaign), overview.owner_id_of(platform, str(plan.campaign))
         )
-        return events.find_chain_digest(tx, campaign_row.id, n_events) == digest
+        return audit_log.find_chain_digest(tx, campaign_row.id, n_events) == digest
 
 
 def _list_consented(tx: Connection, rater_ids: frozenset[str], purposes: tuple[str, ...]) -> frozenset[str]:

@@ -12,7 +12,7 @@ from dissensus.schema.advice import site_message
 from dissensus.schema.hints import format_value
 from dissensus.schema.release.parser import parse_plan
 from dissensus.schema.release.plan import ReleasePlan
-from dissensus.store import events, staff
+from dissensus.store import audit_log, staff
 from dissensus.store.release import release_plans
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
@@ -44,9 +44,9 @@ def load_release(platform: Platform, name: str, *, staff_id: str, now: datetime)
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         stored = release_plans.find_plan(tx, campaign_row.id)
-        logged = [(event.at, event.content) for event in events.iterate_events(tx, campaign_row.id, "released")]
+        logged = [(event.at, event.content) for event in audit_log.iterate_events(tx, campaign_row.id, "released")]
         person = str(staff.find_staff_name(tx, staff_id))
-        withdrawn = [event.at for event in events.iterate_events(tx, campaign_row.id, "withdrawn")]
+        withdrawn = [event.at for event in audit_log.iterate_events(tx, campaign_row.id, "withdrawn")]
     plan, assessed, fault = None, None, None
     if stored is not None:
         try:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
 
-from dissensus.campaign.event_log import AuditEvent, EventKind, digest_values, format_time
+from dissensus.campaign.audit_log import AuditEvent, EventKind, digest_values, format_time
 
 RecordKind: TypeAlias = Literal[
     "rater",

@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import InstrumentedAttribute, Mapped, mapped_column
 
-from dissensus.campaign.event_log import (
+from dissensus.campaign.audit_log import (
     INITIAL_CHAIN_DIGEST,
     SALT_BYTES,
     AuditEntry,
@@ -37,7 +37,7 @@ from dissensus.store.core.orm import HASH, ID, Base, Number
 
 
 class EventTable(Base):
-    """An event of the audit log; see `dissensus.campaign.event_log`."""
+    """An event of the audit log; see `dissensus.campaign.audit_log`."""
 
     __tablename__ = "event"
     __table_args__ = (

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from dissensus.campaign.event_log import AuditEvent, EventKind
+from dissensus.campaign.audit_log import AuditEvent, EventKind
 from dissensus.campaign.public_events import EVENT_KINDS
-from dissensus.store import events, staff
+from dissensus.store import audit_log, staff
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
 
@@ -74,7 +74,7 @@ def load_audit_page(platform: Platform, name: str, *, before: int | None, by_sta
     """Return a page of events, of staff alone or all."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        rows = events.list_events_before(tx, campaign_row.id, before=before, by_staff=by_staff, most=PAGE_SIZE + 1)
+        rows = audit_log.list_events_before(tx, campaign_row.id, before=before, by_staff=by_staff, most=PAGE_SIZE + 1)
         shown = rows[:PAGE_SIZE]
         people = {event.staff_id for _, event in shown if event is not None and event.staff_id}
         people |= {str(event.content[PERSON]) for _, event in shown if event is not None and PERSON in event.content}

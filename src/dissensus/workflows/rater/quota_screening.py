@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from dissensus.campaign.event_replay import digest_declaration
+from dissensus.campaign.audit_replay import digest_declaration
 from dissensus.errors import Conflict
-from dissensus.store import erasure, events, raters, recruits, seats
+from dissensus.store import audit_log, erasure, raters, recruits, seats
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.platform.platform import Platform
@@ -35,7 +35,7 @@ def screen_rater(
             recruits.turn_away_recruit(tx, rater.id, now=now)
             erasure.delete_rater(tx, rater)
             content, subject_id = {"cell": context.rater.cell}, context.rater.subject_id
-            events.append_event(tx, rater.campaign_id, "turned_away", content, subject_id=subject_id, now=now)
+            audit_log.append_event(tx, rater.campaign_id, "turned_away", content, subject_id=subject_id, now=now)
             return None
         row = raters.add_declaration(tx, rater.id, checked, now=now)
         commitment = {"declaration": row.id, "digest": digest_declaration(row.content, row.at)}
