@@ -13,6 +13,7 @@ import httpx
 from dissensus.chat.breaker import CircuitBreaker
 from dissensus.chat.completion import (
     CompletionReader,
+    StreamedCompletionReader,
     completion_reader_for,
     is_content_filter,
     server_error_detail,
@@ -73,7 +74,7 @@ class CompletionRequest:
 
     body: Mapping[str, Any]
     builder: ResponseBuilder
-    reader: CompletionReader = field(default_factory=CompletionReader)
+    reader: CompletionReader = field(default_factory=StreamedCompletionReader)  # Replaced by that of the answer
 
 
 class OpenAICompatible:
