@@ -85,8 +85,9 @@ STEMS: Final = """
     webhook withdrawal working_cop
 """
 TECHNICAL: Final = """
-    auth check_answers client context definition journey lifecycle oidc_sign_in openapi openapi_pages
-    pagination parser platform protocol public_events requests resource results roles shipped step_json training_pairs
+    app auth check_answers client context definition journey lifecycle oidc_sign_in openapi openapi_pages
+    pagination parser platform protocol public_events requests resource results roles server shipped step_json
+    training_pairs
 """
 FEATURES: Final = tuple(STEMS.split())
 TECHNICAL_MODULES: Final = frozenset(TECHNICAL.split())

@@ -19,9 +19,9 @@ from tests.support.paths import ROOT
 from dissensus.encryption import SecretKeys
 from dissensus.schema.campaign.parser import KEYS, parse_campaign
 from dissensus.settings import PREFIX, Settings, load_secret_keys, read_settings
+from dissensus.web.app import create_app
 from dissensus.web.core import metrics
-from dissensus.web.core.app import create_app
-from dissensus.workflows.platform.jobs import N_CONNECTIONS
+from dissensus.workflows.jobs import N_CONNECTIONS
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 OPERATION = (ROOT / "docs" / "operation.md").read_text("utf-8")

@@ -20,11 +20,11 @@ from dissensus.schema.campaign.roles import ROLES as ROLES
 from dissensus.settings import Settings
 from dissensus.store.core.metadata import METADATA
 from dissensus.web.api.openapi import openapi_document as openapi_document
-from dissensus.web.core.app import create_app
+from dissensus.web.app import create_app
 from dissensus.web.core.permissions import SCOPES as SCOPES
 from dissensus.web.core.permissions import permissions_markdown as permission_table
+from dissensus.workflows.jobs import build_runners
 from dissensus.workflows.models.retraining import RetrainingJob
-from dissensus.workflows.platform.jobs import build_runners
 from dissensus.workflows.platform.mail_delivery import MailDelivery
 
 __all__ = ("OUTCOMES", "ROLES", "SCOPES", "main", "openapi_document", "permission_table")

@@ -23,7 +23,7 @@ from tests.support.campaigns import NOW
 from dissensus.encryption import SecretKeys
 from dissensus.http_client import POOL_LIMITS
 from dissensus.settings import Settings
-from dissensus.web.core.app import create_app
+from dissensus.web.app import create_app
 from dissensus.web.core.site import Site
 from dissensus.web.middleware.connection_timeout import TimedHttpProtocol
 from dissensus.workflows.platform.platform import Platform

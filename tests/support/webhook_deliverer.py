@@ -17,7 +17,7 @@ from dissensus.store.webhooks import WebhookRow
 from dissensus.webhook_transport import WebhookSender, parse_networks
 from dissensus.workflows.campaign import audit, webhooks
 from dissensus.workflows.campaign.webhooks import NewWebhook, WebhookSigner
-from dissensus.workflows.platform.jobs import WEBHOOK_LEASE, JobRunner
+from dissensus.workflows.jobs import WEBHOOK_LEASE, JobRunner
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.platform.webhook_delivery import WebhookDispatcher
 

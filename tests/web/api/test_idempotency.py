@@ -15,8 +15,8 @@ from dissensus.store.core.idempotency import IdempotencyTable
 from dissensus.store.identity.api_tokens import ApiTokenTable
 from dissensus.workflows.campaign import members
 from dissensus.workflows.campaign.overview import load_overview
+from dissensus.workflows.jobs import default_jobs
 from dissensus.workflows.platform import staff
-from dissensus.workflows.platform.jobs import default_jobs
 
 INVITE = f"{API}/pilot/invitations"
 

@@ -9,8 +9,8 @@ from tests.support.campaigns import AGREED, NOW, open_campaign
 from dissensus.encryption import SecretKeys
 from dissensus.errors import NotAllowed, NotFound
 from dissensus.workflows.campaign import members
+from dissensus.workflows.jobs import default_jobs
 from dissensus.workflows.platform import api_tokens, passwords, second_factors, security_log, staff
-from dissensus.workflows.platform.jobs import default_jobs
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.platform.sign_in_limits import NAME_LIMIT
 from dissensus.workflows.rater import enrolment

@@ -27,7 +27,7 @@ from dissensus.store import webhooks as store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import audit, campaigns, members, overview, webhooks
 from dissensus.workflows.campaign.webhooks import MAX_WEBHOOKS, NewWebhook, WebhookSigner
-from dissensus.workflows.platform.jobs import LEASE_DURATION
+from dissensus.workflows.jobs import LEASE_DURATION
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.platform.webhook_delivery import MAX_SKIPPED_EVENTS
 from dissensus.workflows.rater import enrolment, withdrawal

@@ -16,8 +16,8 @@ from dissensus.store.core.orm import new_id
 from dissensus.store.raters import RaterRow
 from dissensus.store.seats import SeatCounts
 from dissensus.workflows.campaign import audit, campaigns
+from dissensus.workflows.jobs import JobRunner, default_jobs
 from dissensus.workflows.platform import staff
-from dissensus.workflows.platform.jobs import JobRunner, default_jobs
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import journey, rating, withdrawal
 

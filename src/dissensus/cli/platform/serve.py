@@ -6,7 +6,7 @@ import typer
 
 from dissensus.cli.platform.options import SettingsOption, load_settings, print_durability_risks
 from dissensus.settings import load_secret_keys
-from dissensus.web.core import server
+from dissensus.web import server
 from dissensus.workflows.platform.platform import prepare_schema
 
 

@@ -15,8 +15,8 @@ from dissensus.cli.platform.options import (
 from dissensus.settings import load_mail_sender, load_secret_keys
 from dissensus.webhook_transport import WebhookSender
 from dissensus.workflows.campaign.webhooks import WebhookSigner
+from dissensus.workflows.jobs import N_CONNECTIONS, build_runners
 from dissensus.workflows.models.retraining import RetrainingJob
-from dissensus.workflows.platform.jobs import N_CONNECTIONS, build_runners
 from dissensus.workflows.platform.mail_delivery import MailDelivery
 
 

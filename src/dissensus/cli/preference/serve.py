@@ -8,8 +8,8 @@ import typer
 
 from dissensus.cli.preference.options import SCORE_KEY
 from dissensus.files.models.folder import load_any_model, read_identity
-from dissensus.web.core.server import serve_app
 from dissensus.web.score_service import create_scoring_app
+from dissensus.web.server import serve_app
 
 
 def serve(

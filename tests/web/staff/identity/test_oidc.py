@@ -21,8 +21,8 @@ from tests.support.staff_site import StaffSite
 from dissensus.encryption import SecretKeys
 from dissensus.errors import InvalidInput, Unavailable
 from dissensus.settings import Settings, load_oidc_client_secret, read_settings
+from dissensus.web.app import create_app
 from dissensus.web.core import oidc
-from dissensus.web.core.app import create_app
 from dissensus.workflows.platform import staff
 
 ADA = {"email": "Ada@Example.org", "email_verified": True}

@@ -58,9 +58,9 @@ from dissensus.web.staff import (
 )
 from dissensus.web.staff.identity import account, directory, oidc_sign_in, passkey, second_factor, sign_in
 from dissensus.web.staff.release import release
+from dissensus.workflows.jobs import N_CONNECTIONS, build_runners
 from dissensus.workflows.models.retraining import RetrainingJob
 from dissensus.workflows.models.scorers import RankerCache
-from dissensus.workflows.platform.jobs import N_CONNECTIONS, build_runners
 from dissensus.workflows.platform.mail_delivery import MailDelivery
 from dissensus.workflows.platform.platform import open_platform
 

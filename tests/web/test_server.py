@@ -13,7 +13,7 @@ import pytest
 from tests.support.served_site import PATIENCE_S, list_workers
 
 from dissensus.errors import Unavailable
-from dissensus.web.core import server
+from dissensus.web import server
 
 
 def test_responses_are_not_delayed_by_nagle() -> None:
@@ -32,7 +32,7 @@ def test_a_port_in_use_is_reported() -> None:
 
 SUPERVISOR = """
 import uvicorn
-from dissensus.web.core.server import WorkerSupervisor
+from dissensus.web.server import WorkerSupervisor
 
 config = uvicorn.Config(
     "starlette.applications:Starlette", factory=True, workers=2, log_level="critical", timeout_worker_healthcheck=3600

@@ -20,9 +20,8 @@ from dissensus.store.core import leases
 from dissensus.store.core.leases import LeaseTable
 from dissensus.store.monitoring import MonitoringSnapshotTable
 from dissensus.store.webhooks import WebhookTable
-from dissensus.workflows.models.retraining import RetrainingJob
-from dissensus.workflows.platform import jobs
-from dissensus.workflows.platform.jobs import (
+from dissensus.workflows import jobs
+from dissensus.workflows.jobs import (
     LEASE_DURATION,
     MONITORING_LEASE,
     N_CONNECTIONS,
@@ -33,6 +32,7 @@ from dissensus.workflows.platform.jobs import (
     default_jobs,
     monitoring_job,
 )
+from dissensus.workflows.models.retraining import RetrainingJob
 from dissensus.workflows.platform.mail_delivery import MailDelivery
 from dissensus.workflows.platform.platform import Platform, open_platform
 

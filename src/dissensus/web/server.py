@@ -19,8 +19,8 @@ from uvicorn.supervisors.multiprocess import Multiprocess
 from dissensus.encryption import SecretKeys
 from dissensus.errors import Unavailable
 from dissensus.settings import Settings
+from dissensus.web.app import create_app
 from dissensus.web.core import oidc
-from dissensus.web.core.app import create_app
 from dissensus.web.core.metrics import MULTIPROCESS_VARIABLE
 from dissensus.web.middleware.connection_timeout import TimedHttpProtocol
 
