@@ -115,7 +115,7 @@ def token_routes() -> list[TokenRoute]:
 
 def routes_as_table() -> str:
     """Return a Markdown table of all routes."""
-    head = ["Request", "Address, below `/api/v1`", "Scope", "Does"]
+    head = ["Request", "Address, below `/api/v1`", "Scope", "Description"]
     rows = [
         [f"`{method}`", f"`{route.path.removeprefix('/api/v1')}`", f"`{route_scope(route)}`", _first_line(route)]
         for route in token_routes()
