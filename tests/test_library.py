@@ -69,6 +69,27 @@ def test_the_question_is_the_column_that_is_read() -> None:
     assert ds.soft_labels(frame, "label").height == ds.soft_labels(frame, answer="label").height
 
 
+@pytest.fixture
+def several() -> pl.DataFrame:
+    """Ratings with two overall questions and two granular ones."""
+    frame = simulate_frame(3)
+    return frame.with_columns(Q2=pl.col("Q_overall"), Q3=pl.lit("No"), Q2_overall=pl.col("Q_overall"))
+
+
+def test_several_questions_are_the_columns_that_are_read(several: pl.DataFrame) -> None:
+    assert {row.question for row in ds.score_chatbots(several, questions=["Q2", "Q3"]).rows} == {"Q2", "Q3"}
+    assert {row.question for row in ds.score_chatbots(several).rows} == {"Q_overall", "Q2_overall"}
+    assert "dices" in ds.compare_decisions(several, questions=["Q_overall", "Q2", "Q3"]).rules
+    assert ds.label_by_rule(several, "any-question", questions=["Q_overall", "Q3"])["label"].unique().to_list() == [
+        "safe"
+    ]
+
+
+def test_the_response_of_a_formula_is_the_column_that_is_read(several: pl.DataFrame) -> None:
+    with pytest.raises(ds.UndefinedEstimate, match="All 720 answers are 'No'"):
+        ds.fit_model(several, "Q3 ~ gender + (1 | rater_id) + (1 | item_id)")
+
+
 def test_several_axes_have_their_names() -> None:
     ratings = ds.read_ratings(simulate_frame(3))
     both = ds.soft_labels(ratings, by=["race", "gender"])

@@ -14,6 +14,7 @@ from dissensus.pipeline import analyse as analysing
 from dissensus.pipeline import model as modelling
 from dissensus.pipeline import vet as vetting
 from dissensus.pipeline.engine.ratings import PartitionedRatings
+from dissensus.schema.formula import Formula, parse_formula
 from dissensus.schema.ratings.table import Ratings
 
 P = ParamSpec("P")
@@ -49,7 +50,8 @@ def accept_sources(function: Callable[Concatenate[Any, P], R], *, partitions: bo
             ratings.refuse(f"{function.__name__}()")
         if not isinstance(ratings, (Ratings, PartitionedRatings)):
             bound = inspect.signature(function).bind_partial(ratings, *arguments, **keywords)
-            ratings = _read(ratings, reading, bound.arguments.get("question"))
+            questions = _list_questions(bound.arguments) or ("all" if "questions" in own else None)
+            ratings = _read(ratings, reading, questions)
         elif reading:
             raise InvalidInput(
                 f"{next(iter(reading))} says how a file or a table is read, and these ratings have been read. Give it "
@@ -63,13 +65,24 @@ def accept_sources(function: Callable[Concatenate[Any, P], R], *, partitions: bo
     return with_sources
 
 
-def _read(source: Any, reading: Mapping[str, Any], question: Any) -> Ratings:
+def _list_questions(arguments: Mapping[str, Any]) -> list[str] | None:
+    """Return the questions that the arguments of a function name; None without any."""
+    formula = arguments.get("formula")
+    if isinstance(formula, (str, Formula)):
+        return [(parse_formula(formula) if isinstance(formula, str) else formula).response]
+    named = arguments.get("questions") or arguments.get("question")
+    return [named] if isinstance(named, str) else list(named) if isinstance(named, (list, tuple)) else None
+
+
+def _read(source: Any, reading: Mapping[str, Any], questions: list[str] | str | None) -> Ratings:
     if not is_path(source) and isinstance(source, (tuple, set, int, float, type(None))):
         raise InvalidInput(
             f"Give ratings from read_ratings, the path of a file, or a table in memory, not {type(source).__name__}."
         )
-    if isinstance(question, str) and not reading.keys() & {"questions", "answer"}:
-        reading = {**reading, "questions": [question]}
+    # Categories are the scale of a single question.
+    single = {"questions", "answer", *(("categories",) if questions == "all" else ())}
+    if questions is not None and not reading.keys() & single:
+        reading = {**reading, "questions": questions}
     return read_ratings(source, **reading)
 
 
