@@ -378,6 +378,7 @@ def test_values_of_the_named_axis_are_blanked_first() -> None:
 def test_everybody_in_small_cells_leaves_nothing_to_release() -> None:
     verdict = assess(make_source(make_table(dict.fromkeys(UNEVEN, 2))), anonymity={"small_cells": "leave out"}).verdict
     assert failed(verdict) == ["anonymity"]
+    assert verdict.loss == ()
 
 
 def test_a_release_of_a_few_raters_without_attributes_is_refused() -> None:
@@ -420,6 +421,9 @@ def test_the_datasheet_states_pay_recruiter_and_pool() -> None:
     assert "Recruited by links of the owner. An hour of work is paid 12.50 GBP." in datasheet
     assert "| Woman × India | 40 |" in datasheet
     assert KEY.fingerprint in datasheet
+    by_day = replace(release, plan=make_plan(timestamps="day"))
+    assert "Timestamps of answers are truncated to the day." in write_datasheet(by_day)
+    assert "Timestamps" not in write_datasheet(replace(by_day, columns={"Q_overall": pl.String()}))
     recruited = replace(campaign, recruit=RecruitSettings(kind="prolific"))
     assert "Recruited by Prolific." in write_datasheet(replace(release, campaign=recruited))
     sampled = replace(campaign, gold=Gold(scale=("No", "Yes"), sample=400, sample_by=("topic",)))
@@ -480,6 +484,17 @@ def test_raters_who_are_not_found_again_still_hide_the_others() -> None:
     assert (joined.n_matched, joined.n_missing, joined.n_small) == (3, 3, 0)
 
 
+def test_raters_without_a_common_item_are_not_found_again() -> None:
+    before = make_table({("Man", "young"): 6}, n_items=20)
+    now = before.with_columns(rater_id="new-" + pl.col("rater_id"))
+    before, now = (
+        table.with_columns(item_id=pl.when(table["rater_id"].str.ends_with("0")).then(pl.lit(new)).otherwise("item_id"))
+        for table, new in ((before, "one"), (now, "another"))
+    )
+    joined = join_releases(now, before, 5)
+    assert (joined.by_ids, joined.n_matched, joined.n_missing) == (False, 5, 1)
+
+
 def test_a_release_before_of_other_items_is_refused() -> None:
     other = make_table().with_columns(item_id="other-" + pl.col("item_id"))
     assert failed(assess(make_source(previous=other)).verdict) == ["joins"]
@@ -527,6 +542,14 @@ def test_a_moment_that_is_not_coarse_is_found() -> None:
     fine = assessed.publication.table.with_columns(answer_timestamp=pl.lit("2026-03-01T12:00"))
     check = check_times(replace(assessed.publication, table=fine), make_plan(timestamps="day"))
     assert not check.holds
+
+
+def test_a_blank_time_is_no_time() -> None:
+    blank = pl.when(pl.col("rater_id") == "person-0").then(pl.lit(" "))
+    for text, expected in (("2026-03-01T12:30", "2026-03-01"), ("1772368215", "1772323200")):
+        table = make_table().with_columns(answer_timestamp=blank.otherwise(pl.lit(text)))
+        published = assess(make_source(table), timestamps="day").publication.table
+        assert set(published["answer_timestamp"]) == {None, expected}
 
 
 def test_unix_times_become_the_begin_of_the_day() -> None:

@@ -18,7 +18,7 @@ from dissensus.pipeline.release.joins import JoinedRelease, join_earlier_release
 from dissensus.pipeline.release.pseudonyms import KEY_BYTES, Pseudonyms, conceal_conversation
 from dissensus.pipeline.release.publication import Publication, list_images, publish, rename_raters
 from dissensus.pipeline.release.source import ReleaseSource
-from dissensus.pipeline.release.statistics import compare_statistics, read_published
+from dissensus.pipeline.release.statistics import ReleaseStatistic, compare_statistics, read_published
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.release.plan import ReleasePlan
@@ -58,15 +58,15 @@ def assess_release(source: ReleaseSource, plan: ReleasePlan, pseudonyms: Pseudon
         secret = {rater: pseudonyms.rater_id(rater) for rater in raters}
         publication = rename_raters(judged, {ids[rater]: secret[rater] for rater in raters})
         derived = derive_records(source, plan, publication, secret)
+    ratings, loss = before, list[ReleaseStatistic]()
     if judged.table.is_empty():
-        ratings = before
         checked = [checks.check_anonymity(judged, plan)]
     else:
         ratings, _ = read_published(judged.table, question)
         checked = _list_checks(source, plan, judged, ratings, question)
         checked += _list_key_checks(source, plan, None if pseudonyms is None else publication)
-    changed = judged.blanked or judged.left_out or plan.anonymity.groups
-    loss = compare_statistics(before, ratings, question, judged.axes) if changed else ()
+        if judged.blanked or judged.left_out or plan.anonymity.groups:
+            loss = compare_statistics(before, ratings, question, judged.axes)
     verdict = judge_release(checked, plan, content, loss, on_site=source.signatures)
     if not publication.table.is_empty():
         ratings, _ = read_published(publication.table, question)

@@ -9,7 +9,15 @@ from dissensus.pipeline.release.description import ReleaseDescription
 from dissensus.pipeline.release.source_notices import describe_source_notices
 from dissensus.schema.records.image import IMAGE, IMAGE_ALT
 
-SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+SIZES: Final = (
+    (1_000, "n<1K"),
+    (10_000, "1K<n<10K"),
+    (100_000, "10K<n<100K"),
+    (1_000_000, "100K<n<1M"),
+    (10_000_000, "1M<n<10M"),
+    (100_000_000, "10M<n<100M"),
+)
+"""Size categories of Hugging Face, each with the number of rows that it stays below."""
 
 
 def write_card(release: ReleaseDescription, *, path: str, files: Sequence[str]) -> str:
@@ -88,7 +96,7 @@ def _summarise(release: ReleaseDescription) -> str:
 
 def _header(release: ReleaseDescription, path: str, files: Sequence[str]) -> Iterator[str]:
     """Yield the YAML of a dataset card. JSON texts are YAML."""
-    size = next((name for most, name in SIZES if release.n_ratings < most), "n>1M")
+    size = next((name for most, name in SIZES if release.n_ratings < most), "100M<n<1B")
     values: dict[str, Any] = {
         "pretty_name": release.title,
         "license": release.plan.licence.lower(),

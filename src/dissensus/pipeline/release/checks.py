@@ -40,7 +40,7 @@ _MAIL: Final = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 
 
 def check_consent(source: ReleaseSource, publication: Publication) -> ReleaseCheck:
-    """Check that the rater of each row agreed to the purposes; a person decides where none of them is publication."""
+    """Check that the rater of each row agreed to the purposes; a person decides where publication is not among them."""
     raters = source.table[names.RATER_ID].cast(pl.String)
     without = raters.filter(~raters.is_in(list(source.consented))) if source.consented is not None else raters.clear()
     evidence = [f"{publication.table.height:,} rows of {publication.raters.height:,} raters."]
@@ -101,7 +101,7 @@ def check_columns(source: ReleaseSource, plan: ReleasePlan) -> ReleaseCheck:
         name="columns",
         promise="Every column is one whose meaning is known.",
         evidence=(
-            f"{len(source.table.columns):,} columns, of which unknown: {format_list(unknown) or 'none'}.",
+            f"{len(source.table.columns):,} columns; unknown: {format_list(unknown) or 'none'}.",
             *left_out,
             *(["Images of items are not released, unless the plan says with_images = true."] if images else []),
         ),
@@ -284,8 +284,8 @@ def check_times(publication: Publication, plan: ReleasePlan) -> ReleaseCheck:
             holds &= is_coarse(publication.table[name], plan.timestamps)
     return ReleaseCheck(
         name="times",
-        promise=f"Durations are rounded to {plan.round_times_ms / 1000:g} s; moments: {plan.timestamps}. Rows are in "
-        "the order of items and pseudonyms.",
+        promise=f"Durations are rounded to {plan.round_times_ms / 1000:g} s; timestamps: {plan.timestamps}. Rows are "
+        "in the order of items and pseudonyms.",
         evidence=tuple(evidence) or ("There are no times.",),
         holds=holds,
         remedy="This is a fault of the program. Please report it.",

@@ -91,7 +91,7 @@ def list_answer_columns(source: ReleaseSource) -> tuple[str, ...]:
 
 
 def list_unknown_columns(source: ReleaseSource, plan: ReleasePlan) -> list[str]:
-    """Return the columns of which nothing is known, so that they may hold anything.
+    """Return the columns of unknown meaning, which may hold anything.
 
     A side that is the same in all rows of each rater is an attribute of raters under another name.
     """

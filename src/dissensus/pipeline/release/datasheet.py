@@ -10,7 +10,7 @@ from math import nan
 from typing import Final
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.pipeline.release.columns import DURATIONS
+from dissensus.pipeline.release.columns import DURATIONS, MOMENTS
 from dissensus.pipeline.release.description import BLANK, ReleaseDescription
 from dissensus.pipeline.release.source import AUTHORS
 from dissensus.pipeline.release.source_notices import describe_source_notices
@@ -248,9 +248,9 @@ def _cleaning(release: ReleaseDescription) -> str:
     if set(DURATIONS) & set(release.columns):
         lines.append(f"Durations are rounded to {plan.round_times_ms / 1000:g} s.")
     if plan.timestamps == "none":
-        lines.append("Moments of answers are left out.")
-    else:
-        lines.append(f"Moments of answers are given by {plan.timestamps}.")
+        lines.append("Timestamps of answers are left out.")
+    elif set(MOMENTS) & set(release.columns):
+        lines.append(f"Timestamps of answers are truncated to the {plan.timestamps}.")
     if plan.drop:
         lines.append(f"Left out: {format_list(plan.drop, 60)}.")
     lines += [
@@ -278,7 +278,8 @@ def _removal(release: ReleaseDescription) -> str:
         for group, (n, total) in groups.items()
     ]
     text = (
-        f"Nobody was removed. {release.n_flagged:,} raters are flagged: the owner would leave them out of analyses. "
+        f"No rater was removed for a flag. {release.n_flagged:,} raters are flagged: the owner would leave them out of "
+        "analyses. "
         f"Exact tests of whether flags are independent of groups: {_test_flags(release)} How far labels move without "
         "these raters `dissensus vet --audit` measures."
     )
@@ -344,6 +345,13 @@ def _effects(release: ReleaseDescription) -> str:
     return "\n".join((text, "", *head, *rows))
 
 
+def _updates(release: ReleaseDescription) -> str:
+    return (
+        "`CHANGES.md` states what changed since the version before. `dissensus diff OLD NEW` compares two folders, and "
+        f"`dissensus validate FOLDER` checks one. Announcements: {release.plan.contact}."
+    )
+
+
 SECTIONS: Final[Mapping[str, tuple[DatasheetQuestion, ...]]] = {
     "Motivation": (
         DatasheetQuestion("purpose", "For what purpose was the dataset created?"),
@@ -391,14 +399,7 @@ SECTIONS: Final[Mapping[str, tuple[DatasheetQuestion, ...]]] = {
     "Maintenance": (
         DatasheetQuestion("maintenance", "Who maintains it, and for how long?"),
         DatasheetQuestion("contact", "How can they be reached?", lambda r: f"{r.plan.contact}."),
-        DatasheetQuestion("updates", "How do users learn of changes?", lambda r: _updates(r)),
+        DatasheetQuestion("updates", "How do users learn of changes?", _updates),
     ),
 }
 """The questions by section."""
-
-
-def _updates(release: ReleaseDescription) -> str:
-    return (
-        "`CHANGES.md` states what changed since the version before. `dissensus diff OLD NEW` compares two folders, and "
-        f"`dissensus validate FOLDER` checks one. Announcements: {release.plan.contact}."
-    )

@@ -136,7 +136,7 @@ def _publish_attempts(
             transcript=_screen(attempt.transcript, plan),
             task_description=_screen(attempt.task_description, plan),
             red_team_member_id=numbers[pseudonym],
-            is_upworker={"true": True, "false": False}.get(upwork.get(pseudonym) or ""),
+            is_upworker={"true": True, "false": False}.get((upwork.get(pseudonym) or "").lower()),
         )
 
 

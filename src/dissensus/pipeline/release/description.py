@@ -150,5 +150,5 @@ def _flags_by_group(publication: Publication, flagged: frozenset[str]) -> dict[s
     result: dict[str, dict[str, tuple[int, int]]] = {}
     for axis in publication.axes:
         rows = marked.group_by(axis).agg(pl.col("flagged").sum(), pl.len().alias("n")).sort(axis, nulls_last=True)
-        result[axis] = {value or "(blank)": (int(n), int(total)) for value, n, total in rows.iter_rows()}
+        result[axis] = {value or BLANK: (int(n), int(total)) for value, n, total in rows.iter_rows()}
     return result

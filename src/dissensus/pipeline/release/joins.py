@@ -1,4 +1,4 @@
-"""Join of two releases by ids or equal answers, as an outsider would try it who has both."""
+"""Linkage of two releases by rater ids or equal answers, as an attacker who holds both would attempt it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ class JoinedRelease:
     by_ids: bool  # else by equal answers
     n_items: int  # in both
     n_raters: int
-    n_matched: int  # raters who are exactly one rater of the other release
-    n_missing: int  # raters of the other release whom nobody matches
-    n_small: int  # matched raters whose cell of the attributes of both is small, and smaller than it was
+    n_matched: int  # raters linked to exactly one rater of the other release
+    n_missing: int  # raters of the other release without a link
+    n_small: int  # linked raters in a cell below k that is smaller than their cell of the other release
 
 
 def join_releases(table: pl.DataFrame, previous: pl.DataFrame, k: int) -> JoinedRelease:
@@ -49,13 +49,13 @@ def join_releases(table: pl.DataFrame, previous: pl.DataFrame, k: int) -> Joined
         n_items=match.n_items,
         n_raters=match.now.height,
         n_matched=match.matched.height,
-        n_missing=match.before.join(match.now, left_on=match.key + BEFORE, right_on=match.key, how="anti").height,
+        n_missing=match.before.join(match.pairs, on=ID_BEFORE, how="anti").height,
         n_small=_count_small(match.matched, match.now, match.before, k),
     )
 
 
 def join_earlier_releases(table: pl.DataFrame, earlier: Sequence[pl.DataFrame], k: int) -> tuple[JoinedRelease, ...]:
-    """Join a table with each earlier one, and with each after those before it, whose attributes are known by then.
+    """Join a table with each earlier release, alone and with the attributes learned from the releases joined before.
 
     Examples
     --------
@@ -79,10 +79,11 @@ def join_earlier_releases(table: pl.DataFrame, earlier: Sequence[pl.DataFrame], 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RaterMatch:
-    """Raters of two tables, and those who are exactly one rater of the other."""
+    """Raters of two tables, pairs of raters who may be the same, and those who are exactly one of the other."""
 
     now: pl.DataFrame
     before: pl.DataFrame
+    pairs: pl.DataFrame
     matched: pl.DataFrame
     key: str  # of the join: ids or answers
     n_items: int
@@ -98,7 +99,7 @@ def _match_raters(table: pl.DataFrame, previous: pl.DataFrame) -> _RaterMatch:
     pairs = now.join(before, left_on=key, right_on=key + BEFORE, coalesce=False)
     pairs = pairs.filter(by_ids | (pl.col(ANSWERS) != ""))
     matched = pairs.filter((pl.len().over(names.RATER_ID) == 1) & (pl.len().over(ID_BEFORE) == 1))
-    return _RaterMatch(now=now, before=before, matched=matched, key=key, n_items=len(items))
+    return _RaterMatch(now=now, before=before, pairs=pairs, matched=matched, key=key, n_items=len(items))
 
 
 def _add_known_attributes(table: pl.DataFrame, previous: pl.DataFrame, number: int) -> pl.DataFrame:

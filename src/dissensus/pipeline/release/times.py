@@ -13,7 +13,7 @@ from dissensus.schema.hints import format_value
 from dissensus.schema.release.plan import ReleasePlan, Timestamps
 
 LAST_SECOND: Final = 4_102_444_800
-"""Unix time of the begin of 2100; a larger number is in milliseconds, whose days would be of seconds."""
+"""Unix time of the beginning of 2100; a larger number is taken for milliseconds."""
 _UNITS: Final[Mapping[Timestamps, str]] = {"month": "1mo", "day": "1d"}
 _TEXTS: Final[Mapping[Timestamps, str]] = {"month": r"\d{4}-\d{2}", "day": r"\d{4}-\d{2}-\d{2}"}
 
@@ -38,6 +38,8 @@ def _coarsen_moment(column: pl.Series, precision: Timestamps) -> pl.Series:
         return pl.Series(column.name, [None] * len(column), column.dtype)
     if column.dtype.is_temporal():
         return _truncate(column, precision)
+    if column.dtype == pl.String:
+        column = column.str.strip_chars().replace("", None)
     seconds = column.cast(pl.Float64, strict=False)
     if seconds.null_count() == column.null_count():
         _check_seconds(seconds)
@@ -76,7 +78,7 @@ def _start_of(text: str, column: str, precision: Timestamps) -> str:
 
 
 def is_coarse(moments: pl.Series, precision: Timestamps) -> bool:
-    """Return whether every moment is the begin of its month or day, and whether there is none for "none".
+    """Return whether every moment is the beginning of its month or day, and whether there is none for "none".
 
     Examples
     --------
