@@ -150,7 +150,7 @@ def test_pool_prints_seats_of_each_cell(run: RunCommand, tmp_path: Path) -> None
     for words in (("--axis", "a=x:half"), ("--axis", "Man"), (*axes, "--removal", "few")):
         refused = run("plan", "pool", *words)
         assert (refused.returncode, refused.stdout) == (1, "")
-        assert "is not like" in refused.stderr
+        assert "Write it like" in refused.stderr
     assert "An axis is named twice" in run("plan", "pool", *axes, "--axis", "rater_gender=X:0.1").stderr
 
 

@@ -19,6 +19,7 @@ from dissensus.pipeline.plan.groups import plan_groups
 from dissensus.pipeline.plan.interim import InterimLook, WatchedAnswer, look_at_shares
 from dissensus.pipeline.plan.pilot import Pilot, measure_pilot
 from dissensus.pipeline.plan.pool import PoolSettings, plan_pool
+from dissensus.pipeline.plan.pool_parser import parse_removal
 from dissensus.pipeline.plan.precision import plan_precision
 from dissensus.pipeline.plan.settings import GroupPlanSettings
 from dissensus.pipeline.plan.shipped_presets import load_pilot
@@ -113,7 +114,7 @@ def test_an_interaction_needs_more_raters_than_a_difference(dices: Pilot) -> Non
             {"difference": 0.01, "per_item": 4, "n_items": 20},
             r"No number of raters detects .* or a difference of 0\.27",
         ),
-        ({"raters": (10,), "per_item": 1}, "Of 1 ratings of an item a group would have none. Give 2 or more"),
+        ({"raters": (10,), "per_item": 1}, "With 1 rating of an item a group would have none. Give 2 or more"),
         ({"raters": (5,), "per_item": 12}, "12 ratings of an item cannot come from 10 raters"),
         ({"difference": 0}, "smallest difference that matters"),
         ({"statistic": "gai", "simulations": 50, "difference": -0.1}, "for gai give its size, above 0"),
@@ -267,6 +268,12 @@ def test_pools_that_cannot_be_are_refused(changes: dict[str, Any], words: str) -
         plan_pool(PoolSettings(**{"axes": DICES_POOL, **changes}))
 
 
+def test_a_rate_of_removal_without_a_group_is_refused() -> None:
+    assert parse_removal(["0.15", "Man=0.23"]) == (0.15, {"Man": 0.23})
+    with pytest.raises(InvalidInput, match=r"'=0\.2' names no group"):
+        parse_removal(["=0.2"])
+
+
 def test_seats_of_a_pool_are_those_of_its_quota() -> None:
     """The rest has the margin, too; and the chance is that of people who begin, drawn."""
     plan = plan_pool(PoolSettings(axes={"g": {"Man": 0.3, "Woman": 0.3}}, seats=30, dropout=0.2, removal=0.2))
@@ -295,6 +302,10 @@ def test_a_budget_buys_raters_and_they_items(dices: Pilot) -> None:
         ({}, "Give either a budget or a number of ratings"),
         ({"n_ratings": 100, "per_item": ()}, "no number of ratings of a response"),
         ({"n_ratings": 100, "per_item": (10,)}, "10 ratings of a response cannot come from 5 raters"),
+        (
+            {"n_ratings": 20, "load": 1, "per_item": (15,)},
+            "20 answers are fewer than the 30 for 15 ratings",
+        ),
     ],
 )
 def test_budgets_that_buy_nothing_are_refused(dices: Pilot, changes: dict[str, Any], words: str) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from dissensus.errors import InvalidInput
+from dissensus.pipeline.tables import format_count
 
 
 def split_ratings(per_item: int, sizes: Sequence[int]) -> list[int]:
@@ -16,8 +17,8 @@ def split_ratings(per_item: int, sizes: Sequence[int]) -> list[int]:
     total = sum(sizes)
     if per_item > total:
         raise InvalidInput(
-            f"{per_item} ratings of an item cannot come from {total} raters, who rate an item once. Give {total} or "
-            "fewer, or plan more raters."
+            f"{format_count(per_item, 'rating')} of an item cannot come from {format_count(total, 'rater')}, who rate "
+            f"an item once. Give {total:,} or fewer, or plan more raters."
         )
     counts = [per_item * size // total for size in sizes]
     order = sorted(range(len(sizes)), key=lambda c: -(per_item * sizes[c] % total))
@@ -25,6 +26,7 @@ def split_ratings(per_item: int, sizes: Sequence[int]) -> list[int]:
         counts[c] += 1
     if min(counts) < 1:
         raise InvalidInput(
-            f"Of {per_item} ratings of an item a group would have none. Give {-(-total // min(sizes))} or more."
+            f"With {format_count(per_item, 'rating')} of an item a group would have none. Give "
+            f"{-(-total // min(sizes)):,} or more."
         )
     return counts

@@ -11,6 +11,7 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.cost import CostRates
 from dissensus.pipeline.plan.partial import PartialResults
 from dissensus.pipeline.plan.pilot import Pilot
+from dissensus.pipeline.tables import format_count
 from dissensus.schema.numbers import check_number, check_whole
 from dissensus.stats.planning.comparison import (
     ComparisonDesign,
@@ -164,14 +165,16 @@ def _simulate_design(
     available = n_raters if settings.same_raters or settings.responses == 1 else n_raters // 2
     if per_item > available:
         raise InvalidInput(
-            f"{per_item} ratings of a response cannot come from {available} raters, whom the budget pays with "
-            f"{settings.load} answers each. Give raters fewer answers, or ask for fewer ratings of a response."
+            f"{format_count(per_item, 'rating')} of a response cannot come from {format_count(available, 'rater')} "
+            f"with {format_count(settings.load, 'answer')} each. {_describe_remedy(settings)}, give raters fewer "
+            "answers, or ask for fewer ratings of a response."
         )
     n_items = n_raters * settings.load // (per_item * settings.responses)
     if n_items < 1:
         raise InvalidInput(
-            f"The budget pays {n_raters * settings.load} answers, and {per_item} ratings of each response take "
-            f"{per_item * settings.responses}. Raise the budget, or ask for fewer ratings."
+            f"{n_raters * settings.load:,} answers are fewer than the {per_item * settings.responses:,} for "
+            f"{format_count(per_item, 'rating')} of each response. {_describe_remedy(settings)}, or ask for fewer of "
+            "each."
         )
     design = ComparisonDesign(n_items=n_items, per_item=per_item, n_raters=n_raters, same_raters=settings.same_raters)
 
@@ -199,3 +202,7 @@ def _simulate_design(
         stayed=stayed,
         cost=settings.rates.money(settings.load, n_raters) if settings.rates else None,
     )
+
+
+def _describe_remedy(settings: ComparisonSettings) -> str:
+    return "Give more ratings" if settings.budget is None else "Raise the budget"

@@ -108,7 +108,7 @@ def plan_groups(
             *list_notes(settings, variance.items),
             *doubt_items(designs, smallest, settings.level),
             *doubt_smallest(designs, smallest, settings.power),
-            *(NOT_SIMULATED for _ in range(requested != settings)),
+            *([NOT_SIMULATED] if requested != settings else []),
         ),
     )
 

@@ -81,7 +81,9 @@ def measure_pilot(
         item, rater, code = item[known], rater[known], code[known]
         group = codes[rater]
         if len(names) < 2:
-            raise InvalidInput(f"{by} has one group in the pilot, so its groups cannot differ. Name another axis.")
+            raise InvalidInput(
+                f"{by} has fewer than two groups in the pilot, so that there is nothing to compare. Name another axis."
+            )
     hit = (code == ratings.scale(question).index(answer)).astype(np.int64)
     _check_size(item, rater, hit, answer)
     fit = _fit_model(item, rater, hit, group, len(names))

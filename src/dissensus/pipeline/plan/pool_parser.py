@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dissensus.errors import InvalidInput
 
 AXIS_EXAMPLE = "rater_gender=Man:0.5,Woman:0.5"
+REMOVAL_EXAMPLE = "0.15, or Man=0.23"
 
 
 def parse_axes(texts: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -30,7 +31,7 @@ def _parse_axis(text: str) -> tuple[str, dict[str, float]]:
             raise InvalidInput(f"The axis {text!r} names {group.strip()!r} twice. Give each group once.")
         shares[group.strip()] = _parse_share(f"The axis {text!r}", share, AXIS_EXAMPLE)
     if not equals or not name.strip() or "" in shares:
-        raise InvalidInput(f"The axis {text!r} is not like {AXIS_EXAMPLE}.")
+        raise InvalidInput(f"The axis {text!r} is not valid. Write it like {AXIS_EXAMPLE}.")
     return name.strip(), shares
 
 
@@ -46,7 +47,9 @@ def parse_removal(texts: Sequence[str]) -> tuple[float, dict[str, float]]:
     by_group: dict[str, float] = {}
     for text in texts:
         group, equals, share = (part.strip() for part in text.rpartition("="))
-        value = _parse_share(f"The removal {text!r}", share, "0.15, or Man=0.23")
+        if equals and not group:
+            raise InvalidInput(f"The removal {text!r} names no group. Write it like {REMOVAL_EXAMPLE}.")
+        value = _parse_share(f"The removal {text!r}", share, REMOVAL_EXAMPLE)
         if group in by_group or (not equals and overall is not None):
             raise InvalidInput(f"The removal {text!r}: a rate for {group or 'all raters'} is given before. Give one.")
         if equals:
@@ -60,4 +63,4 @@ def _parse_share(subject: str, text: str, example: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise InvalidInput(f"{subject} is not like {example}.") from None
+        raise InvalidInput(f"{subject} is not valid. Write it like {example}.") from None

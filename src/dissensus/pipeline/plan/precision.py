@@ -70,8 +70,8 @@ def plan_precision(
 ) -> PrecisionPlan:
     """Compute the widths of intervals for each number of raters and of ratings of an item.
 
-    Raters are split evenly over `groups`, and so are the ratings of an item; no ratings of an item are given if every
-    rater rates every item.
+    Raters and the ratings of an item are split evenly over `groups`. If `per_item` is empty, every rater rates every
+    item.
     """
     check_whole("groups", groups, 2, 50)
     check_whole("n_items", n_items, 1)
