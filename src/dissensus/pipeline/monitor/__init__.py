@@ -10,7 +10,7 @@ from dissensus.pipeline.monitor.items import (
     summarise_items,
     tabulate_item,
 )
-from dissensus.pipeline.monitor.pace import Forecast, count_missing, forecast
+from dissensus.pipeline.monitor.pace import Forecast, count_planned, forecast
 from dissensus.pipeline.monitor.results import (
     CELL,
     CampaignFigures,
@@ -43,7 +43,7 @@ __all__ = [
     "RaterFigures",
     "TimeBucket",
     "compute_figures",
-    "count_missing",
+    "count_planned",
     "encode_answers",
     "forecast",
     "list_rater_figures",

@@ -125,7 +125,7 @@ def _compute_groups(
     """Return the figures of the groups of an axis that have ratings; of the pool always."""
     intervals = _compute_intervals(ratings.design, codes, len(names), replicates)
     warnings = _warn_of_intervals(ratings.design, codes, len(names))
-    rows_of = [np.flatnonzero((codes == code)[ratings.raters]) for code in range(len(names))] if len(codes) else []
+    rows_by_group = [np.flatnonzero((codes == code)[ratings.raters]) for code in range(len(names))]
     return [
         _compute_group(
             ratings,
@@ -134,7 +134,7 @@ def _compute_groups(
             rows,
             _measure_agreement(ratings.design, codes == code, intervals[:, code], warnings[code]),
         )
-        for code, (name, rows) in enumerate(zip(names, rows_of or [np.zeros(0, np.int64)] * len(names), strict=True))
+        for code, (name, rows) in enumerate(zip(names, rows_by_group, strict=True))
         if axis == "" or rows.size
     ]
 
@@ -213,7 +213,10 @@ def _measure_alpha(name: str, design: Design, replicates: int) -> RaterMeasure:
 
 
 def _measure_kappa(name: str, counts: Codes, replicates: int) -> RaterMeasure:
-    """Return Fleiss' kappa, with an interval over items: drawn raters would not leave items with equal numbers."""
+    """Return Fleiss' kappa, with an interval over items.
+
+    Resampled raters would leave items with unequal numbers of ratings, which Fleiss' kappa does not allow.
+    """
     try:
         used = select_equally_rated(counts)
         interval = agreement_interval(used, "fleiss_kappa", replicates=replicates, seed=SEED)

@@ -24,13 +24,13 @@ class Forecast:
     completed_at: datetime | None  # None if complete, without recent ratings, or beyond the horizon
 
 
-def count_missing(campaign: Campaign, n_items: int) -> int | None:
+def count_planned(campaign: Campaign, n_items: int) -> int | None:
     """Return the planned number of ratings, from replication or else the quota; None without either.
 
     Examples
     --------
     >>> from dissensus.schema.campaign.shipped import load_campaign
-    >>> print(count_missing(load_campaign("dices-350"), 350))
+    >>> print(count_planned(load_campaign("dices-350"), 350))
     None
     """
     if campaign.replication is not None:

@@ -23,8 +23,8 @@ def suppress_figures(
     """Suppress what describes few raters, alone or in combination with other figures; None with few raters in all.
 
     What remains are groups that `select_publishable_groups` allows, and in each the answers to questions for which it
-    is allowed among the raters who answered them. Questions that few raters answered are dropped; so are hours and
-    flags, and days if any had few raters. The figures are computed from `state` for `people`.
+    is allowed among the raters who answered them. Questions that few raters answered are dropped; so are hours,
+    flags and consistency, and days if any had few raters. The figures are computed from `state` for `people`.
 
     Figures of two times disclose the raters who came in between, so these may be published once only.
     """

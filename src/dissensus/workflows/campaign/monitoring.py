@@ -21,7 +21,7 @@ from dissensus.pipeline.monitor import (
     MonitorState,
     RaterFigures,
     compute_figures,
-    count_missing,
+    count_planned,
     forecast,
     list_rater_figures,
     measure_consistency,
@@ -515,4 +515,4 @@ def load_monitoring(platform: Platform, name: str, *, staff_id: str, now: dateti
 
 
 def _forecast(campaign: Campaign, figures: CampaignFigures, now: datetime) -> Forecast:
-    return forecast(figures.hours, figures.pool.n_ratings, count_missing(campaign, figures.n_items), now=now)
+    return forecast(figures.hours, figures.pool.n_ratings, count_planned(campaign, figures.n_items), now=now)
