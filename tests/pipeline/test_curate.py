@@ -440,6 +440,17 @@ def test_an_item_with_several_topics_counts_in_the_stratum_of_each() -> None:
     assert next(line for line in total if line.startswith("all items")).split()[2:] == ["11", "5", "5", "4"]
 
 
+def test_a_shortfall_of_overlapping_strata_counts_each_item_once() -> None:
+    corpus = topical(["A,B"] * 2 + ["B"] * 4)
+    for allocation, short in (({"A": 3, "B": 3}, 3), ({"A": 3, "B": 1}, 2)):
+        selection = curate(corpus, SamplePlan(by="harm_type", allocation=allocation))
+        assert selection.short == short
+        assert f"The sample is {short} short of the {selection.plan.n} wanted" in selection.notes[0]
+    filled = curate(corpus, SamplePlan(by="harm_type", allocation={"A": 3, "B": 3}, fill=True))
+    assert filled.short == 0
+    assert "They are filled from other strata." in filled.notes[0]
+
+
 def test_overlapping_strata_by_rule_give_the_size_that_is_wanted() -> None:
     corpus = topical(["A"] * 10 + ["A,B"] * 10 + ["B,C"] * 4)
     for allocation in ("equal", "proportional"):

@@ -92,14 +92,14 @@ def to_json_lines(sample: Sequence[Item]) -> str:
     return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
 
 
-def describe_shortfalls(plan: SamplePlan, strata: pl.DataFrame) -> Iterator[str]:
-    """Yield notes on shortfalls and on items outside the allocation."""
+def describe_shortfalls(plan: SamplePlan, strata: pl.DataFrame, n_chosen: int) -> Iterator[str]:
+    """Yield notes on shortfalls and on items outside the allocation, given the number of chosen items."""
     scarce = strata.filter(pl.col("n_left") < pl.col("n_wanted"))
     if scarce.height:
         counts = scarce.select("stratum", "n_left", "n_wanted").iter_rows()
         parts = [f"{format_value(name)} {left:,} of {n:,}" for name, left, n in counts]
         more = f" and {len(parts) - LISTED:,} more" * (len(parts) > LISTED)
-        yield f"Too few items are left of {', '.join(parts[:LISTED])}{more}. {_describe_consequence(plan, strata)}"
+        yield f"Too few items are left of {', '.join(parts[:LISTED])}{more}. {_describe_consequence(plan, n_chosen)}"
     empty = strata.filter(pl.col("n_wanted") == 0).height
     if empty:
         yield f"Strata too small for a share of one item, so that none is drawn from them: {empty:,}."
@@ -123,8 +123,8 @@ def describe_overlaps(plan: SamplePlan, pool: Sequence[SampleCandidate]) -> Iter
         )
 
 
-def _describe_consequence(plan: SamplePlan, strata: pl.DataFrame) -> str:
-    short = plan.n - strata["n_chosen"].sum()
+def _describe_consequence(plan: SamplePlan, n_chosen: int) -> str:
+    short = plan.n - n_chosen  # Strata count an item of several more than once
     if short:
         return f"The sample is {short:,} short of the {plan.n:,} wanted; fill takes them from other strata."
     return "They are filled from other strata."

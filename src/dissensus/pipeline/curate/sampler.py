@@ -87,13 +87,14 @@ def curate(items: Iterable[Item], plan: SamplePlan, *, progress: Progress | None
     _draw(candidates, dict(zip(strata, sizes, strict=True)), plan)
     table = tabulate_outcomes(pool)
     strata_table = count_strata(pool, dict(zip(strata, targets, strict=True)))
+    sample = tuple(candidate.item for candidate in pool if candidate.outcome == "chosen")
     return Selection(
         plan=plan,
         strata=strata_table,
         items=table,
-        sample=tuple(candidate.item for candidate in pool if candidate.outcome == "chosen"),
+        sample=sample,
         digest=digest_items([candidate.item for candidate in pool]),
-        notes=(*describe_shortfalls(plan, strata_table), *describe_overlaps(plan, pool)),
+        notes=(*describe_shortfalls(plan, strata_table, len(sample)), *describe_overlaps(plan, pool)),
         version=version("dissensus"),
     )
 
