@@ -234,6 +234,22 @@ def test_reviews_of_unknown_attempts_are_counted_and_duplicates_refused(small_sa
     )
 
 
+def test_each_attempt_needs_an_id(small_sample: tuple[Attempt, ...]) -> None:
+    review = Review(attempt_id="11", reviewer_id="r", success=3)
+    with pytest.raises(InvalidInput, match="There are 11 ids and 10 attempts"):
+        analyse_attempts(small_sample[:10], reviews=[review], ids=[str(n) for n in range(1, 12)], bootstrap=0)
+
+
+def test_a_type_named_like_a_size_has_a_coefficient_of_its_own(small_sample: tuple[Attempt, ...]) -> None:
+    renamed = [
+        replace(attempt, model_type=str(attempt.num_params) if attempt.model_type == "rlhf" else attempt.model_type)
+        for attempt in small_sample
+    ]
+    model = analyse_attempts(renamed, bootstrap=0).models[1]
+    names = [term.name for term in model.terms]
+    assert names.count("52B") == 2
+
+
 def test_missing_values_are_excluded_and_counted(small_sample: tuple[Attempt, ...]) -> None:
     unrated = [
         replace(attempt, rating=None) if number < 100 else attempt for number, attempt in enumerate(small_sample)
@@ -293,6 +309,8 @@ def test_options_out_of_range_are_refused(
 ) -> None:
     with pytest.raises(InvalidInput, match=message):
         analyse_attempts(small_sample, **options)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match=message):
+        attempt_map(small_sample, **options)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="There are no attempts"):
         analyse_attempts([])
 

@@ -12,10 +12,7 @@ from dissensus.pipeline.analyse.attempts.columns import AttemptColumns, read_col
 from dissensus.pipeline.analyse.attempts.mixed import fit_mixed_model
 from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis, Concentration, TopRedTeamers
 from dissensus.pipeline.analyse.attempts.reviews import add_tags, analyse_reviews, match_reviews
-from dissensus.schema.numbers import check_whole
-from dissensus.schema.records.attempt import MAX_RATING, SUCCESS, Attempt, Review
-from dissensus.stats.cluster_bootstrap import draw_clusters
-from dissensus.stats.result import check_confidence
+from dissensus.schema.records.attempt import SUCCESS, Attempt, Review
 
 SCORE, RATING = "least harmlessness score", "rating of the red-teamer"
 TOP: Final = (1, 5, 10, 20, 50, 100)
@@ -75,14 +72,10 @@ def analyse_attempts(
     """
     if not attempts:
         raise InvalidInput("There are no attempts to analyse. Give one or more.")
-    check_whole("success_from", success_from, 1, MAX_RATING)
-    check_whole("bootstrap", bootstrap, 0)
-    if bootstrap == 1:
-        raise InvalidInput("bootstrap is 1; one replicate has no spread. Give 0, or 1000 for a stable interval.")
-    check_whole("seed", seed)
-    check_confidence(confidence)
+    if ids is not None and len(ids) != len(attempts):
+        raise InvalidInput(f"There are {len(ids):,} ids and {len(attempts):,} attempts. Give one id for each attempt.")
     columns = read_columns(attempts, success_from)
-    resampling = Resampling(draw_clusters(columns.n_red_teamers, bootstrap, seed), confidence)
+    resampling = Resampling.draw(columns, bootstrap, seed, confidence)
     default_ids = [str(number) for number in range(1, len(attempts) + 1)]
     table = match_reviews(reviews, ids or default_ids) if reviews else None
     tagged = columns if table is None else add_tags(columns, table)

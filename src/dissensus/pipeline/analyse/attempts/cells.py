@@ -9,9 +9,16 @@ import numpy as np
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse.attempts.columns import AttemptColumns
 from dissensus.pipeline.analyse.attempts.result import QUANTILES, AttemptCell, Level, Relation, Tag
+from dissensus.schema.numbers import check_whole
 from dissensus.schema.records.attempt import MAX_RATING
-from dissensus.stats.cluster_bootstrap import BootstrapEstimate, Codes, bootstrap_means, bootstrap_rank_correlation
-from dissensus.stats.result import FloatArray
+from dissensus.stats.cluster_bootstrap import (
+    BootstrapEstimate,
+    Codes,
+    bootstrap_means,
+    bootstrap_rank_correlation,
+    draw_clusters,
+)
+from dissensus.stats.result import FloatArray, check_confidence
 
 MOST_CELLS: Final = 2_000
 """Largest number of combinations of model type and size."""
@@ -26,6 +33,16 @@ class Resampling:
 
     draws: FloatArray
     confidence: float
+
+    @classmethod
+    def draw(cls, columns: AttemptColumns, bootstrap: int, seed: int, confidence: float) -> "Resampling":
+        """Draw the red-teamers of each replicate; raise for an option that is out of range."""
+        check_whole("bootstrap", bootstrap)
+        if bootstrap == 1:
+            raise InvalidInput("bootstrap is 1; one replicate has no spread. Give 0, or 1000 for a stable interval.")
+        check_whole("seed", seed)
+        check_confidence(confidence)
+        return cls(draw_clusters(columns.n_red_teamers, bootstrap, seed), confidence)
 
     def means(self, values: FloatArray, cells: Codes, red_teamer: Codes, n_cells: int) -> tuple[BootstrapEstimate, ...]:
         """Return the mean of each cell, clustered by red-teamer."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from dissensus.schema.records.attempt import MODEL_TYPES, Attempt
+from dissensus.schema.numbers import check_whole
+from dissensus.schema.records.attempt import MAX_RATING, MODEL_TYPES, Attempt
 from dissensus.stats.cluster_bootstrap import Codes
 from dissensus.stats.result import FloatArray
 
@@ -43,7 +43,8 @@ class AttemptColumns:
 
 
 def read_columns(attempts: Sequence[Attempt], success_from: int) -> AttemptColumns:
-    """Convert one or more attempts to columns."""
+    """Convert one or more attempts to columns; raise for a rating that cannot be the least success."""
+    check_whole("success_from", success_from, 1, MAX_RATING)
     kinds = [attempt.model_type or UNKNOWN_TYPE for attempt in attempts]
     sizes = [attempt.num_params or UNKNOWN_SIZE for attempt in attempts]
     types, ordered_sizes = tuple(sorted(set(kinds), key=_published_order_key)), tuple(sorted(set(sizes), key=_size_key))
@@ -87,6 +88,3 @@ def _size_key(name: str) -> tuple[float, str]:
         return (float(match[1]) * 10 ** _POWER[match[2].lower()], name) if match else (np.inf, name)
     except ValueError:
         return (np.inf, name)
-
-
-Bools = npt.NDArray[np.bool_]

@@ -8,10 +8,11 @@ from typing import Final
 import numpy as np
 
 from dissensus.errors import UndefinedEstimate
+from dissensus.pipeline.analyse.attempts.cells import Resampling
 from dissensus.pipeline.analyse.attempts.columns import read_columns
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.records.attempt import SUCCESS, Attempt
-from dissensus.stats.cluster_bootstrap import BootstrapEstimate, Codes, bootstrap_means, draw_clusters
+from dissensus.stats.cluster_bootstrap import BootstrapEstimate, Codes
 from dissensus.stats.layout import k_means, lay_out_clusters
 from dissensus.stats.result import FloatArray
 from dissensus.stats.sparse import SparseRows, normalise_rows, truncated_svd
@@ -110,6 +111,8 @@ def attempt_map(
 
     Raises
     ------
+    InvalidInput
+        An option is out of range.
     UndefinedEstimate
         There are too few attempts, or they share no words.
 
@@ -124,6 +127,7 @@ def attempt_map(
     columns = read_columns(attempts, success_from) if attempts else None
     if columns is None or len(columns) < MIN_ATTEMPTS:
         raise UndefinedEstimate(f"{len(attempts):,} attempts are too few for a map; it takes {MIN_ATTEMPTS} or more.")
+    resampling = Resampling.draw(columns, bootstrap, seed, confidence)
     terms = weight_terms(list(map(_red_teamer_text, attempts)), columns.red_teamer.tolist())
     indices = np.flatnonzero(terms.sizes > 0)
     if len(indices) < MIN_ATTEMPTS:
@@ -136,9 +140,8 @@ def attempt_map(
     clusters = k_means(vectors, max(1, min(regions, len(indices) // MIN_PER_REGION)), rng)
     points, centers, stress = lay_out_clusters(vectors, clusters.labels, clusters.centers, rng)
     red_teamers, succeeded, labels = columns.red_teamer[indices], columns.succeeded[indices], clusters.labels
-    draws = draw_clusters(columns.n_red_teamers, bootstrap, seed)
     n_regions = len(clusters.centers)
-    success = bootstrap_means(succeeded, labels, red_teamers, draws, n_cells=n_regions, confidence=confidence)
+    success = resampling.means(succeeded, labels, red_teamers, n_regions)
     words = list(_find_typical_words(terms, indices, labels, n_regions))
     return AttemptMap(
         indices=indices,

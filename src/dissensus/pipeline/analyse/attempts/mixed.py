@@ -1,6 +1,6 @@
 """Mixed models of attempt outcomes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import numpy as np
@@ -34,7 +34,7 @@ def fit_mixed_model(
             valid = valid & np.isfinite(column)
     if not valid.any():
         return MixedModel(outcome=outcome, n_dropped=len(columns), reason="It is unknown for all attempts.")
-    design = dict(_select_independent(dict(_build_design(columns, valid)), left_out))
+    design = list(_select_independent(_build_design(columns, valid), left_out))
     n_dropped = len(columns) - int(valid.sum())
     try:
         if (n := len(np.unique(columns.red_teamer[valid]))) < MIN_CLUSTERS:
@@ -43,12 +43,13 @@ def fit_mixed_model(
             )
         if len(design) > MOST_TERMS:
             raise UndefinedEstimate(f"{len(design)} terms of types and sizes are more than {MOST_TERMS}.")
-        fitted = random_intercept(np.column_stack([*design.values()]), values[valid], columns.red_teamer[valid])
+        matrix = np.column_stack([column for _, column in design])
+        fitted = random_intercept(matrix, values[valid], columns.red_teamer[valid])
     except UndefinedEstimate as reason:
         return MixedModel(outcome=outcome, n_dropped=n_dropped, left_out=tuple(left_out), reason=str(reason))
     return MixedModel(
         outcome=outcome,
-        terms=tuple(_terms(list(design), fitted, confidence)),
+        terms=tuple(_terms([name for name, _ in design], fitted, confidence)),
         sd_red_teamers=fitted.sd_clusters,
         sd_residual=fitted.sd_residual,
         share_of_red_teamers=fitted.share_of_clusters,
@@ -77,10 +78,12 @@ def _build_design(columns: AttemptColumns, valid: FloatArray) -> Iterator[tuple[
             yield f"{columns.types[k]}{CROSSED}{columns.sizes[s]}", interaction.astype(np.float64)
 
 
-def _select_independent(design: dict[str, FloatArray], left_out: list[str]) -> Iterator[tuple[str, FloatArray]]:
+def _select_independent(
+    design: Iterable[tuple[str, FloatArray]], left_out: list[str]
+) -> Iterator[tuple[str, FloatArray]]:
     """Yield the columns that are linearly independent of earlier ones; report the others in `left_out`."""
     basis: list[FloatArray] = []
-    for name, column in design.items():
+    for name, column in design:
         residual = column.copy()
         for _ in range(2):  # Gram–Schmidt, repeated to remove rounding errors
             for vector in basis:
