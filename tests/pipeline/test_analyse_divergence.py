@@ -318,6 +318,7 @@ def test_the_unbiased_distance_of_pairs_and_its_test_by_hand(share_rated: float)
     assert [pair.n_items for pair in result.pairs] == [
         int(((counts[g] > 1) & (counts[h] > 1)).sum()) for g, h in ((0, 1), (0, 2), (1, 2))
     ]
+    assert result.n_items == int(((counts > 1).sum(axis=0) > 1).sum())
     assert "unbiased distance between the soft labels" in str(result)
     assert "p of large values" in str(result)
 

@@ -99,7 +99,7 @@ def test_impossible_numbers_are_refused(ratings: Ratings, numbers: list[int], me
 def test_other_refusals(ratings: Ratings) -> None:
     with pytest.raises(NotFound):
         rater_curve(ratings, 2, by="height")
-    with pytest.raises(InvalidInput, match="rater_side has one group"):
+    with pytest.raises(InvalidInput, match="rater_side has fewer than two groups"):
         rater_curve(ratings_of(ANSWERS, {"rater_side": ["a"] * 6}), 2, by="side")
     with pytest.raises(InvalidInput, match="'Maybe' is not an answer"):
         rater_curve(ratings, 2, by="race", share_of="Maybe")

@@ -176,7 +176,7 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
         n_raters=tuple(np.bincount(codes[codes >= 0]).tolist()),
         pairs=_pairs(chosen, observed.values[0], n_items, pair_null, test(observed.tested[0], tested), withheld),
         estimate=estimate,
-        n_items=_count_shared_items(design, codes),
+        n_items=_count_shared_items(design, codes, measure),
         null=null,
         pair_null=pair_null,
         null_mean=none_if_nan(float(_mean(null, axis=0))),
@@ -196,7 +196,7 @@ def _choose_groups(
             hint = suggest(group, names)
             raise InvalidInput(f"Axis {axis} has no group {group!r}.{hint} Its groups are {', '.join(names)}.")
     if len(chosen) < 2:
-        raise InvalidInput(f"Divergence needs two groups or more; axis {axis} offers {', '.join(names)}.")
+        raise InvalidInput(f"Divergence needs two groups or more; axis {axis} offers {', '.join(names) or 'none'}.")
     new_code = np.full(len(names) + 1, -1, dtype=np.int32)
     new_code[[names.index(group) for group in chosen]] = np.arange(len(chosen))
     return new_code[codes], chosen
@@ -221,10 +221,10 @@ def _test_large_values(observed: npt.ArrayLike, null: Floats) -> Floats:
 
 def _count_items(design: Design | BlockedDesign, codes: Codes, measure: str) -> Int64Array:
     """Count the items on which each pair of groups is compared, shape (P,)."""
-    pairs, n_ratings = list(combinations(range(int(codes.max()) + 1), 2)), 2 if measure == UNBIASED else 1
+    pairs = list(combinations(range(int(codes.max()) + 1), 2))
 
     def fill(block: Block, total: Int64Array) -> None:
-        rated = block.design.counts(codes).sum(axis=2) >= n_ratings
+        rated = _find_rated(block, codes, measure)
         total += [np.count_nonzero(rated[g] & rated[h]) for g, h in pairs]
 
     n_items = np.zeros(len(pairs), np.int64)
@@ -305,15 +305,17 @@ def _pairs(
     )
 
 
-def _count_shared_items(design: Design | BlockedDesign, codes: Codes) -> int:
-    """Count the items rated by two or more groups."""
-    n_groups, n_items = int(codes.max()) + 1, np.zeros(1, np.int64)
+def _find_rated(block: Block, codes: Codes, measure: str) -> npt.NDArray[np.bool_]:
+    """Return which items each group rated often enough for a measure, shape (G, I)."""
+    return np.asarray(block.design.counts(codes).sum(axis=2) >= (2 if measure == UNBIASED else 1))
+
+
+def _count_shared_items(design: Design | BlockedDesign, codes: Codes, measure: str) -> int:
+    """Count the items on which some pair of groups is compared."""
+    n_items = np.zeros(1, np.int64)
 
     def fill(block: Block, total: Int64Array) -> None:
-        rated = np.zeros((block.design.n_items, n_groups), dtype=bool)
-        group = codes[block.design.raters]
-        rated[block.design.items[group >= 0], group[group >= 0]] = True
-        total += np.count_nonzero(rated.sum(axis=1) > 1)
+        total += np.count_nonzero(_find_rated(block, codes, measure).sum(axis=0) > 1)
 
     pass_over(design, fill, n_items)
     return int(n_items[0])

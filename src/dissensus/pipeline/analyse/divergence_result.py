@@ -48,9 +48,9 @@ class PairDivergence:
     groups
         The two groups; a measure that is not symmetric takes the first as the truth.
     estimate
-        Mean over the items that both rated; None if there are none.
+        Mean over the items that both rated, twice for group_distance; None if there are none.
     n_items
-        Items that both rated.
+        These items.
     null_mean
         Mean of the permutation replicates of this pair: the divergence of two groups of these sizes by chance. None
         without permutations.
@@ -86,7 +86,7 @@ class GroupDivergence(TabularResult):
     estimate
         Mean over the pairs with shared items.
     n_items
-        Items shared by at least one pair.
+        Items on which at least one pair is compared.
     null
         Permutation replicates of `estimate`, shape (B,), with groups of the same sizes.
     pair_null

@@ -168,7 +168,7 @@ def rater_curve(
 def _check_numbers(raters_per_group: int | Iterable[int], n_raters: dict[str, int], axis: str) -> list[int]:
     """Return the distinct numbers of raters in increasing order."""
     if len(n_raters) < 2:
-        raise InvalidInput(f"{axis} has one group, so there is nothing to compare. Choose another axis.")
+        raise InvalidInput(f"{axis} has fewer than two groups, so there is nothing to compare. Choose another axis.")
     texts = raters_per_group if isinstance(raters_per_group, Iterable) else [raters_per_group]
     numbers = set()
     for number in texts:
