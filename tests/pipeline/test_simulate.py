@@ -86,7 +86,10 @@ def test_ids_sort_as_text_in_the_order_of_their_numbers() -> None:
     [
         {"n_items": 0},
         {"raters_per_cell": 0},
+        {"n_items": 2.5},
+        {"seed": -1},
         {"item_sd": -1.0},
+        {"item_sd": float("nan")},
         {"rater_sd": -0.1},
         {"group_sd": -0.1},
         {"share_rated": 0.0},

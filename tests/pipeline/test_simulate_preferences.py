@@ -53,7 +53,9 @@ def test_counts_are_those_of_the_words_in_responses() -> None:
     [
         ({"n_comparisons": 0}, "n_comparisons"),
         ({"n_raters": 3}, "raters_each"),
-        ({"group_sd": -1.0}, "neither can be less than 0"),
+        ({"group_sd": -1.0}, "group_sd is -1.0; give a number from 0"),
+        ({"rater_sd": float("nan")}, "rater_sd is nan"),
+        ({"seed": -1}, "seed is -1"),
     ],
 )
 def test_impossible_settings_are_refused(settings: dict[str, float], message: str) -> None:

@@ -147,6 +147,8 @@ def _share_attempts(n: int, count: int) -> Codes:
     ranks = np.array([NormalDist().inv_cdf((rank + 0.5) / n) for rank in range(n)])[::-1]
     first = np.full(n, int(count >= n))
     remainder = count - int(first.sum())
+    if not remainder:
+        return first
     target = (BUSIEST_SHARE * count / (1 - BY_UPWORKERS / PUBLISHED) - first[:BUSIEST].sum()) / remainder
     low, high = 0.0, 5.0
     for _ in range(50):

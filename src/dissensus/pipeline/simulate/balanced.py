@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.simulate.latent import SCALE, code_answers, compute_latent
+from dissensus.schema.numbers import check_number, check_share, check_whole
 from dissensus.schema.ratings.table import Ratings
 
 AXES = {
@@ -61,17 +62,19 @@ def simulate_ratings(
     Raises
     ------
     InvalidInput
-        A size below 1, a negative standard deviation, a share outside 0 to 1.
+        A size below 1, a seed or standard deviation below 0, or a share outside 0 to 1 or without a rating.
 
     Examples
     --------
     >>> simulate_ratings(n_items=40, raters_per_cell=6, seed=1)
     Ratings(1,440 ratings of 40 items by 36 raters; questions: Q_overall; axes: rater_gender, rater_age)
     """
-    if n_items < 1 or raters_per_cell < 1:
-        raise InvalidInput(f"n_items is {n_items} and raters_per_cell {raters_per_cell}; both must be at least 1.")
-    if min(item_sd, rater_sd, group_sd) < 0 or not 0 < share_rated <= 1:
-        raise InvalidInput("Standard deviations cannot be negative, and share_rated lies above 0, up to 1.")
+    check_whole("n_items", n_items, 1)
+    check_whole("raters_per_cell", raters_per_cell, 1)
+    check_whole("seed", seed)
+    for name, sd in (("item_sd", item_sd), ("rater_sd", rater_sd), ("group_sd", group_sd)):
+        check_number(name, sd, 0)
+    check_share("share_rated", share_rated)
     rng = np.random.default_rng(seed)
     cells = [cell for cell in product(*AXES.values()) for _ in range(raters_per_cell)]
     age = np.array([AXES["rater_age"].index(cell[1]) for cell in cells])

@@ -7,9 +7,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from dissensus.errors import InvalidInput
 from dissensus.pipeline.simulate.latent import Codes, Floats, shuffled_scores
-from dissensus.schema.numbers import check_whole
+from dissensus.schema.numbers import check_number, check_whole
 from dissensus.schema.records.conversation import Turn
 from dissensus.schema.records.preference import Pick, Preference
 
@@ -86,7 +85,7 @@ def simulate_preferences(
     Raises
     ------
     InvalidInput
-        A size is out of range, or a standard deviation is negative.
+        A size is out of range, or the seed or a standard deviation is below 0.
 
     Examples
     --------
@@ -99,8 +98,9 @@ def simulate_preferences(
     check_whole("n_comparisons", n_comparisons, 1, MAX_SIZE)
     check_whole("n_raters", n_raters, 1, MAX_SIZE)
     check_whole("raters_each", raters_each, 1, n_raters)
-    if min(group_sd, rater_sd) < 0:
-        raise InvalidInput(f"group_sd is {group_sd:g} and rater_sd {rater_sd:g}; neither can be less than 0.")
+    check_whole("seed", seed)
+    check_number("group_sd", group_sd, 0)
+    check_number("rater_sd", rater_sd, 0)
     rng = np.random.default_rng(seed)
     raters, words = _list_raters(n_raters), _draw_word_effects(rng, group_sd)
     deviations = np.stack([words[f"rater_gender={gender}"].to_numpy() for gender in raters["rater_gender"]])
