@@ -203,6 +203,14 @@ def test_unseen_levels_of_a_base_are_refused(base: dict[str, str], says: str) ->
     assert says in str(error)
 
 
+def test_a_base_without_a_complete_rating_is_refused() -> None:
+    frame = simulate().with_columns(
+        rater_age=pl.when(pl.col("rater_race") == "White").then(None).otherwise(pl.col("rater_gender"))
+    )
+    error = refusal(Ratings.from_frame(frame), f"Q_overall ~ rater_race + rater_age + {RANDOM}", race="White")
+    assert "no rating with a value in each column of the formula has this level" in str(error)
+
+
 def table_of(columns: Sequence[str]) -> Ratings:
     """Return ratings of three items by raters 'a', 'b', …, each with the answers of one text."""
     names = [chr(ord("a") + number) for number in range(len(columns))]

@@ -65,9 +65,9 @@ def _choose_full(terms: Sequence[Term], columns: Mapping[str, ModelColumn], *, i
     ]
     if not intercept:
         factors = ((number, name) for number, term in enumerate(terms) for name in term if columns[name].is_factor)
-        for number, name in [next(factors, (0, ""))]:
-            if name:
-                full[number].add(name)
+        if (first := next(factors, None)) is not None:
+            number, name = first
+            full[number].add(name)
     return full
 
 

@@ -29,7 +29,7 @@ from dissensus.pipeline.model.contrasts import (
     select_independent,
 )
 from dissensus.schema.formula import Formula, GroupTerm, Term
-from dissensus.schema.hints import format_list
+from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings.columns import ITEM_ID, RATER_ID
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.multilevel.design import Covariates, ModelDesign, RandomTerm
@@ -111,6 +111,7 @@ def build_design(
     columns |= {name: read_group(ratings, name) for name in formula.columns if name not in columns}
     item, rater, answer = ratings.codes(question)
     rows, known, dropped = _select_known(ModelRows(rater, item, columns), ratings)
+    _require_bases(rows, bases)
     answers, categories, unused = _select_categories(answer[known], ratings.scale(question))
     design_checks.require_levels([rows.columns[name] for name in _effect_columns(formula)])
     coding, profile, determined = code_effects(rows, formula.terms, answers, categories, has_prior=has_prior)
@@ -192,6 +193,17 @@ def _select_known(rows: ModelRows, ratings: Ratings) -> tuple[ModelRows, NDArray
         for name, column in rows.columns.items()
     }
     return ModelRows(rater, item, columns), known, tuple(warnings)
+
+
+def _require_bases(rows: ModelRows, bases: Mapping[str, str]) -> None:
+    """Refuse a base that is left out with the ratings that lack a value in another column."""
+    for name, base in bases.items():
+        levels = rows.columns[name].levels
+        if base not in levels:
+            raise InvalidInput(
+                f"The base of {name} is {format_value(base)}, and no rating with a value in each column of the formula "
+                f"has this level. Others have {format_list(levels, 30)}."
+            )
 
 
 def _drop_unused_levels(column: ModelColumn, owners: Codes) -> ModelColumn:

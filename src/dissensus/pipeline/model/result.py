@@ -38,7 +38,7 @@ class ModelEffect:
     se: float
     ci_low: float
     ci_high: float
-    # Normal approximations: of the sign of the estimate, and of an effect beyond .05 and .30 in that direction or not
+    # Of the sign of the estimate, and of an absolute effect above .05 and .30; normal approximations without a sampler
     probability_of_direction: float
     probability_beyond_small: float
     probability_beyond_large: float
@@ -57,7 +57,7 @@ class ModelThreshold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelDeviation:
-    """Standard deviation of a random effect, with an interval that is symmetric for its logarithm."""
+    """Standard deviation of a random effect; without a sampler its interval is symmetric for the logarithm."""
 
     group: str
     effect: str  # "(intercept)", or the term and level of a slope
@@ -337,8 +337,9 @@ def label_change_grids(predictions: Predictions, *, text: bool = True) -> list[G
     if len(names) < 2:
         return []
     n_items = len({row.item_id for row in predictions.labels})
-    caption = f"{len(predictions.changed):,} of {format_count(n_items, 'item')} change sides"
-    rest = len(predictions.changed) - MOST_CHANGED
+    n_changed = len(predictions.changed)
+    caption = f"{n_changed:,} of {format_count(n_items, 'item')} {'changes' if n_changed == 1 else 'change'} sides"
+    rest = n_changed - MOST_CHANGED
     lines = tuple(
         (
             escape_unprintable(item.item_id),

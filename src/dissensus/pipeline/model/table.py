@@ -111,7 +111,7 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
     Raises
     ------
     InvalidInput
-        The formula, a base or the link cannot be used.
+        The formula, a base, the link, a prior or another option cannot be used.
     NotFound
         A column does not exist.
     UndefinedEstimate
@@ -136,6 +136,7 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
     """
     check_confidence(confidence)
     check_whole("draws", draws)
+    check_whole("seed", seed)
     if draws % 2 or 0 < draws < FEWEST_DRAWS:
         raise InvalidInput(f"draws is {draws}; give an even number of at least {FEWEST_DRAWS}, or 0 for none.")
     if not draws and (populations or details):
