@@ -5,8 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 import polars as pl
+import pytest
 from tests.support.judged_items import SCALE, make_questionnaire
 
+from dissensus.errors import InvalidInput
 from dissensus.pipeline.judge.audit.audit import audit_judge
 from dissensus.pipeline.judge.audit.result import JudgeAudit
 from dissensus.pipeline.judge.audit.rows import AuditRow
@@ -112,3 +114,18 @@ def test_a_question_that_stays_at_its_place_has_no_shift() -> None:
     assert middle.estimate is None
     assert "same place" in (middle.reason or "")
     assert last.estimate == -0.5
+
+
+def test_options_and_questionnaires_that_allow_no_audit_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="min_raters is -1"):
+        audit([record(0, 0)], [], min_raters=-1)
+    questionnaire = parse_questionnaire(
+        {
+            "name": "kinds",
+            "languages": ["en"],
+            "title": "Kinds",
+            "questions": [{"name": "Q1", "text": "Which?", "kind": "multiple", "scale": ["rude", "wrong"]}],
+        }
+    )
+    with pytest.raises(InvalidInput, match="may give several answers to each question"):
+        audit([record(0, 0, order=("Q1",))], [], questionnaire)

@@ -245,7 +245,7 @@ def test_refusals() -> None:
         audit_filter(ratings)
     with pytest.raises(InvalidInput, match="raters is empty"):
         audit_filter(ratings, raters=[])
-    with pytest.raises(InvalidInput, match="Every rater is flagged"):
+    with pytest.raises(InvalidInput, match="The filter removes every rater"):
         audit_filter(ratings, raters=ratings.raters["rater_id"].to_list())
     with pytest.raises(NotFound, match=r"no rater 'r9'.*Did you mean"):
         audit_filter(ratings, raters=["r9"])

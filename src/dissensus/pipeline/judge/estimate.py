@@ -27,7 +27,8 @@ class Prices:
     def __post_init__(self) -> None:
         if not (0 <= self.prompt < MILLION and 0 <= self.response < MILLION):
             raise InvalidInput(
-                f"The prices are {self.prompt:g} and {self.response:g}; give those of a million tokens, 0 or more."
+                f"The prices are {self.prompt:g} and {self.response:g}; give those of a million tokens, each 0 or more "
+                f"and below {MILLION:,}."
             )
 
 

@@ -77,7 +77,7 @@ def audit_filter(
     Raises
     ------
     InvalidInput
-        No rater or every rater is flagged, or the ratings were read without raters.
+        No rater or every rater is removed, or the ratings were read without raters.
     NotFound
         An unknown rater, axis or question.
 
@@ -196,7 +196,7 @@ def _require_some(removed: Bools) -> Bools:
     if not removed.any():
         raise InvalidInput("No rater is flagged, so there is no filter to audit.")
     if removed.all():
-        raise InvalidInput("Every rater is flagged, so no ratings are left after the filter, and no labels to compare.")
+        raise InvalidInput("The filter removes every rater, so no ratings are left, and no labels to compare.")
     return removed
 
 

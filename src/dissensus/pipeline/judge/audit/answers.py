@@ -99,6 +99,11 @@ def _choose_question(names: Sequence[str], question: str | None) -> str:
             return OVERALL
         if len(names) == 1:
             return names[0]
+        if not names:
+            raise InvalidInput(
+                "The judge may give several answers to each question, and an audit compares single ones. Ask it a "
+                "question of the kind single or likert."
+            )
         raise InvalidInput(f"The judge answered several questions: {format_list(names)}. Name one: --question")
     if question not in names:
         raise NotFound(

@@ -18,6 +18,7 @@ from dissensus.pipeline.judge.audit.rows import AuditRow, build_mean_row, build_
 from dissensus.pipeline.judge.presentation import PROBES
 from dissensus.pipeline.judge.records import JudgeRecord, JudgeResponses
 from dissensus.schema.hints import format_list
+from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.cluster_robust import Floats, Mean, clustered_mean
 from dissensus.stats.judge.agreement import (
@@ -73,8 +74,11 @@ def audit_judge(
     NotFound
         An unknown question or axis.
     InvalidInput
-        No answer of the judge, a scale of the ratings that is not that of the judge, or no item in common.
+        No answer of the judge, a scale of the ratings that is not that of the judge, no item in common, or an option
+        that is out of range.
     """
+    check_whole("min_raters", min_raters)
+    check_whole("suppress_below", suppress_below)
     check_confidence(confidence)
     answers = read_answers(responses.records, responses.questionnaire, question)
     notes = list(_describe_responses(responses.records))
@@ -116,7 +120,6 @@ def _describe_responses(records: Sequence[JudgeRecord]) -> Iterator[str]:
             f"{lost:,} of {len(records):,} requests have no answer that counts and are left out; if the judge refuses "
             "what is worse, the rest is milder than the items are."
         )
-
     models = list(dict.fromkeys(record.model for record in records if record.model))
     if len(models) > 1:
         yield (f"The server reported {len(models):,} models, which are audited as one judge: {format_list(models)}.")
