@@ -129,7 +129,7 @@ def test_a_message_without_response_is_left_out_once_another_follows() -> None:
     ("mode", "pick", "message"),
     [
         ({"criterion": None}, ResponsePick(strength=1), "There is one response"),
-        ({}, ResponsePick(strength=0), "from -3 to 3 but 0"),
+        ({}, ResponsePick(strength=0), "from -3 to 3 except 0"),
         ({}, ResponsePick(strength=-4), "It is -4|The strength is -4"),
         ({}, ResponsePick(strength=1, edit="Worse."), "cannot be edited here"),
         ({"criterion": "more helpful", "allow_edits": True}, ResponsePick(strength=1, edit=" "), "nothing to send"),

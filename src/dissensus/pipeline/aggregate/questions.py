@@ -86,9 +86,8 @@ def overall_answers(ratings: Ratings, questionnaire: Questionnaire | None = None
     missing = _list_missing(ratings, questionnaire)
     if missing:
         raise NotFound(
-            f"The overalls of {questionnaire.name} need {missing[0]}"
-            + (f" and {len(missing) - 1} more questions" if len(missing) > 1 else "")
-            + ' that were not read. Read them with questions="all".'
+            f"The overalls of {questionnaire.name} need questions that were not read: {format_list(missing, 1)}. Read "
+            'them with questions="all".'
         )
     ids = pl.DataFrame(
         {

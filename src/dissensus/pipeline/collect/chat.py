@@ -150,7 +150,7 @@ def check_pick(chat: ChatSettings, mode: ChatMode, pick: ResponsePick) -> None:
     if mode.criterion is None:
         raise InvalidInput("There is one response, and nothing to pick.")
     if abs(pick.strength) > MAX_STRENGTH or (pick.strength == 0 and not chat.allow_ties):
-        without = "" if chat.allow_ties else " but 0"
+        without = "" if chat.allow_ties else " except 0"
         raise InvalidInput(
             f"The strength is {pick.strength}. Give one from {-MAX_STRENGTH} to {MAX_STRENGTH}{without}."
         )

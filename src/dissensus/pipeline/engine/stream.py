@@ -27,10 +27,10 @@ Shape = tuple[tuple[int, ...], np.dtype[Any]]
 def map_ahead(function: Callable[[P], T], parts: Iterable[P], n_ahead: int | None = None) -> Iterator[T]:
     """Yield what a function returns for each part, in order, while threads work on the parts that follow.
 
-    `n_ahead` results are in memory at most besides the one that is yielded; by default, and at most, as many as there
-    are threads, and not more than 8. With one of them the function runs in this thread.
+    At most `n_ahead` results are in memory besides the one that is yielded, and never more than threads or
+    `MOST_THREADS`, which are the default. With a single one the function runs in this thread.
     """
-    n_threads = min(count_threads(), n_ahead or MOST_THREADS)
+    n_threads = min(count_threads(), MOST_THREADS, n_ahead or MOST_THREADS)
     if n_threads < 2:
         yield from map(function, parts)
         return

@@ -32,7 +32,7 @@ RANKED: Final = ("brier", "squared_distance", "auc", "error")
 
 
 def _error_of_kind(ratings: GroupRatings, labels: Labels, *, unanimous: bool) -> PseudoValues:
-    """Return the error on items on which all ratings of the group are the same, or on the others."""
+    """Return the error on items with several ratings of the group, which are all the same or are not."""
     m, c = ratings.count()
     chosen = (m > 1) & (((c == 0) | (c == m)) == unanimous)
     if not chosen.any():

@@ -206,5 +206,5 @@ def _read_gold(ratings: Ratings, settings: ModelSettings) -> npt.NDArray[np.floa
         return None
     labels = read_expert_labels(ratings, settings.questions[0], settings.gold, settings.unsafe)
     if labels.null_count() == len(labels):
-        raise InvalidInput(f"No rated item has {settings.gold}; there is nothing to compare with.")
+        raise InvalidInput(f"No item with ratings and scores has {settings.gold}; there is nothing to compare with.")
     return (labels == "unsafe").cast(pl.Float64).fill_null(np.nan).to_numpy()
