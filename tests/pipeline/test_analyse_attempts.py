@@ -310,7 +310,7 @@ def test_options_out_of_range_are_refused(
     with pytest.raises(InvalidInput, match=message):
         analyse_attempts(small_sample, **options)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match=message):
-        attempt_map(small_sample, **options)  # type: ignore[arg-type]
+        attempt_map(small_sample, **options)
     with pytest.raises(InvalidInput, match="There are no attempts"):
         analyse_attempts([])
 

@@ -36,9 +36,6 @@ SMALL_SAMPLE: Final = (
 )
 """Statistics whose intervals have a small-sample factor; those of others are wide enough in small groups without."""
 
-AXIS_COLUMNS: Final = ("between_share", "dsi")
-"""Statistics of an axis."""
-
 UPPER: Final = ("group_distance", "between_share")
 """Statistics that are tested for large values alone."""
 

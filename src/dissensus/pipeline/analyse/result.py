@@ -12,7 +12,7 @@ import polars as pl
 from dissensus.errors import NotFound
 from dissensus.pipeline.analyse.columns import COMPARED, DIFFERENCES
 from dissensus.pipeline.analyse.settings import AnalysisSettings
-from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_number, format_short
 from dissensus.schema.advice import format_message
 from dissensus.schema.axes import resolve_axis
 from dissensus.schema.hints import format_list
@@ -260,7 +260,7 @@ class Analysis(TabularResult):
         axes = ", ".join(self.settings.axes) or "none"
         return (
             f"Analysis({self.settings.question}: {self.n_ratings:,} ratings of {self.n_items:,} items by "
-            f"{_number(self.n_raters, 'unknown')} raters; axes: {axes}; {len(self.rows):,} rows)"
+            f"{_count_raters(self.n_raters)} raters; axes: {axes}; {len(self.rows):,} rows)"
         )
 
     def __str__(self) -> str:
@@ -306,7 +306,7 @@ def analysis_blocks(analysis: Analysis) -> Iterator[DisplayBlock]:
     metrics = (location, "pairwise_agreement", *WITHIN)
     cells = tuple(_cell(pool[metric]) for metric in metrics)
     headings = (locations[location], "agreement", *(HEADINGS[metric] for metric in WITHIN))
-    yield DisplayBlock("whole pool", headings, (("everybody", _number(analysis.n_raters), cells),))
+    yield DisplayBlock("whole pool", headings, (("everybody", format_number(analysis.n_raters), cells),))
     for axis in analysis.settings.axes:
         rows = [row for row in analysis.rows if row.axis == axis]
         groups = dict.fromkeys(row.group for row in rows if row.group is not None)
@@ -440,7 +440,7 @@ def analysis_summary(analysis: Analysis) -> str:
     """Return one line on the question and the size of the pool."""
     return (
         f"{analysis.settings.question}: {analysis.n_ratings:,} ratings of {analysis.n_items:,} items by "
-        f"{_number(analysis.n_raters, 'unknown')} raters; answers {', '.join(analysis.categories)}"
+        f"{_count_raters(analysis.n_raters)} raters; answers {', '.join(analysis.categories)}"
     )
 
 
@@ -475,7 +475,12 @@ def _pool_line(rows: list[ItemRow], location: str) -> tuple[str, ...]:
     cells = (_text(_cell(by_metric[metric])) for metric in (location, "pairwise_agreement", "irr"))
     first = rows[0]
     small = FEW if first.has_few_items else ""
-    return (escape_unprintable(first.value), f"{first.n_items_of_value:,}{small}", _number(first.n_raters), *cells)
+    return (
+        escape_unprintable(first.value),
+        f"{first.n_items_of_value:,}{small}",
+        format_number(first.n_raters),
+        *cells,
+    )
 
 
 def _group_lines(rows: list[ItemRow], location: str) -> Iterator[tuple[str, ...]]:
@@ -487,7 +492,7 @@ def _group_lines(rows: list[ItemRow], location: str) -> Iterator[tuple[str, ...]
     for group in dict.fromkeys(row.group for row in rows if row.group is not None):
         by_metric = {row.metric: row for row in rows if row.group == group}
         cells = [_text(_cell(by_metric[name])) for name in (location, "mean_difference", "group_distance")]
-        yield f"  {escape_unprintable(group)}", _number(by_metric[location].n_raters), *cells, ""
+        yield f"  {escape_unprintable(group)}", format_number(by_metric[location].n_raters), *cells, ""
 
 
 def _line(rows: list[Row], metrics: tuple[str, ...], analysis: Analysis) -> tuple[str, str, tuple[DisplayCell, ...]]:
@@ -496,7 +501,7 @@ def _line(rows: list[Row], metrics: tuple[str, ...], analysis: Analysis) -> tupl
     small = FEW if _small(first, analysis) else ""
     return (
         escape_unprintable(str(first.group)),
-        f"{_number(first.n_raters)}{small}",
+        f"{format_number(first.n_raters)}{small}",
         tuple(_cell(by_metric[metric]) for metric in metrics),
     )
 
@@ -505,8 +510,8 @@ def _small(row: Row, analysis: Analysis) -> bool:
     return row.n_raters is not None and row.n_raters < analysis.settings.min_raters
 
 
-def _number(n: int | None, unknown: str = UNKNOWN) -> str:
-    return unknown if n is None else f"{n:,}"
+def _count_raters(n: int | None) -> str:
+    return "unknown" if n is None else f"{n:,}"
 
 
 def _cell(row: Row) -> DisplayCell:

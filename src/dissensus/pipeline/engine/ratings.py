@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -87,10 +87,6 @@ class PartitionedRatings:
     def refuse(self, what: str) -> None:
         """Raise for something that needs all ratings, or attributes of items, in memory."""
         raise InvalidInput(f"{what} is not computed from a folder of Parquet files. {IN_MEMORY}")
-
-    def with_note(self, note: str) -> Self:
-        """Return the same ratings with one more note."""
-        return replace(self, pool=replace(self.pool, notes=(*self.pool.notes, note)))
 
 
 def select_pool(ratings: Ratings | PartitionedRatings) -> Ratings:

@@ -37,7 +37,7 @@ class CostEstimate:
     """Number of requests, their tokens, and what they cost."""
 
     n_requests: int
-    n_kept: int
+    n_kept: int  # requests that were answered before
     prompt_tokens: int
     response_tokens: int
     cost: float | None = None
@@ -59,7 +59,7 @@ class CostEstimate:
 
 
 def estimate_cost(
-    requests: Iterable[JudgeRequest], questions: Sequence[Question], *, n_kept: int = 0, prices: Prices | None = None
+    requests: Iterable[JudgeRequest], questions: Sequence[Question], *, prices: Prices | None = None
 ) -> CostEstimate:
     """Estimate tokens and cost from the lengths of prompts with their schema, and of the longest answers."""
     longest = _count_tokens(
@@ -73,7 +73,7 @@ def estimate_cost(
             texts.append(json.dumps(request.response_format, ensure_ascii=False))
         prompt += TOKENS_PER_REQUEST + sum(map(_count_tokens, texts))
     cost = None if prices is None else (prompt * prices.prompt + n * longest * prices.response) / MILLION
-    return CostEstimate(n_requests=n, n_kept=n_kept, prompt_tokens=prompt, response_tokens=n * longest, cost=cost)
+    return CostEstimate(n_requests=n, n_kept=0, prompt_tokens=prompt, response_tokens=n * longest, cost=cost)
 
 
 def _count_tokens(text: str) -> int:

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from dissensus.pipeline.judge.personas import Persona
 from dissensus.pipeline.judge.presentation import Presentation
+from dissensus.schema.campaign.definition import localise
 from dissensus.schema.questionnaire.definition import Questionnaire
-from dissensus.schema.questionnaire.question import Question, Wording
+from dissensus.schema.questionnaire.question import Question
 from dissensus.schema.records.item import Item
 
 WORDINGS: Final = (
@@ -145,8 +146,8 @@ def _describe_question(
         question.text,
         question.help,
     )
-    lines = [f"{question.name}: {' '.join(filter(None, (_pick(text, language) for text in texts)))}".rstrip()]
-    examples = [_pick(example, language) for example in question.examples]
+    lines = [f"{question.name}: {' '.join(filter(None, (localise(text, language) for text in texts)))}".rstrip()]
+    examples = [localise(example, language) for example in question.examples]
     if examples:
         lines.append(f"Examples: {'; '.join(examples)}")
     if question.when is not None:
@@ -167,7 +168,3 @@ def _join_answers(answers: Sequence[str], language: str = "", question: Question
 
 def _write_example(questions: Sequence[Question]) -> str:
     return "{" + ", ".join(f'"{question.name}": …' for question in questions) + "}"
-
-
-def _pick(wording: Wording, language: str) -> str:
-    return wording.get(language) or next(iter(wording.values()), "")

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -116,7 +116,7 @@ def estimate_run(run: JudgeRun, *, prices: Prices | None = None) -> CostEstimate
 
     questions = list(list_judged_questions(run.questionnaire).values())
     estimate = estimate_cost(missing(), questions, prices=prices)
-    return CostEstimate(**{**asdict(estimate), "n_kept": n_kept})
+    return replace(estimate, n_kept=n_kept)
 
 
 def run_judge(
