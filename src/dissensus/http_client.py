@@ -1,8 +1,8 @@
 """HTTP client for JSON APIs: retries with backoff, maps status codes to errors, never shows the token."""
 
 import re
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any, Final, Literal, TypeAlias
@@ -25,7 +25,8 @@ ERRORS_BY_STATUS: Final[Mapping[int, type[DissensusError]]] = {
     404: NotFound,
     409: Conflict,
 }
-RETRYABLE_WITH_RETRY_AFTER: Final = (409, 429)
+CONFLICT: Final = 409
+"""Status of a conflict, which passes if the service says when to retry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,11 +98,7 @@ class ServiceClient:
         except (httpx.TransportError, httpx.DecodingError) as error:
             return FailedAttempt(self._redact_detail(str(error)) or type(error).__name__)
         status = response.status_code
-        if (
-            status == 429
-            or status >= 500
-            or (status in RETRYABLE_WITH_RETRY_AFTER and "retry-after" in response.headers)
-        ):
+        if status == 429 or status >= 500 or (status == CONFLICT and "retry-after" in response.headers):
             return FailedAttempt(
                 f"it answers HTTP {status}", parse_retry_after(response.headers), maybe_processed=status >= 500
             )
@@ -144,12 +141,18 @@ class ServiceClient:
 def open_client(base: str, authorization: str, timeout: float) -> httpx.Client:
     """Open an HTTP client without redirects, so that the token is sent to this service only."""
     headers = {"Authorization": authorization, "User-Agent": "dissensus"}
-    try:
+    with check_environment():
         return httpx.Client(
             base_url=f"{base}/api/v1/", headers=headers, timeout=timeout, limits=POOL_LIMITS, follow_redirects=False
         )
+
+
+@contextmanager
+def check_environment() -> Iterator[None]:
+    """Raise `Unavailable` if a client cannot be opened with the proxies and certificates of the environment."""
+    try:
+        yield
     except (ImportError, OSError, ValueError) as error:
-        # Proxies and certificates come from the environment.
         raise Unavailable(f"No connection can be made: {error}. Check SSL_CERT_FILE and *_PROXY.") from None
 
 

@@ -61,3 +61,8 @@ def test_storable_text_has_no_nul_and_is_idempotent(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "\ufeffmark", "a\u202eb", "👨‍👩‍👧", "e\u0301", "\r\n\t"])
 def test_valid_text_is_unchanged(text: str) -> None:
     assert to_storable_text(text) == text
+
+
+def test_half_a_character_before_the_end_mark_is_replaced() -> None:
+    data = encode_stream(["x\ud83d"]) + b"data: [DONE]\n\n"
+    assert read_all(StreamedCompletionReader(), [data]) == "x\ufffd"

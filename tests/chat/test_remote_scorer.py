@@ -202,3 +202,9 @@ def test_invalid_addresses_are_refused(url: str) -> None:
 def test_a_refused_connection_is_reported() -> None:
     with pytest.raises(Unavailable, match="does not answer"), open_remote_model("http://127.0.0.1:9", max_attempts=1):
         pass
+
+
+def test_an_unusable_environment_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/none/such.pem")
+    with pytest.raises(Unavailable, match="SSL_CERT_FILE"), open_remote_model("https://scores.example/score"):
+        pass

@@ -174,6 +174,17 @@ def test_flags_are_counted_when_a_folder_is_validated(run: RunCommand, folder: P
     assert "2 cells of rater_flagged hold fewer than 7." in str(validate_release(folder / "out"))
 
 
+def test_a_missing_table_hides_no_other_fault(run: RunCommand, folder: Path) -> None:
+    write_ratings(make_table(), folder)
+    write_plan(folder)
+    release(run, folder)
+    for name in (CSV, "datasheet.md"):
+        (folder / "out" / name).unlink()
+    found = [problem.check for problem in validate_release(folder / "out").problems()]
+    assert found[:2] == ["missing file", "missing file"]
+    assert len(found) == 3
+
+
 def test_an_owner_may_sign_the_manifest(run: RunCommand, folder: Path) -> None:
     if shutil.which("ssh-keygen") is None:
         pytest.skip("ssh-keygen is not installed")
@@ -256,7 +267,7 @@ def test_a_hostile_folder_is_an_error_in_words(run: RunCommand, folder: Path) ->
         copy = folder / f"with {fault}"
         shutil.copytree(folder / "out", copy)
         damage(copy)
-        with pytest.raises(InvalidInput, match="was changed after signing"):
+        with pytest.raises(InvalidInput, match="was changed after the release was written"):
             read_release_table(copy)
         write_manifest(copy)
         assert fault in str(validate_release(copy)), fault

@@ -144,7 +144,7 @@ def test_a_secret_has_24_bytes_or_more() -> None:
     "body", [b"", b"{}", b"[1]", b'{"type": "campaign.events"}', b"\xff", BODY.replace(b"campaign.events", b"other")]
 )
 def test_a_signed_body_of_another_type_is_rejected(body: bytes) -> None:
-    with pytest.raises(InvalidInput, match=r"The request is signed, and is not campaign\.events"):
+    with pytest.raises(InvalidInput, match=r"The signature is valid, but the type is not campaign\.events"):
         verify_webhook(SECRET, sign_webhook(SECRET, "msg_1", body, now=NOW), body, now=NOW)
 
 

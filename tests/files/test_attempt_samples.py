@@ -56,3 +56,8 @@ def test_samples_of_inspect(tmp_path: Path) -> None:
     assert set(first["metadata"]) == {"response", *to_attempts_table([]).columns} - {"transcript", "task_description"}
     assert [message["content"] for message in second["input"]] == ["a", "b", "c"]
     assert second["metadata"]["response"] is None
+
+
+def test_no_attempts_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"No attempt can be written to .*: there is none\."):
+        write_pyrit([], tmp_path / "out.csv")

@@ -234,3 +234,20 @@ def test_the_kinds_are_those_of_the_command() -> None:
     from dissensus.cli.convert import Kind
 
     assert set(get_args(Kind)) == {*KINDS, *PAIR_KINDS, *ATTEMPT_KINDS}
+
+
+def test_no_ratings_are_told_from_ratings_by_models(tmp_path: Path) -> None:
+    empty = pl.DataFrame(schema={"item_id": pl.String, "rater_id": pl.String, "Q_overall": pl.String})
+    for name in ("out.csv", "out.wide.csv"):
+        with pytest.raises(InvalidInput, match="There are no ratings to write"):
+            write_long(empty, tmp_path / name)
+    table = pl.DataFrame(
+        {
+            "item_id": ["1", "1"],
+            "rater_id": ["ann", "gpt"],
+            "rater_kind": ["person", "model"],
+            "Q_overall": ["Yes", "No"],
+        }
+    )
+    notes = write_long(table, tmp_path / "out.wide.csv").notes
+    assert "1 rating by a rater of kind model is left out, which wide files cannot tell." in notes

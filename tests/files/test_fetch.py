@@ -156,7 +156,7 @@ def test_a_changed_file_is_accepted_only_by_force(get: Get, server: Loopback, tm
 
 def test_an_unrecorded_file_is_replaced_only_by_force(get: Get, tmp_path: Path) -> None:
     (tmp_path / CSV).write_bytes(BODIES[CSV])
-    with pytest.raises(Conflict, match="is there, and nothing is known to check it with"):
+    with pytest.raises(Conflict, match="is there, and no SHA-256 is known to check it with"):
         get("whole", TABLE)
     assert get("whole", TABLE, force=True).downloaded
 
@@ -528,3 +528,9 @@ def test_the_real_file_matches_the_catalogue(real_data: Callable[[str], Path], g
     server.bodies[file.path] = body = real_data("hh-rlhf/harmless-base-test.jsonl.gz").read_bytes()
     assert (file.size, file.sha256) == (len(body), hashlib.sha256(body).hexdigest())
     assert get("redirect", file).checked_against == "catalogue"
+
+
+def test_a_file_of_the_right_size_is_not_blamed_for_its_size(get: Get, tmp_path: Path) -> None:
+    (tmp_path / CSV).write_text("abc")
+    with pytest.raises(Conflict, match="no SHA-256 is known to check it with"):
+        get("", DatasetFile(path=CSV, size=3))

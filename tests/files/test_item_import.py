@@ -39,7 +39,7 @@ def table(n: int, **columns: Any) -> pl.DataFrame:
         (["item_id", "context", "response"], ["id", "context", "response"]),
         (["id", "messages", "topic"], ["id", "messages", "attribute"]),
         (["item_id", "id", "turns"], ["id", "attribute", "messages"]),
-        (["turns", "messages"], ["messages", "attribute"]),
+        (["turns", "messages"], ["messages", "ignore"]),
         (["UUID", "Prompt", "Completion", "harm_type"], ["id", "context", "response", "harm_type"]),
         (["prompt", "chosen", "rejected"], ["prompt", "chosen", "rejected"]),
         (["Context", "Output A", "Output B"], ["context", "response_a", "response_b"]),
@@ -146,3 +146,12 @@ def test_files_with_other_names_are_read_with_renames(tmp_path: Path) -> None:
     assert (item.item_id, item.conversation.rated.text) == ("1", "Yo")
     with pytest.raises(NotFound, match=r"items\.csv: There is no column 'ask' to rename. Did you mean 'asked'"):
         read_renamed_items(path, read_items, {"ask": "context"})
+
+
+@pytest.mark.parametrize(
+    "columns", [["messages", "prompt", "prompt_id"], ["context", "response", "prompt"], ["turns", "messages"]]
+)
+def test_guessed_roles_can_be_assigned(columns: list[str]) -> None:
+    """A part of a conversation beside a whole one is left out, since it cannot be an attribute."""
+    frame = pl.DataFrame({name: ["x"] for name in columns})
+    assert assign_roles(frame, guess_roles(columns)).width == len(columns) - 1

@@ -61,7 +61,7 @@ def test_the_folder_of_groups_has_effects_of_both(models: dict[KindOfModel, AnyM
         ("groups", WEIGHTS, arrays(effects_0=lambda values: values * np.float32(np.nan)), "not all numbers"),
         ("groups", WEIGHTS, arrays(directions=lambda values: values.astype(np.float64)), "other types of numbers"),
         ("groups", WEIGHTS, arrays(directions=lambda values: values[0]), "is not a valid model"),
-        ("mean-variance", MODEL, head(lambda values: values.update(typical_length=float("inf"))), "its numbers are"),
+        ("mean-variance", MODEL, head(lambda values: values.update(typical_length=float("inf"))), "invalid values"),
         ("mean-variance", MODEL, head(lambda values: values.update(kind="groups")), "'axes'"),
         ("mean-variance", WEIGHTS, arrays(characters_spread=lambda values: values[1:]), "do not fit together"),
     ],

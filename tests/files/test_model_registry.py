@@ -272,3 +272,9 @@ def test_a_missing_history_is_refused(tmp_path: Path) -> None:
     (model.folder / HISTORY).mkdir()
     with pytest.raises(InvalidInput, match="is not a valid registered model"):
         open_registered_model(model.folder)
+
+
+def test_version_0_is_never_current(tmp_path: Path) -> None:
+    model = append_entry(register_model(tmp_path / "helpful", HELPFUL), FIRST)
+    with pytest.raises(ValueError, match="version 0 was never trained"):
+        append_entry(model, replace(BACK, current=0))

@@ -268,3 +268,55 @@ def test_an_existing_folder_is_not_replaced(released: ReleasedPairs, tmp_path: P
     with pytest.raises(DissensusError, match="cannot be written"):
         write_pairs(released, tmp_path / "no" / "such" / "folder")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_text_that_begins_with_a_bracket_is_a_response(tmp_path: Path) -> None:
+    human = {"role": "user", "content": "Is it safe?"}
+    records: list[dict[str, Any]] = [
+        {"prompt": "[INST] Is it safe?", "chosen": "[1] No.", "rejected": "Yes."},
+        {"prompt": [human], "chosen": "[1] No.", "rejected": [{"role": "assistant", "content": "Yes."}]},
+    ]
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("\n".join(map(json.dumps, records)))
+    assert [row.turns[0] for row in stream_pairs(path)] == [
+        (("human", "[INST] Is it safe?"), ("bot", "[1] No.")),
+        (("human", "Is it safe?"), ("bot", "[1] No.")),
+    ]
+    assert [pair.chosen for pair in read_pairs(pl.DataFrame(records[:1])).pairs] == ["[1] No."]
+
+
+def test_an_empty_list_is_no_response(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    path.write_text(json.dumps({"prompt": "Is it safe?", "chosen": [], "rejected": []}))
+    with pytest.raises(InvalidInput, match="record 1: a response is an empty list"):
+        list(stream_pairs(path))
+
+
+def test_half_of_a_surrogate_pair_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    path.write_text(json.dumps({"chosen": ASKED + "\ud800", "rejected": ASKED}))
+    with pytest.raises(InvalidInput, match="record 1: chosen has half of a surrogate pair"):
+        list(stream_pairs(path))
+    path.write_text(json.dumps({"chosen": ASKED + "a", "rejected": ASKED, "note": "\ud800"}))
+    with pytest.raises(InvalidInput, match="Record 1 has half of a surrogate pair"):
+        write_table(stream_pairs(path), tmp_path / "copy.jsonl")
+
+
+def test_a_margin_that_is_missing_at_first_is_kept_later(tmp_path: Path) -> None:
+    path, target = tmp_path / "pairs.jsonl", tmp_path / "trl.jsonl"
+    records = [{"prompt": "Hi", "chosen": "a", "rejected": "b", "margin": margin} for margin in (None, 2)]
+    path.write_text("\n".join(map(json.dumps, records)))
+    write_trl(stream_pairs(path), target)
+    assert [json.loads(line)["margin"] for line in target.read_text().splitlines()] == [0.0, 2.0]
+
+
+def test_a_table_of_pairs_is_replaced_only_on_request(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    rows = [PairRow(ASKED + "No.", ASKED + "Yes.", extra={"strengths": strengths}) for strengths in ([1], None)]
+    write_table(rows, path)
+    with pytest.raises(Conflict):
+        write_table(rows, path)
+    write_table(rows, path, overwrite=True)
+    assert pl.read_csv(path)["strengths"].to_list() == ["[1]", None]
+    with pytest.raises(InvalidInput, match="There is nothing to write to"):
+        write_table([], path, overwrite=True)

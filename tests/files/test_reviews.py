@@ -68,3 +68,9 @@ def test_attempt_ids_are_complete_or_absent() -> None:
     assert read_attempt_ids(pl.DataFrame({"attempt_id": [4, 9]})) == ("4", "9")
     with pytest.raises(DissensusError, match="Record 2 has no attempt_id"):
         read_attempt_ids(pl.DataFrame({"attempt_id": ["x", None]}))
+
+
+def test_an_empty_attempt_id_is_missing(tmp_path: Path) -> None:
+    path = write_records(tmp_path / "attempts.jsonl", {"attempt_id": ""}, {"attempt_id": "a"})
+    with pytest.raises(DissensusError, match="Record 1 has no attempt_id"):
+        read_attempt_ids(path)

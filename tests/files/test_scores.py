@@ -196,3 +196,13 @@ def test_the_query_of_the_documentation_reads_scores_from_a_memory_of_pyrit(tmp_
         {"item_id": "m1", "Refusal": 1.0, "Likert": 0.25},
         {"item_id": "m2", "Refusal": 0.0, "Likert": 1.0},
     ]
+
+
+def test_shares_that_exceed_1_by_rounding_are_read(tmp_path: Path) -> None:
+    """In floating point .33 + .56 + .11 is above 1."""
+    path = tmp_path / "labels.csv"
+    path.write_text("item_id,population,A,B,C,D\n1,all,0.33,0.56,0.11,0\n2,all,0.1,0.2,0.3,0.4\n")
+    assert read_population_labels(path, ["A", "B", "C"]).table["all"].to_list() == pytest.approx([1, 0.6])
+    path.write_text("item_id,population,A,B,C,D\n1,all,0.5,0.56,0.11,0\n")
+    with pytest.raises(InvalidInput, match="from 0 to 1"):
+        read_population_labels(path, ["A", "B", "C"])

@@ -147,7 +147,7 @@ def test_tables_of_items_belong_to_their_files() -> None:
     assert ratings.items.select("item_id", "harm_type").rows() == [("1:1", "Racial"), ("2:1", "Legal")]
     by_name = pl.DataFrame({"item_id": ["1:1", "2:1"], "harm_type": ["Racial", "Legal"]})
     assert read_ratings(frames, items=by_name).items.equals(ratings.items.select("item_id", "item_file", "harm_type"))
-    with pytest.raises(InvalidInput, match="3 tables of items are given for 2"):
+    with pytest.raises(InvalidInput, match="Tables of items and files of ratings are 3 and 2"):
         read_ratings(frames, items=[*items, items[0]])
 
 

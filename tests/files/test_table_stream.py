@@ -9,9 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import quick
 
-from dissensus.errors import Conflict, InvalidInput, Unavailable
+from dissensus.errors import Conflict, InvalidInput, NotAllowed, Unavailable
 from dissensus.files.raw.table_reader import read_frame
-from dissensus.files.raw.table_stream import EXTENSIONS, FORMULAS, csv_parts, escape_formulas, write_parts
+from dissensus.files.raw.table_stream import (
+    EXTENSIONS,
+    FORMULAS,
+    csv_parts,
+    escape_formulas,
+    mark_formula,
+    replace_atomically,
+    write_parts,
+)
 from dissensus.files.raw.table_writer import write_frame
 
 SCHEMA = {"item_id": pl.String(), "Q": pl.Enum(["No", "Yes"]), "n": pl.Int64()}
@@ -88,3 +96,16 @@ def test_categories_are_escaped_and_numbers_are_not() -> None:
     assert (frame["Q"].to_list(), frame["n"].to_list(), n) == (["'-", "-1", "+1.5", None], [-1, -2, -3, -4], 1)
     assert escape_formulas(pl.DataFrame({"said": ["-1\n=1+1", "-1 ", "+1+1"]}))[1] == 3
     assert escape_formulas(pl.DataFrame({"said": ["\n=1+1", "\uff1d1+1", "\uff0b1", "\uff0d1", "\uff20a"]}))[1] == 5
+
+
+def test_an_error_of_the_caller_is_not_one_of_writing(tmp_path: Path) -> None:
+    """`NotAllowed` is an `OSError` too."""
+    message = "You may not export this campaign."
+    with pytest.raises(NotAllowed, match=message), replace_atomically(tmp_path / "x.csv"):
+        raise NotAllowed(message)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["-1\n", "-1", "+2.5", "=1", "-x"])
+def test_one_value_is_escaped_as_in_a_table(text: str) -> None:
+    assert [mark_formula(text)] == escape_formulas(pl.DataFrame({"said": [text]}))[0]["said"].to_list()

@@ -141,9 +141,9 @@ def test_invalid_tables_of_raters_are_refused(table: dict[str, list[str | None]]
     [
         ({"picks": None}, "picks is missing"),
         ({"preference_id": None, "prefrence_id": "p-1"}, "preference_id is missing. Did you mean 'prefrence_id'"),
-        ({"picks": [{"rater": "ann", "side": "a"}]}, "a pick rater_id, side, strength"),
-        ({"picks": ["a"]}, "a pick rater_id, side, strength"),
-        ({"context": 3}, "a turn has speaker and text"),
+        ({"picks": [{"rater": "ann", "side": "a"}]}, "a list of picks with rater_id, side and strength"),
+        ({"picks": ["a"]}, "a list of picks with rater_id, side and strength"),
+        ({"context": 3}, "a list of turns with speaker and text"),
         ({"picks": [{"rater_id": "ann", "side": "c", "strength": 1}]}, "A pick is 'c'"),
         ({"picks": [{"rater_id": "ann", "side": "a", "strength": 9}]}, "A pick has strength 9, and there are 4"),
         ({"picks": [{"rater_id": "ann", "side": "a", "strength": float("nan")}]}, "NaN is not valid JSON"),
@@ -161,3 +161,35 @@ def test_preferences_without_a_picked_side_are_refused(tmp_path: Path) -> None:
     path = write_records(tmp_path / "p.jsonl", replace(PREFERENCE, picks=(Pick("cy", None, 0),)))
     with pytest.raises(InvalidInput, match=r"No pick says .* a rater found neither answer better \(1\)"):
         read_pair_files([path], purpose="harmless")
+
+
+def test_remarks_of_each_file_are_kept(tmp_path: Path) -> None:
+    """A label of no known speaker is told of, beside raters who are not in the table of raters."""
+    start = "\n\nHuman: Hi\n\nAssistant: "
+    record = {"chosen": f"{start}a\n\nBot: b", "rejected": f"{start}c"}
+    path = write_records(tmp_path / "helpful.jsonl", {**record, "rater_id": "ann"}, {**record, "rater_id": "bo"})
+    first, second = read_pair_files([path], people={"ann": {"rater_age": "old"}}).notes
+    assert "'Bot:' names no known speaker" in first
+    assert second == "1 of 2 raters are not in the table of raters, so their groups are not known."
+
+
+def test_a_table_of_raters_needs_pairs_with_raters(tmp_path: Path) -> None:
+    start = "\n\nHuman: Hi\n\nAssistant: "
+    path = write_records(tmp_path / "helpful.jsonl", {"chosen": f"{start}a", "rejected": f"{start}c"})
+    with pytest.raises(InvalidInput, match="The pairs name no raters"):
+        read_pair_files([path], people={"ann": {"rater_age": "old"}})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"context": [{"speaker": "human"}]}, "context is .* It is a list of turns with speaker and text"),
+        ({"picks": [{"rater": "ann"}]}, "picks is .* It is a list of picks with rater_id, side and strength"),
+        ({"edits": [{"rater_id": "ann"}]}, "edits is .* It is a list of edits with rater_id, side, text"),
+        ({"models": 3}, "models is '3'. It is the models of a and b"),
+    ],
+)
+def test_the_part_of_a_preference_that_is_wrong_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    path = write_records(tmp_path / "preferences.jsonl", {**asdict(PREFERENCE), **change})
+    with pytest.raises(InvalidInput, match=rf"record 1: {message}"):
+        list(read_preferences(path))

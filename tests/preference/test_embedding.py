@@ -174,3 +174,9 @@ def test_a_missing_encoder_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
         load_minilm()
     with pytest.raises(Unavailable, match="The encoder 'hashed' is unknown; all-MiniLM-L6-v2 is built in"):
         load_encoder("hashed")
+
+
+def test_only_turns_of_the_bot_are_scored(topical: Embedding) -> None:
+    turns = (Turn("human", "And tea?"), Turn("tool", "search(tea)"), Turn("system", "Be brief."), Turn("bot", "cup"))
+    ((score,),) = topical.score([Conversation(turns)])
+    assert score == pytest.approx(topical.score([Conversation((turns[0], turns[-1]))])[0][0])

@@ -136,6 +136,16 @@ def test_the_card_describes_data_and_accuracy(model: Linear) -> None:
     assert card["limits"]
 
 
+def test_the_digest_of_pairs_covers_all_that_models_learn_from() -> None:
+    pair = Pair((Turn("human", "Hi"), Turn("bot", "Yes?")), "yes", "no")
+    others = [
+        replace(pair, context=(Turn("human", "Hi"), Turn("human", "Yes?"))),
+        *(replace(pair, **change) for change in ({"agreement": 0.5}, {"tranche": "online"}, {"strength": 2.0})),
+        *(replace(pair, **change) for change in ({"weight": 2.0}, {"rater": "ann"}, {"group": "old"})),
+    ]
+    assert len({digest([one]) for one in (pair, *others)}) == 8
+
+
 @pytest.mark.parametrize("name", [*ARRAY_FILES, SUMS])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_folder_is_refused(model: Linear, tmp_path: Path, name: str, damage: str) -> None:
@@ -148,8 +158,8 @@ def test_a_damaged_folder_is_refused(model: Linear, tmp_path: Path, name: str, d
     [
         ("purpose", "both", "its purpose is both"),
         ("features", ["pickles"], "its features are"),
-        ("temperature", 0, "its numbers are"),
-        ("length_weight", float("nan"), "its numbers are"),
+        ("temperature", 0, "invalid values"),
+        ("length_weight", float("nan"), "invalid values"),
         ("schema_version", 2, "version 2"),
     ],
 )

@@ -194,7 +194,7 @@ def test_pairs_of_one_dialogue_count_as_one() -> None:
     together = decide_promotion(pairs_of(800, per_dialogue=20), current, new, rule=PromotionRule(margin=0.2))
     assert separate.promoted
     assert not together.promoted
-    with pytest.raises(UndefinedEstimate, match="1 of the dialogues are held out"):
+    with pytest.raises(UndefinedEstimate, match="Only 1 dialogue is held out"):
         decide_promotion(pairs_of(10, per_dialogue=10), np.ones(10), np.ones(10))
 
 
@@ -219,3 +219,9 @@ def test_evaluation_pairs_are_never_trained_on() -> None:
     assert retrained.card["held_out"]["accuracy"]["n"] == 20
     with pytest.raises(InvalidInput, match="1 dialogues are among both the training pairs and the evaluation pairs"):
         train(training, purpose="harmless", apart=[*held_out, training[0]])
+
+
+@pytest.mark.parametrize("margins", [[float("nan")] * 40, [1.0] * 39])
+def test_a_first_version_needs_a_finite_margin_for_each_pair(margins: list[float]) -> None:
+    with pytest.raises(InvalidInput):
+        decide_promotion(pairs_of(40), margins)

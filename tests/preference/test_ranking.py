@@ -146,7 +146,7 @@ def test_a_table_is_read() -> None:
 def test_self_comparisons_are_excluded_and_counted() -> None:
     table = pl.DataFrame({**TABLE, "bot_b": ["y", "x", "x"]})
     result = read_comparisons(table)
-    assert result.notes == ("1 comparisons left out: both answers are by one chatbot.",)
+    assert result.notes == ("1 comparison left out: both answers are by one chatbot.",)
     with pytest.raises(InvalidInput, match="None of 1 comparisons can be ranked"):
         read_comparisons(table[2:])
 
@@ -159,7 +159,7 @@ def test_self_comparisons_are_excluded_and_counted() -> None:
         ({"bot_a": ["x", None, "x"]}, "Row 2: bot_a is empty"),
         ({"weight": ["1", "0", "1"]}, "Row 2: weight is 0; give a number above 0"),
         ({"weight": ["1", "heavy", "1"]}, "Row 2: weight is 'heavy', which is not a number"),
-        ({"rater_id": ["1", None, "2"]}, "rater_id is empty, in 1 rows"),
+        ({"rater_id": ["1", None, "2"]}, "Row 2: rater_id is empty"),
         ({"score_a": ["1", "nan", "2"], "score_b": ["1", "1", "1"]}, "Row 2: score_a is 'nan'"),
     ],
 )
@@ -173,3 +173,24 @@ def test_columns_that_are_missing() -> None:
         read_comparisons(pl.DataFrame({**TABLE}).rename({"winner": "winners"}))
     with pytest.raises(NotFound, match="no column 'rater_gender'"):
         read_comparisons(pl.DataFrame(TABLE), by="rater_gender")
+
+
+def test_rows_are_named_and_grouped_as_they_are_in_the_table() -> None:
+    """The first comparison is of a chatbot with itself; columns have the names of those that are computed."""
+    table = pl.DataFrame(
+        {**TABLE, "bot_b": ["x", "x", "y"], "outcome": ["p", "p", "q"], "weight": [1, 2, 1], "score_b": [1, 1, 1]}
+    )
+    with pytest.raises(InvalidInput, match="Row 3: score_a is 'much'"):
+        read_comparisons(table.with_columns(pl.Series("score_a", ["1", "1", "much"])))
+    with pytest.raises(InvalidInput, match=r"Row 2: rater_id is empty"):
+        read_comparisons(table.with_columns(pl.Series("rater_id", ["1", None, "2"])))
+    groups = {by: read_comparisons(table, by=by).groups for by in ("outcome", "weight")}
+    assert {by: {name: len(part.a) for name, part in of_by.items()} for by, of_by in groups.items()} == {
+        "outcome": {"p": 1, "q": 1},
+        "weight": {"1": 1, "2": 1},
+    }
+
+
+def test_replicates_are_a_number() -> None:
+    with pytest.raises(InvalidInput, match="bootstrap is -1; give a whole number, 0 or more"):
+        rank(draw_comparisons(100), bootstrap=-1)

@@ -40,7 +40,7 @@ def test_participant_ids_are_not_in_representations() -> None:
 @pytest.mark.parametrize("value", [None, "", "5f0", PID + "0", PID[:-1] + "g", PID[:-1] + "٣", f" {PID}", f"{PID}\n"])
 def test_invalid_ids_are_explained_to_the_participant(name: str, value: str | None) -> None:
     words = refusal_message({**QUERY, name: value})
-    assert f"{name} is {'not right' if value else 'missing'}" in words
+    assert f"{name} is {'not a valid id' if value else 'missing'}" in words
     assert "Open the study again on Prolific" in words
     assert "Nothing about you was stored" in words
     assert not any(one in words for one in QUERY.values())
@@ -49,7 +49,10 @@ def test_invalid_ids_are_explained_to_the_participant(name: str, value: str | No
 def test_unfilled_placeholders_are_refused() -> None:
     query = dict(parse_qsl(urlsplit(entry_url("https://rate.example/c/pilot")).query))
     assert set(query) == set(QUERY)
-    assert "PROLIFIC_PID is not right, STUDY_ID is not right, SESSION_ID is not right" in refusal_message(query)
+    assert (
+        "PROLIFIC_PID is not a valid id, STUDY_ID is not a valid id, SESSION_ID is not a valid id"
+        in refusal_message(query)
+    )
 
 
 @pytest.mark.parametrize("address", ["https://rate.example/c/pilot", "https://rate.example/c/pilot?key=k%26x"])

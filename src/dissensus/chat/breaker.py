@@ -28,10 +28,9 @@ class CircuitBreaker:
             return
         seconds = self._until - self._clock()
         if seconds > 0 or self._probe is not None:
-            wait = f"in {seconds:,.0f} seconds" if seconds >= 1 else "in a moment"
-            raise Unavailable(
-                f"{self._name} failed {self._failures:,} times in a row; requests are paused. Try again {wait}."
-            )
+            wait = "in a moment" if seconds < 1.5 else f"in {seconds:,.0f} seconds"
+            failed = "failed" if self._failures == 1 else f"failed {self._failures:,} times in a row"
+            raise Unavailable(f"{self._name} {failed}; requests are paused. Try again {wait}.")
         self._probe = request
 
     def leave(self, request: "GuardedRequest", failed: bool | None) -> None:

@@ -101,6 +101,7 @@ class StreamedCompletionReader(CompletionReader):
                 return
             if event.data.strip() == DONE:
                 self._finish()
+                yield from self._replace_surrogate()
             elif event.data.strip():
                 yield from self._join_surrogates(self._read_completion(_parse_json(event.data), "delta"))
 
@@ -109,6 +110,9 @@ class StreamedCompletionReader(CompletionReader):
         if self.finish is None:
             raise Unavailable("it broke off in mid-stream")
         self.done = True
+        yield from self._replace_surrogate()
+
+    def _replace_surrogate(self) -> Iterator[str]:
         if self._surrogate:
             yield REPLACEMENT_CHARACTER
 

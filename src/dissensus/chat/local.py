@@ -56,7 +56,8 @@ def _start_server(weights: LocalModel, max_concurrent: int, key: str) -> Any:
     try:
         return llama.Server(params)
     except (RuntimeError, ValueError) as error:
-        raise Unavailable(f"{file} cannot be run: {error} Is it a GGUF model, and is there enough memory?") from None
+        reason = str(error).rstrip(".")
+        raise Unavailable(f"{file} cannot be run: {reason}. Is it a GGUF model, and is there enough memory?") from None
 
 
 def _load_engine() -> Any:

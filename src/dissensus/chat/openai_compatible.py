@@ -31,7 +31,7 @@ from dissensus.chat.response import (
     check_seed,
 )
 from dissensus.errors import DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
-from dissensus.http_client import MAX_DETAIL_LENGTH, RETRYABLE_WITH_RETRY_AFTER, parse_retry_after
+from dissensus.http_client import CONFLICT, MAX_DETAIL_LENGTH, check_environment, parse_retry_after
 from dissensus.schema.campaign.chatbot import Chatbot, Endpoint
 from dissensus.schema.records.conversation import Conversation
 
@@ -208,11 +208,7 @@ class OpenAICompatible:
         status, body = answer.status_code, await self._read_error(answer, due)
         detail = self._redact(server_error_detail(body))
         summary = f"HTTP {status}{f': {detail}' if detail else ''}"
-        if (
-            status in (408, 429)
-            or status >= 500
-            or (status in RETRYABLE_WITH_RETRY_AFTER and "retry-after" in answer.headers)
-        ):
+        if status in (408, 429) or status >= 500 or (status == CONFLICT and "retry-after" in answer.headers):
             raise RetryableError(f"it answers {summary}", parse_retry_after(answer.headers))
         if not 400 <= status < 500:
             self._give_up(f"it answers {summary}, which is not a response; redirects are not followed")
@@ -283,10 +279,10 @@ class OpenAICompatible:
             raise RetryableError(self._redact(str(error)) or type(error).__name__) from None
 
     def _unreadable(self, error: InvalidInput) -> NoReturn:
-        self._give_up(f"it does not send a chat completion: {self._redact(str(error))}; check the url", "")
+        self._give_up(f"it does not send a chat completion: {self._redact(str(error))}", "Check the url.")
 
-    def _give_up(self, reason: str, remedy: str = " Try later.") -> NoReturn:
-        raise Unavailable(f"{self._chatbot.name} does not respond: {reason}{'.' if remedy else ''}{remedy}") from None
+    def _give_up(self, reason: str, remedy: str = "Try later.") -> NoReturn:
+        raise Unavailable(f"{self._chatbot.name} does not respond: {reason}. {remedy}") from None
 
     def _redact(self, text: str) -> str:
         """Return a server message in one line, without the key, which it may repeat."""
@@ -300,13 +296,10 @@ def open_chat_client(chatbot: Chatbot, key: str, *, loopback: bool = False) -> h
     headers |= {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {key}"} if key else {})
     timeout = httpx.Timeout(None, connect=chatbot.request_policy.connect_s)
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=chatbot.request_policy.max_concurrent)
-    try:
+    with check_environment():
         return httpx.AsyncClient(
             headers=headers, timeout=timeout, limits=limits, follow_redirects=False, trust_env=not loopback
         )
-    except (ImportError, OSError, ValueError) as error:
-        # Proxies and certificates come from the environment, which may be wrong.
-        raise Unavailable(f"No connection can be made: {error}. Check SSL_CERT_FILE and *_PROXY.") from None
 
 
 def _raw_bytes(answer: httpx.Response) -> AsyncGenerator[bytes, None]:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from dissensus.errors import DissensusError, InvalidInput, NotFound, Unavailable
-from dissensus.http_client import NotJson, RemoteService, ServiceClient, check_token
+from dissensus.http_client import NotJson, RemoteService, ServiceClient, check_environment, check_token
 from dissensus.preference.data.pairs import Purpose
 from dissensus.preference.models.groups import find_group
 from dissensus.preference.models.mean_variance import check_quantile
@@ -99,11 +99,13 @@ def open_remote_model(
         check_token(key, "where it was made")
     address = url if urlsplit(url).path.strip("/") else f"{url.rstrip('/')}/score"
     headers = {"user-agent": "dissensus", **({"authorization": f"Bearer {key}"} if key else {})}
-    with httpx.Client(headers=headers, timeout=timeout, follow_redirects=False) as http:
+    with check_environment():
+        client = httpx.Client(headers=headers, timeout=timeout, follow_redirects=False)
+    with client as http:
         service = ServiceClient(SCORING_SERVICE, http, key, max_attempts, sleep)
         description = _fetch_description(service, address)
-        purposes: list[Purpose] = [one for one in get_args(Purpose) if one == description.get("purpose", purpose)]
-        if not purposes:
+        known: Purpose | None = next((one for one in get_args(Purpose) if one == description.get("purpose")), purpose)
+        if known is None:
             raise InvalidInput(
                 f"{url} does not report the purpose of its model. Give it: --purpose harmless or helpful."
             )
@@ -112,7 +114,7 @@ def open_remote_model(
             service=service,
             address=address,
             identity=identity,
-            purpose=purposes[0],
+            purpose=known,
             groups=_parse_groups(description.get("groups")),
             quantiles=description.get("quantiles") is True,
         )

@@ -28,9 +28,35 @@ def verify_webhook(
 ) -> VerifiedDelivery:
     """Verify the signature of a webhook delivery, and return its events.
 
+    Parameters
+    ----------
+    secret
+        Signing secret of the webhook, which begins with ``whsec_``.
+    headers
+        Headers of the request; upper and lower case are equal.
+    body
+        Body of the request, as received.
+    now
+        Time with which the signature is compared; default: the current time.
+    tolerance
+        Largest difference between that time and the time of the signature.
+
+    Returns
+    -------
+    VerifiedDelivery
+        Id and events of the delivery.
+
+    Raises
+    ------
+    NotAllowed
+        The request is not signed with the secret, or was signed at another time.
+    InvalidInput
+        The body is not bytes, or of another type than a batch of events.
+
     Notes
     -----
-    Deliveries come at least once: skip those whose `id` you have, and events whose position in the log you have.
+    A delivery arrives at least once: leave out deliveries by `id`, and events by their position in the log, that have
+    arrived before.
 
     Examples
     --------
@@ -41,7 +67,7 @@ def verify_webhook(
     """
     if not isinstance(body, bytes):
         raise InvalidInput(
-            "The body must be the bytes received: parsed and written again, it does not match its signature."
+            "The body must be the bytes received: JSON that was parsed and written again does not match the signature."
         )
     message_id = verify_signature(secret, headers, body, now=now or datetime.now(UTC), tolerance=tolerance)
     try:
@@ -49,5 +75,7 @@ def verify_webhook(
     except ValidationError:
         message = None
     if message is None or message.type != BATCH_TYPE:
-        raise InvalidInput(f"The request is signed, and is not {BATCH_TYPE}. The site may have another version.")
+        raise InvalidInput(
+            f"The signature is valid, but the type is not {BATCH_TYPE}. Client and site may differ in version."
+        )
     return VerifiedDelivery(id=message_id, **dict(message.data))

@@ -1,6 +1,7 @@
 """Detection and parsing of conversation columns."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
@@ -29,6 +30,8 @@ SPLIT: Final = ("context", "response")
 
 PROMPT: Final = "prompt"
 """Column of the turns before both responses of a pair, if these are not whole transcripts."""
+
+_MESSAGE_LIST: Final = re.compile(r"\s*\[\s*\{")
 
 
 class ParsedConversation(NamedTuple):
@@ -85,7 +88,7 @@ def read_conversations(table: pl.DataFrame) -> ConversationColumn:
     columns = texts.columns
     distinct = texts.with_row_index("row").unique(columns, keep="first", maintain_order=True)
     reader: Callable[..., ParsedConversation] = (
-        _parse_response if columns[0] == PROMPT else _split if columns[1:] else _parse_complete
+        _parse_prompt_response if columns[0] == PROMPT else _parse_context_response if columns[1:] else _parse_complete
     )
     conversations = [_read_row(row + 1, reader, *parts) for row, *parts in distinct.iter_rows()]
     numbered = distinct.drop("row").with_row_index("index")
@@ -120,8 +123,8 @@ def _check_complete(column: pl.Series) -> None:
     missing = column.is_null().arg_true()
     if len(missing):
         raise InvalidInput(
-            f"Row {missing[0] + 1:,}: {column.name} is empty. Every item has a conversation: fill it in, or drop the "
-            f'row. That a turn says nothing is written as "", in JSON.{count_rest(len(missing) - 1, "such row")}'
+            f"Row {missing[0] + 1:,}: {column.name} is empty. Every item needs a conversation: fill it in, or drop the "
+            f'row. Write an empty turn as "", in JSON.{count_rest(len(missing) - 1, "such row")}'
         )
 
 
@@ -150,7 +153,7 @@ def _parse_complete(text: str) -> ParsedConversation:
     return ParsedConversation(to_rateable(chat), chat.instructions)
 
 
-def _split(context: str, response: str) -> ParsedConversation:
+def _parse_context_response(context: str, response: str) -> ParsedConversation:
     if not context.strip():
         return ParsedConversation(to_rateable(Chat((("bot", response),))))
     chat = parse_message_list(context)
@@ -162,16 +165,26 @@ def _split(context: str, response: str) -> ParsedConversation:
     return ParsedConversation(to_rateable(Chat(turns)))
 
 
-def _parse_response(prompt: str, response: str) -> ParsedConversation:
+def _parse_prompt_response(prompt: str, response: str) -> ParsedConversation:
     """Parse a prompt and a response: texts, or lists of messages."""
     if not prompt.strip():
         return _parse_complete(response)
-    as_list = [text.lstrip().startswith("[") for text in (prompt, response)]
-    if is_hh(prompt) and not as_list[1]:
+    if is_hh(prompt) and not is_message_list(response):
         return ParsedConversation(to_rateable(Chat(parse_hh(append_response_hh(prompt, response)))))
-    chat = parse_messages(_parse_json(prompt)) if as_list[0] else Chat((("human", prompt),))
-    after = parse_messages(_parse_json(response)).turns if as_list[1] else (("bot", response),)
+    chat = parse_messages(_parse_json(prompt)) if is_message_list(prompt) else Chat((("human", prompt),))
+    after = parse_messages(_parse_json(response)).turns if is_message_list(response) else (("bot", response),)
     return ParsedConversation(to_rateable(Chat((*chat.turns, *after))), chat.instructions)
+
+
+def is_message_list(text: str) -> bool:
+    """Return whether a text begins like a list of messages in JSON.
+
+    Examples
+    --------
+    >>> is_message_list('[{"role": "user", "content": "Hi"}]'), is_message_list("[1] First, …")
+    (True, False)
+    """
+    return _MESSAGE_LIST.match(text) is not None
 
 
 def _parse_json(text: str) -> object:

@@ -59,6 +59,9 @@ _CANONICAL: Final[Mapping[str, str]] = {
 }
 """Column that readers know, by role."""
 
+_RESERVED: Final = ("turns", *_CANONICAL.values())
+"""Columns that are no attributes, since readers take them for a part of the conversation, or for the id."""
+
 _BY_NAME: Final[Mapping[str, ColumnRole]] = {_CANONICAL[role]: role for role in ROLES if role not in _SHARED}
 
 _SYNONYMS: Final[Mapping[str, ColumnRole]] = {
@@ -154,7 +157,7 @@ def guess_roles(columns: Sequence[str]) -> tuple[ColumnRole, ...]:
         role = known.get(name) or _likely_role(name, lacking)
         if role is None:
             described = RATER_ID not in columns or is_item_attribute(name)
-            role = "attribute" if name.strip() and described else "ignore"
+            role = "attribute" if name.strip() and described and name not in _RESERVED else "ignore"
         elif name not in known:
             lacking.discard(role)
         roles.append(role)
@@ -205,8 +208,7 @@ def assign_roles(table: pl.DataFrame, roles: Sequence[ColumnRole]) -> pl.DataFra
                     "meaning for one of them, or leave it out."
                 )
             names[name] = new
-    reserved = [name for name, new in names.items() if new == name and name in ("turns", *_CANONICAL.values())]
-    wrong = [name for name in reserved if roles[table.columns.index(name)] == "attribute"]
+    wrong = [name for name in names if name in _RESERVED and roles[table.columns.index(name)] == "attribute"]
     if wrong:
         raise InvalidInput(
             f"{format_list(wrong)} cannot be an attribute: the name stands for a part of the conversation, or the id. "

@@ -53,10 +53,10 @@ def parse_entry(settings: RecruitSettings, campaign_id: str, query: Mapping[str,
         return RecruitEntry(person=entry.pid, submission=entry.submission, study=entry.study, query=entry.query)
     person = query.get(settings.parameter) or ""
     if not PANEL_ID.fullmatch(person):
-        fault = "is not right" if person else "is missing"
+        fault = "is not a valid id" if person else "is missing"
         raise InvalidInput(
-            f"The link is not complete: {settings.parameter} {fault}. Nothing about you was stored. Open the link of "
-            f"{settings.name} again; if this page appears again, tell them."
+            f"The link is incomplete or invalid: {settings.parameter} {fault}. Nothing about you was stored. Open the "
+            f"link of {settings.name} again; if this page appears again, tell them."
         )
     submission = hashlib.sha256(f"{campaign_id} {person}".encode()).hexdigest()
     return RecruitEntry(person=person, submission=submission, query={settings.parameter: person})

@@ -17,7 +17,7 @@ MAX_ADDRESS_LENGTH: Final = 2_000
 DEFAULT_PORTS: Final = {"https": 443, "http": 80}
 GLOBAL_UNICAST: Final = ip_network("2000::/3")
 NOT_PUBLIC: Final = tuple(map(ip_network, ("168.63.129.16/32", "192.0.0.0/24", "3fff::/20")))
-"""Networks that `ipaddress` calls global: a metadata service of a cloud, protocol assignments, documentation."""
+"""Non-public networks that `ipaddress` reports as global: metadata service of a cloud, protocols, documentation."""
 ADDRESS_EXAMPLE: Final = "https://example.org/dissensus"
 
 
@@ -51,14 +51,16 @@ def parse_target(address: str) -> WebhookTarget:
     if parts.scheme not in DEFAULT_PORTS or not parts.hostname or not plain or port == 0 or "\\" in address:
         raise InvalidInput(f"{format_value(address)} is not a webhook address. Give one such as {ADDRESS_EXAMPLE}.")
     if "@" in parts.netloc:
-        raise InvalidInput("A webhook address has no user name and no password: the signature identifies the sender.")
+        raise InvalidInput(
+            "A webhook address must not contain a user name or a password: the signature identifies the sender."
+        )
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     scheme: Literal["https", "http"] = "https" if parts.scheme == "https" else "http"
     return WebhookTarget(scheme, parts.hostname, port or DEFAULT_PORTS[scheme], path, parts.netloc)
 
 
 def is_public(ip: Ip) -> bool:
-    """Return True for an address of the public internet that embeds no other one.
+    """Return True for a public address without an embedded IPv4 address.
 
     Examples
     --------

@@ -361,9 +361,9 @@ def test_participants_at_closing_have_completed(live: LiveSite, prolific: Prolif
     ("change", "message"),
     [
         (("SESSION_ID", "SESSION"), "SESSION_ID is missing"),
-        (("PROLIFIC_PID=", "PROLIFIC_PID=<b>"), "PROLIFIC_PID is not right"),
+        (("PROLIFIC_PID=", "PROLIFIC_PID=<b>"), "PROLIFIC_PID is not a valid id"),
         (("STUDY_ID=", "STUDY_ID=%00"), None),
-        (("STUDY_ID=", "STUDY_ID=%F0%9F%98%80"), "STUDY_ID is not right"),
+        (("STUDY_ID=", "STUDY_ID=%F0%9F%98%80"), "STUDY_ID is not a valid id"),
     ],
 )
 def test_an_address_without_ids_admits_nobody(

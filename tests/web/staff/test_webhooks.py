@@ -119,7 +119,7 @@ def test_a_repeated_request_adds_one_webhook(staff_site: StaffSite, receiver: Re
         ({}, "address"),
         ({"address": "http://169.254.169.254/latest"}, "not in a network that webhook_networks names"),
         ({"address": "https://[::ffff:10.0.0.1]/"}, "is not on the public internet"),
-        ({"address": "https://ada:hunter2@example.org/"}, "has no user name and no password"),
+        ({"address": "https://ada:hunter2@example.org/"}, "must not contain a user name or a password"),
         ({"address": "https://10.0.0.1/", "kinds": ["nonsense"]}, "'nonsense' is not a kind of event"),
         ({"address": "https://x.org/", "after": -1}, "after in the body must be 0 or more"),
         ({"address": "https://x.org/", "secret": "mine"}, "secret"),

@@ -16,7 +16,7 @@ from tests.support.rated_campaigns import rated_campaign
 from tests.support.releases import CROWDED, failed, find_check, make_plan, sign_all
 
 import dissensus
-from dissensus.errors import Conflict, InvalidInput, NotFound
+from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.files.images import read_image
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.files.releases.folder import digest_file, read_record
@@ -179,7 +179,7 @@ def test_a_folder_that_no_log_knows_is_registered_or_refused(
     prepared = prepare_release(signed, tmp_path, platform)
     with pytest.raises(Conflict, match=r"no log knows it: the program stopped before\. Register it with --register"):
         write_prepared(prepared, tmp_path / "out", platform=platform, now=NOW)
-    with pytest.raises(InvalidInput, match="was changed after signing"):
+    with pytest.raises(InvalidInput, match="was changed after the release was written"):
         register_folder(prepared, tmp_path / "edited", platform=platform, now=NOW)
     (tmp_path / "out" / "names.txt").write_text("Ann Lee")
     with pytest.raises(InvalidInput, match=r"out has files that its SHA256SUMS does not list: 'names.txt'"):
@@ -323,3 +323,18 @@ def test_both_kinds_of_database_give_the_same_bytes(
     (tmp_path / "a/out/images/a.jpg").unlink()
     found = [finding.check for finding in validate_release(tmp_path / "a/out").findings]
     assert found == ["missing file", "missing image"]
+
+
+def test_a_refusal_to_register_is_not_one_of_the_disk(
+    platform: Platform, campaign: CampaignRow, tmp_path: Path
+) -> None:
+    """`NotAllowed` is an `OSError` too."""
+    verdict = prepare_release(PLAN, tmp_path, platform).assessed.verdict
+    prepared = prepare_release(sign_all(PLAN, verdict), tmp_path, platform)
+
+    def refuse(_: str) -> None:
+        raise NotAllowed("You may not release this campaign.")
+
+    with pytest.raises(NotAllowed, match="You may not release"):
+        write_files(prepared, tmp_path / "out", register=refuse)
+    assert not (tmp_path / "out").exists()

@@ -56,7 +56,7 @@ def read_reviews(source: Any) -> tuple[Review, ...]:
 
 def read_attempt_ids(source: Any) -> tuple[str, ...] | None:
     """Return the ``attempt_id`` of each record of a file or table; None if there are none."""
-    ids = [record.get(ID) for record in _records(source)]
+    ids = [record.get(ID) or None for record in _records(source)]
     if all(value is None for value in ids):
         return None
     if None in ids:

@@ -43,7 +43,8 @@ def write_pyrit(attempts: Iterable[Attempt], path: Path, *, overwrite: bool = Fa
             out.write(_line(row))
             count += 1
         if not count:
-            raise InvalidInput(f"No attempt can be written to {path}: " + ", ".join(skipped) + ".")
+            reason = ", ".join(skipped) or "there is none"
+            raise InvalidInput(f"No attempt can be written to {path}: {reason}.")
     return skipped
 
 

@@ -230,8 +230,8 @@ def _expect_file(file: DatasetFile, folder: Path) -> tuple[DatasetFile, Source |
 def _difference(size: int, sha256: str, expected: DatasetFile, source: Source | None) -> str:
     expectations = [] if expected.size is None else [f"{expected.size:,} bytes"]
     expectations += [] if expected.sha256 is None else [f"SHA-256 {expected.sha256}"]
-    if not expectations:
-        return f"nothing is known to check it with: {RECORD} does not name it"
+    if expected.sha256 is None and expected.size in (None, size):
+        return f"no SHA-256 is known to check it with: {RECORD} does not name it"
     where = RECORD if source == "record" else "the catalogue"
     return f"it has {size:,} bytes and SHA-256 {sha256}, while {where} says {' and '.join(expectations)}"
 

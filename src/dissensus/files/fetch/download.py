@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 
 from dissensus.errors import NotFound, Unavailable
-from dissensus.http_client import parse_retry_after
+from dissensus.http_client import check_environment, parse_retry_after
 from dissensus.schema.hints import format_value
 
 MAX_FILE_BYTES = 4 * 2**30
@@ -41,11 +41,8 @@ class Download:
 def open_client(timeout: float) -> httpx.Client:
     """Return an HTTP client that accepts no content encoding."""
     headers = {"Accept-Encoding": "identity", "User-Agent": "dissensus"}
-    try:
+    with check_environment():
         return httpx.Client(timeout=timeout, headers=headers)
-    except (ImportError, OSError, ValueError) as error:
-        # Proxies and certificates come from the environment.
-        raise Unavailable(f"No connection can be made: {error}. Check SSL_CERT_FILE and *_PROXY.") from None
 
 
 def download(job: Download, *, tries: int, sleep: Callable[[float], None]) -> None:

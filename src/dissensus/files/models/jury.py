@@ -6,9 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.files.models.parts import Arrays, check_hashes, check_weights, find_encoder, identify_encoder
-from dissensus.files.models.transformer import reader_head
+from dissensus.files.models.transformer import check_description, reader_head
 from dissensus.preference.data.features import Vocabulary
-from dissensus.preference.data.pairs import PURPOSES
 from dissensus.preference.jury.features import TextFeatures, WordSpace
 from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.models.encoder import Encoder
@@ -65,8 +64,9 @@ def assemble_jury(
     head: dict[str, Any], card: dict[str, Any], arrays: Arrays, *, encoder: Encoder | None = None
 ) -> JuryModel:
     """Deserialise a model; the installed encoder is the default."""
-    if head["schema_version"] != 1 or not isinstance(card, dict):
+    if head["schema_version"] != 1:
         raise ValueError(f"version {head['schema_version']} is not supported")
+    check_description(head, card)
     answers, unsafe = tuple(map(str, head["answers"])), tuple(map(str, head["unsafe"]))
     axes = {str(axis): tuple(map(str, names)) for axis, names in head["axes"].items()}
     thresholds = np.array(head["thresholds"], np.float64)
@@ -74,9 +74,9 @@ def assemble_jury(
     scale = 1.0 if choice_scale is None else float(choice_scale)
     numbers = np.array([head["least_known"], head["rater_variance"], scale, *thresholds], np.float64)
     if not np.isfinite(numbers).all() or numbers[1] < 0 or scale <= 0 or (np.diff(thresholds) < 0).any():
-        raise ValueError(f"its numbers are {numbers.tolist()}")
+        raise ValueError(f"invalid values: {numbers.tolist()}")
     if len(thresholds) != len(answers) - 1 or not set() < set(unsafe) < set(answers):
-        raise ValueError(f"its answers are {answers}, of which {unsafe} are unsafe")
+        raise ValueError(f"invalid answers: {answers}, and unsafe {unsafe}")
     n_groups = sum(map(len, axes.values()))
     cells, n_raters = arrays["cells"], arrays["n_raters"]
     if cells.dtype != np.bool_ or n_raters.dtype != np.int64 or cells.shape != (len(n_raters), n_groups):
@@ -86,8 +86,6 @@ def assemble_jury(
     trained = arrays["trained"]
     if trained.dtype != np.uint64 or trained.ndim != 1:
         raise ValueError("its hashes of texts are not numbers of 64 bits")
-    if head["purpose"] not in PURPOSES:
-        raise ValueError(f"its purpose is {head['purpose']!r}")
     features = TextFeatures(
         response=_read_space(arrays, "response"),
         context=_read_space(arrays, "context"),

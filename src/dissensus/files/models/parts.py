@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import Unavailable
+from dissensus.files.models.transformer import check_description
 from dissensus.preference.data.examples import RATER
 from dissensus.preference.data.features import BITS, Kind, Vocabulary
-from dissensus.preference.data.pairs import PURPOSES
 from dissensus.preference.models.embedding import Embedding
 from dissensus.preference.models.encoder import Encoder
 from dissensus.preference.models.groups import GroupEffectTable, Groups
@@ -80,8 +80,7 @@ def assemble_model(
     """Deserialise a model; the installed encoder is the default."""
     if head["schema_version"] != 1 or head["kind"] not in KINDS:
         raise ValueError(f"version {head['schema_version']} of kind {head['kind']} is not supported")
-    if head["purpose"] not in PURPOSES or not isinstance(card, dict):
-        raise ValueError(f"its purpose is {head['purpose']}")
+    check_description(head, card)
     if head["kind"] == "embedding":
         return _embedding(head, _linear(head, card, arrays), arrays, encoder)
     return _ASSEMBLERS[head["kind"]](head, _linear(head, card, arrays), arrays)
@@ -105,7 +104,7 @@ def _linear(head: dict[str, Any], card: dict[str, Any], arrays: Arrays) -> Linea
         raise ValueError(f"its features are {head['features']}")
     numbers = _finite(head, _NUMBERS)
     if numbers["temperature"] <= 0:
-        raise ValueError(f"its numbers are {numbers}")
+        raise ValueError(f"invalid values: {numbers}")
     vocabularies: dict[Kind, Vocabulary] = {}
     weights: dict[Kind, npt.NDArray[np.float32]] = {}
     for kind in kinds:
@@ -177,7 +176,7 @@ def find_encoder(identity: Mapping[str, Any], encoder: Encoder | None = None) ->
 def _finite(head: dict[str, Any], names: tuple[str, ...]) -> dict[str, float]:
     numbers = {name: float(head[name]) for name in names}
     if not np.isfinite(list(numbers.values())).all():
-        raise ValueError(f"its numbers are {numbers}")
+        raise ValueError(f"invalid values: {numbers}")
     return numbers
 
 

@@ -187,8 +187,9 @@ def _check_order(entries: Sequence[RegistryEntry]) -> None:
                 raise ValueError(f"version {entry.version} follows version {last}")
             last = entry.version
             versions.add(last)
-        if not {entry.version, entry.current or entry.version} <= versions:
-            raise ValueError(f"version {entry.current} is current and was never trained")
+        unknown = {entry.version, entry.version if entry.current is None else entry.current} - versions
+        if unknown:
+            raise ValueError(f"version {min(unknown)} was never trained")
 
 
 def list_registered_models(folder: Path) -> list[str]:

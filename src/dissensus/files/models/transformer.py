@@ -48,17 +48,24 @@ def write_transformer(model: Transformer | TunedEncoder, folder: Path) -> None:
         raise Unavailable(f"{folder} cannot be written: {error.strerror or error}. Name another folder.") from None
 
 
+def check_description(head: dict[str, Any], card: object) -> None:
+    """Refuse an unknown purpose, and a card that is not an object."""
+    if head["purpose"] not in PURPOSES:
+        raise ValueError(f"its purpose is {head['purpose']}")
+    if not isinstance(card, dict):
+        raise ValueError("its card is not a JSON object")
+
+
 def read_transformer(head: dict[str, Any], card: dict[str, Any], folder: Path) -> Transformer:
     """Read a transformer whose checksums were verified."""
     if head["schema_version"] != 1 or head["kind"] != "transformer":
         raise ValueError(f"version {head['schema_version']} of kind {head['kind']} is not supported")
-    if head["purpose"] not in PURPOSES or not isinstance(card, dict):
-        raise ValueError(f"its purpose is {head['purpose']}")
+    check_description(head, card)
     check_installed()
     network = _network(folder)
     numbers = {name: float(head[name]) for name in _NUMBERS}
     if not np.isfinite(list(numbers.values())).all() or numbers["temperature"] <= 0:
-        raise ValueError(f"its numbers are {numbers}")
+        raise ValueError(f"invalid values: {numbers}")
     return Transformer(
         purpose=head["purpose"],
         network=network,
@@ -83,7 +90,7 @@ def _network(folder: Path) -> Any:
     from transformers import AutoModelForSequenceClassification
 
     if '_implementation"' in (folder / CONFIG).read_text(encoding="utf-8"):
-        raise ValueError("its configuration asks for code from elsewhere")  # never written by us
+        raise ValueError("its configuration requires external code")  # never written by us
     with silence_warnings():
         try:
             network, loading = AutoModelForSequenceClassification.from_pretrained(
@@ -98,7 +105,7 @@ def _network(folder: Path) -> Any:
             raise ValueError(str(error)) from None
     mismatched = [name for key in ("missing_keys", "unexpected_keys", "mismatched_keys") for name in loading[key]]
     if mismatched or network.config.num_labels != 1:
-        raise ValueError("its weights are not those that its configuration asks for")
+        raise ValueError("its weights do not match its configuration")
     return network.to(pick_device()).eval()
 
 
@@ -106,9 +113,9 @@ def _reader(head: dict[str, Any], network: Any, text: str) -> TokenReader:
     n_embeddings = network.get_input_embeddings().num_embeddings
     tokens = [*head["begin"], *head["end"], head["pad"]]
     if any(type(token) is not int or not 0 <= token < n_embeddings for token in tokens):
-        raise ValueError(f"its marks are {tokens}")
+        raise ValueError(f"invalid special tokens: {tokens}")
     if type(head["max_length"]) is not int or head["max_length"] < max(MIN_LENGTH, len(tokens)):
-        raise ValueError(f"it reads {head['max_length']} tokens")
+        raise ValueError(f"invalid max_length: {head['max_length']}")
     try:
         tokenizer = load_plain_tokenizer(text)
     except Exception as error:  # the library raises nothing more specific

@@ -10,7 +10,7 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.conversations import to_text_column
 from dissensus.files.raw.table_reader import name_source, to_frame
 from dissensus.preference.ranking.ranking import Comparisons
-from dissensus.schema.hints import format_list, format_value, suggest
+from dissensus.schema.hints import count_rest, format_list, format_value, suggest
 
 A, B, WINNER = "bot_a", "bot_b", "winner"
 RATER, WEIGHT = "rater_id", "weight"
@@ -28,6 +28,8 @@ FOREIGN_WINNERS: Final[Mapping[str, str]] = {
 
 SAME: Final = "both answers are by one chatbot"
 
+_OUTCOME, _GROUP = "__outcome__", "__group__"  # Unlike the name of a column of a file
+
 
 class ReadComparisons(NamedTuple):
     """All comparisons, those of each requested group, and numbers of excluded ones by reason."""
@@ -39,7 +41,9 @@ class ReadComparisons(NamedTuple):
     @property
     def notes(self) -> tuple[str, ...]:
         """Numbers of excluded comparisons with the reasons."""
-        return tuple(f"{count:,} comparisons left out: {reason}." for reason, count in self.excluded.items())
+        return tuple(
+            f"{count:,} comparison{'s' * (count > 1)} left out: {reason}." for reason, count in self.excluded.items()
+        )
 
 
 def read_comparisons(source: Any, *, by: str | None = None) -> ReadComparisons:
@@ -87,19 +91,26 @@ def _from_table(frame: pl.DataFrame, by: str | None) -> ReadComparisons:
             f"There is no column {format_list(missing)}.{near} Comparisons have bot_a, bot_b and winner (a, b or tie). "
             f"The columns are {format_list(frame.columns)}."
         )
-    table = frame.with_columns(to_text_column(frame[name]) for name in required)
-    table = table.with_columns(outcome=pl.Series(list(_outcomes(table)), dtype=pl.Float64))
-    weight = _numbers(table, WEIGHT, 1.0)
+    table = frame.select(to_text_column(frame[name]) for name in (A, B, WINNER))
+    weight = _numbers(frame, WEIGHT, 1.0)
     invalid = np.flatnonzero(~(weight > 0))
     if len(invalid):
         raise InvalidInput(f"Row {invalid[0] + 1:,}: weight is {weight[invalid[0]]:g}; give a number above 0.")
-    table = table.with_columns(pl.Series(WEIGHT, weight))
+    scores = [name for name in SCORES if set(SCORES) <= set(frame.columns)]
+    table = table.with_columns(
+        pl.Series(_OUTCOME, list(_outcomes(table)), dtype=pl.Float64),
+        pl.Series(WEIGHT, weight),
+        *(pl.Series(name, _numbers(frame, name, np.nan)) for name in scores),
+        *([to_text_column(frame[RATER])] if RATER in frame.columns else []),
+        *([to_text_column(frame[by]).alias(_GROUP)] if by else []),
+    )
+    _check_raters(table)
     distinct = table.filter(pl.col(A) != pl.col(B))
     excluded = {SAME: table.height - distinct.height} if distinct.height < table.height else {}
     if distinct.is_empty():
         raise InvalidInput(f"None of {table.height:,} comparisons can be ranked: {SAME}.")
-    names = sorted(distinct[by].drop_nulls().unique()) if by else []
-    groups = {name: _comparisons(distinct.filter(pl.col(by or "") == name)) for name in names}
+    names = sorted(distinct[_GROUP].drop_nulls().unique()) if by else []
+    groups = {name: _comparisons(distinct.filter(pl.col(_GROUP) == name)) for name in names}
     return ReadComparisons(_comparisons(distinct), groups, excluded)
 
 
@@ -141,22 +152,26 @@ def _numbers(table: pl.DataFrame, name: str, default: float) -> Any:
 def _comparisons(table: pl.DataFrame) -> Comparisons:
     bots = tuple(sorted({*table[A], *table[B]}))
     indices = {name: index for index, name in enumerate(bots)}
-    scores = [name for name in SCORES if name in table.columns]
     return Comparisons(
         bots=bots,
         a=np.array([indices[name] for name in table[A]], dtype=np.int64),
         b=np.array([indices[name] for name in table[B]], dtype=np.int64),
-        outcome=table["outcome"].to_numpy(),
+        outcome=table[_OUTCOME].to_numpy(),
         weight=table[WEIGHT].to_numpy(),
-        rater=_raters(table),
-        scores=np.column_stack([_numbers(table, name, np.nan) for name in SCORES]) if len(scores) == 2 else None,
+        rater=_number_raters(table),
+        scores=table.select(SCORES).to_numpy() if set(SCORES) <= set(table.columns) else None,
     )
 
 
-def _raters(table: pl.DataFrame) -> Any:
+def _check_raters(table: pl.DataFrame) -> None:
+    if RATER in table.columns and len(missing := table[RATER].is_null().arg_true()):
+        raise InvalidInput(
+            f"Row {missing[0] + 1:,}: {RATER} is empty. Fill in the raters, or leave the column out."
+            f"{count_rest(len(missing) - 1, 'such row')}"
+        )
+
+
+def _number_raters(table: pl.DataFrame) -> Any:
     if RATER not in table.columns:
         return None
-    missing = table[RATER].is_null().arg_true()
-    if len(missing):
-        raise InvalidInput(f"{RATER} is empty, in {len(missing):,} rows. Fill in the raters, or leave the column out.")
-    return np.unique(to_text_column(table[RATER]).to_numpy(), return_inverse=True)[1].astype(np.int64)
+    return np.unique(table[RATER].to_numpy(), return_inverse=True)[1].astype(np.int64)

@@ -21,7 +21,7 @@ from dissensus.files.conversations import (
 )
 from dissensus.files.items import ID_LENGTH, PASTED, Items, add_source, read_items
 from dissensus.files.pairs.reader import CONTEXTS, SAME, tranche_from_name
-from dissensus.files.pairs.rows import HUMAN, PairReadLog, stream_pairs
+from dissensus.files.pairs.rows import HUMAN, INSTRUCTIONS, PairReadLog, stream_pairs
 from dissensus.files.raw import limits
 from dissensus.files.raw.table_reader import is_path, name_source, to_frame
 from dissensus.preference.data.pairs import EMPTY
@@ -213,16 +213,18 @@ def _read_responses(frame: pl.DataFrame, log: PairReadLog) -> Iterator[tuple[int
         if not a.strip() or not b.strip():
             log.note(EMPTY)
         try:
-            yield row, _ResponsePair(_turns(context or ""), (a, b), published=False)
+            yield row, _ResponsePair(_parse_turns(context or "", log), (a, b), published=False)
         except InvalidInput as error:
             raise InvalidInput(f"Row {row:,}: {error}") from None
 
 
-def _turns(context: str) -> Turns:
+def _parse_turns(context: str, log: PairReadLog) -> Turns:
     if not context.strip():
         return ()
     chat = parse_message_list(context)
     if chat is not None:
+        if chat.instructions is not None:
+            log.note(INSTRUCTIONS)
         return chat.turns
     turns = parse_context(context, "")
     return (("human", context),) if turns is None else turns[:-1]

@@ -84,7 +84,8 @@ def read_pairs(source: Any) -> ReadPairs:
 def join_pairs(parts: Sequence[ReadPairs]) -> ReadPairs:
     """Concatenate the pairs of several files."""
     excluded = sum((Counter(part.excluded) for part in parts), Counter[str]())
-    return ReadPairs(tuple(pair for part in parts for pair in part.pairs), dict(excluded))
+    remarks = dict.fromkeys(remark for part in parts for remark in part.remarks)
+    return ReadPairs(tuple(pair for part in parts for pair in part.pairs), dict(excluded), tuple(remarks))
 
 
 def purpose_from_name(path: Path) -> Purpose | None:
@@ -148,6 +149,7 @@ def _from_table(frame: pl.DataFrame, tranche: str | None) -> ReadPairs:
         raise InvalidInput(
             f"None of {frame.height:,} pairs can be compared: "
             + ", ".join(f"{reason} ({count:,})" for reason, count in excluded.items())
+            + "."
         )
     parsed = (conversation for side in sides for conversation in side.conversations)
     return ReadPairs(tuple(pairs), dict(excluded), tuple(conversations.describe_unknown_speakers(parsed)))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from dissensus.errors import InvalidInput
+from dissensus.files.conversations import is_message_list
 from dissensus.files.pairs.columns import CHOSEN, MARGIN, PROMPT, REJECTED
 from dissensus.files.pairs.reader import CONTEXTS, SAME, STRENGTH, refuse_more_responses
 from dissensus.files.raw import content
@@ -132,10 +133,15 @@ def parse_pair_row(record: Mapping[str, Any], log: PairReadLog) -> PairRow:
     prompt = record.get(PROMPT)
     _refuse_more_responses(record)
     sides = [_transcript(prompt, record[side], log) for side in (CHOSEN, REJECTED)]
+    for side, text in zip((CHOSEN, REJECTED), sides, strict=True):
+        _check_unicode(text, side)
     name = STRENGTH if record.get(STRENGTH) is not None else MARGIN
     log.columns |= {key: None for key in record if key not in (CHOSEN, REJECTED, PROMPT)}
     extra = {key: value for key, value in record.items() if key not in (CHOSEN, REJECTED, PROMPT, name)}
-    return PairRow(sides[0], sides[1], _number(name, record.get(name)), extra)
+    strength = _number(name, record.get(name))
+    if strength is None and MARGIN in record:
+        extra[STRENGTH] = None  # The column exists, and others may have one
+    return PairRow(sides[0], sides[1], strength, extra)
 
 
 def _refuse_more_responses(record: Mapping[str, Any]) -> None:
@@ -154,9 +160,17 @@ def _transcript(prompt: object, message: object, log: PairReadLog) -> str:
         if isinstance(message, str) and is_hh(message):
             return message
         return write_hh(_turns(message, log))
-    if isinstance(prompt, str) and isinstance(message, str) and not prompt.startswith("["):
-        return append_response_hh(prompt, message) if is_hh(prompt) else write_hh((("human", prompt), ("bot", message)))
-    return write_hh((*_turns(prompt, log), *_turns(message, log)))
+    if _is_text(prompt) and _is_text(message) and is_hh(str(prompt)):
+        return append_response_hh(str(prompt), str(message))
+    before: Turns = (("human", str(prompt)),) if _is_text(prompt) else _turns(prompt, log)
+    after: Turns = (("bot", str(message)),) if _is_text(message) else _turns(message, log)
+    if not after:
+        raise InvalidInput("a response is an empty list. Give its messages.")
+    return write_hh((*before, *after))
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and not is_message_list(value)
 
 
 def _turns(messages: object, log: PairReadLog) -> Turns:
@@ -171,6 +185,16 @@ def _turns(messages: object, log: PairReadLog) -> Turns:
     if chat.instructions is not None and log.n_rows not in log.faults.get(INSTRUCTIONS, [])[-1:]:
         log.note(INSTRUCTIONS)
     return chat.turns
+
+
+def _check_unicode(text: str, name: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"{name} has half of a surrogate pair (like \\ud800), as character {error.start + 1:,}, which is not text. "
+            "Remove it."
+        ) from None
 
 
 def _number(name: str, value: object) -> float | None:

@@ -1,7 +1,7 @@
 """Reader of individual votes: exported preferences, and the groups of raters."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -92,6 +92,11 @@ def read_pair_files(
     if not people:
         return pairs
     raters = {pair.rater for pair in pairs.pairs} - {None}
+    if not raters:
+        raise InvalidInput(
+            "The pairs name no raters, so that the table of raters cannot be joined. Give pairs with a column "
+            "rater_id, or leave the table out."
+        )
     unknown = len(raters - set(people))
     if unknown == len(raters):
         raise InvalidInput(
@@ -99,7 +104,7 @@ def read_pair_files(
             f"{format_value(next(iter(people)))}. Each export has its own ids: give the table of the same export."
         )
     note = f"{unknown:,} of {len(raters):,} raters are not in the table of raters, so their groups are not known."
-    return pairs._replace(remarks=(note,) if unknown else ())
+    return pairs._replace(remarks=(*pairs.remarks, note)) if unknown else pairs
 
 
 def detect_purpose(path: Path) -> Purpose | None:
@@ -114,7 +119,7 @@ def _read(path: Path, purpose: Purpose | None, people: People) -> ReadPairs:
     if holds_preferences(path):
         if purpose is None:
             raise InvalidInput(
-                f"In {path} people were asked what is more helpful, and what is more or less harmful. "
+                f"{path} mixes preferences of helpfulness and of harmlessness. "
                 "Give --purpose helpful or --purpose harmless."
             )
         with name_source(path):
@@ -132,20 +137,25 @@ def _preference(record: Mapping[str, Any]) -> Preference:
     if missing:
         near = suggest(missing[0], [name for name in record if name not in _NEEDED])
         raise InvalidInput(f"{missing[0]} is missing.{near} A preference has {format_list(_NEEDED)}.")
-    allowed = set(Preference.__dataclass_fields__)
-    try:
-        return Preference(
-            **{
-                **{name: value for name, value in record.items() if name in allowed},
-                "context": tuple(Turn(**turn) for turn in record["context"]),
-                "picks": tuple(Pick(**pick) for pick in record["picks"]),
-                "edits": tuple(Edit(**edit) for edit in record.get("edits") or ()),
-                "models": tuple(record.get("models") or ("", "")),
-                "ranked_by": tuple(record.get("ranked_by") or (None, None)),
-            }
-        )
-    except TypeError:
-        excerpt = format_value(json.dumps({name: record[name] for name in ("context", "picks")}, ensure_ascii=False))
-        raise InvalidInput(
-            f"{excerpt} is not a context with picks: a turn has speaker and text, a pick rater_id, side, strength."
-        ) from None
+    values: dict[str, Any] = {name: record[name] for name in Preference.__dataclass_fields__ if name in record}
+    for name, (build, form) in _TUPLES.items():
+        try:
+            values[name] = build(record.get(name))
+        except TypeError:
+            excerpt = format_value(json.dumps(record.get(name), ensure_ascii=False))
+            raise InvalidInput(f"{name} is {excerpt}. It is {form}.") from None
+    return Preference(**values)
+
+
+def _build_each(kind: Callable[..., Any]) -> Callable[[Any], tuple[Any, ...]]:
+    return lambda rows: tuple(kind(**row) for row in rows or ())
+
+
+_TUPLES: Final[Mapping[str, tuple[Callable[[Any], tuple[Any, ...]], str]]] = {
+    "context": (_build_each(Turn), "a list of turns with speaker and text"),
+    "picks": (_build_each(Pick), "a list of picks with rater_id, side and strength"),
+    "edits": (_build_each(Edit), "a list of edits with " + ", ".join(Edit.__dataclass_fields__)),
+    "models": (lambda names: tuple(names or ("", "")), "the models of a and b"),
+    "ranked_by": (lambda names: tuple(names or (None, None)), "the rankers of a and b"),
+}
+"""Fields with several values: how they are built, and their form."""

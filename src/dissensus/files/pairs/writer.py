@@ -9,6 +9,7 @@ from typing import Any, Final
 import polars as pl
 
 from dissensus.errors import InvalidInput
+from dissensus.files.conversations import to_text_column
 from dissensus.files.pairs.columns import CHOSEN, MARGIN, PROMPT, REJECTED
 from dissensus.files.pairs.reader import STRENGTH
 from dissensus.files.pairs.rows import PairRow
@@ -77,6 +78,8 @@ def write_table(rows: Iterable[PairRow], path: Path, *, overwrite: bool = False)
     table_writer.check_overwrite(path, overwrite=overwrite)
     iterator = iter(rows)
     first = list(islice(iterator, 1))
+    if not first:
+        raise _nothing_error(path)
     all_rows = chain(first, iterator)
     extension = table_writer.extension_of(path)
     if extension in LINES:
@@ -85,9 +88,8 @@ def write_table(rows: Iterable[PairRow], path: Path, *, overwrite: bool = False)
         columns = {CHOSEN: pl.String(), REJECTED: pl.String(), STRENGTH: pl.Float64()}
         table_stream.write_parts(_tables(all_rows, columns), columns, path, overwrite=overwrite)
     else:
-        table_writer.write_frame(
-            _flat(pl.from_dicts(list(map(_to_record, all_rows)), infer_schema_length=None), extension), path
-        )
+        table = pl.from_dicts(list(map(_to_record, all_rows)), infer_schema_length=None)
+        table_writer.write_frame(_flat(table, extension), path, overwrite=overwrite)
 
 
 def _to_record(row: PairRow) -> dict[str, Any]:
@@ -98,11 +100,7 @@ def _flat(table: pl.DataFrame, extension: str) -> pl.DataFrame:
     """Return a table with lists as JSON, except for Parquet."""
     if extension == ".parquet":
         return table
-    nested = [column for column in table if column.dtype.is_nested()]
-    return table.with_columns(
-        pl.Series(column.name, [json.dumps(value, ensure_ascii=False) for value in column.to_list()])
-        for column in nested
-    )
+    return table.with_columns(to_text_column(column) for column in table if column.dtype.is_nested())
 
 
 def _tables(rows: Iterable[PairRow], columns: Mapping[str, pl.DataType]) -> Iterator[pl.DataFrame]:
@@ -118,7 +116,20 @@ def write_lines(values: Iterable[Mapping[str, object]], path: Path, *, overwrite
     iterator = iter(values)
     first = list(islice(iterator, 1))
     if not first:
-        raise InvalidInput(f"There is nothing to write to {path}.")
+        raise _nothing_error(path)
     with open_for_writing(path) as out:
-        for value in chain(first, iterator):
-            out.write((json.dumps(value, ensure_ascii=False) + "\n").encode())
+        for number, value in enumerate(chain(first, iterator), start=1):
+            out.write(_encode(value, number))
+
+
+def _encode(value: Mapping[str, object], number: int) -> bytes:
+    try:
+        return (json.dumps(value, ensure_ascii=False) + "\n").encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(
+            f"Record {number:,} has half of a surrogate pair (like \\ud800), which is not text. Remove it."
+        ) from None
+
+
+def _nothing_error(path: Path) -> InvalidInput:
+    return InvalidInput(f"There is nothing to write to {path}.")

@@ -188,6 +188,8 @@ def _read_table(source: Any, kind: str | None, options: RatingsFileOptions) -> L
 
 
 def _write(table: pl.DataFrame, path: Path, kind: str, options: RatingsFileOptions, *, overwrite: bool) -> WrittenFile:
+    if table.is_empty():
+        raise InvalidInput(f"There are no ratings to write to {path}.")
     n_left_out = 0
     if kind != "long":  # Other kinds cannot tell models from people
         table, n_left_out = drop_models(table)
@@ -195,8 +197,14 @@ def _write(table: pl.DataFrame, path: Path, kind: str, options: RatingsFileOptio
         raise InvalidInput(f"Every rater is of kind model, which {kind} files cannot tell. Name another kind of file.")
     encoded, notes = get_kind(kind).write(table, options)
     table_writer.write_content(encoded, path, overwrite=overwrite)
-    note = (f"{n_left_out:,} ratings by raters of kind model are left out, which {kind} files cannot tell.",)
-    return WrittenFile(kind, (*notes, *note * bool(n_left_out)))
+    if n_left_out:
+        ratings = (
+            "1 rating by a rater of kind model is"
+            if n_left_out == 1
+            else f"{n_left_out:,} ratings by raters of kind model are"
+        )
+        notes = (*notes, f"{ratings} left out, which {kind} files cannot tell.")
+    return WrittenFile(kind, notes)
 
 
 def _content(path: Path) -> Content:

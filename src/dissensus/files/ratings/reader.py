@@ -113,7 +113,10 @@ def read_ratings(  # noqa: PLR0913 - options are keyword-only
     renamer = SourceRenamer(rename or {}, several=len(sources) > 1)
     tables = items if _holds_sources(items) else None
     if tables is not None and len(tables) != len(sources):
-        raise InvalidInput(f"{len(tables)} tables of items are given for {len(sources)}. Give one for each, in order.")
+        raise InvalidInput(
+            f"Tables of items and files of ratings are {len(tables)} and {len(sources)}. Give one table for each file, "
+            "in order."
+        )
     parts = []
     for number, single in enumerate(sources):
         part = _read_source(single, options, kind, renamer, read)

@@ -16,6 +16,8 @@ VARIABLE: Final = "DISSENSUS_MAX_GIB"
 """Environment variable with the maximum GiB of text in a file; memory limits follow from it."""
 
 DEFAULT_GIB: Final = 1.0
+MAX_GIB: Final = 2**20
+"""A pebibyte, from which no other limit overflows."""
 MAX_COLUMNS: Final = 10_000
 MAX_NAME_LENGTH: Final = 1_000
 """Characters in the name of a column."""
@@ -67,7 +69,7 @@ def max_text_bytes() -> int:
         gib = float(text)
     except ValueError:
         gib = math.nan
-    if not 0 < gib < math.inf:
+    if not 0 < gib <= MAX_GIB:
         raise InvalidInput(
             f"The environment variable {VARIABLE} is {format_value(text)}. Give a number of GiB, such as 4."
         )

@@ -32,9 +32,13 @@ def read(path: Path) -> pl.DataFrame:
         reason = str(error).partition("\n")[0]
         raise InvalidInput(f"{path} is not a readable spreadsheet ({reason}). Save the sheet as CSV (UTF-8).") from None
     filled = {name: sheet for name, sheet in sheets.items() if sheet.height}
-    if len(filled) != 1:
-        held = f"rows in the sheets {format_list(list(filled))}" if filled else "no rows"
-        raise InvalidInput(f"{path} has {held}, and one sheet is read. Save that sheet as CSV (UTF-8).")
+    if not filled:
+        raise InvalidInput(f"{path} has no rows.")
+    if len(filled) > 1:
+        raise InvalidInput(
+            f"{path} has rows in the sheets {format_list(list(filled))}, and one sheet is read. Save that sheet as CSV "
+            "(UTF-8)."
+        )
     frame = next(iter(filled.values())).with_columns(pl.all().cast(pl.String))
     limits.check_columns(frame.columns, path)
     limits.check_cells(frame.height, frame.width, path)

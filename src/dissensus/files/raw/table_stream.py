@@ -1,17 +1,17 @@
 """Streaming table writer: constant memory, atomic."""
 
-import gzip
 import os
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
+from gzip import GzipFile
 from pathlib import Path
 from typing import BinaryIO, Final
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from dissensus.errors import InvalidInput, Unavailable
+from dissensus.errors import DissensusError, InvalidInput, Unavailable
 from dissensus.files.raw import delimited, json_table, table_writer
 
 EXTENSIONS: Final = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
@@ -45,6 +45,8 @@ def replace_atomically(path: Path) -> Iterator[Path]:
         with part.open("rb") as file:
             os.fsync(file.fileno())
         part.replace(target)
+    except DissensusError:
+        raise  # Of the caller: some are OSError too
     except OSError as error:
         reason = error.strerror or error
         raise Unavailable(f"{path} cannot be written: {reason}. Name a file in an existing folder.") from None
@@ -54,14 +56,14 @@ def replace_atomically(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def open_for_writing(path: Path) -> Iterator[BinaryIO | gzip.GzipFile]:
+def open_for_writing(path: Path) -> Iterator[BinaryIO | GzipFile]:
     """Open a file for atomic writing, compressed if its name ends in .gz."""
     with replace_atomically(path) as part, part.open("wb") as file:
         if not path.name.lower().endswith(".gz"):
             yield file
             return
-        # Without name and time for reproducible bytes. Higher levels take twice the time and save 5 %.
-        with gzip.GzipFile(filename="", mode="wb", compresslevel=4, fileobj=file, mtime=0) as packed:
+        # Higher levels take twice the time and save 5 %.
+        with table_writer.open_gzip(file, level=4) as packed:
             yield packed
 
 
@@ -70,14 +72,10 @@ def _write(parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType], pat
         _parquet(parts, schema, path)
         return
     encode = csv_parts if extension.startswith(".csv") else _json_parts
-    with path.open("wb") as file, _open_gzip(file) if extension.endswith(".gz") else nullcontext(file) as out:
+    is_gzip = extension.endswith(".gz")
+    with path.open("wb") as file, table_writer.open_gzip(file) if is_gzip else nullcontext(file) as out:
         for data in encode(parts, schema):
             out.write(data)
-
-
-def _open_gzip(file: BinaryIO) -> gzip.GzipFile:
-    # Without name and time for reproducible bytes.
-    return gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0)
 
 
 def csv_parts(parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType]) -> Iterator[bytes]:
@@ -151,6 +149,6 @@ def mark_formula(value: str | float | None) -> str | float | None:
     >>> mark_formula("=1+1"), mark_formula("-1"), mark_formula(2)
     ("'=1+1", '-1', 2)
     """
-    if isinstance(value, str) and value.startswith(FORMULAS) and not re.match(NUMBER, value):
+    if isinstance(value, str) and value.startswith(FORMULAS) and not re.fullmatch(NUMBER, value):
         return f"'{value}"
     return value

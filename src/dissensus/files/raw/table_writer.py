@@ -8,7 +8,7 @@ from functools import partial
 from gzip import GzipFile
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import polars as pl
 
@@ -92,10 +92,14 @@ def extension_of(path: Path, allowed: Collection[str] = tuple(EXTENSIONS)) -> st
     return str(extension)
 
 
+def open_gzip(file: BinaryIO, level: int = 6) -> GzipFile:
+    """Open a file for compressed writing, without name and time, so that the bytes are reproducible."""
+    return GzipFile(filename="", mode="wb", compresslevel=level, fileobj=file, mtime=0)
+
+
 def _gzip(data: bytes) -> bytes:
     buffer = BytesIO()
-    # Without name and time for reproducible bytes.
-    with GzipFile(filename="", mode="wb", compresslevel=6, fileobj=buffer, mtime=0) as file:
+    with open_gzip(buffer) as file:
         file.write(data)
     return buffer.getvalue()
 

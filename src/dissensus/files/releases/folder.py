@@ -13,7 +13,7 @@ from typing import Any, Final
 import polars as pl
 from polars.exceptions import PolarsError
 
-from dissensus.errors import Conflict, InvalidInput, Unavailable
+from dissensus.errors import Conflict, DissensusError, InvalidInput, Unavailable
 from dissensus.files.attempts.tables import write_attempts
 from dissensus.files.images import write_images
 from dissensus.files.pairs.release import write_pairs
@@ -62,6 +62,8 @@ def write_release(
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
+    except DissensusError:
+        raise  # Of documents and register: some are OSError too
     except (OSError, PolarsError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise Unavailable(f"{folder} cannot be written: {reason}. Nothing was left there.") from None
@@ -186,8 +188,8 @@ def read_release_table(folder: Path) -> pl.DataFrame:
     for path, digest in read_manifest(folder).items():
         if not (folder / path).is_file() or digest_file(folder / path) != digest:
             raise InvalidInput(
-                f"{folder / path} is missing or was changed after signing. `dissensus validate {folder}` lists what "
-                "else; get the release again."
+                f"{folder / path} is missing or was changed after the release was written. `dissensus validate "
+                f"{folder}` lists all such files; get the release again."
             )
     return read_plain_table(folder / PARQUET)
 

@@ -111,4 +111,4 @@ def _write(path: Path, key: bytes, uses: Sequence[KeyUse], *, replace: bool = Tr
 
 
 def _cannot_be_written(path: Path, error: OSError) -> Unavailable:
-    return Unavailable(f"The key {path} cannot be written: {error.strerror}. Name another file: key")
+    return Unavailable(f"The key {path} cannot be written: {error.strerror}. Name another file in the plan: key")

@@ -1,6 +1,7 @@
 """Verification of a release folder: digests, twins, ids, cells and times."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,12 +37,14 @@ PSEUDONYM: Final = "^r[0-9a-f]{20}$"
 
 def validate_release(folder: Path) -> Validation:
     """List all problems of a release."""
+    findings: list[FailedCheck] = []
     try:
         digests, record = read_manifest(folder), read_record(folder)
         table = read_plain_table(folder / PARQUET)
-        findings = tuple(_find_faults(folder, digests, record, table))
+        findings.extend(_find_faults(folder, digests, record, table))
     except DissensusError as error:
-        return unreadable_validation(str(folder), error)
+        unreadable = unreadable_validation(str(folder), error)
+        return replace(unreadable, findings=(*findings, *unreadable.findings))
     return Validation(
         source=str(folder),
         kind=KIND,
@@ -50,7 +53,7 @@ def validate_release(folder: Path) -> Validation:
         n_raters=table[names.RATER_ID].n_unique(),
         questions=tuple(filter(names.is_question, table.columns)),
         axes=tuple(filter(names.is_rater_attribute, table.columns)),
-        findings=findings,
+        findings=tuple(findings),
         notes=(
             f"The SHA-256 of {MANIFEST} is {digest_file(folder / MANIFEST)}. Compare it with what its owner states.",
             *_note_signature(folder),
@@ -81,7 +84,9 @@ def _find_faults(
         elif path not in digests:
             yield _fault("unknown file", f"{path} is not in {MANIFEST}.", "Remove it, or get the release again.")
         elif digest_file(folder / path) != digests[path]:
-            yield _fault("changed file", f"{path} does not have its digest: it was changed after signing.", again)
+            yield _fault(
+                "changed file", f"{path} does not have its digest: it was changed after the release was written.", again
+            )
     yield from _find_table_faults(folder, record, table, again)
     yield from _find_derived_faults(folder, table, again)
     for name in list_images(table):
@@ -104,10 +109,12 @@ def _find_table_faults(folder: Path, record: dict[str, Any], table: pl.DataFrame
     axes = list_quasi_identifiers(table.columns)
     raters = table.select(names.RATER_ID, *axes).unique()
     small = count_cells(raters, axes).filter(pl.col(N_RATERS) < record["k"])
-    if small.height or raters.height < record["k"]:
-        yield _fault(
-            "small cells", f"{small.height:,} cells of {', '.join(axes)} hold fewer than {record['k']}.", again
-        )
+    if axes and small.height:
+        noun, verb = ("cell", "holds") if small.height == 1 else ("cells", "hold")
+        fault = f"{small.height:,} {noun} of {', '.join(axes)} {verb} fewer than {record['k']}."
+        yield _fault("small cells", fault, again)
+    elif raters.height < record["k"]:
+        yield _fault("small cells", f"The release has {raters.height:,} raters, fewer than {record['k']}.", again)
     for name in MOMENTS:
         if name in table.columns and record.get("timestamps") == "none" and table[name].null_count() < table.height:
             yield _fault("moments", f"{name} has moments of answers, which the release states to leave out.", again)

@@ -107,8 +107,8 @@ def _list_scores(sample: Mapping[str, Any]) -> Iterator[Cell]:
         for label, part in of_key.items():
             if isinstance(part, (dict, list)):
                 raise InvalidInput(
-                    f"The score {format_value(label)} of sample {format_value(item)} is a list. Give one number or "
-                    "label a sample, or names for its parts."
+                    f"The score {format_value(label)} of sample {format_value(item)} is a list or an object. Give "
+                    "one number or label a sample, or names for its parts."
                 )
             if label in seen:
                 raise InvalidInput(

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from typing import Final
 
 import polars as pl
 
@@ -11,7 +12,8 @@ from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.item_scores import ItemScores, build_item_scores, check_model_names
 from dissensus.schema.ratings.columns import ITEM_ID
 
-POPULATION = "population"
+POPULATION: Final = "population"
+ROUNDING: Final = 1e-9
 
 
 def read_population_labels(path: str | os.PathLike[str], unsafe: Sequence[str]) -> ItemScores:
@@ -42,7 +44,10 @@ def read_population_labels(path: str | os.PathLike[str], unsafe: Sequence[str]) 
                     f"Item {format_value(frame[ITEM_ID][row])} has the share {format_value(share)} "
                     f"of {format_value(number.name)}; give a number from 0 to 1 in every row."
                 )
-        shares = frame.select(ITEM_ID, POPULATION, share=sum(numbers, start=pl.zeros(frame.height, eager=True)))
+        total = sum(numbers, start=pl.zeros(frame.height, eager=True))
+        # A sum of shares that are rounded may exceed 1 by a rounding error.
+        total = pl.select(pl.when(total.is_between(1, 1 + ROUNDING)).then(1.0).otherwise(total)).to_series()
+        shares = frame.select(ITEM_ID, POPULATION, share=total)
         return build_item_scores(
             shares.pivot(on=POPULATION, index=ITEM_ID, values="share", aggregate_function="first", maintain_order=True)
         )

@@ -1,4 +1,4 @@
-"""Preference pairs: two answers, one of which was chosen."""
+"""Preference pairs: a chosen and a rejected answer to the same conversation."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ MAX_NAMES: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two chatbot answers to the same conversation, one of which was chosen.
+    """A chosen and a rejected answer of a chatbot to the same conversation.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Pair:
 
 
 def unanimity(pairs: Sequence[Pair]) -> list[bool | None]:
-    """Return for each pair whether all its raters chose the same answer; None if only one rater compared the answers.
+    """Return for each pair whether all its raters chose the same answer; None where only one rater is known to.
 
     Derived from the agreement if known, otherwise from other raters' pairs with the same answers.
 
@@ -200,23 +200,21 @@ def digest(pairs: Sequence[Pair]) -> str:
     lines = sorted(
         json.dumps(
             [
-                [turn.text for turn in pair.context],
+                [(turn.speaker, turn.text) for turn in pair.context],
                 pair.chosen,
                 pair.rejected,
                 pair.strength,
                 pair.weight,
-                *_rater_fields(pair),
+                pair.agreement,
+                pair.tranche,
+                pair.rater,
+                sorted(pair.cells.items()),
             ],
             ensure_ascii=False,
         )
         for pair in pairs
     )
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def _rater_fields(pair: Pair) -> list[object]:
-    """Return rater and groups; nothing if both are unknown, which keeps the digests of pairs without raters stable."""
-    return [pair.rater, sorted(pair.cells.items())] if pair.rater is not None or pair.cells else []
 
 
 def describe_empty(kind: str, names: Sequence[object]) -> str:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.preference.data.pairs import Pair, pair_clusters
-from dissensus.preference.evaluation.accuracy import score_hits
+from dissensus.preference.evaluation.accuracy import check_margins, score_hits
 from dissensus.preference.evaluation.paired import compare_models
 from dissensus.stats.cluster_robust import ClusteredEstimate, clustered_share
 
@@ -132,11 +132,12 @@ def decide_promotion(
     rule = rule or PromotionRule()
     n = len({pair.dialogue for pair in pairs})
     if n < 2:
+        held_out = "Only 1 dialogue is" if n else "No dialogue is"
         raise UndefinedEstimate(
-            f"{n:,} of the dialogues are held out (every fifth, by a hash), which is too few for an evaluation. "
-            "Collect more comparisons."
+            f"{held_out} held out (every fifth, by a hash), which is too few for an evaluation. Collect more "
+            "comparisons."
         )
-    new = np.asarray(margins, dtype=np.float64)
+    new = check_margins(pairs, margins)
     weights = np.array([pair.weight for pair in pairs])
     accuracy = clustered_share(score_hits(new), pair_clusters(pairs), weights=weights, confidence=rule.confidence)
     if current is None:

@@ -84,12 +84,12 @@ def predict_opinions(
 ) -> JuryPredictions:
     """Predict the opinion of all raters and of each group about each item, and the verdicts of a jury.
 
-    Shares are expected ones over what the model does not know; intervals are quantiles of draws.
+    Shares are posterior means; intervals are quantiles of `N_DRAWS` posterior draws.
 
     Raises
     ------
     InvalidInput
-        A text is empty, or an option that is not allowed.
+        A text is empty, or an option is out of range.
     """
     check_confidence(confidence)
     check_texts([text.response for text in texts], item_ids)
@@ -136,7 +136,7 @@ def _predict_batch(
     abstains, trained = model.abstains(texts).tolist(), model.was_trained_on(texts).tolist()
     for i, item_id in enumerate(item_ids):
         if abstains[i]:
-            models = [name or ALL for name in names] + [JURY] * (jury is not None)
+            models = [name or ALL for name in names] + ([] if jury is None else [JURY])
             yield from (_abstain(item_id, name, in_training=trained[i]) for name in models)
             continue
         for g, name in enumerate(names):

@@ -105,6 +105,6 @@ def _exchanges(turns: Sequence[Turn]) -> list[tuple[str, str]]:
     for turn in turns:
         if turn.speaker == "human":
             before = turn.text
-        else:
+        elif turn.speaker == "bot":
             exchanges.append((turn.text, before))
     return exchanges

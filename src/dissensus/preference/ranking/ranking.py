@@ -11,6 +11,7 @@ from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.preference.data.sparse import Floats, Integers
 from dissensus.preference.ranking.strengths import ELO, MEAN, bradley_terry, elo
 from dissensus.schema.hints import format_list
+from dissensus.schema.numbers import check_whole
 from dissensus.stats.bootstrap import draw_resamples, interval
 from dissensus.stats.result import check_confidence
 
@@ -168,6 +169,7 @@ def rank(comparisons: Comparisons, *, bootstrap: int = 1000, seed: int = 0, conf
     >>> [(row.bot, round(row.bradley_terry)) for row in rank(comparisons, bootstrap=0).rows]
     [('x', 1055), ('y', 1022), ('z', 923)]
     """
+    check_whole("bootstrap", bootstrap)
     check_confidence(confidence)
     wins = comparisons.wins(comparisons.weight)
     check_connected(wins > 0, comparisons.bots)

@@ -90,7 +90,8 @@ class TransformerPlan:
     def __post_init__(self) -> None:
         for name, least in (*((name, 1) for name in _FROM_1), *((name, 0) for name in _ABOVE_0)):
             value = getattr(self, name)
-            if (value is not None and not least <= value < float("inf")) or value == 0:
+            is_whole = not least or isinstance(value, int)
+            if value is not None and (value == 0 or not is_whole or not least <= value < float("inf")):
                 allowed = "a whole number from 1" if least else "a number above 0"
                 raise InvalidInput(f"{name} is {value:g}; give {allowed}.")
         if not 0 <= self.warm_up < 1:

@@ -20,7 +20,7 @@ N_LABELS = 3
 """Labels of a pair: weight, share and margin."""
 
 _FULL_OPERATIONS = 6
-"""Operations per weight and token: two forward, two for the gradient of the inputs, two for that of the weight."""
+"""Operations per weight and token: two in the forward pass, two each for the gradients of inputs and weight."""
 
 _LORA_OPERATIONS = 4
 """Operations per weight and token if the weight is frozen."""
@@ -128,8 +128,8 @@ def loss(outputs: Any, labels: Any, num_items_in_batch: Any = None) -> Any:
 
     scores = outputs.logits[:, 0].float()
     weight, share, margin = labels.to(scores).unbind(1)
-    odds = scores[0::2] - scores[1::2] - margin
-    total = (weight * (softplus(-odds) + (1 - share) * odds)).sum()
+    logits = scores[0::2] - scores[1::2] - margin
+    total = (weight * (softplus(-logits) + (1 - share) * logits)).sum()
     return total * N_LABELS / (labels.numel() if num_items_in_batch is None else num_items_in_batch)
 
 
@@ -177,13 +177,13 @@ def _with_lora(network: Any, rank: int) -> Any:
     """Return a network with low-rank adapters on all matrices, and a fully trained head."""
     from peft import LoraConfig, TaskType, get_peft_model
 
-    names = [name for name, layer in network.named_modules() if type(layer).__name__ == "Conv1D"]
     config = LoraConfig(
         task_type=TaskType.SEQ_CLS,
         r=rank,
         lora_alpha=2 * rank,
         target_modules="all-linear",
-        fan_in_fan_out=bool(names),  # GPT-2 stores transposed matrices
+        # GPT-2 stores transposed matrices
+        fan_in_fan_out=any(type(layer).__name__ == "Conv1D" for layer in network.modules()),
     )
     return get_peft_model(network, config)
 

@@ -40,15 +40,15 @@ def parse_entry(query: Mapping[str, str]) -> ProlificEntry:
     ProlificEntry(study='bbbbbbbbbbbbbbbbbbbbbbbb', submission='cccccccccccccccccccccccc')
     """
     faults = [
-        f"{name} {'is not right' if query.get(name) else 'is missing'}"
+        f"{name} {'is not a valid id' if query.get(name) else 'is missing'}"
         for name in ENTRY_PARAMETERS
         if not PROLIFIC_ID.fullmatch(query.get(name) or "")
     ]
     if faults:
         raise InvalidInput(
-            f"The link is not complete: {', '.join(faults)}. Nothing about you was stored. Open the study again on "
-            "Prolific, from https://app.prolific.com; if this page appears again, send the researcher a message "
-            "there."
+            f"The link is incomplete or invalid: {', '.join(faults)}. Nothing about you was stored. Open the study "
+            "again on Prolific, from https://app.prolific.com; if this page appears again, send the researcher a "
+            "message there."
         )
     pid, study, submission = (query[name].lower() for name in ENTRY_PARAMETERS)
     return ProlificEntry(pid=pid, study=study, submission=submission)
