@@ -25,8 +25,6 @@ ERRORS_BY_STATUS: Final[Mapping[int, type[DissensusError]]] = {
     404: NotFound,
     409: Conflict,
 }
-CONFLICT: Final = 409
-"""Status of a conflict, which passes if the service says when to retry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +96,7 @@ class ServiceClient:
         except (httpx.TransportError, httpx.DecodingError) as error:
             return FailedAttempt(self._redact_detail(str(error)) or type(error).__name__)
         status = response.status_code
-        if status == 429 or status >= 500 or (status == CONFLICT and "retry-after" in response.headers):
+        if is_retryable(response):
             return FailedAttempt(
                 f"it answers HTTP {status}", parse_retry_after(response.headers), maybe_processed=status >= 500
             )
@@ -126,7 +124,7 @@ class ServiceClient:
         unclear = failure.maybe_processed and retry == "if refused"
         hint = f" It may have been processed: check {self.service.status_page} before you try again." if unclear else ""
         return Unavailable(
-            f"{self.service.name} does not answer: {failure.reason}{wait} (try {attempt} of {self.max_attempts})."
+            f"{self.service.name} is not available: {failure.reason}{wait} (try {attempt} of {self.max_attempts})."
             f"{hint or ' Try later.'}"
         )
 
@@ -154,6 +152,12 @@ def check_environment() -> Iterator[None]:
         yield
     except (ImportError, OSError, ValueError) as error:
         raise Unavailable(f"No connection can be made: {error}. Check SSL_CERT_FILE and *_PROXY.") from None
+
+
+def is_retryable(response: httpx.Response) -> bool:
+    """Return whether a refused request may be sent again: a conflict only if the service says when."""
+    status = response.status_code
+    return status in (408, 429) or status >= 500 or (status == 409 and "retry-after" in response.headers)
 
 
 def parse_retry_after(headers: httpx.Headers) -> float:

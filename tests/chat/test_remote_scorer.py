@@ -200,7 +200,7 @@ def test_invalid_addresses_are_refused(url: str) -> None:
 
 
 def test_a_refused_connection_is_reported() -> None:
-    with pytest.raises(Unavailable, match="does not answer"), open_remote_model("http://127.0.0.1:9", max_attempts=1):
+    with pytest.raises(Unavailable, match="is not available"), open_remote_model("http://127.0.0.1:9", max_attempts=1):
         pass
 
 

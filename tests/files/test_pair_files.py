@@ -15,10 +15,10 @@ from tests.strategies import quick
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput
 from dissensus.files.pairs.reader import CONTEXTS, SAME, read_pairs
-from dissensus.files.pairs.release import OTHER, POLICY, TWIN, extra_columns, write_pairs
-from dissensus.files.pairs.rows import HUMAN, PairReadLog, PairRow, stream_pairs, to_pair_rows
+from dissensus.files.pairs.release import OTHER, POLICY, TWIN, write_pairs
+from dissensus.files.pairs.rows import HUMAN, PairReadLog, PairRow, stream_pairs, transcripts_of
 from dissensus.files.pairs.writer import NO_INPUT, write_hh_rlhf, write_inspect, write_table, write_trl
-from dissensus.pipeline.release import PairPolicy, ReleasedPairs, released_pairs
+from dissensus.pipeline.release import PairPolicy, ReleasedPair, ReleasedPairs, released_pairs
 from dissensus.preference.data.pairs import EMPTY
 from dissensus.preference.fit.training import train
 from dissensus.schema.records.conversation import Conversation, Turn
@@ -195,7 +195,7 @@ def test_a_model_trained_on_written_pairs_prefers_the_better_answer(tmp_path: Pa
         Conversation.from_turns([*talk, ("bot", text)])  # type: ignore[list-item]
         for text in ("Please do not, it is not safe.", "Sure, go on, it is fun!")
     )
-    write_trl(to_pair_rows(released.pairs, extra_columns), tmp_path / "pairs.trl.jsonl")
+    write_trl((PairRow(*transcripts_of(pair), pair.strength) for pair in released.pairs), tmp_path / "pairs.trl.jsonl")
     margins = [json.loads(line)["margin"] for line in (tmp_path / "pairs.trl.jsonl").read_text("utf-8").splitlines()]
     assert margins == [pytest.approx(5 / 3)] * 60
     for suffix in (".jsonl.gz", ".parquet"):
@@ -233,6 +233,26 @@ def test_a_release_is_a_folder_of_tranches(released: ReleasedPairs, tmp_path: Pa
     lines = gzip.decompress((folder / "harmless-base" / "train.jsonl.gz").read_bytes()).decode().splitlines()
     assert all(list(json.loads(line)) == ["chosen", "rejected"] for line in lines)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def extra_columns(pair: ReleasedPair) -> dict[str, Any]:
+    """Return the columns of a twin that the published file cannot hold."""
+    return {
+        "pair_id": pair.pair_id,
+        "conversation_id": pair.conversation_id,
+        "context": [{"speaker": turn.speaker, "text": turn.text} for turn in pair.context],
+        "chosen_answer": pair.chosen,
+        "rejected_answer": pair.rejected,
+        "criterion": pair.criterion,
+        "strengths": [{"rater_id": each.rater_id, "strength": each.strength} for each in pair.strengths],
+        "edited_by": pair.edited_by,
+        "chosen_model": pair.chosen_model,
+        "rejected_model": pair.rejected_model,
+        "chosen_ranked_by": pair.chosen_ranked_by,
+        "rejected_ranked_by": pair.rejected_ranked_by,
+        "tranche": pair.tranche,
+        "split": pair.split,
+    }
 
 
 def test_twins_hold_the_fields_missing_from_the_published_files(released: ReleasedPairs, tmp_path: Path) -> None:

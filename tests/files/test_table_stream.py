@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, Unavailable
+from dissensus.files.raw.atomic_write import replace_atomically
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.files.raw.table_stream import (
     EXTENSIONS,
@@ -17,7 +18,6 @@ from dissensus.files.raw.table_stream import (
     csv_parts,
     escape_formulas,
     mark_formula,
-    replace_atomically,
     write_parts,
 )
 from dissensus.files.raw.table_writer import write_frame

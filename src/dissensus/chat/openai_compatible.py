@@ -31,7 +31,7 @@ from dissensus.chat.response import (
     check_seed,
 )
 from dissensus.errors import DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
-from dissensus.http_client import CONFLICT, MAX_DETAIL_LENGTH, check_environment, parse_retry_after
+from dissensus.http_client import MAX_DETAIL_LENGTH, check_environment, is_retryable, parse_retry_after
 from dissensus.schema.campaign.chatbot import Chatbot, Endpoint
 from dissensus.schema.records.conversation import Conversation
 
@@ -208,7 +208,7 @@ class OpenAICompatible:
         status, body = answer.status_code, await self._read_error(answer, due)
         detail = self._redact(server_error_detail(body))
         summary = f"HTTP {status}{f': {detail}' if detail else ''}"
-        if status in (408, 429) or status >= 500 or (status == CONFLICT and "retry-after" in answer.headers):
+        if is_retryable(answer):
             raise RetryableError(f"it answers {summary}", parse_retry_after(answer.headers))
         if not 400 <= status < 500:
             self._give_up(f"it answers {summary}, which is not a response; redirects are not followed")

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -28,20 +29,21 @@ class ResponseCache:
         self._file: BinaryIO | None = None
 
     def __enter__(self) -> Self:
-        try:
-            self._file = os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT, PRIVATE), "r+b")
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._file.truncate(self._file.read().rfind(b"\n") + 1)
-            self._file.seek(0, os.SEEK_END)
-        except BlockingIOError:
-            if self._file is not None:
-                self._file.close()
-            raise Unavailable(
-                f"Another run writes to {self._path.parent}. Wait until it ends, or name another folder."
-            ) from None
-        except OSError as error:
-            raise Unavailable(f"{self._path} cannot be written: {error.strerror}.") from None
-        self._responses = {response.key: response for response in _read_responses(self._path)}
+        with ExitStack() as on_error:
+            try:
+                file = on_error.enter_context(os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT, PRIVATE), "r+b"))
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                file.truncate(file.read().rfind(b"\n") + 1)
+                file.seek(0, os.SEEK_END)
+            except BlockingIOError:
+                raise Unavailable(
+                    f"Another run writes to {self._path.parent}. Wait until it ends, or name another folder."
+                ) from None
+            except OSError as error:
+                raise Unavailable(f"{self._path} cannot be written: {error.strerror}.") from None
+            self._responses = {response.key: response for response in _read_responses(self._path)}
+            self._file = file
+            on_error.pop_all()
         return self
 
     def __exit__(

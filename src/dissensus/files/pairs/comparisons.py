@@ -8,6 +8,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.conversations import to_text_column
+from dissensus.files.pairs.reader import read_numbers
 from dissensus.files.raw.table_reader import name_source, to_frame
 from dissensus.preference.ranking.ranking import Comparisons
 from dissensus.schema.hints import count_rest, format_list, format_value, suggest
@@ -138,15 +139,8 @@ def _outcomes(table: pl.DataFrame) -> Iterator[float]:
         yield outcomes[winner]
 
 
-def _numbers(table: pl.DataFrame, name: str, default: float) -> Any:
-    if name not in table.columns:
-        return np.full(table.height, default)
-    numbers = table[name].cast(pl.Float64, strict=False)
-    invalid = (table[name].is_not_null() & ~numbers.is_finite().fill_null(value=False)).arg_true()
-    if len(invalid):
-        value = format_value(table[name][invalid[0]])
-        raise InvalidInput(f"Row {invalid[0] + 1:,}: {name} is {value}, which is not a number. Write it like 2 or 0.5.")
-    return numbers.fill_null(default).to_numpy()
+def _numbers(frame: pl.DataFrame, name: str, default: float) -> Any:
+    return pl.Series(read_numbers(frame, name), dtype=pl.Float64).fill_null(default).to_numpy()
 
 
 def _comparisons(table: pl.DataFrame) -> Comparisons:

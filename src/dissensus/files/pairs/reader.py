@@ -127,7 +127,7 @@ def _from_table(frame: pl.DataFrame, tranche: str | None) -> ReadPairs:
     sides = [conversations.read_conversations(frame.select(*prompt, side)) for side in PAIR]
     chosen_rejected = [[side.conversations[index].conversation for index in side.indices] for side in sides]
     texts = [_texts(frame, name) for name in (RATER, GROUP, TRANCHE)]
-    numbers = [_numbers(frame, name) for name in (STRENGTH, WEIGHT)]
+    numbers = [read_numbers(frame, name) for name in (STRENGTH, WEIGHT)]
     attributes = zip(*numbers, _agreements(frame), *texts, _groups(frame), strict=True)
     excluded: Counter[str] = Counter()
     empty: list[int] = []
@@ -193,7 +193,8 @@ def _find_exclusion(chosen: Conversation, rejected: Conversation) -> str | None:
     return SAME if chosen.rated == rejected.rated else None
 
 
-def _numbers(frame: pl.DataFrame, name: str) -> list[float | None]:
+def read_numbers(frame: pl.DataFrame, name: str) -> list[float | None]:
+    """Return a column of finite numbers; None where it is empty or does not exist."""
     if name not in frame.columns:
         return [None] * frame.height
     numbers = frame[name].cast(pl.Float64, strict=False)
@@ -209,7 +210,7 @@ def _numbers(frame: pl.DataFrame, name: str) -> list[float | None]:
 def _agreements(frame: pl.DataFrame) -> list[float | None]:
     """Return the share of raters who agree with each pair: the column, or counted from the strengths."""
     if AGREEMENT in frame.columns or STRENGTHS not in frame.columns:
-        return _numbers(frame, AGREEMENT)
+        return read_numbers(frame, AGREEMENT)
     return [
         None if text is None else _agreement(row, text)
         for row, text in enumerate(conversations.to_text_column(frame[STRENGTHS]), start=1)

@@ -144,26 +144,6 @@ def _lists(rows: list[list[tuple[Any, ...]]], dtype: pl.List) -> pl.Series:
     return lists.fill_null(pl.Series([[]], dtype=dtype)) if lists.null_count() else lists
 
 
-def extra_columns(pair: ReleasedPair) -> dict[str, Any]:
-    """Return the columns of a pair that the published files cannot hold."""
-    return {
-        "pair_id": pair.pair_id,
-        "conversation_id": pair.conversation_id,
-        "context": [{"speaker": turn.speaker, "text": turn.text} for turn in pair.context],
-        "chosen_answer": pair.chosen,
-        "rejected_answer": pair.rejected,
-        "criterion": pair.criterion,
-        "strengths": [{"rater_id": each.rater_id, "strength": each.strength} for each in pair.strengths],
-        "edited_by": pair.edited_by,
-        "chosen_model": pair.chosen_model,
-        "rejected_model": pair.rejected_model,
-        "chosen_ranked_by": pair.chosen_ranked_by,
-        "rejected_ranked_by": pair.rejected_ranked_by,
-        "tranche": pair.tranche,
-        "split": pair.split,
-    }
-
-
 _FLAT: Final[Mapping[str, Callable[[ReleasedPair], object]]] = {
     **{
         name: attrgetter(name)

@@ -1,7 +1,7 @@
 """Streaming reader of pairs, without exclusions."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -41,12 +41,11 @@ class PairRow(NamedTuple):
     rejected: str
     strength: float | None = None  # None if unknown
     extra: Mapping[str, object] = {}  # all other columns
-    parsed_turns: tuple[Turns, Turns] | None = None  # of both sides; saves parsing the transcripts
 
     @property
     def turns(self) -> tuple[Turns, Turns]:
         """Turns of both sides."""
-        return self.parsed_turns or (parse_hh(self.chosen), parse_hh(self.rejected))
+        return parse_hh(self.chosen), parse_hh(self.rejected)
 
     @property
     def parts(self) -> PairTurns:
@@ -215,13 +214,3 @@ def transcripts_of(pair: ReleasedPair) -> tuple[str, str]:
     """Return both transcripts of a pair, as hh-rlhf writes them."""
     before = join_hh((turn.speaker, turn.text) for turn in pair.context)
     return before + join_hh((("bot", pair.chosen),)), before + join_hh((("bot", pair.rejected),))
-
-
-def to_pair_rows(
-    pairs: Iterable[ReleasedPair], extra_columns: Callable[[ReleasedPair], Mapping[str, object]]
-) -> Iterator[PairRow]:
-    """Yield released pairs as rows, with additional columns."""
-    for pair in pairs:
-        context: Turns = tuple((turn.speaker, turn.text) for turn in pair.context)
-        turns: tuple[Turns, Turns] = ((*context, ("bot", pair.chosen)), (*context, ("bot", pair.rejected)))
-        yield PairRow(*transcripts_of(pair), pair.strength, extra_columns(pair), turns)

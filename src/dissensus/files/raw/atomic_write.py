@@ -2,26 +2,51 @@
 
 import errno
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 
 from dissensus.errors import DissensusError, InvalidInput, Unavailable
 
 
 def write_atomically(data: bytes | Iterable[bytes], path: Path) -> None:
-    """Write a temporary file and rename it, so that readers see the old content or the new one."""
+    """Write a file whole or not at all; what cannot be replaced, such as a device or a pipe, is written to."""
     chunks = [data] if isinstance(data, bytes) else data
+    if not path.exists() or path.is_file():
+        with replace_atomically(path, mode=0o666) as part:
+            _write(chunks, part)
+        return
     try:
-        target = Path(os.path.realpath(path))
-        if target.exists() and not target.is_file():
-            _write(chunks, target)  # a device or a pipe cannot be replaced
-            return
-        _replace(chunks, target)
+        _write(chunks, path)
     except DissensusError:
         raise  # Of the chunks
-    except (OSError, ValueError) as error:
-        raise _unavailable(path, getattr(error, "strerror", None) or error) from None
+    except OSError as error:
+        raise _unavailable(path, error.strerror or error) from None
+
+
+@contextmanager
+def replace_atomically(path: Path, *, mode: int = 0o600) -> Iterator[Path]:
+    """Yield a temporary path, by default for its owner alone; sync it and rename it to the target on success."""
+    if "\0" in str(path):
+        raise _unavailable(path, "embedded null byte")
+    target = Path(os.path.realpath(path))
+    part = target.with_name(f".{target.name}.{token_hex(4)}.part")
+    try:
+        if target.exists() and not target.is_file():
+            raise InvalidInput(f"{path} is a folder or a device, which a file cannot replace. Name a file.")
+        part.touch(mode, exist_ok=False)
+        yield part
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+        part.replace(target)
+    except DissensusError:
+        raise  # Of the caller: some are OSError too
+    except OSError as error:
+        raise _unavailable(path, error.strerror or error) from None
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def check_folder(path: Path) -> None:
@@ -37,16 +62,6 @@ def _unavailable(path: Path, reason: object) -> Unavailable:
 def _write(chunks: Iterable[bytes], path: Path) -> None:
     with path.open("wb") as file:
         file.writelines(chunks)
-
-
-def _replace(chunks: Iterable[bytes], target: Path) -> None:
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        _write(chunks, part)
-        part.replace(target)
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
 
 
 def check_distinct(inputs: list[Path], outputs: list[Path]) -> None:

@@ -1,9 +1,8 @@
 """Streaming table writer: constant memory, atomic."""
 
-import os
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from gzip import GzipFile
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -11,8 +10,8 @@ from typing import BinaryIO, Final
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from dissensus.errors import DissensusError, InvalidInput, Unavailable
 from dissensus.files.raw import delimited, json_table, table_writer
+from dissensus.files.raw.atomic_write import replace_atomically
 
 EXTENSIONS: Final = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 FORMULAS: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -30,29 +29,6 @@ def write_parts(
     table_writer.check_overwrite(path, overwrite=overwrite)
     with replace_atomically(path) as part:
         _write(parts, schema, part, extension)
-
-
-@contextmanager
-def replace_atomically(path: Path) -> Iterator[Path]:
-    """Yield a temporary path that only the owner may read; sync it and rename it to the target on success."""
-    target = Path(os.path.realpath(path))
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        if target.exists() and not target.is_file():
-            raise InvalidInput(f"{path} is a folder or a device, which a file cannot replace. Name a file.")
-        part.touch(mode=0o600)
-        yield part
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        part.replace(target)
-    except DissensusError:
-        raise  # Of the caller: some are OSError too
-    except OSError as error:
-        reason = error.strerror or error
-        raise Unavailable(f"{path} cannot be written: {reason}. Name a file in an existing folder.") from None
-    finally:
-        with suppress(OSError):
-            part.unlink(missing_ok=True)
 
 
 @contextmanager

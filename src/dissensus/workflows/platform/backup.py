@@ -11,7 +11,7 @@ from typing import IO, BinaryIO
 
 import dissensus
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.files.raw.table_stream import replace_atomically
+from dissensus.files.raw.atomic_write import replace_atomically
 from dissensus.files.raw.table_writer import check_overwrite
 from dissensus.schema.advice import error_message, join_messages
 from dissensus.store.core import backup as store
