@@ -84,7 +84,7 @@ class ServiceClient:
             final = attempt == self.max_attempts or outcome.retry_after > MAX_BACKOFF
             if final or (outcome.maybe_processed and retry == "if refused"):
                 raise self._unavailable(outcome, attempt, retry)
-            self.sleep(max(2.0 ** (attempt - 1), outcome.retry_after))
+            self.sleep(compute_backoff(attempt, outcome.retry_after))
 
     def _attempt(self, request: httpx.Request) -> httpx.Response | FailedAttempt:
         try:
@@ -152,6 +152,17 @@ def check_environment() -> Iterator[None]:
         yield
     except (ImportError, OSError, ValueError) as error:
         raise Unavailable(f"No connection can be made: {error}. Check SSL_CERT_FILE and *_PROXY.") from None
+
+
+def compute_backoff(attempt: int, retry_after: float) -> float:
+    """Return the seconds before the next attempt: 1, 2, 4 … up to `MAX_BACKOFF`, or what the service asks for.
+
+    Examples
+    --------
+    >>> [compute_backoff(attempt, 0) for attempt in (1, 3, 9)], compute_backoff(1, 30)
+    ([1.0, 4.0, 60.0], 30)
+    """
+    return max(min(2.0 ** (attempt - 1), MAX_BACKOFF), retry_after)
 
 
 def is_retryable(response: httpx.Response) -> bool:

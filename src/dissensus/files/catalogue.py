@@ -1,4 +1,4 @@
-"""Catalogue of public data sets: licence, what their authors say of them, address, files."""
+"""Catalogue of public data sets: licences, source notices, addresses and files."""
 
 import hashlib
 import json
@@ -89,7 +89,7 @@ def load_dataset(name: str) -> Dataset:
 
 
 def load_source_notice(name: str) -> SourceNotice:
-    """Return what the authors of a data set say; the name alone for one that is not in the catalogue.
+    """Return the source notice of a data set; the name alone for one that is not in the catalogue.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def load_source_notice(name: str) -> SourceNotice:
 
 
 def identify_dataset(path: Path) -> str | None:
-    """Return the data set that a file is of, by its digest in the catalogue or in a record of `fetch` beside it."""
+    """Identify the data set of a file by its SHA-256, in the catalogue or in a record of `fetch` beside it."""
     try:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""Import of items from a table: the roles of its columns, and the rows that are refused."""
+"""Import of items from a table: column roles and refused rows."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -116,7 +116,7 @@ def read_renamed_items(path: Path, reader: Callable[[Any], Items], renames: Rena
 
 
 def read_text_table(path: Path) -> pl.DataFrame:
-    """Read a table with all cells as text, and with the public data set that the file is of, unless a column names it.
+    """Read a table with all cells as text, and add the public data set of the file unless a column names it.
 
     Lists of messages become JSON.
     """

@@ -126,7 +126,7 @@ def read_items(source: Any, *, item: str | None = None, pairs: Pairs = "both") -
 
 
 def add_source(items: Items, source: Any) -> Items:
-    """Return items of a file with the public data set that it is of, unless a column names one."""
+    """Add the public data set of a file to its items, unless a column names one."""
     dataset = identify_dataset(Path(source)) if is_path(source) else None
     if dataset is None:
         return items
@@ -171,7 +171,7 @@ def _piece(line: int, piece: str) -> ParsedConversation:
     try:
         return ParsedConversation(conversations.to_rateable(Chat(turns)), unknown_speakers=unknown)
     except InvalidInput as error:
-        hint = f" {TURN_HINT}" * (turns[-1][0] == "human")  # the bot may have an unknown speaker name
+        hint = f" {TURN_HINT}" if turns[-1][0] == "human" else ""  # the bot may have an unknown speaker name
         raise InvalidInput(f"Line {line:,} and those after it: {error}{hint}") from None
 
 
@@ -195,14 +195,15 @@ def _from_table(frame: pl.DataFrame, item: str | None, pairs: Pairs) -> Items:
         item_columns = [name for name in described if names.is_item_attribute(name)]
     left_out = [name for name in described if name not in item_columns]
     attributes = pl.DataFrame([conversations.to_text_column(frame[name]) for name in item_columns])
-    note = f"Left out, because they do not describe items: {format_list(left_out, 50)}."
     if columns == PAIR:
         rows, notes = _sides(frame, ids, attributes, pairs)
     else:
         parsed, indices = conversations.read_conversations(frame.select(columns))
         rows, notes = _Rows(parsed, indices, ids, attributes), ()
     items = _assemble(rows, repeated=names.RATER_ID in frame.columns)
-    return items._replace(notes=(*(note,) * bool(left_out), *notes, *items.notes))
+    if left_out:
+        notes = (f"Left out, because they do not describe items: {format_list(left_out, 50)}.", *notes)
+    return items._replace(notes=(*notes, *items.notes))
 
 
 def _name_attempts(frame: pl.DataFrame) -> pl.DataFrame:

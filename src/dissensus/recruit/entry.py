@@ -1,4 +1,4 @@
-"""Entry of recruited raters: ids in the address, from Prolific or any panel, and the way back at the end."""
+"""Entry and return of recruited raters: ids in the URL, from Prolific or any panel."""
 
 import hashlib
 import re

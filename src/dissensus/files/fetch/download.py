@@ -10,12 +10,11 @@ from pathlib import Path
 import httpx
 
 from dissensus.errors import NotFound, Unavailable
-from dissensus.http_client import check_environment, parse_retry_after
+from dissensus.http_client import MAX_BACKOFF, check_environment, compute_backoff, parse_retry_after
 from dissensus.schema.hints import format_value
 
 MAX_FILE_BYTES = 4 * 2**30
 MAX_REDIRECTS = 5
-MAX_WAIT = 60.0
 
 _CHUNK = 2**16
 _GZIP = b"\x1f\x8b"
@@ -53,12 +52,12 @@ def download(job: Download, *, tries: int, sleep: Callable[[float], None]) -> No
         if problem is None:
             return
         reason, wait = problem
-        if number == tries or wait > MAX_WAIT:
+        if number == tries or wait > MAX_BACKOFF:
             hint = " The partial download is kept, and the next fetch resumes it." if job.part.exists() else ""
             raise Unavailable(
                 f"{without_password(job.url)} cannot be fetched: {reason} (try {number} of {tries}).{hint}"
             )
-        sleep(max(2.0 ** (number - 1), wait))
+        sleep(compute_backoff(number, wait))
 
 
 def _attempt(job: Download) -> tuple[str, float] | None:

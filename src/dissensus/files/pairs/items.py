@@ -140,8 +140,10 @@ def _from_table(frame: pl.DataFrame, item: str | None, seed: int, phase: str | N
             log.faults.setdefault(reason, []).append(row)
     if not items.by_id:
         raise InvalidInput(f"There is no pair to compare. {' '.join(_notes(log))}".rstrip())
-    id_note = (f"There are no ids, so each pair has the first {ID_LENGTH} digits of SHA-256 of its content.",)
-    return Items(tuple(item for _, _, item in items.by_id.values()), (*_notes(log), *id_note * (ids is None)))
+    notes = list(_notes(log))
+    if ids is None:
+        notes.append(f"There are no ids, so each pair has the first {ID_LENGTH} digits of SHA-256 of its content.")
+    return Items(tuple(item for _, _, item in items.by_id.values()), tuple(notes))
 
 
 @dataclass(slots=True)

@@ -30,7 +30,7 @@ BATCH = 2**20
 """Cells that are held as Python objects at a time."""
 
 VERSION = b"# dataset_version="
-"""Begin of the line that PyRIT writes before the header."""
+"""Beginning of the line that PyRIT writes before the header."""
 
 PADDING = 8
 """Maximum cells per byte; complete rows have one or less, but blank and quoted lines are counted too."""
@@ -58,7 +58,7 @@ def parse(data: bytes, path: Path, *, separator: str) -> pl.DataFrame:
 
 
 def _blank_version(data: bytes) -> bytes:
-    """Return the text with an empty line for the first one, if it tells the version as in files of PyRIT."""
+    """Replace a first line that states the version, as in files of PyRIT, by an empty one."""
     text = data.removeprefix(codecs.BOM_UTF8)
     return text[text.find(b"\n") :] if text.startswith(VERSION) and b"\n" in text else data
 

@@ -40,7 +40,7 @@ LINE_BYTES: Final = 8
 
 @dataclass
 class _Upload:
-    """The file from a browser that is read."""
+    """State of reading an upload."""
 
     n_turns: int = 0
 
@@ -50,7 +50,7 @@ _upload: ContextVar[_Upload | None] = ContextVar("upload", default=None)
 
 @contextmanager
 def restrict_to_upload() -> Iterator[None]:
-    """Apply the limits of files from a browser, for which others wait."""
+    """Apply the stricter limits of uploads, which block other requests while they are read."""
     token = _upload.set(_Upload())
     try:
         yield

@@ -97,7 +97,7 @@ def build_linear(
     temperature: float,
     card: dict[str, Any] | None = None,
 ) -> Linear:
-    """Build the linear model from its weights, of which that of length is the last."""
+    """Build the linear model from its weights; that of length comes last."""
     return Linear(
         purpose=purpose,
         vocabularies=vocabularies,

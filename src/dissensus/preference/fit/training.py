@@ -22,7 +22,7 @@ from dissensus.preference.models.mini_lm import load_minilm
 from dissensus.schema.hints import format_list, format_value, suggest
 
 HELD_OUT: Final = 5
-"""Folds of dialogues, of which one is held out to evaluate a trained model."""
+"""Folds of dialogues; one is held out to evaluate a trained model."""
 
 
 class HeldOutMargins(NamedTuple):

@@ -1,4 +1,4 @@
-"""Evaluation of a jury model on conversations that it was not trained on, beside models that know less."""
+"""Cross-validation of jury models on held-out conversations, in comparison with baseline models."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -42,10 +42,10 @@ RIVALS: Final[Mapping[str, str]] = {
     "held-out answers best",
     POOLED: "the jury model without groups: the distribution of all raters",
 }
-"""Models that a jury model must beat."""
+"""Baseline models, which a jury model must beat."""
 
 JOINT_RIVALS: Final = {**RIVALS, ALONE: "the jury model, trained on the ratings without the pairs"}
-"""Those of a jury model of ratings and pairs."""
+"""Baseline models of a jury model of ratings and pairs."""
 
 TEMPERATURES: Final = tuple(1.25**k for k in range(-2, 16))
 """Temperatures of the model of plurality labels."""

@@ -1,4 +1,4 @@
-"""Jury models of ratings and preferences together: one model of texts, from answers about them and choices between."""
+"""Joint jury models: one model of texts, fitted to ratings and to preferences."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Jury model: how the people of each group would answer about a text."""
+"""Jury model: predicted answers of each group of raters about a text."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

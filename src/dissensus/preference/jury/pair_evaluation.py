@@ -1,4 +1,4 @@
-"""Evaluation of a jury model of preferences on conversations held out, beside models that know less or more."""
+"""Cross-validation of jury models of preferences on held-out dialogues, in comparison with baseline models."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -25,7 +25,7 @@ PAIR_RIVALS: Final[Mapping[str, str]] = {
     "linear": "the linear preference model, one score for all people, trained on the same pairs",
     "pooled": "the jury model without groups",
 }
-"""Models that a jury model of preferences must beat."""
+"""Baseline models, which a jury model of preferences must beat."""
 
 OWN_SHARE: Final = 0.5
 """Share of the progress before the linear model is trained."""

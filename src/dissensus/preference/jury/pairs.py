@@ -1,4 +1,4 @@
-"""Jury models of preferences: training on pairs of responses, one of which a person chose."""
+"""Jury models of preferences: training on pairs of a chosen and a rejected response."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -238,7 +238,7 @@ def build_model(
     card: Mapping[str, Any],
     people: Codes | None = None,
 ) -> JuryModel:
-    """Return a fitted model with what it learned from, and notes, of which `few` is about few items.
+    """Return a fitted model with its training data and notes; `few` is the note on few items.
 
     Its people are the raters of the answers, or those of `people`.
     """

@@ -151,7 +151,7 @@ def _draw_partners(n: int, seed: int) -> tuple[Codes, Codes]:
 
 
 def _safer_shares(ratings: JuryRatings, items: list[int], first: Codes, second: Codes) -> npt.NDArray[np.float64]:
-    """Return the share of pairs of answers of which that about the first text is lower, half of equal ones included."""
+    """Return the share of pairs of answers in which the one about the first text is lower; equal ones count half."""
     place = np.empty(len(ratings.texts), np.int64)
     place[items] = np.arange(len(items))
     counts = np.zeros((len(items), len(ratings.scale)))

@@ -18,7 +18,7 @@ NAME: Final = "transformer"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TunedEncoder:
-    """Encoder of texts as the vectors that the output of a network reads."""
+    """Encoder of texts by the input of the output layer of a network."""
 
     network: Any
     reader: TokenReader

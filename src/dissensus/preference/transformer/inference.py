@@ -45,7 +45,7 @@ def run_network(network: Any, rows: Sequence[Row], *, pad: int, bf16: bool) -> F
 
 
 def encode_rows(network: Any, rows: Sequence[Row], *, pad: int) -> Vector:
-    """Return the vector of each token sequence of which the output of a network is a linear function, of length 1."""
+    """Return the input of the output layer of a network for each token sequence, scaled to length 1."""
     from torch.nn.functional import normalize
 
     head, read = find_head(network), list[Any]()

@@ -30,7 +30,7 @@ from dissensus.preference.transformer.trainer import PairDataset, TrainerResult,
 from dissensus.schema.hints import format_value
 
 CALIBRATION: Final = 10
-"""Folds of the training dialogues, of which one is used for the temperature only."""
+"""Folds of the training dialogues; one is used for the temperature only."""
 
 
 class _Parts(NamedTuple):
