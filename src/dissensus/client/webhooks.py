@@ -28,30 +28,8 @@ def verify_webhook(
 ) -> VerifiedDelivery:
     """Verify the signature of a webhook delivery, and return its events.
 
-    Parameters
-    ----------
-    secret
-        Signing secret of the webhook, which begins with ``whsec_``.
-    headers
-        Headers of the request; upper and lower case are equal.
-    body
-        Body of the request, as received.
-    now
-        Time with which the signature is compared; default: the current time.
-    tolerance
-        Largest difference between that time and the time of the signature.
-
-    Returns
-    -------
-    VerifiedDelivery
-        Id and events of the delivery.
-
-    Raises
-    ------
-    NotAllowed
-        The request is not signed with the secret, or was signed at another time.
-    InvalidInput
-        The body is not bytes, or of another type than a batch of events.
+    Names of headers may be in upper or lower case. `NotAllowed` means that the request is not signed with the secret,
+    or was signed longer ago than the tolerance; `InvalidInput`, that it is not a batch of events.
 
     Notes
     -----

@@ -60,7 +60,7 @@ _CANONICAL: Final[Mapping[str, str]] = {
 """Column that readers know, by role."""
 
 _RESERVED: Final = ("turns", *_CANONICAL.values())
-"""Columns that are no attributes, since readers take them for a part of the conversation, or for the id."""
+"""Columns that cannot be attributes: readers take them for a part of the conversation, or for the id."""
 
 _BY_NAME: Final[Mapping[str, ColumnRole]] = {_CANONICAL[role]: role for role in ROLES if role not in _SHARED}
 
