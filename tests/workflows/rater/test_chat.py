@@ -1,6 +1,7 @@
 """Conversations with chatbots."""
 
 from datetime import timedelta
+from typing import Literal
 from uuid import uuid4
 
 import pytest
@@ -12,6 +13,7 @@ from tests.support.chat_campaigns import (
     RED_TEAM,
     answer_exchange,
     begin_chat,
+    finish_chat,
     open_chat_campaign,
     send_message,
 )
@@ -23,7 +25,7 @@ from dissensus.store import chats, payments
 from dissensus.store.audit_log import EventTable
 from dissensus.store.chats import ChatbotResponse, ChatCandidateTable, ChatExchangeTable, ChatPickTable, ChatTable
 from dissensus.store.core.orm import Base
-from dissensus.workflows.campaign import audit
+from dissensus.workflows.campaign import audit, campaigns
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import chat, chat_responses, journey, withdrawal
 from dissensus.workflows.rater.chat import ConversationEnd, NewConversation
@@ -307,3 +309,33 @@ def test_the_daily_limit_lets_the_last_conversation_end(platform: Platform) -> N
     chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
     assert chat.end_conversation(platform, rater, chat_id, ConversationEnd(), now=NOW).stage == "enough"
     assert journey.next_state(platform, rater, now=NOW + timedelta(days=2)).stage == "chat"
+
+
+@pytest.mark.parametrize("state", ["paused", "closed"])
+def test_no_message_is_sent_while_a_campaign_is_not_open(
+    platform: Platform, state: Literal["paused", "closed"]
+) -> None:
+    campaign = open_chat_campaign(platform)
+    rater, other = enter(platform, campaign.key), enter(platform, campaign.key)
+    chat_id = begin_chat(platform, rater)
+    campaigns.change_state(platform, "pilot", state, staff_id=campaign.staff_id, now=NOW)
+    with pytest.raises(Conflict, match="nothing was sent"):
+        chat.send_message(platform, rater, chat_id, str(uuid4()), "Hello.", now=NOW)
+    with pytest.raises(Conflict, match="nothing was sent"):
+        begin_chat(platform, other)
+
+
+def test_the_daily_limit_holds_for_a_page_that_was_loaded_before(platform: Platform) -> None:
+    rater = enter(platform, open_chat_campaign(platform, max_per_day=1).key)
+    finish_chat(platform, rater, B_MUCH)
+    with pytest.raises(Conflict, match="nothing was sent"):
+        begin_chat(platform, rater)
+
+
+def test_a_success_rating_that_is_not_asked_for_is_refused(platform: Platform) -> None:
+    rater = enter(platform, open_chat_campaign(platform).key)
+    finish_chat(platform, rater, B_MUCH, "helpful", ends=False)
+    with platform.database.reading() as tx:
+        chat_id = str(tx.scalar(select(ChatTable.id)))
+    with pytest.raises(InvalidInput, match="asks for no success rating"):
+        chat.end_conversation(platform, rater, chat_id, ConversationEnd(success=2), now=NOW)

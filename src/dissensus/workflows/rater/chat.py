@@ -72,6 +72,7 @@ def begin_conversation(
         number = 0 if last is None else last.number + 1
         if number >= chat.max_conversations:
             raise Conflict(f"You have had {number} conversations, which is the maximum.")
+        _check_stage(tx, context, now)
         intent = _validate_intent(mode, conversation.intent)
         chats.add_chat(tx, conversation.id, context.rater.id, number, mode.name, intent=intent, now=now)
         digest = digest_values(mode.name, intent, number)
@@ -103,6 +104,7 @@ def send_message(
         _check_step(chat, chat_row, "say", "failed")
         if len(chat_row.exchanges) >= chat.max_turns:
             raise Conflict(_STEP_HINTS["end"])
+        _check_stage(tx, context, now)
         check_message(text)
         chat_mode = _find_mode(chat, mode or chat_row.last_mode)
         chat_seed, exchange_seed = (f"{context.campaign.seed} {key}" for key in (chat_id, exchange_id))
@@ -181,7 +183,9 @@ def end_conversation(
         if not responded and choose_next_step(chat, exchanges) != "failed":
             raise Conflict("This conversation has no response yet. Send a message first, or stop for good.")
         asks_success = any(_find_mode(chat, exchange.mode).success for exchange in exchanges)
-        if end.success is not None and (end.success not in SUCCESS_SCALE or not asks_success):
+        if end.success is not None and not asks_success:
+            raise InvalidInput("This conversation asks for no success rating. Leave it out.")
+        if end.success is not None and end.success not in SUCCESS_SCALE:
             raise InvalidInput(
                 f"It is {end.success}. Say how well it went from {SUCCESS_SCALE[0]} to {SUCCESS_SCALE[-1]}."
             )
@@ -230,6 +234,13 @@ def _change_chat(platform: Platform, rater: RaterRow, change: ChatChange, now: d
         change(tx, context, context.campaign.chat)
         state = planned_state(tx, context, now=now)
     return state or next_state(platform, rater, now=now)
+
+
+def _check_stage(tx: Connection, context: RaterContext, now: datetime) -> None:
+    """Refuse a new message unless the rater is at the stage of conversations."""
+    state = planned_state(tx, context, now=now)
+    if state is None or state.stage != "chat":
+        raise Conflict("You cannot talk with a chatbot at the moment, and nothing was sent. Reload the page.")
 
 
 def _own_chat(tx: Connection, rater: RaterRow, chat_id: str) -> chats.ChatRow:

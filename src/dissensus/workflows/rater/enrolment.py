@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
 from dissensus.recruit.entry import RecruitEntry, entry_parameters, parse_entry
 from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.hints import format_value
 from dissensus.store import campaigns, consents, raters, recruits
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.consents import ConsentRow
@@ -156,7 +157,7 @@ def _validate_consent(campaign: Campaign, purposes: Mapping[str, bool], text_dig
     names = {purpose.name for purpose in campaign.consent.purposes}
     unknown = sorted(set(purposes) - names)
     if unknown:
-        raise InvalidInput(f"{unknown[0]!r} is not a purpose of the consent text.")
+        raise InvalidInput(f"{format_value(unknown[0])} is not a purpose of the consent text.")
     if any(purpose.required and not purposes.get(purpose.name, False) for purpose in campaign.consent.purposes):
         raise NotAllowed("You can take part only if you agree to the required purposes. Nothing about you was stored.")
     return {name: purposes.get(name, False) for name in sorted(names)}

@@ -11,7 +11,8 @@ from dissensus.errors import Conflict
 from dissensus.recruit.entry import RecruitEntry, ReturnLink, find_return
 from dissensus.recruit.prolific import Outcome, ProlificEvent, SubmissionStatus, is_later_status
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.store import assignments, campaigns, check_answers, raters, recruits, seats
+from dissensus.store import assignments, campaigns, chats, check_answers, raters, recruits, seats
+from dissensus.store.raters import RaterRow
 from dissensus.store.recruits import RecruitRow
 from dissensus.workflows.campaign.audit_log import log_event_about
 from dissensus.workflows.platform.platform import Platform
@@ -47,9 +48,17 @@ def set_submission_status(platform: Platform, submission: str, status: Submissio
         log_event_about(tx, recruit.campaign_id, rater, "recruiter_event", {"status": status.value}, now=now)
         if rater is not None and status.frees_seat:
             seats.release_seat(tx, rater.id, now=now)
-        if rater is not None and rater.state == "rating" and (status.frees_seat or status.ends):
-            raters.set_rater_state(tx, rater.id, "stopped", now=now)
+        if rater is not None and (status.frees_seat or status.ends):
+            _end_work(tx, rater, now)
         return True
+
+
+def _end_work(tx: Connection, rater: RaterRow, now: datetime) -> None:
+    """Stop a rater; one who had finished stays so, and loses the items they took afterwards."""
+    if rater.state == "rating":
+        raters.set_rater_state(tx, rater.id, "stopped", now=now)
+    elif rater.state == "finished":
+        assignments.reclaim_open_assignments(tx, rater, now=now)
 
 
 def _status(recruit: RecruitRow) -> SubmissionStatus | None:
@@ -114,8 +123,9 @@ def withdrawal_return_link(platform: Platform, rater_id: str) -> ReturnLink | No
         if recruit is None or _is_over(recruit):
             return None
         campaign = platform.definitions.load(tx, campaigns.get_campaign(tx, recruit.campaign_id))
+        n_chats, _ = chats.count_chats(tx, rater_id)
         # A returned submission cannot be paid.
-        paid = campaign.pay is not None and assignments.count_rated_items(tx, rater_id) > 0
+        paid = campaign.pay is not None and assignments.count_rated_items(tx, rater_id) + n_chats > 0
     return return_link(campaign, "screened_out" if paid else "no_consent", recruit.person)
 
 
