@@ -76,6 +76,20 @@ def test_another_runner_takes_over_when_the_lease_ends(platform: Platform, clock
     assert [name.split()[0] for name in done] == ["first"] * 3 + ["second"]
 
 
+def test_a_runner_survives_an_unexpected_error(platform: Platform, clock: ManualClock) -> None:
+    errors = [RuntimeError("No time.")]
+
+    def fail_once() -> datetime:
+        if errors:
+            raise errors.pop()
+        return clock()
+
+    done: list[str] = []
+    runner = make_runner(platform, "first", clock, done)
+    runner.clock = fail_once
+    assert [runner.turn(), runner.turn(), len(done)] == [False, True, 1]
+
+
 def test_a_runner_that_lost_its_lease_stops(platform: Platform, clock: ManualClock) -> None:
     first, second = (make_runner(platform, name, clock, []) for name in ("first", "second"))
     assert first.turn()

@@ -79,18 +79,24 @@ def _select_open(campaign_id: str) -> Select[*tuple[Any, ...]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeSubject:
-    """The subject of a notice."""
+    """The subject of a notice, and its settlement."""
 
     kind: Literal["help", "illegal"]
     item_id: str | None  # None if the notice is about no item
+    erased: bool  # True if the text of the item was erased
+    settled: bool
+    shown_again: bool | None  # Decision about the item; None without one
 
 
 def find_notice_subject(tx: Connection, campaign_id: str, notice_id: str) -> NoticeSubject | None:
     """Return the subject of a notice of a campaign, or None."""
     query = (
-        select(NoticeTable.kind, AssignmentTable.item_id)
+        select(NoticeTable.kind, NoticeTable.shown_again, AssignmentTable.item_id)
+        .add_columns(NoticeTable.settled_at.is_not(None).label("settled"))
+        .add_columns((ItemTable.id.is_not(None) & ItemTable.salt.is_(None)).label("erased"))
         .join(RaterTable, RaterTable.id == NoticeTable.rater_id)
         .outerjoin(AssignmentTable, AssignmentTable.id == NoticeTable.assignment_id)
+        .outerjoin(ItemTable, ItemTable.id == AssignmentTable.item_id)
         .where(NoticeTable.id == notice_id, RaterTable.campaign_id == campaign_id)
     )
     row = tx.execute(query).one_or_none()

@@ -135,6 +135,10 @@ class JobRunner:
         except DissensusError as error:
             log.warning("The jobs of the lease %s wait: %s", self.lease, error)
             return False
+        except Exception:
+            # The thread goes on, so the next turn tries again.
+            log.exception("The lease %s was not acquired.", self.lease)
+            return False
         with self._keep_lease():
             for name, job in self.jobs.items():
                 self._run_job(name, job)

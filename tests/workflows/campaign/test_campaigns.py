@@ -1,19 +1,23 @@
 """A campaign from draft to close."""
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
-from sqlalchemy import func, select
-from tests.support.campaigns import ABOUT_YOU, NOW, definition, items, open_campaign, owner
+from sqlalchemy import func, select, update
+from tests.support.campaigns import ABOUT_YOU, NOW, TWO_QUESTIONS, definition, items, open_campaign, owner
 from tests.support.plan_statistics import count_planned_rows
 
+from dissensus.campaign.filters.item_filter import ItemFilter
 from dissensus.campaign.planning import read_plan
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.store import audit_log, overview
 from dissensus.store import campaigns as store
 from dissensus.store import items as items_store
 from dissensus.store.answer_drafts import AnswerTable, SaveTable
-from dissensus.workflows.campaign import campaigns
+from dissensus.store.items import ItemTable
+from dissensus.workflows.campaign import audit, campaigns
+from dissensus.workflows.campaign import items as items_workflow
 from dissensus.workflows.campaign.rehearsal import run_rehearsal
 from dissensus.workflows.platform.platform import Platform
 
@@ -153,3 +157,25 @@ def test_the_database_samples_items_after_a_large_load(platform: Platform, monke
     assert count_planned_rows(platform.database, "item") == before
     campaigns.create_campaign(platform, definition("large"), items(6), staff_id=staff_id, now=NOW)
     assert count_planned_rows(platform.database, "item") == 10
+
+
+def test_a_clone_leaves_out_withheld_and_erased_items(platform: Platform) -> None:
+    campaign = open_campaign(platform)
+    with platform.database.writing() as tx:
+        (erased_id,) = tx.scalars(select(ItemTable.id).where(ItemTable.position == 1))
+        items_store.erase_item(tx, erased_id)
+        tx.execute(update(ItemTable).where(ItemTable.position == 2).values(withheld=True))
+    clone = campaigns.clone_campaign(platform, "pilot", "again", staff_id=campaign.staff_id, now=NOW)
+    with platform.database.reading() as tx:
+        assert [item.item_id for item in items_store.iterate_items(tx, clone.id)] == ["item-0"]
+    assert audit.audit_campaign(platform, "again").holds
+
+
+def test_a_filter_by_an_answer_needs_a_question_with_a_scale(platform: Platform) -> None:
+    questions = {**TWO_QUESTIONS, "questions": [{"name": "Why", "text": "Why?", "kind": "text"}]}
+    campaign = open_campaign(platform, questionnaire=questions)
+    load = partial(items_workflow.list_items, platform, "pilot", after=None, staff_id=campaign.staff_id, most=5)
+    with pytest.raises(InvalidInput, match="have no scale, so items cannot be listed by an answer"):
+        load(ItemFilter(answer=0))
+    with pytest.raises(InvalidInput, match=r"'Q_safe' is not a question with a scale. The campaign has none."):
+        load(ItemFilter(question="Q_safe"))

@@ -405,9 +405,9 @@ def test_reported_items_are_withheld_from_experts(platform: Platform) -> None:
         tx.execute(update(ItemTable).where(ItemTable.position == 0).values(withheld=True))
     gold_queue = queue.load_gold_queue(platform, "pilot", staff_id=experts[0])
     assert (gold_queue.next, gold_queue.n_withheld) == (1, 1)
-    with pytest.raises(Conflict, match="A rater reported this item"):
+    with pytest.raises(Conflict, match="This item is withheld from everybody"):
         queue.load_gold_task(platform, "pilot", 0, staff_id=experts[0])
-    with pytest.raises(Conflict, match="A rater reported this item"):
+    with pytest.raises(Conflict, match="This item is withheld from everybody"):
         label_item(platform, experts[0], YES)
 
 
@@ -533,3 +533,9 @@ def test_concurrent_decisions_store_one(crowded: Platform) -> None:
     with ThreadPoolExecutor(THREADS) as threads:
         outcomes = Counter(threads.map(act, judges))
     assert outcomes == {"decided": 1, "late": THREADS - 1}
+
+
+def test_a_revision_before_the_first_decision_is_a_conflict(platform: Platform) -> None:
+    owner, _ = create_disputed_item(platform)
+    with pytest.raises(Conflict, match="Nobody has decided on this item yet"):
+        decide(platform, owner, {"safety": "No"}, revision=3)

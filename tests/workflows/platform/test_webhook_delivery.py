@@ -421,7 +421,7 @@ def test_removing_its_owner_pauses_a_webhook_until_another_owner_resumes_it(
     deliverer.turn()
     assert len(receiver.requests) == 1
     (paused,) = webhooks.list_webhooks(platform, "pilot", staff_id=grace.staff_id)
-    assert paused.pause_reason.startswith("The person responsible for it is not an owner of the campaign any more.")
+    assert paused.pause_reason.startswith("The person responsible for it is no longer an owner of the campaign.")
     webhooks.resume_webhook(platform, "pilot", paused.id, signer=SIGNER, staff_id=grace.staff_id, now=NOW)
     deliverer.turn()
     assert [one["kind"] for one in data_of(receiver.requests[1])["events"]] == [

@@ -14,8 +14,10 @@ from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.store import answer_drafts, assignments, raters
 from dissensus.store import campaigns as stored
+from dissensus.store import items as items_store
 from dissensus.store.answer_drafts import AnswerTable
 from dissensus.store.assignments import AssignmentTable
+from dissensus.store.audit_log import EventTable
 from dissensus.store.consents import ConsentTable
 from dissensus.store.items import ItemTable
 from dissensus.store.notices import NoticeTable
@@ -549,3 +551,23 @@ def test_assignments_of_others_are_not_accessible(platform: Platform) -> None:
     ):
         with pytest.raises(NotFound, match="You have no such item"):
             action()
+
+
+def test_a_settled_report_is_settled_once_and_an_erased_item_stays_withheld(platform: Platform) -> None:
+    campaign = open_campaign(platform, 1)
+    rater = enter(platform, campaign.key)
+    assignment = journey.next_state(platform, rater, now=NOW).assignment
+    assert assignment is not None
+    rating.report_item(platform, rater, "illegal", "bad", assignment_id=assignment.id, now=NOW)
+    (notice,) = overview.load_overview(platform, "pilot", staff_id=campaign.staff_id).notices
+    with platform.database.writing() as tx:
+        items_store.erase_item(tx, assignment.item_id)
+        assignments.withhold_item(tx, assignment.item_id, now=NOW)
+    settle = partial(notices.settle_notice, platform, "pilot", notice.id, staff_id=campaign.staff_id, now=NOW)
+    with pytest.raises(Conflict, match="erased when its author withdrew"):
+        settle(show_again=True)
+    for _ in range(2):
+        settle(show_again=False)
+    with platform.database.reading() as tx:
+        assert assignments.is_withheld(tx, assignment.item_id)
+        assert tx.scalar(select(func.count()).where(EventTable.kind == "notice_settled")) == 1

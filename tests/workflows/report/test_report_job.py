@@ -10,11 +10,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.support.campaigns import NOW, open_campaign
+from tests.support.campaigns import ABOUT_YOU, NOW, open_campaign
+from tests.support.chat_campaigns import finish_chat, open_chat_campaign
+from tests.support.raters import enter
 
 from dissensus.campaign.report_request import ReportRequest
 from dissensus.errors import InvalidInput
 from dissensus.files.ratings.reader import read_ratings
+from dissensus.pipeline.collect.chat import ResponsePick
 from dissensus.report.builder import build
 from dissensus.store.core.database import connect
 from dissensus.store.lists import reports as store
@@ -22,6 +25,8 @@ from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.report import report_process, reports
 from dissensus.workflows.report.report_job import ReportJob
 from dissensus.workflows.report.report_process import make_report
+
+AXES = ("rater_age", "rater_gender")
 
 
 def ask(platform: Platform, staff_id: str, seed: int) -> str:
@@ -154,13 +159,21 @@ TWO_QUESTIONS = {"Q_a": ["No", "Yes"], "Q_b": ["No", "Yes"]}
         ({"Q_safe": [None, None]}, {}, "There are no answers in 'Q_safe'."),
         ({"Q_safe": ["low", "high"]}, {}, "The order of the answers to Q_safe is not known."),
         ({"comment": ["One.", "Two."]}, {}, "No column has a name like Q_overall"),
+        (
+            {"Q_safe": ["No", "Yes"], "item_number": [str(n) for n in range(30)]},
+            {"attribute": "item_number", "value": "x"},
+            "No rating has item_number = 'x'. There are '0', '1', '10', '11', '12', '13', '14', '15', '16', '17', "
+            "'18', '19', '2', '20', '21', '22', '23', '24', '25', '26' and 10 more.",
+        ),
     ],
 )
 def test_a_fault_of_a_report_is_told_in_the_words_of_the_site(
     tmp_path: Path, answers: dict[str, list[str]], request_fields: dict[str, Any], fault: str
 ) -> None:
     source, output = tmp_path / "ratings.parquet", tmp_path / "output.json"
-    ids = {"item_id": ["1", "1"], "rater_id": ["a", "b"]}
+    n = max(map(len, answers.values()))
+    answers = {name: values * (n // len(values)) for name, values in answers.items()}
+    ids = {"item_id": [str(number // 2) for number in range(n)], "rater_id": ["a", "b"] * (n // 2)}
     pl.DataFrame(ids | answers, schema_overrides=dict.fromkeys(answers, pl.String)).write_parquet(source)
     job = {"request": ReportRequest(**request_fields).to_json(), "source": str(source), "reviews": None}
     job_path = tmp_path / "job.json"
@@ -169,3 +182,24 @@ def test_a_fault_of_a_report_is_told_in_the_words_of_the_site(
     told = json.loads(output.read_text())["fault"]
     assert told.startswith(fault)
     assert find_options(told) == []
+
+
+def test_conversations_without_an_attempt_make_no_report(platform: Platform, tmp_path: Path) -> None:
+    campaign = open_chat_campaign(platform)
+    finish_chat(platform, enter(platform, campaign.key), ResponsePick(strength=3), "helpful")
+    request = ReportRequest()
+    by = {"with_raters": True, "staff_id": campaign.staff_id}
+    report_id = reports.request_report(platform, "pilot", request, **by, now=NOW)  # type: ignore[arg-type]
+    ReportJob()(platform, NOW)
+    row, *_ = reports.load_report(platform, "pilot", report_id, **by)  # type: ignore[arg-type]
+    assert (row.state, row.fault) == ("failed", "None of the conversations that were exported is a red-team attempt.")
+
+
+@pytest.mark.parametrize("cross", ["rater_age", "rater_age*", "rater_age*rater_gender*rater_age"])
+def test_axes_are_crossed_with_others(platform: Platform, cross: str) -> None:
+    about = {**ABOUT_YOU, "questions": [{**ABOUT_YOU["questions"][0], "name": name} for name in AXES]}  # type: ignore[index]
+    staff_id = open_campaign(platform, demographics=about).staff_id
+    with pytest.raises(InvalidInput, match="does not cross axes"):
+        reports.request_report(
+            platform, "pilot", ReportRequest(cross=(cross,)), with_raters=True, staff_id=staff_id, now=NOW
+        )

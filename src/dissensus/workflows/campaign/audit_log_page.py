@@ -1,4 +1,4 @@
-"""Pages of the audit log of a campaign, for people: the latest first, without what raters answered."""
+"""Pages of the audit log of a campaign for people: the latest events first, without the answers of raters."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ CASES: Final[Sequence[tuple[EventKind, str, object, str]]] = (
     ("judge_permitted", "url", None, "the permission to send texts to a model was revoked"),
     ("judge_permitted", "url", ANY, "texts may be sent to a model at an address"),
 )
-"""Texts of events of one kind, by the value of a field; the first that applies stands for the event."""
+"""Descriptions of events by kind and value of a field; the first that applies is shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,7 @@ def _to_line(event: AuditEvent | None, names: Mapping[str, str]) -> AuditLine:
 
 
 def _describe_event(event: AuditEvent) -> tuple[str, str | None]:
-    """Return the text of an event, and the field whose value it tells, if any."""
+    """Return the description of an event, and the field whose value it states, if any."""
     for kind, field, value, text in CASES:
         if kind == event.kind and field in event.content and _fits(event.content[field], value):
             return text, None if value in (ANY, NEGATIVE) else field
@@ -107,7 +107,7 @@ def _fits(value: Any, expected: object) -> bool:
 
 
 def _list_details(event: AuditEvent, names: Mapping[str, str], text_field: str | None) -> Iterator[tuple[str, str]]:
-    """Yield the fields that tell people something, without the one that the text tells, private ones, digests and ids.
+    """Yield the fields to show, without the one that the description states, private ones, digests and ids.
 
     PostgreSQL does not keep the order of the keys of JSON.
     """

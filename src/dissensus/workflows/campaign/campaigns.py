@@ -300,13 +300,13 @@ def change_state(platform: Platform, name: str, to: CampaignState, *, staff_id: 
 
 
 def clone_campaign(platform: Platform, name: str, new_name: str, *, staff_id: str, now: datetime) -> CampaignRow:
-    """Create a draft with the definition and items of a campaign, without its raters."""
+    """Create a draft with the definition of a campaign and its items that are neither withheld nor erased."""
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         campaign = rename_campaign(platform.definitions.load(tx, campaign_row), new_name)
         key = None if campaign_row.key is None else new_key()
         campaign_id = store.add_campaign(tx, campaign, staff_id=staff_id, key=key, now=now)
-        items_store.add_items(tx, campaign_id, tuple(items_store.iterate_items(tx, campaign_row.id)), now=now)
+        items_store.add_items(tx, campaign_id, tuple(items_store.iterate_visible_items(tx, campaign_row.id)), now=now)
         images.copy_images(tx, campaign_row.id, campaign_id, now=now)
         content = {"cloned_from": name, **_describe_items(tx, campaign_id, campaign)}
         log_staff_event(tx, campaign_id, "created", staff_id, now, definition=campaign.digest, **content)

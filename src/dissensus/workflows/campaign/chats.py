@@ -1,5 +1,6 @@
 """Conversations with chatbots for staff: lists, and one conversation with its reviews and marks of personal data."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -52,7 +53,7 @@ class ChatListing:
 
 
 def list_chat_warnings(campaign: Campaign) -> tuple[str, ...]:
-    """Return the lines of the content warning, which travels with conversations; they are from no other dataset."""
+    """Return the lines of the content warning; conversations have no notices of sources."""
     return tuple(filter(None, describe_warnings(campaign, ())))
 
 
@@ -64,7 +65,7 @@ def list_chats(
         campaign_row, campaign, chat = _load_chat_campaign(platform, tx, name, staff_id)
         _check_filter(chat_filter, chat)
         purposes, views = required_purposes(campaign, ()), list[ChatView]()
-        # Tags are those of reviews, which the store does not know: so a filter reads on until a page is full.
+        # Tags come from reviews and cannot be filtered in SQL, so read on until the page is full.
         window = WINDOW_SIZE if chat_filter.tag else most
         while len(views) < most and (
             listed := store.list_chats(tx, campaign_row.id, purposes, chat_filter, after=after, most=window)
@@ -101,11 +102,12 @@ def _load_chat_campaign(
 
 def _check_filter(chat_filter: ChatFilter, chat: ChatSettings) -> None:
     """Raise `InvalidInput` for a mode, chatbot, success or tag that the campaign does not have."""
+    success = "" if chat_filter.success is None else str(chat_filter.success)
     choices: tuple[tuple[str, str, Sequence[str]], ...] = (
         (chat_filter.mode, "a mode", [mode.name for mode in chat.modes]),
         (chat_filter.chatbot, "a chatbot", [chatbot.name for chatbot in chat.chatbots]),
         (chat_filter.tag, "a tag of reviews", TAGS),
-        ("" if chat_filter.success is None else str(chat_filter.success), "a success", [*map(str, SUCCESS_SCALE)]),
+        (success, "a rating of success", [*map(str, SUCCESS_SCALE)]),
     )
     for value, noun, allowed in choices:
         if value and value not in allowed:
@@ -114,17 +116,17 @@ def _check_filter(chat_filter: ChatFilter, chat: ChatSettings) -> None:
 
 def _group_reviews(
     tx: Connection, platform: Platform, rows: Sequence[ChatRow], chat: ChatSettings, staff_id: str
-) -> Mapping[str, tuple[Review, ...]]:
+) -> Mapping[str, Sequence[Review]]:
     """Return the reviews of conversations by their ids."""
-    result: dict[str, tuple[Review, ...]] = {}
+    result = defaultdict[str, list[Review]](list)
     for review in iter_reviews(tx, platform, [row for row in rows if row.done], chat, staff_id=staff_id):
-        result[review.attempt_id] = (*result.get(review.attempt_id, ()), review)
+        result[review.attempt_id].append(review)
     return result
 
 
-def _to_view(listed: ListedChat, reviews: tuple[Review, ...]) -> ChatView:
+def _to_view(listed: ListedChat, reviews: Sequence[Review]) -> ChatView:
     kinds = {span.kind for text in _iterate_texts(listed) for span in find_personal_data(text)}
-    return ChatView(listed=listed, reviews=reviews, personal=tuple(sorted(kinds)))
+    return ChatView(listed=listed, reviews=tuple(reviews), personal=tuple(sorted(kinds)))
 
 
 def _iterate_texts(listed: ListedChat) -> Iterator[str]:

@@ -14,7 +14,7 @@ from dissensus.schema.campaign.definition import Campaign, CampaignState
 from dissensus.schema.campaign.gold import SCALE
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings.columns import GOLD
-from dissensus.store import assignments, campaigns, items, monitoring, notices
+from dissensus.store import assignments, items, monitoring, notices
 from dissensus.store import overview as store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.items import ItemState
@@ -26,10 +26,10 @@ from dissensus.workflows.gold.labelling import gold_columns_by_item
 from dissensus.workflows.platform.platform import Platform
 
 N_ATTRIBUTE_SAMPLE: Final = 200
-"""Items whose attributes can be filtered by."""
+"""Number of items from which the names of attributes are taken."""
 
 MAX_SELECTED: Final = 50
-"""Items that are changed at once: those of a page of the list."""
+"""Most items that are changed at once: those of a page of the list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class ItemView:
 def list_items(
     platform: Platform, name: str, item_filter: ItemFilter, *, after: ItemCursor | None, staff_id: str, most: int
 ) -> ItemListing:
-    """Return items in the order of a filter after one of them; without a question, of the primary one."""
+    """Return items after a cursor in the order of a filter, by default by the answers to the primary question."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         campaign = platform.definitions.load(tx, campaign_row)
@@ -93,7 +93,8 @@ def _check_filter(item_filter: ItemFilter, scales: QuestionScales, axes: tuple[s
     question = item_filter.question or scales.primary_question or next(iter(scales.all), None)
     if question is not None and question not in scales.all:
         raise InvalidInput(
-            f"{format_value(question)} is not a question with a scale. Choose one of {format_list(list(scales.all))}."
+            f"{format_value(question)} is not a question with a scale. "
+            + (f"Choose one of {format_list(list(scales.all))}." if scales.all else "The campaign has none.")
         )
     if item_filter.axis not in (None, WITHIN, *axes):
         raise InvalidInput(
@@ -101,6 +102,8 @@ def _check_filter(item_filter: ItemFilter, scales: QuestionScales, axes: tuple[s
             + (f"Choose one of {format_list(axes)}." if axes else "It has none: it asks raters nothing about them.")
         )
     n_answers = len(scales.all[question]) if question is not None else 0
+    if item_filter.answer is not None and not n_answers:
+        raise InvalidInput("The questions of this campaign have no scale, so items cannot be listed by an answer.")
     if item_filter.answer is not None and item_filter.answer >= n_answers:
         raise InvalidInput(f"{item_filter.answer} is not the number of an answer. {question} has 0 to {n_answers - 1}.")
     return replace(item_filter, question=question)
@@ -212,9 +215,8 @@ def withhold_items(
 ) -> int:
     """Withhold items from all raters, or show them again; return the number of items that changed."""
     with platform.database.writing() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        # As a report does, so that the two do not deadlock.
-        campaigns.get_campaign(tx, campaign_row.id, lock=True)
+        # Locked as by a report, so that the two do not deadlock.
+        campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         changing = _plan_withholding(tx, campaign_row, positions, withheld=withheld).changing
         for state in changing:
             if withheld:

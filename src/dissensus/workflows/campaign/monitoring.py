@@ -45,13 +45,13 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key")
 MAX_RATINGS_AT_ONCE: Final = 20_000
-"""Ratings that are objects at one time: millions fill the memory."""
+"""Most ratings that are decoded at one time, to bound memory."""
 RUN_LENGTH: Final = 100_000
-"""Ratings after which a run ends with its transaction; the next one goes on after them."""
+"""Ratings of a run, which has a transaction of its own; the next run continues after them."""
 CODES_LAYOUT: Final = 1
-"""Version of the codes of ratings; a change of what they are made of needs another one."""
+"""Version of the format of stored codes of ratings; a change of the format increments it."""
 RATERS_AT_ONCE: Final = 100
-"""Raters whose assignments are listed by one statement; a run ends after the last one of them."""
+"""Raters whose assignments are listed by one statement; a run ends between two such lists."""
 
 
 def _hold_always(_tx: Connection) -> bool:
@@ -87,8 +87,8 @@ class _CampaignCache:
 class MonitoringCache:
     """Incremental state per running campaign in one process.
 
-    What was read stays after an error, so that the next refresh goes on after the last run that came to its end. A new
-    process goes on from the stored codes, and reads the rest in runs.
+    It survives errors: the next refresh continues after the last completed run. A new process starts from the stored
+    codes, and reads the remaining ratings in runs.
     """
 
     campaigns: dict[str, _CampaignCache] = field(default_factory=dict)
@@ -115,8 +115,8 @@ def refresh_snapshots(
 ) -> int:
     """Read new data of all running campaigns, store their snapshots and return the number of changed ones.
 
-    `is_held` tells in a transaction whether this process still holds the lease of the work; without it the work ends
-    before it writes, with `Conflict`.
+    `is_held` checks in a transaction that this process still holds the lease; otherwise `Conflict` is raised before
+    anything is written.
     """
     with platform.database.reading() as tx:
         rows = store.list_campaigns_to_monitor(tx, now=now)
@@ -140,7 +140,9 @@ def _refresh_snapshot(
             _restore_codes(tx, campaign_row, entry)
         # Until the summaries are stored: a failure causes a comparison of all of them.
         was_stored, entry.is_stored = entry.is_stored, False
-        changed = any([_find_new_rows(tx, campaign_row, entry), _read_gold(tx, campaign_row, entry), not was_stored])
+        has_new_raters = _find_new_rows(tx, campaign_row, entry)
+        has_new_gold = _read_gold(tx, campaign_row, entry)
+        changed = has_new_raters or has_new_gold or not was_stored
     changed = _read_in_runs(platform, campaign_row, entry, is_held) or changed
     with platform.database.reading() as tx:
         positions, summaries = _list_outdated_summaries(tx, campaign_row, entry, valid=was_stored)
@@ -172,10 +174,10 @@ def _refresh_snapshot(
 
 
 def _require_lease(tx: Connection, is_held: Callable[[Connection], bool]) -> None:
-    """End work that another process has begun to repeat, with `Conflict`.
+    """Raise `Conflict` unless this process holds the lease.
 
-    The lease is read without a lock, and can be lost right after: figures that the other process stored are kept by
-    `_lock_figures`, not by this check.
+    The lease is read without a lock, and can be lost right after: `_lock_figures`, not this check, keeps the figures
+    that another process stored.
     """
     if not is_held(tx):
         raise Conflict("Another process holds the lease of the figures, and computes them. Nothing was stored.")
@@ -185,15 +187,15 @@ def _lock_figures(tx: Connection, campaign_id: str, entry: _CampaignCache) -> bo
     """Lock a campaign, and return whether its figures may be stored.
 
     It may have been deleted since its answers were read, a rater may have withdrawn, and another process may have
-    stored figures. The lock keeps all of them from happening meanwhile; what was deleted is to leave no figures.
-    Whoever stores figures sets their time of update, under the same lock. So a process that reads another time here
-    than when it compared the summaries would overwrite figures that it has not seen.
+    stored figures; the lock prevents all three from here on. Whoever stores figures sets their update time under this
+    lock. If the time is another one than when the summaries were compared, storing would overwrite figures that this
+    process has not seen.
     """
     return _lock_answers(tx, campaign_id, entry) and store.find_update_time(tx, campaign_id) == entry.updated_at
 
 
 def _lock_answers(tx: Connection, campaign_id: str, entry: _CampaignCache) -> bool:
-    """Lock a campaign, and return whether all that was read of it is there still."""
+    """Lock a campaign, and return whether the data that were read from it still exist."""
     campaigns.get_campaign(tx, campaign_id, lock=True)
     withdrawn = rater_lists.count_withdrawn(tx, campaign_id) != entry.n_withdrawn
     return not (campaigns.is_deleted(tx, campaign_id) or withdrawn)
@@ -245,7 +247,7 @@ def _new_cache(platform: Platform, tx: Connection, campaign_row: CampaignRow) ->
 
 
 def _restore_codes(tx: Connection, campaign_row: CampaignRow, entry: _CampaignCache) -> None:
-    """Take over the ratings that another process stored as codes; what was saved afterwards is read as usual."""
+    """Load the ratings that another process stored as codes; what was saved afterwards is read as usual."""
     progress = store.find_progress(tx, campaign_row.id)
     if progress is None:
         return
@@ -280,9 +282,9 @@ def _store_codes(
             return
         before = store.find_progress(tx, campaign_row.id)
     layout, version = _codes_layout(entry), str(uuid4())
-    # Otherwise there are none, or those of a process that lost its lease, or of other scales.
-    goes_on = before is not None and (before.version, before.layout) == (entry.progress_version, layout)
-    rater_ids = entry.unstored if goes_on else entry.raters.keys() - entry.unread.keys()
+    # Otherwise the stored codes are missing, of other scales, or from a process that lost its lease.
+    can_append = before is not None and (before.version, before.layout) == (entry.progress_version, layout)
+    rater_ids = entry.unstored if can_append else entry.raters.keys() - entry.unread.keys()
     # Compressed and encoded before the campaign is locked.
     codes = [
         (rater_id, showing, store.encode_codes(content))
@@ -294,7 +296,7 @@ def _store_codes(
         _require_lease(tx, is_held)
         if not _lock_answers(tx, campaign_row.id, entry) or store.find_progress(tx, campaign_row.id) != before:
             return
-        if not goes_on:
+        if not can_append:
             store.delete_codes(tx, campaign_row.id)
         store.replace_codes(tx, rater_ids, codes)
         store.set_progress(tx, campaign_row.id, MonitoringProgress(version=version, layout=layout, through=entry.base))
@@ -451,7 +453,7 @@ def _summarise_items(entry: _CampaignCache, names: Collection[str]) -> dict[tupl
 
 
 def find_summary_faults(platform: Platform, tx: Connection, campaign_id: str) -> tuple[str, ...] | None:
-    """Return how stored summaries of items and raters differ from the answers; None if they are older than these."""
+    """List how stored summaries of items and raters differ from the answers; None if the summaries are outdated."""
     if not store.is_snapshot_current(tx, campaign_id):
         return None
     campaign_row = campaigns.get_campaign(tx, campaign_id)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from dissensus.errors import NotFound
-from dissensus.store import assignments, campaigns
+from dissensus.errors import Conflict, NotFound
+from dissensus.store import assignments
 from dissensus.store import notices as store
 from dissensus.store.notices import NoticeRow
 from dissensus.workflows.campaign.audit_log import log_staff_event
@@ -39,21 +39,24 @@ def load_notice_queue(platform: Platform, name: str, *, page: int, staff_id: str
 def settle_notice(
     platform: Platform, name: str, notice_id: str, *, show_again: bool = False, staff_id: str, now: datetime
 ) -> None:
-    """Mark a rater's notice as settled.
+    """Mark a rater's notice as settled; idempotent.
 
     A reported item is withheld from everybody unless `show_again`; its other reports are settled with it.
     """
     with platform.database.writing() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        # As a report does, so that the two do not deadlock.
-        campaigns.get_campaign(tx, campaign_row.id, lock=True)
+        # Locked as by a report, so that the two do not deadlock.
+        campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         subject = store.find_notice_subject(tx, campaign_row.id, notice_id)
         if subject is None:
             raise NotFound(f"{name} has no such notice of a rater. Reload the list.")
         settled: dict[str, None] = {notice_id: None}
-        shown_again: bool | None = None
-        if subject.kind == "illegal" and subject.item_id is not None:
-            shown_again = show_again
+        is_report = subject.kind == "illegal" and subject.item_id is not None
+        shown_again = show_again if is_report else None
+        if subject.settled and subject.shown_again == shown_again:
+            return
+        if is_report and subject.item_id is not None:
+            if show_again and subject.erased:
+                raise Conflict("The text of this item was erased when its author withdrew, so it stays withheld.")
             settled |= dict.fromkeys(store.list_open_reports(tx, subject.item_id))
             if show_again:
                 assignments.release_item(tx, subject.item_id)

@@ -1,4 +1,4 @@
-"""Check of a draft before it opens, with what the site knows."""
+"""Check of a draft before it opens, against its items, its members and the services of the site."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class SiteServices:
 def check_draft(
     platform: Platform, name: str, services: SiteServices, *, staff_id: str, max_items: int | None = None
 ) -> tuple[Finding, ...]:
-    """Return the findings about a draft, errors first; of other campaigns none.
+    """Return the findings about a draft, errors first; there are none for campaigns that are not drafts.
 
     At most `max_items` items are read.
     """

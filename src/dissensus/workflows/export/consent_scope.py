@@ -2,7 +2,7 @@
 
 from dissensus.errors import NotFound
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.schema.hints import format_list, suggest
+from dissensus.schema.hints import format_list, format_value, suggest
 
 
 def required_purposes(campaign: Campaign, requested: tuple[str, ...]) -> tuple[str, ...]:
@@ -10,9 +10,9 @@ def required_purposes(campaign: Campaign, requested: tuple[str, ...]) -> tuple[s
     names = [purpose.name for purpose in campaign.consent.purposes]
     for name in requested:
         if name not in names:
-            hint = suggest(name, names)
             raise NotFound(
-                f"{name!r} is not a purpose of {campaign.name}.{hint} Its purposes are {format_list(names)}."
+                f"{format_value(name)} is not a purpose of {campaign.name}.{suggest(name, names)} "
+                f"Its purposes are {format_list(names)}."
             )
     required = {purpose.name for purpose in campaign.consent.purposes if purpose.required}
     return tuple(name for name in names if name in required or name in requested)

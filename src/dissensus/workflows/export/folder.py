@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,9 +51,10 @@ def create_empty_folder(folder: Path) -> None:
 
 def write_jsonl(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
     """Write rows as JSON Lines; no file if there are none."""
-    text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-    if text:
-        write_atomically(text.encode(), path)
+    lines = (f"{json.dumps(row, ensure_ascii=False)}\n".encode() for row in rows)
+    first = next(lines, None)
+    if first is not None:
+        write_atomically(chain([first], lines), path)
 
 
 def write_preferences(

@@ -56,7 +56,7 @@ def export_pairs(
         table_stream.write_parts(collector.frames(source), source.form.schema, folder / RATINGS)
         exported = collector.write(folder, policy or PairPolicy())
         readme = source.readme(RATINGS, guards=False, now=now) + "\n".join(
-            ["", *_readme_lines(exported, collector), ""]
+            ["", *_readme_lines(folder, exported, collector), ""]
         )
         write_atomically(readme.encode(), folder / README)
     log_export(platform, name, staff_id, options, now)
@@ -129,14 +129,15 @@ def _rater_attributes(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: value for name, value in row.items() if names.is_rater_attribute(name)}
 
 
-def _readme_lines(exported: FolderExport, collector: _PairCollector) -> Iterator[str]:
+def _readme_lines(folder: Path, exported: FolderExport, collector: _PairCollector) -> Iterator[str]:
     files = (
         (PREFERENCES, "the question about each pair, and the pick of each rater"),
         (f"{PAIRS}/", "chosen and rejected responses of all raters together, as hh-rlhf has them"),
         (collector.by_rater, "the same for each rater, with their self-descriptions"),
         (RATERS, "self-descriptions of raters, by their ids in this export"),
     )
-    yield from (f"{name:<24} {description}" for name, description in files)
+    # Files without a row are not written.
+    yield from (f"{name:<24} {description}" for name, description in files if (folder / name).exists())
     yield ""
     yield from exported.notes
     yield "Of each pair chosen is the better response: the more helpful, or the less harmful one, whatever was asked."

@@ -72,6 +72,7 @@ def export_ratings(
     readme = path.with_name(path.name + README)
     for file in (path, readme):
         table_writer.check_overwrite(file, overwrite=overwrite)
+    earlier = readme.read_bytes() if readme.exists() else None
     guards = extension.startswith(".csv") and not options.raw
     staff_id = staff_id or overview.owner_id_of(platform, name)
     with open_export(platform, name, staff_id, options) as source:
@@ -82,7 +83,10 @@ def export_ratings(
             table_stream.write_parts(parts, source.form.schema, path, overwrite=overwrite)
         except BaseException:
             with suppress(OSError):
-                readme.unlink()
+                if earlier is None:
+                    readme.unlink()
+                else:
+                    write_atomically(earlier, readme)
             raise
     log_export(platform, name, staff_id, options, now)
     return RatingsExport(

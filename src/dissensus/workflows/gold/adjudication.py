@@ -106,6 +106,8 @@ def _latest_decision(standings: ItemProgress) -> GoldDecision:
 
 
 def _conflict_message(standings: ItemProgress) -> str:
+    if not count_decisions(standings):
+        return "Nobody has decided on this item yet, so the revision is 0. Nothing was stored."
     return (
         f"{_latest_decision(standings).name} decided on this item meanwhile, and your decision was not stored. Read "
         "it, and if you disagree, decide again with a reason."

@@ -150,7 +150,7 @@ def load_labelled_item(
     if target is None:
         raise NotFound(f"{name} has no item at this position. Go back to the queue.")
     if target.withheld:
-        raise Conflict("A rater reported this item, and it is withheld until an owner releases it.")
+        raise Conflict("This item is withheld from everybody, so it takes no labels. Go back to the queue.")
     if not target.in_gold_sample:
         raise Conflict(
             f"Item {format_value(target.name)} is outside the sample that experts label. Go back to the queue."

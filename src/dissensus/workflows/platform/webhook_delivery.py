@@ -25,7 +25,7 @@ MAX_CONCURRENT: Final = 16
 MAX_SKIPPED_EVENTS: Final = 1_000
 """Events of other kinds that are skipped without a write; more are recorded as delivered."""
 HTTP_GONE: Final = 410
-NO_OWNER: Final = "The person responsible for it is not an owner of the campaign any more. Another owner can resume it."
+NO_OWNER: Final = "The person responsible for it is no longer an owner of the campaign. Another owner can resume it."
 
 DeliveryOutcome: TypeAlias = Literal["taken", "refused", "unanswered"]
 

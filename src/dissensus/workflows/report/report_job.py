@@ -13,7 +13,7 @@ from threading import Event, Thread
 from time import monotonic
 from typing import Any, Final
 
-from dissensus.errors import DissensusError
+from dissensus.errors import DissensusError, NotFound
 from dissensus.files.raw import table_stream
 from dissensus.schema.advice import site_message
 from dissensus.stats.suppression import MIN_CELL
@@ -68,7 +68,7 @@ class ReportJob:
             try:
                 job = _write_export(platform, claimed, folder, clock())
                 path = folder / "job.json"
-                path.write_text(json.dumps(job))
+                path.write_text(json.dumps(job), "utf-8")
             except DissensusError as error:
                 _fail(platform, claimed, site_message(error), clock())
                 return
@@ -77,11 +77,10 @@ class ReportJob:
                 _fail(platform, claimed, NO_FILES, clock())
                 return
             fault = self._run(platform, claimed, path, clock)
-            if fault is not None or self.stopped.is_set():
-                if fault:
-                    _fail(platform, claimed, fault, clock())
-                return
-            _store(platform, claimed, json.loads(Path(job["output"]).read_text()), clock())
+            if fault is not None:
+                _fail(platform, claimed, fault, clock())
+            elif not self.stopped.is_set():
+                _store(platform, claimed, json.loads(Path(job["output"]).read_text("utf-8")), clock())
 
     def _run(self, platform: Platform, claimed: ClaimedReport, path: Path, clock: Callable[[], datetime]) -> str | None:
         """Run the process until it ends; kill it if the report is deleted or the job stopped. Return a fault."""
@@ -136,6 +135,8 @@ def _write_export(platform: Platform, claimed: ClaimedReport, folder: Path, now:
     if campaign.chat is not None:
         export_conversations(platform, claimed.campaign, folder / "export", staff_id=claimed.staff_id, now=now)
         export = folder / "export"
+        if not (export / ATTEMPTS).exists():
+            raise NotFound("None of the conversations that were exported is a red-team attempt.")
         return {**job, "source": str(export / ATTEMPTS), "reviews": str(export / REVIEWS)}
     path = folder / "ratings.parquet"
     with open_export(platform, claimed.campaign, claimed.staff_id, ExportOptions()) as source:

@@ -38,12 +38,12 @@ ANALYSED: Final = 0.7
 
 def main(job_path: Path) -> None:
     """Make the report that a job file describes; write it, or the reason why there is none, to its output file."""
-    job = json.loads(job_path.read_text())
+    job = json.loads(job_path.read_text("utf-8"))
     try:
         result = make_report(job)
     except DissensusError as error:
         result = {"fault": word_for_site(error_message(error))}
-    Path(job["output"]).write_text(json.dumps(result, ensure_ascii=False))
+    Path(job["output"]).write_text(json.dumps(result, ensure_ascii=False), "utf-8")
 
 
 def make_report(job: dict[str, Any]) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def _filter(table: pl.DataFrame, column: str, value: str) -> pl.DataFrame:
     rows = table.filter(pl.col(column).cast(pl.String) == value)
     if rows.is_empty():
         values = table[column].cast(pl.String).drop_nulls().unique().sort().to_list()
-        raise InvalidInput(f"No rating has {column} = {format_value(value)}. There are {format_list(values[:20])}.")
+        raise InvalidInput(f"No rating has {column} = {format_value(value)}. There are {format_list(values, 20)}.")
     return rows
 
 

@@ -27,7 +27,7 @@ MAX_UNFINISHED: Final = 3
 MAX_REPORTS: Final = 20
 """Finished reports of a campaign that are kept."""
 N_ATTRIBUTE_SAMPLE: Final = 200
-"""Items whose attributes can be filtered by."""
+"""Number of items from which the names of attributes are taken."""
 FigureKind: TypeAlias = Literal["svg", "narrow.svg", "dark.svg", "narrow.dark.svg", "png", "csv"]
 
 
@@ -119,8 +119,9 @@ def _check_request(request: ReportRequest, choices: ReportChoices) -> None:
             rest = f"Choose one of {format_list(allowed)}." if allowed else "The campaign has none."
             raise InvalidInput(f"{format_value(value)} is not {noun}. {rest}")
     for cross in request.cross:
-        if "" in cross.split("*") or len(set(cross.split("*"))) < 2:
-            raise InvalidInput(f"{format_value(cross)} does not cross two axes. Choose two different ones.")
+        parts = cross.split("*")
+        if "" in parts or len(parts) < 2 or len(set(parts)) < len(parts):
+            raise InvalidInput(f"{format_value(cross)} does not cross axes. Choose two or more different ones.")
     for first, second in (("attribute", "value"), ("axis", "group")):
         if bool(getattr(request, first)) != bool(getattr(request, second)):
             raise InvalidInput(f"A filter needs both {first} and {second}. Give both, or leave both out.")
