@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from dissensus.encryption import SecretKeys
 from dissensus.errors import InvalidInput
@@ -121,7 +122,7 @@ def test_the_prolific_token_is_a_setting_or_in_a_file(tmp_path: Path) -> None:
 
 
 def test_the_prolific_url_must_be_https() -> None:
-    with pytest.raises(InvalidInput, match="give the address of the API, with https://"):
+    with pytest.raises(InvalidInput, match="is not an https address"):
         read_settings({"DISSENSUS_PROLIFIC_URL": "http://api.prolific.com"}, Path("/nowhere"))
 
 
@@ -208,3 +209,16 @@ def test_the_sender_of_mails_is_one_address(tmp_path: Path, sender: str) -> None
     with pytest.raises(InvalidInput, match="SMTP_SENDER") as caught:
         read_settings({"DISSENSUS_SMTP_SENDER": sender}, tmp_path)
     assert "give one address" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["oidc_issuer", "prolific_url"])
+@pytest.mark.parametrize("address", ["http://localhost.example.org", "http://127.0.0.1.example.org/api", "https://"])
+def test_addresses_that_begin_like_loopback_are_not_secure(name: str, address: str) -> None:
+    Settings.model_validate({name: "http://localhost:8080/realm"})
+    with pytest.raises(ValidationError, match="is not an https address"):
+        Settings.model_validate({name: address})
+
+
+def test_a_fault_of_the_database_url_ends_with_one_point(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"HOST/NAME\.$"):
+        read_settings({"DISSENSUS_DATABASE_URL": "nonsense"}, tmp_path)

@@ -16,12 +16,12 @@ from dissensus.encryption import SecretKeys
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.mail_transport import DEFAULT_PORTS, Encryption, MailSender, is_sender
 from dissensus.schema.hints import format_list, suggest
+from dissensus.schema.urls import check_secure_url
 from dissensus.store.core.database import parse_url
 from dissensus.webhook_transport import Network, parse_networks
 
 PREFIX = "DISSENSUS_"
 MIN_KEY_LENGTH = 32
-SECURE_PREFIXES = ("https://", "http://127.0.0.1", "http://localhost")
 FILE = "dissensus.toml"
 """Read from the current folder, unless DISSENSUS_SETTINGS names another file."""
 
@@ -175,7 +175,7 @@ class Settings(BaseModel):
         try:
             parse_url(value)
         except DissensusError as error:
-            raise ValueError(str(error)) from None
+            raise ValueError(str(error).rstrip(".")) from None
         return value
 
     @field_validator("base_url")
@@ -185,11 +185,14 @@ class Settings(BaseModel):
             raise ValueError("give a complete address, such as https://rate.example.org")
         return value if value is None else value.rstrip("/")
 
-    @field_validator("oidc_issuer")
+    @field_validator("oidc_issuer", "prolific_url")
     @classmethod
-    def _check_issuer(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(SECURE_PREFIXES):
-            raise ValueError("give the issuer as the provider names itself, with https://")
+    def _check_secure_url(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                check_secure_url(value, "https://id.example.org")
+            except DissensusError as error:
+                raise ValueError(str(error).rstrip(".")) from None
         return value
 
     @field_validator("smtp_sender")
@@ -197,13 +200,6 @@ class Settings(BaseModel):
     def _check_sender(cls, value: str | None) -> str | None:
         if value is not None and not is_sender(value):
             raise ValueError("give one address, such as Dissensus <notices@example.org>")
-        return value
-
-    @field_validator("prolific_url")
-    @classmethod
-    def _check_prolific_url(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(SECURE_PREFIXES):
-            raise ValueError("give the address of the API, with https://")
         return value
 
 
@@ -269,11 +265,7 @@ def _split(text: str | None) -> tuple[str, ...]:
 
 def load_oidc_client_secret(settings: Settings) -> str:
     """Return the client secret of this site at its OpenID provider."""
-    path = settings.oidc_client_secret_file
-    try:
-        secret = settings.oidc_client_secret if path is None else path.read_text("utf-8").strip()
-    except (OSError, ValueError) as error:
-        raise InvalidInput(f"The secret for the provider, {path}, cannot be read: {error}.") from None
+    secret = _read_secret(settings.oidc_client_secret, settings.oidc_client_secret_file, "The secret for the provider")
     if not secret or not settings.oidc_client_id:
         raise InvalidInput(
             "With oidc_issuer, oidc_client_id must be set too, and oidc_client_secret or oidc_client_secret_file."
@@ -287,11 +279,7 @@ def load_mail_sender(settings: Settings) -> MailSender | None:
         return None
     if settings.smtp_sender is None:
         raise InvalidInput("With smtp_host, smtp_sender must be set too, such as Dissensus <notices@example.org>.")
-    path = settings.smtp_password_file
-    try:
-        password = settings.smtp_password if path is None else path.read_text("utf-8").strip()
-    except (OSError, ValueError) as error:
-        raise InvalidInput(f"The password for the SMTP server, {path}, cannot be read: {error}.") from None
+    password = _read_secret(settings.smtp_password, settings.smtp_password_file, "The password for the SMTP server")
     if bool(settings.smtp_user) != bool(password):
         raise InvalidInput("Set smtp_user and smtp_password (or smtp_password_file) together, or neither.")
     if password and settings.smtp_encryption == "none":
@@ -308,13 +296,15 @@ def load_mail_sender(settings: Settings) -> MailSender | None:
 
 def load_prolific_token(settings: Settings) -> str | None:
     """Return the Prolific API token, None if it is not set."""
-    path = settings.prolific_token_file
-    if path is None:
-        return settings.prolific_token or None
+    return _read_secret(settings.prolific_token, settings.prolific_token_file, "The token of Prolific") or None
+
+
+def _read_secret(value: str | None, path: Path | None, noun: str) -> str | None:
+    """Return a secret, from its file if one is set."""
     try:
-        return path.read_text("utf-8").strip() or None
+        return value if path is None else path.read_text("utf-8").strip()
     except (OSError, ValueError) as error:
-        raise InvalidInput(f"The token of Prolific, {path}, cannot be read: {error}.") from None
+        raise InvalidInput(f"{noun}, {path}, cannot be read: {error}.") from None
 
 
 def _create_key_file(path: Path) -> None:

@@ -310,3 +310,12 @@ def test_decision_rules_label_items(run: RunCommand, tmp_path: Path) -> None:
         (("share", "--seats", "group=a:1"), "--seats applies to --rule jury, not to --rule share"),
     ):
         assert message in run("aggregate", "rated.csv", "--rule", *words).stderr
+
+
+def test_control_characters_of_ids_are_escaped_in_tables(run: RunCommand, tmp_path: Path) -> None:
+    rows = [(f"i\a{item}", f"r{rater}", "Yes") for item in range(2) for rater in range(2)]
+    pl.DataFrame(rows, schema=["item_id", "rater_id", "Q_overall"], orient="row").write_csv(tmp_path / "x.csv")
+    done = run("aggregate", "x.csv")
+    assert done.returncode == 0, done.stderr
+    assert "\a" not in done.stdout
+    assert "i\\x071" in done.stdout

@@ -141,3 +141,9 @@ def test_invalid_requests_are_refused_in_one_line(
     assert done.stderr.count("\n") == 1
     assert says in done.stderr
     assert not (tmp_path / "report.html").exists()
+
+
+def test_an_option_that_does_not_apply_is_named_as_it_is_written(run: RunCommand, attempts: Path) -> None:
+    done = run("analyse", attempts, "--from", "long")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "--from does not apply to red-team attempts" in done.stderr

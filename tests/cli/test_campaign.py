@@ -142,7 +142,7 @@ def test_items_can_be_added_and_removed_in_a_draft(run: RunCommand, tmp_path: Pa
     (tmp_path / "more.txt").write_text("User: Who?\nBot: Me.")
     (tmp_path / "more.csv").write_text('item_id,context,response\n7,"USER: Hi",Ho\n')
     added = run("campaign", "add-items", "pilot", "more.txt", "more.csv")
-    assert (added.returncode, added.stdout) == (0, "2 items were added; pilot has 4.\n")
+    assert (added.returncode, added.stdout) == (0, "Added 2 items; pilot has 4.\n")
     assert "Note: more.txt: There are no ids" in added.stderr
     again = run("campaign", "add-items", "pilot", "more.csv")
     assert (again.returncode, again.stdout) == (1, "")
@@ -150,7 +150,7 @@ def test_items_can_be_added_and_removed_in_a_draft(run: RunCommand, tmp_path: Pa
     unconfirmed = run("campaign", "remove-items", "pilot")
     assert unconfirmed.returncode == 1
     assert "Remove all 4 items of pilot? This cannot be undone." in unconfirmed.stderr
-    assert run("campaign", "remove-items", "pilot", "--yes").stdout == "4 items were removed; pilot has none.\n"
+    assert run("campaign", "remove-items", "pilot", "--yes").stdout == "Removed 4 items; pilot has none.\n"
     run("campaign", "add-items", "pilot", "more.csv")
     run("campaign", "open", "pilot")
     for words in (("add-items", "pilot", "more.txt"), ("remove-items", "pilot"), ("remove-items", "pilot", "--yes")):
@@ -165,8 +165,8 @@ def test_images_are_added_before_the_items_that_show_them(run: RunCommand, tmp_p
     (tmp_path / "b.png").write_bytes(b"<svg/>")
     assert "b.png: The file is not a PNG" in run("campaign", "add-images", "pilot", "a.png", "b.png").stderr
     assert "c.png cannot be read" in run("campaign", "add-images", "pilot", "c.png").stderr
-    assert run("campaign", "add-images", "pilot", "a.png").stdout == "1 images were added; pilot has 1.\n"
-    assert run("campaign", "add-items", "pilot", "more.csv").stdout == "1 items were added; pilot has 1.\n"
+    assert run("campaign", "add-images", "pilot", "a.png").stdout == "Added 1 image; pilot has 1.\n"
+    assert run("campaign", "add-items", "pilot", "more.csv").stdout == "Added 1 item; pilot has 1.\n"
 
 
 def test_a_dry_run(run: RunCommand) -> None:
@@ -265,8 +265,8 @@ def test_with_several_owners_one_must_be_named(run: RunCommand) -> None:
         ),
         (("new", "bad.toml", "--items", "items.txt"), "The campaign has"),
         (("new", "broken.toml", "--items", "items.txt"), "The campaign is not TOML"),
-        (("new", "noise.toml", "--items", "items.txt"), "noise.toml cannot be read as text"),
-        (("new", ".", "--items", "items.txt"), ". cannot be read as text"),
+        (("new", "noise.toml", "--items", "items.txt"), "noise.toml holds UTF-16 text"),
+        (("new", ".", "--items", "items.txt"), ". cannot be read: Is a directory"),
         (("new", "dices-350", "--items", "nowhere.csv"), "There is no file nowhere.csv"),
         (("new", "dices-350", "--items", "items.txt", "--name", "A B"), "name: Write up to 60 of a to z"),
         (("open", "nothing"), "There is no campaign 'nothing'"),
@@ -324,10 +324,10 @@ def test_a_campaign_of_pairs_reads_pairs(run: RunCommand, tmp_path: Path) -> Non
     rows = [row, {**row, "rejected": "No."}]
     (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
     created = run("campaign", "new", "pairs.toml", "--items", "pairs.jsonl")
-    assert created.stdout.startswith("pilot is a draft of owner with 1 items.")
+    assert created.stdout.startswith("pilot is a draft of owner with 1 item.")
     assert "Note: 1 pair (row 2): both answers are the same; left out." in created.stderr
     (tmp_path / "more.jsonl").write_text(json.dumps({"context": "a", "response_a": "b", "response_b": "c"}))
-    assert run("campaign", "add-items", "pilot", "more.jsonl").stdout == "1 items were added; pilot has 2.\n"
+    assert run("campaign", "add-items", "pilot", "more.jsonl").stdout == "Added 1 item; pilot has 2.\n"
     (tmp_path / "one.jsonl").write_text(json.dumps({"context": "a", "response": "b"}))
     refused = run("campaign", "add-items", "pilot", "one.jsonl")
     assert (refused.returncode, refused.stdout) == (1, "")
@@ -398,3 +398,17 @@ def test_a_jury_is_signed_into_the_log_with_its_seats(run: RunCommand, tmp_path:
     (tmp_path / "wrong.json").write_text(comparison.replace('"rater_group=a": 2', '"rater_group=a": -2'))
     wrong = run("campaign", "adopt-rule", "pilot", "wrong.json", "--decision", "jury")
     assert "This is not a comparison of decisions" in wrong.stderr
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_links_that_cannot_be_written_are_not_made(run: RunCommand, database_url: str) -> None:
+    run("campaign", "new", "dices-350", "--items", "items.txt")
+    done = run("campaign", "invite", "dices-350", "-n", "2", "-o", "missing/links.csv")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "missing/links.csv cannot be written" in done.stderr
+    run("campaign", "invite", "dices-350", "-n", "3", "-o", "links.txt")
+    platform = open_platform(database_url, threads=1)
+    with platform.database.reading() as tx:
+        events = list(iterate_events(tx, get_campaign_by_name(tx, "dices-350").id, "links_created"))
+    platform.close()
+    assert [event.content["n"] for event in events] == [3]

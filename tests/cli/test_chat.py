@@ -113,7 +113,7 @@ def test_best_of_n_prints_its_cost(run: RunCommand, tmp_path: Path) -> None:
     ("words", "says"),
     [
         (("nowhere.toml",), "There is no file nowhere.toml"),
-        (("noise.toml",), "noise.toml cannot be read as text"),
+        (("noise.toml",), "so the file is not UTF-8 text"),
         (("bad.toml",), "The chatbot has 4 faults:\n- kind: It is missing."),
         (("keyless.toml", "--once", "Hi"), "NO_SUCH_KEY is not set in the environment"),
         (("parrot.toml", "--once", "\0"), "NUL"),
@@ -121,7 +121,7 @@ def test_best_of_n_prints_its_cost(run: RunCommand, tmp_path: Path) -> None:
 )
 def test_errors_are_printed(run: RunCommand, tern: Path, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
     (tmp_path / "noise.toml").write_bytes(b"\xff")
-    (tmp_path / "bad.toml").touch()
+    (tmp_path / "bad.toml").write_text("# Nothing.\n")
     (tmp_path / "parrot.toml").write_text(SCRIPTED)
     (tmp_path / "keyless.toml").write_text(tern.read_text().replace("TERN_KEY", "NO_SUCH_KEY"))
     done = run("chat", *words)

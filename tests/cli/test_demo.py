@@ -7,8 +7,12 @@ import signal
 import socket
 import subprocess
 import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from queue import Queue
+from subprocess import Popen
+from threading import Thread
+from time import monotonic
 
 import httpx
 import polars as pl
@@ -16,6 +20,7 @@ import pytest
 from tests.support.commands import SCRIPT, RunCommand
 from tests.support.ports import find_port
 
+from dissensus.cli.demo import stages
 from dissensus.cli.demo.activity import Activity, write_regularly
 from dissensus.demo.visitor import REFUSALS
 from dissensus.files.attempts.tables import read_attempts
@@ -217,3 +222,24 @@ def test_a_step_has_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out == "   Rating.\n"
     assert shown == [("Rating", None), ("Rating", 0.25)]
     assert activity.describe().startswith("Rating: 25%, ")
+
+
+def test_a_site_that_is_not_ready_yet_is_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(stages, "N_POLLS", 8)
+    begun = monotonic()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200 if monotonic() - begun > 0.3 else 503)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server, Popen(["sleep", "60"]) as process:
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            stages._wait(process, f"http://127.0.0.1:{server.server_port}", tmp_path / "log")
+        finally:
+            process.kill()
+            server.shutdown()

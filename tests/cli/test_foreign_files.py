@@ -225,3 +225,13 @@ def test_validate_takes_the_options_of_analyse(run: RunCommand, tmp_path: Path) 
     ):
         done = run("validate", "x.csv", *words)
         assert (done.returncode, message in done.stdout) == (1, True), done.stdout
+
+
+@pytest.mark.parametrize(
+    ("bins", "says"),
+    [(("=18,30",), "'=18,30' is not like age=18,30,45"), (("age=18", "age=30"), "--bins names 'age' twice")],
+)
+def test_bins_name_each_axis_once(run: RunCommand, ratings_csv: Path, bins: tuple[str, ...], says: str) -> None:
+    done = run("analyse", ratings_csv, *(word for one in bins for word in ("--bins", one)))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert says in done.stderr

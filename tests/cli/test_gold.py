@@ -109,3 +109,10 @@ def test_the_published_figures(run: RunCommand, dices_350: Path) -> None:
     done = run("gold", dices_350, "--exclude-flagged", "--ties", "safe")
     assert "everybody" in done.stdout
     assert "105 (30.0)    14 (4.0)     4" in done.stdout
+
+
+@pytest.mark.parametrize("words", [("--by", "gender"), ("--bootstrap", "10"), ("--ties", "safe"), ("--gold", "x")])
+def test_reasons_refuse_options_on_labels(run: RunCommand, labelled: Path, words: tuple[str, str]) -> None:
+    done = run("gold", labelled, "--reasons", *words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"{words[0]} applies to labels" in done.stderr

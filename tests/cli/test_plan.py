@@ -201,3 +201,21 @@ def test_raters_count_in_the_order_in_which_they_finished(run: RunCommand, ratin
         rows.write_csv(tmp_path / name)
         looks.append(run("plan", "interim", name, "--by", "gender", "--format", "csv").stdout)
     assert looks[0] == looks[1] != ""
+
+
+def test_designs_are_kept_until_the_plan_is_written(run: RunCommand, tmp_path: Path) -> None:
+    words = ("plan", "groups", "--raters", "10", "--simulations", "45", "-o", "plan.json")
+    (tmp_path / "plan.json").mkdir()
+    assert run(*words).returncode == 1
+    stored = tmp_path / "plan.json.partial"
+    assert len(stored.read_text().splitlines()) == 2
+    (tmp_path / "plan.json").rmdir()
+    done = run(*words, "--resume")
+    assert (done.returncode, stored.exists()) == (0, False)
+    assert "1 designs were simulated before the interruption." in done.stderr
+
+
+def test_a_plan_that_is_refused_leaves_no_file(run: RunCommand, tmp_path: Path) -> None:
+    done = run("plan", "groups", "--share", "0.99", "--difference", "0.2", "--raters", "10", "-o", "plan.json")
+    assert done.returncode == 1
+    assert list(tmp_path.glob("plan.json*")) == []

@@ -153,3 +153,9 @@ def test_a_changed_model_is_refused(run: RunCommand, pairs: Path, model: Path) -
     done = run("preference", "evaluate", pairs, "--model", model)
     assert done.returncode == 1
     assert "the SHA-256 of weights.npz is not the one in SHA256SUMS" in done.stderr
+
+
+def test_files_without_pairs_leave_no_folder_behind(run: RunCommand, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("item_id,rater_id\n1,a\n")
+    assert run("preference", "train", "x.csv", "-o", "model", "--purpose", "harmless").returncode == 1
+    assert not (tmp_path / "model").exists()

@@ -102,3 +102,18 @@ def test_events_are_subscribed_with_a_new_secret(site: RunOnSite, prolific: Prol
     assert done.stdout == f"DISSENSUS_PROLIFIC_SECRET={prolific.secret}\n"
     (hook,) = prolific.hooks.values()
     assert (hook["target_url"], hook["is_enabled"]) == ("https://rate.example/prolific/events", True)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--cell", "old"), "pilot has one open link and no links of cells. Leave out --cell."),
+        (("--filter", "age=65..18"), "--filter 'age=65..18' has its ends in the wrong order"),
+    ],
+)
+def test_a_study_without_a_cell_or_a_range_is_refused(
+    site: RunOnSite, prolific: Prolific, words: tuple[str, str], says: str
+) -> None:
+    done = site(*STUDY, *words, **ALL)
+    assert (done.returncode, prolific.studies) == (1, {})
+    assert says in done.stderr

@@ -34,7 +34,7 @@ from dissensus.pipeline.aggregate.models import Method
 from dissensus.pipeline.analyse import rater_curve
 from dissensus.pipeline.engine.ratings import IN_MEMORY
 from dissensus.pipeline.score import label_by_rule
-from dissensus.pipeline.tables import format_count
+from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.schema.jury import parse_seats
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
@@ -314,6 +314,8 @@ def _text(rows: pl.DataFrame, kind: Format) -> str:
     rows = result_writer.join_lists(rows)
     if kind is Format.CSV:
         return result_writer.to_csv(rows)
+    # Ids and answers of a file may contain control characters.
+    rows = rows.with_columns(pl.col(pl.String).map_elements(escape_unprintable, return_dtype=pl.String))
     with pl.Config(
         float_precision=3,
         fmt_str_lengths=10_000,

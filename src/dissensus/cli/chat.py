@@ -15,6 +15,7 @@ from dissensus.chat import Bot, Response, collect_response, open_chatbot
 from dissensus.cli.platform.options import load_settings
 from dissensus.cli.preference.options import SCORE_KEY
 from dissensus.errors import DissensusError, InvalidInput
+from dissensus.files.raw.content import read_text
 from dissensus.pipeline.tables import escape_unprintable
 from dissensus.schema.campaign.chatbot import Chatbot
 from dissensus.schema.campaign.chatbot_parser import parse_chatbot
@@ -137,13 +138,7 @@ def _read_lines() -> Iterator[str]:
 
 
 def _definition(file: Path) -> Chatbot:
-    try:
-        text = file.read_text("utf-8")
-    except FileNotFoundError:
-        raise InvalidInput(f"There is no file {file}.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{file} cannot be read as text: {error}.") from None
-    return parse_chatbot(text)
+    return parse_chatbot(read_text(file))
 
 
 def _note(text: str) -> None:

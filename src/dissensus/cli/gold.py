@@ -11,18 +11,18 @@ from dissensus.cli import result_writer
 from dissensus.cli.options import BootstrapOption, ConfidenceOption, SeedOption
 from dissensus.cli.ratings_options import split_categories, with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
+from dissensus.errors import InvalidInput
 from dissensus.pipeline.aggregate import gold_against_crowd
 from dissensus.pipeline.aggregate.gold import gold_page
 from dissensus.pipeline.aggregate.gold_reasons import GoldReasons, compare_reasons, reasons_page
+from dissensus.schema.ratings.columns import GOLD
 from dissensus.schema.ratings.table import Ratings
 
 
 @partial(with_ratings_options, later=True)
 def gold(
     reading: partial[Ratings],
-    gold: Annotated[
-        str, typer.Option(metavar="COLUMN", help="Attribute of items with the experts' labels.")
-    ] = "safety_gold",
+    gold: Annotated[str, typer.Option(metavar="COLUMN", help="Attribute of items with the experts' labels.")] = GOLD,
     platinum: Annotated[
         str | None,
         typer.Option(
@@ -54,6 +54,12 @@ def gold(
     Example: dissensus gold ratings.csv --exclude-flagged --by race --ties safe --bootstrap 1000
     """
     if reasons:
+        of_labels = {"--gold": gold != GOLD, "--platinum": platinum, "--by": by, "--ties": ties != "apart"}
+        for option, value in (of_labels | {"--bootstrap": bootstrap}).items():
+            if value:
+                raise InvalidInput(
+                    f"{option} applies to labels, and --reasons compares reasons. Leave out one of them."
+                )
         _write_reasons(
             compare_reasons(reading(all_questions=True), unsafe=split_categories(unsafe) or ()), format, output
         )

@@ -343,9 +343,9 @@ def _record_options(
     accepted = set(inspect.signature(command).parameters)
     for name, value in values.items():
         if name not in accepted and name != "ratings" and value != defaults[name]:
+            option = "from" if name == "kind" else name.replace("_", "-")
             raise InvalidInput(
-                f"--{name.replace('_', '-')} does not apply to {records}, which {values['ratings'][0]} holds. "
-                "Leave it out."
+                f"--{option} does not apply to {records}, which {values['ratings'][0]} holds. Leave it out."
             )
     return {name: value for name, value in values.items() if name in accepted}
 
@@ -374,13 +374,19 @@ def split_conditions(texts: Sequence[str] | None) -> list[tuple[str, str]]:
 
 def split_bins(texts: Sequence[str] | None) -> dict[str, list[float]]:
     """Parse the values of --bins, such as age=18,30,45."""
-    bins = {}
+    bins: dict[str, list[float]] = {}
     for text in texts or ():
         axis, _, edges = text.partition("=")
+        axis = axis.strip()
         try:
-            bins[axis.strip()] = [float(edge) for edge in edges.split(",")]
+            numbers = [float(edge) for edge in edges.split(",")]
         except ValueError:
-            raise InvalidInput(f"--bins {text!r} is not like age=18,30,45.") from None
+            numbers = []
+        if not axis or not numbers:
+            raise InvalidInput(f"--bins {text!r} is not like age=18,30,45.")
+        if axis in bins:
+            raise InvalidInput(f"--bins names {axis!r} twice. Give all its edges at once, as age=18,30,45.")
+        bins[axis] = numbers
     return bins
 
 

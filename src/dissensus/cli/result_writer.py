@@ -17,7 +17,7 @@ import typer
 from dissensus.errors import InvalidInput
 from dissensus.extras import check_extra
 from dissensus.files.raw.atomic_write import check_folder, write_atomically
-from dissensus.pipeline.tables import Page
+from dissensus.pipeline.tables import Page, escape_unprintable, format_count
 from dissensus.report.figure_kind import KINDS
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def format_rows(kind: Format, rows: Sequence[Row], columns: Sequence[str], *, na
 
 
 def _cell(value: str | float | int | None) -> str:
-    return f"{value:,}" if isinstance(value, int) else str("" if value is None else value)
+    return f"{value:,}" if isinstance(value, int) else escape_unprintable(str("" if value is None else value))
 
 
 def _csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
@@ -218,7 +218,9 @@ def write_figures(figures: Sequence["Figure"], folder: Path) -> None:
     for figure in figures:
         for kind in KINDS:
             write_atomically(figure.render(kind), folder / f"{figure.name}.{kind}")
-    typer.echo(f"Wrote {len(figures)} figures to {folder}, each as .svg, .png, .pdf and .json.", err=True)
+    typer.echo(
+        f"Wrote {format_count(len(figures), 'figure')} to {folder}, each as .svg, .png, .pdf and .json.", err=True
+    )
 
 
 def write_pages(pages: Sequence[Page], output: Path | None) -> None:

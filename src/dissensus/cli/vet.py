@@ -90,6 +90,7 @@ def vet(
     """
     if within is not None and not audit:
         raise InvalidInput(f"--within {within} applies to the audit; add --audit, or leave it out.")
+    result_writer.check_output(output)
     kind, figure_kind = result_writer.choose_format(format, output), None if figure is None else detect_kind(figure)
     if figure_kind not in (None, "json"):
         check_extra("figures", "--figure")

@@ -10,9 +10,12 @@ from tests.support.recruited_raters import CODES, PAY, add_submission
 
 from dissensus.pipeline.collect.chat import ResponsePick
 from dissensus.recruit.prolific import SubmissionStatus
+from dissensus.schema.campaign.completion_codes import OUTCOMES
 from dissensus.workflows.campaign import audit, notices, overview
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import journey, rating, recruitment
+
+CODE_OF: dict[str, str] = {name: f"CODE0{place}" for place, name in enumerate(OUTCOMES)}
 
 
 @sqlite_only
@@ -20,13 +23,13 @@ from dissensus.workflows.rater import journey, rating, recruitment
 def test_withdrawn_participants_with_paid_conversations_are_not_asked_to_return(
     platform: Platform, pays: bool, outcome: str
 ) -> None:
-    campaign = open_chat_campaign(platform, recruit=CODES, **({"pay": PAY} if pays else {}))
+    campaign = open_chat_campaign(platform, recruit=CODES, pay=PAY if pays else None)
     rater = enter(platform, campaign.key)
     add_submission(platform, Prolific(), campaign.id, rater.id, "ACTIVE")
     finish_chat(platform, rater, ResponsePick(strength=1))
     link = recruitment.withdrawal_return_link(platform, rater.id)
     assert link is not None
-    assert link.code == CODES["codes"][outcome]
+    assert link.code == CODE_OF[outcome]
 
 
 def test_a_returned_submission_ends_the_items_of_a_rater_who_had_finished(platform: Platform) -> None:

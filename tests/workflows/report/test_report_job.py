@@ -197,7 +197,8 @@ def test_conversations_without_an_attempt_make_no_report(platform: Platform, tmp
 
 @pytest.mark.parametrize("cross", ["rater_age", "rater_age*", "rater_age*rater_gender*rater_age"])
 def test_axes_are_crossed_with_others(platform: Platform, cross: str) -> None:
-    about = {**ABOUT_YOU, "questions": [{**ABOUT_YOU["questions"][0], "name": name} for name in AXES]}  # type: ignore[index]
+    questions = [{"name": name, "text": "Which?", "scale": ["one", "other"]} for name in AXES]
+    about = {**ABOUT_YOU, "questions": questions}
     staff_id = open_campaign(platform, demographics=about).staff_id
     with pytest.raises(InvalidInput, match="does not cross axes"):
         reports.request_report(

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -155,11 +155,10 @@ def _wait(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
     for _ in range(N_POLLS):
         if server.poll() is not None:
             raise Unavailable(f"The site did not start. {log.read_text().strip().removeprefix('Error: ')}")
-        try:
+        with suppress(httpx.TransportError):
             if httpx.get(f"{address}/readyz").is_success:
                 return
-        except httpx.TransportError:
-            time.sleep(0.1)
+        time.sleep(0.1)
     raise Unavailable(f"The site does not answer at {address}.")
 
 

@@ -18,6 +18,7 @@ from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.item_import import read_renamed_items
 from dissensus.files.items import read_items
 from dissensus.files.ratings.reader import read_ratings
+from dissensus.files.raw.content import read_text
 from dissensus.pipeline.judge.estimate import Prices
 from dissensus.pipeline.judge.pairs import questionnaire_for_judge
 from dissensus.pipeline.judge.personas import FEWEST, Persona, choose_personas
@@ -196,7 +197,7 @@ def send(judge_run: JudgeRun, sending: Sending, record: Callable[[int], None] | 
 
 
 def _read_judge(path: Path) -> Chatbot:
-    return parse_chatbot(_read_text(path))
+    return parse_chatbot(read_text(path))
 
 
 def _read_questionnaire(source: str) -> Questionnaire:
@@ -205,19 +206,12 @@ def _read_questionnaire(source: str) -> Questionnaire:
         return load_questionnaire(source)
     if not Path(source).exists():
         return load_questionnaire(source)  # The error lists those that ship
-    text = _read_text(Path(source))
+    text = read_text(Path(source))
     try:
         is_campaign = not {"questionnaire", "pair"}.isdisjoint(tomllib.loads(text))
     except tomllib.TOMLDecodeError:
         is_campaign = False
     return questionnaire_for_judge(parse_campaign(text)) if is_campaign else parse_questionnaire(text)
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{path} cannot be read as text: {error}.") from None
 
 
 def _read_items(files: list[Path], renames: dict[str, str | dict[str, str]]) -> Iterator[Item]:

@@ -81,9 +81,7 @@ def comparison(
         seed=seed,
         rates=rates,
     )
-    with (
-        keep_partial(output, pilot, settings, resume=resume) as partial,
-        result_writer.progress_bar("Simulating comparisons") as progress,
-    ):
-        plan = plan_comparison(pilot, settings, partial=partial, progress=progress)
-    write_plan(plan, plan.rows, comparison_plan_page(plan), target)
+    with keep_partial(output, pilot, settings, resume=resume) as partial:
+        with result_writer.progress_bar("Simulating comparisons") as progress:
+            plan = plan_comparison(pilot, settings, partial=partial, progress=progress)
+        write_plan(plan, plan.rows, comparison_plan_page(plan), target)

@@ -112,9 +112,7 @@ def groups(
         rates=rates,
     )
     sizes = cross_sizes(settings, split_numbers("--items", items), split_numbers("--per-item", per_item))
-    with (
-        keep_partial(output, pilot, *sizes, resume=resume) as partial,
-        result_writer.progress_bar("Simulating campaigns") as progress,
-    ):
-        plan = plan_frontier(pilot, sizes, partial=partial, progress=progress)
-    write_plan(plan, plan.designs, group_plan_page(plan), target)
+    with keep_partial(output, pilot, *sizes, resume=resume) as partial:
+        with result_writer.progress_bar("Simulating campaigns") as progress:
+            plan = plan_frontier(pilot, sizes, partial=partial, progress=progress)
+        write_plan(plan, plan.designs, group_plan_page(plan), target)

@@ -25,7 +25,10 @@ ResumeOption = Annotated[
 
 @contextmanager
 def keep_partial(output: Path | None, *plan: "DataclassInstance", resume: bool) -> Iterator[PartialResults]:
-    """Store each design in FILE.partial until the plan is written; the file belongs to one pilot and its settings."""
+    """Store each design in FILE.partial until the block ends; the file belongs to one pilot and its settings.
+
+    It stays after an error, unless it has no design.
+    """
     if output is None:
         if resume:
             raise InvalidInput("--resume continues the plan of a file. Name it with -o FILE.")
@@ -36,15 +39,23 @@ def keep_partial(output: Path | None, *plan: "DataclassInstance", resume: bool) 
     known = _read_partial(path, digest) if resume else {}
     if known:
         typer.echo(f"{len(known):,} designs were simulated before the interruption.", err=True)
-    with path.open("a" if known else "w", encoding="utf-8") as file:
-        if not known:
-            file.write(json.dumps({"plan": digest}) + "\n")
+    n_stored = len(known)
+    try:
+        with path.open("a" if known else "w", encoding="utf-8") as file:
+            if not known:
+                file.write(json.dumps({"plan": digest}) + "\n")
 
-        def store(key: str, values: Mapping[str, Any]) -> None:
-            file.write(json.dumps({"design": key, "result": values}) + "\n")
-            file.flush()
+            def store(key: str, values: Mapping[str, Any]) -> None:
+                nonlocal n_stored
+                file.write(json.dumps({"design": key, "result": values}) + "\n")
+                file.flush()
+                n_stored += 1
 
-        yield PartialResults(known, store)
+            yield PartialResults(known, store)
+    except BaseException:
+        if not n_stored:
+            path.unlink(missing_ok=True)
+        raise
     path.unlink()
 
 
@@ -59,9 +70,9 @@ def _read_partial(path: Path, digest: str) -> dict[str, Mapping[str, Any]]:
     for line in lines:
         try:
             row = json.loads(line)
-        except ValueError:
+            known[row["design"]] = row["result"]
+        except (ValueError, TypeError, KeyError):
             break
-        known[row["design"]] = row["result"]
     path.write_text(
         "".join(
             json.dumps(row) + "\n"

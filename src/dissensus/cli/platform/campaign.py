@@ -25,6 +25,8 @@ from dissensus.cli.result_writer import Format, FormatOption, OutputOption, Row
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.files.item_import import read_renamed_items
 from dissensus.files.pairs.items import reader_for
+from dissensus.files.raw.content import read_text
+from dissensus.pipeline.tables import format_count
 from dissensus.schema.campaign.definition import Campaign, CampaignState, write_campaign
 from dissensus.schema.campaign.shipped import rename_campaign
 from dissensus.workflows.campaign import campaign_deletion, campaigns, opening, overview
@@ -61,7 +63,7 @@ def new(
     rename: RenameOption = None,
     name: OtherNameOption = None,
     owner: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Owner of the campaign. Default: the only owner.")
+        str | None, typer.Option(metavar="NAME", help="Owner of the campaign. Default: the only person of the staff.")
     ] = None,
     open_link: Annotated[
         bool,
@@ -78,7 +80,7 @@ def new(
     Example: dissensus campaign new pilot.toml --items conversations.csv --owner ada
     """
     campaign = _load_renamed(file, name)
-    campaign_plan = None if plan is None else read_plan(_read_text(plan))
+    campaign_plan = None if plan is None else read_plan(read_text(plan))
     if campaign_plan is not None:
         campaign = apply_plan(campaign, campaign_plan)
     if campaign.chat is not None and items is not None:
@@ -101,19 +103,12 @@ def new(
         )
     if campaign.chat is not None or contents:
         size, next_step = (
-            f" with {len(contents):,} items" if contents else "",
+            f" with {format_count(len(contents), 'item')}" if contents else "",
             f"Open it: dissensus campaign open {campaign.name}",
         )
     else:
         size, next_step = " without items", f"Add some: dissensus campaign add-items {campaign.name} FILE"
     typer.echo(f"{campaign.name} is a draft of {campaign_owner.name}{size}. {next_step}")
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{path} cannot be read as text: {error}.") from None
 
 
 def _load_renamed(file: str, name: str | None) -> Campaign:
@@ -252,7 +247,8 @@ def delete(
         preview = campaign_deletion.preview_deletion(platform, name, staff_id=staff_id)
         if preview.obstacle is not None:
             raise Conflict(preview.obstacle)
-        typer.echo(f"{name} has {preview.n_items:,} items and {preview.n_raters:,} raters, whose answers go with it.")
+        items, raters = format_count(preview.n_items, "item"), format_count(preview.n_raters, "rater")
+        typer.echo(f"{name} has {items} and {raters}, whose answers go with it.")
         confirmation = typer.prompt("Its name, to delete it") if confirm is None else confirm
         campaign_deletion.delete_campaign(platform, name, confirmation=confirmation, staff_id=staff_id, now=utc_now())
     typer.echo(f"{name} is deleted. Its audit log stays: dissensus audit")
@@ -298,7 +294,6 @@ def clone(
     """
     with open_site_platform(load_settings(settings), old=True) as platform:
         staff_id = overview.owner_id_of(platform, name)
-        rename_campaign(campaigns.load_definition(platform, name, staff_id=staff_id), new_name)
         row = campaigns.clone_campaign(platform, name, new_name, staff_id=staff_id, now=utc_now())
     typer.echo(f"{row.name} is a draft.")
 
@@ -316,6 +311,8 @@ def invite(
 
     Example: dissensus campaign invite pilot -n 50 --format csv -o links.csv
     """
+    # Only the hashes of keys are stored, so links that cannot be written would be lost.
+    result_writer.check_output(output)
     site_settings = load_settings(settings)
     with open_site_platform(site_settings, old=True) as platform:
         staff_id = overview.owner_id_of(platform, name)

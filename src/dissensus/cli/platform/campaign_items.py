@@ -13,6 +13,7 @@ from dissensus.files.images import read_image_files
 from dissensus.files.item_import import read_renamed_items
 from dissensus.files.pairs.items import reader_for
 from dissensus.files.raw.table_reader import read_frame
+from dissensus.pipeline.tables import format_count
 from dissensus.workflows.campaign import campaigns, images, overview, rehearsal
 from dissensus.workflows.gold import comparison
 
@@ -40,7 +41,7 @@ def add_items(
     for file, read in reads:
         for note in read.notes:
             typer.echo(f"Note: {file}: {note}", err=True)
-    typer.echo(f"{len(items):,} items were added; {name} has {n:,}.")
+    typer.echo(f"Added {format_count(len(items), 'item')}; {name} has {n:,}.")
 
 
 def add_images(
@@ -62,7 +63,7 @@ def add_images(
     with open_site_platform(load_settings(settings), old=True) as platform:
         staff_id = overview.owner_id_of(platform, name)
         n = len(images.add_images(platform, name, read.images, staff_id=staff_id, now=utc_now()))
-    typer.echo(f"{len(read.images):,} images were added; {name} has {n:,}.")
+    typer.echo(f"Added {format_count(len(read.images), 'image')}; {name} has {n:,}.")
 
 
 def _read_bytes(file: Path) -> bytes:
@@ -88,7 +89,7 @@ def remove_items(
         if not yes:
             typer.confirm(f"Remove all {n:,} items of {name}? This cannot be undone.", abort=True, err=True)
         n = campaigns.remove_items(platform, name, staff_id=staff_id, now=utc_now())
-    typer.echo(f"{n:,} items were removed; {name} has none.")
+    typer.echo(f"Removed {format_count(n, 'item')}; {name} has none.")
 
 
 def rehearse(
@@ -106,7 +107,8 @@ def rehearse(
     with open_site_platform(load_settings(settings), old=True) as platform:
         staff_id = overview.owner_id_of(platform, name)
         rated = rehearsal.run_rehearsal(platform, name, raters, staff_id=staff_id, seed=seed, now=utc_now())
-    typer.echo(f"{raters:,} simulated raters rated {rated:,} items of {name}. Their answers do not count.")
+    people = format_count(raters, "simulated rater")
+    typer.echo(f"{people} rated {format_count(rated, 'item')} of {name}. Their answers do not count.")
 
 
 def add_platinum(
@@ -131,4 +133,4 @@ def add_platinum(
         options = {"source": source, "label": label, "replace": replace}
         staff_id = overview.owner_id_of(platform, name)
         n = comparison.add_platinum(platform, name, frame, **options, staff_id=staff_id, now=utc_now())  # type: ignore[arg-type]
-    typer.echo(f"Stored labels of {n:,} items of {name}.")
+    typer.echo(f"Stored labels of {format_count(n, 'item')} of {name}.")

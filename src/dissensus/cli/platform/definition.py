@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from dissensus.errors import InvalidInput
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.files.raw.content import read_text
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.shipped import campaigns, load_campaign
@@ -14,10 +15,8 @@ def load_definition(file: str) -> Campaign:
     if file in campaigns():
         return load_campaign(file)
     try:
-        return parse_campaign(Path(file).read_text("utf-8"))
-    except FileNotFoundError:
+        return parse_campaign(read_text(Path(file)))
+    except NotFound:
         raise InvalidInput(
             f"There is no file {file}, and no shipped campaign of that name. Shipped are: {format_list(campaigns())}."
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{file} cannot be read as text: {error}.") from None

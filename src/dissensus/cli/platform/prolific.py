@@ -104,6 +104,8 @@ def _address(links: EntryLinks, name: str, cell: str | None) -> str:
     """Return the entry link for Prolific, which fills in its ids."""
     if cell is None and links.anybody is not None:
         return links.anybody
+    if cell is not None and links.anybody is not None:
+        raise InvalidInput(f"{name} has one open link and no links of cells. Leave out --cell.")
     if not links.cells:
         raise InvalidInput(f"{name} has neither an open link nor links of cells, which a study needs.")
     cells = list(links.cells)
@@ -133,6 +135,8 @@ def _parse_filter(word: str) -> StudyFilter:
     if bounds is None:
         return StudyFilter(name=name, values=tuple(values.split(",")))
     least, most = (int(end) if end else None for end in bounds.groups())
+    if least is not None and most is not None and least > most:
+        raise InvalidInput(f"--filter {format_value(word)} has its ends in the wrong order. Write age=18..35.")
     return StudyFilter(name=name, least=least, most=most)
 
 

@@ -16,7 +16,6 @@ from dissensus.schema.hints import format_list
 from dissensus.web.core.permissions import SCOPES
 from dissensus.workflows.campaign import members, overview
 from dissensus.workflows.platform import api_tokens, directory, passwords, second_factors, security_log, staff
-from dissensus.workflows.platform.platform import Platform
 
 app = typer.Typer(help="Manage members of campaigns, their roles, passwords and API tokens.", no_args_is_help=True)
 
@@ -62,7 +61,9 @@ def add(name: NameArgument, person: PersonArgument, role: RoleOption, settings: 
     """
     parsed_role = parse_role(role)
     with open_site_platform(load_settings(settings), old=True) as platform:
-        members.add_member(platform, name, person, parsed_role, staff_id=_owner_id(platform, name), now=utc_now())
+        members.add_member(
+            platform, name, person, parsed_role, staff_id=overview.owner_id_of(platform, name), now=utc_now()
+        )
     command = f"dissensus sign-in {shlex.quote(person.strip())}"
     typer.echo(f"{person.strip()} is a member of {name}, as {parsed_role}. For a link to sign in: {command}")
 
@@ -76,7 +77,7 @@ def invite(name: NameArgument, role: RoleOption, settings: SettingsOption = None
     parsed_role, site_settings = parse_role(role), load_settings(settings)
     with open_site_platform(site_settings, old=True) as platform:
         key = members.create_member_invitation(
-            platform, name, parsed_role, staff_id=_owner_id(platform, name), now=utc_now()
+            platform, name, parsed_role, staff_id=overview.owner_id_of(platform, name), now=utc_now()
         )
     typer.echo(f"{site_settings.address}/join/{key}")
 
@@ -94,7 +95,9 @@ def change_role(
     """
     parsed_role = parse_role(role)
     with open_site_platform(load_settings(settings), old=True) as platform:
-        members.change_role(platform, name, person, parsed_role, staff_id=_owner_id(platform, name), now=utc_now())
+        members.change_role(
+            platform, name, person, parsed_role, staff_id=overview.owner_id_of(platform, name), now=utc_now()
+        )
     typer.echo(f"{person.strip()} is a member of {name}, as {parsed_role}.")
 
 
@@ -105,7 +108,7 @@ def remove(name: NameArgument, person: PersonArgument, settings: SettingsOption 
     Example: dissensus staff remove pilot grace
     """
     with open_site_platform(load_settings(settings), old=True) as platform:
-        members.remove_member(platform, name, person, staff_id=_owner_id(platform, name), now=utc_now())
+        members.remove_member(platform, name, person, staff_id=overview.owner_id_of(platform, name), now=utc_now())
     typer.echo(f"{person.strip()} is no longer a member of {name}.")
 
 
@@ -202,7 +205,8 @@ def email(
     """
     with open_site_platform(load_settings(settings), old=True) as platform:
         staff.set_email(platform, person, address, now=utc_now())
-    typer.echo(f"{person.strip()} has the e-mail address {address.strip().casefold() or 'none'}.")
+    has = f"the e-mail address {address.strip().casefold()}" if address.strip() else "no e-mail address"
+    typer.echo(f"{person.strip()} has {has}.")
 
 
 @app.command("token")
@@ -280,8 +284,3 @@ def _read_password() -> str:
         return sys.stdin.readline().rstrip("\r\n")
     new_password: str = typer.prompt("New password", hide_input=True, confirmation_prompt="Repeat it", err=True)
     return new_password
-
-
-def _owner_id(platform: Platform, name: str) -> str:
-    """Return the id of an owner of the campaign, in whose name the operator acts."""
-    return overview.owner_id_of(platform, name)

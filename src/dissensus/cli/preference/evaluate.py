@@ -142,7 +142,6 @@ def _values(tested: _EvaluatedModel, other: _EvaluatedModel | None, rival: Rival
 def _compare_models(
     read: ReadPairs, tested: _EvaluatedModel, other: _EvaluatedModel, *, confidence: float
 ) -> RivalModel:
-
     difference = compare_models(read.pairs, tested.margins, other.margins, confidence=confidence)
     name = other.model["name"]
     if name == tested.model["name"]:
@@ -153,7 +152,6 @@ def _compare_models(
 def _evaluate_model(
     read: ReadPairs, location: str, purpose: Purpose | None, *, force: bool, confidence: float
 ) -> _EvaluatedModel:
-
     with open_model(location, purpose=purpose, key=os.environ.get(SCORE_KEY, "")) as (model, identity):
         check_purpose(model, purpose or model.purpose, force=force)
         margins, length, diagnostics = _margins(model, read, confidence)
@@ -175,7 +173,6 @@ def _margins(model: Model, read: ReadPairs, confidence: float) -> tuple[Floats, 
 
 
 def _cross_validate(read: ReadPairs, folds: int, kind: KindOfModel, *, confidence: float, seed: int) -> _EvaluatedModel:
-
     with result_writer.progress_bar("Training") as progress:
         result = cross_validate(
             read.pairs, n_folds=folds, plan=TrainingPlan.for_kind(kind), seed=seed, progress=progress

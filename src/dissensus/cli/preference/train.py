@@ -78,8 +78,8 @@ def train(
     if known_purpose is None:
         raise InvalidInput("The criterion of the choices is unknown. Give --purpose harmless or --purpose helpful.")
     plan = _plan(kind, Weighting(strength=strength, soft=soft_labels), output, options)
-    make_folder(output)
     read = load_pairs(pairs, known_purpose, raters)
+    make_folder(output)
     with result_writer.progress_bar("Training") as progress:
         training = {"purpose": known_purpose, "excluded": read.excluded, "seed": seed, "progress": progress}
         card = _train_and_save(plan, read.pairs, output, **training)

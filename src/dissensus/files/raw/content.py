@@ -125,6 +125,13 @@ def decode_utf8(data: bytes, path: Path) -> str:
         ) from None
 
 
+def read_text(path: Path) -> str:
+    """Read a file of UTF-8 text, such as a definition; raise `NotFound` if there is none."""
+    if not path.exists():
+        raise NotFound(f"There is no file {path}.")
+    return decode_utf8(read_content(path), path)
+
+
 def check_lines(data: bytes, path: Path) -> None:
     """Raise if a line is too long; jumps from window to window."""
     end = _line_end(data)
