@@ -1,7 +1,9 @@
 """Report of red-team attempts: figures, numbers and folded texts."""
 
+import re
 from collections import Counter
 from dataclasses import replace
+from importlib.resources import files
 
 import numpy as np
 import polars as pl
@@ -16,6 +18,7 @@ from dissensus.report.figure import Figure
 from dissensus.report.result import Document
 from dissensus.report.tables import Disclosure
 from dissensus.schema.records.attempt import Attempt
+from dissensus.web.core.campaign_tabs import TABS
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +193,7 @@ def test_missing_fields_leave_out_sections_with_reasons(attempts: list[Attempt])
     )
     absent = {section.name: " ".join(section.absent) for section in report.sections}
     assert "It is unknown how many attempts succeed" in absent["success"]
-    assert "It is unknown how many attempts have a harmlessness score" in absent["harmlessness"]
+    assert "No attempt has a harmlessness score." in absent["harmlessness"]
     assert "No attempt has both a rating and least harmlessness." in absent["harmlessness"]
     assert "No attempt has a tag" in absent["tags"]
     assert absent["models"].count("It is unknown for all attempts.") == 2
@@ -199,6 +202,13 @@ def test_missing_fields_leave_out_sections_with_reasons(attempts: list[Attempt])
     page = report.to_html()
     assert "nan" not in page.lower().replace("nano", "")
     assert "size not known" in page
+
+
+def test_advice_on_the_site_names_what_its_pages_show() -> None:
+    campaign = files("dissensus.web").joinpath("templates/staff/campaigns-detail.html").read_text("utf-8")
+    assert re.findall('"(.+)"', NO_REVIEWS.site) == re.findall(r">(Draw a sample)</button>", campaign)
+    (tab,) = re.findall('"(.+)"', NO_TEXTS.site)
+    assert tab in {known.label for known in TABS}
 
 
 def test_missing_intervals_have_a_reason(attempts: list[Attempt]) -> None:

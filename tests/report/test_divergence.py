@@ -53,6 +53,8 @@ def test_hidden_groups_are_in_no_pair() -> None:
     assert groups.hidden
     assert not groups.hidden & {*figure.table["group"], *figure.table["other"]}
     assert not any(name in figure.reading for name in groups.hidden)
+    assert "The mean" not in figure.reading  # it includes pairs of hidden groups
+    assert "are furthest apart" in figure.reading
 
 
 def test_thirty_pairs_are_drawn_and_the_table_has_all() -> None:

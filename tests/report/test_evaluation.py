@@ -11,6 +11,7 @@ from dissensus.preference.data.pairs import Pair
 from dissensus.preference.evaluation.accuracy import Evaluation, evaluate
 from dissensus.preference.evaluation.paired import RivalModel, compare_models
 from dissensus.report.evaluation import evaluation_report
+from dissensus.report.evaluation_tables import soft_label_grid
 from dissensus.report.figures.reliability import reliability
 from dissensus.report.figures.slices import slices
 from dissensus.report.tables import ReportTable
@@ -81,6 +82,9 @@ def test_several_raters_of_a_pair_give_a_soft_label_table() -> None:
     report = evaluation_report(evaluation, model="taste", rival=rival)
     page = report.to_html()
     assert "40 comparisons by 2 raters" in page
+    assert evaluation.soft_labels is not None
+    one = soft_label_grid(replace(evaluation.soft_labels, n_comparisons=1, n_raters=1), ())
+    assert one.caption.startswith("1 comparison by 1 rater; ")
     assert "The model is nearer to the shares of raters than a constant one half" in page
     (table,) = report.sections[-1].parts
     assert isinstance(table, ReportTable)

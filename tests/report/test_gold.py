@@ -64,3 +64,9 @@ def test_one_item() -> None:
     figure = gold(gold_against_crowd(Ratings.from_frame(frame)))
     assert figure.reading.startswith("Of 1 item, experts and crowd call 0 safe and 0 unsafe")
     assert fits(figure)
+
+
+def test_parts_of_the_items_are_no_groups(dices: Ratings) -> None:
+    reading = gold(gold_against_crowd(dices, by="degree_of_harm")).reading
+    assert "On items by degree of harm, experts alone call from" in reading
+    assert "group" not in reading

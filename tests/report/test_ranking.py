@@ -37,6 +37,15 @@ def test_the_figure_shows_the_ranking(ranking: Ranking) -> None:
     assert fits(figure)
 
 
+def test_the_first_is_compared_with_the_widest_interval(ranking: Ranking) -> None:
+    first, *others = ranking.rows
+    wide = replace(others[-1], ci_high=(first.ci_high or 0) + 1)
+    reading = standings(replace(ranking, rows=(first, *others[:-1], wide))).reading
+    assert reading == "best comes first; its interval reaches that of worst, so another may be as strong."
+    unknown = replace(others[-1], ci_low=None, ci_high=None)
+    assert "how surely" in standings(replace(ranking, rows=(first, *others[:-1], unknown))).reading
+
+
 def test_overlapping_intervals_are_stated() -> None:
     close = rank(simulate_comparisons(40), bootstrap=100)
     assert "so another may be as strong" in standings(close).reading

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -182,6 +183,13 @@ def test_svg_ids_begin_with_the_figure_name(report: Report) -> None:
         ids = re.findall(r'\bid="([^"]+)"', svg)
         assert all(name.startswith(f"{figure.name}-n-") for name in ids)
         assert set(re.findall(r"url\(#([^)]+)\)", svg)) <= set(ids)
+
+
+def test_names_of_figures_are_no_markup(report: Report) -> None:
+    name = 'shares-"><script>alert(1)</script> (b)'
+    svg = replace(next(iter(report.figures)), name=name).inline(TEXT_WIDTH)
+    assert "<script" not in svg
+    assert set(re.findall(r"url\(#([^)]+)\)", svg)) <= set(re.findall(r'\bid="([^"]+)"', svg))
 
 
 def test_the_chart_is_an_altair_chart(report: Report) -> None:

@@ -12,6 +12,7 @@ from dissensus.pipeline.score.rules import WITHOUT_COSTS
 from dissensus.report.figure import Figure
 from dissensus.report.result import Document
 from dissensus.report.score.decisions import decision_report
+from dissensus.report.score.group_points import draw_group_points
 from dissensus.report.score.models import model_scorecard_report
 from dissensus.report.score.scorecard import scorecard_report
 from dissensus.schema.item_scores import ItemScores
@@ -59,7 +60,28 @@ def test_a_page_of_chatbots_has_the_shares_by_question_and_value(ratings: Rating
     worst = max((row for row in card.rows if row.axis and not row.attribute), key=lambda row: row.estimate or 0)
     assert f"{100 * (worst.estimate or 0):.1f} % ({worst.group})." in drawn.reading
     assert "by value" in figures(page)["shares-degree_of_harm"].reading
+    assert figures(page)["shares-degree_of_harm"].reading.endswith((", Extreme).", ", Benign)."))
     assert [section.name for section in page.sections] == ["shares", "gaps"]
+
+
+def test_a_page_says_how_many_chatbots_are_drawn_and_which_group_is_worst_served(ratings: Ratings) -> None:
+    names = pl.DataFrame(
+        {"item_id": ratings.items["item_id"], "bot": [f"bot {i % 6}" for i in range(30)], "rare": ["x"] * 30}
+    )
+    card = score_chatbots(ratings.with_items(names), by="race", by_item="rare", chatbot="bot")
+    of_all, of_value = scorecard_report(card).figures
+    pool = [100 * (row.estimate or 0) for row in card.rows if row.axis is None and row.attribute is None]
+    assert of_all.reading.startswith(
+        f"Raters call {min(pool):.1f} to {max(pool):.1f} % of responses unsafe, by chatbot"
+    )
+    worst = max((row for row in card.rows if row.axis and not row.attribute), key=lambda row: row.estimate or 0)
+    assert of_all.reading.endswith(f"({worst.group}, {worst.model}).")
+    assert "The figure shows the first 4 of 6 chatbots; the table has all." in of_all.notes
+    assert of_value.title.endswith("by rare, bot 0")
+
+
+def test_figures_without_an_estimate_are_drawn() -> None:
+    assert draw_group_points([], 600, series=("everybody",), per_cent=True)["layer"]
 
 
 def test_a_page_of_models_has_losses_ranks_thresholds_and_gaps(models: ModelScorecard) -> None:

@@ -100,11 +100,12 @@ METHODS: Final = (
 
 NO_REVIEWS = Advice(
     "No reviews were given; --reviews FILE adds them.",
-    site='No attempt has been reviewed. A campaign of reviews is made from the page "Attempts".',
+    site='No attempt has been reviewed. A campaign of reviews is made on the page of the campaign: "Draw a sample".',
 )
 NO_TEXTS = Advice(
     "Examples of the regions are not shown, since they may offend or disturb; --text adds them, folded.",
-    site='Examples of the regions are not shown, since they may offend or disturb; the page "Chats" has every text.',
+    site="Examples of the regions are not shown, since they may offend or disturb; the page "
+    '"Conversations" has every text.',
 )
 WORDS_WARNING = "words of red-teamers, who tried to make chatbots say harmful things; they may offend or disturb."
 TEXTS_WARNING = "complete conversations in which people tried to make chatbots say harmful things."

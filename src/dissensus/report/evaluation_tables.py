@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_short
+from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_count, format_short
 from dissensus.preference.evaluation.accuracy import Evaluation, describe_population
 from dissensus.preference.evaluation.diagnostics import Diagnostics, GroupAccuracy
 from dissensus.preference.evaluation.soft_labels import SoftLabelDistance, SoftLabelEvaluation
@@ -33,7 +33,7 @@ def group_accuracy_table(diagnostics: Diagnostics) -> ReportTable:
         title="Accuracy by group",
         reading=f"A model that knows the group of a rater is right {direction} often."
         if distinct
-        else "On these pairs it is not shown that knowing the group of a rater improves accuracy.",
+        else "These pairs do not show that knowing the group of a rater improves accuracy.",
         grids=(group_accuracy_grid(diagnostics),),
         notes=(
             "Both on the same pairs, without effects of single raters. Intervals are for "
@@ -48,7 +48,7 @@ def _group_line(group: GroupAccuracy) -> tuple[str, ...]:
     shares = format_short(group.as_group.estimate, 3), format_short(group.as_all.estimate, 3)
     if group.difference is None:
         return (name, f"{group.as_group.n:,}", *shares, UNKNOWN, UNKNOWN)
-    interval = f"{format_short(group.difference.ci_low, 3)} to {format_short(group.difference.ci_high, 3)}"
+    interval = _interval_or_unknown(group.difference)
     return (name, f"{group.as_group.n:,}", *shares, format_short(group.difference.estimate, 3), interval)
 
 
@@ -82,10 +82,10 @@ def soft_label_lines(
 
 def soft_label_grid(evaluation: SoftLabelEvaluation, lines: SoftLabelLines) -> Grid:
     """Return the distances as a grid."""
-    raters = f" by {evaluation.n_raters:,} raters" if evaluation.n_raters else ""
+    raters = f" by {format_count(evaluation.n_raters, 'rater')}" if evaluation.n_raters else ""
     caption = (
-        f"{evaluation.n_comparisons:,} comparisons{raters}, of which cross-entropy cannot be below "
-        f"{format_short(evaluation.entropy, 3)}, the entropy of their shares."
+        f"{format_count(evaluation.n_comparisons, 'comparison')}{raters}; cross-entropy cannot be below "
+        f"{format_short(evaluation.entropy, 3)}, the entropy of the shares of raters."
     )
     return Grid(
         SOFT_LABEL_HEADINGS,

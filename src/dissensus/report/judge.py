@@ -109,12 +109,14 @@ def _effect_sections(audit: JudgeAudit) -> Iterator[Section]:
 
 def _read_effects(rows: Sequence[AuditRow]) -> str:
     """Return a sentence on the probe that changed most answers, beside another seed."""
-    repeat = next((row.estimate or 0 for row in rows if row.probe == "repeat"), None)
-    noise = "" if repeat is None else f"; another seed alone {100 * repeat:.1f} %"
+    noise_share = next((row.estimate or 0 for row in rows if row.probe == "repeat"), None)
+    noise = "" if noise_share is None else f"; another seed alone {100 * noise_share:.1f} %"
     largest = max(rows, key=lambda row: (row.probe != "repeat", row.estimate or 0))
+    if largest.probe == "repeat":
+        return f"Another seed alone turns {100 * (noise_share or 0):.1f} % of answers; nothing else was changed."
     return (
         f"Of all changes but the seed, {PROBE_NAMES[str(largest.probe)]} turns most answers: "
-        f"{100 * (largest.estimate or 0):.1f} %{noise if largest.probe != 'repeat' else ''}."
+        f"{100 * (largest.estimate or 0):.1f} %{noise}."
     )
 
 

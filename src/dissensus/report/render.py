@@ -31,6 +31,7 @@ _MARK_ATTRIBUTES = re.compile(
 )
 _LOADING = threading.Lock()
 _ID = re.compile(r'( id="|url\(#)([^")]+)')
+_NOT_IN_IDS = re.compile(r"[^\w-]")
 
 
 def load_renderer() -> ModuleType:
@@ -100,4 +101,9 @@ def _restyle_tag(tag: str, name: str) -> str:
     tag = _COORDINATES.sub(lambda values: _LONG.sub(_round_coordinate, values[0]), tag)
     tag = _MARK_ATTRIBUTES.sub("", tag)
     tag = _COLOR.sub(_name_color, tag)
-    return _ID.sub(lambda match: f"{match[1]}{name}-{match[2]}", tag)
+    return _ID.sub(lambda match: f"{match[1]}{_encode_id(name)}-{match[2]}", tag)
+
+
+def _encode_id(name: str) -> str:
+    """Return a name as part of an id and its references: names of questions may hold quotes, blanks and brackets."""
+    return _NOT_IN_IDS.sub(lambda character: f"_{ord(character[0]):x}_", name)

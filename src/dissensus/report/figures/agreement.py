@@ -8,7 +8,7 @@ from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse import analyse
 from dissensus.pipeline.analyse.level import Level
 from dissensus.pipeline.analyse.result import Analysis, Row
-from dissensus.pipeline.tables import escape_unprintable, format_short
+from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.answers import format_question
 from dissensus.report.figures.panels import (
@@ -71,8 +71,10 @@ def describe_groups(rows: Sequence[Row], analysis: Analysis, groups: DisplayedGr
     if not analysis.settings.permutations:
         return _range(rows, groups)
     n = sum(row.p is not None for row in rows)
+    if not n:
+        return f"No group of {groups.title} could be tested."
     if not starred:
-        return f"No group of {groups.title} differs from what chance gives at p < .05, in {n} tests."
+        return f"No group of {groups.title} differs from what chance gives at p < .05, in {format_count(n, 'test')}."
     findings = [
         f"{NAMES[row.metric]} of {escape_unprintable(str(row.group))} ({row.direction} chance, p "
         f"{format_short(row.p, 3)})"
@@ -90,6 +92,8 @@ def _range(rows: Sequence[Row], groups: DisplayedGroups) -> str:
     if not irr_rows:
         return f"IRR is undefined for every group of {groups.title}."
     low, high = (pick(irr_rows, key=lambda row: row.estimate or 0.0) for pick in (min, max))
+    if len(irr_rows) == 1:
+        return f"IRR of {escape_unprintable(str(low.group))} is {format_short(low.estimate, 3)}; nothing was tested."
     ends = [f"{format_short(row.estimate, 3)} ({escape_unprintable(str(row.group))})" for row in (low, high)]
     return f"IRR ranges from {ends[0]} to {ends[1]}; nothing was tested."
 

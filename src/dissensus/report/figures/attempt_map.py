@@ -41,7 +41,7 @@ def attempt_map(layout: AttemptMap, *, seed: int = 0) -> Figure:
             "x": layout.points[indices, 0],
             "y": layout.points[indices, 1],
             "region": layout.region[indices],
-            "went": [_describe_harmlessness(value) for value in layout.succeeded[indices].tolist()],
+            "went": [_describe_outcome(value) for value in layout.succeeded[indices].tolist()],
         }
     )
     sampled = len(indices) < len(layout.indices)
@@ -63,7 +63,7 @@ def attempt_map(layout: AttemptMap, *, seed: int = 0) -> Figure:
     )
 
 
-def _describe_harmlessness(value: float) -> str:
+def _describe_outcome(value: float) -> str:
     return UNRATED if np.isnan(value) else SUCCEEDED if value else FAILED
 
 

@@ -61,7 +61,7 @@ def _draw_cells(
     statement: str,
     unit: str = "attempts",
 ) -> Figure:
-    overall = _overall_mean(cells, statement)
+    overall = _overall_mean(cells, f"It is unknown how many {statement}.")
     value = "success"
     blocks = _blocks(cells, value)
     return Figure(
@@ -77,7 +77,7 @@ def _draw_cells(
 def harmlessness(analysis: AttemptAnalysis) -> Figure:
     """Draw the mean and the spread of the least harmlessness score by type and size of the model."""
     cells = analysis.harmlessness
-    overall = _overall_mean(cells, "attempts have a harmlessness score")
+    overall = _overall_mean(cells, "No attempt has a harmlessness score.")
     blocks = _blocks(cells, "score")
     all_blocks = [*blocks, *_list_undrawn(cells, blocks, "score")]
     return Figure(
@@ -173,10 +173,10 @@ def _twice(tag: Tag) -> tuple[float | None, None]:
     return tag.success.estimate, None
 
 
-def _overall_mean(cells: Sequence[AttemptCell], statement: str) -> BootstrapEstimate:
+def _overall_mean(cells: Sequence[AttemptCell], unknown: str) -> BootstrapEstimate:
     overall = cells[0].mean
     if overall.estimate is None:
-        raise UndefinedEstimate(f"It is unknown how many {statement}.")
+        raise UndefinedEstimate(unknown)
     return overall
 
 

@@ -39,29 +39,30 @@ def divergence(result: GroupDivergence, groups: DisplayedGroups | None = None) -
         name=f"divergence-{groups.slug}",
         axis=groups.axis,
         title=f"Distance between groups of {groups.title}",
-        reading=_reading(result, [result.pairs[p] for p in furthest]),
+        reading=_reading(result, [result.pairs[p] for p in furthest], has_overall=not groups.hidden),
         table=_table(result, displayed),
         draw=lambda width: _draw(result, drawn, width),
         notes=(*_notes(result), *groups.notes, *([cut] if len(drawn) < len(estimated) else [])),
     )
 
 
-def _reading(result: GroupDivergence, furthest: Sequence[PairDivergence]) -> str:
+def _reading(result: GroupDivergence, furthest: Sequence[PairDivergence], *, has_overall: bool) -> str:
+    """Return a sentence on all pairs, unless they include hidden groups, and on the two groups furthest apart."""
     if not furthest:
         return f"No two groups of {format_axis(result.axis)} share an item."
     top = furthest[0]
-    apart = f"{' and '.join(map(escape_unprintable, top.groups))} are furthest apart ({format_short(top.estimate, 3)}"
+    pair = " and ".join(map(escape_unprintable, top.groups))
+    apart = f"{pair} are furthest apart ({format_short(top.estimate, 3)}"
+    if top.p is not None:
+        median = summarise_chance(result.pair_null[:, result.pairs.index(top)])[MEDIAN]
+        apart = f"{apart}, by chance {format_short(median, 3)}, p {format_short(top.p_adjusted, 3)} after adjustment"
+    if not has_overall:
+        return f"{apart})."
     text = f"The mean {NAMES[result.measure]} between two groups is {format_short(result.estimate, 3)}"
-    if top.p is None or result.p is None:
-        return f"{text}; {apart})."
-    overall_median, top_median = (
-        summarise_chance(values)[MEDIAN] for values in (result.null, result.pair_null[:, result.pairs.index(top)])
-    )
-    return (
-        f"{text}, by chance {format_short(overall_median, 3)} (p {format_short(result.p, 3)}); {apart}, by chance "
-        f"{format_short(top_median, 3)}, "
-        f"p {format_short(top.p_adjusted, 3)} after adjustment)."
-    )
+    if result.p is not None:
+        median = summarise_chance(result.null)[MEDIAN]
+        text = f"{text}, by chance {format_short(median, 3)} (p {format_short(result.p, 3)})"
+    return f"{text}; {apart})."
 
 
 def _notes(result: GroupDivergence) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from dissensus.report.groups import (
 )
 from dissensus.report.layout import RowLabels
 from dissensus.report.theme import BLUE, INK, LINE, MUTED, ON_MIDDLE, ORANGE, PAPER, RAMP
+from dissensus.schema.ratings.columns import RATER_PREFIX
 
 # Agreement comes first, at the left; neighbours differ in grey too.
 PARTS = {
@@ -59,7 +60,7 @@ def gold(comparison: GoldAgainstCrowd, groups: DisplayedGroups | None = None) ->
         name="gold" if comparison.by is None else f"gold-{make_slug(comparison.by)}",
         axis=comparison.by,
         title="Experts against the crowd" + ("" if comparison.by is None else f" by {format_axis(comparison.by)}"),
-        reading=_reading(everybody, listed, comparison.ties),
+        reading=_reading(everybody, listed, comparison),
         table=_table([everybody, *listed]),
         draw=lambda width: draw_whole_bars(RowLabels(names, width), shares, list(parts.values()), labels=texts),
         notes=tuple(_notes(comparison, groups, len(listed), len(drawn) - 1)),
@@ -85,25 +86,27 @@ def _bar(
     return label, tuple(row[part] / max(1, n) for part in parts), tuple(f"{row[part]:,}" for part in parts)
 
 
-def _reading(row: dict[str, Any], groups: Sequence[dict[str, Any]], ties: str) -> str:
+def _reading(row: dict[str, Any], groups: Sequence[dict[str, Any]], comparison: GoldAgainstCrowd) -> str:
     text = (
         f"Of {format_count(row['n_items'], 'item')}, experts and crowd call {row['both_safe']:,} safe and "
         f"{row['both_unsafe']:,} unsafe; experts alone call {row['gold_only']:,} unsafe, the crowd alone "
         f"{row['crowd_only']:,}"
     )
-    if ties == "apart" and row["tied"]:
+    if comparison.ties == "apart" and row["tied"]:
         text += f"; on {row['tied']:,} the crowd is tied"
     if row["disagreement_low"] is not None:
         interval = " to ".join(format_percent(row[f"disagreement_{end}"], 1) for end in ("low", "high"))
         text += f". They differ on {format_percent(row['disagreement'], 1)} (interval {interval})"
-    if len(groups) < 2:
+    if len(groups) < 2 or comparison.by is None:
         return text + "."
     low, high = (pick(groups, key=_share_of_gold_only) for pick in (min, max))
     ends = [
         f"{format_percent(_share_of_gold_only(group), 1)} ({escape_unprintable(group['group'])})"
         for group in (low, high)
     ]
-    return f"{text}. Against one group, experts alone call from {ends[0]} to {ends[1]} unsafe."
+    by_raters = comparison.by.startswith(RATER_PREFIX)
+    where = "Against one group" if by_raters else f"On items by {format_axis(comparison.by)}"
+    return f"{text}. {where}, experts alone call from {ends[0]} to {ends[1]} unsafe."
 
 
 def _share_of_gold_only(row: dict[str, Any]) -> float:

@@ -153,6 +153,11 @@ def _read_shares(rows: Sequence[PredictedShare]) -> str:
     """Return the range of the last answer, how certain its top is, and the groups that differ from the largest one."""
     low, high = min(rows, key=lambda row: row.estimate), max(rows, key=lambda row: row.estimate)
     answer = escape_unprintable(rows[0].answer)
+    if len(rows) == 1:
+        return (
+            f"New raters of {escape_unprintable(low.group)} would say {answer} to {format_percent(low.estimate)} of "
+            "the items."
+        )
     span = (
         f"New raters of {escape_unprintable(high.group)} would say {answer} to {format_percent(high.estimate)} of the "
         f"items, those of {escape_unprintable(low.group)} to {format_percent(low.estimate)}."

@@ -113,6 +113,8 @@ def _reading(evaluation: Evaluation) -> str:
         return f"{text}."
     worst = min(estimable, key=lambda part: part.accuracy.estimate)
     where = WHERE.get(worst.by, WHERE["group"]).format(escape_unprintable(worst.value))
+    if worst.by == "turns" and worst.value == "1":
+        where = "after 1 human turn"
     return f"{text}. It is right least often {where}: {100 * worst.accuracy.estimate:.0f} %."
 
 

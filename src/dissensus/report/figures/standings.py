@@ -49,14 +49,16 @@ def standings(overall: Ranking, *, by: str | None = None, groups: Mapping[str, R
 
 
 def _reading(overall: Ranking) -> str:
-    first, second = overall.rows[:2]
+    first, *others = overall.rows
     name = escape_unprintable(first.bot)
-    if first.ci_low is None or second.ci_high is None:
+    ends = [row.ci_high for row in others if row.ci_high is not None]
+    if first.ci_low is None or len(ends) < len(others) or not others:
         return f"{name} comes first of {format_count(len(overall.rows), 'chatbot')}; how surely is not known."
-    if first.ci_low > second.ci_high:
+    rival = max(others, key=lambda row: row.ci_high or 0.0)
+    if first.ci_low > max(ends):
         return f"{name} is stronger than all others, beyond the intervals of both."
     return (
-        f"{name} comes first; its interval reaches that of {escape_unprintable(second.bot)}, so another "
+        f"{name} comes first; its interval reaches that of {escape_unprintable(rival.bot)}, so another "
         "may be as strong."
     )
 

@@ -22,7 +22,7 @@ def _draw_look(look: InterimLook, rows: list[InterimRow]) -> Figure:
     name = f"share of {escape_unprintable(look.answer)}"
     blocks = [
         (heading, [_point(row, name) for row in rows if (row.against is None) == is_share])
-        for heading, is_share in ((name.capitalize(), True), ("Differences", False))
+        for heading, is_share in ((f"S{name[1:]}", True), ("Differences", False))
     ]
     reached = sum(row.is_reached for row in look.rows)
     return Figure(

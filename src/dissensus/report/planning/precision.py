@@ -6,7 +6,7 @@ from typing import Final
 import polars as pl
 
 from dissensus.pipeline.plan.precision import PrecisionPlan, PrecisionRow
-from dissensus.pipeline.tables import format_short
+from dissensus.pipeline.tables import format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.planning.curves import Curve, CurvePanel, CurvePoint, draw_panels
 
@@ -43,7 +43,7 @@ def interval_widths(plan: PrecisionPlan) -> Figure:
             x_title="raters",
             curves=tuple(
                 Curve(
-                    "every rater rates every item" if k is None else f"{k:,} ratings of an item",
+                    "every rater rates every item" if k is None else f"{format_count(k, 'rating')} of an item",
                     tuple(
                         CurvePoint(row.n_raters, getattr(row, name).raters)
                         for row in plan.rows
@@ -86,8 +86,8 @@ def label_precision(plan: PrecisionPlan) -> Figure:
     return Figure(
         name="plan-labels",
         title="Labels of items",
-        reading=f"With {rows[-1].per_item:,} ratings of an item its majority is that of the population for "
-        f"{100 * rows[-1].item.label_agreement:.0f} % of items.",
+        reading=f"With {format_count(rows[-1].per_item, 'rating')} of an item its majority is that of the population "
+        f"for {100 * rows[-1].item.label_agreement:.0f} % of items.",
         table=_tabulate(plan),
         draw=lambda width: draw_panels([panel], width),
         notes=("Reliability: all raters rate the same items. Dependability: each item has other raters.",),

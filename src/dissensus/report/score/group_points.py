@@ -61,7 +61,9 @@ def _first_known(value: float | None, otherwise: float) -> float:
 
 
 def _find_domain(points: Sequence[dict[str, Any]]) -> list[float]:
-    """Return the ends of the axis: a little beyond all intervals, and not below 0 if none is."""
+    """Return the ends of the axis: a little beyond all intervals, and not below 0 if none is; 0 and 1 if empty."""
+    if not points:
+        return [0.0, 1.0]
     low, high = min(point["low"] for point in points), max(point["high"] for point in points)
     margin = 0.04 * (high - low or 0.1)
     return [max(0.0, low - margin) if low >= 0 else low - margin, high + margin]

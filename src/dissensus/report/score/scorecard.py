@@ -84,26 +84,36 @@ def _share_figures(card: Scorecard) -> Iterator[Figure]:
     for question in card.settings.questions:
         rows = [row for row in card.rows if row.question == question and row.attribute is None]
         series = [str(model or question) for model in models[:MOST_SERIES]]
-        yield _draw_shares(f"shares-{question}", question, rows, card, series)
+        cut = f"The figure shows the first {MOST_SERIES} of {len(models)} chatbots; the table has all."
+        notes = (cut,) if len(models) > MOST_SERIES else ()
+        yield _draw_shares(f"shares-{question}", question, rows, series, card.settings.axes, notes)
     first = card.settings.questions[0]
+    of_model = "" if models[0] is None else f", {models[0]}"
     for attribute in card.settings.by_item:
         rows = [row for row in card.rows if (row.question, row.attribute, row.model) == (first, attribute, models[0])]
         values = list(dict.fromkeys(str(row.value) for row in rows))
         for start in range(0, len(values), MOST_SERIES):
             part = values[start : start + MOST_SERIES]
             name = f"shares-{attribute}" + (f"-{start // MOST_SERIES + 1}" if len(values) > MOST_SERIES else "")
-            yield _draw_shares(name, f"{first} by {attribute}", rows, card, part)
+            yield _draw_shares(name, f"{first} by {attribute}{of_model}", rows, part, card.settings.axes)
 
 
-def _draw_shares(name: str, title: str, rows: Sequence[ScoreRow], card: Scorecard, series: Sequence[str]) -> Figure:
-    blocks = build_blocks(rows, card.settings.axes, lambda row: str(row.value or row.model or row.question))
+def _draw_shares(
+    name: str,
+    title: str,
+    rows: Sequence[ScoreRow],
+    series: Sequence[str],
+    axes: Sequence[str],
+    notes: tuple[str, ...] = (),
+) -> Figure:
+    blocks = build_blocks(rows, axes, lambda row: str(row.value or row.model or row.question))
     return Figure(
         name=name,
         title=title,
         reading=_read_shares([row for row in rows if row.estimate is not None]),
         table=tabulate(rows),
         draw=lambda width: draw_group_points(blocks, width, series=series, per_cent=True),
-        notes=("Lines: intervals for other raters and other items.",),
+        notes=("Lines: intervals for other raters and other items.", *notes),
     )
 
 
@@ -134,19 +144,21 @@ def _count_raters(rows: Sequence[ScoreRow], group: str) -> str:
 
 
 def _read_shares(rows: Sequence[ScoreRow]) -> str:
-    pool = next((row for row in rows if row.axis is None), None)
+    pool = [row for row in rows if row.axis is None]
     grouped = [row for row in rows if row.axis is not None]
-    if pool is None or pool.estimate is None:
+    if not pool:
         return "No group is large enough to be shown."
-    text = f"Raters call {100 * pool.estimate:.1f} % of responses unsafe"
-    if pool.value is not None:
-        of_pool = [100 * (row.estimate or 0) for row in rows if row.axis is None]
-        text = f"Raters call {min(of_pool):.1f} to {max(of_pool):.1f} % of responses unsafe, by value"
+    shares = [100 * (row.estimate or 0) for row in pool]
+    text = f"Raters call {shares[0]:.1f} % of responses unsafe"
+    if len(pool) > 1:
+        parts = "value" if pool[0].value is not None else "chatbot"
+        text = f"Raters call {min(shares):.1f} to {max(shares):.1f} % of responses unsafe, by {parts}"
     if not grouped:
         return f"{text}."
     worst = max(grouped, key=lambda row: row.estimate or 0)
-    share = f"{100 * (worst.estimate or 0):.1f} %"
-    return f"{text}; the highest share of a group is {share} ({escape_unprintable(str(worst.group))})."
+    part = worst.value or worst.model if len(pool) > 1 else None
+    group = ", ".join(escape_unprintable(str(name)) for name in (worst.group, part) if name is not None)
+    return f"{text}; the highest share of a group is {100 * (worst.estimate or 0):.1f} % ({group})."
 
 
 def gap_sections(card: Scorecard) -> Iterator[Section]:
