@@ -107,13 +107,15 @@ def create_app(settings: Settings, keys: SecretKeys, *, jobs: bool = False) -> F
         # Each thread has a connection besides those of the jobs, so that no request waits for one.
         anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
         threads = [runner.start() for runner in runners] if jobs else []
-        async with chat_responder:
-            yield
-        for runner in runners:
-            runner.stopped.set()
-        for thread in threads:
-            await anyio.to_thread.run_sync(thread.join)
-        platform.close()
+        try:
+            async with chat_responder:
+                yield
+        finally:
+            for runner in runners:
+                runner.stopped.set()
+            for thread in threads:
+                await anyio.to_thread.run_sync(thread.join)
+            platform.close()
 
     app = FastAPI(title="Dissensus", lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.site = site

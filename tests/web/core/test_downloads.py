@@ -12,9 +12,11 @@ from tests.support.live_site import LiveSite
 from tests.support.staff_members import join_pilot
 from tests.support.staff_site import StaffSite
 
+from dissensus.errors import NotAllowed
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.web.core import concurrency_limit
+from dissensus.web.core.downloads import DownloadSpool
 from dissensus.workflows.campaign import campaigns
 
 EXPORT = "/campaigns/pilot/export.csv"
@@ -52,6 +54,17 @@ def unread(live: LiveSite, browser: httpx.Client, n: int) -> Iterator[list[bytes
             connection.sendall(request)
             statuses.append(connection.recv(12, socket.MSG_WAITALL))
         yield statuses
+
+
+def refuse() -> Iterator[bytes]:
+    """Parts of a download that its caller may not have."""
+    yield b"part"
+    raise NotAllowed("Only owners may have this.")
+
+
+def test_a_refusal_is_not_a_full_disk() -> None:
+    with pytest.raises(NotAllowed, match="Only owners"):
+        DownloadSpool().respond("ada", refuse(), media_type="text/csv", name="a.csv")
 
 
 def test_two_unread_downloads_stop_nobody(large: StaffSite, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,6 +96,7 @@ class ChatResponder:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._loop = None
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -132,21 +133,35 @@ class ChatResponder:
             stream.end()
 
     async def _request_all(self, stream: ExchangeStream, rater: "RaterRow", request: ResponseRequest) -> None:
-        heartbeat = asyncio.create_task(self._renew_claim(request.exchange_id))
+        stopped = asyncio.Event()
+        heartbeat = asyncio.create_task(self._renew_claim(request.exchange_id, stopped))
         try:
             async with asyncio.TaskGroup() as group:
                 for pending in request.pending:
                     group.create_task(self._respond(stream, rater, request, pending))
             stream.complete = not stream.failed
         finally:
-            heartbeat.cancel()
+            # A renewal in its thread cannot be cancelled, and must not follow the release.
+            stopped.set()
+            await heartbeat
             if not stream.complete:
                 await _run_in_thread(lambda: chat_responses.release_claim(self._platform, request.exchange_id))
 
-    async def _renew_claim(self, exchange_id: str) -> None:
+    async def _renew_claim(self, exchange_id: str, stopped: asyncio.Event) -> None:
         while True:
-            await asyncio.sleep(HEARTBEAT_S)
-            await _run_in_thread(lambda: chat_responses.prolong_claim(self._platform, exchange_id, now=self._clock()))
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stopped.wait(), HEARTBEAT_S)
+            if stopped.is_set():
+                return
+            try:
+                await _run_in_thread(
+                    lambda: chat_responses.prolong_claim(self._platform, exchange_id, now=self._clock())
+                )
+            except DissensusError as error:
+                log.warning("The claim to exchange %s was not renewed: %s", exchange_id, error)
+            except Exception:
+                # The responses still arrive, so the next renewal is tried.
+                log.exception("The claim to exchange %s was not renewed.", exchange_id)
 
     async def _respond(
         self, stream: ExchangeStream, rater: "RaterRow", request: ResponseRequest, pending: "PendingResponse"

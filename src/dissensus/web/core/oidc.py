@@ -1,5 +1,6 @@
 """Sign-in with an OpenID provider: authorization code flow with PKCE (OpenID Connect Core 1.0, section 3.1)."""
 
+import logging
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,6 +28,9 @@ FAILURE_S: Final = 15
 LEEWAY_S: Final = 60
 """Allowed clock skew."""
 METADATA: Final = "/.well-known/openid-configuration"
+NO_RESPONSE: Final = "The provider does not respond. Sign in with a password or a link, or try again later."
+
+log = logging.getLogger("dissensus.oidc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ class MetadataCache:
 
     def _fetch(self, settings: Settings) -> None:
         try:
-            with _client() as client:
+            with _client(settings) as client:
                 self._result, time_s = _metadata(client, settings), METADATA_S
         except (NotAllowed, Unavailable) as error:
             self._result, time_s = error, FAILURE_S
@@ -116,7 +120,7 @@ def fetch_identity(
         "redirect_uri": redirect_uri,
         "code_verifier": flow.verifier,
     }
-    with _client() as client:
+    with _client(settings) as client:
         tokens = _fetch_json(client, "POST", metadata["token_endpoint"], data=form, auth=basic)
         keys = _fetch_json(client, "GET", metadata["jwks_uri"])
     claims = _claims(settings, tokens, keys, flow.nonce, now)
@@ -149,8 +153,13 @@ def _claims(
     return dict(claims)
 
 
-def _client() -> httpx.Client:
-    return httpx.Client(timeout=TIMEOUT_S, headers={"accept": "application/json"})
+def _client(settings: Settings) -> httpx.Client:
+    try:
+        return httpx.Client(timeout=TIMEOUT_S, headers={"accept": "application/json"})
+    except (ImportError, OSError, ValueError) as error:
+        # Proxies and certificates come from the environment; details belong in the log.
+        log.error("No connection to %s can be made: %s. Check SSL_CERT_FILE and *_PROXY.", settings.oidc_issuer, error)
+        raise Unavailable(NO_RESPONSE) from None
 
 
 def _metadata(client: httpx.Client, settings: Settings) -> dict[str, Any]:
@@ -163,7 +172,7 @@ def _metadata(client: httpx.Client, settings: Settings) -> dict[str, Any]:
         )
     missing = {"authorization_endpoint", "token_endpoint", "jwks_uri"} - set(metadata)
     if missing:
-        raise Unavailable(f"The metadata of the provider are incomplete: {', '.join(sorted(missing))} is missing.")
+        raise Unavailable(f"The metadata of the provider are incomplete. Missing: {', '.join(sorted(missing))}.")
     return metadata
 
 
@@ -171,10 +180,8 @@ def _fetch_json(client: httpx.Client, method: str, url: str, **options: Any) -> 
     try:
         response = client.request(method, url, **options)
         body = response.json()
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError):
-        raise Unavailable(
-            "The provider does not respond. Sign in with a password or a link, or try again later."
-        ) from None
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError):
+        raise Unavailable(NO_RESPONSE) from None
     if response.status_code == 400:
         raise NotAllowed("The provider does not recognise this sign-in (any more). Begin again at /sign-in.")
     if response.status_code != 200 or not isinstance(body, dict):

@@ -20,6 +20,10 @@ ARRIVAL_S: Final = 3600
 """Lifetime of an arrival token, from the warning to the consent form."""
 OIDC_FLOW_S: Final = 600
 """Lifetime of a sign-in with the OpenID provider."""
+NO_ARRIVAL: Final = (
+    "Your browser did not send the cookie of this visit, or it is not ours. Open your link again; nothing was stored."
+)
+NO_FLOW: Final = "This sign-in was not started in this browser, or has expired. Begin again at /sign-in."
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class TokenSigner:
 
     def read_arrival(self, token: str, *, now: datetime) -> Arrival:
         """Return the content of a token; raise `NotAllowed` if it is invalid or expired."""
-        made_at, fields = self._read("arrival", token)
+        made_at, fields = self._read("arrival", token, NO_ARRIVAL)
         if now.timestamp() - made_at > ARRIVAL_S:
             raise NotAllowed("This page was open for too long. Open your link again; nothing was stored.")
         entry = fields.pop("recruit_entry")
@@ -55,7 +59,7 @@ class TokenSigner:
 
     def read_oidc_flow(self, token: str, *, now: datetime) -> OidcFlow:
         """Return the content of a token; raise `NotAllowed` if it is invalid or expired."""
-        made_at, *flow = self._read("oidc_flow", token)
+        made_at, *flow = self._read("oidc_flow", token, NO_FLOW)
         if now.timestamp() - made_at > OIDC_FLOW_S:
             raise NotAllowed("Signing in took too long. Begin again at /sign-in.")
         return OidcFlow(*flow)
@@ -77,7 +81,7 @@ class TokenSigner:
 
     def read_withdrawal(self, token: str) -> str:
         """Return the rater id of a withdrawal token."""
-        return str(self._read("withdrawal", token))
+        return str(self._read("withdrawal", token, "This link is invalid or incomplete. Open the complete link."))
 
     def encrypt_cursor(self, list_name: str, position: Sequence[object]) -> str:
         """Return an encrypted cursor; the position holds ids that clients must not see."""
@@ -111,11 +115,11 @@ class TokenSigner:
                 "This form does not belong to your session (any more). Go back, load the page again and repeat."
             )
 
-    def _read(self, purpose: str, token: str) -> Any:
+    def _read(self, purpose: str, token: str, refusal: str) -> Any:
         try:
             return self._signer(purpose).loads(token)
         except BadSignature:
-            raise NotAllowed("This link is invalid or incomplete. Open the complete link.") from None
+            raise NotAllowed(refusal) from None
 
     def _signer(self, purpose: str) -> URLSafeSerializer:
         # The serializer signs with the last key.

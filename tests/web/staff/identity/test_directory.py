@@ -86,6 +86,13 @@ def test_a_disabled_account_is_admitted_by_no_door_until_it_is_enabled(
     assert (own.status_code, "You cannot disable your own account" in own.text) == (409, True)
 
 
+def test_a_confirmation_leads_back_to_the_directory(staff_site: StaffSite, operator: httpx.Client) -> None:
+    staff_site.live.clock.forward(minutes=11)
+    stopped = send(operator, f"{HERE}/disable", person="ada")
+    assert (stopped.status_code, stopped.headers["location"]) == (303, "/account/confirm?to=%2Fdirectory")
+    assert 'href="/directory">Back without a change' in operator.get(stopped.headers["location"]).text
+
+
 def sign_in(staff_site: StaffSite) -> httpx.Response:
     browser = staff_site.stranger()
     form = {"form_token": token_of(browser.get("/sign-in")), "name": "grace", "password": PASSWORD}

@@ -146,6 +146,9 @@ def test_a_callback_without_a_started_sign_in_is_rejected(staff_site: StaffSite,
     back = httpx.get(slow.get("/oidc").headers["location"]).headers["location"]
     staff_site.live.clock.forward(minutes=11)
     assert "Signing in took too long" in slow.get(back).text
+    forged = staff_site.stranger()
+    forged.cookies.set("dissensus_oidc_flow", "forged")
+    assert "was not started in this browser" in forged.get(back).text
     provider.refuses = True
     assert "The provider did not confirm your sign-in" in sign_in(staff_site).text
 
@@ -199,6 +202,18 @@ def test_an_unreachable_provider_is_reported(staff_site: StaffSite, provider: Pr
     refused = staff_site.stranger().get("/oidc")
     assert refused.status_code == 503
     assert "The provider does not respond" in refused.text
+
+
+@sqlite_only
+def test_an_unusable_proxy_is_no_internal_error(
+    staff_site: StaffSite, provider: Provider, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    browser = staff_site.stranger()
+    monkeypatch.setenv("ALL_PROXY", "carrier-pigeon://loft")
+    for _ in range(2):
+        refused = browser.get("/oidc")
+        assert (refused.status_code, "The provider does not respond" in refused.text) == (503, True)
+    assert caplog.text.count("carrier-pigeon") == 1
 
 
 @sqlite_only

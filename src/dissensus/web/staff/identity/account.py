@@ -47,7 +47,7 @@ router = APIRouter()
 EVENT_PERIOD: Final = timedelta(days=30)
 MAX_EVENTS: Final = 20
 """Period and number of the security events on the page."""
-CONFIRMED_PATHS: Final = re.compile(r"/account(/second-factor)?|/campaigns/[\w.-]{1,100}/staff")
+CONFIRMED_PATHS: Final = re.compile(r"/account(/second-factor)?|/directory|/campaigns/[\w.-]{1,100}/staff")
 """Pages with forms that need a recent confirmation."""
 Authorized = Annotated[StaffRequest, Depends(Require("account"))]
 RecentlyConfirmed = Annotated[StaffRequest, Depends(Require("account", recent=True))]

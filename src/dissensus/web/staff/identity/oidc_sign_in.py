@@ -43,8 +43,6 @@ def finish(
 ) -> Response:
     """Sign in with the identity that the provider asserts."""
     _check_configured(site)
-    if not token:
-        raise NotAllowed("This sign-in was not started in this browser, or has expired. Begin again at /sign-in.")
     flow = site.tokens.read_oidc_flow(token, now=site.clock())
     if not code or not compare_digest(state.encode(), flow.state.encode()):
         raise NotAllowed("The provider did not confirm your sign-in. Begin again at /sign-in.")
