@@ -174,7 +174,7 @@ def test_a_configured_key_is_required(model: Linear) -> None:
     with answering(app) as url, httpx.Client(base_url=url, trust_env=False) as http:
         for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Basic let-me-in"}):
             for answer in (http.get("/score", headers=headers), http.post("/score", json={}, headers=headers)):
-                assert answer.status_code == 401
+                assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
         assert http.get("/score", headers={"authorization": "Bearer let-me-in"}).json() == DESCRIPTION
 
 

@@ -194,7 +194,8 @@ def _parse_transcript(number: int, transcript: str | Sequence[Message]) -> Conve
 
 def _handle_domain_error(_request: Request, error: Exception) -> JSONResponse:
     status = 401 if isinstance(error, NotAllowed) else 422 if isinstance(error, (InvalidInput, NotFound)) else 503
-    return JSONResponse({"detail": site_message(error)}, status)
+    headers = {"www-authenticate": "Bearer"} if status == 401 else None
+    return JSONResponse({"detail": site_message(error)}, status, headers)
 
 
 def _handle_http_error(_request: Request, error: Exception) -> JSONResponse:

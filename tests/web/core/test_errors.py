@@ -11,8 +11,11 @@ import pytest
 from tests.databases import sqlite_only
 from tests.support.campaigns import open_campaign
 from tests.support.live_site import LiveSite
+from tests.support.staff_site import PASTED, TOML, StaffSite, create_draft, send
 
+from dissensus.errors import NoDatabase
 from dissensus.web.core.translations import load_phrases
+from dissensus.workflows.campaign import campaigns
 
 AGAIN = "Load the page again, or open your link again."
 JSON = {"accept": "application/json"}
@@ -124,6 +127,22 @@ def test_unknown_addresses_and_methods_are_rejected(live: LiveSite, method: str,
 
 
 @sqlite_only
+@pytest.mark.parametrize("path", ["/campaigns/unknown", "/campaigns/new/unknown/kind", "/campaigns/unknown/plans/1"])
+def test_errors_of_all_pages_for_staff_stand_in_their_frame(staff_site: StaffSite, path: str) -> None:
+    page = staff_site.owner().get(path)
+    assert page.status_code == 404
+    assert "staff.css" in page.text
+
+
+@sqlite_only
+def test_only_addresses_of_the_api_have_problem_details(live: LiveSite) -> None:
+    page, program = live.visitor().get("/api/unknown"), live.visitor().get("/api/v2/unknown")
+    assert (page.status_code, program.status_code) == (404, 404)
+    assert page.headers["content-type"].startswith("text/html")
+    assert program.headers["content-type"] == "application/problem+json"
+
+
+@sqlite_only
 @pytest.mark.parametrize("path", ["/rate", "/withdraw/unknown", "/c/unknown?key=x"])
 def test_a_german_page_marks_the_english_details(live: LiveSite, path: str) -> None:
     page = live.visitor(**{"accept-language": "de"}).get(path)
@@ -132,6 +151,30 @@ def test_a_german_page_marks_the_english_details(live: LiveSite, path: str) -> N
     german = re.sub(r"<head>.*</head>|<[^>]*>", "\n", page.text.replace(details[0], ""), flags=re.DOTALL)
     assert len(details) == 1
     assert {line.strip() for line in german.splitlines()} - {""} <= set(load_phrases("de").values())
+
+
+@sqlite_only
+def test_each_of_repeated_parameters_is_checked(live: LiveSite) -> None:
+    page = live.visitor().get("/rate?lang=%00&lang=en")
+    assert (page.status_code, "contains a NUL character" in page.text) == (422, True)
+
+
+@sqlite_only
+def test_a_database_that_is_away_is_no_fault_of_a_form(staff_site: StaffSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise NoDatabase("no such host: db.internal")
+
+    browser = staff_site.owner()
+    create_draft(staff_site, "kiln")
+    monkeypatch.setattr(campaigns, "create_campaign", stop)
+    monkeypatch.setattr(campaigns, "add_items", stop)
+    for path, fields in (
+        ("/campaigns/new", {"definition": TOML, "action": "create"}),
+        ("/campaigns/kiln/items", {"action": "add"}),
+    ):
+        page = send(browser, path, pasted=PASTED, **fields)
+        assert page.status_code == 503
+        assert "db.internal" not in page.text
 
 
 @sqlite_only

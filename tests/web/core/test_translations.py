@@ -8,7 +8,7 @@ import pytest
 from tests.support.campaigns import ABOUT_YOU, TWO_QUESTIONS, definition, items, owner
 from tests.support.live_site import LiveSite
 
-from dissensus.web.core.translations import DEFAULT_LANGUAGE, languages, load_phrases
+from dissensus.web.core.translations import DEFAULT_LANGUAGE, languages, load_phrases, negotiate_language
 from dissensus.workflows.campaign import campaigns
 
 WEB = files("dissensus.web")
@@ -26,6 +26,11 @@ SCRIPTS = "".join(
 
 def placeholders(text: str) -> list[str]:
     return sorted(re.findall(r"\{(\w*)\}", text))
+
+
+@pytest.mark.parametrize("header", ["de; q=0.9", "en;q=0.5, de ; Q=0.9", "de;q=0.9,*;q=0.1"])
+def test_blanks_around_weights_are_ignored(header: str) -> None:
+    assert negotiate_language(header, ("en", "de")) == "de"
 
 
 @pytest.mark.parametrize("language", languages())

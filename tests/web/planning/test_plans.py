@@ -142,6 +142,7 @@ BAD_INPUT: tuple[tuple[str, dict[str, str], str], ...] = (
     ("comparison", {"budget": "1"}, "is below one seat: a rater with 20 answers costs"),
     ("comparison", {"hourly_rate": ""}, "Give the pay of an hour, such as 12."),
     ("comparison", {"hourly_rate": "0"}, "a rater costs nothing. Give pay above 0"),
+    ("comparison", {"budget": "2,000"}, "'2,000' is not a number in “"),
     ("comparison", {"budget": "nan"}, "budget is nan; give a number from 0"),
     ("comparison", {"budget": "inf"}, "budget is inf; give a number from 0"),
     ("comparison", {"budget": "999999"}, "are too many to be simulated here"),

@@ -14,6 +14,7 @@ from tests.databases import sqlite_only
 from tests.support.api_programs import QUOTA
 from tests.support.campaigns import ABOUT_YOU, AGREED, CHECKS, NOW, definition
 from tests.support.live_site import hidden, serving
+from tests.support.pilot_study import CODES
 from tests.support.staff_site import PASTED, TOML, StaffSite, create_draft, send, token_of
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
@@ -430,6 +431,13 @@ def test_large_bodies_of_strangers_are_not_read(staff_site: StaffSite) -> None:
         with socket.create_connection((url.host, url.port or 80), timeout=10) as connection:
             connection.sendall(f"{head}Content-Length: {length}\r\n\r\n--b".encode())
             assert connection.recv(12, socket.MSG_WAITALL) == status
+
+
+def test_a_study_at_prolific_without_an_open_link_has_a_page(staff_site: StaffSite) -> None:
+    create_draft(staff_site, open_link=False, recruit={"kind": "prolific", "codes": CODES})
+    page = staff_site.owner().get("/campaigns/pilot")
+    assert page.status_code == 200
+    assert "Personal links only." in page.text
 
 
 def test_metrics_have_no_personal_data(staff_site: StaffSite) -> None:

@@ -33,7 +33,7 @@ def test_items_that_a_page_carries_are_limited() -> None:
     rows = [[str(i), [{"speaker": "bot", "text": '"' * 1_000}], {}] for i in range(1_500)]
     proposal = read_items(FormData([("items", json.dumps(rows))]))
     (fault,) = proposal.faults
-    assert "They have 9,138,390 bytes as a page carries them, and 8,388,608 are allowed. Use the command line" in fault
+    assert "A page carries at most 8,388,608 bytes of items, and these have 9,138,390. Use the command line" in fault
     few = read_items(FormData([("items", json.dumps(rows[:1_000]))]))
     assert json.loads(unescape(few.carried_items)) == [[*row, None] for row in rows[:1_000]]
 

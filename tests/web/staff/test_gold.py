@@ -152,6 +152,8 @@ def test_an_expert_who_did_not_label_adjudicates_with_a_reason(staff_site: Staff
 def test_a_second_decision_supersedes_the_first(staff_site: StaffSite) -> None:
     create_dispute(staff_site)
     ada, grace = staff_site.owner("ada"), expert(staff_site, "grace")
+    late = send(grace, FIRST, revision="0", **YES)
+    assert (late.status_code, "fault" in late.text) == (422, True)
     stale = grace.get(FIRST)
     label(ada, {"safety": "No", "degree": "Benign", "topics": ["Legal"], "reason": "I looked."}, "Decide")
     typed: Answers = {

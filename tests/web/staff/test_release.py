@@ -153,4 +153,6 @@ def test_signatures_lapse_and_others_see_nothing(staff_site: StaffSite, campaign
     shown = ada.get(PAGE)
     assert "There is no column &#39;rater_height&#39;" in shown.text
     assert read_outcomes(shown) == {}
-    assert count_events(staff_site, campaign, "viewed") > looked
+    assert count_events(staff_site, campaign, "viewed") == looked + 1
+    assert send(ada, PAGE, plan="nonsense =").status_code == 422
+    assert count_events(staff_site, campaign, "viewed") == looked + 2

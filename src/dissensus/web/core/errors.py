@@ -27,7 +27,7 @@ from dissensus.errors import (
 from dissensus.schema.advice import site_message
 from dissensus.web.api.openapi import methods_at
 from dissensus.web.core.forms import describe_form_error
-from dissensus.web.core.problem import API_PREFIX, problem_response, validation_problem
+from dissensus.web.core.problem import API_ADDRESS, problem_response, validation_problem
 from dissensus.web.core.rater_auth import SESSION_COOKIE
 from dissensus.web.core.site import site_of
 from dissensus.web.core.staff_auth import STAFF_COOKIE, find_visitor
@@ -58,7 +58,7 @@ FORM_LOCATIONS: Final[Mapping[str, str]] = {"path": "the address", "query": "the
 OVERSIZED_FIELD: Final = re.compile("(Field|Part) exceeded maximum size")
 """Detail of the framework for a form with a field that is too large."""
 REFERENCE_BYTES: Final = 4
-STAFF_WING: Final = "dissensus.web.staff."
+STAFF_WINGS: Final = ("dissensus.web.staff.", "dissensus.web.builder.", "dissensus.web.planning.")
 """Modules of the pages for staff."""
 NOT_ALLOWED: Final = 405
 
@@ -157,7 +157,7 @@ async def _handle_http_error(request: Request, error: Any) -> Response:
         raise error.__cause__
     if OVERSIZED_FIELD.match(str(error.detail)):
         return _response(request, 413, "A field of the form is too large. Shorten it, or send it as a file.")
-    messages = API_MESSAGES if request.url.path.startswith(API_PREFIX) else PAGE_MESSAGES
+    messages = API_MESSAGES if API_ADDRESS.match(request.url.path) else PAGE_MESSAGES
     response = _response(request, error.status_code, messages.get(error.status_code, str(error.detail)))
     response.headers.update(error.headers or {})
     if error.status_code == NOT_ALLOWED and (methods := methods_at(request.scope)):
@@ -167,7 +167,7 @@ async def _handle_http_error(request: Request, error: Any) -> Response:
 
 
 async def _handle_validation_error(request: Request, error: Any) -> Response:
-    if request.url.path.startswith(API_PREFIX):
+    if API_ADDRESS.match(request.url.path):
         return validation_problem(error.errors())
     return _response(request, 422, "\n".join(dict.fromkeys(map(_describe, error.errors()))))
 
@@ -184,7 +184,7 @@ def _internal_error(request: Request, reference: str) -> Response:
 
 
 def _response(request: Request, status: int, text: str, *, reference: str | None = None) -> Response:
-    if request.url.path.startswith(API_PREFIX):
+    if API_ADDRESS.match(request.url.path):
         return problem_response(status, text, **({} if reference is None else {"reference": reference}))
     if request.headers.get("accept", "").startswith("application/json"):
         return JSONResponse({"error": text}, status)
@@ -208,4 +208,4 @@ def _find_start(request: Request) -> str:
 def _is_for_staff(request: Request) -> bool:
     """Return whether a request was for a page of staff, or for no page by a browser of staff."""
     endpoint = request.scope.get("endpoint")
-    return STAFF_COOKIE in request.cookies if endpoint is None else endpoint.__module__.startswith(STAFF_WING)
+    return STAFF_COOKIE in request.cookies if endpoint is None else endpoint.__module__.startswith(STAFF_WINGS)

@@ -240,9 +240,9 @@ async def read_form_data(request: Request) -> FormData:
 
 async def check_storable(request: Request) -> None:
     """Raise `InvalidInput` for NUL characters in the address or form."""
-    values: list[object] = [request.scope["path"], *request.query_params.values()]
+    values: list[object] = [request.scope["path"], *(value for _, value in request.query_params.multi_items())]
     if "form" in request.headers.get("content-type", ""):
-        values += (await read_form_data(request)).values()
+        values += (value for _, value in (await read_form_data(request)).multi_items())
     if any(isinstance(value, str) and NUL in value for value in values):
         raise InvalidInput("The request contains a NUL character, which cannot be stored. Remove it.")
 

@@ -1,6 +1,7 @@
 """API error responses: problem details as in RFC 9457, and their description in the OpenAPI document."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
@@ -9,7 +10,8 @@ from starlette.responses import Response
 
 from dissensus.web.core.forms import describe_error
 
-API_PREFIX: Final = "/api/"
+API_ADDRESS: Final = re.compile(r"/api/v\d+/")
+"""Start of an address of the API, of any version; other addresses below `/api` are pages about it."""
 MEDIA_TYPE: Final = "application/problem+json"
 API_LOCATIONS: Final[Mapping[str, str]] = {"body": "the body", "query": "the query", "path": "the address"}
 PROBLEM_SCHEMA: Final[dict[str, Any]] = {

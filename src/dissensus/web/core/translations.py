@@ -45,7 +45,8 @@ def negotiate_language(header: str, available: tuple[str, ...]) -> str:
 
 
 def _parse_language_range(part: str) -> tuple[float, str]:
-    tag, _, weight = part.partition(";q=")
+    tag, _, parameter = part.partition(";")
+    weight = parameter.strip().lower().removeprefix("q=")
     try:
         return (float(weight) if weight else 1.0), tag.strip().lower()
     except ValueError:

@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dissensus.web.core.problem import API_PREFIX
+from dissensus.web.core.problem import API_ADDRESS
 from dissensus.web.middleware.refusal import refuse
 
 MAX_BYTES: Final = 1 << 20
@@ -67,7 +67,7 @@ class RequestLimitsMiddleware:
             await response(scope, receive, send)
 
     def _max_bytes(self, scope: Scope) -> int:
-        if scope["path"].startswith(API_PREFIX):
+        if API_ADDRESS.match(scope["path"]):
             return MAX_API_BYTES
         is_upload = scope["path"].startswith(self.upload_paths) and is_multipart(Headers(scope=scope))
         return MAX_UPLOAD_BYTES if is_upload else self.max_bytes

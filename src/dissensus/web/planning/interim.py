@@ -14,6 +14,7 @@ from dissensus.web.core.charts import ChartScale
 from dissensus.web.core.responses import page
 from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffPage, StaffRequest
+from dissensus.web.planning.plan_form import parse_decimal
 from dissensus.workflows.planning.interim import DEFAULT_HALF_WIDTH, InterimRequest, InterimView, load_interim
 
 router = APIRouter()
@@ -68,9 +69,7 @@ def show_interim(
 
 
 def _parse_width(text: str) -> float:
-    try:
-        return float(text.replace(",", "."))
-    except ValueError:
-        raise InvalidInput(
-            f"{format_value(text)} is not a half-width. Write one between 0 and 1, such as 0.05."
-        ) from None
+    width = parse_decimal(text)
+    if width is None:
+        raise InvalidInput(f"{format_value(text)} is not a half-width. Write one between 0 and 1, such as 0.05.")
+    return width

@@ -1,5 +1,6 @@
 """Plan form: parse the fields of a question, and compute its plan."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
@@ -45,6 +46,8 @@ MAX_ANSWERS: Final = 50_000_000
 MAX_COMPARED: Final = 10_000_000
 """The same for comparisons, whose answers take longer: six seconds of processor time."""
 ASSUMED_MINUTES: Final = 2.0
+THOUSANDS: Final = re.compile(r"[1-9]\d{0,2},\d{3}")
+"""A whole number with a separator of thousands, which would read as a small decimal number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +70,13 @@ class PlanTexts:
     def decimal(self, name: str) -> float:
         """Return a decimal number."""
         text = self.values[name]
-        try:
-            return float(text.replace(",", "."))
-        except ValueError:
+        number = parse_decimal(text)
+        if number is None:
             raise InvalidInput(
-                f"{format_value(text)} is not a number in “{self._label(name)}”. Write one such as 0.1."
-            ) from None
+                f"{format_value(text)} is not a number in “{self._label(name)}”. Write one such as 0.1, or 2000 "
+                "without a separator."
+            )
+        return number
 
     def numbers(self, name: str, maximum: int) -> tuple[int, ...]:
         """Return whole numbers divided by commas; empty for an empty field."""
@@ -100,6 +104,16 @@ class PlanTexts:
 
     def _field(self, name: str) -> PlanField:
         return next(field for field in self.question.fields if field.name == name)
+
+
+def parse_decimal(text: str) -> float | None:
+    """Return a number with a decimal point or comma; None for any other text, and for a separator of thousands."""
+    if THOUSANDS.fullmatch(text.strip()):
+        return None
+    try:
+        return float(text.replace(",", "."))
+    except ValueError:
+        return None
 
 
 def read_texts(form: FormData, question: PlanQuestion, campaign: Campaign) -> PlanTexts:

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Final
 from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import RedirectResponse, Response
 
-from dissensus.errors import Conflict, DissensusError, NotFound
+from dissensus.errors import Conflict, DissensusError, NoDatabase, NotFound
 from dissensus.schema.advice import site_message
 from dissensus.schema.ratings.columns import CROSSED
 from dissensus.web.core.responses import SEE_OTHER, page
@@ -101,6 +101,8 @@ def compute(site: SiteOf, caller: Authorized, name: Name, form: StaffForm, _slot
         plan_id = campaign_plans.add_plan(
             site.platform, name, plan, tables, question=question.name, staff_id=caller.staff.id, now=site.clock()
         )
+    except NoDatabase:
+        raise
     except DissensusError as error:
         return _plans_page(site, caller, name, question.name, texts.values, error)
     return RedirectResponse(f"/campaigns/{name}/plans/{plan_id}", SEE_OTHER)
@@ -174,7 +176,7 @@ def adopt(site: SiteOf, caller: Authorized, name: Name, plan_id: PlanId, _form: 
     """Take the numbers of a plan into the draft, or show why they do not fit."""
     try:
         campaign_plans.adopt_plan(site.platform, name, plan_id, staff_id=caller.staff.id, now=site.clock())
-    except NotFound:
+    except (NotFound, NoDatabase):
         raise
     except DissensusError as error:
         return _plan_page(site, caller, name, plan_id, site_message(error))

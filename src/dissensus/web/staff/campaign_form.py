@@ -128,7 +128,7 @@ def check_carried(items: Sequence[Item]) -> None:
     size = sum(len(_write_carried(item).encode()) + 1 for item in items)
     if size > MAX_CARRIED_BYTES:
         raise InvalidInput(
-            f"They have {size:,} bytes as a page carries them, and {MAX_CARRIED_BYTES:,} are allowed. Use the command "
+            f"A page carries at most {MAX_CARRIED_BYTES:,} bytes of items, and these have {size:,}. Use the command "
             "line for more."
         )
 

@@ -83,7 +83,7 @@ def _read_number(text: str, noun: str, first: int) -> int | None:
     """Return a number from 0 that is typed from `first` on, None if nothing is typed."""
     if not text.strip():
         return None
-    if not (text.strip().isdecimal() and len(text.strip()) < MAX_DIGITS):
+    if not (text.strip().isdecimal() and len(text.strip()) < MAX_DIGITS and int(text) >= first):
         raise InvalidInput(f"{format_value(text)} is not {noun}. Give a whole number from {first} on.")
     return int(text) - first
 

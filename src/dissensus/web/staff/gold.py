@@ -262,7 +262,7 @@ def _item_page(
         message=message,
         faults=faults,
     )
-    return page(site, context, 422 if typed is not None else 200)
+    return page(site, context, 422 if typed is not None or faults else 200)
 
 
 def _read_revision(form: FormData) -> int:

@@ -8,7 +8,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from dissensus.web.core.forms import parse_whole_number
 from dissensus.web.core.responses import SEE_OTHER, page
-from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
+from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.web.staff.items import MAX_ITEM_NUMBER
 from dissensus.web.staff.pay import Number
 from dissensus.workflows.campaign import notices
@@ -35,7 +35,6 @@ def show_notices(
 ) -> Response:
     """Show a page of open notices, the latest first."""
     queue = notices.load_notice_queue(site.platform, name, page=number, staff_id=caller.staff.id)
-    log_access(site, caller, name, "notices")
     return page(site, caller.page(NoticesPage, name=name, queue=queue))
 
 

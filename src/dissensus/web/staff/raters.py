@@ -58,7 +58,7 @@ class RaterQuery:
         if self.flag and flag is None:
             raise InvalidInput(f"{format_value(self.flag)} is not a filter. Choose one of {format_list(RATER_FLAGS)}.")
         search = self.search.strip()
-        if search and not (search.isdecimal() and len(search) < MAX_DIGITS):
+        if search and not (search.isdecimal() and len(search) < MAX_DIGITS and int(search) > 0):
             raise InvalidInput(f"{format_value(search)} is not the number of a rater. Give one such as 12.")
         return RaterFilter(order=order, search=search, state=self.state, cell=self.cell, flag=flag)
 

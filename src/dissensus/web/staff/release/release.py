@@ -71,7 +71,7 @@ def sign_check(site: SiteOf, caller: Authorized, name: Name, form: StaffForm, _s
 
 def _release_page(site: Site, caller: StaffRequest, name: str, *faults: str, typed: str | None = None) -> Response:
     release = sign_off.load_release(site.platform, name, staff_id=caller.staff.id, now=site.clock())
-    if release.plan is not None:  # a fault may tell of raters too
+    if faults and release.plan is not None:  # a view by GET is logged already, and a fault may tell of raters too
         log_access(site, caller, name, "release")
     text = release.text if typed is None else typed
     context = caller.page(ReleasePage, name=name, release=release, typed=text, faults=faults)
