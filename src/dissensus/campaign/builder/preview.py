@@ -1,6 +1,6 @@
-"""Campaign for a preview of a definition with faults: parts with faults are left out, needed ones have a stand-in."""
+"""Preview of an invalid campaign definition: invalid parts are dropped, required ones get placeholders."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import deepcopy
 from types import MappingProxyType
 from typing import Any, Final
@@ -10,30 +10,30 @@ from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.definition_errors import InvalidDefinition, Path
 
 MAX_ROUNDS: Final = 25
-"""Times that faults are removed, since others show after them."""
+"""Rounds of parsing and removal: some faults show only after others are removed."""
 _LANGUAGE: Final = "en"
 _CHATBOT: Final = {"name": "preview", "kind": "scripted", "model_type": "preview", "version": "1"}
-STAND_INS: Final[Mapping[str, Any]] = MappingProxyType(
+PLACEHOLDERS: Final[Mapping[str, Any]] = MappingProxyType(
     {
         "name": "preview",
         "languages": [_LANGUAGE],
         "title": "Title",
-        "warning": "The content warning stands here.",
+        "warning": "Your content warning will appear here.",
         "consent": {
-            "text": "The consent text stands here.",
+            "text": "Your consent text will appear here.",
             "purposes": [{"name": "p", "text": "…", "required": True}],
         },
         "questionnaire": {
             "name": "preview",
             "title": "Questions",
-            "questions": [{"name": "Q_1", "text": "The first question stands here.", "scale": ["No", "Yes"]}],
+            "questions": [{"name": "Q_1", "text": "Your first question will appear here.", "scale": ["No", "Yes"]}],
         },
     }
 )
 
 
 def make_preview(definition: Mapping[str, Any], language: str) -> Campaign:
-    """Return the campaign of a definition in one language, without the parts that have faults."""
+    """Return the campaign of a definition in one language, without its invalid parts."""
     table = _reduce(deepcopy(dict(definition)), _languages_of(definition), language)
     table["languages"] = [language]
     if isinstance(table.get("chat"), dict):
@@ -43,8 +43,7 @@ def make_preview(definition: Mapping[str, Any], language: str) -> Campaign:
         try:
             return parse_campaign(table)
         except InvalidDefinition as error:
-            for path in sorted({fault.path for fault in error.faults}, key=_order_last_first):
-                _remove(table, path)
+            _remove(table, {_find_target(table, fault.path) for fault in error.faults})
             _complete(table, language)
     return parse_campaign(_complete({"languages": [language]}, language))
 
@@ -52,11 +51,6 @@ def make_preview(definition: Mapping[str, Any], language: str) -> Campaign:
 def _languages_of(definition: Mapping[str, Any]) -> tuple[str, ...]:
     languages = definition.get("languages")
     return tuple(map(str, languages)) if isinstance(languages, list) else ()
-
-
-def _order_last_first(path: Path) -> tuple[tuple[int, str], ...]:
-    """Return a key that puts later rows of a list first, so that earlier ones keep their numbers."""
-    return tuple((-part, "") if isinstance(part, int) else (0, part) for part in path)
 
 
 def _reduce(value: Any, languages: Sequence[str], language: str) -> Any:
@@ -75,26 +69,42 @@ def _reduce(value: Any, languages: Sequence[str], language: str) -> Any:
     return {**result, "languages": [language]} if "questions" in value else result
 
 
-def _remove(table: dict[str, Any], path: Path) -> None:
-    """Remove the value at a path, or the nearest one around it; a missing text has a stand-in."""
-    holders: list[tuple[Any, str | int]] = []
+def _find_target(table: dict[str, Any], path: Path) -> Path:
+    """Return the path of the value to remove for a fault, the nearest one around it, or that of a missing text."""
     value: Any = table
-    for part in path:
+    for depth, part in enumerate(path):
         known = part in value if isinstance(value, dict) else isinstance(value, list) and part in range(len(value))
         if not known:
-            break
-        holders.append((value, part))
+            is_text = isinstance(value, dict) and depth == len(path) - 1 and part in ("title", "text")
+            return path if is_text else path[:depth]
         value = value[part]
-    if isinstance(value, dict) and len(holders) == len(path) - 1 and path[-1] in ("title", "text"):
-        value[path[-1]] = "…"
-    elif holders:
-        holder, part = holders[-1]
-        del holder[part]
+    return path
+
+
+def _remove(table: dict[str, Any], targets: Collection[Path]) -> None:
+    """Remove values, and write a placeholder for missing texts."""
+    # What lies within a removed value goes with it: its path would lead to the next row.
+    outermost = [path for path in targets if not any(path[:depth] in targets for depth in range(1, len(path)))]
+    for path in sorted(outermost, key=_order_last_first):
+        if not path:
+            continue
+        holder: Any = table
+        for part in path[:-1]:
+            holder = holder[part]
+        if isinstance(holder, dict) and path[-1] not in holder:
+            holder[path[-1]] = "…"
+        else:
+            del holder[path[-1]]
+
+
+def _order_last_first(path: Path) -> tuple[tuple[int, str], ...]:
+    """Return a key that puts later rows of a list first, so that earlier ones keep their numbers."""
+    return tuple((-part, "") if isinstance(part, int) else (0, part) for part in path)
 
 
 def _complete(table: dict[str, Any], language: str) -> dict[str, Any]:
-    """Add a stand-in for what every campaign needs."""
-    for key, value in STAND_INS.items():
+    """Add placeholders for what every campaign needs."""
+    for key, value in PLACEHOLDERS.items():
         needed = key != "questionnaire" or not {"chat", "pair"} & set(table)
         if key not in table and needed:
             table[key] = _with_language(value, language) if key == "questionnaire" else deepcopy(value)
