@@ -12,11 +12,11 @@ from tests.support.builder_forms import fill_form
 from tests.support.campaign_definitions import REST, pilot
 
 from dissensus.campaign.builder.check import check_definition, place_faults, shorten_definition, write_definition
-from dissensus.campaign.builder.field import Field, FormNode
+from dissensus.campaign.builder.field import Field, FieldContext, FormNode, NumberField, TomlField, read_value
 from dissensus.campaign.builder.preview import make_preview
 from dissensus.campaign.builder.question import LISTS, read_question, show_question
 from dissensus.campaign.builder.step import STEPS, find_step
-from dissensus.campaign.builder.table import NamesField, QuestionnaireField, RowsField, TableField
+from dissensus.campaign.builder.table import NamesField, QuestionnaireField, RowsField, TableField, move_row
 from dissensus.campaign.builder.template import TEMPLATES, load_template
 from dissensus.schema.campaign import parser as campaign_parser
 from dissensus.schema.campaign.chatbot import KINDS
@@ -451,3 +451,46 @@ def test_templates_have_previews(template: str) -> None:
     assert (campaign.chat is not None, campaign.pair is not None) == ("chat" in check.table, "pair" in check.table)
     assert check.campaign is not None or "blank" in template
     assert not {fault.path for fault in check.faults} & {("name",), ("languages",)}
+
+
+def test_a_preview_drops_invalid_rows_and_leaves_their_neighbours_alone() -> None:
+    def preview(row: dict[str, Any]) -> list[tuple[str, str]]:
+        questions = [{"name": f"Q_{n}", "text": f"Question {n}?", "scale": ["No", "Yes"]} for n in (1, 3, 4)]
+        questionnaire = {
+            "name": "q",
+            "title": "T",
+            "languages": ["en"],
+            "questions": [questions[0], row, *questions[1:]],
+        }
+        campaign = make_preview({**pilot(), "questionnaire": questionnaire}, "en")
+        return [(question.name, question.text["en"]) for question in campaign.questionnaire.questions]
+
+    whole = [(f"Q_{n}", f"Question {n}?") for n in (1, 3, 4)]
+    assert preview({"name": "", "text": "", "scale": []}) == whole
+    assert preview({"name": "Q_2"}) == whole
+    assert preview({"name": "Q_2", "scale": ["No", "Yes"]}) == [whole[0], ("Q_2", "…"), *whole[1:]]
+
+
+@pytest.mark.parametrize("number", ["0000009", "9" * 5_000])
+def test_buttons_of_rows_that_do_not_exist_change_nothing(number: str) -> None:
+    assert move_row("abc", f"remove checks.{number}", "checks") == ["a", "b", "c"]
+
+
+def test_a_survey_of_ones_own_has_the_languages_of_the_campaign() -> None:
+    form = {"care.on": "1", "care.survey.choice": "own"}
+    definition = find_step("care").read(form, {**pilot(), "languages": ["en", "de"]})
+    assert definition["care"]["survey"]["languages"] == ["en", "de"]
+
+
+@pytest.mark.parametrize(("value", "kind"), [(0.25, "number"), (2, "number"), (1e-07, "toml"), (10**20, "toml")])
+def test_numbers_that_a_field_cannot_give_back_are_edited_as_toml(value: float, kind: str) -> None:
+    field = NumberField(label="Share", decimal=True)
+    node = field.show(value, FieldContext(name="share", path=("share",)))
+    assert node.kind == kind
+    assert field.read({node.name: node.value}, "share", None, {}) == value
+
+
+@pytest.mark.parametrize("text", ["value = " + "1" * 5_000, "a." * 50_000 + "b = 1", "value = " + "[" * 5_000])
+def test_values_that_toml_cannot_bound_stay_text(text: str) -> None:
+    assert read_value(text) == text
+    assert TomlField(label="Parameters").read({"parameters": text}, "parameters", None, {}) == text

@@ -3,7 +3,6 @@
 # ruff: noqa: ARG002 - all kinds of fields have the same signatures
 
 import re
-import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,9 @@ from typing import Any, Final, TypeAlias
 
 import tomli_w
 
-from dissensus.schema.definition_errors import Path
+from dissensus.schema.campaign.parser import MAX_FILE_LENGTH
+from dissensus.schema.definition_errors import InvalidToml, Path
+from dissensus.schema.definition_table import read_toml
 
 FormValues: TypeAlias = Mapping[str, str]
 """Submitted texts by the name of their field; an unchecked box has none."""
@@ -116,8 +117,8 @@ def read_value(text: str) -> Any:
     """
     text = normalise_text(text)
     try:
-        return tomllib.loads(text).get("value") if text.strip() else None
-    except (tomllib.TOMLDecodeError, RecursionError):
+        return read_toml(text, "The value", MAX_FILE_LENGTH).get("value") if text.strip() else None
+    except InvalidToml:
         return text
 
 
@@ -155,8 +156,10 @@ class NumberField(Field):
     decimal: bool = False
 
     def _holds(self, value: Any, context: FieldContext) -> bool:
-        number = isinstance(value, (int, float) if self.decimal else int) and not isinstance(value, bool)
-        return number or (isinstance(value, str) and "\n" not in value)
+        if isinstance(value, str):
+            return "\n" not in value
+        # Others, such as 1e-07, are numbers that a field of a form would read as a text.
+        return type(value) in (int, float) and type(parse_number(str(value), decimal=self.decimal)) is type(value)
 
     def _draw(self, value: Any, context: FieldContext) -> FormNode:
         return self.node("number", context, value="" if value is None else str(value))
@@ -296,8 +299,8 @@ class TomlField(Field):
             return old
         text = normalise_text(form[name])
         try:
-            return tomllib.loads(text) or None
-        except (tomllib.TOMLDecodeError, RecursionError):
+            return read_toml(text, "The table", MAX_FILE_LENGTH) or None
+        except InvalidToml:
             return text
 
 

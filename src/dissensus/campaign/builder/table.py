@@ -12,6 +12,8 @@ from dissensus.schema.questionnaire.shipped import load_questionnaire, questionn
 
 OWN: Final = "own"
 """Choice of questions that do not ship."""
+MAX_DIGITS: Final = 5
+"""Digits from which on the number of a row is invalid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,14 +36,15 @@ class TableField(Field):
     def _parse(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:
         if self.optional and f"{name}.on" not in form:
             return None
-        result = self.read_keys(form, name, old)
+        result = self.read_keys(form, name, old, table.get("languages"))
         return result if result or self.optional else None
 
-    def read_keys(self, form: FormValues, name: str, old: Any) -> dict[str, Any]:
-        """Return the table of a form; keys without a field keep their values."""
+    def read_keys(self, form: FormValues, name: str, old: Any, languages: Any = None) -> dict[str, Any]:
+        """Return the table of a form; keys without a field keep their values, and `languages` are those around it."""
         result = dict(old) if isinstance(old, Mapping) else {}
         for key, part in self.fields.items():
-            value = part.read(form, f"{name}.{key}" if name else key, result.get(key), result)
+            around = {"languages": languages, **result}
+            value = part.read(form, f"{name}.{key}" if name else key, result.get(key), around)
             result.pop(key, None) if value is None else result.update({key: value})
         return result
 
@@ -114,7 +117,7 @@ class RowsField(Field):
 def row_numbers(form: FormValues, name: str) -> range:
     """Return the numbers of the rows that a form has."""
     text = form.get(f"{name}.n", "")
-    return range(int(text) if NUMBER.fullmatch(text) and len(text) < 5 else 0)
+    return range(int(text) if NUMBER.fullmatch(text) and len(text) < MAX_DIGITS else 0)
 
 
 def move_row(rows: Sequence[Any], action: str, name: str) -> list[Any]:
@@ -128,9 +131,9 @@ def move_row(rows: Sequence[Any], action: str, name: str) -> list[Any]:
     result = list(rows)
     verb, _, target = action.partition(" ")
     table, _, number = target.rpartition(".")
-    if table != name or not number.isdecimal() or int(number[:6]) >= len(result):
+    index = int(number) if number.isdecimal() and len(number) < MAX_DIGITS else len(result)
+    if table != name or index >= len(result):
         return result
-    index = int(number)
     other = {"up": index - 1, "down": index + 1}.get(verb, index)
     if verb == "remove":
         del result[index]
