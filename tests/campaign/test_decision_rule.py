@@ -104,3 +104,9 @@ def test_what_is_not_a_comparison_is_refused_with_the_command_that_writes_one(co
 def test_a_file_beyond_the_limit_is_refused() -> None:
     with pytest.raises(InvalidInput, match="dissensus benchmark RATINGS --decisions"):
         read_adopted_rule(b" " * MAX_FILE_LENGTH + comparison(), "other")
+
+
+def test_a_comparison_without_settings_is_refused() -> None:
+    content = json.dumps({"n_items": 5, "n_raters": 9, "decisions": [PART]}).encode()
+    with pytest.raises(InvalidInput, match="not a comparison of decisions"):
+        read_adopted_rule(content, "one")

@@ -55,7 +55,7 @@ def test_a_gold_label_needs_its_first_expert_and_the_verifiers() -> None:
 
 def test_a_sample_for_experts_fits_into_the_items() -> None:
     def findings(sample: int) -> set[str]:
-        return set(found(definition(gold={"verifiers": 0, "sample": sample}), roles={"owner": 1}))
+        return set(found(definition(gold={"verifiers": 0, "checkers": 0, "sample": sample}), roles={"owner": 1}))
 
     assert findings(3) == set()
     assert findings(4) == {"gold.sample"}
@@ -133,3 +133,23 @@ def test_images_of_texts_are_named() -> None:
     assert finding.severity == "warning"
     assert "'https://a.example/scale.png'" in finding.problem
     assert found(definition(guidelines="See [the scale](https://a.example/scale.png), not `![x](y)`.")) == {}
+
+
+def test_a_gold_label_needs_as_many_experts_as_its_part_with_the_most() -> None:
+    campaign = definition(gold={"verifiers": 0, "checkers": 2})
+    assert found(campaign, roles={"owner": 1})["gold"].problem.startswith(
+        "A gold label needs 3 people, and 1 can label"
+    )
+    assert found(campaign, roles={"owner": 1, "expert": 2}) == {}
+
+
+def test_items_are_shown_twice_where_enough_others_come_between() -> None:
+    """The first of three items can follow the other two; a limit of three has no place for it."""
+    repeat = {"share": 0.5, "distance": 2}
+    assert found(definition(repeat=repeat)) == {}
+    few = found(definition(repeat=repeat), items=ItemFindings(n_items=2, n_read=2))["repeat"]
+    assert few.problem.startswith("No item can be shown twice: there are 2, and at least 2 others come between")
+    assert few.remedy == "Lower the distance, or add items."
+    limited = found(definition(repeat=repeat, max_items=3))["repeat"]
+    assert limited.problem.startswith("No item can be shown twice: max_items is 3")
+    assert found(definition(repeat=repeat, max_items=4)) == {}

@@ -162,5 +162,5 @@ def test_a_sum_needs_one_currency() -> None:
     other = Pay(currency="USD", hourly_rate=1500)
     with pytest.raises(InvalidInput, match="Accounts are in 'GBP', 'USD'"):
         sum_accounts([settle_account(PAY, 1, 0), settle_account(other, 1, 0)])
-    with pytest.raises(InvalidInput, match="There is no account"):
+    with pytest.raises(InvalidInput, match=r"There is no account to sum. Give at least one."):
         sum_accounts([])

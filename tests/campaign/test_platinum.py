@@ -12,3 +12,8 @@ def test_shares_are_finite_numbers_of_0_or_more(share: float | None) -> None:
     frame = pl.DataFrame({"item_id": ["7"], "No": [3.0], "Yes": [share]}, strict=False)
     with pytest.raises(InvalidInput, match="is not a number of 0 or more"):
         parse_platinum(frame, ["No", "Yes"], ["7"], source="pilot of May")
+
+
+def test_numbers_of_a_table_are_labels_of_a_scale_of_numbers() -> None:
+    frame = pl.DataFrame({"item_id": ["7"], "label": [2]})
+    assert parse_platinum(frame, ["1", "2"], ["7"], source="pilot of May")["7"]["safety_platinum"] == "2"

@@ -96,7 +96,7 @@ def merge_saves(saves: Iterable[AnswerSave]) -> dict[str, DraftAnswer]:
 
 
 def find_superseded(saves: Sequence[AnswerSave]) -> tuple[int, ...]:
-    """Return the positions of the saves, in order of arrival, without which the others say the same.
+    """Return the positions of redundant saves, given saves in order of arrival.
 
     The others have the current answers, the latest revision, and for each visit the longest time, the longest time
     without idling, and the longest time uncovered. The last save to arrive is among them.

@@ -25,8 +25,8 @@ def choose_items(
 ) -> npt.NDArray[np.intp]:
     """Choose the next items of a rater, in random order.
 
-    Without replication these are all items that are new to the rater, else those with the fewest raters below the
-    replication, with random ties, so that items fill evenly.
+    Without replication these are items that are new to the rater, else those with the fewest raters below the
+    replication, with random ties, so that items fill evenly; at most `most`, or all with None.
 
     Examples
     --------
@@ -75,11 +75,11 @@ def place_repeats(
 ) -> list[tuple[int, int]]:
     """Return items in the order in which a rater sees them, each with the number of its showing.
 
-    A second showing comes a random number of items after the distance, so that its place cannot be foreseen. With
-    `last` those still missing follow at the end if their distance is kept; others are left out.
+    A second showing comes a random number of items after the distance, so that its place cannot be foreseen. If no
+    batch follows (`last`), pending second showings are appended as far as the distance allows; others are dropped.
 
-    Items are given by their numbers in the campaign, `earlier` ones that were shown once with their positions in the
-    rater's order; `start` is the position of the first new item.
+    `items` are numbers of items in the campaign, `earlier` maps those shown once to their positions in the rater's
+    order, and `start` is the position of the first new item.
 
     Examples
     --------

@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -98,7 +99,9 @@ def _parse_line(line: str, number: int) -> HeadStatement:
             key=values["key"],
             signature=values["signature"],
         )
-        valid = statement.to_line() == line.strip() and all(_DIGEST.fullmatch(head.head) for head in heads)
+        texts = (statement.at, statement.key, statement.signature, *(head.campaign for head in heads))
+        valid = all(isinstance(text, str) for text in texts) and statement.to_line() == line.strip()
+        valid = valid and all(type(head.events) is int and _DIGEST.fullmatch(head.head) for head in heads)
     except (ValueError, KeyError, TypeError, RecursionError):
         valid = False
     if not valid:
@@ -136,14 +139,13 @@ def parse_signing_key(pem: bytes) -> Ed25519PrivateKey:
 
 
 def parse_verification_key(pem: bytes) -> Ed25519PublicKey:
-    """Return the Ed25519 public key of a PEM file, which may have the public or the private key."""
-    try:
-        key = load_pem_public_key(pem)
-    except (ValueError, UnsupportedAlgorithm):
-        return parse_signing_key(pem).public_key()
-    if not isinstance(key, Ed25519PublicKey):
-        raise InvalidInput("This is not an Ed25519 public key. Give the PEM file of the key that signs the heads.")
-    return key
+    """Return the Ed25519 public key of a PEM file that holds the public key, or the private one."""
+    for load in (load_pem_public_key, lambda pem: parse_signing_key(pem).public_key()):
+        with suppress(ValueError, UnsupportedAlgorithm):
+            key = load(pem)
+            if isinstance(key, Ed25519PublicKey):
+                return key
+    raise InvalidInput("This is not an Ed25519 key in PEM. Give the public key of the pair that signs the heads.")
 
 
 def _to_mapping(statement: HeadStatement) -> dict[str, Any]:

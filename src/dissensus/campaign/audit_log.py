@@ -183,8 +183,10 @@ class ChainVerifier:
 
     def finish(self, *, n: int, head: str) -> None:
         """Verify that the chain has `n` entries and ends in the chain digest `head`."""
-        if self._n != n:
+        if self._n < n:
             self._report(self._n + 1, f"It is missing: the chain should have {n:,} events, and has {self._n:,}.")
+        elif self._n > n:
+            self._report(n + 1, f"It is beyond the stored end of the chain: {n:,} events.")
         elif self._previous != head:
             self._report(self._n, "Its chain digest is not the stored last one.")
 

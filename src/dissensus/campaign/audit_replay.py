@@ -215,7 +215,7 @@ class LogReplay:
         if event.kind in ("withdrawn", "turned_away"):
             self._add_end(event, subject_id)
         elif event.rater_id is not None and self.raters.setdefault(event.rater_id, str(subject_id)) != subject_id:
-            self._faults.append(f"Events of rater {event.rater_id} have several subject ids.")
+            self._faults.append(f"Events of rater {event.rater_id} have different subject ids, or none.")
         for record in list_event_records(event):
             self.records[record.kind, record.key] = record.values
         self._add_campaign_change(event)
@@ -271,7 +271,8 @@ class LogReplay:
                 yield fault
         for kind, n in counts.items():
             if n > MAX_NAMED_FAULTS:
-                yield f"{kind.capitalize()}: {n - MAX_NAMED_FAULTS:,} further faults."
+                n_more = n - MAX_NAMED_FAULTS
+                yield f"{kind.capitalize()}: {n_more:,} further fault{'s' * (n_more > 1)}."
 
     def _find_differences(self, stored: Iterable[Record]) -> Iterator[tuple[RecordKind, str]]:
         for record in stored:

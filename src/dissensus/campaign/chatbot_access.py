@@ -1,4 +1,4 @@
-"""Access of chatbots: servers, secrets and files that chatbots of campaigns may use."""
+"""Access control of chatbots: allowed servers, secrets and files."""
 
 from typing import Final
 from urllib.parse import urlsplit
@@ -36,5 +36,5 @@ def check_chatbot_allowed(chatbot: Chatbot, hosts: frozenset[str]) -> None:
             check_chatbot_allowed(inner, hosts)
         case LocalModel(file=file) if file:
             raise NotAllowed(
-                "A campaign cannot name a file on this machine. Leave out the file to use the model that ships."
+                "A campaign cannot name a file on this machine. Leave out the file to use the bundled model."
             )

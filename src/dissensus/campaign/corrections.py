@@ -25,8 +25,8 @@ class SubmissionTimes:
     answer_time_ms: int  # of the visits that began before the first submission
     open_time_ms: int | None  # part of it with a covered conversation uncovered; None if it never was
     answered_at: datetime
-    correction_time_ms: int | None = None  # of later visits; None without a correction, as the next
-    corrected_at: datetime | None = None  # time of the last one
+    correction_time_ms: int | None = None  # of later visits; None without a correction
+    corrected_at: datetime | None = None  # time of the last correction; None without one
 
 
 def measure_submission(saves: Sequence[ReceivedSave]) -> SubmissionTimes:

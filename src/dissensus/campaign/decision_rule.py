@@ -26,10 +26,10 @@ class AdoptedRule:
     questions: tuple[str, ...]
     unsafe: tuple[str, ...]
     axes: tuple[str, ...]
-    seats: Mapping[str, int] | None  # Of the rule jury
+    seats: Mapping[str, int] | None  # of the rule jury
     n_blocked: int
     n_items: int
-    min_raters: int  # Raters from which on a group counted
+    min_raters: int  # fewest raters of a group that counted
     n_raters: int
     sha256: str
 
@@ -58,8 +58,9 @@ def read_adopted_rule(content: bytes, decision: str) -> AdoptedRule:
         raise NotFound(
             f"The comparison has no decision {decision!r}.{suggest(decision, names)} There are {format_list(names)}."
         )
-    part, settings = document["decisions"][names.index(decision)], document["settings"]
+    part = document["decisions"][names.index(decision)]
     try:
+        settings = document["settings"]
         rule = AdoptedRule(
             decision=decision,
             rule=str(part["rule"]),

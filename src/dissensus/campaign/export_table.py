@@ -133,7 +133,8 @@ def export_form(
     demographics = () if campaign.demographics is None else campaign.demographics.questions
     about_raters = _question_columns(demographics)
     attributes = {*attributes, *((PHASE,) if campaign.phase else ())}
-    attribute_columns = _name_attributes(attributes, {*about_raters, *_question_columns(questions), *_RESERVED})
+    answer_columns = {*_question_columns(questions), *campaign.questionnaire.overalls}
+    attribute_columns = _name_attributes(attributes, {*about_raters, *answer_columns, *_RESERVED})
     checks = _CHECK_COLUMNS if campaign.checks else ()
     if official:
         columns = load_questionnaire(official).columns

@@ -8,6 +8,7 @@ from typing import Final, Literal, TypeAlias
 from dissensus.campaign.builder.step import STEP_OF, Step, find_step
 from dissensus.schema.campaign.completion_codes import PANEL_OUTCOMES
 from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.campaign.gold import PARTS
 from dissensus.schema.campaign.roles import Role
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.records.image import IMAGE_NAME
@@ -162,14 +163,19 @@ def check_service(campaign: Campaign, facts: OpeningFacts) -> tuple[Finding, ...
 
 def _check_repeat(campaign: Campaign, n_items: int) -> Iterator[Finding]:
     """Yield the finding that no rater sees enough items for one to be repeated."""
-    repeat = campaign.repeat
-    most = min(n_items, campaign.max_items or n_items)
-    if repeat is not None and most <= repeat.distance + 1:
+    repeat, most = campaign.repeat, campaign.max_items
+    if repeat is None:
+        return
+    # The limit of a rater counts second showings too.
+    is_limited = most is not None and most <= repeat.distance + 1
+    if is_limited or n_items <= repeat.distance:
+        seen = f"max_items is {most:,}" if is_limited else f"there {'is' if n_items == 1 else 'are'} {n_items:,}"
         yield Finding(
             severity="warning",
             location="repeat",
-            problem=f"No item can be shown twice: a rater sees {most:,}, and {repeat.distance:,} lie between showings.",
-            remedy="Lower the distance, or raise max_items.",
+            problem=f"No item can be shown twice: {seen}, and at least {repeat.distance:,} others come between the two "
+            "showings of an item.",
+            remedy="Lower the distance, or raise max_items." if is_limited else "Lower the distance, or add items.",
             page="builder",
         )
 
@@ -278,7 +284,7 @@ def _check_quota(campaign: Campaign, n_items: int) -> Iterator[Finding]:
         yield Finding(
             severity="warning",
             location="quota.seats",
-            problem=f"The cells {format_list(empty)} have no seats, so their raters are turned away.",
+            problem=f"No seats in: {format_list(empty)}. Raters of these cells are turned away.",
             remedy="Give them seats, unless they are to be left out.",
             page="builder",
         )
@@ -307,7 +313,8 @@ def _check_gold(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding]:
             remedy="Lower the number, add items, or leave it out to have all labelled.",
             page="builder",
         )
-    needed, present = 1 + campaign.gold.verifiers, facts.roles.get("owner", 0) + facts.roles.get("expert", 0)
+    needed = max(campaign.gold.needed(part) for part in PARTS)
+    present = facts.roles.get("owner", 0) + facts.roles.get("expert", 0)
     if present < needed:
         yield Finding(
             severity="warning",

@@ -1,7 +1,7 @@
 """Pay of raters: an hourly rate for the time worked, in whole minor units of a currency.
 
-Working fast reduces no pay: raters who finish are owed at least the minimum. Time is paid in steps of five minutes,
-rounded up: exact times or amounts would tell which ratings of an export are those of an account.
+Working fast does not reduce pay: raters who finish are owed at least the minimum. Time is paid in steps of five
+minutes, rounded up: exact times or amounts would reveal which exported ratings belong to an account.
 """
 
 from collections.abc import Iterable
@@ -65,7 +65,12 @@ def round_to_paid_time(time_ms: int) -> int:
     (0, 300000, 600000)
     """
     check_whole("time_ms", time_ms)
-    return -(-time_ms // PAID_STEP_MS) * PAID_STEP_MS
+    return _divide_up(time_ms, PAID_STEP_MS) * PAID_STEP_MS
+
+
+def _divide_up(dividend: int, divisor: int) -> int:
+    """Return a quotient rounded up, exact for any size."""
+    return -(-dividend // divisor)
 
 
 def compute_owed(pay: Pay, time_ms: int, end: RatingEnd = "left") -> int:
@@ -84,8 +89,7 @@ def compute_owed(pay: Pay, time_ms: int, end: RatingEnd = "left") -> int:
     if end not in RATING_ENDS:
         raise InvalidInput(f"{format_value(end)} is not an end. Ends are {format_list(RATING_ENDS)}.")
     least = {"finished": pay.finished, "screened_out": pay.screened_out, "left": 0}[end]
-    # In integers, -(-a // b) is a / b rounded up exactly.
-    return max(least, -(-round_to_paid_time(time_ms) * pay.hourly_rate // HOUR_MS))
+    return max(least, _divide_up(round_to_paid_time(time_ms) * pay.hourly_rate, HOUR_MS))
 
 
 def settle_account(pay: Pay, amount: int, paid: int) -> PayAccount:
@@ -114,9 +118,10 @@ def sum_accounts(accounts: Iterable[PayAccount]) -> PayAccount:
     """
     accounts = list(accounts)
     currencies = sorted({account.currency for account in accounts})
-    if len(currencies) != 1:
-        problem = f"Accounts are in {format_list(currencies)}" if currencies else "There is no account"
-        raise InvalidInput(f"{problem}, and a sum is in one currency. Sum each currency separately.")
+    if not accounts:
+        raise InvalidInput("There is no account to sum. Give at least one.")
+    if len(currencies) > 1:
+        raise InvalidInput(f"Accounts are in {format_list(currencies)}. Sum each currency separately.")
     return PayAccount(
         currency=currencies[0],
         owed=sum(account.owed for account in accounts),

@@ -53,16 +53,20 @@ def read_plan(text: str) -> CampaignPlan:
         raise InvalidInput(f"The plan has more than {MAX_LENGTH:,} characters. {remedy}")
     try:
         plan = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InvalidInput(f"The plan is not JSON. {remedy}") from None
     definition = plan.get("campaign") if isinstance(plan, dict) else None
     if not isinstance(definition, dict) or not definition:
         raise InvalidInput(f"The plan has no numbers for a campaign. {remedy}")
     unknown = [name for name in definition if name not in PLANNED_KEYS]
-    if unknown or not isinstance(definition.get("quota", {}), dict):
+    quota = definition.get("quota", {})
+    if unknown or not isinstance(quota, dict):
         raise InvalidInput(
             f"The plan sets {format_list(unknown or ['quota'])}; it may set {format_list(PLANNED_KEYS)}. {remedy}"
         )
+    axes = quota.get("axes", {})
+    if not isinstance(axes, dict) or not all(isinstance(groups, dict) for groups in axes.values()):
+        raise InvalidInput(f"The axes of the quota in the plan have no groups. {remedy}")
     digest = hashlib.sha256(text.encode()).hexdigest()
     return CampaignPlan(question=str(plan.get("question", "plan")), definition=definition, file=text, sha256=digest)
 

@@ -87,10 +87,10 @@ def _label_fault(row: Mapping[str, Any], table: _LabelTable, scale: Sequence[str
         value = row[table.label]
         if value is None:
             return f"It has no label. Labels are {format_list(scale)}."
+        if str(value) in scale:
+            return None
         hint = suggest(str(value), scale)
-        return (
-            None if value in scale else f"{format_value(value)} is not a label.{hint} Labels are {format_list(scale)}."
-        )
+        return f"{format_value(value)} is not a label.{hint} Labels are {format_list(scale)}."
     try:
         modes = _most_frequent(row, scale)
     except (TypeError, ValueError):

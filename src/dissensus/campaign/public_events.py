@@ -18,7 +18,8 @@ class EventDescription:
     private_fields: frozenset[str] = frozenset()
 
 
-# Digests of answers can be guessed, labels are secret until all are in, and reasons may be about a rater.
+# Answers could be recovered from their digests by trial; labels stay secret until all are submitted; reasons may
+# describe a rater.
 EVENT_KINDS: Final[Mapping[EventKind, EventDescription]] = {
     "entered": EventDescription("a rater entered"),
     "consented": EventDescription("a rater gave or changed consent"),
@@ -42,11 +43,11 @@ EVENT_KINDS: Final[Mapping[EventKind, EventDescription]] = {
     "turned_away": EventDescription("a rater, whose id is not recorded, was turned away, since their cell was full"),
     "recruiter_event": EventDescription("a recruiter reported the status of a submission"),
     "created": EventDescription("the campaign was created"),
-    "planned": EventDescription("it was made from a plan, with the SHA-256 of its file"),
-    "revised": EventDescription("its definition changed"),
-    "state_changed": EventDescription("it was opened, paused or closed"),
-    "archived": EventDescription("it was archived, or taken out of the archive"),
-    "deleted": EventDescription("it was deleted, with everything but this log"),
+    "planned": EventDescription("the campaign took the numbers of a plan, with the SHA-256 of its file"),
+    "revised": EventDescription("the definition changed"),
+    "state_changed": EventDescription("the campaign was opened, paused or closed"),
+    "archived": EventDescription("the campaign was archived, or taken out of the archive"),
+    "deleted": EventDescription("the campaign was deleted, with everything but this log"),
     "items_changed": EventDescription("items were added, removed, withheld or shown again"),
     "images_changed": EventDescription("images were added or removed"),
     "links_created": EventDescription("personal links were created"),
@@ -57,7 +58,7 @@ EVENT_KINDS: Final[Mapping[EventKind, EventDescription]] = {
     "release_planned": EventDescription("the plan of a release changed, with its SHA-256"),
     "release_signed": EventDescription("an owner signed the evidence of a check of a release, by its code"),
     "released": EventDescription("a release was written, with the SHA-256 of its manifest"),
-    "judge_permitted": EventDescription("texts may be sent to a model at an address, or no longer"),
+    "judge_permitted": EventDescription("sending texts to a model at an address was permitted, or no longer is"),
     "judged": EventDescription("texts of items were given to a model that judges, with its digest and address"),
     "rule_adopted": EventDescription("an owner adopted a decision rule, with its costs"),
     "model_trained": EventDescription("a registered model was trained on preferences of raters"),
@@ -104,14 +105,25 @@ class PublicEvent:
 def to_public_event(entry: AuditEntry) -> PublicEvent:
     """Redact an entry of the audit log."""
     event = entry.event
-    private = frozenset[str]() if event is None else EVENT_KINDS[event.kind].private_fields
+    if event is None:
+        return PublicEvent(
+            sequence=entry.sequence,
+            kind="erased",
+            at=None,
+            actor=None,
+            staff=None,
+            content={},
+            digest=entry.linked_digest,
+            chain_digest=entry.chain_digest,
+        )
+    private = EVENT_KINDS[event.kind].private_fields
     return PublicEvent(
         sequence=entry.sequence,
-        kind="erased" if event is None else event.kind,
-        at=None if event is None else event.at,
-        actor=None if event is None else "staff" if event.staff_id else "rater" if event.rater_id else "other",
-        staff=None if event is None else event.staff_id,
-        content={} if event is None else {k: value for k, value in event.content.items() if k not in private},
+        kind=event.kind,
+        at=event.at,
+        actor="staff" if event.staff_id else "rater" if event.rater_id else "other",
+        staff=event.staff_id,
+        content={name: value for name, value in event.content.items() if name not in private},
         digest=entry.linked_digest,
         chain_digest=entry.chain_digest,
     )

@@ -1,7 +1,7 @@
 """Request for a report of a campaign: question, groups and filters."""
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Final
 
 REPLICATES: Final = 1000
@@ -10,7 +10,7 @@ REPLICATES: Final = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRequest:
-    """Options of a report; of attempts it has none.
+    """Options of a report; a report of attempts has none.
 
     Examples
     --------
@@ -27,7 +27,7 @@ class ReportRequest:
     group: str = ""
     exclude_flagged: bool = False
     inference: bool = True  # With permutations and bootstrap
-    seed: int = field(default=0)
+    seed: int = 0
 
     def to_json(self) -> str:
         """Return the request as canonical JSON, so that equal requests are equal texts."""

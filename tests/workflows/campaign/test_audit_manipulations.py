@@ -183,7 +183,7 @@ MANIPULATIONS: dict[str, tuple[str, str]] = {
         f"UPDATE event SET {ERASE} WHERE kind = 'state_changed'",
         "was erased, and the log has no withdrawal",
     ),
-    "the chain is removed": ("DELETE FROM event_chain", "the chain should have 0 events"),
+    "the chain is removed": ("DELETE FROM event_chain", "beyond the stored end of the chain"),
     "all events are removed": ("DELETE FROM event", "It is missing"),
     "the whole log is removed": (
         f"DELETE FROM event; UPDATE event_chain SET n_events = 0, head_digest = '{'0' * 64}'",

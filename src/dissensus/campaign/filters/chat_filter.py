@@ -1,4 +1,4 @@
-"""Order and filters of a list of conversations, and a place in it."""
+"""Chat filter: sort order, filters and cursor of a list of conversations."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args

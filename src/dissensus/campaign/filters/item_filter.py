@@ -1,4 +1,4 @@
-"""Order and filters of a list of items, and a place in it."""
+"""Item filter: sort order, filters and cursor of a list of items."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,7 +12,7 @@ class ItemFilter:
     """Order and filters of a list of items."""
 
     question: str | None = None  # Question whose answers are counted
-    axis: str | None = None  # By disagreement: empty within all raters, or between groups of an axis; None by position
+    axis: str | None = None  # None sorts by position, "" by disagreement of all raters, an axis by that of its groups
     search: str = ""  # Part of the id or of a turn
     attribute: str = ""
     value: str = ""  # Value of the attribute

@@ -1,4 +1,4 @@
-"""Order and filters of a list of raters, and a place in it."""
+"""Rater filter: sort order, filters and cursor of a list of raters."""
 
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
