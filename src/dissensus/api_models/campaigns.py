@@ -119,6 +119,6 @@ class RatingsPageResource(Resource):
     data: tuple[Mapping[str, Any], ...]
     warnings: Annotated[
         tuple[str, ...],
-        Field(description="Lines with the content warning, and what the authors of datasets that items are from say."),
+        Field(description="Lines with the content warning, and notices of the datasets that items are from."),
     ]
     next: Annotated[str | None, Field(description="Cursor of the next page, sent as `after`; null on the last page.")]

@@ -16,7 +16,7 @@ class CandidateResource(Resource):
 
     position: Annotated[Literal[0, 1], Field(description="0 for response A, 1 for B.")]
     chatbot: str
-    text: Annotated[str | None, Field(description="Null until it has arrived, and where it failed.")]
+    text: Annotated[str | None, Field(description="Null while it is pending, or if it failed.")]
     failure: Annotated[str | None, Field(description="Reason of a response that did not arrive.")]
     ranked_by: Annotated[str | None, Field(description="Version of the registered model that chose it, if any.")]
 
@@ -24,7 +24,7 @@ class CandidateResource(Resource):
 class PickResource(Resource):
     """A preference between two responses."""
 
-    strength: Annotated[int, Field(description="From -3 (A, by far) over 0 (equal) to 3 (B, by far).")]
+    strength: Annotated[int, Field(description="From -3 (A much better) through 0 (equal) to 3 (B much better).")]
     edit: Annotated[str | None, Field(description="Improved text of the better response; null if unchanged.")]
 
 
@@ -60,7 +60,7 @@ class ChatResource(Resource):
     reviews: Annotated[
         tuple[ChatReviewResource, ...], Field(description="From campaigns whose results the caller may see.")
     ]
-    personal_data: Annotated[tuple[str, ...], Field(description="Kinds of possible personal data, by form alone.")]
+    personal_data: Annotated[tuple[str, ...], Field(description="Kinds of possible personal data, found by pattern.")]
     started_at: datetime
     ended_at: datetime | None
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from dissensus.api_models.campaigns import ItemResource
 from dissensus.api_models.resource import Hidden, Resource
 
-Counts = Annotated[tuple[int, ...], Field(description="Answers in the order of the scale.")]
+Counts = Annotated[tuple[int, ...], Field(description="Number of answers in each category, in the order of the scale.")]
 Number = Annotated[int, Field(description="Place in the order of the campaign, from 1.")]
 
 
@@ -25,7 +25,8 @@ class ItemSummaryResource(Resource):
         float | None, Field(description="Share of pairs of raters who answered differently; null with fewer than two.")
     ]
     distance: Annotated[
-        float | None, Field(description="Largest distance of two groups, where the list is sorted by an axis.")
+        float | None,
+        Field(description="Largest distance of two groups; null unless the list is sorted by an axis."),
     ]
     withheld: Annotated[bool, Field(description="True if it is withheld from everybody.")]
     n_skipped: int
