@@ -149,7 +149,7 @@ def test_answers_of_a_model_are_left_out_unless_asked_for(
         read_source(plan, tmp_path)
     people = dissensus.read_ratings(tmp_path / "both.csv")
     assert (people.n_raters, people.axes) == (24, ("rater_group", "rater_kind"))
-    assert any("'robot' are taken for people" in note for note in people.notes)
+    assert any("'robot' are treated as people" in note for note in people.notes)
     assert dissensus.read_ratings(tmp_path / "both.csv", rater_kind="all").n_raters == 26
     with pytest.raises(dissensus.InvalidInput, match="No rater is of kind model"):
         dissensus.read_ratings(tmp_path / "people.csv", rater_kind="model")

@@ -100,7 +100,7 @@ def test_what_is_unknown_in_one_file_is_taken_from_the_other() -> None:
     ratings = read_ratings([first, second])
     assert ratings.raters["rater_age"].to_list() == ["30", "41"]
     assert ratings.raters["rater_flagged"].to_list() == [True, False]
-    assert any(note.startswith("'2' has no flags") for note in ratings.notes)
+    assert any(note.startswith("No flags in '2'") for note in ratings.notes)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_columns_get_one_name() -> None:
     assert read_ratings(frames[1], rename={"who": "rater_id"}).questions == ("Q_safe",)
     with pytest.raises(NotFound, match=r"There is no column 'hwo' to rename\. Did you mean 'who'"):
         read_ratings(frames[1], rater="who", rename={"hwo": "rater_id"})
-    with pytest.raises(NotFound, match="No row has Q_overall 'Maybe', so that there is nothing to rename"):
+    with pytest.raises(NotFound, match="No row has Q_overall 'Maybe', so there is nothing to rename"):
         read_ratings(frames[0], rename={"Q_overall": {"Maybe": "Unsure"}})
     with pytest.raises(InvalidInput, match="There is already a column 'Q_overall'"):
         read_ratings(frames[0], rename={"rater_id": "Q_overall"})

@@ -6,7 +6,7 @@ from tests.support.attempt_records import RECORD
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.records.attempt import KEYS, SCHEMA, TAGS, Attempt, to_attempts_table
-from dissensus.schema.records.attempt_parser import RELEASED_SPELLING, parse_attempt, parse_attempts
+from dissensus.schema.records.attempt_parser import RELEASED_SPELLING, parse_attempt, parse_attempts, parse_whole_number
 
 
 def test_a_record_is_parsed_to_an_attempt() -> None:
@@ -99,3 +99,10 @@ def test_attempts_convert_to_a_table_and_back() -> None:
 def test_the_constructor_validates() -> None:
     with pytest.raises(InvalidInput, match="is_upworker is 'no'"):
         Attempt(**{**RECORD, "rating": 3, "is_upworker": "no"})
+
+
+def test_long_numbers_as_text_are_not_rounded() -> None:
+    assert parse_whole_number("red_team_member_id", str(2**53 + 1)) == 2**53 + 1
+    assert parse_whole_number("rating", "3.0") == 3
+    with pytest.raises(InvalidInput, match="it is a whole number"):
+        parse_whole_number("rating", "3.5")

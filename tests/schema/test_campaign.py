@@ -19,7 +19,9 @@ from dissensus.schema.campaign.completion_codes import OUTCOMES
 from dissensus.schema.campaign.definition import localise, write_campaign
 from dissensus.schema.campaign.parser import KEYS, parse_campaign
 from dissensus.schema.campaign.shipped import campaigns, load_campaign, load_campaign_toml, rename_campaign
+from dissensus.schema.definition_errors import InvalidDefinition
 
+BOTH = {"en": "We keep it.", "de": "Wir behalten es."}
 CODES = {name: f"CODE0{index}" for index, name in enumerate(OUTCOMES)}
 PANEL = {
     "kind": "link",
@@ -368,7 +370,10 @@ def test_a_campaign_with_checks_survives_serialisation() -> None:
         ({"checks": [CHOOSE]}, "estimated_minutes: It is missing. Write how long the work takes"),
         ({"checks": [{**CHOOSE, "after": 0}], "estimated_minutes": 20}, "after .choose.: It is missing or 0"),
         ({"recruit": {"kind": "prolific"}}, "recruit.codes: The completion codes"),
-        ({"recruit": {"codes": {"completed": "SHORT"}}}, "completed: It is 'SHORT'. Write 6 to 32 of A to Z"),
+        (
+            {"recruit": {"codes": {"completed": "SHORT"}}},
+            "completed: It is 'SHORT'. Write 6 to 32 random characters from A to Z",
+        ),
         ({"recruit": {"token": "t"}}, "recruit: There is no key 'token'"),
         ({"recruit": {}}, "recruit.kind: It is missing. Write kind = .prolific., or kind = .link. for any other panel"),
         ({"recruit": {"kind": "prolific", "parameter": "pid"}}, "recruit.parameter: It is about links of other panels"),
@@ -376,7 +381,10 @@ def test_a_campaign_with_checks_survives_serialisation() -> None:
         ({"recruit": {**PANEL, "parameter": "1 d"}}, "recruit.parameter: It is '1 d'. Name the parameter"),
         ({"recruit": {**PANEL, "parameter": "Key"}}, "recruit.parameter: The site itself uses 'key'"),
         ({"recruit": {**PANEL, "addresses": {"done": "x"}}}, "recruit.addresses: There is no key 'done'"),
-        ({"recruit": {**PANEL, "codes": {"stopped": "x"}}}, "stopped: It is 'x'. Write 6 to 32 of A to Z"),
+        (
+            {"recruit": {**PANEL, "codes": {"stopped": "x"}}},
+            "stopped: It is 'x'. Write 6 to 32 random characters from A to Z",
+        ),
         *(
             ({"recruit": {**PANEL, "addresses": {"completed": address}}}, message)
             for address, message in (
@@ -402,3 +410,52 @@ def test_a_campaign_with_checks_survives_serialisation() -> None:
 def test_an_invalid_table_is_rejected(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         parse_campaign(pilot(**changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "faults"),
+    [
+        ({"pay": {"hourly_rate": 5}}, ["pay.currency: It is missing. Write its code"]),
+        (
+            {"recruit": {"kind": "link"}},
+            ["recruit.name: It is missing. Write the name", "recruit.parameter: It is missing. Name the parameter"],
+        ),
+        ({"consent": {"text": BOTH}}, ["consent.purposes: They are missing. Write at least one"]),
+        (
+            {"show_topic": True, "click_to_reveal": "yes"},
+            ["click_to_reveal: It is text. Write true or false"],
+        ),
+        ({"repeat": {"share": 1}}, ["repeat.share: It is 1. Write the share"]),
+        (
+            {"max_per_day": 3, "demographics": "demographics-dices", "quota": {"hold_minutes": "x"}},
+            ["quota.axes: There is none."],
+        ),
+        (
+            {"demographics": "demographics-dices", "quota": {"axes": {"rater_age": {}}, "cells": [{"groups": {}}]}},
+            ["quota.axes.rater_age: It has no group."],
+        ),
+    ],
+)
+def test_each_fault_is_listed_once_with_its_cause(changes: dict[str, Any], faults: list[str]) -> None:
+    with pytest.raises(InvalidDefinition) as error:
+        parse_campaign({**pilot(), **changes})
+    assert [fault.text[: len(start)] for fault, start in zip(error.value.faults, faults, strict=True)] == faults
+
+
+def test_names_that_are_missing_are_not_the_same() -> None:
+    purposes = [{"text": BOTH, "required": True}, {"text": BOTH}]
+    with pytest.raises(InvalidDefinition) as error:
+        parse_campaign({**pilot(), "consent": {"text": BOTH, "purposes": purposes}})
+    assert all(fault.path[-1] == "name" for fault in error.value.faults)
+
+
+def test_a_list_that_is_too_long_loses_rows() -> None:
+    purposes = [{"name": f"p{number}", "text": BOTH, "required": True} for number in range(21)]
+    with pytest.raises(InvalidInput, match=r"There are 21, and at most 20 are possible. Remove some."):
+        parse_campaign({**pilot(), "consent": {"text": BOTH, "purposes": purposes}})
+
+
+def test_a_campaign_without_questions_lacks_a_questionnaire() -> None:
+    without = {key: value for key, value in pilot().items() if key != "questionnaire"}
+    with pytest.raises(InvalidInput, match=r"questionnaire: It is missing. Name one that ships"):
+        parse_campaign(without)

@@ -10,6 +10,9 @@ import pytest
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.ratings.reader import read_ratings, validate
 from dissensus.files.raw.table_reader import to_polars
+from dissensus.schema.item_sets import split_set
+from dissensus.schema.ratings.bins import bin_attribute, label_intervals, suggest_bins
+from dissensus.schema.ratings.renames import rename_table
 from dissensus.schema.ratings.table import Ratings
 
 
@@ -182,7 +185,7 @@ def test_values_that_are_no_numbers_stay_groups_after_the_intervals() -> None:
     table = frame(["Yes", "No", "No"] * 2, rater_age=["20", "Prefer not to say", "9"] * 2)
     ratings = read_ratings(table, answer="label", bins={"age": [18]})
     assert ratings.group_codes("age")[1] == ("under 18", "18+", "Prefer not to say")
-    assert any("which stay groups: 'Prefer not to say'" in note for note in ratings.notes)
+    assert any("kept as separate groups: 'Prefer not to say'" in note for note in ratings.notes)
 
 
 @pytest.mark.parametrize(
@@ -264,3 +267,64 @@ def test_a_label_that_nobody_gave_is_refused() -> None:
         Ratings.from_frame(MULTIPLE[0], answer="label", has_label="rud")
     with pytest.raises(InvalidInput, match="--has-label LABEL reads whether one is among them"):
         Ratings.from_frame(MULTIPLE[0], answer="label", categories=["rude", "false", "none of these"])
+
+
+def test_spellings_of_one_missing_word_are_counted_together() -> None:
+    ratings = Ratings.from_frame(frame(["Yes", "NA", " NA", "No"]), answer="label")
+    assert "Counted as missing in label: 2 × 'NA'." in ratings.notes
+
+
+def test_answers_that_nobody_gave_are_whole_numbers_too() -> None:
+    table = frame(["1.0", "2.0", "1.0", "2.0"]).with_columns(pl.col("label").cast(pl.Enum(["1.0", "2.0", "3.0"])))
+    assert Ratings.from_frame(table, answer="label").scale("label") == ("1", "2", "3")
+
+
+def test_bins_leave_infinite_numbers_apart() -> None:
+    ages = pl.Series("rater_age", ["10", "20", "inf", "nan", "-inf"])
+    binned, notes = bin_attribute(ages, [18, 30])
+    assert binned.to_list() == ["under 18", "18–29", "inf", "nan", "-inf"]
+    assert notes == ("rater_age has values that are not numbers, kept as separate groups: '-inf', 'inf', 'nan'.",)
+    assert suggest_bins(pl.Series("rater_age", [*map(str, range(20)), *["inf"] * 15])) == [5, 10, 14]
+
+
+def test_a_value_may_be_written_like_an_interval() -> None:
+    binned, _ = bin_attribute(pl.Series("rater_age", ["10", "45+", "50"]), [18, 45])
+    assert binned.to_list() == ["under 18", "45+", "45+"]
+
+
+def test_intervals_of_large_numbers_have_names_of_their_own() -> None:
+    assert label_intervals([1e6, 1e6 + 1, 1e6 + 2], whole=True) == ["under 1000000", "1000000", "1000001", "1000002+"]
+
+
+def test_one_word_for_missing_values_of_a_table_of_raters_is_a_word() -> None:
+    ratings = Ratings.from_frame(frame(["Yes", "No", "No", "No"]), answer="label")
+    joined = ratings.with_raters(
+        pl.DataFrame({"rater_id": ["r0", "r1"], "rater_group": ["r", "refused"]}), missing="refused"
+    )
+    assert joined.raters["rater_group"].to_list() == ["r", None]
+
+
+def test_a_label_in_a_list_is_not_blank() -> None:
+    table = frame(['["", "rude"]', '[""]', "fine|", '["fine"]'])
+    ratings = Ratings.from_frame(table, answer="label", has_label="rude")
+    assert ratings.n_ratings == 3
+    with pytest.raises(InvalidInput, match="The labels of label are 'fine', 'rude'"):
+        Ratings.from_frame(table, answer="label", has_label="x")
+    assert split_set('["", "a"]', None) == ("a",)
+    assert split_set(" ", None) == ()
+
+
+def test_two_columns_cannot_get_one_name() -> None:
+    with pytest.raises(InvalidInput, match="Two columns are renamed to 'label'"):
+        rename_table(pl.DataFrame({"a": [1], "b": [2]}), {"a": "label", "b": "label"})
+
+
+def test_automatic_attributes_are_added_to_named_ones() -> None:
+    table = frame(["Yes", "No", "No", "No"], town=["x", "y", "x", "y"], job=["p", "q", "p", "q"])
+    assert Ratings.from_frame(table, answer="label", rater_attributes=["auto", "job"]).axes == ("town", "job")
+
+
+def test_an_answer_of_unknown_raters_cannot_be_called_item() -> None:
+    table = frame(["Yes", "No"]).rename({"item_id": "id", "label": "item"})
+    with pytest.raises(InvalidInput, match="'item' cannot be a question"):
+        Ratings.from_frame(table, item="id", rater=None, answer="item")

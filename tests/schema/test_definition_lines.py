@@ -53,3 +53,7 @@ def test_long_lists_take_linear_time() -> None:
         assert find_lines(text)["last",] == length + 3
 
     assert grows_linearly(find_last, 1_000)
+
+
+def test_a_number_that_is_too_long_has_no_line() -> None:
+    assert find_lines("a = " + "1" * 5_000 + "\nb = 1") == {("b",): 2}

@@ -66,7 +66,7 @@ def test_terms_and_random_effects_are_tuples_of_columns() -> None:
         ("Q ~ (x | g) + (0 + x | g)", 14, "'(' of a second effect of x by g"),
         ("Q ~ a * (1 | g)", 6, "'*' beside a random effect"),
         ("Q ~ ((1 | g) | h)", 4, "'(' around another random effect"),
-        ("Q ~ a + Q", 0, "'Q' and its response Q is also an effect"),
+        ("Q ~ a + Q", 0, "'Q' both as response and as effect"),
         ("Q ~ `a", 4, "'`' where a term is expected"),
         ("Q ~ " + "(" * 25, 24, "'(' as bracket number 21 within another"),
         ("Q ~ a*b*c*d*e*f*g*h*i*j", 19, "'*' and more than 500 terms with it"),

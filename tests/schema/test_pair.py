@@ -9,9 +9,10 @@ from tests.support.pair_campaigns import pair_definition
 from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.definition import write_campaign
 from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.schema.questionnaire.question import Question
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
-from dissensus.schema.records.pair import PREFERENCE
+from dissensus.schema.records.pair import PREFERENCE, is_preference
 
 
 def test_a_preference_is_the_first_question_and_may_be_the_only_one() -> None:
@@ -72,3 +73,7 @@ def test_the_name_of_the_preference_is_free_without_a_comparison() -> None:
     questionnaire = {**TWO_QUESTIONS, "questions": [{"name": PREFERENCE, "text": "Tea?", "scale": ["No", "Yes"]}]}
     campaign = definition(questionnaire=questionnaire)
     assert parse_campaign(campaign.as_mapping()) == campaign
+
+
+def test_a_text_is_no_preference() -> None:
+    assert not is_preference(Question(name="Q_preference", scale=(), kind="text"))

@@ -49,7 +49,7 @@ from dissensus.schema.questionnaire.shipped import parse_questionnaire
         ({"kind": "multiple", "exclusive": ["None"]}, r"'None' is not on its scale\. Did you mean 'No'\?"),
         ({"max_answers": 2}, r"max_answers \(Q1\): It applies to the kinds 'multiple', and this question is single"),
         ({"kind": "multiple", "max_answers": 0}, r"It is 0\. Write a whole number from 1 to 300"),
-        ({"kind": "multiple", "max_answers": 3}, r"It has 3 answers, so that this limits nothing"),
+        ({"kind": "multiple", "max_answers": 3}, r"The scale has 3 answers, so this limits nothing"),
         ({"threshold": "Yes"}, r"threshold \(Q1\): It applies to the kinds 'likert', and this question is single"),
         ({"kind": "likert", "threshold": "yes"}, r"'yes' is not on its scale\. Did you mean 'Yes'\?"),
         ({"kind": "likert", "threshold": "No"}, r"'No' is the first of its scale, so that every answer counts as yes"),

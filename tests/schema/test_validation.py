@@ -145,3 +145,17 @@ def test_a_table_is_read_if_and_only_if_it_has_no_errors(rows: list[tuple[str | 
 def test_unreadable_tables_are_reported(drop: str) -> None:
     for frame in (WRONG.drop(drop), WRONG.clear(), WRONG.with_columns(pl.lit(1.5).alias(drop))):
         assert not validate_table(frame).ok
+
+
+def test_people_lack_nothing_that_describes_models() -> None:
+    table = pl.DataFrame(
+        {
+            "item_id": ["1", "1"],
+            "rater_id": ["ann", "tern"],
+            "rater_kind": [None, "model"],
+            "rater_model": [None, "tern-7b"],
+            "rater_age": ["30", None],
+            "Q_overall": ["Yes", "No"],
+        }
+    )
+    assert [finding.column for finding in validate_table(table).findings] == ["rater_age"]

@@ -63,7 +63,7 @@ def _iterate_statements(text: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
             try:
                 size, data = end + 1 - index, tomllib.loads(statement)
                 break
-            except tomllib.TOMLDecodeError:
+            except (ValueError, RecursionError):
                 if work >= MAX_WORK or not _continues(lines[index]):
                     break
         if data:

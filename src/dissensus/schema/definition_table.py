@@ -175,9 +175,7 @@ class DefinitionTable:
             )
             return ()
         if len(value) > most:
-            self.add_error(
-                key, f"There are {len(value):,}, and at most {most:,} are possible. Make several questionnaires."
-            )
+            self.add_error(key, f"There are {len(value):,}, and at most {most:,} are possible. Remove some.")
             return ()
         tables = []
         for number, data in enumerate(value):
@@ -273,6 +271,12 @@ def make_table(
         if not isinstance(key, str):
             table.add_error("", f"A key is {describe_type(key)}. Keys are text.")
     return table
+
+
+def check_distinct_names(table: DefinitionTable, key: str, names: Sequence[str]) -> None:
+    """Record tables of a list that have one name; missing names are errors of their own."""
+    if any(count > 1 for name, count in Counter(names).items() if name):
+        table.add_error(key, "Two have the same name. Rename one.")
 
 
 def find_text_error(value: object) -> str | None:

@@ -116,7 +116,7 @@ class _Parser:
         if self.next.text != END:
             self._fail("after the last term", "Join terms by +, * or :.")
         if response in self.names:
-            self._fail(f"and its response {response} is also an effect", "Leave one of them out.", start)
+            self._fail("both as response and as effect", "Leave one of them out.", start)
         return Formula(response, _order(right.terms), tuple(dict.fromkeys(right.random)))
 
     def _sum(self) -> _Sum:

@@ -46,6 +46,17 @@ def suggest(value: str, allowed: Sequence[str]) -> str:
     return f" Did you mean {format_value(plain[near[0]])}?" if near else ""
 
 
+def count_noun(n: int, noun: str) -> str:
+    """Return a number with a noun in the singular or the plural.
+
+    Examples
+    --------
+    >>> count_noun(1, "rating"), count_noun(2_000, "rating")
+    ('1 rating', '2,000 ratings')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def count_rest(count: int, noun: str) -> str:
     """Count further cases, as a sentence; empty if there are none.
 

@@ -76,7 +76,7 @@ def build_item_scores(
     labels: Mapping[str, float] | None = None,
     reverse: Sequence[str] = (),
 ) -> ItemScores:
-    """Check a table with one row an item and one column a model; labels are values of further labels by name.
+    """Check a table with one row per item and one column per model; `labels` has the values of further labels by name.
 
     All columns that hold scores or labels are read, unless models are named. Scores of models in `reverse` are 1 for
     safe.
@@ -84,7 +84,7 @@ def build_item_scores(
     ids = _check_ids(frame, item)
     known = {**LABELS, **{name.strip().lower(): value for name, value in (labels or {}).items()}}
     columns, label_models, unread = [ids], [], []
-    names = models if models is not None else [name for name in frame.columns if name != item]
+    names = list(dict.fromkeys(models if models is not None else (name for name in frame.columns if name != item)))
     check_model_names(names)
     check_columns(names, frame.columns)
     for name in names:

@@ -1,8 +1,7 @@
 """Sets of values in an attribute of items, such as the topics of a conversation."""
 
 import json
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import polars as pl
@@ -38,13 +37,23 @@ def split_set(text: str, separator: str | None = ",") -> tuple[str, ...]:
     >>> split_set("Legal, Health,Legal"), split_set('["a, b", "c"]', None)
     (('Legal', 'Health'), ('a, b', 'c'))
     """
-    if separator is None:
-        with suppress(ValueError, RecursionError):
-            values = json.loads(text)
-            listed = values if isinstance(values, list) else [values]
-            return tuple(dict.fromkeys(str(value).strip() for value in listed if value is not None))
-        return (text,)
-    return tuple(dict.fromkeys(part.strip() for part in text.split(separator) if part.strip()))
+    values = parse_json_values(text) if separator is None else text.split(separator)
+    return keep_distinct([text] if values is None else values)
+
+
+def parse_json_values(text: str) -> list[str] | None:
+    """Return the values of a JSON list, or a single one; None for other texts."""
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    listed = values if isinstance(values, list) else [values]
+    return [str(value) for value in listed if value is not None]
+
+
+def keep_distinct(values: Iterable[str]) -> tuple[str, ...]:
+    """Return values without surrounding spaces, repetitions and blanks."""
+    return tuple(dict.fromkeys(value.strip() for value in values if value.strip()))
 
 
 def list_members(attribute: pl.Series, *, is_set: bool) -> pl.DataFrame:

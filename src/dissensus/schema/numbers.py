@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable
 from math import isfinite
+from sys import float_info
+from typing import Final
 
 from dissensus.errors import InvalidInput
 
 MAX_COUNT = 10**9
 """Upper limit of counts, to detect typing errors."""
+MAX_FLOAT: Final = float_info.max
 
 
 def check_whole(name: str, value: object, least: int = 0, most: int | None = None) -> None:
@@ -18,9 +21,11 @@ def check_whole(name: str, value: object, least: int = 0, most: int | None = Non
 
 def check_number(name: str, value: object, least: float = float("-inf"), most: float = float("inf")) -> None:
     """Raise unless a value is a finite number from `least` to `most`."""
-    if not isinstance(value, (int, float)) or not isfinite(value) or not least <= value <= most:
-        bounds = [f"from {least:g}"] * isfinite(least) + [f"up to {most:g}"] * isfinite(most)
-        raise InvalidInput(f"{name} is {value!r}; give a number{' ' * bool(bounds)}{' '.join(bounds)}.")
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    # Compared before it becomes a float, which a longer integer cannot.
+    if not is_number or not -MAX_FLOAT <= value <= MAX_FLOAT or not least <= value <= most:  # type: ignore[operator]
+        bounds = [f"{word} {bound:g}" for word, bound in (("from", least), ("up to", most)) if isfinite(bound)]
+        raise InvalidInput(f"{name} is {value!r}; give {' '.join(['a number', *bounds])}.")
 
 
 def check_spread(name: str, value: float) -> None:
@@ -38,5 +43,7 @@ def check_weights(name: str, weights: Iterable[float]) -> None:
     values = list(weights)
     for weight in values:
         check_number(f"A weight of {name}", weight, 0)
-    if sum(values) <= 0 or not isfinite(sum(values)):
+    if sum(values) <= 0:
         raise InvalidInput(f"The weights of {name} are {values}; at least one must be above 0.")
+    if not isfinite(sum(values)):
+        raise InvalidInput(f"The weights of {name} are {values}, whose sum is too large. Divide them by one number.")

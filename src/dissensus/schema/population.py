@@ -83,8 +83,9 @@ def _encode(label: str, name: str, levels: Sequence[str], values: Sequence[str |
     codes = {level: code for code, level in enumerate(levels)}
     for value in values:
         if value is None or value not in codes:
+            shown = "an empty cell" if value is None else format_value(value)
             raise InvalidInput(
-                f"The population {format_value(label)} has {format_value(value)} in {name}, and no modelled "
+                f"The population {format_value(label)} has {shown} in {name}, and no modelled "
                 f"rater has.{suggest(value or '', levels)} The levels are {format_list(levels, 30)}. "
                 "Leave the line out, or join levels in both files."
             )
@@ -99,9 +100,10 @@ def _rake(raters: RaterPopulation, label: str, table: pl.DataFrame, counts: Sequ
     rows = zip(table["column"].cast(pl.String), table["level"].cast(pl.String), counts, strict=True)
     for name, level, count in rows:
         if name not in full:
+            shown = "an empty cell" if name is None else format_value(name)
             raise InvalidInput(
-                f"The population {format_value(label)} has margins of {format_value(name)}, which is not an attribute "
-                f"of raters in the model.{suggest(name, list(full))} They are {format_list(list(full.values()))}."
+                f"The population {format_value(label)} has margins of {shown}, which is not an attribute "
+                f"of raters in the model.{suggest(name or '', list(full))} They are {format_list(list(full.values()))}."
             )
         (code,) = _encode(label, full[name], raters.levels[full[name]], [level])
         margin = margins.setdefault(full[name], {})

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, get_args
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import format_list, format_value, suggest
+from dissensus.schema.hints import count_noun, format_list, format_value, suggest
 from dissensus.schema.numbers import check_number
 from dissensus.schema.questionnaire.question import Wording
 
@@ -162,7 +162,8 @@ def _warnings(checks: Sequence[AttentionCheck], minutes: float) -> Iterator[str]
     for check in checks:
         if check.kind == "comprehension" and check.after:
             yield (
-                f"{check.name}: It comes after {check.after:,} items. Ask it at the start, before any work: after = 0."
+                f"{check.name}: It comes after {count_noun(check.after, 'item')}. Ask it at the start, before any "
+                "work: after = 0."
             )
         text = next((text for text in check.text.values() if MEMORY_WORDS.search(text)), None)
         if check.is_attention_check and text is not None:

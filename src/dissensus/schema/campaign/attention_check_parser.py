@@ -9,7 +9,7 @@ from typing import Final
 from dissensus.schema.campaign.attention_check import KINDS, AttentionCheck
 from dissensus.schema.definition_errors import format_path
 from dissensus.schema.definition_table import DefinitionTable
-from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.hints import count_noun, format_list, format_value
 from dissensus.schema.questionnaire.checks import NAME, NUMBER
 from dissensus.schema.questionnaire.question import MAX_ANSWERS, MAX_COLUMN_NAME, Wording
 
@@ -82,7 +82,9 @@ def _check_position(table: DefinitionTable, check: AttentionCheck, max_items: in
     if check.is_attention_check and not check.after and "after" not in table.invalid_keys:
         table.add_error("after", "It is missing or 0. Write after how many items it comes, 1 or more.")
     if max_items is not None and check.after > max_items and "after" not in table.invalid_keys:
-        table.add_error("after", f"It is {check.after:,}, and a rater has {max_items:,} items at most. Take fewer.")
+        table.add_error(
+            "after", f"It is {check.after:,}, and a rater has at most {count_noun(max_items, 'item')}. Take fewer."
+        )
 
 
 def _check_answers(table: DefinitionTable, check: AttentionCheck) -> None:

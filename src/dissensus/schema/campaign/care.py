@@ -1,4 +1,4 @@
-"""Rater care: well-being survey, contact, and topics that raters may skip."""
+"""Rater care settings."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -16,21 +16,21 @@ MAX_TOPICS: Final = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CareSettings:
-    """Well-being survey, contact, and topics that raters may skip."""
+    """Settings of the well-being survey, the contact and the topics that raters may skip."""
 
     survey: Questionnaire  # all questions are optional
     survey_every: int = 10  # items or conversations between two surveys
     contact: Wording = field(default_factory=empty_wording)  # shown on request; empty for none
-    topics: Mapping[str, Wording] = field(default_factory=lambda: MappingProxyType({}))  # topics that raters may skip
+    topics: Mapping[str, Wording] = field(default_factory=lambda: MappingProxyType({}))  # as raters read them, by name
 
-    def due(self, n_done: int, n_asked: int) -> bool:
+    def is_survey_due(self, n_done: int, n_asked: int) -> bool:
         """Return whether a survey is due, after `n_done` items and `n_asked` surveys.
 
         Examples
         --------
         >>> from dissensus.schema.questionnaire.shipped import load_questionnaire
         >>> care = CareSettings(survey=load_questionnaire("care-survey"), survey_every=3)
-        >>> [n for n in range(8) if care.due(n, n_asked=0)], care.due(5, n_asked=1), care.due(6, n_asked=1)
+        >>> [n for n in range(8) if care.is_survey_due(n, 0)], care.is_survey_due(5, 1), care.is_survey_due(6, 1)
         ([3, 4, 5, 6, 7], False, True)
         """
         return n_done // self.survey_every > n_asked

@@ -4,7 +4,7 @@ from typing import Final
 
 from dissensus.schema.campaign.chat import CONTINUE_WITH, PAIRINGS, ChatMode, ChatSettings
 from dissensus.schema.campaign.chatbot_parser import parse_chatbot_table
-from dissensus.schema.definition_table import DefinitionTable
+from dissensus.schema.definition_table import DefinitionTable, check_distinct_names
 from dissensus.schema.records.preference import CRITERIA
 
 MAX_CHATBOTS: Final = 100
@@ -21,8 +21,7 @@ def parse_chat(table: DefinitionTable) -> ChatSettings:
     for key, names in (("chatbots", [bot.name for bot in chatbots]), ("modes", [mode.name for mode in modes])):
         if not table.data.get(key):
             table.add_error(key, f"They are missing. Write at least one [[chat.{key}]].")
-        if len(set(names)) < len(names):
-            table.add_error(key, "Two have the same name. Rename one.")
+        check_distinct_names(table, key, names)
     turns = table.get_number("turns", 4, MAX_PERSON_TURNS)
     return ChatSettings(
         chatbots=chatbots,
@@ -45,9 +44,9 @@ def _parse_mode(table: DefinitionTable) -> ChatMode:
     allow_edits = table.get_flag("allow_edits", default=False)
     if allow_edits and criterion == "more harmful":
         table.add_error("allow_edits", "Raters never write harmful text: only the better of two responses is edited.")
-    for key, use in (("name", "in files"), ("title", "what people read")):
+    for key, use in (("name", "in files"), ("title", "on pages")):
         if key not in table.data:
-            table.add_error(key, f"It is missing. Write what the mode is called: {use}.")
+            table.add_error(key, f"It is missing. Write what the mode is called {use}.")
     return ChatMode(
         name=table.get_text("name") or "",
         title=table.get_wording("title"),

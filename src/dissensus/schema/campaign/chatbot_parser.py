@@ -33,6 +33,7 @@ from dissensus.schema.definition_table import (
 )
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.questionnaire.faults import (
+    describe_number,
     describe_type,
     find_control_character,
     find_unstorable_character,
@@ -206,9 +207,9 @@ def _seconds(table: DefinitionTable, key: str, default: float, *, least: float =
     value = table.data.get(key, default)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= MAX_SECONDS:
         return float(value)
-    number = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 2**63
-    description = f"{value:g}" if number else describe_type(value)
-    table.add_error(key, f"It is {description}. Write seconds from {least:g} to {MAX_SECONDS:,}, without quotes.")
+    table.add_error(
+        key, f"It is {describe_number(value)}. Write seconds from {least:g} to {MAX_SECONDS:,}, without quotes."
+    )
     return default
 
 

@@ -20,9 +20,9 @@ CODE: Final = re.compile(r"[A-Z0-9]{6,32}")
 
 
 def parse_completion_codes(
-    data: Mapping[Any, object], outcomes: Sequence[Outcome] = OUTCOMES, *, needed: bool = True
+    data: Mapping[Any, object], outcomes: Sequence[Outcome] = OUTCOMES, *, required: bool = True
 ) -> dict[Outcome, str]:
-    """Parse the completion codes of a campaign, all or with `needed` false some; one error lists all that is wrong.
+    """Parse completion codes; unless `required`, outcomes may lack one. One error lists all faults.
 
     Examples
     --------
@@ -34,11 +34,11 @@ def parse_completion_codes(
     codes: dict[Outcome, str] = {}
     for name in outcomes:
         code = data.get(name)
-        if code is None and not needed:
+        if code is None and not required:
             continue
         if not isinstance(code, str) or not CODE.fullmatch(code):
             value = "missing" if code is None else format_value(code) if isinstance(code, str) else describe_type(code)
-            faults.append(f"{name}: It is {value}. Write 6 to 32 of A to Z and 0 to 9, drawn at random.")
+            faults.append(f"{name}: It is {value}. Write 6 to 32 random characters from A to Z and 0 to 9.")
         elif code in codes.values():
             faults.append(f"{name}: {code} is the code of another outcome too. Change one.")
         else:

@@ -22,7 +22,7 @@ from dissensus.schema.campaign.definition import (
     Pay,
 )
 from dissensus.schema.campaign.gold import Gold, parse_gold
-from dissensus.schema.campaign.quota import DEFAULT_HOLD
+from dissensus.schema.campaign.quota import DEFAULT_HOLD, Quota
 from dissensus.schema.campaign.quota_parser import parse_quota
 from dissensus.schema.campaign.recruit import RecruitSettings, parse_recruit
 from dissensus.schema.campaign.repeat import RepeatSettings, parse_repeat
@@ -30,6 +30,7 @@ from dissensus.schema.definition_errors import DefinitionErrors, InvalidDefiniti
 from dissensus.schema.definition_table import (
     SLUG,
     DefinitionTable,
+    check_distinct_names,
     find_text_error,
     make_table,
     read_toml,
@@ -50,10 +51,10 @@ MAX_FILE_LENGTH: Final = 3_000_000
 MAX_PURPOSES: Final = 20
 MAX_REGISTERED_MODELS: Final = 10
 MAX_COUNT: Final = 1_000_000
-MAX_SIGNERS: Final = 10
 """Upper limit of items, raters and hours."""
+MAX_SIGNERS: Final = 10
 MIN_HOLD: Final = 2 * 24 * 60
-"""Minutes."""
+"""Minutes for which a seat is held at least if raters have a limit per day."""
 RESERVED_SLUGS: Final = frozenset({"new"})
 """Names that are paths of the site."""
 
@@ -140,8 +141,6 @@ def _parse_table(table: DefinitionTable) -> Campaign | None:
     demographics = _questionnaire(table, "demographics", "rater") if "demographics" in table.data else None
     consent, replication = _consent(table), _optional_number(table, "replication")
     quota, max_per_day = table.get_table("quota"), _optional_number(table, "max_per_day")
-    if quota is not None and max_per_day is not None:
-        _check_hold(quota)
     max_items = _optional_number(table, "max_items")
     # Everything is read before the first return, so that all errors are listed.
     values: dict[str, Any] = {
@@ -154,7 +153,7 @@ def _parse_table(table: DefinitionTable) -> Campaign | None:
         "registered_models": _registered_models(table, compares=chat is not None or pair is not None),
         "demographics": demographics,
         "demographics_position": table.get_choice("demographics_position", DEMOGRAPHICS_POSITIONS, "after"),
-        "quota": None if quota is None else parse_quota(quota, demographics, replication),
+        "quota": None if quota is None else _quota(quota, demographics, replication, max_per_day),
         "checks": _checks(table, max_items),
         "estimated_minutes": _optional_number(table, "estimated_minutes"),
         "recruit": _recruit(table),
@@ -192,7 +191,7 @@ def _repeat(table: DefinitionTable) -> RepeatSettings | None:
 def _show_topic(table: DefinitionTable) -> bool:
     """Return whether covers show the topic; record an error if conversations are not covered."""
     shown = table.get_flag("show_topic", default=False)
-    if shown and not table.get_flag("click_to_reveal", default=False):
+    if shown and table.data.get("click_to_reveal", False) is False:
         table.add_error("show_topic", "It is about covered conversations. Write click_to_reveal = true, or remove it.")
     return shown
 
@@ -218,21 +217,27 @@ def _consent(table: DefinitionTable) -> Consent | None:
         return None
     consent.check_keys(("text", "purposes"))
     purposes = tuple(map(_purpose, consent.get_tables("purposes", MAX_PURPOSES)))
-    if not any(purpose.required for purpose in purposes) and not consent.invalid_keys:
+    if not consent.data.get("purposes"):
+        consent.add_error("purposes", "They are missing. Write at least one [[consent.purposes]].")
+    elif not any(purpose.required for purpose in purposes) and not consent.invalid_keys:
         consent.add_error("purposes", "None is required. Mark at least one as required to take part.")
-    if len({purpose.name for purpose in purposes}) < len(purposes):
-        consent.add_error("purposes", "Two have the same name. Rename one.")
+    check_distinct_names(consent, "purposes", [purpose.name for purpose in purposes])
     return Consent(text=_required_wording(consent, "text"), purposes=purposes)
 
 
-def _check_hold(quota: DefinitionTable) -> None:
-    """Record a hold that ends before raters return after the limit of a day."""
-    if quota.get_number("hold_minutes", DEFAULT_HOLD, MAX_COUNT) < MIN_HOLD:
-        quota.add_error(
+def _quota(
+    table: DefinitionTable, demographics: Questionnaire | None, replication: int | None, max_per_day: int | None
+) -> Quota | None:
+    """Return the quota; record a hold that ends before raters return after the limit of a day."""
+    quota = parse_quota(table, demographics, replication)
+    hold = table.data.get("hold_minutes", DEFAULT_HOLD)
+    if max_per_day is not None and type(hold) is int and 0 < hold < MIN_HOLD:
+        table.add_error(
             "hold_minutes",
             "With max_per_day raters are told to come back tomorrow, and their seats would be gone. Write "
             f"{MIN_HOLD:,} or more, which is two days.",
         )
+    return quota
 
 
 def _chat(table: DefinitionTable) -> ChatSettings | None:
@@ -309,9 +314,10 @@ def _pay(table: DefinitionTable) -> Pay | None:
     if pay is None:
         return None
     pay.check_keys(("currency", "hourly_rate", "finished", "screened_out"))
-    currency = pay.get_text("currency", "") or ""
+    currency = pay.get_text("currency") or ""
     if "currency" not in pay.invalid_keys and not CURRENCY.fullmatch(currency):
-        pay.add_error("currency", f'It is {format_value(currency)}. Write its code of three letters: currency = "GBP".')
+        value = format_value(currency) if currency else "missing"
+        pay.add_error("currency", f'It is {value}. Write its code of three letters: currency = "GBP".')
     amounts = {
         name: pay.get_number(name, 0, MAX_COUNT, least=0) for name in ("hourly_rate", "finished", "screened_out")
     }
@@ -366,9 +372,8 @@ def _questionnaire(table: DefinitionTable, key: str, about: Subject) -> Question
     """Return a questionnaire that is written as a table, or named if it ships with the package."""
     value = table.data.get(key)
     if not isinstance(value, (str, Mapping)):
-        table.add_error(
-            key, f"It is {describe_type(value)}. Name one that ships, such as dices-350, or write it as a table."
-        )
+        description = "missing" if value is None else describe_type(value)
+        table.add_error(key, f"It is {description}. Name one that ships, such as dices-350, or write it as a table.")
         return None
     try:
         questionnaire = load_questionnaire(value) if isinstance(value, str) else parse_questionnaire(value)

@@ -77,7 +77,8 @@ def _axes(table: DefinitionTable, questions: Mapping[str, Question]) -> Mapping[
         )
     if len(set(names)) < len(names):
         table.add_error("axes", f"Two cells have one name. Leave {CROSSED.strip()} out of the names of groups.")
-    return MappingProxyType(axes) if "axes" not in table.invalid_keys and not rows.invalid_keys else {}
+    valid = "axes" not in table.invalid_keys and not rows.invalid_keys and all(axes.values())
+    return MappingProxyType(axes) if valid else {}
 
 
 def _groups(table: DefinitionTable, question: Question) -> Groups:

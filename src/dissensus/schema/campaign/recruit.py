@@ -76,22 +76,25 @@ def parse_recruit(table: DefinitionTable) -> RecruitSettings | None:
 
 
 def _parse_name(table: DefinitionTable) -> str:
-    name = table.get_text("name", "") or ""
-    if "name" not in table.invalid_keys and not 0 < len(name.strip()) <= MAX_NAME_LENGTH:
+    name = table.get_text("name") or ""
+    if "name" not in table.invalid_keys and not 0 < len(name) <= MAX_NAME_LENGTH:
+        problem = "" if name else "It is missing. "
         table.add_error(
-            "name", f'Write the name of the panel as raters know it, in up to {MAX_NAME_LENGTH} characters: "Upwork".'
+            "name",
+            f'{problem}Write the name of the panel as raters know it, in up to {MAX_NAME_LENGTH} characters: "Upwork".',
         )
-    return name.strip()
+    return name
 
 
 def _parse_parameter(table: DefinitionTable) -> str:
-    parameter = table.get_text("parameter", "") or ""
+    parameter = table.get_text("parameter") or ""
     if "parameter" in table.invalid_keys:
         return ""
     if not PARAMETER.fullmatch(parameter):
+        value = format_value(parameter) if parameter else "missing"
         table.add_error(
             "parameter",
-            f"It is {format_value(parameter)}. Name the parameter of the address in which the panel sends its id of "
+            f"It is {value}. Name the parameter of the address in which the panel sends its id of "
             'the person, a letter and then letters, digits, _ and -: parameter = "pid".',
         )
     elif parameter.lower() in RESERVED_PARAMETERS:
@@ -138,7 +141,9 @@ def _parse_codes(table: DefinitionTable, kind: RecruiterKind) -> CompletionCodes
         return _empty()
     data = {} if section is None else section.data
     try:
-        return MappingProxyType(parse_completion_codes(data, OUTCOMES if prolific else PANEL_OUTCOMES, needed=prolific))
+        return MappingProxyType(
+            parse_completion_codes(data, OUTCOMES if prolific else PANEL_OUTCOMES, required=prolific)
+        )
     except InvalidInput as error:
         table.add_error("codes", str(error))
         return _empty()

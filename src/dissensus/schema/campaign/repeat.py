@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dissensus.schema.definition_table import DefinitionTable
-from dissensus.schema.questionnaire.faults import describe_type
+from dissensus.schema.questionnaire.faults import describe_number
 
 MAX_SHARE: Final = 0.5
 MAX_DISTANCE: Final = 10_000
@@ -26,8 +26,7 @@ def parse_repeat(table: DefinitionTable) -> RepeatSettings | None:
     distance = table.get_number("distance", DEFAULT_DISTANCE, MAX_DISTANCE)
     if isinstance(share, (int, float)) and not isinstance(share, bool) and 0 < share <= MAX_SHARE:
         return RepeatSettings(share=float(share), distance=distance)
-    description = f"{share:g}" if isinstance(share, float) else describe_type(share)
-    problem = "It is missing." if share is None else f"It is {description}."
+    problem = "It is missing." if share is None else f"It is {describe_number(share)}."
     table.add_error(
         "share", f"{problem} Write the share of items to repeat, above 0 and up to {MAX_SHARE}: share = 0.05."
     )

@@ -8,7 +8,7 @@ from typing import Final
 
 from dissensus.schema.definition_errors import format_path
 from dissensus.schema.definition_table import DefinitionTable
-from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.hints import count_noun, format_list, format_value
 from dissensus.schema.questionnaire.definition import Questionnaire, Subject
 from dissensus.schema.questionnaire.question import (
     MAX_ANSWERS,
@@ -160,12 +160,13 @@ def _check_scale(table: DefinitionTable, question: Question) -> None:
     ):
         table.add_error(
             "max_answers",
-            f"It has {len(question.scale)} answers, so that this limits nothing. Remove it, or name less.",
+            f"The scale has {count_noun(len(question.scale), 'answer')}, so this limits nothing. Remove or lower it.",
         )
     if question.threshold is not None and question.scale[:1] == (question.threshold,):
         table.add_error(
             "threshold",
-            f"{format_value(question.threshold)} is the first of its scale, so that every answer counts as yes.",
+            f"{format_value(question.threshold)} is the first of its scale, so that every answer counts as yes. "
+            "Name a later one.",
         )
     references = [
         ("self_describe", question.self_describe),

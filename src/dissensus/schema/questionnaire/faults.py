@@ -60,6 +60,13 @@ def describe_type(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
+def describe_number(value: object) -> str:
+    """Return a number that is not too long to print, or describe the type of another value."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and not abs(value) >= 2**63:
+        return f"{value:g}"
+    return describe_type(value)
+
+
 def find_unstorable_character(text: str) -> str | None:
     """Return the first character that databases cannot store, None if there is none."""
     return _first_code_point(char for char in text if char == "\0" or "\ud800" <= char <= "\udfff")

@@ -25,12 +25,12 @@ MAX_EXAMPLES: Final = 20
 DEFAULT_TEXT_LENGTH: Final = 2_000
 """Default length limit of a text."""
 MAX_TEXT_LENGTH: Final = 20_000
+"""Upper bound of the length limit."""
 MAX_ITEM_TEXT: Final = 240_000
 """Characters of all texts about an item: a save of at most 1 MiB has room for them in any script."""
 
 MAX_RATER_TEXT: Final = 80_000
 """Characters of all texts about a rater: a form takes up to twelve bytes for each."""
-"""Upper bound of the length limit."""
 
 
 def empty_wording() -> Wording:

@@ -36,7 +36,7 @@ MAX_NUMBERS = 1000
 def check_categories(categories: Sequence[str], rules: CleaningRules = AS_WRITTEN) -> tuple[str, ...]:
     """Validate categories, and return them as a tuple, as answers are cleaned."""
     if isinstance(categories, str) or not isinstance(categories, Iterable):
-        raise InvalidInput(f"categories must be a list of answers in order, not the text {format_value(categories)}.")
+        raise InvalidInput(f"categories must be a list of answers in order, not {format_value(categories)}.")
     names = tuple(str(name) for name in categories)
     if not rules.as_written:
         names = tuple(name.strip() for name in names)

@@ -10,11 +10,11 @@ from dissensus.errors import InvalidInput
 from dissensus.schema.hints import format_list
 
 MANY_GROUPS = 12
-"""Distinct numbers of an attribute beyond which intervals are suggested."""
+"""Number of distinct values above which intervals are suggested."""
 
 
 def bin_attribute(attribute: pl.Series, edges: Sequence[float]) -> tuple[pl.Series, tuple[str, ...]]:
-    """Return an attribute in intervals, in order, and a note on values that are not numbers."""
+    """Bin a numeric attribute; also return a note on values that are not numbers."""
     bounds = [float(edge) for edge in edges]
     if not bounds or not all(map(isfinite, bounds)) or any(b <= a for a, b in pairwise(bounds)):
         raise InvalidInput(
@@ -22,7 +22,7 @@ def bin_attribute(attribute: pl.Series, edges: Sequence[float]) -> tuple[pl.Seri
             "order, such as 18,30,45."
         )
     text = attribute.cast(pl.String)
-    numbers = text.cast(pl.Float64, strict=False)
+    numbers = _read_numbers(text)
     if numbers.null_count() == len(numbers):
         raise InvalidInput(
             f"{attribute.name} has no number to put into bins; its values are "
@@ -34,9 +34,17 @@ def bin_attribute(attribute: pl.Series, edges: Sequence[float]) -> tuple[pl.Seri
     binned = pl.Series(labels).gather(codes)
     binned = binned.zip_with(numbers.is_not_null(), text)
     others = text.filter(numbers.is_null()).drop_nulls().unique().sort().to_list()
-    note = f"{attribute.name} has values that are not numbers, which stay groups: {format_list(others)}."
-    order = [label for label in labels if label in set(binned)] + others
-    return binned.alias(attribute.name).cast(pl.Enum(order)), (note,) * bool(others)
+    occurring = set(binned)
+    # A value may be written like an interval, such as 45+.
+    order = dict.fromkeys([*(label for label in labels if label in occurring), *others])
+    note = f"{attribute.name} has values that are not numbers, kept as separate groups: {format_list(others)}."
+    return binned.alias(attribute.name).cast(pl.Enum(list(order))), (note,) if others else ()
+
+
+def _read_numbers(text: pl.Series) -> pl.Series:
+    """Return the finite numbers among texts, null for others, such as inf."""
+    numbers = text.cast(pl.Float64, strict=False)
+    return numbers.set(~numbers.is_finite(), None)
 
 
 def label_intervals(bounds: Sequence[float], *, whole: bool) -> list[str]:
@@ -51,16 +59,23 @@ def label_intervals(bounds: Sequence[float], *, whole: bool) -> list[str]:
     """
     whole = whole and all(bound == int(bound) for bound in bounds)
     between = [
-        (f"{low:g}" if low == high - 1 else f"{low:g}–{high - 1:g}") if whole else f"{low:g} to under {high:g}"
+        (_format(low) if low == high - 1 else f"{_format(low)}–{_format(high - 1)}")
+        if whole
+        else f"{_format(low)} to under {_format(high)}"
         for low, high in pairwise(bounds)
     ]
-    return [f"under {bounds[0]:g}", *between, f"{bounds[-1]:g}+"]
+    return [f"under {_format(bounds[0])}", *between, f"{_format(bounds[-1])}+"]
+
+
+def _format(number: float) -> str:
+    """Return a number with enough digits to tell it from others."""
+    return f"{number:.15g}"
 
 
 def suggest_bins(attribute: pl.Series) -> list[int] | None:
     """Return edges near the quartiles of an attribute with many different numbers; None for another attribute."""
     text = attribute.cast(pl.String).drop_nulls()
-    numbers = text.cast(pl.Float64, strict=False).drop_nulls()
+    numbers = _read_numbers(text).drop_nulls()
     if numbers.n_unique() <= MANY_GROUPS or len(numbers) < len(text) / 2:
         return None
     quartiles = [numbers.quantile(share, "nearest") for share in (0.25, 0.5, 0.75)]

@@ -191,14 +191,16 @@ class CellCleaner:
         known = (*declared, *(order or ()))
         missing = {value for value, plain in values.items() if self._is_missing(plain, words, known)}
         values = {value: plain for value, plain in values.items() if value not in missing}
-        if all(_WHOLE.fullmatch(plain) or _INTEGER.fullmatch(plain) for plain in values.values()):
+        is_whole = all(_WHOLE.fullmatch(plain) or _INTEGER.fullmatch(plain) for plain in values.values())
+        if is_whole:
             values = {value: shorten_whole_number(plain) for value, plain in values.items()}
         self._note_changes(column.name, counts, values, missing)
         if self.rules.normalise:
             values = self._merge_spellings(column.name, values, counts, declared)
         changed = {value: values.get(value) for value in counts if values.get(value) != value}
         if order is not None:
-            order = tuple(dict.fromkeys(values.get(name, name.strip()) for name in order if name not in missing))
+            plain_of = {name: shorten_whole_number(name.strip()) if is_whole else name.strip() for name in order}
+            order = tuple(dict.fromkeys(values.get(name, plain_of[name]) for name in order if name not in missing))
         if not changed:
             return CleanColumn(text, order)
         return CleanColumn(text.replace(list(changed), pl.Series(list(changed.values()), dtype=pl.String)), order)
@@ -211,7 +213,9 @@ class CellCleaner:
     def _note_changes(
         self, column: str, counts: dict[str, int], values: dict[str, str], missing: Collection[str]
     ) -> None:
-        words = Counter({value.strip() or value: n for value, n in counts.items() if value in missing})
+        words = Counter[str]()
+        for value in missing:
+            words[value.strip() or value] += counts[value]
         trimmed = sum(n for value, n in counts.items() if value in values and value.strip() != value)
         if words:
             self._missing[column] = words
@@ -232,9 +236,7 @@ class CellCleaner:
             if plain != spelling[fold(plain)]:
                 merged.setdefault(spelling[fold(plain)], []).append(plain)
         if merged:
-            self._merged[column] = [
-                f"{format_list([spelling, *others])}" for spelling, others in sorted(merged.items())
-            ]
+            self._merged[column] = [format_list([chosen, *others]) for chosen, others in sorted(merged.items())]
         return {value: spelling[fold(plain)] for value, plain in values.items()}
 
     def _ask_about_sentinels(self, text: pl.Series, role: str, *, numbers_only: bool = False) -> None:

@@ -82,7 +82,7 @@ def choose_columns(
     chosen = _choose_questions(columns, questions)
     if not chosen:
         raise InvalidInput("questions is empty. Name at least one column with answers, or leave it out.")
-    if attributes == (AUTO,) and AUTO not in columns:
+    if AUTO in attributes and AUTO not in columns:
         used = [
             item,
             *chosen,
@@ -96,10 +96,11 @@ def choose_columns(
             names.FLAG,
             names.REMOVED,
         ]
-        attributes = find_attributes(frame, item, rater, [*used, rater]) if frame is not None and rater else ()
+        found = find_attributes(frame, item, rater, [*used, rater]) if frame is not None and rater else ()
+        attributes = tuple(dict.fromkeys((*(name for name in attributes if name != AUTO), *found)))
     explicit = tuple(name for name in attributes if name not in (names.FLAG, names.REMOVED))
     ids = [item] if rater is None else [item, rater]
-    _check_unique([*ids, *chosen, *explicit])
+    _check_unique(ids, [*chosen, *explicit])
     used_ids = {*ids, *chosen, names.ITEM_ID, names.RATER_ID, names.REMOVED}
     unused = [name for name in columns if name not in used_ids]
     about_raters = [name for name in unused if name in explicit or names.is_rater_attribute(name)]
@@ -231,7 +232,8 @@ def _choose_questions(columns: Sequence[str], questions: Sequence[str] | None) -
     )
 
 
-def _check_unique(columns: list[str]) -> None:
+def _check_unique(ids: Sequence[str], others: Sequence[str]) -> None:
+    columns = [*ids, *others]
     duplicate = next((name for name in columns if columns.count(name) > 1), None)
     if duplicate is not None:
         raise InvalidInput(
@@ -239,6 +241,6 @@ def _check_unique(columns: list[str]) -> None:
             "each need a different column."
         )
     # Index columns of the encoded table.
-    clash = next((name for name in columns[2:] if name in {"item", "rater"}), None)
+    clash = next((name for name in others if name in {"item", "rater"}), None)
     if clash is not None:
         raise InvalidInput(f"Column {clash!r} cannot be a question or an attribute under that name. Rename it.")

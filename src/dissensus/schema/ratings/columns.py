@@ -52,6 +52,8 @@ RATER_MODEL: Final = "rater_model"
 """Name of the model, of a rater of kind `MODEL`."""
 RATER_PERSONA: Final = "rater_persona"
 """Group under whose label a model answered, as axis=group."""
+OF_MODELS: Final = (RATER_KIND, RATER_MODEL, RATER_PERSONA)
+"""Columns that are empty for people."""
 
 CHECKS_PASSED: Final = "checks_passed"
 CHECKS_FAILED: Final = "checks_failed"

@@ -45,11 +45,11 @@ def _contradiction(overall: pl.Series, expected: pl.Series, n_parts: int, wrong:
 
 
 def find_missing_demographics(encoded: EncodedRatings) -> Iterator[FailedCheck]:
-    """Yield the raters without a value on an axis."""
+    """Yield the raters without a value on an axis; people have none of those that describe models."""
     if encoded.rater is None:
         return
     for name in encoded.raters.columns[1:]:
-        if name != names.FLAG and encoded.raters[name].null_count():
+        if name not in (names.FLAG, *names.OF_MODELS) and encoded.raters[name].null_count():
             yield _missing_attribute(encoded.raters, name, encoded.rater)
 
 

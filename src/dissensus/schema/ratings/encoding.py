@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.advice import Advice
-from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.hints import count_noun, format_list, format_value
 from dissensus.schema.questionnaire import scale
 from dissensus.schema.questionnaire.shipped import known_scale, load_questionnaire, published_questionnaires
 from dissensus.schema.ratings import cells
@@ -248,9 +248,10 @@ def _flag(
         questionnaire = load_questionnaire(name)
         flagged = raters.is_in(questionnaire.flagged_raters)
         if flagged.any() and questionnaire.matches(headers):
+            n = int(flagged.sum())
             listed = (
-                f"The columns are those of {name}, so the {flagged.sum()} raters whom its README lists as "
-                f"removed are flagged ({names.FLAG}). They are left out only on request"
+                f"The columns are those of {name}, so the {count_noun(n, 'rater')} whom its README lists as removed "
+                f"{'is' if n == 1 else 'are'} flagged ({names.FLAG}), and left out only on request"
             )
             note = Advice(f"{listed} (--exclude-flagged).", site=f"{listed}.")
             return [flagged.alias(names.FLAG)], (note,)

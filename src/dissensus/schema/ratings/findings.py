@@ -63,7 +63,7 @@ class FailedCheck:
     def error(self) -> InvalidInput:
         """Return an error about the first row, with the number of further rows."""
         first = next(self.problems())
-        rest = count_rest(len(self.rows) - 1, "such row")
+        rest = count_rest(len(self) - 1, "such row")
         message = join_messages(first.message, self.allowed, self.remedy, rest.strip())
         return InvalidInput(message, options=self.options)
 

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import count_rest, format_list, format_value
+from dissensus.schema.hints import count_noun, count_rest, format_list, format_value
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings.cleaning import CellCleaner, CleaningRules
 from dissensus.schema.ratings.column_choice import require_column
@@ -42,8 +42,10 @@ def join_raters(
         _find_rows(raters[RATER_ID], ids, "rater")
     )
     if FLAG in raters.columns and raters[FLAG].any():
-        change = f"The flags of {raters[FLAG].sum():,} raters are replaced by the table of raters, which flags "
-        notes = (*notes, f"{change}{flagged.sum():,}.")
+        change = (
+            f"The flags of the ratings ({count_noun(int(raters[FLAG].sum()), 'rater')}) are replaced by those of the"
+        )
+        notes = (*notes, f"{change} table of raters ({count_noun(int(flagged.sum()), 'rater')}).")
     return joined.with_columns(flagged.alias(FLAG)), notes
 
 

@@ -161,7 +161,7 @@ def _describe(parts: Sequence[Ratings], labels: Sequence[str], questions: Sequen
     flagged = [names.FLAG in part.raters.columns for part in parts]
     if any(flagged) and not all(flagged):
         without = [label for label, known in zip(labels, flagged, strict=True) if not known]
-        yield f"{format_list(without)} has no flags; its raters are flagged only where another file flags them."
+        yield f"No flags in {format_list(without)}: raters are flagged only where another file flags them."
     for part, label in zip(parts, labels, strict=True):
         yield from (f"{label}: {note}" for note in part.notes)
 

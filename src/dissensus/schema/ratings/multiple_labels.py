@@ -1,13 +1,12 @@
-"""Answers of several labels: whether a rater gave one of them to an item."""
+"""Multi-label answers: reduction to Yes or No for one label."""
 
-import json
 import re
-from contextlib import suppress
 
 import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.hints import format_list, format_value, suggest
+from dissensus.schema.item_sets import keep_distinct, parse_json_values
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.cleaning import fold
@@ -17,9 +16,10 @@ _SEPARATORS = re.compile(r"[|;]")
 
 
 def select_label(frame: pl.DataFrame, item: str, rater: str | None, question: str, label: str) -> pl.DataFrame:
-    """Return one row for each rater and item, whose answer is Yes if one of its labels is this one.
+    """Reduce a multi-label question to Yes or No: whether a rater gave an item one of its labels.
 
-    Labels stand in several rows, or in one cell, separated by | or ; or as a JSON list.
+    Labels stand in several rows, or in one cell, separated by | or ; or as a JSON list. The table has one row for each
+    rater and item; without a rater column it keeps all its rows.
     """
     texts = cells.to_text(frame[question])
     labels = {text: split_labels(text) for text in texts.drop_nulls().unique()}
@@ -40,16 +40,13 @@ def select_label(frame: pl.DataFrame, item: str, rater: str | None, question: st
     return labelled if rater is None else labelled.filter(keys.select(pl.struct(pair).is_first_distinct()).to_series())
 
 
-def split_labels(text: str) -> list[str]:
-    """Return the labels in a cell.
+def split_labels(text: str) -> tuple[str, ...]:
+    """Return the distinct labels in a cell.
 
     Examples
     --------
     >>> split_labels("rude | false"), split_labels('["rude", "false"]'), split_labels("rude")
-    (['rude', 'false'], ['rude', 'false'], ['rude'])
+    (('rude', 'false'), ('rude', 'false'), ('rude',))
     """
-    if text.lstrip().startswith("["):
-        with suppress(ValueError, RecursionError):
-            values = json.loads(text)
-            return [str(value).strip() for value in values if value is not None]
-    return [part.strip() for part in _SEPARATORS.split(text) if part.strip()]
+    values = parse_json_values(text) if text.lstrip().startswith("[") else None
+    return keep_distinct(_SEPARATORS.split(text) if values is None else values)

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.advice import Advice
-from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.hints import count_noun, format_list, format_value
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
 
 RaterKind = Literal["person", "model", "all"]
 KINDS: Final[tuple[RaterKind, ...]] = get_args(RaterKind)
-_OF_MODELS: Final = (names.RATER_KIND, names.RATER_MODEL, names.RATER_PERSONA)
 
 
 def drop_models(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -37,7 +36,7 @@ def drop_models(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 def select_rater_kind(ratings: Ratings, kind: RaterKind, loads: NDArray[np.int64] | None = None) -> Ratings:
     """Return the ratings of raters of a kind, with a note on those left out.
 
-    `loads` are the ratings of each rater, if the table has not all of them.
+    `loads` are the numbers of ratings by rater, if the table holds only part of them.
 
     Examples
     --------
@@ -58,10 +57,11 @@ def select_rater_kind(ratings: Ratings, kind: RaterKind, loads: NDArray[np.int64
     ratings = replace(ratings, notes=(*ratings.notes, *_describe_unknown(ratings.raters[names.RATER_KIND])))
     of_model = is_model.gather(ratings.answers["rater"])
     n = int(of_model.sum() if loads is None else loads[is_model.to_numpy()].sum())
-    if kind == "all" or (kind == "person" and not n):
-        if not n:
-            return ratings
-        counted = f"{_count(n, int(is_model.sum()))} of kind {names.MODEL} are read beside those of people."
+    verb = "is" if n == 1 else "are"
+    if not n and kind != "model":
+        return ratings
+    if kind == "all":
+        counted = f"{_count(n, is_model)} of kind {names.MODEL} {verb} read beside those of people."
         return replace(ratings, notes=(*ratings.notes, counted))
     if kind == "person" and of_model.all():
         reason = "Every rater is of kind model, and ratings of people are read here."
@@ -76,10 +76,9 @@ def select_rater_kind(ratings: Ratings, kind: RaterKind, loads: NDArray[np.int64
     chosen = ratings.select_ratings(of_model if kind == "model" else ~of_model)
     if kind == "model":
         return replace(chosen, notes=(*chosen.notes, "Only raters of kind model: these are answers of models."))
-    verb = "is" if n == 1 else "are"
-    left_out = f"{_count(n, int(is_model.sum()))} of kind {names.MODEL} {verb} left out"
+    left_out = f"{_count(n, is_model)} of kind {names.MODEL} {verb} left out"
     note = Advice(f"{left_out}; --rater-kind all has them.", site=f"{left_out}.")
-    blank = [name for name in _OF_MODELS if name in chosen.axes and not chosen.raters[name].count()]
+    blank = [name for name in names.OF_MODELS if name in chosen.axes and not chosen.raters[name].count()]
     return replace(chosen, raters=chosen.raters.drop(blank), notes=(*chosen.notes, note))
 
 
@@ -97,9 +96,8 @@ def _describe_unknown(kinds: pl.Series) -> Iterator[str]:
     known = _normalise(kinds).fill_null("").is_in(["", *KINDS[:2]])
     unknown = kinds.filter(~known).cast(pl.String).unique(maintain_order=True).to_list()
     if unknown:
-        yield f"Raters whose {names.RATER_KIND} is {format_list(unknown, 3)} are taken for people; models are model."
+        yield f"Raters whose {names.RATER_KIND} is {format_list(unknown, 3)} are treated as people, not as models."
 
 
-def _count(n_ratings: int, n_raters: int) -> str:
-    ratings = f"{n_ratings:,} rating{'' if n_ratings == 1 else 's'}"
-    return f"{ratings} by {n_raters:,} rater{'' if n_raters == 1 else 's'}"
+def _count(n_ratings: int, raters: pl.Series) -> str:
+    return f"{count_noun(n_ratings, 'rating')} by {count_noun(int(raters.sum()), 'rater')}"

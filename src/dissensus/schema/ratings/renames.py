@@ -1,5 +1,6 @@
 """Renames of columns and of values before a table of ratings is read."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import Final
 
@@ -31,6 +32,9 @@ def rename_table(frame: pl.DataFrame, renames: Renames) -> tuple[pl.DataFrame, s
     """
     columns = {old: new for old, new in renames.items() if isinstance(new, str) and old in frame.columns}
     clash = next((new for old, new in columns.items() if new in frame.columns and new not in columns), None)
+    duplicate = next((new for new, n in Counter(columns.values()).items() if n > 1), None)
+    if duplicate is not None:
+        raise InvalidInput(f"Two columns are renamed to {format_value(duplicate)}. Give each another name.")
     if clash is not None:
         raise InvalidInput(
             f"There is already a column {format_value(clash)}. Rename to another name, or drop it first."
@@ -58,4 +62,4 @@ def require_renames(renames: Renames, used: Collection[str], columns: Collection
             raise NotFound(
                 f"There is no column {name!r} to rename.{suggest(name, list(columns))} Columns are {listed}."
             )
-        raise NotFound(f"No row has {name} {format_list(list(new))}, so that there is nothing to rename.")
+        raise NotFound(f"No row has {name} {format_list(list(new))}, so there is nothing to rename.")

@@ -14,7 +14,7 @@ SAFE_UNSAFE = pl.Enum(["safe", "unsafe"])
 
 
 def check_unsafe_answers(ratings: Ratings, question: str, unsafe: Sequence[str]) -> None:
-    """Refuse unsafe answers that are not on the scale of a question, or all of it, or none."""
+    """Raise unless the unsafe answers are some of the scale of a question, neither all nor none."""
     scale = ratings.scale(question)
     for answer in unsafe:
         if answer not in scale:

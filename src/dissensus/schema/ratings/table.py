@@ -16,7 +16,7 @@ from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.item_sets import TOPICS, describe_set, list_members
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.bins import bin_attribute
-from dissensus.schema.ratings.cleaning import CleaningRules, Duplicates, check_rules
+from dissensus.schema.ratings.cleaning import Duplicates, check_rules
 from dissensus.schema.ratings.column_choice import choose_columns
 from dissensus.schema.ratings.encoding import encode_ratings
 from dissensus.schema.ratings.findings import raise_failed_check
@@ -291,7 +291,7 @@ class Ratings:
         if not mask.any():
             raise InvalidInput(f"Every rater is flagged ({names.FLAG}), so no ratings are left.")
         n = int((~mask).sum())
-        note = f"{n} flagged {'rater is' if n == 1 else 'raters are'} left out."
+        note = f"{n:,} flagged {'rater is' if n == 1 else 'raters are'} left out."
         return replace(self._filter(mask.gather(self.answers["rater"])), notes=(*self.notes, note))
 
     def where(self, column: str, value: str) -> Self:
@@ -421,7 +421,7 @@ class Ratings:
         """
         self.require_raters("A table of raters")
         frame, header_notes = strip_headers(frame)
-        rules = CleaningRules(missing=tuple(missing), normalise=normalise)
+        rules = check_rules(missing, normalise, "refuse")
         raters, notes = join_raters(self.raters, frame, rater, rules)
         return replace(self, raters=raters, notes=self.notes + header_notes + notes)
 

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import DissensusError
+from dissensus.schema.hints import count_noun
 from dissensus.schema.questionnaire.shipped import load_questionnaire, published_questionnaires
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings import consistency
@@ -125,14 +126,14 @@ class Validation(TabularResult):
 
     def _summary(self) -> Iterator[str]:
         verdict = "valid" if self.ok else "not valid"
-        counts = f"{_count(self.n_errors, 'error')}, {_count(self.n_warnings, 'warning')}"
+        counts = f"{count_noun(self.n_errors, 'error')}, {count_noun(self.n_warnings, 'warning')}"
         yield f"{self.source}: {verdict}, {counts}"
         if self.n_items is not None:
-            raters = "unknown raters" if self.n_raters is None else _count(self.n_raters, "rater")
-            size = f"{_count(self.n_rows or 0, 'row')}, {_count(self.n_items, 'item')}, {raters}"
-            yield f"  {self.kind}: {size}, {_count(len(self.questions), 'question')}"
+            raters = "unknown raters" if self.n_raters is None else count_noun(self.n_raters, "rater")
+            size = f"{count_noun(self.n_rows or 0, 'row')}, {count_noun(self.n_items, 'item')}, {raters}"
+            yield f"  {self.kind}: {size}, {count_noun(len(self.questions), 'question')}"
         elif self.n_rows is not None:
-            yield f"  {self.kind}: {_count(self.n_rows, 'row')}"
+            yield f"  {self.kind}: {count_noun(self.n_rows, 'row')}"
         for finding in self.findings:
             column = "" if finding.column is None else f" in {finding.column}"
             yield f"  {len(finding):>7,} × {finding.check}{column}"
@@ -226,7 +227,3 @@ def _fatal(error: DissensusError) -> FailedCheck:
         remedy="",
         options=error.options,
     )
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"

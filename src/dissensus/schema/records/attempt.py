@@ -126,7 +126,7 @@ class Attempt:
         if self.rating is not None:
             _check_whole("rating", self.rating, MAX_RATING)
         _check_whole("red_team_member_id", self.red_team_member_id, MAX_ID)
-        if self.is_upworker not in (True, False, None):
+        if self.is_upworker is not None and not isinstance(self.is_upworker, bool):
             raise InvalidInput(f"is_upworker is {format_value(self.is_upworker)}; it is true, false or null.")
         for tag in self.tags or ():
             check_text(tag, "A tag", MAX_NAME_LENGTH)

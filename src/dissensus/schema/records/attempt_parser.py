@@ -86,6 +86,10 @@ def parse_whole_number(key: str, value: object) -> int | None:
     """Parse a whole number that may be text; None if it is empty."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
+    if isinstance(value, str):
+        # A float would round long numbers.
+        with suppress(ValueError):
+            return int(value)
     number = _number(key, value)
     if number is not None and not number.is_integer():
         raise InvalidInput(f"{key} is {_format(value)}; it is a whole number.")

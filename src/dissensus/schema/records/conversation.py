@@ -138,7 +138,8 @@ class Conversation:
     @property
     def context(self) -> tuple[Turn, ...]:
         """The turns before the rated one."""
-        return self.turns[: self.turns.index(self.rated, -1)]
+        _ = self.rated
+        return self.turns[:-1]
 
     @property
     def empty_turns(self) -> tuple[int, ...]:

@@ -48,7 +48,8 @@ def is_preference(question: Question) -> bool:
     >>> is_preference(Question(name="Q_preference", scale=("the first", "the second")))
     False
     """
-    return question.name == PREFERENCE and question.scale == tuple(map(_SWAPPED.get, reversed(question.scale)))
+    reverse = tuple(map(_SWAPPED.get, reversed(question.scale)))
+    return question.name == PREFERENCE and question.kind != "text" and question.scale == reverse
 
 
 def swap_preference(strength: str) -> str:

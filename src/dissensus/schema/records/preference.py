@@ -156,7 +156,7 @@ class Preference:
     def _check_picks(self) -> None:
         strongest = max((pick.strength for pick in self.picks), default=0)
         if strongest > self.levels:
-            raise InvalidInput(f"A pick has strength {strongest}, and there are {self.levels}. Correct it or levels.")
+            raise InvalidInput(f"A pick has strength {strongest}, and levels is {self.levels}. Correct one of them.")
         duplicates = [rater for rater, count in Counter(pick.rater_id for pick in self.picks).items() if count > 1]
         if duplicates:
             raise InvalidInput(f"Rater {format_value(duplicates[0])} picked twice. Keep the pick that counts.")

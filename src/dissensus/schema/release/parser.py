@@ -27,7 +27,7 @@ MAX_LENGTH: Final = 1_000_000
 """Characters of a plan."""
 MAX_TEXTS: Final = 200
 MAX_SIGNATURES: Final = 200
-VERSION: Final = re.compile(r"\d{1,6}(\.\d{1,6}){0,2}")
+VERSION: Final = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6}){0,2}")
 KEYS: Final = tuple(one.name for one in fields(ReleasePlan))
 
 
@@ -70,7 +70,8 @@ def _parse_table(table: DefinitionTable) -> ReleasePlan | None:
         if "with_images" in table.data:
             table.add_error("with_images", "Images are released from campaigns alone. Remove it.")
         for key in ("title", "warning"):
-            _get_required(table, key, "No campaign says it. Write it.")
+            if key not in table.data:
+                table.add_error(key, "It is missing. No campaign says it. Write it.")
     released = _date(table)
     values: dict[str, Any] = {
         "name": _pattern(table, "name", SLUG, "up to 60 of a to z, 0 to 9 and -"),
@@ -104,7 +105,7 @@ def _parse_table(table: DefinitionTable) -> ReleasePlan | None:
 def _get_required(table: DefinitionTable, key: str, remedy: str) -> str:
     if key not in table.data:
         table.add_error(key, f"It is missing. {remedy}")
-    return (_long_text(table, key) if key == "warning" else table.get_text(key)) or ""
+    return table.get_text(key) or ""
 
 
 def _pattern(table: DefinitionTable, key: str, pattern: re.Pattern[str], allowed: str) -> str:
@@ -118,7 +119,8 @@ def _date(table: DefinitionTable) -> date | None:
     released = table.data.get("released")
     if isinstance(released, date) and not isinstance(released, datetime):
         return released
-    table.add_error("released", f"It is {describe_type(released)}. Write a day without quotes: released = 2026-11-25.")
+    value = "missing" if released is None else describe_type(released)
+    table.add_error("released", f"It is {value}. Write a day without quotes: released = 2026-11-25.")
     return None
 
 

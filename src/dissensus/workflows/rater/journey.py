@@ -260,7 +260,7 @@ def _next_stage(tx: Connection, context: RaterContext, progress: RaterProgress) 
     chatting = campaign.chat is not None and progress.n_open > 0
     if campaign.care is not None and not chatting:
         n_surveys = care.count_surveys(tx, rater.id)
-        if campaign.care.due(progress.n_done, n_surveys):
+        if campaign.care.is_survey_due(progress.n_done, n_surveys):
             return "survey"
     if campaign.max_per_day is not None and progress.n_lately >= campaign.max_per_day and not chatting:
         return "enough"
