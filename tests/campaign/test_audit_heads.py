@@ -42,5 +42,5 @@ def test_either_key_of_the_pair_verifies() -> None:
 def test_another_file_is_no_verification_key() -> None:
     other = generate_private_key(SECP256R1()).public_key()
     for pem in (b"garbage", other.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)):
-        with pytest.raises(InvalidInput, match=r"not an Ed25519 key in PEM. Give the public key of the pair"):
+        with pytest.raises(InvalidInput, match=r"neither an Ed25519 public key in PEM, nor an unencrypted private one"):
             parse_verification_key(pem)

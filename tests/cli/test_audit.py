@@ -136,7 +136,7 @@ def test_changed_removed_and_forged_statements_are_refused(site: RunCommand, tmp
     assert site("audit", "--head", path, "--key", "own-public.pem").returncode == 0
     done = site("audit", "--head", path, "--key", "foreign-public.pem")
     assert (done.returncode, "is not signed with the given key" in done.stderr) == (1, True)
-    assert "not an unencrypted Ed25519 private key" in site("audit", "--publish", path, "--key", "heads.jsonl").stderr
+    assert "neither an Ed25519 public key in PEM" in site("audit", "--publish", path, "--key", "heads.jsonl").stderr
     assert "There is no file nothing.jsonl" in site("audit", "--head", "nothing.jsonl").stderr
     assert "A head is of one campaign" in site("audit", "--head", "0" * 64).stderr
 

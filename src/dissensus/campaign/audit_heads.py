@@ -145,7 +145,9 @@ def parse_verification_key(pem: bytes) -> Ed25519PublicKey:
             key = load(pem)
             if isinstance(key, Ed25519PublicKey):
                 return key
-    raise InvalidInput("This is not an Ed25519 key in PEM. Give the public key of the pair that signs the heads.")
+    raise InvalidInput(
+        "This is neither an Ed25519 public key in PEM, nor an unencrypted private one. Give the key of the heads."
+    )
 
 
 def _to_mapping(statement: HeadStatement) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def _find_target(table: dict[str, Any], path: Path) -> Path:
 
 def _remove(table: dict[str, Any], targets: Collection[Path]) -> None:
     """Remove values, and write a placeholder for missing texts."""
-    # What lies within a removed value goes with it: its path would lead to the next row.
+    # Parts of a removed value go with it: their paths would lead to the next row.
     outermost = [path for path in targets if not any(path[:depth] in targets for depth in range(1, len(path)))]
     for path in sorted(outermost, key=_order_last_first):
         if not path:

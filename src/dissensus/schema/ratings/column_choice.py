@@ -96,8 +96,8 @@ def choose_columns(
             names.FLAG,
             names.REMOVED,
         ]
-        found = find_attributes(frame, item, rater, [*used, rater]) if frame is not None and rater else ()
-        attributes = tuple(dict.fromkeys((*(name for name in attributes if name != AUTO), *found)))
+        others = find_attributes(frame, item, rater, [*used, rater]) if frame is not None and rater else ()
+        attributes = tuple(dict.fromkeys((*(name for name in attributes if name != AUTO), *others)))
     explicit = tuple(name for name in attributes if name not in (names.FLAG, names.REMOVED))
     ids = [item] if rater is None else [item, rater]
     _check_unique(ids, [*chosen, *explicit])
