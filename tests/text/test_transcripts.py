@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.errors import InvalidInput
-from dissensus.text.pasted import parse_context, parse_pasted
+from dissensus.text.pasted import parse_context, parse_pasted, write_pasted
 from dissensus.text.transcripts import (
     DICES_350,
     DICES_990,
@@ -209,3 +209,15 @@ def test_forms_agree_on_real_texts(real_data: Callable[[str], Path]) -> None:
     for context, response in rows(real_data("dices-350/items.csv")):
         pasted = parse_pasted(context)
         assert pasted == tuple((speaker, text.strip()) for speaker, text in parse_dices(context, response)[:-1])
+
+
+@pytest.mark.parametrize("write", [write_hh, write_dices, write_pasted])
+def test_turns_of_speakers_without_a_label_are_named(write: Callable[[Turns], object]) -> None:
+    with pytest.raises(InvalidInput, match=r"Turn 2 by 'system' cannot be preserved in .*Write the turns as JSON"):
+        write((("human", "a"), ("system", "b"), ("bot", "c")))
+
+
+@pytest.mark.parametrize("write", [write_hh, write_pasted])
+def test_no_turns_are_refused(write: Callable[[Turns], object]) -> None:
+    with pytest.raises(InvalidInput, match="There are no turns"):
+        write(())

@@ -97,6 +97,8 @@ def write_messages(turns: Sequence[tuple[Speaker, str]]) -> list[dict[str, str]]
 def _parse_message(number: int, message: object) -> Iterator[tuple[Speaker, str]]:
     """Yield the speaker and the text of a message, and of each call of a tool in it."""
     calls = message.get("tool_calls") if isinstance(message, Mapping) else None
+    if calls and not isinstance(calls, Sequence):
+        raise InvalidInput(f"Message {number:,} has the tool calls {excerpt(calls)}; give a list of calls.")
     if isinstance(message, Mapping) and calls and not message.get("content"):
         message = {**message, "content": ""}
     keys = next((keys for keys in _KEYS if isinstance(message, Mapping) and set(keys) <= message.keys()), None)

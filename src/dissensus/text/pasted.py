@@ -8,7 +8,7 @@ from typing import Final
 
 from dissensus.errors import InvalidInput
 from dissensus.text.transcripts import DICES_350, dices_form, is_hh, parse_dices, parse_hh
-from dissensus.text.turns import Speaker, Turns, check_round_trip, excerpt, split_at_marks
+from dissensus.text.turns import Speaker, Turns, check_round_trip, check_speakers, excerpt, split_at_marks
 
 LABELS: Final[Mapping[str, Speaker]] = {
     **dict.fromkeys(("human", "user", "person", "h"), "human"),
@@ -84,16 +84,18 @@ def write_pasted(turns: Sequence[tuple[Speaker, str]]) -> str:
     Raises
     ------
     InvalidInput
-        A turn begins or ends with white space, or has a line that begins like a turn.
+        There are no turns, none is of a person, or a turn begins or ends with white space, has a line that begins like
+        a turn, or is by another speaker.
 
     Examples
     --------
     >>> write_pasted([("human", "Hi"), ("bot", "Hello!")])
     'Human: Hi\n\nAssistant: Hello!\n'
     """
-    names = {"human": "Human", "bot": "Assistant", "system": "System", "tool": "Tool"}
+    form, names = "a pasted transcript", {"human": "Human", "bot": "Assistant"}
+    check_speakers(turns, form)
     text = "\n\n".join(f"{names[speaker]}: {turn}" for speaker, turn in turns) + "\n"
-    check_round_trip(turns, parse_pasted(text), "a pasted transcript")
+    check_round_trip(turns, parse_pasted(text), form)
     return text
 
 

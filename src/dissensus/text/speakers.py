@@ -1,4 +1,4 @@
-"""Names of speakers that a transcript does not define, so that their text stays in the turn before."""
+"""Detection of labels of unknown speakers in transcripts, whose text stays in the turn before."""
 
 import re
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ _NAMES: Final = (
     r"gpt[\w.-]*|chatgpt[\w.-]*|claude[\w .-]{0,12}|gemini[\w .-]{0,12}|bard|copilot|lamda|palm|llama[\w.-]*|"
     r"mistral[\w.-]*|qwen[\w.-]*|deepseek[\w.-]*|alexa|siri"
 )
-OWN: Final = ("Human", "Assistant")
+HH_SPEAKERS: Final = ("Human", "Assistant")
 """Speakers of hh-rlhf, whose published files also have them without the space that begins a turn."""
 
 _LABEL: Final = rf"[ \t]*[*_]{{0,3}}(?P<name>{_NAMES})[*_]{{0,3}}[ \t]*[:：]"
@@ -34,13 +34,13 @@ def find_unknown_speakers(turns: Iterable[str], *, paragraphs: bool = False) -> 
     ('LLM',)
     """
     pattern = _AT_PARAGRAPH if paragraphs else _AT_LINE
-    own = OWN if paragraphs else ()
+    known = HH_SPEAKERS if paragraphs else ()
     labels = (match["name"] for turn in turns if ":" in turn or "：" in turn for match in pattern.finditer(turn))
-    return tuple(dict.fromkeys(name for name in labels if name[0].isupper() and name not in own))
+    return tuple(dict.fromkeys(name for name in labels if name[0].isupper() and name not in known))
 
 
 def describe_unknown_speaker(name: str) -> str:
-    """Return what became of the text after an unknown label.
+    """Describe the label of an unknown speaker for a note.
 
     Examples
     --------

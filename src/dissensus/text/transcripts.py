@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dissensus.errors import InvalidInput
-from dissensus.text.turns import Speaker, Turns, check_round_trip, excerpt, split_at_marks
+from dissensus.text.turns import Speaker, Turns, check_round_trip, check_speakers, excerpt, split_at_marks
 
 _HH: Final[Mapping[str, Speaker]] = {"Human": "human", "Assistant": "bot"}
 _NAMES: Final[Mapping[Speaker, str]] = {
@@ -64,15 +64,17 @@ def write_hh(turns: Sequence[tuple[Speaker, str]]) -> str:
     Raises
     ------
     InvalidInput
-        A turn contains the beginning of a turn.
+        There are no turns, or a turn contains the beginning of a turn or is by another speaker.
 
     Examples
     --------
     >>> write_hh([("human", "Hi"), ("bot", "Hello!")])
     '\n\nHuman: Hi\n\nAssistant: Hello!'
     """
+    form = "a transcript of hh-rlhf"
+    check_speakers(turns, form)
     text = join_hh(turns)
-    check_round_trip(turns, parse_hh(text), "a transcript of hh-rlhf")
+    check_round_trip(turns, parse_hh(text), form)
     return text
 
 
@@ -204,7 +206,8 @@ def write_dices(turns: Sequence[tuple[Speaker, str]], form: DicesForm = DICES_35
     Raises
     ------
     InvalidInput
-        The last turn is not by the chatbot, it is the only turn, or a turn contains the beginning of a turn.
+        The last turn is not by the chatbot, it is the only turn, or a turn contains the beginning of a turn or is by
+        another speaker.
 
     Examples
     --------
@@ -213,8 +216,10 @@ def write_dices(turns: Sequence[tuple[Speaker, str]], form: DicesForm = DICES_35
     """
     if len(turns) < 2 or turns[-1][0] != "bot":
         raise InvalidInput("DICES needs a context, then a response of the bot; these turns do not end in one.")
-    names = {**_NAMES, **{speaker: name for name, speaker in form.speakers.items()}}
+    described = f"a context of DICES with {form.human} and {form.bot}"
+    check_speakers(turns, described)
+    names = {speaker: name for name, speaker in form.speakers.items()}
     context = "\n".join(f"{names[speaker]}: {turn}" for speaker, turn in turns[:-1]) + "\n" * form.closed
     context, response = (text.replace("\n", form.line_end) for text in (context, turns[-1][1]))
-    check_round_trip(turns, parse_dices(context, response), f"a context of DICES with {form.human} and {form.bot}")
+    check_round_trip(turns, parse_dices(context, response), described)
     return context, response

@@ -24,6 +24,18 @@ def split_at_marks(text: str, marks: Sequence[re.Match[str]]) -> list[tuple[str,
     return [(mark["name"], text[mark.end() : end]) for mark, end in zip(marks, ends, strict=True)]
 
 
+def check_speakers(turns: Sequence[tuple[Speaker, str]], form: str) -> None:
+    """Raise an error if a written form has no label for the speaker of a turn, or if there are no turns."""
+    if not turns:
+        raise InvalidInput("There are no turns.")
+    for number, (speaker, _) in enumerate(turns, start=1):
+        if speaker not in ("human", "bot"):
+            raise InvalidInput(
+                f"Turn {number:,} by {speaker!r} cannot be preserved in {form}, whose turns are by a person or the "
+                "chatbot. Write the turns as JSON instead."
+            )
+
+
 def check_round_trip(turns: Sequence[tuple[Speaker, str]], parsed: Turns, form: str) -> None:
     """Raise an error that names the first turn which the written form does not preserve."""
     if tuple(turns) == parsed:
