@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from tests.pipeline.tables import ratings_of, simulate_frame
+from tests.pipeline.tables import frame_of, ratings_of, simulate_frame
 from tests.report.simulated import fits, texts
 
 from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
@@ -129,3 +129,10 @@ def test_unknown_groups_have_no_blocks() -> None:
 
 def test_the_report_draws_the_axis_with_most_groups(ratings: Ratings) -> None:
     assert build(ratings, permutations=0, bootstrap=0)["rater-pairs-race"].table is not None
+
+
+def test_a_rater_without_an_answer_to_the_question_has_no_pair() -> None:
+    frame = frame_of({"a": "NYNYNY", "b": "NYNYNY", "c": "NNNNNN"}, {"rater_race": ["x", "x", "y"]})
+    frame = frame.with_columns(Q_2=pl.when(pl.col("rater_id") != "c").then(pl.col("Q_overall")))
+    figure = rater_pairs(Ratings.from_frame(frame, questions=["Q_overall", "Q_2"]), "race", question="Q_2")
+    assert figure.table["n_pairs"].to_list() == [1, 0, 0]

@@ -68,6 +68,13 @@ def test_missing_answers_are_not_shared() -> None:
     assert (result.n_shared[0, 1], result.agreement[0, 1]) == (2, 0.5)
 
 
+def test_raters_without_an_answer_have_a_row() -> None:
+    items, raters, answers = [0, 1, 0, 1, 0], [0, 0, 1, 1, 2], [0, 1, 0, 0, -1]
+    assert rater_pair_agreement(items, raters, answers, min_shared=1).agreement.shape == (3, 3)
+    result = rater_pair_agreement(items[:4], raters[:4], answers[:4], min_shared=1, n_raters=5)
+    assert result.n_shared.diagonal().tolist() == [2, 2, 0, 0, 0]
+
+
 def test_pairs_of_dices_350_sum_to_the_agreement_of_the_pool(dices_104: Ratings) -> None:
     items, raters, answers = dices_104.codes("Q_overall")
     result = rater_pair_agreement(items, raters, answers)
@@ -100,5 +107,7 @@ def test_without_a_pair_there_is_no_estimate() -> None:
 def test_what_cannot_be_compared_is_refused(columns: tuple[list[int], ...], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         rater_pair_agreement(*columns)
+    with pytest.raises(InvalidInput, match=r"The rater code 3 is outside 0 … 2"):
+        rater_pair_agreement([0], [3], [0], n_raters=3)
     with pytest.raises(InvalidInput, match="min_shared is 0"):
         rater_pair_agreement([0], [0], [0], min_shared=0)

@@ -85,7 +85,7 @@ def rater_pairs(
         raise NotFound("The agreement of pairs of raters is left out: each of its numbers concerns two raters.")
     question = ratings.resolve_question(question)
     codes, names = _read_groups(ratings, displayed)
-    pairs = rater_pair_agreement(*ratings.codes(question), min_shared=min_shared)
+    pairs = rater_pair_agreement(*ratings.codes(question), min_shared=min_shared, n_raters=ratings.n_raters)
     drawn = _select_drawn(pairs, codes)
     if not drawn.size:
         raise UndefinedEstimate("The agreement of pairs of raters has no groups: those of all raters are unknown.")

@@ -39,7 +39,12 @@ class RaterPairAgreement:
 
 
 def rater_pair_agreement(
-    items: npt.ArrayLike, raters: npt.ArrayLike, answers: npt.ArrayLike, *, min_shared: int = MIN_SHARED
+    items: npt.ArrayLike,
+    raters: npt.ArrayLike,
+    answers: npt.ArrayLike,
+    *,
+    min_shared: int = MIN_SHARED,
+    n_raters: int | None = None,
 ) -> RaterPairAgreement:
     r"""Compute the agreement of each pair of raters on the items that both rated.
 
@@ -57,19 +62,21 @@ def rater_pair_agreement(
         rates an item at most once.
     min_shared
         Fewest shared items of a pair; the agreement of others is NaN.
+    n_raters
+        Number of raters, R; by default the largest code plus one.
 
     Returns
     -------
     RaterPairAgreement
-        Shares from 0 to 1, with a row for each rater code up to the largest.
+        Shares from 0 to 1, with a row for each rater, also those without an answer.
 
     Raises
     ------
     UndefinedEstimate
         No two raters share as many items.
     InvalidInput
-        Arrays of different length, codes that are not whole numbers from 0, two ratings of an item by one rater, or
-        more than 5,000 raters.
+        Arrays of different length, codes that are not whole numbers from 0 or not below `n_raters`, two ratings of an
+        item by one rater, or more than 5,000 raters.
 
     Notes
     -----
@@ -87,7 +94,10 @@ def rater_pair_agreement(
     if min_shared < 1:
         raise InvalidInput(f"min_shared is {min_shared}, and has to be 1 or more.")
     item, rater, answer = _check_codes(items, raters, answers)
-    n_raters = int(rater.max(initial=-1)) + 1
+    largest = int(np.max(raters, initial=-1)) + 1
+    n_raters = largest if n_raters is None else n_raters
+    if largest > n_raters:
+        raise InvalidInput(f"The rater code {largest - 1} is outside 0 … {n_raters - 1}.")
     if n_raters > MAX_RATERS:
         raise InvalidInput(f"There are {n_raters:,} raters, and at most {MAX_RATERS:,} can be compared two by two.")
     shared, same = _count_pairs(item, rater, answer, n_raters)
