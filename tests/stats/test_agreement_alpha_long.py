@@ -163,3 +163,16 @@ def test_one_value_is_seen_through_rounding(n_items: int, level: Level) -> None:
 def test_malformed(items: list[int], values: list[float], level: Level) -> None:
     with pytest.raises(InvalidInput):
         krippendorff_alpha_long(np.array(items), np.array(values), level=level)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("level", ["interval", "ordinal"])
+def test_values_too_large_to_be_squared_are_refused(level: Level) -> None:
+    items, values = [0, 0, 1, 1], [1e200, 2e200, 3e200, 4e200]
+    if level == "ordinal":
+        assert krippendorff_alpha_long(items, values, level=level) == krippendorff_alpha_long(
+            items, [1, 2, 3, 4], level=level
+        )
+    else:
+        with pytest.raises(InvalidInput, match="too large to be squared"):
+            krippendorff_alpha_long(items, values, level=level)

@@ -100,3 +100,8 @@ def test_invalid_input() -> None:
         agreement_interval([[3, 0], [3, 0]])
     with pytest.raises(InvalidInput, match="the same number of ratings"):
         agreement_interval([[3, 0], [1, 1]], "fleiss_kappa")
+
+
+def test_a_negative_number_of_replicates_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="replicates is -1; give 0 for no interval"):
+        agreement_interval([[2, 1], [3, 0]], replicates=-1)

@@ -12,6 +12,7 @@ from dissensus.stats.cluster_bootstrap import (
     bootstrap_means,
     bootstrap_rank_correlation,
     draw_clusters,
+    summarise_replicates,
 )
 
 
@@ -95,6 +96,8 @@ def test_there_is_no_interval_from_too_few_clusters_or_without_variation() -> No
     assert uneven.reason.startswith("no interval: 1.3 effective clusters")
     assert (constant.estimate, constant.reason, without.reason) == (0.0, NO_VARIATION, NO_INTERVAL)
     assert (empty.estimate, empty.reason) == (None, NO_CASES)
+    undefined = summarise_replicates(0.5, np.full(3, np.nan), np.ones(20), same=False, confidence=0.95)
+    assert undefined.reason == "no interval: the estimate is undefined in every replicate"
     assert bootstrap_rank_correlation(np.ones(20), rng.random(20), np.arange(20), draws).reason == NO_VARIATION
     assert bootstrap_rank_correlation(rng.random(20), np.ones(20), np.arange(20), draws).reason == NO_VARIATION
 

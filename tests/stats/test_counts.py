@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -141,3 +143,23 @@ def test_unlisted_answers_of_a_matrix_are_refused(matrix: object, options: dict[
 def test_ratings_that_are_taken_for_counts_point_to_count_matrix(ratings: object) -> None:
     with pytest.raises(InvalidInput, match=r"count the answers first: count_matrix\(ratings\)"):
         krippendorff_alpha(ratings)  # type: ignore[arg-type]
+
+
+def test_missing_answers_of_a_matrix_may_stand_beside_text() -> None:
+    frame = pd.DataFrame([["Yes", "No"], ["No", None]], dtype="string")
+    text: tuple[Any, ...] = ([["Yes", "No"], ["No", float("nan")]], [["Yes", "No"], ["No", None]], frame)
+    for matrix in text:
+        assert count_matrix(matrix, categories=["No", "Yes"]).tolist() == [[1, 1], [1, 0]]
+    assert count_matrix(pd.DataFrame([[1, 0], [0, None]], dtype="Int64")).tolist() == [[1, 1], [1, 0]]
+
+
+def test_categories_of_several_types_stay_as_they_are() -> None:
+    mixed: list[Any] = [1, "1"]
+    assert count_matrix([mixed, mixed[::-1]], categories=mixed).tolist() == [[1, 1], [1, 1]]
+    numbers = np.array([[np.float64(2), np.float64(1)]], dtype=object)
+    assert count_matrix(numbers, categories=[1, 2]).tolist() == [[0, 1], [1, 0]]
+
+
+def test_counts_whose_squares_would_overflow_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="2,147,483,647 raters of an item can be counted"):
+        krippendorff_alpha([[4e9, 1e9], [1e9, 4e9]])

@@ -16,9 +16,10 @@ from tests.stats.compare import assert_equal_outcomes, assert_same, close, outco
 from tests.strategies import Counts, complete_tables, quick, stacks, values_for
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.agreement import krippendorff_alpha
+from dissensus.stats.agreement import krippendorff_alpha, krippendorff_alpha_long
 from dissensus.stats.cohesion import negentropy
 from dissensus.stats.crossgroup import cross_negentropy, normalised_xrr, voting_agreement, xrr
+from dissensus.stats.distance import Distance
 
 STATISTICS = [xrr, normalised_xrr, cross_negentropy, voting_agreement]
 
@@ -288,3 +289,20 @@ def test_malformed_options() -> None:
         xrr(x, x, level="interval", values=np.array([1.0]))
     with pytest.raises(InvalidInput):
         cross_negentropy(x, x, smoothing=-0.1)
+
+
+@pytest.mark.parametrize(
+    "distance",
+    [
+        pytest.param(lambda a, b: (a < b).astype(float), id="not symmetric"),
+        pytest.param(lambda a, b: -(a != b).astype(float), id="negative"),
+        pytest.param(lambda a, b: np.where(a != b, np.nan, 0.0), id="not a number"),
+        pytest.param(lambda a, b: a + b + 1, id="to itself"),
+        pytest.param(lambda a, b: np.ones(3), id="shape"),
+    ],
+)
+def test_functions_that_are_no_distance_are_refused(distance: Distance) -> None:
+    with pytest.raises(InvalidInput, match="The distance"):
+        xrr([[1, 1], [2, 0]], [[1, 1], [0, 2]], level=distance)
+    with pytest.raises(InvalidInput, match="The distance"):
+        krippendorff_alpha_long([0, 0, 1, 1], [1, 2, 3, 4], level=distance)

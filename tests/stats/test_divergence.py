@@ -288,3 +288,12 @@ def test_total_variation_of_two_answers_is_their_wasserstein_distance(of: Case) 
     plain, n_items = mean_pairwise(two, of.group[None], wasserstein)
     np.testing.assert_allclose(compiled, plain, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(shared, n_items)
+
+
+def test_almost_equal_distributions_have_no_negative_divergence() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], 20_000)
+    q = np.abs(p + 1e-9 * rng.normal(size=p.shape))
+    q /= q.sum(axis=1, keepdims=True)
+    assert jensen_shannon(p, q).min() >= 0
+    assert kullback_leibler(p, q).min() >= 0

@@ -20,6 +20,10 @@ from dissensus.errors import InvalidInput
         (lambda: ds.xrr([[1, 2], [1]], [[1, 2]]), "counts_x must be numbers in an array"),
         (lambda: ds.total_variation(["a"], ["b"]), "p must be numbers in an array"),
         (lambda: ds.negentropy([[1, 2]], rarefy_to=2.5), "give a whole number of raters"),  # type: ignore[arg-type]
+        (lambda: ds.negentropy([[1, 2]], rarefy_to=2.0), "give a whole number of raters"),  # type: ignore[arg-type]
+        (lambda: ds.negentropy([[1, 2]], rarefy_to=float("nan")), "give a whole number"),  # type: ignore[arg-type]
+        (lambda: ds.dsi([[[1, 2], [1, 1]], [[1, 2]]]), "counts must be numbers in an array"),
+        (lambda: ds.freeman_halton([[1, 2], [1]]), "table must be numbers in an array"),
         (lambda: ds.count_answers(["a"], [1]), "whole numbers as codes"),
     ],
 )

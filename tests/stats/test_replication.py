@@ -63,7 +63,7 @@ def test_draws_at_random(n_drawn: int) -> None:
 
 
 def test_all_raters_are_everybody() -> None:
-    result = subsample_labels(LARGE, 104)
+    result = subsample_labels(LARGE, np.int64(104))  # type: ignore[arg-type]
     assert not result.sd.any()
     assert np.abs(result.distance).max() < 1e-12
     assert result.same_modes == pytest.approx(1)

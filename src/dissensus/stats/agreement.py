@@ -32,7 +32,7 @@ def krippendorff_alpha(
         Raters who gave each answer to each item, shape (I, K).
     level
         Level of measurement: nominal, ordinal, interval or ratio; or a function of two arrays of `values` that
-        returns their squared distance, symmetric and zero on the diagonal.
+        returns their squared distance elementwise: finite, symmetric, 0 or more, and zero between equal values.
     values
         The number each category stands for, shape (K,); 0 … K-1 by default. Ordinal answers use only their
         order; ratio answers must not be negative.
@@ -80,7 +80,7 @@ def krippendorff_alpha(
     if level == "nominal" and values is None:
         observed, expected = _nominal_disagreement(pairable, marginals)
     else:
-        squared = _check_distances(squared_distances(level, values, marginals))
+        squared = squared_distances(level, values, marginals)
         observed = float((_coincidences(pairable) * squared).sum() / n)
         expected = float(marginals @ squared @ marginals / (n * (n - 1)))
     return _alpha(observed, expected, len(pairable), len(table) - len(pairable), n, level)
@@ -93,7 +93,7 @@ def krippendorff_alpha_long(
 
     Same estimand and formula as :func:`krippendorff_alpha`. Nominal, ordinal and interval levels take
     :math:`O(N \log N)` time and :math:`O(N)` memory for N ratings however many values are distinct, since the
-    interval disagreement is a variance and the ordinal one that of mid-ranks. The ratio level and functions
+    interval disagreement is a variance, and the ordinal one the variance of mid-ranks. The ratio level and functions
     compare every pair of distinct values, in blocks of bounded memory, and every pair of ratings of an item.
 
     Parameters
@@ -115,7 +115,8 @@ def krippendorff_alpha_long(
     UndefinedEstimate
         No pairable item, or only one value used.
     InvalidInput
-        Arrays of different length, infinite values, or an unknown level.
+        Arrays of different length, values that are infinite, too large to be squared, or negative at the ratio level,
+        or a level that cannot be used.
 
     Notes
     -----
@@ -270,12 +271,6 @@ def _coincidences(pairable: npt.NDArray[np.int64]) -> FloatArray:
     return np.asarray(weighted.T @ pairable - np.diag(weighted.sum(axis=0)))
 
 
-def _check_distances(squared: FloatArray) -> FloatArray:
-    if not np.isfinite(squared).all() or not np.allclose(squared, squared.T) or np.diag(squared).any():
-        raise InvalidInput("The distance must be finite, symmetric and zero between equal answers.")
-    return squared
-
-
 def _drop_missing(items: npt.ArrayLike, values: npt.ArrayLike) -> tuple[npt.NDArray[np.generic], FloatArray]:
     item, value = np.asarray(items), as_floats(values, "values")
     if item.ndim != 1 or item.shape != value.shape:
@@ -328,6 +323,8 @@ def _pairwise_disagreement(value: FloatArray, m: npt.NDArray[np.intp], level: Le
 def _alpha(
     observed: float, expected: float, n_items: int, n_dropped: int, n_ratings: int, level: Level | Distance
 ) -> Estimate:
+    if not np.isfinite(expected):
+        raise InvalidInput("The values are too large to be squared; give them in a larger unit.")
     if expected == 0:
         raise UndefinedEstimate(f"Krippendorff's alpha is undefined: {ONE_CATEGORY}.")
     return Estimate(

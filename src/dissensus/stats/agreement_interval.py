@@ -78,7 +78,7 @@ def agreement_interval(
     UndefinedEstimate
         No item has two ratings, or all answers are the same.
     InvalidInput
-        Invalid counts, or kappa with different numbers of ratings.
+        Invalid counts, kappa with different numbers of ratings, or an option out of range.
 
     Notes
     -----
@@ -94,6 +94,8 @@ def agreement_interval(
     check_confidence(confidence)
     if coefficient not in _REPLICATED:
         raise InvalidInput(f"There is no coefficient {coefficient!r}. Choose one of {', '.join(_REPLICATED)}.")
+    if replicates < 0:
+        raise InvalidInput(f"replicates is {replicates}; give 0 for no interval, or a number such as 1000.")
     table = check_counts(counts)
     alpha = coefficient == "krippendorff_alpha"
     estimate = krippendorff_alpha(table, level=level) if alpha else fleiss_kappa(table)

@@ -1,10 +1,10 @@
 """Ratios of within-group to between-group agreement: GAI and DSI."""
 
-import numpy as np
 import numpy.typing as npt
 
-from dissensus.errors import InvalidInput, UndefinedEstimate
+from dissensus.errors import UndefinedEstimate
 from dissensus.stats.agreement import krippendorff_alpha
+from dissensus.stats.counts import check_groups
 from dissensus.stats.crossgroup import xrr
 from dissensus.stats.distance import Distance, Level
 from dissensus.stats.result import ZERO, Estimate
@@ -100,9 +100,7 @@ def dsi(counts: npt.ArrayLike) -> Estimate:
     >>> round(float(dsi([y, z])), 10)
     0.7768595041
     """
-    table = np.asarray(counts)
-    if table.ndim != 3 or len(table) < 2:
-        raise InvalidInput(f"counts has shape {table.shape}; give groups × items × categories, two groups or more.")
+    table = check_groups(counts)
     total = table.sum(axis=0)
     defined = []
     for group in table:

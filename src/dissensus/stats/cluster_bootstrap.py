@@ -75,7 +75,7 @@ def bootstrap_means(
     Parameters
     ----------
     values
-        Value of each case, shape (N,): a number, or 1 and 0 for a share. Cases with NaN are left out.
+        Value of each case, shape (N,): a number, or 1 and 0 for a share. Cases with NaN or infinity are left out.
     cells
         Cell of each case, numbered from 0; cases with a negative cell are left out.
     clusters
@@ -128,7 +128,7 @@ def bootstrap_rank_correlation(
     Parameters
     ----------
     x, y
-        Numbers, shape (N,); cases with NaN in either are left out.
+        Numbers, shape (N,); cases with NaN or infinity in either are left out.
     clusters, draws, confidence
         As for `bootstrap_means`.
 
@@ -193,7 +193,7 @@ def summarise_replicates(
     n = float(sizes.sum())
     effective = n**2 / float(sizes @ sizes) if n else 0.0
     defined = replicates[np.isfinite(replicates)]
-    reason = _missing_reason(n, effective, defined, same=same)
+    reason = _missing_reason(n, effective, replicates, same=same)
     low = high = None
     if not reason:
         k = (effective / (effective - 1)) ** 0.5 * t_quantile(confidence, estimate_clustered_df(sizes))
@@ -210,7 +210,7 @@ def summarise_replicates(
     )
 
 
-def _missing_reason(n: float, effective: float, defined: FloatArray, *, same: bool) -> str:
+def _missing_reason(n: float, effective: float, replicates: FloatArray, *, same: bool) -> str:
     if not n:
         return NO_CASES
     if same:
@@ -218,7 +218,9 @@ def _missing_reason(n: float, effective: float, defined: FloatArray, *, same: bo
     # The tolerance is for rounding in the sum of squares.
     if effective < MIN_CLUSTERS - 1e-9:
         return f"no interval: {effective:.1f} effective clusters, and {MIN_CLUSTERS} are needed"
-    return "" if len(defined) else NO_INTERVAL
+    if not len(replicates):
+        return NO_INTERVAL
+    return "" if np.isfinite(replicates).any() else "no interval: the estimate is undefined in every replicate"
 
 
 def weighted_spearman(x: Codes, y: Codes, weight: FloatArray) -> float:

@@ -1,5 +1,6 @@
 """Concentration of answers within one group: negentropy and plurality size."""
 
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
@@ -70,7 +71,8 @@ def negentropy(
         raise InvalidInput("Give either a correction or rarefy_to, not both.")
     if correction not in (None, "miller-madow"):
         raise InvalidInput(f"correction is {correction!r}; give 'miller-madow' or None.")
-    if rarefy_to is not None and (rarefy_to < 1 or rarefy_to != int(rarefy_to)):
+    size: object = rarefy_to
+    if size is not None and (not isinstance(size, Integral) or size < 1):
         raise InvalidInput(f"rarefy_to is {rarefy_to}; give a whole number of raters, at least 1.")
     m = table.sum(axis=1)
     enough = m >= (rarefy_to or 1)

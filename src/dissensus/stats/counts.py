@@ -13,10 +13,14 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput
 from dissensus.stats.result import FloatArray, IntArray
 
+IntTable = npt.NDArray[np.int64]
+
 RATINGS = "For a table of ratings, raters × items, count the answers first: count_matrix(ratings)."
 
-# So many ratings are counted without the compiled loop while it is not loaded, which takes .4 s.
+# Up to this many ratings are counted without the compiled loop, whose import takes .4 s, unless it is imported already.
 _FEW, _COMPILED = 100_000, "dissensus.stats.kernels"
+# Most raters of an item: the square of their number is a 64-bit integer.
+_MOST_RATERS = (1 << 31) - 1
 
 
 def count_answers(
@@ -77,7 +81,7 @@ def count_matrix(
     ----------
     matrix
         Answers, shape (R, I), or a table such as ``frame.pivot(...)``: whole numbers, or any values that `categories`
-        lists. NaN, None and, without `categories`, a negative number are missing answers.
+        lists. NaN, None, ``pandas.NA`` and, without `categories`, a negative number are missing answers.
     n_categories
         K, for codes 0 … K-1.
     categories
@@ -107,11 +111,12 @@ def count_matrix(
     """
     if n_categories is not None and categories is not None:
         raise InvalidInput("n_categories and categories were given; give one of them.")
-    table = np.asarray(matrix)
+    # As objects, or NumPy would turn NaN and numbers beside text into text.
+    table = np.asarray(matrix, dtype=None if categories is None else object)
     if table.ndim != 2:
         raise InvalidInput(f"The matrix has {table.ndim} dimensions; give raters × items.")
     if categories is not None:
-        listed = np.asarray(categories).tolist()
+        listed = np.asarray(categories, dtype=object).ravel().tolist()
         table, n_categories = _find_categories(table, listed), len(listed)
     else:
         table = _read_numbers(table)
@@ -133,7 +138,7 @@ def _read_numbers(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return answers as numbers, -1 for missing ones."""
     if not np.issubdtype(table.dtype, np.number):
         try:
-            table = table.astype(np.float64)
+            table = np.where(_is_missing(table), np.nan, table).astype(np.float64)
         except (TypeError, ValueError):
             raise InvalidInput(
                 "The matrix holds answers that are not numbers. List them in order: categories=['No', 'Yes']."
@@ -146,11 +151,24 @@ def _find_categories(table: npt.NDArray[Any], categories: list[object]) -> npt.N
     index = {answer: code for code, answer in enumerate(categories)}
     if not index or len(index) < len(categories):
         raise InvalidInput(f"categories is {categories!r}; name each possible answer once.")
-    codes = [-1 if answer is None or answer != answer else index.get(answer, -2) for answer in table.ravel().tolist()]
+    answers, missing = table.ravel().tolist(), _is_missing(table).ravel().tolist()
+    codes = [-1 if skip else index.get(answer, -2) for answer, skip in zip(answers, missing, strict=True)]
     if -2 in codes:
-        unknown = table.ravel().tolist()[codes.index(-2)]
-        raise InvalidInput(f"The matrix holds {unknown!r}, and the categories are {categories!r}.")
+        raise InvalidInput(f"The matrix holds {answers[codes.index(-2)]!r}, and the categories are {categories!r}.")
     return np.array(codes, np.int64).reshape(table.shape)
+
+
+def _is_missing(table: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return which answers are None, NaN or ``pandas.NA``."""
+    missing = [answer is None or not _equals_itself(answer) for answer in table.ravel().tolist()]
+    return np.array(missing, dtype=np.bool_).reshape(table.shape)
+
+
+def _equals_itself(answer: object) -> bool:
+    try:
+        return bool(answer == answer)
+    except TypeError:  # pandas.NA
+        return False
 
 
 def as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
@@ -176,7 +194,27 @@ def check_counts(counts: npt.ArrayLike, name: str = "counts") -> npt.NDArray[np.
     if table.size and table.min() < 0:
         item, category = np.argwhere(table < 0)[0]
         raise InvalidInput(f"{name}[{item}, {category}] is {table[item, category]}; a count cannot be negative.")
+    if table.size and int(table.max()) * table.shape[1] > _MOST_RATERS:
+        raise InvalidInput(f"{name} holds {table.max():,}; {_MOST_RATERS:,} raters of an item can be counted.")
     return table.astype(np.int64, copy=False)
+
+
+def check_same_shape(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> tuple[IntTable, IntTable]:
+    """Validate the counts of two groups on the same items, and return them as int64, shape (I, K) each."""
+    x, y = check_counts(counts_x, "counts_x"), check_counts(counts_y, "counts_y")
+    if x.shape != y.shape:
+        raise InvalidInput(
+            f"counts_x is {x.shape} and counts_y {y.shape}; both groups need the same items and answers."
+        )
+    return x, y
+
+
+def check_groups(counts: npt.ArrayLike, *, least: int = 2) -> IntTable:
+    """Validate the counts of `least` groups or more, and return them as int64, shape (G, I, K)."""
+    table = counts if isinstance(counts, np.ndarray) else as_floats(counts, "counts")
+    if table.ndim != 3 or len(table) < least:
+        raise InvalidInput(f"counts has shape {table.shape}; give groups × items × categories, two groups or more.")
+    return np.stack([check_counts(group) for group in table])
 
 
 def _describe_numbers(table: npt.NDArray[np.generic]) -> str:
@@ -185,15 +223,9 @@ def _describe_numbers(table: npt.NDArray[np.generic]) -> str:
     return f"its dtype is {table.dtype}."
 
 
-def check_pair(
-    counts_x: npt.ArrayLike, counts_y: npt.ArrayLike
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+def check_pair(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> tuple[IntTable, IntTable, int]:
     """Return the counts of two groups on their shared items, and the number of other items."""
-    x, y = check_counts(counts_x, "counts_x"), check_counts(counts_y, "counts_y")
-    if x.shape != y.shape:
-        raise InvalidInput(
-            f"counts_x is {x.shape} and counts_y {y.shape}; both groups need the same items and answers."
-        )
+    x, y = check_same_shape(counts_x, counts_y)
     shared = (x.sum(axis=1) > 0) & (y.sum(axis=1) > 0)
     return x[shared], y[shared], int((~shared).sum())
 

@@ -33,7 +33,7 @@ def squared_distances(
 def pairwise(level: Level | Distance, a: FloatArray, b: FloatArray) -> FloatArray:
     """Return the squared distance between `a` and `b`, elementwise; ordinal answers are given as mid-ranks."""
     if callable(level):
-        return np.asarray(level(a, b), dtype=np.float64)
+        return _measure(level, a, b)
     if level == "nominal":
         return np.not_equal(a, b).astype(np.float64)
     if level in ("ordinal", "interval"):
@@ -44,6 +44,18 @@ def pairwise(level: Level | Distance, a: FloatArray, b: FloatArray) -> FloatArra
         total = a + b
         return np.square(np.divide(a - b, total, out=np.zeros(np.broadcast(a, b).shape), where=total != 0))
     raise InvalidInput(f"level is {level!r}; choose one of {', '.join(get_args(Level))}, or give a function.")
+
+
+def _measure(distance: Distance, a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return the values of a function that was given, and raise an error if they are no squared distances."""
+    squared, reverse = (np.asarray(distance(*pair), dtype=np.float64) for pair in ((a, b), (b, a)))
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    if squared.shape != shape or reverse.shape != shape:
+        raise InvalidInput(f"The distance has shape {squared.shape} for answers of shape {shape}; compare elementwise.")
+    is_distance = np.isfinite(squared) & (squared >= 0) & ((squared == 0) | (a != b))
+    if not (is_distance & np.isclose(squared, reverse)).all():
+        raise InvalidInput("The distance must be finite, symmetric, 0 or more, and zero between equal answers.")
+    return squared
 
 
 def check_values(values: npt.ArrayLike | None, n_categories: int) -> FloatArray:

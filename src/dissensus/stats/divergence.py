@@ -289,7 +289,8 @@ def _smooth(p: npt.ArrayLike, q: npt.ArrayLike, smoothing: float) -> tuple[Float
 def _relative_entropy(p: FloatArray, q: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore"):
         ratio = _ln(p) - _ln(q)
-    return np.asarray(_p_times(p, ratio).sum(axis=-1))
+    # Rounding makes the divergence of almost equal distributions negative, and its root NaN.
+    return np.asarray(np.maximum(_p_times(p, ratio).sum(axis=-1), 0.0))
 
 
 def _ln(shares: FloatArray) -> FloatArray:

@@ -201,9 +201,9 @@ def odds_ratio(table: npt.ArrayLike, *, confidence: float = 0.95) -> OddsRatio:
 
 def _select_rated_groups(table: npt.ArrayLike) -> npt.NDArray[np.int64]:
     """Validate a table and return the groups that have raters."""
-    if np.ndim(table) != 2 or np.shape(table)[1] != 2:
-        raise InvalidInput(f"table has shape {np.shape(table)}; give groups × two outcomes.")
     counts = check_counts(table, "table")
+    if counts.shape[1] != 2:
+        raise InvalidInput(f"table has shape {counts.shape}; give groups × two outcomes.")
     counts = counts[counts.sum(axis=1) > 0]
     if len(counts) < 2:
         raise UndefinedEstimate("fewer than two groups have raters")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import ceil
+from numbers import Integral
 
 import numpy as np
 import numpy.typing as npt
@@ -112,7 +113,7 @@ def subsample_labels(counts: npt.ArrayLike, n_drawn: int, *, confidence: float =
 
 
 def _check_arguments(table: Counts, n_drawn: object, confidence: object) -> None:
-    if not isinstance(n_drawn, int) or n_drawn < 1:
+    if not isinstance(n_drawn, Integral) or n_drawn < 1:
         raise InvalidInput(f"n_drawn is {n_drawn!r}; draw a whole number of raters, 1 or more.")
     check_confidence(confidence)
     if not len(table):

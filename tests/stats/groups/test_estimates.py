@@ -21,12 +21,16 @@ from dissensus.stats.crossgroup import xrr
 from dissensus.stats.design import Design
 from dissensus.stats.groups import statistics as module
 from dissensus.stats.groups.estimates import (
+    agreement_difference,
+    answer_mean_difference,
     answer_share,
     between_share,
     corrected_gai,
     group_distance,
+    item_group_distances,
     mean_difference,
     pairwise_agreement,
+    superiority,
 )
 from dissensus.stats.groups.statistics import (
     GroupStatistics,
@@ -286,3 +290,32 @@ def test_an_answer_outside_the_scale_is_refused() -> None:
         group_statistics(design, np.array([[0]]), np.array([0]), np.array([-1]), answer=-1)
     with pytest.raises(InvalidInput, match="group without raters"):
         group_statistics(design, np.array([[0]]), np.array([1]), np.array([-1]), answer=0)
+
+
+@pytest.mark.parametrize("other", [[[1, 1]], [[1, 1, 1], [1, 1, 1]]])
+def test_groups_with_other_items_or_answers_are_refused(other: list[list[int]]) -> None:
+    counts = [[2, 1], [2, 0]]
+    for compare in (
+        lambda x, y: mean_difference(x, y, 0),
+        lambda x, y: answer_mean_difference(x, y, [0, 1]),
+        superiority,
+        agreement_difference,
+        group_distance,
+        item_group_distances,
+    ):
+        with pytest.raises(InvalidInput, match="both groups need the same items and answers"):
+            compare(counts, other)
+    for table in (counts, np.zeros((0, 2, 2), int)):
+        with pytest.raises(InvalidInput, match="two groups or more"):
+            between_share(table)
+
+
+def test_the_reason_of_an_undefined_gai_is_named() -> None:
+    items, raters = np.tile(np.arange(2), 4), np.repeat(np.arange(4), 2)
+    group = np.array([0, 0, 1, 1])
+    apart = Design(items, raters, np.array([0, 1, 0, 1, 1, 0, 1, 0]), 2, 4, 2)
+    with pytest.raises(UndefinedEstimate, match=r"XRR is -1\.0000"):
+        corrected_gai(apart, group, 0, 1)
+    constant = Design(items, raters, np.array([0, 0, 0, 0, 0, 1, 0, 1]), 2, 4, 2)
+    with pytest.raises(UndefinedEstimate, match="the IRR over distinct raters is undefined"):
+        corrected_gai(constant, group, 0, 1)

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.counts import as_floats, check_counts
+from dissensus.stats.counts import as_floats, check_counts, check_groups, check_same_shape
 from dissensus.stats.crossgroup import xrr
 from dissensus.stats.design import Codes, Design
 from dissensus.stats.distance import Level, check_values
@@ -84,10 +84,9 @@ def mean_difference(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike, answer: in
     >>> round(float(mean_difference([[1, 3], [4, 0]], [[1, 1], [1, 0]], 1)), 4)
     0.1562
     """
-    x, y = (_check_answer(check_counts(counts), answer) for counts in (counts_x, counts_y))
-    m, n = x.sum(axis=1), y.sum(axis=1)
-    chosen = np.eye(x.shape[1])[answer]
-    return _estimate_difference(x @ chosen, y @ chosen, m, n)
+    x, y = check_same_shape(counts_x, counts_y)
+    _check_answer(x, answer)
+    return _estimate_difference(x[:, answer], y[:, answer], x.sum(axis=1), y.sum(axis=1))
 
 
 def answer_mean(counts: npt.ArrayLike, values: npt.ArrayLike) -> Estimate:
@@ -153,7 +152,7 @@ def answer_mean_difference(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike, val
     >>> round(float(answer_mean_difference([[1, 3], [4, 0]], [[1, 1], [1, 0]], [1, 5])), 4)
     0.625
     """
-    x, y = check_counts(counts_x), check_counts(counts_y)
+    x, y = check_same_shape(counts_x, counts_y)
     numbers = check_values(values, x.shape[1])
     return _estimate_difference(x @ numbers, y @ numbers, x.sum(axis=1), y.sum(axis=1))
 
@@ -192,14 +191,14 @@ def superiority(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estimate:
     >>> float(superiority([[0, 1, 1]], [[1, 1, 0]]))
     0.875
     """
-    x, y = check_counts(counts_x), check_counts(counts_y)
+    x, y = check_same_shape(counts_x, counts_y)
     pooled, m, n = x + y, x.sum(axis=1), y.sum(axis=1)
     ridit = mid_ranks(pooled) / np.maximum(m + n, 1)[:, None]
     difference = _estimate_difference((x * ridit).sum(axis=1), (y * ridit).sum(axis=1), m, n)
     return replace(difference, estimate=0.5 + difference.estimate, method="superiority")
 
 
-def _estimate_difference(total_x: FloatArray, total_y: FloatArray, m: Counts, n: Counts) -> Estimate:
+def _estimate_difference(total_x: FloatArray | Counts, total_y: FloatArray | Counts, m: Counts, n: Counts) -> Estimate:
     """Return the weighted difference of means, from the totals and numbers of ratings of each item."""
     shared = (m > 0) & (n > 0)
     if not shared.any():
@@ -279,7 +278,7 @@ def agreement_difference(
     >>> float(agreement_difference([[2, 0], [1, 1]], [[1, 1], [1, 1]]))
     0.5
     """
-    x, y = check_counts(counts_x, "counts_x"), check_counts(counts_y, "counts_y")
+    x, y = check_same_shape(counts_x, counts_y)
     m, n = x.sum(axis=1), y.sum(axis=1)
     both = (m > 1) & (n > 1)
     if not both.any():
@@ -323,7 +322,7 @@ def group_distance(
     >>> round(float(group_distance([[2, 0], [3, 1]], [[0, 2], [3, 1]])), 4)
     0.4375
     """
-    x, y = check_counts(counts_x, "counts_x"), check_counts(counts_y, "counts_y")
+    x, y = check_same_shape(counts_x, counts_y)
     distances = item_group_distances(x, y, likeness=likeness)
     both = ~np.isnan(distances)
     if not both.any():
@@ -353,7 +352,7 @@ def item_group_distances(
     >>> item_group_distances([[2, 0], [3, 1], [1, 0]], [[0, 2], [3, 1], [2, 0]])
     array([ 1.   , -0.125,    nan])
     """
-    x, y = check_counts(counts_x, "counts_x"), check_counts(counts_y, "counts_y")
+    x, y = check_same_shape(counts_x, counts_y)
     both = (x.sum(axis=1) > 1) & (y.sum(axis=1) > 1)
     distances = np.full(len(x), np.nan)
     distances[both], _ = _distances(x[both], y[both], _check_likeness(likeness, x.shape[1]))
@@ -366,8 +365,8 @@ def between_share(counts: npt.ArrayLike, *, likeness: npt.ArrayLike | None = Non
     .. math:: \frac{\sum_{g<h} \bar D_{gh}}{\sum_{g<h} (1 - \bar B_{gh})}
 
     with the means :math:`\bar D` of `group_distance` and :math:`\bar B` of the agreement between groups over the items
-    with two ratings of each. In a complete design it is one less the mean disagreement within groups over the mean
-    disagreement between them.
+    with two ratings of each. In a complete design it is one minus the ratio of the mean disagreement within groups to
+    the mean disagreement between them.
 
     Parameters
     ----------
@@ -385,6 +384,8 @@ def between_share(counts: npt.ArrayLike, *, likeness: npt.ArrayLike | None = Non
     ------
     UndefinedEstimate
         No pair of groups has an item with two ratings of each, or groups never disagree.
+    InvalidInput
+        Counts of another shape.
 
     Examples
     --------
@@ -393,10 +394,10 @@ def between_share(counts: npt.ArrayLike, *, likeness: npt.ArrayLike | None = Non
     >>> float(between_share([[[2, 0], [2, 0]], [[0, 2], [2, 0]]]))
     1.0
     """
-    tables = [check_counts(table) for table in np.asarray(counts)]
-    pairable = np.array([table.sum(axis=1) > 1 for table in tables])
-    alike = _check_likeness(likeness, np.shape(counts)[-1])
-    distances, disagreements, used = [], [], np.zeros(pairable.shape[1], dtype=bool)
+    tables = check_groups(counts, least=1)
+    pairable = tables.sum(axis=2) > 1
+    alike = _check_likeness(likeness, tables.shape[2])
+    distances, disagreements, used = [], [], np.zeros(tables.shape[1], dtype=bool)
     for g, h in combinations(range(len(tables)), 2):
         both = pairable[g] & pairable[h]
         if both.any():
@@ -407,7 +408,7 @@ def between_share(counts: npt.ArrayLike, *, likeness: npt.ArrayLike | None = Non
     if not sum(disagreements) > 0:
         reason = "groups never disagree" if distances else "no item has two ratings of each of two groups"
         raise UndefinedEstimate(f"The share between groups is undefined: {reason}.")
-    m = np.asarray(counts).sum(axis=(0, 2))
+    m = tables.sum(axis=(0, 2))
     return _estimate(float(sum(distances) / sum(disagreements)), "between_share", used, m)
 
 
@@ -452,8 +453,10 @@ def corrected_gai(design: Design, group: Codes, inside: int, outside: int) -> Es
     across = xrr(counts[inside], reference, level=level, values=values)
     result = group_statistics(design, group[None], np.array([inside]), np.array([outside]), answer=0)
     alpha = float(result.of("distinct_alpha")[0, 0])
-    if np.isnan(alpha) or across.estimate <= ZERO:
-        raise UndefinedEstimate("Corrected GAI is undefined: IRR is undefined, or XRR is not positive.")
+    if np.isnan(alpha):
+        raise UndefinedEstimate("Corrected GAI is undefined: the IRR over distinct raters is undefined.")
+    if across.estimate <= ZERO:
+        raise UndefinedEstimate(f"Corrected GAI is undefined: XRR is {across.estimate:.4f}, and it must be positive.")
     m = counts[inside].sum(axis=1)
     return _estimate(alpha / across.estimate, "corrected_gai", m > 1, m)
 
