@@ -86,6 +86,8 @@ def test_equal_consistency_is_rejected_as_often_as_stated() -> None:
     assert np.isnan(result.deviations[25])
     with pytest.raises(UndefinedEstimate, match="two or more"):
         compare_consistency(raters[:1], np.array([True]), expected[:1], n_raters=26)
+    with pytest.raises(UndefinedEstimate, match="equal by an even chance"):
+        compare_consistency(np.arange(2), np.array([True, False]), np.array([0.5, 0.5]), n_raters=2)
 
 
 def test_without_repeats_it_is_undefined() -> None:

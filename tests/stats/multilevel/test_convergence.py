@@ -56,3 +56,9 @@ def test_draws_of_other_shapes_are_refused() -> None:
         diagnose_chains(np.zeros((2, 10)))
     with pytest.raises(InvalidInput, match="finite numbers"):
         diagnose_chains(np.full((2, 10, 1), np.nan))
+
+
+def test_chains_that_stay_at_two_values_have_not_converged() -> None:
+    convergence = diagnose_chains(np.repeat([0.0, 1.0], 100).reshape(2, 100, 1))
+    assert convergence.r_hat > 1e3
+    assert not convergence.is_reached

@@ -160,6 +160,7 @@ def test_slopes_that_follow_the_intercept_are_singular_but_have_a_fit() -> None:
 
 REFUSALS: list[tuple[dict[str, Any], str]] = [
     ({"n_categories": 1}, "at least two"),
+    ({"n_categories": 128}, "128 categories of answers; a model takes at most 127"),
     ({"random": ()}, "no random effects"),
     ({"answers": np.zeros(0, int)}, "no ratings"),
     ({"n_categories": 4}, "No rating has the answer number 3"),

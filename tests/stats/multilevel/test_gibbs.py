@@ -1,6 +1,7 @@
 """Gibbs sampler: against NumPyro, against differences, and in limiting cases."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -173,8 +174,12 @@ def test_what_the_sampler_cannot_do_is_refused() -> None:
     design = simulate_design()
     few = RandomTerm(name="phase", groups=np.arange(len(design.answers)) % 2, n_groups=2)
     two = ModelDesign(answers=design.answers, n_categories=3, fixed=design.fixed, random=(*design.random, few))
-    with pytest.raises(InvalidInput, match="phase has 2 groups"):
+    with pytest.raises(InvalidInput, match=r"phase has 2 groups.* Leave effects out, or give the standard deviation"):
         sample_posterior(two)
+    one = replace(two, random=(*design.random, replace(few, groups=np.zeros_like(few.groups), n_groups=1)))
+    priors = replace(ModelPriors.flat(one), sds=((None,), (None,), (Prior(family="normal", scale=1.0),)))
+    with pytest.raises(InvalidInput, match=r"phase has 1 group,.* at least 2 .*Leave effects out\.$"):
+        sample_posterior(one, priors=priors)
 
 
 def test_normal_quantiles_are_those_of_scipy() -> None:

@@ -38,3 +38,8 @@ def test_wald_statistic_does_not_depend_on_coding() -> None:
 def test_covariates_that_others_explain_have_no_test() -> None:
     rows = np.array([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]])
     assert wald_statistic(np.ones(2), np.eye(2), rows, rows[:, :1]) == (0.0, 0)
+
+
+@pytest.mark.parametrize("df", [1, 2, 3])
+def test_an_infinite_statistic_has_no_tail(df: int) -> None:
+    assert chi_square_tail(np.inf, df) == 0.0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.multilevel.importance import smooth_weights
+from dissensus.stats.multilevel.importance import ImportanceWeights, smooth_weights
 
 
 @pytest.mark.parametrize("shape", [0.3, 0.6, 0.9])
@@ -44,3 +44,7 @@ def test_smoothed_mean_estimates_a_normalizing_constant() -> None:
 def test_too_few_draws_are_refused() -> None:
     with pytest.raises(InvalidInput, match="at least 25"):
         smooth_weights(np.zeros(10))
+
+
+def test_a_single_draw_from_the_target_is_reliable() -> None:
+    assert ImportanceWeights.equal(1).is_reliable

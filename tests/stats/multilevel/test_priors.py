@@ -117,7 +117,8 @@ def test_priors_draw_estimates_towards_them() -> None:
         ("cauchy", {}, "family is 'cauchy'"),
         ("normal", {"scale": 0.0}, "the scale above 0"),
         ("normal", {"location": math.nan}, "finite numbers"),
-        ("student_t", {"degrees": 0.0}, "degrees of freedom"),
+        ("student_t", {"degrees": 0.0}, "0 degrees of freedom; give a number above 0, up to 1,000,000"),
+        ("student_t", {"degrees": 1e7}, "up to 1,000,000"),
     ],
 )
 def test_numbers_out_of_range_are_refused(family: Family, numbers: dict[str, float], message: str) -> None:

@@ -84,3 +84,8 @@ def test_perturbations_and_shares_are_checked() -> None:
     design = ComparisonDesign(n_items=5, per_item=2, n_raters=10)
     with pytest.raises(InvalidInput, match="give a perturbation above 0"):
         simulate_comparison(DICES, design, metric="share", perturbation=0, seed=SEED)
+
+
+def test_counts_that_are_not_whole_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="whole numbers"):
+        fit_dirichlet(np.array([[1.5, 2], [2, 2]]))

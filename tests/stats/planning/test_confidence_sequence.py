@@ -68,3 +68,7 @@ def test_values_outside_shares_are_refused() -> None:
         confidence_sequence([0.2, 1.2])
     with pytest.raises(InvalidInput, match="There are no observations"):
         confidence_sequence([])
+    with pytest.raises(InvalidInput, match=r"have shape \(1, 2\)"):
+        confidence_sequence([[0.2, 0.3]])
+    with pytest.raises(InvalidInput, match="not from 0 to 1"):
+        difference_sequence([1.5], [1.2])

@@ -97,3 +97,8 @@ def test_alternatives_have_the_difference_that_was_asked_for() -> None:
         solve_loading(MODEL, 0.33, 0.9)
     with pytest.raises(InvalidInput, match="give 0 to"):
         solve_group_item_sd(MODEL, 0.33, 0.99)
+
+
+def test_a_level_outside_its_range_is_named() -> None:
+    with pytest.raises(InvalidInput, match="level is 5; give a level of the test between 0 and 1"):
+        contrast_power(0.5, ContrastVariance(raters=0.1, items=0.0, df=9), level=5)

@@ -10,6 +10,7 @@ from dissensus.stats.planning.recruitment import (
     chance_of_enough,
     open_call_confidence,
     people_for_cell,
+    people_for_cells,
     people_for_open_call,
 )
 
@@ -49,3 +50,7 @@ def test_an_open_call_fills_all_cells_as_often_as_drawn_people() -> None:
 def test_a_cell_that_nobody_is_in_cannot_be_filled() -> None:
     with pytest.raises(InvalidInput, match="A cell is too rare"):
         people_for_open_call([0.5, 0.0], [1, 1], 0.9)
+
+
+def test_nobody_is_needed_for_an_empty_cell() -> None:
+    assert people_for_cells([0, 1], [0.5, 1.0], 0.9) == [0, 1]

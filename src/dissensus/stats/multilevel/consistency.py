@@ -14,7 +14,7 @@ from dissensus.stats.multilevel.kernels import PROBIT
 from dissensus.stats.multilevel.laplace import LaplaceLikelihood
 from dissensus.stats.multilevel.posterior import PosteriorDraws
 from dissensus.stats.multilevel.replication import locate_ratings, rating_order
-from dissensus.stats.result import FloatArray, IntArray
+from dissensus.stats.result import ZERO, FloatArray, IntArray
 
 SHARES: Final = np.linspace(0, 0.96, 49)
 NODES: Final = np.linspace(-4.5, 4.5, 33)
@@ -153,7 +153,8 @@ def compare_consistency(
     Raises
     ------
     UndefinedEstimate
-        Fewer than two raters have repeats.
+        Fewer than two raters have repeats, or each has a single one that is equal with a probability of one half, so
+        that Q is the same whatever they answer.
     """
     spread = expected * (1 - expected)
     variance = np.bincount(raters, spread, n_raters)
@@ -165,6 +166,10 @@ def compare_consistency(
     squares = difference**2 / variance[has_repeats]
     mean = float(has_repeats.sum())
     spread_of_sum = float((2 + fourth / variance[has_repeats] ** 2).sum())
+    if spread_of_sum < ZERO:
+        raise UndefinedEstimate(
+            "Consistency of raters cannot be compared: each has one repeat, equal by an even chance."
+        )
     df = 2 * mean**2 / spread_of_sum
     cube_root = (float(squares.sum()) / mean) ** (1 / 3)
     z = (cube_root - (1 - 2 / (9 * df))) / math.sqrt(2 / (9 * df))

@@ -86,7 +86,11 @@ def diagnose_chains(draws: FloatArray) -> ChainConvergence:
     low, high = np.quantile(draws, TAILS, axis=(0, 1))
     tail = np.minimum(_effective((split <= low).astype(float)), _effective((split <= high).astype(float)))
     return ChainConvergence(
-        r_hat=np.maximum(_r_hat(scores), _r_hat(folded)), bulk=_effective(scores), tail=tail, n_chains=len(draws)
+        # Chains that stay at two values as far from the median have no R̂ of folded draws.
+        r_hat=np.fmax(_r_hat(scores), _r_hat(folded)),
+        bulk=_effective(scores),
+        tail=tail,
+        n_chains=len(draws),
     )
 
 

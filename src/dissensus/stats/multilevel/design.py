@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from dissensus.stats.multilevel.kernels import LOCATION, WIDTH, RatingArrays
 from dissensus.stats.result import FloatArray, IntArray
 
 Structure = Literal["full", "identity"]
+MOST_CATEGORIES: Final = 127
+"""Largest number of categories, which kernels hold in 8 bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -95,7 +97,7 @@ class ModelDesign:
     answers
         Category of each rating, numbers from 0 to `n_categories` - 1 in ascending order, shape (N,).
     n_categories
-        Number of categories, at least two.
+        Number of categories, from two to `MOST_CATEGORIES`.
     fixed
         Covariates with fixed effects, without an intercept, which the thresholds take.
     random
@@ -112,6 +114,10 @@ class ModelDesign:
         n = len(self.answers)
         if self.n_categories < 2:
             raise InvalidInput(f"{self.n_categories} categories of answers; a model needs at least two.")
+        if self.n_categories > MOST_CATEGORIES:
+            raise InvalidInput(
+                f"{self.n_categories:,} categories of answers; a model takes at most {MOST_CATEGORIES}. Join some."
+            )
         if not self.random:
             raise InvalidInput("The model has no random effects; give at least one, such as those of raters.")
         if n == 0:

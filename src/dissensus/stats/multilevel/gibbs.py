@@ -208,11 +208,13 @@ def _check_terms(design: ModelDesign, priors: ModelPriors) -> None:
                 "distribution in any of its steps. Leave widths out, or the sampler."
             )
         n = term.n_groups * term.size if term.structure == "identity" else term.n_groups
-        fewest = 3 if _n_sds(term) == 1 else term.size + 2
-        if n < fewest and (_n_sds(term) > 1 or sds[0] is None):
+        fewest = term.size + 2 if _n_sds(term) > 1 else 3 if sds[0] is None else 2
+        if n < fewest:
+            has_remedy = _n_sds(term) == 1 and sds[0] is None and n > 1
             raise InvalidInput(
-                f"{term.name} has {n} groups, and the Gibbs sampler needs at least {fewest} for the covariance of "
-                f"{term.size} effects with these priors. Leave effects out, or give the standard deviation a prior."
+                f"{term.name} has {n} group{'s' * (n != 1)}, and the Gibbs sampler needs at least {fewest} for the "
+                f"covariance of {term.size} effect{'s' * (term.size != 1)} with these priors. Leave effects out"
+                f"{', or give the standard deviation a prior' if has_remedy else ''}."
             )
 
 

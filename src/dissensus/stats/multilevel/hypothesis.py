@@ -37,8 +37,8 @@ def chi_square_tail(statistic: float, df: int) -> float:
     if df < 1:
         raise InvalidInput(f"df is {df}; a chi-square distribution has at least one degree of freedom.")
     half = max(statistic, 0.0) / 2
-    if half == 0:
-        return 1.0
+    if half in (0, math.inf):
+        return 1.0 if half == 0 else 0.0
     tail = math.erfc(math.sqrt(half)) if df % 2 else 0.0
     for power in np.arange(df % 2 / 2, df / 2):
         tail += math.exp(power * math.log(half) - half - math.lgamma(power + 1))

@@ -59,7 +59,7 @@ class ImportanceWeights:
     @property
     def is_reliable(self) -> bool:
         """True if `pareto_k` is at most min(1 - 1 / log10(S), 0.7), Vehtari et al.'s limit."""
-        return self.pareto_k <= min(1 - 1 / math.log10(len(self.weights)), 0.7)
+        return self.is_exact or self.pareto_k <= min(1 - 1 / math.log10(len(self.weights)), 0.7)
 
 
 def smooth_weights(log_ratios: FloatArray) -> ImportanceWeights:

@@ -225,7 +225,8 @@ class LaplaceLikelihood:
             size = self._step_size(state, u, v, step, value)
             u, v = u + size * step.u, v + size * step.v
         raise UndefinedEstimate(
-            "The random effects have no mode at these parameters; the answers may not determine the model."
+            "Newton's method found no mode of the random effects at these parameters; the answers may not determine "
+            "the model."
         )
 
     def _chord_step(

@@ -62,7 +62,9 @@ class Prior:
                 "above 0."
             )
         if self.family == "student_t" and not 0 < self.degrees <= MOST_DEGREES:
-            raise InvalidInput(f"The prior has {self.degrees} degrees of freedom; give a number above 0.")
+            raise InvalidInput(
+                f"The prior has {self.degrees:g} degrees of freedom; give a number above 0, up to {MOST_DEGREES:,.0f}."
+            )
 
     def log_density(self, x: float) -> float:
         """Log density at `x`, without its constant."""

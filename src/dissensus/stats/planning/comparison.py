@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
+from dissensus.stats.counts import check_counts
 from dissensus.stats.result import FloatArray
 
 ComparisonMetric: TypeAlias = Literal["share", "accuracy", "tv", "wins"]
@@ -99,7 +100,7 @@ def fit_dirichlet(counts: npt.ArrayLike) -> FloatArray:
     >>> fit_dirichlet(rng.multinomial(50, rng.dirichlet([5.22, 0.86, 2.75], 2000))).round(1).tolist()
     [5.4, 0.9, 2.8]
     """
-    table = np.asarray(counts, np.int64)
+    table = check_counts(counts)
     totals = table.sum(axis=1)
     if (totals >= 2).sum() < 2:
         raise InvalidInput("Fewer than two items have two answers, so that items cannot differ. Give more answers.")

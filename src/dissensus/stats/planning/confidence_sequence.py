@@ -119,7 +119,9 @@ def latest_interval(values: npt.ArrayLike, *, confidence: float = 0.95) -> tuple
 def _check_observations(values: npt.ArrayLike, confidence: float) -> FloatArray:
     check_confidence(confidence)
     x = np.asarray(values, np.float64)
-    if x.ndim != 1 or not x.size:
+    if x.ndim != 1:
+        raise InvalidInput(f"The observations have shape {x.shape}. Give one after the other.")
+    if not x.size:
         raise InvalidInput("There are no observations. A confidence sequence needs at least one.")
     if not ((x >= 0) & (x <= 1)).all():
         raise InvalidInput("Some observations are not from 0 to 1. Give shares.")
@@ -150,7 +152,7 @@ def difference_sequence(first: npt.ArrayLike, second: npt.ArrayLike, *, confiden
     >>> len(sequence.low), round(float(sequence.estimate[-1]), 3), bool(sequence.low[-1] > 0)
     (60, 0.4, True)
     """
-    a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    a, b = _check_observations(first, confidence), _check_observations(second, confidence)
     n = min(a.size, b.size)
     halved = confidence_sequence((a[:n] - b[:n] + 1) / 2, confidence=confidence)
     return ConfidenceSequence(estimate=2 * halved.estimate - 1, low=2 * halved.low - 1, high=2 * halved.high - 1)

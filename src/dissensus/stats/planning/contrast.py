@@ -13,7 +13,6 @@ import numpy as np
 from dissensus.errors import InvalidInput
 from dissensus.stats.cluster_robust import t_quantile
 from dissensus.stats.planning.rating_model import RatingModel
-from dissensus.stats.result import check_confidence
 
 FEWEST_RATERS: Final = 2
 """Raters of a group without which the differences between its raters cannot be estimated."""
@@ -191,7 +190,8 @@ def contrast_power(difference: float, variance: ContrastVariance, *, level: floa
     >>> round(contrast_power(0.5, variance), 4)
     0.8015
     """
-    check_confidence(1 - level)
+    if not 0 < level < 1:
+        raise InvalidInput(f"level is {level}; give a level of the test between 0 and 1, such as 0.05.")
     limit, df = t_quantile(1 - level, max(1.0, variance.df)), max(1.0, variance.df)
     # ln s² is close to normal: its quadrature has no end at zero.
     log_square = np.linspace(-1, 1, 801) * min(30.0, 9 * math.sqrt(2 / df) + 20 / df)

@@ -154,7 +154,7 @@ def _smallest(chance: Callable[[int], float], confidence: float, least: int) -> 
                 "or lower its number."
             )
         high = min(MOST_PEOPLE, 2 * high)
-    low = high // 2 if high > least else least - 1
+    low = high // 2 if high > max(1, least) else least - 1
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if chance(middle) >= confidence else (middle, high)
