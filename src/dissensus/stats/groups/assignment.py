@@ -272,7 +272,7 @@ def exchange_ratings(
     seed
         Seed of the exchanges.
     shuffles
-        Number of exchanges, S; at most `MAX_EXCHANGED` by the number of ratings, and at least 20.
+        Number of exchanges, S; fewer, down to 20, if all of them together have more than `MAX_EXCHANGED` ratings.
 
     Returns
     -------

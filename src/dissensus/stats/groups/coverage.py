@@ -1,4 +1,4 @@
-"""Warnings of intervals whose coverage was measured to be too low or too high in designs of a kind.
+"""Warnings of intervals that cover too seldom or too often in a design, by simulation.
 
 The limits follow docs/generated/coverage.md, made by `make calibration`.
 """

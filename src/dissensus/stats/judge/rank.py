@@ -16,7 +16,7 @@ class JudgeRank:
     Parameters
     ----------
     nearer_share
-        Share of raters than whom the judge is nearer to the rest of the group; ties count half.
+        Share of raters who are farther from the rest of the group than the judge is; ties count half.
     p
         P-value: the share of raters, the judge included, who are as far from the rest of the group or farther.
     n_raters

@@ -1,4 +1,4 @@
-"""Fit of a model of ordered answers: effects of texts on each group, of raters, and of what the texts do not tell."""
+"""Ordered probit fit by expectation propagation: effects of text features by group, of raters, and residuals."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -28,13 +28,13 @@ WINDOW: Final = 5
 """Updates over which variances must not change."""
 
 SMALL_DEVIATION: Final = 0.1
-"""Standard deviation below which changes count as those of this one."""
+"""Floor of a standard deviation in the relative criterion of convergence."""
 
 SCALE_STEP: Final = 0.2
-"""Step of the logarithm of the scale of choices over which slopes are taken."""
+"""Step of the logarithm of the choice scale in finite differences."""
 
 SCALE_UPDATES: Final = 15
-"""Updates after which effects have followed such a step."""
+"""Updates of the effects after each such step."""
 
 _START = 0.2
 
@@ -82,32 +82,35 @@ def fit_effects(
               h_{tu} = z_{tu}' w_t + \varepsilon_{tu}, \quad
               w_{tj} \sim N(0, \rho_{t, b(j)}), \; \varepsilon_{tu} \sim N(0, \sigma^2_t)
 
-    A normal likelihood stands for that of each answer (expectation propagation, Minka 2001); effects are those of
-    greatest posterior density, term by term; variances follow MacKay's update; thresholds let the mean predicted shares
-    be the observed ones.
+    The likelihood of each answer is approximated by a normal site (expectation propagation, Minka 2001). Effects are
+    the posterior mode, found by coordinate ascent over the terms. Variances are updated by MacKay's rule (1992, eq.
+    4.6). Thresholds are those at which the mean predicted shares equal the observed ones, smoothed by half a count for
+    each answer.
 
-    Choices between two texts are answered 0 or 1, with the threshold 0. Beside ordered answers, a scale multiplies the
-    effects in them; its logarithm has a normal prior with mean 0 and standard deviation 2, and steps of Fisher scoring
-    along the gradient of the evidence given all other answers (Seeger 2005) find its most probable value.
+    Choices between two texts are answered 0 or 1, with the threshold 0. If there are ordered answers too, the effects
+    in choices are multiplied by a scale. Its logarithm has a normal prior with mean 0 and standard deviation 2, and its
+    mode is found by Fisher scoring on the evidence of each choice given all other answers (Seeger 2005).
 
     Parameters
     ----------
     answers
-        Answer of each rating, from 0, shape (N,).
+        Answer of each rating, from 0, shape (N,). Ratings without an answer must be left out.
     n_answers
         Number of answers, K.
     terms
-        The terms.
+        Terms of the linear predictor.
     choices
         True for choices between two texts, shape (N,); none by default.
     max_iterations
         Limit of updates of the variances.
     tolerance
-        Largest relative change of a standard deviation, over five updates, at which the fit ends.
+        Largest relative change of the standard deviations and of the choice scale over `WINDOW` updates at which the
+        fit ends. Changes of values below `SMALL_DEVIATION` are relative to it.
 
     Returns
     -------
     EffectFit
+        `converged` is False if `max_iterations` ended the fit.
 
     Raises
     ------
@@ -135,7 +138,7 @@ def fit_effects(
     history: list[Floats] = []
     converged = False
     while not converged and len(history) < max_iterations:
-        state.update_answers()
+        state.update_sites()
         state.update_effects()
         state.update_variances()
         deviations = (_deviations(term, state.variances[term.name]) for term in state.terms)
@@ -152,7 +155,7 @@ def fit_effects(
 
 
 class _FitState:
-    """Effects, the normal likelihoods of answers, and variances, each of which is updated given the others."""
+    """State of the fit: effects, likelihood sites and variances, each updated given the others."""
 
     __slots__ = (
         *("kinds", "likelihood", "location", "posteriors", "scale", "sites", "spreads", "terms", "thresholds"),
@@ -171,7 +174,7 @@ class _FitState:
         self.posteriors: tuple[EffectPosterior, ...] = ()
 
     def copy(self) -> "_FitState":
-        """Return a copy that is updated on its own."""
+        """Return an independent copy."""
         other = copy(self)
         other.values, other.location = list(self.values), self.location.copy()
         return other
@@ -182,7 +185,7 @@ class _FitState:
         return Cavity.leave_out(self.location, _add(self.spreads, len(self.location)), self.sites)
 
     def multiply_scale(self, ratio: float) -> None:
-        """Multiply the scale of choices, with the same effects."""
+        """Multiply the choice scale, with the same effects."""
         factor = np.where(self.likelihood.is_choice, ratio, 1.0)
         self.scale *= ratio
         self.terms = [replace(term, loadings=term.loadings * factor) for term in self.terms]
@@ -190,11 +193,11 @@ class _FitState:
         self.location = self.location * factor
         self.spreads = {name: part * factor**2 for name, part in self.spreads.items()}
 
-    def update_answers(self, *, has_known_scale: bool = False) -> None:
-        """Update thresholds, the scale of choices unless it is known, and the likelihoods that stand for answers."""
+    def update_sites(self, *, fix_scale: bool = False) -> None:
+        """Update the thresholds, the choice scale unless it is fixed, and the likelihood sites."""
         spread = _add(self.spreads, len(self.location))
         self.thresholds = self.likelihood.match_thresholds(self.location, spread, self.thresholds)
-        if self.likelihood.is_scaled and not has_known_scale:
+        if self.likelihood.is_scaled and not fix_scale:
             self.multiply_scale(self.likelihood.rescale_choices(self.cavity, self.scale))
         self.sites = self.likelihood.approximate(self.thresholds, self.cavity, self.sites)
 
@@ -225,16 +228,16 @@ class _FitState:
 
 
 def _spread_scale(state: _FitState) -> tuple[EffectPosterior, ...]:
-    """Return the effects with what is uncertain about them because the scale of choices is (delta method).
+    """Add the uncertainty about the choice scale to the covariances of the effects (delta method).
 
-    Effects and the gradient of the evidence are found again with smaller and larger scales, given the variances.
+    Effects and the gradient of the evidence are recomputed at a smaller and at a larger scale, with fixed variances.
     """
     sides, gradients = [], []
     for step in (-SCALE_STEP, SCALE_STEP):
         side = state.copy()
         side.multiply_scale(math.exp(step))
         for _ in range(SCALE_UPDATES):
-            side.update_answers(has_known_scale=True)
+            side.update_sites(fix_scale=True)
             side.update_effects()
         sides.append(side.posteriors)
         gradients.append(side.likelihood.choice_evidence(side.cavity)[1])
@@ -254,7 +257,7 @@ def _group_kinds(terms: Sequence[EffectTerm]) -> dict[str, UnitKind]:
 
 
 def _start(term: EffectTerm) -> EffectVariances:
-    """Return variances at which each block contributes the same to the effects."""
+    """Return initial variances, at which all blocks contribute equally to the effects."""
     square = (term.features**2).mean(axis=0)
     size = np.bincount(term.blocks, square, minlength=term.n_blocks)
     return EffectVariances(weights=_START / np.maximum(size, 1e-9), residual=_START * term.has_residuals)
@@ -300,7 +303,7 @@ def _add(spreads: Mapping[str, Floats], n: int) -> Floats:
 
 
 def _discount(weights: Floats, spreads: Mapping[str, Floats], kind: str) -> Floats:
-    """Return the weights of ratings for one kind of units, less what is uncertain about the units of other kinds."""
+    """Return the weights of ratings for one kind of units, reduced by the uncertainty about units of other kinds."""
     discounted = weights
     for name, spread in spreads.items():
         if name != kind:
@@ -315,7 +318,7 @@ def _deviations(term: EffectTerm, variances: EffectVariances) -> Floats:
 
 
 def _is_settled(history: Sequence[Floats], tolerance: float) -> bool:
-    """Return whether no standard deviation changed over some updates, beside its size or a small one."""
+    """Return whether the relative changes over the last `WINDOW` updates are within the tolerance."""
     if len(history) <= WINDOW:
         return False
     before, after = history[-1 - WINDOW], history[-1]

@@ -1,4 +1,4 @@
-"""Likelihood of ordered answers and of choices between two texts, and the normal ones that stand for it."""
+"""Likelihood of ordered answers and of choices between two texts, and its normal sites (expectation propagation)."""
 
 import math
 from typing import Final, NamedTuple, Self
@@ -11,32 +11,32 @@ from dissensus.stats.multilevel import kernels
 from dissensus.stats.multilevel.prediction import RaterVariation, predict_shares
 
 SCALE_PRECISION: Final = 0.25
-"""Precision of the logarithm of the scale of choices before they are seen, whose standard deviation is 2."""
+"""Prior precision of the logarithm of the choice scale, whose standard deviation is 2."""
 
 LARGEST_STEP: Final = 0.5
-"""Largest step of the logarithm of the scale of choices."""
+"""Largest step of the logarithm of the choice scale."""
 
 _TAILS = np.frompyfunc(math.erfc, 1, 1)
 
 
 class NormalSites(NamedTuple):
-    """Weight and target of each answer whose normal likelihood stands for that of the answer, shape (N,)."""
+    """Precision (weight) and mean (target) of the normal site of each answer, shape (N,)."""
 
     weights: Floats
     targets: Floats
 
     @classmethod
     def empty(cls, n: int) -> Self:
-        """Return likelihoods that tell nothing."""
+        """Return sites without information."""
         return cls(np.zeros(n), np.zeros(n))
 
     def rescale(self, factor: Floats) -> "NormalSites":
-        """Return the same likelihoods of locations that are multiplied by a factor."""
+        """Return the same sites for locations that are multiplied by a factor."""
         return NormalSites(self.weights / factor**2, self.targets * factor)
 
 
 class Cavity(NamedTuple):
-    """Mean and variance of each location by all other answers, shape (N,)."""
+    """Cavity distribution: mean and variance of each location given all other answers, shape (N,)."""
 
     mean: Floats
     variance: Floats
@@ -87,8 +87,8 @@ class AnswerLikelihood:
     def approximate(self, thresholds: Floats, cavity: Cavity, sites: NormalSites) -> NormalSites:
         """Return the site of each answer.
 
-        Its product with what all other answers tell of the location has the mean and the variance of the exact one
-        (expectation propagation); half a step from the sites before.
+        Its product with the cavity has the mean and the variance of the product of the cavity and the exact likelihood
+        (expectation propagation). Updates are damped: half a step from the previous sites.
         """
         scale = np.sqrt(1 + cavity.variance)
         low, high = self._bounds(thresholds)
@@ -101,7 +101,7 @@ class AnswerLikelihood:
         return NormalSites(after, pull / after)
 
     def rescale_choices(self, cavity: Cavity, scale: float) -> float:
-        """Return the factor of a step of the scale of choices towards its most probable value, given all other answers.
+        """Return the factor of one step of the choice scale towards its mode, given all other answers.
 
         The logarithm of the scale has a normal prior around 0.
         """

@@ -155,7 +155,7 @@ class TextModel:
     covariances
         Their covariances, shape (1 + C, P, P).
     residuals
-        Variances of what texts do not tell of an item, of all people and of each contrast, shape (1 + C,).
+        Variances of the residuals of items, for all people and for each contrast, shape (1 + C,).
     levels, level_covariance
         Departures on all texts in each contrast, shape (C,), and their covariance, shape (C, C).
     rater_variance
@@ -196,8 +196,7 @@ class TextModel:
     def locate_choices(self, differences: Floats) -> PredictedLocations:
         """Predict the locations of choices between two new texts, by the features of the second less the first.
 
-        A model of answers and choices has what the features do not tell of both texts; a model of choices alone, of
-        their comparison.
+        A model of answers and choices has a residual of each text, a model of choices alone one of their comparison.
         """
         if self.choice_scale is None:
             return self.locate(differences)
@@ -218,8 +217,8 @@ class TextModel:
 def fit_text_model(ratings: TextAnswers) -> TextModel:
     """Fit the model of the answers of people; see `fit_effects` for the likelihood and the method.
 
-    Each axis has a variance of its groups' weights, and one of what texts do not tell about its groups: groups that do
-    not differ share their weights.
+    Each axis has a variance of the weights of its groups, and one of their residuals: groups that do not differ share
+    their weights.
 
     Examples
     --------
@@ -315,7 +314,7 @@ def fit_choice_model(choices: TextAnswers) -> TextModel:
     """Fit a model of choices between two texts, whose features are those of the second less those of the first.
 
     Answer 1 is a choice of the first. Who chooses has no level: exchanged texts give the exchanged probability, so that
-    the threshold is 0. What features do not tell about two texts is an effect if several people compared them.
+    the threshold is 0. Two texts have a residual if several people compared them.
 
     Examples
     --------
@@ -363,7 +362,7 @@ def _stack_texts(
 
 
 def fit_answer_model(labels: Codes, n_answers: int, features: Floats, blocks: Codes) -> TextModel:
-    """Fit a model of one label an item, such as the plurality of its raters, on the texts: of nobody in particular."""
+    """Fit a model of one label for each item, such as its plurality, without groups or raters."""
     items = np.arange(len(labels))
     term = EffectTerm(
         name="text",

@@ -44,8 +44,8 @@ class UnitKind:
 
         .. math:: C_u = (D^{-1} + M_u)^{-1}, \qquad S_u = M_u - M_u C_u M_u
 
-        are the covariance of the residuals given the weights of features, and the information about the latter once
-        residuals of all terms are integrated out. Weights of different terms are taken as independent.
+        are the covariance of the residuals given the weights of features, and the information about these weights
+        with the residuals of all terms integrated out. Weights of different terms are taken as independent.
         """
         mass = self._sum(ratings)
         root = np.sqrt([part.residual for part in variances])

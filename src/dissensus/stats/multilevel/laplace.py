@@ -6,8 +6,8 @@ Random effects z = (u, v) are integrated out by a normal approximation at their 
 
 up to a constant that cancels (Tierney & Kadane 1986, https://doi.org/10.1080/01621459.1986.10478240). The block of H
 for the inner effects v is block diagonal, so v is eliminated group by group, and only the Schur complement onto the
-outer effects u is a dense matrix. The gradient follows from the implicit derivative of the mode: one solution of H for
-the derivatives of log |H| replaces a solution for each parameter (the adjoint method).
+outer effects u is a dense matrix. The gradient follows from the implicit derivative of the mode by the adjoint method:
+one solve with H for the derivatives of log |H| replaces one solve for each parameter.
 """
 
 from dataclasses import dataclass, replace
@@ -36,20 +36,22 @@ from dissensus.stats.multilevel.kernels import Predictors
 from dissensus.stats.result import FloatArray
 
 MAX_STEPS = 100
-# Newton's decrement below which the mode is reached, in shares of the ratings, and above which steps are shortened,
-# with that for each effect: many effects have a large decrement when each has a small one.
+# Newton's decrement, for each rating, below which the mode is reached.
 MODE_TOLERANCE = 1e-17
+# Steps are halved above LARGE_DECREMENT, plus LARGE_SHARE for each effect: with many effects the decrement is large
+# although each contributes little.
 LARGE_DECREMENT = 0.5
 LARGE_SHARE = 1e-3
 SHORTEST_STEP = 1e-6
-# Decrement below which the Hessian of the last mode serves for a step, and the share of it that such a step leaves.
+# Decrement below which the Hessian of the last mode is used again (chord steps), as long as each such step reduces the
+# decrement to CHORD_SHARE of the one before.
 SMALL_DECREMENT = 1e-2
 CHORD_SHARE = 1e-2
 # Relative error of Newton's steps without a matrix.
 STEP_TOLERANCE = 1e-4
-# Diagonal element of a covariance's factor below which the elements of its row are known no better.
+# Lower bound of a diagonal element of the covariance's factor in the information about the other elements of its row.
 SMALL_DIAGONAL = 0.05
-# Random vectors that estimate what an approximate inverse leaves out: their number, and that times the ratings.
+# Bounds of the number of random probes for the error of an approximate inverse, and target of probes times ratings.
 FEWEST_PROBES = 4
 MOST_PROBES = 32
 PROBED_RATINGS = 20_000_000
@@ -138,11 +140,10 @@ class NewtonStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class QuadratureCorrection:
-    """Log-likelihood by quadrature over inner effects, less its Laplace approximation, and the derivatives of it.
+    """Log-likelihood by quadrature over inner effects, less its Laplace approximation, with partial derivatives.
 
-    Derivatives are partial ones, by the location of each profile, the distances of the thresholds, the modes of the
-    outer and inner effects, the precision of each inner group's posterior, from which the nodes take their distance,
-    and the precision of the density of its effect.
+    They are by the location of each profile, the distances of the thresholds, the modes of the outer and inner effects,
+    the posterior precision of each inner group, which scales the nodes, and the prior precision of its effect.
     """
 
     value: float
@@ -310,7 +311,7 @@ class LaplaceLikelihood:
         return gradient
 
     def add_probes(self, mode: Mode) -> Mode:
-        """Correct the gradient at a mode whose complement is solved without a matrix.
+        """Correct the gradient at a mode whose Schur complement is matrix-free.
 
         The probes are the same at each call, so that the error of the correction changes little with the parameters.
         """
@@ -320,7 +321,7 @@ class LaplaceLikelihood:
         return replace(mode, hessian=replace(mode.hessian, complement=complement.add_probes(self._probes)))
 
     def estimate_determinant(self, mode: Mode) -> Mode:
-        """Correct the log determinant at a mode whose complement is solved without a matrix."""
+        """Correct the log determinant at a mode whose Schur complement is matrix-free."""
         complement = mode.hessian.complement
         if not isinstance(complement, IterativeComplement):
             return mode
@@ -330,7 +331,7 @@ class LaplaceLikelihood:
 
     @property
     def _probes(self) -> FloatArray:
-        """Signs, more of them for smaller designs, whose gradients take less time."""
+        """Random signs (Rademacher probes), more of them for smaller designs, whose gradients take less time."""
         n = int(np.clip(PROBED_RATINGS // len(self.design.answers), FEWEST_PROBES, MOST_PROBES))
         signs: FloatArray = np.random.default_rng(0).choice((-1.0, 1.0), (n, self.layout.n_outer))
         return signs
@@ -387,11 +388,14 @@ class LaplaceLikelihood:
         return u, v
 
     def information(self, parameters: FloatArray, mode: Mode) -> FloatArray:
-        """Approximate information about the parameters: that of the joint mode, and of effects seen without error."""
+        """Approximate information matrix of the parameters.
+
+        For thresholds and coefficients it is that of the joint mode; for covariances, as if effects were observed.
+        """
         return self.joint_information(parameters, mode)[0]
 
     def joint_information(self, parameters: FloatArray, mode: Mode) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return `information`, and how the modes of the outer and inner effects follow the parameters of the mean."""
+        """Return `information`, and the derivatives of the modes of both kinds of effects by the mean's parameters."""
         layout = self.layout
         n_mean = self.n_thresholds + self.n_coefficients
         outer_cross = np.zeros((layout.n_outer, n_mean))

@@ -1,4 +1,4 @@
-"""Variance of a linear predictor on crossed raters and items, split into raters, items and their interaction."""
+"""Variance of a linear predictor over crossed raters and items, split into raters, items and their interaction."""
 
 from dataclasses import dataclass
 

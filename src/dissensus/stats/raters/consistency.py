@@ -207,7 +207,8 @@ def estimate_consistency(repeated: RepeatedAnswers, *, confidence: float = 0.95)
     Returns
     -------
     Consistency
-        The share is from 0 to 1; the corrected one at most 1, and 0 where answers repeat no more often than by chance.
+        The share is from 0 to 1. The corrected one is at most 1, 0 where answers repeat as often as by chance, and
+        below 0 where they repeat less often.
 
     Raises
     ------

@@ -369,10 +369,10 @@ def compare_groups(first: Statistic, second: Statistic, *, confidence: float = 0
 
     .. math:: \hat v = \hat v_{\text{raters}} + \hat v_{\text{items}} - \hat v_{\text{ratings}}
 
-    the part of raters is the sum of those of the groups, with Satterthwaite's degrees of freedom, at most
-    those for groups of equal variance; the part of items is
-    that of the differences of item totals; and the part of single ratings, which both count, is left out (Cameron,
-    Gelbach and Miller 2011). The variance is at least the larger of the parts of raters and items.
+    the part of raters is the sum of those of the groups, with Satterthwaite's degrees of freedom, at most those for
+    groups of equal variance; the part of items is that of the differences of item totals; and the part of single
+    ratings, which both count, is subtracted once (Cameron, Gelbach and Miller 2011). The variance is at least the
+    larger of the parts of raters and items.
 
     Parameters
     ----------
