@@ -47,7 +47,7 @@ def pairwise(level: Level | Distance, a: FloatArray, b: FloatArray) -> FloatArra
 
 
 def _measure(distance: Distance, a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return the values of a function that was given, and raise an error if they are no squared distances."""
+    """Return the values of a given function, and raise an error unless they are squared distances."""
     squared, reverse = (np.asarray(distance(*pair), dtype=np.float64) for pair in ((a, b), (b, a)))
     shape = np.broadcast_shapes(a.shape, b.shape)
     if squared.shape != shape or reverse.shape != shape:

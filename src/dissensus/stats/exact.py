@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.counts import check_counts
+from dissensus.stats.counts import as_floats, check_counts
 from dissensus.stats.result import FloatArray, IntArray, check_confidence
 
 # Relative tolerance within which probabilities of tables are ties.
@@ -201,9 +201,10 @@ def odds_ratio(table: npt.ArrayLike, *, confidence: float = 0.95) -> OddsRatio:
 
 def _select_rated_groups(table: npt.ArrayLike) -> npt.NDArray[np.int64]:
     """Validate a table and return the groups that have raters."""
+    table = as_floats(table, "table")
+    if table.ndim != 2 or table.shape[1] != 2:
+        raise InvalidInput(f"table has shape {table.shape}; give groups × two outcomes.")
     counts = check_counts(table, "table")
-    if counts.shape[1] != 2:
-        raise InvalidInput(f"table has shape {counts.shape}; give groups × two outcomes.")
     counts = counts[counts.sum(axis=1) > 0]
     if len(counts) < 2:
         raise UndefinedEstimate("fewer than two groups have raters")
