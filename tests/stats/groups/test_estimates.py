@@ -308,14 +308,3 @@ def test_groups_with_other_items_or_answers_are_refused(other: list[list[int]]) 
     for table in (counts, np.zeros((0, 2, 2), int)):
         with pytest.raises(InvalidInput, match="two groups or more"):
             between_share(table)
-
-
-def test_the_reason_of_an_undefined_gai_is_named() -> None:
-    items, raters = np.tile(np.arange(2), 4), np.repeat(np.arange(4), 2)
-    group = np.array([0, 0, 1, 1])
-    apart = Design(items, raters, np.array([0, 1, 0, 1, 1, 0, 1, 0]), 2, 4, 2)
-    with pytest.raises(UndefinedEstimate, match=r"XRR is -1\.0000"):
-        corrected_gai(apart, group, 0, 1)
-    constant = Design(items, raters, np.array([0, 0, 0, 0, 0, 1, 0, 1]), 2, 4, 2)
-    with pytest.raises(UndefinedEstimate, match="the IRR over distinct raters is undefined"):
-        corrected_gai(constant, group, 0, 1)

@@ -453,10 +453,8 @@ def corrected_gai(design: Design, group: Codes, inside: int, outside: int) -> Es
     across = xrr(counts[inside], reference, level=level, values=values)
     result = group_statistics(design, group[None], np.array([inside]), np.array([outside]), answer=0)
     alpha = float(result.of("distinct_alpha")[0, 0])
-    if np.isnan(alpha):
-        raise UndefinedEstimate("Corrected GAI is undefined: the IRR over distinct raters is undefined.")
-    if across.estimate <= ZERO:
-        raise UndefinedEstimate(f"Corrected GAI is undefined: XRR is {across.estimate:.4f}, and it must be positive.")
+    if np.isnan(alpha) or across.estimate <= ZERO:
+        raise UndefinedEstimate("Corrected GAI is undefined: IRR is undefined, or XRR is not positive.")
     m = counts[inside].sum(axis=1)
     return _estimate(alpha / across.estimate, "corrected_gai", m > 1, m)
 
