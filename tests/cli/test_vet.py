@@ -92,3 +92,9 @@ def test_refusals(run: RunCommand, timed_csv: Path, words: tuple[str, ...], says
     assert (done.returncode, done.stdout) == (1, "")
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_draws_are_those_of_the_audit(run: RunCommand, timed_csv: Path) -> None:
+    done = run("vet", timed_csv, "--draws", "99")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "--draws 99 applies to the audit" in done.stderr

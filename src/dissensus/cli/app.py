@@ -45,7 +45,7 @@ COMMANDS: Final = {
     "jury": LazyCommand(
         "dissensus.cli.jury.commands",
         "app",
-        "Predict how given people would answer about texts that nobody has rated, and compose juries of them.",
+        "Predict how groups of raters would answer about texts that nobody has rated, and simulate juries.",
     ),
     "vet": LazyCommand(
         "dissensus.cli.vet",

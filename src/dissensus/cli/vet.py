@@ -23,6 +23,7 @@ from dissensus.report.figure_kind import Kind, detect_kind
 from dissensus.schema.ratings.table import Ratings
 
 THRESHOLDS, AUDIT = "Thresholds", "Audit"
+DRAWS = 1000
 
 
 @partial(with_ratings_options, later=True, partitions=True)
@@ -66,7 +67,7 @@ def vet(
     ] = False,
     draws: Annotated[
         int, typer.Option(metavar="N", min=0, help="Number of random removals to compare with.", rich_help_panel=AUDIT)
-    ] = 1000,
+    ] = DRAWS,
     within: Annotated[
         str | None,
         typer.Option(metavar="AXIS", help="Remove as many of each of its groups.", rich_help_panel=AUDIT),
@@ -90,6 +91,8 @@ def vet(
     """
     if within is not None and not audit:
         raise InvalidInput(f"--within {within} applies to the audit; add --audit, or leave it out.")
+    if draws != DRAWS and not audit:
+        raise InvalidInput(f"--draws {draws} applies to the audit; add --audit, or leave it out.")
     result_writer.check_output(output)
     kind, figure_kind = result_writer.choose_format(format, output), None if figure is None else detect_kind(figure)
     if figure_kind not in (None, "json"):

@@ -1,4 +1,4 @@
-"""Online learning loop on simulated people whose taste is known: picks, retraining, measured gain."""
+"""Online learning loop with simulated raters of known taste: picks, retraining, evaluation."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -47,11 +47,11 @@ N_TRIALS: Final = 500
 TASTE: Final = 1.5
 """Standard deviation of the weight of a word, in log odds."""
 SECONDS: Final = 10.0
-COLUMNS: Final = ("phase", "version", "which was", "agrees with their taste", f"best of {SAMPLES} beats a single one")
+COLUMNS: Final = ("phase", "version", "action", "agrees with their taste", f"best of {SAMPLES} beats a single one")
 PHASES: Final = ("base", "rejection-sampled", "online", "online")
 
 
-def _scripts() -> tuple[ScriptedResponses, ScriptedResponses]:
+def _build_scripts() -> tuple[ScriptedResponses, ScriptedResponses]:
     """Return disjoint scripts for conversations and for trials."""
     rng = np.random.default_rng(0)
     drawn = (frozenset(rng.choice(WORDS, WORDS_PER_RESPONSE, replace=False).tolist()) for _ in range(10 * RESPONSES))
@@ -59,7 +59,7 @@ def _scripts() -> tuple[ScriptedResponses, ScriptedResponses]:
     return ScriptedResponses(responses=tuple(texts[:RESPONSES])), ScriptedResponses(responses=tuple(texts[RESPONSES:]))
 
 
-SCRIPT, TRIAL_SCRIPT = _scripts()
+SCRIPT, TRIAL_SCRIPT = _build_scripts()
 """Each response mentions some of `WORDS`."""
 
 
@@ -69,11 +69,13 @@ class PhaseResult(NamedTuple):
     phase: str
     entry: RegistryEntry  # Version trained on the picks of the phase
     agreement: ClusteredEstimate  # Of the current version with the taste, on unseen pairs
-    won: ClusteredEstimate  # By the best of `SAMPLES` responses over a single one
+    win_rate: ClusteredEstimate  # Of the best of `SAMPLES` responses over a single one
 
     def row(self) -> dict[str, str | int]:
         """Return a table row, with 95 % intervals."""
-        shares = (f"{one.estimate:.2f} [{one.ci_low:.2f}, {one.ci_high:.2f}]" for one in (self.agreement, self.won))
+        shares = (
+            f"{one.estimate:.2f} [{one.ci_low:.2f}, {one.ci_high:.2f}]" for one in (self.agreement, self.win_rate)
+        )
         return dict(zip(COLUMNS, (self.phase, self.entry.version, self.entry.action, *shares), strict=True))
 
 
@@ -89,8 +91,8 @@ class Taste:
 
     def pick(self, a: str, b: str, rng: np.random.Generator) -> int:
         """Draw a pick between two responses: 1 to 3 for b, −1 to −3 for a."""
-        odds = self.utility(b) - self.utility(a) + float(rng.logistic())
-        return (1 if odds > 0 else -1) * min(3, 1 + int(abs(odds)))
+        log_odds = self.utility(b) - self.utility(a) + float(rng.logistic())
+        return (1 if log_odds > 0 else -1) * min(3, 1 + int(abs(log_odds)))
 
 
 def simulate_taste(rng: np.random.Generator) -> Taste:
@@ -144,21 +146,24 @@ def run_online_loop(
     *,
     people: int,
     seed: int,
-    begin: Callable[[str], None],
-    report: Callable[[float], None],
+    on_step: Callable[[str], None],
+    on_progress: Callable[[float], None],
 ) -> Iterator[PhaseResult]:
-    """Run the loop, and yield the measurements after each phase; `begin` hears of each step, `report` of its share."""
+    """Run the loop, and yield the measurements after each phase.
+
+    `on_step` is called with the name of each step, and `on_progress` with its completed share.
+    """
     taste = simulate_taste(np.random.default_rng(seed))
     registered = register_model(site.models / MODEL_NAME, RegistrationTerms(purpose="helpful", rule=RULE))
     with ExitStack() as browsers, ThreadPoolExecutor(4) as pool:
         visitors: dict[str, list[Visitor]] = {}
         for number, phase in enumerate(PHASES):
             picks = f"Picks {number + 1} of {len(PHASES)} ({phase})"
-            begin(picks)
+            on_step(picks)
             done = count(1)
 
             def count_pick(done: Iterator[int] = done) -> None:
-                report(next(done) / (people * CONVERSATIONS * TURNS))
+                on_progress(next(done) / (people * CONVERSATIONS * TURNS))
 
             if phase not in visitors:
                 link = site.link_to(phase_campaign(phase))
@@ -171,14 +176,14 @@ def run_online_loop(
             ]
             for talk in talks:
                 talk.result()
-            begin(f"{picks}: learning and measuring")
+            on_step(f"{picks}: learning and measuring")
             entry = retrain_from_campaigns(site.platform, registered.folder, now=site.now())
             if entry is not None:
                 yield _measure_phase(phase, entry, open_registered_model(registered.folder), taste)
 
 
-def _hold_conversations(visitor: Visitor, taste: Taste, seed: Sequence[int], picked: Callable[[], None]) -> None:
-    """Hold `CONVERSATIONS` conversations; `picked` is called after each pick."""
+def _hold_conversations(visitor: Visitor, taste: Taste, seed: Sequence[int], on_pick: Callable[[], None]) -> None:
+    """Hold `CONVERSATIONS` conversations; `on_pick` is called after each pick."""
     rng = np.random.default_rng(seed)
     for _ in range(CONVERSATIONS):
         chat_id = visitor.begin("helpful", "")
@@ -186,7 +191,7 @@ def _hold_conversations(visitor: Visitor, taste: Taste, seed: Sequence[int], pic
             exchange = visitor.say(chat_id, f"What shall we speak of? ({rng.integers(10**9)})", seconds=SECONDS)
             a, b = exchange["responses"]
             visitor.pick(exchange["exchange"], taste.pick(a, b, rng), seconds=SECONDS / 4)
-            picked()
+            on_pick()
         visitor.end(chat_id, success=None)
 
 
@@ -196,7 +201,7 @@ def _measure_phase(phase: str, entry: RegistryEntry, registered: RegisteredModel
 
 
 def taste_agreement(model: Model, taste: Taste) -> ClusteredEstimate:
-    """Return the share of pairs in which a model prefers the response that people like more; a tie counts half."""
+    """Return the share of pairs of unequal utility in which a model prefers the better one; its ties count half."""
     single, other_single = (sample_responses(ScriptedBot(script=TRIAL_SCRIPT), first) for first in (0, N_TRIALS))
     scores = [model.score(map(_trial_conversation, texts)) for texts in (single, other_single)]
     preferred = np.sign([one[-1] - other[-1] for one, other in zip(*scores, strict=True)])

@@ -27,8 +27,9 @@ ANSWERS: Final = {
 
 
 RATINGS: Final[Mapping[str, Any]] = {"drop": ("rater_raw_race", "rater_race", "rater_education", "rater_age")}
+"""Changes to the first plan of a ratings campaign that satisfy the gate."""
 CONVERSATIONS: Final[Mapping[str, Any]] = {"with_text": True}
-"""What the second plan of ratings and that of conversations change."""
+"""Changes to the first plan of a campaign of conversations that satisfy the gate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

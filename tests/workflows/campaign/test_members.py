@@ -4,13 +4,16 @@ import threading
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
+from sqlalchemy import func, select
 from tests.support.campaigns import NOW, definition, items, open_campaign
 
 from dissensus.encryption import SecretKeys
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.schema.campaign.roles import parse_role
+from dissensus.store.audit_log import EventTable
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.campaign import members as members_workflow
@@ -205,3 +208,12 @@ def test_mailed_invitations_that_wait_are_limited(platform: Platform, pilot: Cam
     mailed = next(one for one in listed if one.address)
     members_workflow.revoke_member_invitation(platform, "pilot", mailed.id, staff_id=pilot.staff_id)
     invite(50)
+
+
+def test_the_same_role_changes_nothing(platform: Platform) -> None:
+    campaign = open_campaign(platform)
+    by: dict[str, Any] = {"staff_id": campaign.staff_id, "now": NOW}
+    members_workflow.add_member(platform, "pilot", "grace", "analyst", **by)
+    members_workflow.change_role(platform, "pilot", "grace", "analyst", **by)
+    with platform.database.reading() as tx:
+        assert tx.scalar(select(func.count()).where(EventTable.kind == "members_changed")) == 1

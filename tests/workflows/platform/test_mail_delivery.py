@@ -23,7 +23,12 @@ from dissensus.store.identity.security_log import MAILED_KINDS
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.campaign import members
 from dissensus.workflows.platform import api_tokens, passwords, staff
-from dissensus.workflows.platform.mail_delivery import GIVE_UP_AFTER, MailDelivery, encrypt_link_key
+from dissensus.workflows.platform.mail_delivery import (
+    GIVE_UP_AFTER,
+    SIGN_IN_LINK_LIFETIME,
+    MailDelivery,
+    encrypt_link_key,
+)
 from dissensus.workflows.platform.mail_message import DESCRIPTIONS, compose_mail
 from dissensus.workflows.platform.platform import Platform
 
@@ -291,3 +296,14 @@ def test_events_of_people_are_mailed_apart(platform: Platform, ada: StaffRow, tm
             str(message["To"]): message.get_content().count("The password was set") for message in mailbox.messages
         }
     assert texts == {ADDRESS: 2, "eve@example.net": 1}
+
+
+def test_a_sign_in_link_that_has_expired_is_not_mailed(
+    platform: Platform, ada: StaffRow, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with platform.database.writing() as tx:
+        add_mail(tx, ada.id, "sign_in_link", NOW, encrypt_link_key(KEYS, "key"))
+    with receiving(tmp_path) as mailbox:
+        delivery(mailbox)(platform, NOW + SIGN_IN_LINK_LIFETIME)
+    assert (mailbox.messages, count_mails(platform)) == ([], 0)
+    assert "was given up (sign_in_link): its link has expired." in caplog.text

@@ -120,7 +120,7 @@ def _campaign(settings: Settings, campaign: DemoCampaign, pool: PoolPlan) -> str
 def _open_campaign(
     settings: Settings, campaign: Campaign, items: Sequence[Item], *, plan: CampaignPlan | None = None
 ) -> str:
-    with open_site_platform(settings) as platform:
+    with open_site_platform(settings, create=True) as platform:
         owner = staff.find_or_create_owner(platform, OWNER, now=utc_now())
         campaigns.create_campaign(platform, campaign, items, staff_id=owner.id, plan=plan, now=utc_now())
         row = campaigns.change_state(platform, campaign.name, "open", staff_id=owner.id, now=utc_now())
@@ -253,7 +253,7 @@ def _run_online_loop(settings: Settings, people: int, activity: Activity) -> Non
 
         stage = online_loop.LoopSite(platform, settings.model_registry, link_to, utc_now)
         phases = online_loop.run_online_loop(
-            stage, people=people, seed=SEED, begin=activity.begin, report=activity.report
+            stage, people=people, seed=SEED, on_step=activity.begin, on_progress=activity.report
         )
         rows = [phase.row() for phase in phases]
     typer.echo(

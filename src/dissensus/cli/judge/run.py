@@ -4,13 +4,13 @@ import os
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from dissensus.cli import result_writer
 from dissensus.cli.options import RenameOption
 from dissensus.cli.platform.options import SettingsOption, load_settings, open_site_platform, utc_now
 from dissensus.cli.ratings_options import split_renames
@@ -34,7 +34,7 @@ from dissensus.schema.questionnaire.shipped import load_questionnaire, questionn
 from dissensus.schema.records.item import Item
 from dissensus.workflows.campaign import overview
 from dissensus.workflows.judge.permission import load_judged_campaign, record_judging
-from dissensus.workflows.judge.run import JudgeProgress, JudgeRun, estimate_run, run_judge
+from dissensus.workflows.judge.run import JudgeRun, estimate_run, run_judge
 from dissensus.workflows.platform.platform import Platform
 
 PERSONAS, REQUESTS = "Personas", "Requests"
@@ -141,7 +141,7 @@ def run(
             raise InvalidInput(
                 "--campaign brings its items and questions. Leave out FILE, --questionnaire and --rename."
             )
-        with open_site_platform(load_settings(site), old=True) as platform:
+        with open_site_platform(load_settings(site)) as platform:
             _send_campaign(platform, campaign, options, sending)
         return
     if not files or questionnaire is None:
@@ -186,7 +186,8 @@ def send(judge_run: JudgeRun, sending: Sending, record: Callable[[int], None] | 
         typer.confirm(f"Send {estimate.n_requests:,} requests with the texts of items {where}?", abort=True, err=True)
     if record is not None:
         record(estimate.n_requests)
-    with _show_progress() as progress:
+    with result_writer.progress_bar("Judging") as show:
+        progress = None if show is None else lambda n, total: show(n / total)
         result = run_judge(judge_run, environment=os.environ, progress=progress)
     n_answered = result.outcomes.get("answered", 0)
     others = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in result.outcomes.items() if name != "answered")
@@ -248,17 +249,3 @@ def _split_prices(text: str | None) -> Prices | None:
         raise
     except ValueError:
         raise InvalidInput(f"--prices {text!r} is not like 0.15:0.6.") from None
-
-
-@contextmanager
-def _show_progress() -> Iterator[JudgeProgress | None]:
-    """Show a progress bar, on a terminal only."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        job = bar.add_task("Judging", total=1)
-        yield lambda n, total: bar.update(job, completed=n, total=total)

@@ -10,12 +10,12 @@ COMMANDS: Final = {
     "train": LazyCommand(
         "dissensus.cli.jury.train",
         "train",
-        "Train a model of the answers of people to texts, by group, and write it as a folder with its card.",
+        "Train a model that predicts the answers of groups of raters to texts, and write it as a folder with its card.",
     ),
     "evaluate": LazyCommand(
         "dissensus.cli.jury.evaluate",
         "evaluate",
-        "Measure predicted answers on conversations held out of training, by group and beside models that know less.",
+        "Measure predicted answers on conversations held out of training, by group and beside baseline models.",
     ),
     "predict": LazyCommand(
         "dissensus.cli.jury.predict",
@@ -27,5 +27,5 @@ COMMANDS: Final = {
 app = typer.Typer(
     cls=lazy_group(COMMANDS),
     no_args_is_help=True,
-    help="Predict how given people would answer about texts that nobody has rated, and compose juries of them.",
+    help="Predict how groups of raters would answer about texts that nobody has rated, and simulate juries.",
 )

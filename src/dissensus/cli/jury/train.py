@@ -57,7 +57,7 @@ def train(
         typer.Option(metavar="N", help="Seed of --transformer. Default: 0.", rich_help_panel=TRANSFORMERS),
     ] = None,
 ) -> None:
-    """Train a model of the answers of people to texts, by group, and write it as a folder with its card.
+    """Train a model that predicts the answers of groups of raters to texts, and write it as a folder with its card.
 
     Items need texts: columns response and context, or item_text, as --items FILE joins them. Files of preference pairs
     are read too; --raters FILE has the groups of their raters. With --pairs FILE a model learns from ratings and pairs.

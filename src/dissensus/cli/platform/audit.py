@@ -58,7 +58,7 @@ def audit(
     site_settings = load_settings(settings)
     statements = _load_statements(head, publish, key)
     signing_key = None if publish is None else _load_signing_key(site_settings, key)
-    with open_site_platform(site_settings, old=True) as platform:
+    with open_site_platform(site_settings) as platform:
         ids = load_campaign_ids(platform)
         reports = [
             audit_campaign(platform, each, heads=_list_heads(head, statements, ids.get(each)))

@@ -25,7 +25,7 @@ def backup(
 
     Example: dissensus backup - | age -r RECIPIENT > monday.zip.age
     """
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         if file == PIPE:
             if sys.stdout.isatty():
                 raise InvalidInput("A backup is not written to a terminal. Redirect it, or name a file.")

@@ -90,7 +90,7 @@ def new(
     )
     for note in notes:
         typer.echo(f"Note: {note}", err=True)
-    with open_site_platform(load_settings(settings)) as platform:
+    with open_site_platform(load_settings(settings), create=True) as platform:
         campaign_owner = staff.find_or_create_owner(platform, owner, now=utc_now())
         campaigns.create_campaign(
             platform,
@@ -122,7 +122,7 @@ def show(name: NameArgument, output: OutputOption = None, settings: SettingsOpti
 
     Example: dissensus campaign show pilot -o pilot.toml
     """
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         definition = campaigns.load_definition(platform, name, staff_id=overview.owner_id_of(platform, name))
     result_writer.write_text(write_campaign(definition), output)
 
@@ -142,7 +142,7 @@ def revise(
     Example: dissensus campaign revise pilot.toml
     """
     campaign = _load_renamed(file, name)
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         staff_id = overview.owner_id_of(platform, campaign.name)
         row = campaigns.revise_campaign(platform, campaign.name, campaign, staff_id=staff_id, now=utc_now())
     typer.echo(f"{row.name} is revised; its state is still {row.state}.")
@@ -169,7 +169,7 @@ def _check_opening(name: str, settings: Path | None, *, ask: bool) -> None:
     from dissensus.web.core.site import load_services
 
     site_settings = load_settings(settings)
-    with open_site_platform(site_settings, old=True) as platform:
+    with open_site_platform(site_settings) as platform:
         staff_id = overview.owner_id_of(platform, name)
         is_draft = overview.load_overview(platform, name, staff_id=staff_id).campaign_row.state == "draft"
         services = load_services(site_settings)
@@ -202,7 +202,7 @@ def close(name: NameArgument, settings: SettingsOption = None) -> None:
 
 def _move(name: str, to: CampaignState, settings: Path | None) -> None:
     site_settings = load_settings(settings)
-    with open_site_platform(site_settings, old=True) as platform:
+    with open_site_platform(site_settings) as platform:
         staff_id = overview.owner_id_of(platform, name)
         row = campaigns.change_state(platform, name, to, staff_id=staff_id, now=utc_now())
         links = entry_links(site_settings.address, row, campaigns.load_definition(platform, name, staff_id=staff_id))
@@ -224,7 +224,7 @@ def archive(
 
     Example: dissensus campaign archive pilot
     """
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         staff_id = overview.owner_id_of(platform, name)
         campaign_deletion.archive_campaign(platform, name, archived=not undo, staff_id=staff_id, now=utc_now())
     typer.echo(f"{name} is {'out of the archive' if undo else 'archived'}.")
@@ -242,7 +242,7 @@ def delete(
 
     Example: dissensus campaign delete pilot --confirm pilot
     """
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         staff_id = overview.owner_id_of(platform, name)
         preview = campaign_deletion.preview_deletion(platform, name, staff_id=staff_id)
         if preview.obstacle is not None:
@@ -261,7 +261,7 @@ def list_(format: FormatOption = None, output: OutputOption = None, settings: Se
     Example: dissensus campaign list --format json
     """
     site_settings = load_settings(settings)
-    with open_site_platform(site_settings, old=True) as platform:
+    with open_site_platform(site_settings) as platform:
         rows = [_row(entry, site_settings.address) for entry in overview.list_all_campaigns(platform)]
     kind = result_writer.choose_format(format, output)
     if_empty = "There are no campaigns. Create one: dissensus campaign new FILE.toml --items FILE"
@@ -292,7 +292,7 @@ def clone(
 
     Example: dissensus campaign clone pilot second
     """
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         staff_id = overview.owner_id_of(platform, name)
         row = campaigns.clone_campaign(platform, name, new_name, staff_id=staff_id, now=utc_now())
     typer.echo(f"{row.name} is a draft.")
@@ -314,7 +314,7 @@ def invite(
     # Only the hashes of keys are stored, so links that cannot be written would be lost.
     result_writer.check_output(output)
     site_settings = load_settings(settings)
-    with open_site_platform(site_settings, old=True) as platform:
+    with open_site_platform(site_settings) as platform:
         staff_id = overview.owner_id_of(platform, name)
         keys = campaigns.create_invitations(platform, name, n, cell=cell, staff_id=staff_id, now=utc_now())
     links = [personal_link_url(site_settings.address, name, key) for key in keys]

@@ -32,7 +32,7 @@ def add_items(
     Example: dissensus campaign add-items pilot more.csv --rename prompt=context --rename answer=response
     """
     renames = split_renames(rename)
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         staff_id = overview.owner_id_of(platform, name)
         reader = reader_for(campaigns.load_draft_definition(platform, name, staff_id=staff_id))
         reads = [(file, read_renamed_items(file, reader, renames)) for file in files]
@@ -60,7 +60,7 @@ def add_images(
         reasons = " ".join(f"{refused.name}: {refused.reason}" for refused in read.refused)
         more = read.n_refused - len(read.refused)
         raise InvalidInput(f"No image was added. {reasons}" + (f" And {more:,} more." if more else ""))
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         staff_id = overview.owner_id_of(platform, name)
         n = len(images.add_images(platform, name, read.images, staff_id=staff_id, now=utc_now()))
     typer.echo(f"Added {format_count(len(read.images), 'image')}; {name} has {n:,}.")
@@ -82,7 +82,7 @@ def remove_items(
 
     Example: dissensus campaign remove-items pilot
     """
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         staff_id = overview.owner_id_of(platform, name)
         campaigns.load_draft_definition(platform, name, staff_id=staff_id)
         n = overview.load_overview(platform, name, staff_id=staff_id).numbers.n_items
@@ -104,7 +104,7 @@ def rehearse(
 
     Example: dissensus campaign rehearse pilot --raters 20 --seed 1
     """
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         staff_id = overview.owner_id_of(platform, name)
         rated = rehearsal.run_rehearsal(platform, name, raters, staff_id=staff_id, seed=seed, now=utc_now())
     people = format_count(raters, "simulated rater")
@@ -129,7 +129,7 @@ def add_platinum(
     Example: dissensus campaign add-platinum pilot earlier.csv --source "Study of May 2026"
     """
     frame = read_frame(file)
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         options = {"source": source, "label": label, "replace": replace}
         staff_id = overview.owner_id_of(platform, name)
         n = comparison.add_platinum(platform, name, frame, **options, staff_id=staff_id, now=utc_now())  # type: ignore[arg-type]

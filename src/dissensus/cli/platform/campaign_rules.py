@@ -30,6 +30,6 @@ def adopt_rule(
     except OSError as error:
         raise InvalidInput(f"{comparison} cannot be read: {error.strerror}.") from None
     rule = read_adopted_rule(content, decision)
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         campaigns.adopt_rule(platform, name, rule, staff_id=overview.owner_id_of(platform, name), now=utc_now())
     typer.echo(f"{name} has adopted {rule.decision}: it blocks {rule.n_blocked:,} of {rule.n_items:,} items.")

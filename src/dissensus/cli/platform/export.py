@@ -52,7 +52,7 @@ def export(
     if not output.suffix:
         _export_folder(name, output, options, settings)
         return
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         result = ratings.export_ratings(platform, name, output, options=options, overwrite=force, now=utc_now())
     if result.guarded:
         texts = f"{result.guarded:,} texts that spreadsheets would read as formulas are escaped by an apostrophe"
@@ -63,7 +63,7 @@ def export(
 
 
 def _export_folder(name: str, folder: Path, options: ExportOptions, settings: Path | None) -> None:
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         campaign = campaigns.load_definition(platform, name, staff_id=overview.owner_id_of(platform, name))
         export_records = export_conversations if campaign.pair is None else export_pairs
         result = export_records(platform, name, folder, options=options, now=utc_now())

@@ -37,13 +37,13 @@ def load_settings(file: Path | None) -> Settings:
 
 
 @contextmanager
-def open_site_platform(settings: Settings, *, old: bool = False, threads: int = 1) -> Iterator[Platform]:
+def open_site_platform(settings: Settings, *, create: bool = False, threads: int = 1) -> Iterator[Platform]:
     """Open the platform, with a database at the schema revision of this version.
 
-    A blank SQLite file gets its tables, unless the command needs an existing (`old`) platform: in a wrong folder it
-    would create an empty file.
+    With `create` a blank SQLite file gets its tables. Other commands need an existing database: in a wrong folder they
+    would create an empty one.
     """
-    prepare = check_schema if old else prepare_schema
+    prepare = prepare_schema if create else check_schema
     prepare(settings.database_url)
     platform = open_platform(settings.database_url, threads=threads)
     try:

@@ -48,7 +48,7 @@ def release(
     folder = Path(f"{plan.name}-{plan.version}") if output is None else output
     if not (dry_run or is_release(folder)):
         check_new_folder(folder)
-    site = nullcontext() if plan.campaign is None else open_site_platform(load_settings(settings), old=True)
+    site = nullcontext() if plan.campaign is None else open_site_platform(load_settings(settings))
     with site as platform:
         prepared = prepare_release(plan, plan_file.absolute().parent, platform)
         verdict = prepared.assessed.verdict

@@ -20,7 +20,7 @@ def sign_in(
     Example: dissensus sign-in ada
     """
     site_settings = load_settings(settings)
-    with open_site_platform(site_settings, old=sign_out) as platform:
+    with open_site_platform(site_settings, create=not sign_out) as platform:
         if sign_out:
             ended = staff.sign_out_everywhere(platform, name, now=utc_now())
             typer.echo(f"{name.strip()} is signed out; sessions ended: {ended:,}.")

@@ -36,7 +36,7 @@ def list_(
 
     Example: dissensus staff list pilot --format json
     """
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         memberships = members.list_memberships(platform, name)
     rows = [
         dict(
@@ -60,7 +60,7 @@ def add(name: NameArgument, person: PersonArgument, role: RoleOption, settings: 
     Example: dissensus staff add pilot grace --role analyst
     """
     parsed_role = parse_role(role)
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         members.add_member(
             platform, name, person, parsed_role, staff_id=overview.owner_id_of(platform, name), now=utc_now()
         )
@@ -75,7 +75,7 @@ def invite(name: NameArgument, role: RoleOption, settings: SettingsOption = None
     Example: dissensus staff invite pilot --role expert
     """
     parsed_role, site_settings = parse_role(role), load_settings(settings)
-    with open_site_platform(site_settings, old=True) as platform:
+    with open_site_platform(site_settings) as platform:
         key = members.create_member_invitation(
             platform, name, parsed_role, staff_id=overview.owner_id_of(platform, name), now=utc_now()
         )
@@ -94,7 +94,7 @@ def change_role(
     Example: dissensus staff role pilot grace owner
     """
     parsed_role = parse_role(role)
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         members.change_role(
             platform, name, person, parsed_role, staff_id=overview.owner_id_of(platform, name), now=utc_now()
         )
@@ -107,7 +107,7 @@ def remove(name: NameArgument, person: PersonArgument, settings: SettingsOption 
 
     Example: dissensus staff remove pilot grace
     """
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         members.remove_member(platform, name, person, staff_id=overview.owner_id_of(platform, name), now=utc_now())
     typer.echo(f"{person.strip()} is no longer a member of {name}.")
 
@@ -119,7 +119,7 @@ def password(person: PersonArgument, settings: SettingsOption = None) -> None:
     Example: dissensus staff password ada
     """
     site_settings = load_settings(settings)
-    with open_site_platform(site_settings, old=True) as platform:
+    with open_site_platform(site_settings) as platform:
         hasher = passwords.make_hasher(
             passes=site_settings.password_passes, memory_mib=site_settings.password_memory_mib
         )
@@ -133,7 +133,7 @@ def remove_second_factor(person: PersonArgument, settings: SettingsOption = None
 
     Example: dissensus staff remove-second-factor ada
     """
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         removed = second_factors.remove_second_factor_for(platform, person, now=utc_now())
     statement = "has no second factor any more" if removed else "had no second factor"
     typer.echo(f"{person.strip()} {statement}, and is signed out.")
@@ -149,7 +149,7 @@ def operator(
 
     Example: dissensus staff operator ada
     """
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         directory.set_operator(platform, person, operator=not revoke, now=utc_now())
     typer.echo(f"{person.strip()} is {'no operator any more' if revoke else 'an operator'}.")
 
@@ -164,7 +164,7 @@ def disable(
 
     Example: dissensus staff disable grace
     """
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         change = directory.enable_account if undo else directory.disable_account
         change(platform, person, now=utc_now())
     typer.echo(f"The account of {person.strip()} is {'enabled' if undo else 'disabled'}.")
@@ -180,7 +180,7 @@ def log(
 
     Example: dissensus staff log ada --days 7
     """
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         events = security_log.list_security_events(platform, person=person, since=utc_now() - timedelta(days=days))
     for event in events:
         line = {
@@ -203,7 +203,7 @@ def email(
 
     Example: dissensus staff email ada ada@example.org
     """
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         staff.set_email(platform, person, address, now=utc_now())
     has = f"the e-mail address {address.strip().casefold()}" if address.strip() else "no e-mail address"
     typer.echo(f"{person.strip()} has {has}.")
@@ -226,7 +226,7 @@ def token(
     api_tokens.check_scopes(scope or [], SCOPES)
     now = utc_now()
     token_name = name or f"command line, {now:%Y-%m-%d %H:%M:%S}"
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         key, created = api_tokens.create_token_for(platform, person, token_name, scopes=scope or [], days=days, now=now)
     statement = f"Its name is {shlex.quote(created.name)}, and it expires on {created.expires_at:%Y-%m-%d}."
     typer.echo(
@@ -246,7 +246,7 @@ def tokens(
 
     Example: dissensus staff tokens ada --format json
     """
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         active_tokens = api_tokens.list_tokens_for(platform, person, now=utc_now())
     rows = [
         {
@@ -274,7 +274,7 @@ def revoke(
 
     Example: dissensus staff revoke ada nightly
     """
-    with open_site_platform(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings)) as platform:
         api_tokens.revoke_token_for(platform, person, name, now=utc_now())
     typer.echo(f"The token {name.strip()} of {person.strip()} is revoked.")
 

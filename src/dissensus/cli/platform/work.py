@@ -32,7 +32,7 @@ def work(settings: SettingsOption = None) -> None:
     """
     site_settings = load_settings(settings)
     mail_sender = load_mail_sender(site_settings)
-    with open_site_platform(site_settings, old=True, threads=N_CONNECTIONS) as platform:
+    with open_site_platform(site_settings, threads=N_CONNECTIONS) as platform:
         keys = load_secret_keys(site_settings)
         signer = WebhookSigner(keys, WebhookSender(networks=site_settings.networks))
         retraining = RetrainingJob(site_settings.model_registry, every_h=site_settings.retrain_hours)

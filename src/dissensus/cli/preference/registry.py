@@ -172,7 +172,7 @@ def retrain(
 def _site(settings: Settings) -> Iterator[Platform]:
     with ExitStack() as stack:
         try:
-            platform = stack.enter_context(open_site_platform(settings, old=True))
+            platform = stack.enter_context(open_site_platform(settings))
         except NotFound as error:
             raise NotFound(f"{error} To learn from files only, add --no-site.") from None
         yield platform

@@ -292,13 +292,17 @@ def _add_membership(
 def change_role(
     platform: Platform, name: str, person: str, role: Role, *, staff_id: str, session: str = "", now: datetime
 ) -> None:
-    """Change the role of a member; with a lost role end their links, tokens and all sessions but the given one."""
+    """Change the role of a member, if it is another one.
+
+    Unless they become an owner, their links, tokens and all sessions but the given one end.
+    """
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         member = _find_member(tx, campaign_row, person)
+        if role == member.role:
+            return
         if role != "owner":
             _check_owner_remains(tx, campaign_row, member)
-        if role not in ("owner", member.role):
             _end_rights(tx, campaign_row, member, session=session)
         store.set_role(tx, campaign_row.id, member.staff_id, role)
         content = {"campaign": name, "role": role, "before": member.role, "by": people.find_staff_name(tx, staff_id)}

@@ -66,6 +66,8 @@ class MailDelivery:
             store.delete_all_mails(tx)
 
     def _send(self, sender: MailSender, mails: Sequence[MailRow], now: datetime) -> MailResult:
+        if _has_expired(mails[0], now):
+            return MailResult("refused", "its link has expired")
         try:
             key = self._decrypt_key(mails[0])
             message = compose_mail(mails, sender=sender.sender, site=self.site, now=now, key=key)
@@ -96,6 +98,11 @@ class MailDelivery:
             log.warning("Mail %s waits (%s): %s.", mails[0].number, kinds, result.reason)
         elif result.outcome != "sent":
             log.error("Mail %s was given up (%s): %s.", mails[0].number, kinds, result.reason)
+
+
+def _has_expired(mail: MailRow, now: datetime) -> bool:
+    lifetime = GIVE_UP_AFTER_BY_KIND.get(mail.kind)
+    return lifetime is not None and now - mail.at >= lifetime
 
 
 def _group_by_message(mails: Sequence[MailRow]) -> Iterator[list[MailRow]]:

@@ -42,7 +42,7 @@ CAMPAIGN_NOTICES: Final[dict[str, str]] = {
 """Sentence about each kind of campaign notice: its kind and its page, never the text of a rater."""
 LINKS: Final[dict[str, str]] = {
     "sign_in_link": """\
-this link signs you in at {site}, once, within 15 minutes:
+This link signs you in at {site}, once, within 15 minutes:
 
 {site}/sign-in/{key}
 
@@ -53,7 +53,7 @@ This link works once, within 7 days:
 
 {site}/join/{key}
 
-If you do not know of it, ignore this message: nothing happens.""",
+If you did not expect this, ignore the message: nothing happens.""",
 }
 """Text of each kind of mail with a link."""
 SUBJECTS: Final = {
@@ -65,7 +65,7 @@ SUBJECTS: Final = {
 ACCOUNT_TEXT: Final = """\
 {greeting}
 
-this happened to your account at {site}:
+This happened to your account at {site}:
 
 {events}
 
@@ -78,12 +78,12 @@ This message was sent automatically. It contains no link that signs you in.
 CAMPAIGN_TEXT: Final = """\
 {greeting}
 
-this waits for you:
+This waits for you:
 
 {events}
 
-This message was sent automatically. What raters write stands on these pages
-alone, for which you sign in.
+This message was sent automatically. What raters write is on these pages only,
+for which you sign in.
 """
 LINK_TEXT: Final = """\
 {greeting}
