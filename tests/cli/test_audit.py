@@ -101,7 +101,8 @@ def test_a_rebuilt_log_and_a_removed_campaign_are_named(site: RunCommand, tmp_pa
     assert "was published, and the site has none with this id" in done.stdout
     # A log that fails is not published, and the file stays.
     before = (tmp_path / "heads.jsonl").read_bytes()
-    assert site("audit", "--publish", "heads.jsonl").returncode == 1
+    failed = site("audit", "--publish", "heads.jsonl")
+    assert (failed.returncode, failed.stderr) == (1, "No head was published.\n")
     assert (tmp_path / "heads.jsonl").read_bytes() == before
 
 

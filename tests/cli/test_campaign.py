@@ -249,7 +249,7 @@ def test_with_several_owners_one_must_be_named(run: RunCommand) -> None:
     run("sign-in", "ada")
     run("sign-in", "bob")
     new = ("campaign", "new", "dices-350", "--items", "items.txt")
-    assert "There are several people: 'ada', 'bob'. Name one." in run(*new).stderr
+    assert "There are several people: 'ada', 'bob'. Name one: --owner NAME" in run(*new).stderr
     assert "There is no person called 'eve'" in run(*new, "--owner", "eve").stderr
     assert "a draft of bob" in run(*new, "--owner", "bob").stdout
     assert "There is a campaign called dices-350" in run(*new, "--owner", "ada").stderr

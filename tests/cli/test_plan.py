@@ -212,7 +212,7 @@ def test_designs_are_kept_until_the_plan_is_written(run: RunCommand, tmp_path: P
     (tmp_path / "plan.json").rmdir()
     done = run(*words, "--resume")
     assert (done.returncode, stored.exists()) == (0, False)
-    assert "1 designs were simulated before the interruption." in done.stderr
+    assert "1 design was simulated before the interruption." in done.stderr
 
 
 def test_a_plan_that_is_refused_leaves_no_file(run: RunCommand, tmp_path: Path) -> None:

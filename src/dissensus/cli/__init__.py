@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def _shorten_start() -> None:
-    """Collect garbage seldom, since imports make objects that stay; keep Numba and linear algebra from vain work."""
+    """Shorten the start: collect garbage rarely, and keep Numba from an import and linear algebra from threads."""
     gc.set_threshold(100_000, 10, 10)
     sys.modules.setdefault(C_INTERFACE, None)  # type: ignore[arg-type]
     # Matrices are small, so threads would mostly wait for each other; and the order of their sums would depend on the

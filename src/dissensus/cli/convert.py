@@ -80,7 +80,7 @@ def convert(
 ) -> None:
     """Convert a file of one kind to another.
 
-    Ratings: long (a row a rating), wide (a column a rater), lewidi (JSON, an entry an item), official DICES files.
+    Ratings: long (a row per rating), wide (a column per rater), lewidi (JSON, an entry per item), official DICES files.
     Preference pairs: hh-rlhf, pairs (a table with all fields), trl, inspect. Attempts: red-team, inspect, pyrit.
 
     OUT ends in .csv, .tsv, .jsonl, .json or .parquet; before that .wide, .lewidi, .dices-350, .trl … names the kind.

@@ -48,13 +48,13 @@ CategoriesOption = Annotated[
 
 ItemsOption = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Table with one row an item, to join to the items.", rich_help_panel=READING),
+    typer.Option(metavar="FILE", help="Table with one row per item, to join to the items.", rich_help_panel=READING),
 ]
 ItemTablesOption = Annotated[
     list[Path] | None,
     typer.Option(
         metavar="FILE",
-        help="Table with one row an item, to join to the items; for several files one for each, in their order.",
+        help="Table with one row per item, to join to the items; for several files one for each, in their order.",
         rich_help_panel=READING,
     ),
 ]
@@ -62,7 +62,7 @@ RatersOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Table with one row a rater, whose rater_… columns are joined to the raters.",
+        help="Table with one row per rater, whose rater_… columns are joined to the raters.",
         rich_help_panel=READING,
     ),
 ]
@@ -116,7 +116,7 @@ SetsOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="COLUMN",
-        help="Attribute of items with several values a cell, besides harm_type and topic; repeatable.",
+        help="Attribute of items with several values per cell, besides harm_type and topic; repeatable.",
         rich_help_panel=READING,
     ),
 ]

@@ -142,7 +142,7 @@ def load_ratings(
         list[Path],
         typer.Argument(
             metavar="RATINGS",
-            help="Ratings, one a row; a wide table or a LeWiDi file: csv, tsv, jsonl, json (each also .gz), parquet, "
+            help="Ratings, one per row; a wide table or a LeWiDi file: csv, tsv, jsonl, json (each also .gz), parquet, "
             "xlsx; the folder of a release; - reads standard input. Several files are read as one.",
         ),
     ],

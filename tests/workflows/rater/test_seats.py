@@ -322,6 +322,10 @@ def test_a_campaign_without_free_seats_is_full_at_entry(platform: Platform) -> N
     assert check_entry(platform, "pilot", str(campaign.key), now=NOW).state == "full"
     later = NOW + timedelta(hours=2)
     assert check_entry(platform, "pilot", str(campaign.key), now=later).state == "open"
+    # A pause extends held seats, which nobody else can claim.
+    for state in ("paused", "open"):
+        campaigns.change_state(platform, "pilot", state, staff_id=campaign.staff_id, now=later)
+    assert check_entry(platform, "pilot", str(campaign.key), now=later).state == "full"
 
 
 def test_balanced_items_are_rated_equally_by_each_cell(platform: Platform) -> None:

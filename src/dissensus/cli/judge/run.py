@@ -53,14 +53,14 @@ def run(
     questionnaire: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME|FILE", help="Questionnaire that ships, or a file of one, or of a campaign that has one."
+            metavar="NAME|FILE", help="Name of a built-in questionnaire, or file of a questionnaire or of a campaign."
         ),
     ] = None,
     campaign: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Campaign of the site, in place of files: its items and its questions."),
     ] = None,
-    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Answers to each item, with seeds of their own.")] = 3,
+    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Answers to each item, each with another seed.")] = 3,
     probe: Annotated[
         list[str] | None,
         typer.Option(
@@ -89,11 +89,11 @@ def run(
     response_format: Annotated[
         ResponseFormat,
         typer.Option(
-            help="Structured output that is asked of the server; text for servers without it.", rich_help_panel=REQUESTS
+            help="Structured output requested from the server; text for servers without it.", rich_help_panel=REQUESTS
         ),
     ] = "json_schema",
     per_minute: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Most requests a minute.", rich_help_panel=REQUESTS)
+        int | None, typer.Option(metavar="N", min=1, help="Maximum requests per minute.", rich_help_panel=REQUESTS)
     ] = None,
     prices: Annotated[
         str | None,
@@ -206,7 +206,7 @@ def _read_questionnaire(source: str) -> Questionnaire:
     if source in questionnaires():
         return load_questionnaire(source)
     if not Path(source).exists():
-        return load_questionnaire(source)  # The error lists those that ship
+        return load_questionnaire(source)  # The error lists the built-in ones
     text = read_text(Path(source))
     try:
         is_campaign = not {"questionnaire", "pair"}.isdisjoint(tomllib.loads(text))

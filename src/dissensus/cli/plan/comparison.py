@@ -42,7 +42,8 @@ def comparison(
         typer.Option(metavar="SHARE", help="Answers to the second that differ.", rich_help_panel=TEST),
     ] = 0.1,
     per_item: Annotated[
-        str, typer.Option(metavar="K,K,…", help="Ratings of a response, a design each.", rich_help_panel=DESIGN)
+        str,
+        typer.Option(metavar="K,K,…", help="Ratings of a response, one design per number.", rich_help_panel=DESIGN),
     ] = "1,2,5,10,20",
     load: Annotated[int, typer.Option(metavar="N", min=1, help="Answers of a rater.", rich_help_panel=DESIGN)] = 20,
     same_raters: Annotated[

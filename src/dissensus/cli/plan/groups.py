@@ -60,7 +60,7 @@ def groups(
         str | None,
         typer.Option(
             metavar="N,N,…",
-            help="Raters per group, a design each. Default: around the smallest that reaches the power.",
+            help="Raters per group, one design per number. Default: around the smallest that reaches the power.",
             rich_help_panel=DESIGN,
         ),
     ] = None,

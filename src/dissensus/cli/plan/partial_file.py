@@ -12,6 +12,7 @@ import typer
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.partial import PartialResults
+from dissensus.pipeline.tables import format_count
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -38,7 +39,8 @@ def keep_partial(output: Path | None, *plan: "DataclassInstance", resume: bool) 
     digest = hashlib.sha256(json.dumps([asdict(part) for part in plan], sort_keys=True).encode()).hexdigest()
     known = _read_partial(path, digest) if resume else {}
     if known:
-        typer.echo(f"{len(known):,} designs were simulated before the interruption.", err=True)
+        verb = "was" if len(known) == 1 else "were"
+        typer.echo(f"{format_count(len(known), 'design')} {verb} simulated before the interruption.", err=True)
     n_stored = len(known)
     try:
         with path.open("a" if known else "w", encoding="utf-8") as file:

@@ -21,7 +21,7 @@ def precision(
     pilot: Pilot,
     rates: CostRates | None,
     raters: Annotated[
-        str, typer.Option(metavar="N,N,…", help="Raters in all, a design each.", rich_help_panel=DESIGN)
+        str, typer.Option(metavar="N,N,…", help="Raters in all, one design per number.", rich_help_panel=DESIGN)
     ] = "20,50,100,200",
     per_item: Annotated[
         str | None,

@@ -1,4 +1,4 @@
-"""Options of platform commands: settings and database."""
+"""Options of platform commands, and the platform that they open."""
 
 import os
 from collections.abc import Iterator

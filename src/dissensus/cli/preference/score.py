@@ -123,7 +123,7 @@ def _rows(conversations: Path, model: Model) -> str:
     with name_source(conversations):
         columns = find_conversation_columns(frame.columns)
         if len(columns) > 1 and columns[0] == "chosen":
-            raise InvalidInput("These are pairs, which have two conversations a row: dissensus preference evaluate.")
+            raise InvalidInput("These are pairs, which have two conversations per row: dissensus preference evaluate.")
         column = read_conversations(frame.select(columns))
     scores = model.score(parsed.conversation for parsed in column.conversations)
     out = io.StringIO()

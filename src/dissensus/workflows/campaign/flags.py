@@ -28,7 +28,7 @@ from dissensus.workflows.platform.platform import Platform
 
 MAX_REASON_LENGTH: Final = 2_000
 MAX_SELECTED: Final = 50
-"""Raters who are decided about at once: those of a page of the list."""
+"""Most raters who are decided about at once: those of a page of the list."""
 NO_FLAG: Final = "meets no criterion"
 
 
@@ -92,7 +92,7 @@ def _to_flag_case(tx: Connection, rater: RaterRow, snapshot: MonitoringSnapshot 
 
 
 def plan_flags(platform: Platform, name: str, numbers: Sequence[int], *, staff_id: str) -> FlagPlan:
-    """Return about which of the raters with some zero-based entry numbers there is something to decide."""
+    """Return which of the raters with the given zero-based entry numbers have a flag or a decision."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         return _plan_flags(tx, campaign_row, numbers)

@@ -1,4 +1,4 @@
-"""Numbers of what waits for a member of a campaign."""
+"""Numbers of open tasks of a member of a campaign."""
 
 from collections.abc import Callable, Mapping
 from typing import Final

@@ -19,7 +19,7 @@ from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
 
 _NAME: Final = re.compile(r'^name = "([^"\\\n]+)"', re.MULTILINE)
-"""Name of a campaign; a list of definitions is not parsed for it."""
+"""Name in the text of a definition, which lists find without parsing it."""
 
 MAX_WORKING_COPIES: Final = 50
 """New campaigns that one member of staff may have begun."""

@@ -1,4 +1,4 @@
-"""Notices of an export: content warning of the campaign, and what others say of the data that items are from."""
+"""Notices of an export: the content warning of the campaign, and those of the datasets of its items."""
 
 from sqlalchemy import Connection
 

@@ -202,7 +202,7 @@ def label_item(
     staff_id: str,
     now: datetime,
 ) -> LabelOutcome:
-    """Store an expert's labels of an item and return the expert's function in it."""
+    """Store an expert's labels of an item; return whether they were the first, further ones, or stored in part."""
     with platform.database.writing() as tx:
         campaign_row, campaign, labelled = load_labelled_item(tx, platform, name, position, staff_id, lock=True)
         standings, target = labelled.standings, labelled.target

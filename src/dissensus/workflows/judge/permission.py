@@ -1,4 +1,4 @@
-"""Permission of an owner that texts of a campaign leave the machine for a judge, and items of a campaign for it."""
+"""Permission to send texts of a campaign to a judge on another machine, and the items to be judged."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -27,7 +27,7 @@ class JudgedCampaign(NamedTuple):
 def permit_judge(
     platform: Platform, name: str, url: str | None, *, plain: bool = False, staff_id: str, now: datetime
 ) -> None:
-    """Permit that texts of a campaign are sent to an address, or with None to none; the log has it."""
+    """Permit texts of a campaign to be sent to an address, or with None to none, and log the change."""
     if url is not None:
         check_secure_url(url, "https://api.example.com/v1", plain=plain)
         url = url.rstrip("/")

@@ -211,7 +211,7 @@ def _train_version(
     if not split.held_out or not split.training:
         n = len({pair.dialogue for pair in pairs})
         raise InvalidInput(
-            f"There are {len(pairs):,} pairs of {n:,} dialogues, of which {len(split.held_out):,} pairs are held out "
+            f"There are {len(pairs):,} pairs of {n:,} dialogues; {len(split.held_out):,} of the pairs are held out "
             "(every fifth dialogue, by a hash). Collect more before training."
         )
     terms = registered_model.terms

@@ -86,7 +86,7 @@ def load_interim(platform: Platform, name: str, request: InterimRequest, *, staf
 
 
 def _list_axes(campaign: Campaign) -> dict[str, tuple[str, ...]]:
-    """Return the axes of monitoring without the answers that decline, of which no more raters are to be asked."""
+    """Return the axes of monitoring without the answers that decline: raters are not recruited by these."""
     questions = campaign.demographics.questions if campaign.demographics else ()
     declined = {question.name: question.decline for question in questions}
     return {

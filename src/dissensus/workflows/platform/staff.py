@@ -94,7 +94,7 @@ def find_or_create_owner(platform: Platform, name: str | None, *, now: datetime)
             return matches[0]
     names = format_list([row.name for row in staff])
     if name is None:
-        raise InvalidInput(f"There are several people: {names}. Name one.")
+        raise InvalidInput(f"There are several people: {names}. Name one: --owner NAME")
     raise InvalidInput(
         f"There is no person called {format_value(name)}; there are {names}. Create one: dissensus sign-in NAME"
     )

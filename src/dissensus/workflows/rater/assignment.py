@@ -9,6 +9,7 @@ from dissensus.campaign.assignment import FIRST, choose_items, draw_sides, place
 from dissensus.schema.records.preference import Side
 from dissensus.store import assignments, notices
 from dissensus.store.assignments import ItemLoads, PlannedShowing, RaterProgress
+from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.rater.context import RaterContext
 
 # Items planned at once under a replication: planned items are unavailable to others meanwhile.
@@ -32,8 +33,8 @@ def plan_items(tx: Connection, context: RaterContext, progress: RaterProgress, n
         assignments.reclaim_assignments(
             tx,
             campaign_row.id,
-            unseen_since=abandoned_before(context, hours, now),
-            planned_since=abandoned_before(context, UNANSWERED_HOLD_H, now),
+            unseen_since=abandoned_before(campaign_row, hours, now),
+            planned_since=abandoned_before(campaign_row, UNANSWERED_HOLD_H, now),
             now=now,
         )
         limit = BATCH_SIZE if limit is None else min(limit, BATCH_SIZE)
@@ -127,7 +128,7 @@ def _required_replication(context: RaterContext) -> int | None:
     return quota.shares(replication).get(cell, 0) if quota and cell and replication else replication
 
 
-def abandoned_before(context: RaterContext, hours: float, now: datetime) -> datetime:
+def abandoned_before(campaign_row: CampaignRow, hours: float, now: datetime) -> datetime:
     """Return the time before which a rater last seen counts as inactive; pauses of the campaign do not count."""
     since = now - timedelta(hours=hours)
-    return since if context.campaign_row.changed_at <= since else context.campaign_row.created_at
+    return since if campaign_row.changed_at <= since else campaign_row.created_at

@@ -1,4 +1,4 @@
-"""Corrections: the items that a rater submitted, and one of them to answer anew."""
+"""Corrections: the list of the items that a rater submitted, and one of them with its answers."""
 
 from dataclasses import dataclass
 from datetime import datetime

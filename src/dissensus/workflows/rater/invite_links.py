@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from secrets import compare_digest
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
@@ -18,6 +18,7 @@ from dissensus.store.core.orm import hash_key
 from dissensus.store.recruits import RecruitRow
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.rater.assignment import abandoned_before
 
 CELL_DIGITS: Final = 40
 """Hexadecimal digits of the key of a cell: 160 bits."""
@@ -73,7 +74,8 @@ def _has_free_seat(
     """Return whether there is a free seat in a cell, or in any if the cell is unknown."""
     if campaign.quota is None:
         return True
-    unseen_since = now - timedelta(minutes=campaign.quota.hold_minutes)
+    # As when the seat is claimed, so that nobody is asked in vain.
+    unseen_since = abandoned_before(campaign_row, campaign.quota.hold_minutes / 60, now)
     places = campaign.quota.capacities
     return seats.has_free_seat(
         tx, campaign_row.id, places if cell is None else {cell: places.get(cell, 0)}, unseen_since=unseen_since

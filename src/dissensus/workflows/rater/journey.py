@@ -147,7 +147,7 @@ def claim_seat(tx: Connection, context: RaterContext, *, now: datetime) -> bool:
     quota, rater = context.campaign.quota, context.rater
     if quota is None or rater.cell is None:
         return False
-    unseen_since = abandoned_before(context, quota.hold_minutes / 60, now)
+    unseen_since = abandoned_before(context.campaign_row, quota.hold_minutes / 60, now)
     capacity = quota.capacities.get(rater.cell, 0)
     return seats.claim_seat(
         tx, rater.campaign_id, rater.cell, rater.id, capacity=capacity, unseen_since=unseen_since, now=now

@@ -189,7 +189,7 @@ def report_item(
 
 
 def _identify_reporter(tx: Connection, rater_id: str, item_id: str, address: str | None) -> str | None:
-    """Return a digest by which reports of one item from one address are told to be of one person.
+    """Return a digest that identifies reports of one item from one address as those of one person.
 
     Whoever deletes their cookies enters an open link again, as another rater. Personal links and recruiters admit a
     person once, also where several share an address. The digest tells nothing about reports of other items.

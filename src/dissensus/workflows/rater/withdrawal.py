@@ -20,7 +20,7 @@ from dissensus.workflows.campaign.pay import record_prolific_payment
 from dissensus.workflows.platform.platform import Platform
 
 MAX_SELECTED: Final = 50
-"""Raters who withdraw at once: those of a page of the list."""
+"""Most raters who withdraw at once: those of a page of the list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class WithdrawalPlan:
 
 
 def plan_withdrawals(platform: Platform, name: str, numbers: Sequence[int], *, staff_id: str) -> WithdrawalPlan:
-    """Return what the withdrawal of the raters with some zero-based entry numbers would erase."""
+    """Return what the withdrawal of the raters with the given zero-based entry numbers would erase."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         if not numbers:
