@@ -96,6 +96,9 @@ def test_several_axes_have_their_names() -> None:
     assert both.columns[:3] == ["axis", "item_id", "group"]
     one = ds.soft_labels(ratings, by="gender")
     assert both.filter(axis="rater_gender").drop("axis").equals(one)
+    named = simulate_frame(3).with_columns(pl.col("Q_overall").replace("Unsure", "axis"))
+    with pytest.raises(ds.InvalidInput, match="The answer 'axis' is also the name of a column of the result"):
+        ds.soft_labels(named, by=["race", "gender"], categories=["No", "axis", "Yes"])
     with pytest.raises(ds.InvalidInput, match="one axis is compared at a time"):
         ds.group_divergence(ratings, ["race", "gender"])
 

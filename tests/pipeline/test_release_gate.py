@@ -222,6 +222,11 @@ def test_answers_of_a_scale_are_known_in_files(answers: pl.Expr) -> None:
     assert "Q_severity" in assessed.publication.table.columns
 
 
+def test_durations_are_no_answers() -> None:
+    source = make_source(make_table().with_columns(Q_pause=pl.duration(seconds=5)))
+    assert failed(assess(source).verdict) == ["columns"]
+
+
 def test_sides_that_differ_within_raters_are_known() -> None:
     sides = pl.when(pl.int_range(pl.len()) % 5 < 2).then(pl.lit("a")).otherwise(pl.lit("b")).alias("shown_first")
     assessed = assess(make_source(make_table().with_columns(sides)))
@@ -242,8 +247,9 @@ def test_only_questions_of_the_campaign_are_answers() -> None:
         (pl.lit("ann").alias("checks_passed"), "checks_passed: 'ann' is not a whole number"),
         (pl.lit("ann").alias("rater_flagged"), "rater_flagged: 'ann' is not true or false"),
         (pl.lit("ann").alias("open_time_ms"), "open_time_ms: 'ann' is not a number of milliseconds"),
-        (pl.concat_list("rater_id").alias("item_note"), "item_note has lists, records or bytes"),
-        (pl.lit(b"ann").alias("item_note"), "item_note has lists, records or bytes"),
+        (pl.concat_list("rater_id").alias("item_note"), "item_note has lists, records, bytes"),
+        (pl.lit(b"ann").alias("item_note"), "item_note has lists, records, bytes or durations"),
+        (pl.duration(seconds=5).alias("open_time_ms"), "open_time_ms has lists, records, bytes or durations"),
         (pl.int_range(pl.len()).alias("checks_failed"), "Rater 'person-0' has several values of checks_failed"),
     ],
 )

@@ -104,6 +104,8 @@ def _each_axis(
     tables = [compute(ratings, question, by=name) for name in names] or [compute(ratings, question)]
     if len(tables) == 1:
         return tables[0]
+    for table in tables:
+        check_name_clashes(table.columns, ["axis"])
     return pl.concat(
         table.select(pl.lit(name).alias("axis"), pl.all()) for name, table in zip(names, tables, strict=True)
     )

@@ -109,7 +109,7 @@ def _has_scale(table: pl.DataFrame, question: str) -> bool:
     column = table[question]
     if known_scale(question) is not None:
         return True  # readers of ratings refuse other values
-    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+    if not _has_text_form(column):
         return False
     rows = _filled_rows(table, question)
     values = rows["answer"].unique()
@@ -126,7 +126,7 @@ def _has_scale(table: pl.DataFrame, question: str) -> bool:
 
 def _is_side_of_raters(table: pl.DataFrame) -> bool:
     """Return whether sides differ by rater alone."""
-    if SIDE not in table.columns or table.schema[SIDE].is_nested():
+    if SIDE not in table.columns or not _has_text_form(table[SIDE]):
         return False
     rows = _filled_rows(table, SIDE)
     return rows["answer"].n_unique() > 1 and _is_constant(rows)
@@ -158,10 +158,18 @@ def _check_drop(source: ReleaseSource, plan: ReleasePlan) -> None:
             raise InvalidInput(f"drop: {name} tells ratings apart, and is needed. Ids of raters are replaced anyway.")
 
 
+def _has_text_form(column: pl.Series) -> bool:
+    """Return whether cells can be cast to text, by which they are checked."""
+    return not (column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object, pl.Duration))
+
+
 def _check_values(column: pl.Series) -> None:
     """Raise for a column whose cells cannot be looked through, or are not what its name says."""
-    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
-        raise InvalidInput(f"{column.name} has lists, records or bytes in its cells. Write them as text, or drop it.")
+    if not _has_text_form(column):
+        raise InvalidInput(
+            f"{column.name} has lists, records, bytes or durations in its cells. Write them as text or numbers, or "
+            "drop it."
+        )
     if column.name not in _ALLOWED:
         return
     pattern, allowed = _ALLOWED[column.name]

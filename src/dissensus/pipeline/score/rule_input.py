@@ -19,6 +19,7 @@ from dissensus.pipeline.score.rules import (
     count_unsafe_of_others,
 )
 from dissensus.pipeline.score.settings import DecisionSettings
+from dissensus.pipeline.tables import format_count
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.item_scores import ItemScores
 from dissensus.schema.questionnaire.scale import take_worst
@@ -136,10 +137,10 @@ def _seat_raters(
     for name in seats:
         n_raters = groups[name].ratings.n_raters if name in groups else 0
         if name not in groups or n_raters < settings.min_raters:
+            lower = "Lower --min-raters (in Python: min_raters=...), or seat" if settings.min_raters > 2 else "Seat"
             raise InvalidInput(
-                f"{name} has {n_raters:,} raters who answered {settings.questions[0]}, and jurors are drawn from "
-                f"groups of {settings.min_raters:,} or more. Lower --min-raters (in Python: min_raters=...), or "
-                "seat others."
+                f"{name} has {format_count(n_raters, 'rater')} who answered {settings.questions[0]}, and jurors are "
+                f"drawn from groups of {settings.min_raters:,} or more. {lower} others."
             )
         if groups[name].suppressed:
             raise InvalidInput(

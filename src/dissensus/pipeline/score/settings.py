@@ -128,7 +128,7 @@ def _resolve_group(ratings: Ratings, group: str) -> str:
     if label not in names:
         raise NotFound(
             f"There is no group {format_value(label)} of {name}.{suggest(label, names)} The groups are "
-            f"{format_list(names)}."
+            f"{format_list(names) or 'none'}."
         )
     return f"{name}={label}"
 
