@@ -357,7 +357,7 @@ def test_invalid_label_tables_are_refused(rows: dict[str, list[str]], error: typ
         ({"n": 5, "allocation": {"a": 5}}, "but no attribute defines them. Give by as well."),
         ({"n": 5, "by": "kind", "allocation": {"a": 4}}, "n is 5, and the numbers of the strata sum to 4."),
         ({"by": "kind", "allocation": {"a": 0}}, "The number of 'a' is 0; give a whole number, 1 or more."),
-        ({"by": "kind", "allocation": {}}, "n is 0"),
+        ({"by": "kind", "allocation": {}}, "allocation is empty"),
         ({"n": 5, "duplicates": 0.2}, "duplicates is 0.2; give a number from 0.5 up to 1."),
         ({"n": 5, "personal_data": ["e-mail_address"]}, "Did you mean 'email_address'? Known are 'url_with_user'"),
         ({"n": 5, "fill": "no"}, "fill is 'no'; give True or False."),

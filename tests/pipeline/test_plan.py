@@ -260,6 +260,7 @@ def test_seats_leave_enough_raters_of_every_cell_in_simulated_campaigns() -> Non
         ({"axes": {"a": {"x": 0.5}, "b": {"x": 0.5}}, "group_removal": {"x": 0.1}}, r"Write 'a\.x', 'b\.x'"),
         ({"axes": {name: {name: 0.9} for name in "abcde"}}, "There are 5 axes"),
         ({"axes": {"a": {"x": 0.5, "y": 0.5}}, "per_item": 50}, "50 ratings of an item cannot come from 21 raters"),
+        ({"axes": {"a": {}}}, "a has no groups"),
         ({"axes": {"a": {"x": 1e-6, "y": 0.5}}}, "A cell is too rare"),
     ],
 )

@@ -147,7 +147,7 @@ def test_the_same_source_plan_and_key_give_the_same_table_in_any_order() -> None
         (
             {"unnamed": (KeyUse(name="pilot", version="0.9", manifest="a" * 64),)},
             "joins",
-            "of which the plan says nothing",
+            "which the plan does not name",
         ),
         ({"key_uses": (KeyUse(name="pilot", version="0.9", manifest="a" * 64),)}, "key", "used for pilot 0.9"),
         ({"key_uses": (KeyUse(name="other", version="1.0", manifest="a" * 64),)}, "key", "used for other 1.0"),

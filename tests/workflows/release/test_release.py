@@ -221,7 +221,7 @@ def test_the_release_before_is_named_and_the_one_that_was_logged(
     third = replace(PLAN, version="3.0", previous="two")
     verdict = prepare_release(third, tmp_path, platform).assessed.verdict
     assert failed(verdict) == ["joins"]
-    assert "'crowded 1.0', of which the plan says nothing" in find_check(verdict, "joins").check.evidence[-1]
+    assert "'crowded 1.0', which the plan does not name" in find_check(verdict, "joins").check.evidence[-1]
     assert failed(prepare_release(replace(third, older=("out",)), tmp_path, platform).assessed.verdict) == []
     later = replace(later, version="4.0")
     with (tmp_path / "out" / "SHA256SUMS").open("a") as manifest:

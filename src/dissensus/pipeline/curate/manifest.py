@@ -118,8 +118,8 @@ def describe_overlaps(plan: SamplePlan, pool: Sequence[SampleCandidate]) -> Iter
         sets = " and ".join(name for name in plan.by if name in (*TOPICS, *plan.sets))
         n_chosen = sum(candidate.outcome == "chosen" for candidate in several)
         yield (
-            f"Items with several values of {sets}, which count in the stratum of each: {len(several):,}, of which "
-            f"{n_chosen:,} are chosen."
+            f"Items with several values of {sets}, which count in the stratum of each: {len(several):,}; "
+            f"{n_chosen:,} of them are chosen."
         )
 
 

@@ -128,6 +128,8 @@ def _sum_allocation(allocation: dict[str, int], by: Sequence[str], n: int) -> in
     """Return the sample size of an allocation by name."""
     if not by:
         raise InvalidInput("The allocation names strata, but no attribute defines them. Give by as well.")
+    if not allocation:
+        raise InvalidInput("allocation is empty. Give a number for each stratum.")
     for stratum, number in allocation.items():
         check_whole(f"The number of {format_value(stratum)}", number, 1)
     total = sum(allocation.values())

@@ -140,11 +140,10 @@ def _list_strata(pool: Sequence[SampleCandidate], plan: SamplePlan) -> list[str]
 
 
 def _too_few(plan: SamplePlan, n_left: int, n_items: int) -> InvalidInput:
-    reason = "" if n_left == n_items else "; screens and strata leave out the others"
-    return InvalidInput(
-        f"{plan.n:,} items are wanted, and {n_left:,} of {n_items:,} may be drawn{reason}. "
-        "Ask for fewer, or leave out less."
-    )
+    wanted = f"{plan.n:,} items are wanted, and {n_left:,} of {n_items:,} may be drawn"
+    if n_left == n_items:
+        return InvalidInput(f"{wanted}. Ask for fewer.")
+    return InvalidInput(f"{wanted}; screens and strata leave out the others. Ask for fewer, or leave out less.")
 
 
 def _allocate(plan: SamplePlan, available: list[int]) -> list[int]:

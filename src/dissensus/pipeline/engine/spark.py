@@ -67,11 +67,11 @@ class SparkCluster:
 
     @property
     def result_bytes(self) -> int:
-        """Memory for results that come home at once: a quarter of Java's, which `spark.driver.memory` sets."""
+        """Memory for results that are returned at once: a quarter of Java's, which `spark.driver.memory` sets."""
         return int(self.context._jvm.java.lang.Runtime.getRuntime().maxMemory()) // 4
 
     def collect(self, rows: Any, n_bytes: int) -> Iterator[Any]:
-        """Yield the elements of an RDD in order; as many partitions come home at once as fit, by the largest one."""
+        """Yield the elements of an RDD in order; as many partitions are returned at once as fit, by the largest one."""
         with _name_failures(self.context):
             n_at_once = max(1, self.result_bytes // max(1, n_bytes))
         return self._collect(rows, n_at_once)
@@ -118,7 +118,7 @@ class SparkEngine:
 
     @property
     def chunk_bytes(self) -> int:
-        """Memory limit of the totals of one pass, which come home for each run of blocks."""
+        """Memory limit of the totals of one pass, which are returned for each run of blocks."""
         return max(1 << 24, self.cluster.result_bytes // self.cluster.parallelism)
 
     def add(self, fill: Callable[..., None], *totals: npt.NDArray[Any]) -> None:

@@ -11,7 +11,7 @@ from dissensus.pipeline.tables import format_count
 from dissensus.schema.questionnaire.question import Question
 
 BYTES_PER_TOKEN: Final = 3.5
-"""Bytes of UTF-8, of which English text has about four a token, and other scripts two to four a character."""
+"""Bytes of UTF-8 in a token: English has about four; other scripts have two to four bytes in a character."""
 TOKENS_PER_REQUEST: Final = 12
 """Tokens of roles and separators."""
 MILLION: Final = 1_000_000

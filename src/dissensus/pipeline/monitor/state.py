@@ -122,7 +122,7 @@ class RatingCodes:
 
 
 class MonitorState:
-    """Finished ratings by rater and item, of which the last one counts.
+    """Finished ratings by rater and item; the last one of each counts.
 
     Figures do not depend on the order of ratings, nor on repetitions. Items are coded by their index among the given
     ones, and others after these as they come.

@@ -145,7 +145,7 @@ def pool_plan_page(plan: PoolPlan) -> Page:
     n_raters = sum(cell.seats for cell in plan.cells)
     summary = (
         f"{format_count(len(plan.cells), 'cell')} of {format_count(settings.seats, 'usable rater')}: admit "
-        f"{n_raters:,} raters and {plan.rest_seats:,} outside all groups ({_describe_margin(plan)}). "
+        f"{format_count(n_raters, 'rater')} and {plan.rest_seats:,} outside all groups ({_describe_margin(plan)}). "
         f"Enough remain in every cell with probability {format_short(plan.confidence)}."
     )
     lines = tuple(

@@ -200,6 +200,8 @@ def _fit_quota(
 
 
 def _check_shares(axis: str, groups: Mapping[str, float]) -> None:
+    if not groups:
+        raise InvalidInput(f"{axis} has no groups. Give their shares, such as Man:.5,Woman:.5.")
     for group, share in groups.items():
         if not 0 < share <= 1:
             raise InvalidInput(f"The share of {group} in {axis} is {share:g}; give a number above 0, up to 1.")

@@ -384,7 +384,7 @@ def check_joins(joined: Sequence[JoinedRelease], unnamed: Sequence[KeyUse], plan
     evidence = [line for one in joined for line in _describe_join(one, plan)]
     if unnamed:
         listed = format_list([str(use) for use in unnamed])
-        evidence.append(f"This data was released before as {listed}, of which the plan says nothing.")
+        evidence.append(f"This data was released before as {listed}, which the plan does not name.")
         remedy = 'Name the folder of the latest one as previous = "…", and those of others as older = ["…"].'
     elif not all(one.n_items for one in joined):
         remedy = "Name releases of the same items: previous, older"

@@ -31,7 +31,7 @@ class RaterStrength:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedPair:
-    """Two answers to one conversation, of which the chosen one is the better.
+    """A chosen and a rejected answer to the same conversation; the chosen one is the better.
 
     Parameters
     ----------

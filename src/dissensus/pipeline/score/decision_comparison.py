@@ -59,7 +59,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class DecisionComparison(Scorecard):
-    """Comparison of decisions, of which none is chosen; printed as tables.
+    """Comparison of decisions, none of which is recommended; printed as tables.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ def draw_carriers(
     """Return the probability that each question carries an answer to each item, shape (I, Q), rows summing to 1.
 
     Questions of an item's topics are likelier. Iterative proportional fitting keeps the weight of each question over
-    all carried answers, of which `carried` has the number for each item, shape (I,).
+    all carried answers; `carried` has their number for each item, shape (I,).
     """
     base = np.array([questions.weights.get(name, 0.0) for name in counting], dtype=np.float64)
     about = np.array([[name in topic.questions for name in counting] for topic in topics])
@@ -60,7 +60,7 @@ def draw_carriers(
 def draw_questions(
     rng: np.random.Generator, questions: Questions, overall: NDArray[np.int16], item: Codes, shares: Floats
 ) -> NDArray[np.int8]:
-    """Draw answers to the granular questions, shape (N, Q), of which the worst is the overall answer."""
+    """Draw answers to the granular questions, shape (N, Q), whose worst one is the overall answer."""
     answers = np.zeros((overall.size, shares.shape[1]), dtype=np.int8)
     row = np.flatnonzero(overall)
     likely, yes = shares[item[row]], (overall[row] == YES)[:, None]
