@@ -1,11 +1,19 @@
 """Results as tables of pandas, Arrow and polars."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final, get_args, get_type_hints
 
 import polars as pl
 
 from dissensus.errors import MissingExtra
+
+_COLUMN_TYPES: Final[Mapping[object, type[pl.DataType]]] = {str: pl.String, int: pl.Int64, float: pl.Float64}
+
+
+def read_row_schema(row: type) -> dict[str, type[pl.DataType]]:
+    """Return the column type of each field of a dataclass, whose values are texts or numbers, or None."""
+    hints = get_type_hints(row)
+    return {name: _COLUMN_TYPES[(get_args(hints[name]) or (hints[name],))[0]] for name in row.__dataclass_fields__}  # type: ignore[attr-defined]
 
 
 class TabularResult:

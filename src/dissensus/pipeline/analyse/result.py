@@ -16,7 +16,7 @@ from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, f
 from dissensus.schema.advice import format_message
 from dissensus.schema.axes import resolve_axis
 from dissensus.schema.hints import format_list
-from dissensus.schema.tabular_result import TabularResult
+from dissensus.schema.tabular_result import TabularResult, read_row_schema
 from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE, WIDE
 
 SCHEMA_VERSION = 1
@@ -216,7 +216,7 @@ class Analysis(TabularResult):
             True for columns with the settings, sizes, notes and version, the same in each line.
         """
         rows = [asdict(row) for row in (*self.overall, *self.rows, *self.item_rows)]
-        frame = pl.DataFrame(rows, schema=_ITEM_ROW_SCHEMA if self.item_rows else _ROW_SCHEMA)
+        frame = pl.DataFrame(rows, schema=read_row_schema(ItemRow if self.item_rows else Row))
         if wide:
             frame = self._widen(frame)
         return frame.with_columns(pl.lit(value).alias(name) for name, value in self._constants()) if settings else frame
@@ -268,15 +268,6 @@ class Analysis(TabularResult):
 
     def _repr_html_(self) -> str:
         return analysis_page(self).as_html()
-
-
-_TEXT = ("axis", "group", "against", "metric", "direction", "reason", "warning", "attribute", "value")
-_INTEGERS = ("n_raters", "n_items", "ties", "n_items_of_value")
-_ITEM_ROW_SCHEMA = {
-    name: pl.String if name in _TEXT else pl.Int64 if name in _INTEGERS else pl.Float64
-    for name in ItemRow.__dataclass_fields__
-}
-_ROW_SCHEMA = {name: _ITEM_ROW_SCHEMA[name] for name in Row.__dataclass_fields__}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dissensus.pipeline.model.details import ModelDetails, list_details
 from dissensus.pipeline.model.details_page import list_grids
 from dissensus.pipeline.model.shares import PredictedShare, Predictions
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
-from dissensus.schema.tabular_result import TabularResult
+from dissensus.schema.tabular_result import TabularResult, read_row_schema
 from dissensus.stats.multilevel.fit import Estimator, Integration, Link, OrdinalFit, PosteriorFit
 
 SCHEMA_VERSION: Final = 1
@@ -195,9 +195,7 @@ class MultilevelModel(TabularResult):
 
     def to_polars(self) -> pl.DataFrame:
         """Return one line per effect."""
-        text = ("term", "level")
-        schema = {name: pl.String if name in text else pl.Float64 for name in ModelEffect.__dataclass_fields__}
-        return pl.DataFrame([asdict(row) for row in self.effects], schema=schema)
+        return pl.DataFrame([asdict(row) for row in self.effects], schema=read_row_schema(ModelEffect))
 
     def to_arviz(self, *, draws: int = 1000, seed: int = 0) -> Any:
         """Return draws as an ArviZ `DataTree` with the group "posterior".

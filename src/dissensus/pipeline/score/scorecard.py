@@ -10,7 +10,7 @@ from dissensus.pipeline.score.display import scorecard_page
 from dissensus.pipeline.score.rows import GapRow, ScoreRow
 from dissensus.pipeline.score.settings import ScoreSettings
 from dissensus.pipeline.tables import Page, format_count
-from dissensus.schema.tabular_result import TabularResult
+from dissensus.schema.tabular_result import TabularResult, read_row_schema
 
 SCHEMA_VERSION: Final = 1
 
@@ -66,7 +66,7 @@ class Scorecard(TabularResult):
 
     def to_polars(self) -> pl.DataFrame:
         """Return one line per row."""
-        return pl.DataFrame([asdict(row) for row in self.rows], schema=_ROW_SCHEMA)
+        return pl.DataFrame([asdict(row) for row in self.rows], schema=read_row_schema(ScoreRow))
 
     def __repr__(self) -> str:
         return (
@@ -92,11 +92,3 @@ class Scorecard(TabularResult):
 
     def _repr_html_(self) -> str:
         return self.page().as_html()
-
-
-_INTEGERS: Final = ("n_raters", "n_items", "n_ratings")
-_NUMBERS: Final = ("estimate", "ci_low", "ci_high")
-_ROW_SCHEMA: Final = {
-    name: pl.Int64 if name in _INTEGERS else pl.Float64 if name in _NUMBERS else pl.String
-    for name in ScoreRow.__dataclass_fields__
-}

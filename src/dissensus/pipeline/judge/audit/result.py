@@ -10,7 +10,7 @@ import polars as pl
 from dissensus.pipeline.judge.audit.display import audit_page
 from dissensus.pipeline.judge.audit.rows import AuditRow
 from dissensus.pipeline.tables import Page, format_count
-from dissensus.schema.tabular_result import TabularResult
+from dissensus.schema.tabular_result import TabularResult, read_row_schema
 
 SCHEMA_VERSION: Final = 1
 
@@ -80,7 +80,7 @@ class JudgeAudit(TabularResult):
 
     def to_polars(self) -> pl.DataFrame:
         """Return one line per row."""
-        return pl.DataFrame([asdict(row) for row in self.rows], schema=_ROW_SCHEMA)
+        return pl.DataFrame([asdict(row) for row in self.rows], schema=read_row_schema(AuditRow))
 
     def page(self) -> Page:
         """Return the audit as tables."""
@@ -101,11 +101,3 @@ class JudgeAudit(TabularResult):
 
     def _repr_html_(self) -> str:
         return self.page().as_html()
-
-
-_INTEGERS: Final = ("n_raters", "n_items", "n_answers")
-_TEXTS: Final = ("metric", "probe", "persona", "axis", "group", "reason", "warning")
-_ROW_SCHEMA: Final = {
-    name: pl.Int64 if name in _INTEGERS else pl.String if name in _TEXTS else pl.Float64
-    for name in AuditRow.__dataclass_fields__
-}
