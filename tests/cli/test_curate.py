@@ -159,7 +159,7 @@ def test_refusals(run: RunCommand, corpus: Path, words: tuple[str, ...], says: s
     [
         ("", "bad.csv is empty."),
         ("item_id,context,response\n", "has no rows"),
-        ("item_id,context,response\n1,Hi,\n", "Row 1: response is empty. Every item has a conversation"),
+        ("item_id,context,response\n1,Hi,\n", "Row 1: response is empty. Every item needs a conversation"),
         ("item_id,harm\n1,x\n", "No column holds conversations."),
     ],
 )
