@@ -232,8 +232,6 @@ def page(results: list[Row], figure: Figure) -> Iterator[str]:
         right=tuple(range(1, 6)),
     )
     yield ""
-    loads = [row["load"] for row in results]
-    yield f"- Load of all programs at the start: {min(loads):.1f} to {max(loads):.1f}."
     yield from extrapolate(results)
 
 

@@ -16,13 +16,13 @@ INTRODUCTION = """\
 # Benchmarks
 
 `make benchmark` measures these figures and writes this page; `make benchmark ARGS=--quick` leaves out the large tables
-and prints the page instead. The peers are pinned in `benchmarks/requirements.lock`, in an environment of their own.
+and prints the page instead. The peers are pinned in `benchmarks/requirements.lock`, in a separate environment.
 
-Every measurement is a process of its own, and contenders take turns. Figures are medians over processes of the median
-call after a first one. *Start* is import and first call together; ours loads numba where it has to count. *Memory* is
-the peak of the process, with interpreter, libraries and data. *× ours* compares with our row that is given the same,
-else with the first: below 1 the other is faster. Where the work is the same, contenders must return the same value to
-10⁻⁹ before they are timed further.
+Each measurement runs in its own process, and libraries are measured in turn. Figures are medians over processes of the
+median call after a first one. *Start* is import and first call together; Dissensus loads Numba if it has to count.
+*Memory* is the peak of the process, with interpreter, libraries and data. *× ours* is the time relative to the
+Dissensus row with the same input, or else to the first row: below 1 the other library is faster. If they do the same
+work, all libraries must return the same value to 10⁻⁹ before they are timed further.
 """
 
 

@@ -168,8 +168,6 @@ def page(results: list[Row]) -> Iterator[str]:
         right=(0, *range(2, 7)),
     )
     yield ""
-    loads = [row["load"] for row in results]
-    yield f"- Load of all programs at the start: {min(loads):.1f} to {max(loads):.1f}."
     yield from compare(results)
 
 

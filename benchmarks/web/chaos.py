@@ -242,12 +242,13 @@ def page(results: dict[str, Any]) -> str:
         "<!-- made by benchmarks/web/chaos.py; do not edit -->",
         "# Disturbances",
         "",
-        f"`make chaos` starts `dissensus serve` and lets {N_RATERS} raters save over HTTP, as the rating page does: a "
-        "draft, then the final answers, with the same id again and again until they are acknowledged. A rater takes "
-        "one to two seconds for an item. Beside them, eight connections each send nothing, half a head, or a body by "
-        "bytes, or read responses by bytes, all the time. The default settings hold, and PostgreSQL has `fsync` on.",
+        f"`make chaos` starts `dissensus serve` and simulates {N_RATERS} raters who save over HTTP, as the rating page "
+        "does: a draft, then the final answers, retried with the same id until the save is acknowledged. A rater takes "
+        "one to two seconds per item. Meanwhile eight connections constantly send nothing, half a request head, or a "
+        "body byte by byte, or read responses byte by byte. The site has its default settings, and PostgreSQL has "
+        "`fsync` on.",
         "",
-        "After each disturbance, all acknowledged saves so far are looked for in `dissensus export`: "
+        "After each disturbance, `dissensus export` is searched for all saves acknowledged so far: "
         f"{n_saves:,} saves, {n_disturbances:,} disturbances and {n_requests:,} hostile requests, "
         f"**{faults['lost']} lost, "
         f"{faults['wrong']} wrong, {faults['doubled']} doubled**. `dissensus audit` {_describe_audits(rows)}.",
@@ -261,25 +262,25 @@ def page(results: dict[str, Any]) -> str:
         *(f"- Skipped: {line}." for line in results["skipped"]),
         *([""] if results["skipped"] else []),
         f"The disk is {disk} that another file fills until saves are refused (503), and for two seconds more. Hostile "
-        "requests are quoted cookies of 60 and 8 KB, headers of 200 KB and bodies of 3 MB of a stranger, and "
-        "definitions of an owner that are costly to parse, without a pause. libfaketime, which sets the clock, makes "
-        "each request slower.",
+        "requests follow one another without pause: quoted cookies of 8 and 60 KB, headers of 200 KB and bodies of "
+        "3 MB without a session, and, from an owner, definitions that are costly to parse. libfaketime, which sets the "
+        "clock, makes each request slower.",
         "",
         "## Latency and memory",
         "",
-        "A save counts from the first try to the acknowledgement, through restarts and pauses between tries. `/readyz` "
-        "is asked four times a second. An outage is the longest time between two answers that the site is ready. "
-        "Memory is that of all processes of the site, before and after; killed processes start anew. Raters, probes "
-        f"and site share {machine['cores']} cores ({machine['processor']}, Python {machine['python']}, SQLite "
-        f"{machine['sqlite']}), and whatever else runs on the machine.",
+        "The time of a save is from the first try to the acknowledgement, including restarts and pauses between tries. "
+        "`/readyz` is requested four times a second. An outage is the longest time between two answers that the site "
+        "is ready. Memory is that of all processes of the site, before and after; killed processes start again. "
+        f"Raters, probes and site share {machine['cores']} cores ({machine['processor']}, Python {machine['python']}, "
+        f"SQLite {machine['sqlite']}).",
         "",
         "| Set-up | Disturbance | Save ms: median | p95 | max | `/readyz` ms: median | p95 | max | Outage s | MiB |",
         "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|",
         *map(_format_latencies, rows),
         "",
         *_compare_peers(),
-        "Both servers behind nginx are on this machine. Loss of power, a second machine, and a full disk of PostgreSQL "
-        "are not part of it. `make chaos` measures again within ten minutes; "
+        "Both servers behind nginx are on the same machine. Loss of power, a second machine, and a full disk of "
+        "PostgreSQL are not part of it. `make chaos` measures again within ten minutes; "
         "`make chaos ARGS='--soak 60'` runs the [soak](operation.md#disturbances).",
     ]
     return "\n".join(lines) + "\n"

@@ -64,7 +64,7 @@ PATHS: Final[Mapping[str, str]] = {
     "raters": "/campaigns/pilot/raters",
     "raters, least agreement first": "/campaigns/pilot/raters?order=agreement",
     "raters, with messages": "/campaigns/pilot/raters?flag=notices",
-    "watch": "/campaigns/pilot/monitoring",
+    "monitoring": "/campaigns/pilot/monitoring",
     "quota": "/campaigns/pilot/quota",
     "gold": "/campaigns/pilot/gold",
     "labels": "/campaigns/pilot/gold/labels",
@@ -366,11 +366,11 @@ def page(results: Mapping[str, Any]) -> str:
         f"An owner reads pages about a campaign of {size['items']:,} items, {size['raters']:,} raters and "
         f"200,000 or 10 million assignments, {size['items'] // 5:,} items with labels of experts. CPU is the processor "
         "time of the process that serves, with all its threads, less that of an empty answer, and that of the "
-        "processes of PostgreSQL (SQLite works in the first one); the time is until the answer is there, on a machine "
-        f"that may do other work. Medians of {REPETITIONS}. A page may have {MAX_KB:.0f} KB and {MAX_MS:.0f} ms of "
-        "CPU, with that of the database. With 10 million ratings the summaries of items were filled by a statement, "
-        "and the figures of the page *Monitoring* not computed. PostgreSQL has the extension pg_trgm, and the "
-        "statistics that its autovacuum collects.",
+        "processes of PostgreSQL (SQLite works in the first one); the time is until the answer is complete. Medians of "
+        f"{REPETITIONS}. A page may have {MAX_KB:.0f} KB and {MAX_MS:.0f} ms of CPU, with that of the database. "
+        "With 10 million ratings the summaries of items were filled by a statement, and the figures of the page "
+        "*Monitoring* not computed. PostgreSQL has the extension pg_trgm, and the statistics that its "
+        "autovacuum collects.",
         "",
         f"{about['processor']}, {about['cores']} cores, Python {about['python']}; "
         + ", ".join(f"{name} {number}" for name, number in numbers.items())

@@ -155,15 +155,14 @@ def page(results: dict[str, Any]) -> str:
         "<!-- made by benchmarks/web/peers.py; do not edit -->",
         "# Comparison with other tools",
         "",
-        f"{versions}; each installed from the package index in an environment of its own, started as its documentation "
-        "says, with the storage that it has by default: SQLite for two of them, files for Potato. The same "
+        f"{versions}; each installed from the package index in a separate environment, started as its documentation "
+        "says, with its default storage: SQLite for two of them, files for Potato. The same "
         f"{N_ITEMS} conversations of ten messages and {N_QUESTIONS} questions with three answers.",
         "",
-        "A rater submits one annotation and gets the next item, and starts again at once: all requests for which a "
-        "browser waits, one for Dissensus, two for Label Studio, three for Potato. CPU is that of the server, with all "
-        "processes that it starts; it hardly depends on what else runs on the machine, and times do: two cores answer "
-        "here, and make the load. KB are those of the answers to one annotation; memory is that of the server after "
-        "all.",
+        "One annotation comprises all requests that a browser waits for, including the next item: one in Dissensus, "
+        "two in Label Studio, three in Potato. Raters submit the next one immediately. CPU is that of the server with "
+        "all processes that it starts; times also depend on the load generator, which shares the two cores. KB are "
+        "those of the answers to one annotation; memory is that of the server at the end.",
         "",
         "| Tool | raters | a second | p50 ms | p99 ms | CPU ms | KB | memory MB | errors |",
         "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
@@ -173,8 +172,8 @@ def page(results: dict[str, Any]) -> str:
         "",
         "## Recovery after a kill",
         "",
-        "Eight raters work when the server is killed (SIGKILL). What was acknowledged before is looked for in what is "
-        "kept, once the tool was started again.",
+        "Eight raters work when the server is killed (SIGKILL). After a restart, the stored annotations are compared "
+        "with those that had been acknowledged.",
         "",
         "| Tool | acknowledged | lost |",
         "|---|--:|--:|",

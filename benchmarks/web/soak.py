@@ -91,16 +91,14 @@ def page(soak: dict[str, Any], samples: pl.DataFrame, figure: Figure) -> Iterato
     yield "<!-- made by benchmarks/web/chaos.py; do not edit -->"
     yield (
         f"Measured for {soak['minutes']:.0f} minutes: {soak['raters']} raters on {soak['setup']}, one restart "
-        "(SIGTERM) and one kill (SIGKILL) of all processes. Eight connections each send nothing, half a head, or a "
-        "body by bytes, or read responses by bytes, all the time; the site ended "
+        "(SIGTERM) and one kill (SIGKILL) of all processes. Eight connections constantly send nothing, half a request "
+        "head, or a body byte by byte, or read responses byte by byte; the site ended "
         f"{soak['idle_connections_ended']:,} of them. **{soak['acknowledged']:,} saves were acknowledged: "
         f"{soak['lost']} lost, {soak['wrong']} wrong, {soak['doubled']} doubled**; the audit "
         f"{'broke' if soak['audit'] else 'holds'}. {soak['retries']:,} requests were sent again. A save took "
         f"{save['median_ms']:,.0f} ms in the median and {save['p95_ms']:,.0f} ms at the 95th percentile, `/readyz` "
         f"{readyz['median_ms']:,.0f} and {readyz['p95_ms']:,.0f} ms. The longest outage, the restart, took "
-        f"{soak['longest_outage_s']:.0f} s: requests in progress get 30 s, and slow readers use them. The load of "
-        f"the machine (1 minute average) was {samples['load'].median():.1f} in the median and at most "
-        f"{samples['load'].max():.1f}, whatever else ran on it included.\n"
+        f"{soak['longest_outage_s']:.0f} s: requests in progress get 30 s, and slow readers use them.\n"
     )
     yield f"**{figure.title}.** {figure.reading}\n"
     for name, path in zip(("wide", "narrow"), PICTURES.values(), strict=True):
