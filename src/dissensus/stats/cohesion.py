@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.counts import check_counts
+from dissensus.stats.exact import ln_factorials
 from dissensus.stats.result import Estimate, FloatArray
 
 
@@ -152,7 +153,7 @@ def _x_ln_x(p: FloatArray) -> FloatArray:
 
 def _rarefied_entropy(n: npt.NDArray[np.int64], m: npt.NDArray[np.int64], size: int) -> FloatArray:
     """Return the expected entropy of `size` ratings drawn without replacement."""
-    ln_factorial = np.cumsum(np.log(np.maximum(np.arange(int(m.max()) + 1), 1)))
+    ln_factorial = ln_factorials(int(m.max()))
     entropy = np.zeros(len(n))
     for x in range(1, size):
         possible = (x <= n) & (size - x <= m[:, None] - n)

@@ -213,7 +213,8 @@ def _select_rated_groups(table: npt.ArrayLike) -> npt.NDArray[np.int64]:
     return np.asarray(counts)
 
 
-def _ln_factorials(n: int) -> FloatArray:
+def ln_factorials(n: int) -> FloatArray:
+    """Return the logarithms of the factorials of 0 … n."""
     return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
 
 
@@ -224,7 +225,7 @@ def _ln_choose(ln: FloatArray, n: int, k: IntArray) -> FloatArray:
 def _first_cells(first: int, second: int, total: int) -> tuple[IntArray, FloatArray]:
     """Return the possible first cells of a 2 × 2 table with these margins, and the log number of ways to each."""
     cells = np.arange(max(0, total - second), min(first, total) + 1)
-    ln = _ln_factorials(first + second)
+    ln = ln_factorials(first + second)
     return cells, _ln_choose(ln, first, cells) + _ln_choose(ln, second, total - cells)
 
 
@@ -236,7 +237,7 @@ def _pair_p(sizes: IntArray, removed: IntArray) -> float:
 
 def _network_p(sizes: IntArray, removed: IntArray) -> float | None:
     """Sum the probabilities of all tables as unlikely as the observed one; None if there are too many paths."""
-    ln, total = _ln_factorials(int(sizes.sum())), int(removed.sum())
+    ln, total = ln_factorials(int(sizes.sum())), int(removed.sum())
     steps = [_ln_choose(ln, int(n), np.arange(min(int(n), total) + 1)) for n in sizes]
     if (total + 1) * max(map(len, steps)) > MAX_PATHS:  # the bounds would not fit in memory
         return None
@@ -300,7 +301,7 @@ def _merge_paths(remaining: IntArray, past: FloatArray, n_paths: FloatArray) -> 
 def _monte_carlo_p(sizes: IntArray, removed: IntArray, draws: int, seed: int) -> float:
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
     drawn = rng.multivariate_hypergeometric(sizes, int(removed.sum()), size=draws, method="marginals")
-    ln = _ln_factorials(int(sizes.max()))
+    ln = ln_factorials(int(sizes.max()))
 
     def weight(x: IntArray) -> FloatArray:
         return np.asarray((ln[sizes] - ln[x] - ln[sizes - x]).sum(axis=-1))

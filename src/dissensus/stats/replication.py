@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 from dissensus.stats.counts import check_counts
+from dissensus.stats.exact import ln_factorials
 from dissensus.stats.result import FloatArray, check_confidence
 
 Counts = npt.NDArray[np.int64]
@@ -152,7 +153,7 @@ def _subsample_block(counts: Counts, n_drawn: int, confidence: float) -> Subsamp
 
 def _binomial_probabilities(counts: Counts, probability: FloatArray, n_drawn: int) -> FloatArray:
     """Return the probabilities of 0 … d successes in as many trials as the counts, shape (I, K, d + 1)."""
-    ln_factorial = np.concatenate([[0.0], np.log(np.arange(1, counts.max() + 1)).cumsum()])
+    ln_factorial = ln_factorials(int(counts.max()))
     n, x, p = counts[..., None], np.arange(n_drawn + 1), probability[..., None]
     n_failures = np.maximum(n - x, 0)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.planning.confidence_sequence import confidence_sequence, difference_sequence, log_capital
+from dissensus.stats.planning.confidence_sequence import confidence_sequence, log_capital
 
 
 def capital(values: list[float], mean: float, sign: int) -> float:
@@ -53,16 +53,6 @@ def test_intervals_only_shrink_and_lie_within_bounds(values: np.ndarray) -> None
     assert ((low >= 0) & (low <= high) & (high <= 1)).all()
 
 
-def test_differences_are_found_and_have_opposite_signs() -> None:
-    rng = np.random.default_rng(1)
-    a, b = rng.beta(4, 4, 150), rng.beta(2, 6, 120)
-    there, back = difference_sequence(a, b), difference_sequence(b, a)
-    assert there.low[-1] > 0
-    assert there.low[-1] < 0.25 < there.high[-1]
-    assert back.high[-1] == pytest.approx(-there.low[-1], abs=0.003)
-    assert len(there.low) == 120
-
-
 def test_values_outside_shares_are_refused() -> None:
     with pytest.raises(InvalidInput, match="not from 0 to 1"):
         confidence_sequence([0.2, 1.2])
@@ -70,5 +60,3 @@ def test_values_outside_shares_are_refused() -> None:
         confidence_sequence([])
     with pytest.raises(InvalidInput, match=r"have shape \(1, 2\)"):
         confidence_sequence([[0.2, 0.3]])
-    with pytest.raises(InvalidInput, match="not from 0 to 1"):
-        difference_sequence([1.5], [1.2])

@@ -53,8 +53,6 @@ class EffectFit:
         Variances by the name of terms.
     choice_scale
         Multiple of the effects in choices beside ordered answers; 1 without them.
-    n_iterations
-        Number of updates of the variances.
     converged
         False if the limit of updates ended the fit.
     """
@@ -63,7 +61,6 @@ class EffectFit:
     posteriors: tuple[EffectPosterior, ...]
     variances: dict[str, EffectVariances]
     choice_scale: float
-    n_iterations: int
     converged: bool
 
 
@@ -149,7 +146,6 @@ def fit_effects(
         posteriors=_spread_scale(state) if likelihood.is_scaled else state.posteriors,
         variances=state.variances,
         choice_scale=state.scale,
-        n_iterations=len(history),
         converged=converged,
     )
 

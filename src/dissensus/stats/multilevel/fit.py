@@ -114,8 +114,6 @@ class OrdinalFit:
         factor with the most groups.
     n_parameters, n_ratings
         Numbers of estimated parameters and of ratings.
-    n_iterations
-        Iterations of the optimizer.
     link
         "probit" or "logit".
     integration
@@ -135,7 +133,6 @@ class OrdinalFit:
     log_likelihood: float
     n_parameters: int
     n_ratings: int
-    n_iterations: int
     link: Link
     integration: Integration
     estimator: Estimator
@@ -260,8 +257,7 @@ def fit_ordinal(
         # Once, effects that vanished are released: their covariances may only have had the wrong sign.
         free = ~_find_boundary(likelihood, start)
         current = likelihood.information(start, likelihood.mode(start)) + penalty.information(start)
-        again = _maximize_free(value_and_gradient, start, current, free, tolerance)
-        maximum = replace(again, n_iterations=maximum.n_iterations + again.n_iterations)
+        maximum = _maximize_free(value_and_gradient, start, current, free, tolerance)
         zero = SMALLEST
     parameters, error = maximum.parameters, 0.0
     log_likelihood = maximum.value - penalty.value(parameters)
@@ -285,7 +281,6 @@ def fit_ordinal(
         log_likelihood=log_likelihood,
         n_parameters=likelihood.n_parameters,
         n_ratings=len(design.answers),
-        n_iterations=maximum.n_iterations,
         link=link,
         integration=integration,
         estimator="maximum likelihood" if penalty.priors.is_flat else "maximum a posteriori",

@@ -182,7 +182,6 @@ def sample_ordinal(
         log_likelihood=sample.likelihood.mode(mean).log_likelihood,
         n_parameters=len(mean),
         n_ratings=len(design.answers),
-        n_iterations=chains * iterations,
         link=link,
         integration="laplace",
         estimator="posterior",

@@ -23,7 +23,7 @@ NEGLIGIBLE = 1e-2
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Maximum:
-    """A maximum, its value, its gradient, and the number of iterations that led there.
+    """A maximum, its value and its gradient.
 
     `inverse` approximates the inverse of minus the second derivatives.
     """
@@ -32,7 +32,6 @@ class Maximum:
     value: float
     gradient: FloatArray
     inverse: FloatArray
-    n_iterations: int
 
 
 def maximize(
@@ -73,11 +72,11 @@ def maximize(
     x, (value, gradient) = start, function(start)
     inverse: FloatArray = np.linalg.inv(information).astype(np.float64)
     stalled = 0
-    for iteration in range(MAX_ITERATIONS):
+    for _ in range(MAX_ITERATIONS):
         step = inverse @ gradient
         gain = float(gradient @ step)
         if gain < tolerance or stalled == MOST_STALLED:
-            return Maximum(parameters=x, value=value, gradient=gradient, inverse=inverse, n_iterations=iteration)
+            return Maximum(parameters=x, value=value, gradient=gradient, inverse=inverse)
         size = min(1.0, float(1 / np.max(np.abs(step) / longest)))
         new, (new_value, new_gradient) = x, (-np.inf, gradient)
         while size > SHORTEST:
@@ -89,7 +88,7 @@ def maximize(
         else:
             if gain > NEGLIGIBLE:
                 break
-            return Maximum(parameters=x, value=value, gradient=gradient, inverse=inverse, n_iterations=iteration)
+            return Maximum(parameters=x, value=value, gradient=gradient, inverse=inverse)
         stalled = stalled + 1 if new_value - value < ROUNDING * abs(value) else 0
         inverse = update_inverse(inverse, new - x, gradient - new_gradient)
         x, value, gradient = new, new_value, new_gradient

@@ -139,20 +139,3 @@ def log_capital(x: FloatArray, means: FloatArray, confidence: float) -> FloatArr
         up, down = np.minimum(bets, TRUNCATION / means), np.minimum(bets, TRUNCATION / (1 - means))
     gap = x[:, None] - means
     return np.asarray(np.maximum(np.log1p(up * gap).cumsum(axis=0), np.log1p(-down * gap).cumsum(axis=0)))
-
-
-def difference_sequence(first: npt.ArrayLike, second: npt.ArrayLike, *, confidence: float = 0.95) -> ConfidenceSequence:
-    """Return intervals of the difference of two means, first less second, that hold at every look.
-
-    The n-th observations of both are one pair, whose difference is bounded; observations without a partner wait.
-
-    Examples
-    --------
-    >>> sequence = difference_sequence(np.full(60, 0.6), np.full(70, 0.2))
-    >>> len(sequence.low), round(float(sequence.estimate[-1]), 3), bool(sequence.low[-1] > 0)
-    (60, 0.4, True)
-    """
-    a, b = _check_observations(first, confidence), _check_observations(second, confidence)
-    n = min(a.size, b.size)
-    halved = confidence_sequence((a[:n] - b[:n] + 1) / 2, confidence=confidence)
-    return ConfidenceSequence(estimate=2 * halved.estimate - 1, low=2 * halved.low - 1, high=2 * halved.high - 1)

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from dissensus.errors import InvalidInput
+from dissensus.stats.exact import ln_factorials
 from dissensus.stats.result import FloatArray, IntArray
 
 MOST_PEOPLE: Final = 200_000
@@ -132,15 +133,11 @@ def _poisson(rate: float, least: int) -> tuple[int, FloatArray]:
     counts = np.arange(first, end + 1)
     if rate <= 0:
         return 0, np.ones(1) if least <= 0 else np.zeros(1)
-    return first, np.exp(counts * math.log(rate) - rate - _log_factorials(end)[first:])
-
-
-def _log_factorials(n: int) -> FloatArray:
-    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
+    return first, np.exp(counts * math.log(rate) - rate - ln_factorials(end)[first:])
 
 
 def _log_choose(n: int, counts: IntArray) -> FloatArray:
-    logs = _log_factorials(n)
+    logs = ln_factorials(n)
     return np.asarray(logs[n] - logs[counts] - logs[n - counts])
 
 
