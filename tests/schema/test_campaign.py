@@ -403,7 +403,8 @@ def test_a_campaign_with_checks_survives_serialisation() -> None:
         ({"care": {"survey_every": 0}}, "care.survey_every: It is 0. Write a whole number from 1"),
         ({"care": {"survey": "dices-350"}}, "care.survey: dices-350 asks about the item. Give one about the rater"),
         ({"care": {"contacts": "Mia"}}, "There is no key 'contacts'. Did you mean 'contact'"),
-        ({"care": {"topics": {"a, b": "A and b"}}}, "Name a topic as items do, without a comma"),
+        ({"care": {"topics": {"a, b": "A and b"}}}, "Name a topic as items do, on one line, without a comma"),
+        ({"care": {"topics": {"a\u2028b": "A and b"}}}, "Name a topic as items do, on one line, without a comma"),
         ({"care": {"topics": ["a"]}}, "care.topics: It is a list. Write a table"),
     ],
 )

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import delete, insert, select, text
+from sqlalchemy.exc import OperationalError
 from tests.support.paths import ROOT
 from tests.support.plan_statistics import count_planned_rows
 
-from dissensus.errors import Conflict, InvalidInput, Unavailable
+from dissensus.errors import Conflict, InvalidInput, NoDatabase, Unavailable
 from dissensus.store.core import database as database_module
 from dissensus.store.core import leases, schema
 from dissensus.store.core.database import Database, connect
@@ -274,3 +275,14 @@ def test_old_versions_of_sqlite_are_named(version: tuple[int, int, int], n: int)
     risks = database_module._list_sqlite_risks(version)
     assert len(risks) == n
     assert all("Install a newer one" in risk for risk in risks)
+
+
+def test_a_port_that_is_not_a_number_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"The address of the database cannot be read; give sqlite:///FILE"):
+        connect("postgresql://user@host:port/name")
+
+
+def test_an_error_without_a_reason_says_so(database: Database) -> None:
+    message = r"The database does not answer: It gave no reason. Nothing was saved."
+    with pytest.raises(NoDatabase, match=message), database.reading():
+        raise OperationalError("SELECT 1", {}, Exception())

@@ -1,4 +1,4 @@
-"""Answer saves of raters: append-only rows, deleted by erasure, and drafts once later saves have what they say."""
+"""Answer saves of raters: append-only rows, deleted by erasure; drafts are deleted once later saves supersede them."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence

@@ -28,7 +28,7 @@ from dissensus.schema.campaign.care import has_topic
 from dissensus.schema.records.item import Item
 from dissensus.schema.records.preference import Side
 from dissensus.store.answer_drafts import SaveTable
-from dissensus.store.core.orm import ID, Base, RaterData, new_id, one_of
+from dissensus.store.core.orm import ID, Base, RaterData, check_in, new_id
 from dissensus.store.items import ItemTable, to_item
 from dissensus.store.raters import RaterRow, RaterTable
 
@@ -38,7 +38,7 @@ class AssignmentTable(RaterData, Base):
 
     __tablename__ = "assignment"
     __table_args__ = (
-        one_of("state", "open", "done", "skipped", "reclaimed"),
+        check_in("state", "open", "done", "skipped", "reclaimed"),
         Index("ix_assignment_rater_id_position", "rater_id", "position"),
         Index(
             "ix_assignment_open",
@@ -398,7 +398,8 @@ def reclaim_assignments(
 ) -> int:
     """Reclaim open assignments of inactive raters who have not begun them, and return their number.
 
-    Inactive are raters not seen since a time, or who have answered nothing and got their items before another.
+    Inactive are raters who stopped or withdrew, who were not seen since a time, or who have answered nothing and got
+    their items before another time.
     """
     own_save = select(SaveTable.assignment_id).join(earlier := aliased(AssignmentTable))
     has_answered = own_save.where(earlier.rater_id == AssignmentTable.rater_id).exists()

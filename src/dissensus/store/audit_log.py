@@ -258,7 +258,7 @@ def list_events_before(
     chained = query.where(table.sequence.is_not(None)).order_by(table.sequence.desc())
     if before is not None:
         pending = pending.where(table.number < before)
-        sequence = tx.scalar(select(table.sequence).where(table.number == before))
+        sequence = tx.scalar(select(table.sequence).where(table.number == before, table.campaign_id == campaign_id))
         if sequence is not None:
             return _load_events(tx, chained.where(table.sequence < sequence))
     return (_load_events(tx, pending) + _load_events(tx, chained))[:most]

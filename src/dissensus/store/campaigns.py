@@ -15,7 +15,7 @@ from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.roles import Role, parse_role
 from dissensus.schema.hints import format_value
 from dissensus.store import audit_log
-from dissensus.store.core.orm import HASH, ID, Base, new_id, one_of
+from dissensus.store.core.orm import HASH, ID, Base, check_in, new_id
 from dissensus.store.identity.api_tokens import ApiTokenExclusionTable
 from dissensus.store.members import MemberTable
 
@@ -24,7 +24,7 @@ class CampaignTable(Base):
     """A campaign with its definition as one document, which is frozen on opening."""
 
     __tablename__ = "campaign"
-    __table_args__ = (one_of("state", "draft", "open", "paused", "closed"),)
+    __table_args__ = (check_in("state", "draft", "open", "paused", "closed"),)
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)

@@ -16,14 +16,14 @@ from dissensus.pipeline.collect.chat import (
     ResponseFailure,
     ResponsePick,
 )
-from dissensus.store.core.orm import ID, Base, RaterData, one_of
+from dissensus.store.core.orm import ID, Base, RaterData, check_in
 
 
 class ChatTable(RaterData, Base):
     """A conversation of a rater with chatbots."""
 
     __tablename__ = "chat"
-    __table_args__ = (UniqueConstraint("rater_id", "number"), one_of("state", "open", "done"))
+    __table_args__ = (UniqueConstraint("rater_id", "number"), check_in("state", "open", "done"))
 
     id: Mapped[str] = mapped_column(ID, primary_key=True, doc="Idempotency key, chosen by the page.")
     rater_id: Mapped[str] = mapped_column(ForeignKey("rater.id"))
@@ -57,7 +57,7 @@ class ChatCandidateTable(RaterData, Base):
     """A response to an exchange."""
 
     __tablename__ = "chat_candidate"
-    __table_args__ = (one_of("failure", *FAILURES),)
+    __table_args__ = (check_in("failure", *FAILURES),)
 
     exchange_id: Mapped[str] = mapped_column(ForeignKey("chat_exchange.id", ondelete="CASCADE"), primary_key=True)
     position: Mapped[int] = mapped_column(primary_key=True, doc="0 for A, 1 for B.")

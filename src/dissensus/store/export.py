@@ -18,7 +18,7 @@ from dissensus.store.chats import ChatExchangeTable, ChatTable
 from dissensus.store.check_answers import load_attempts_by_rater
 from dissensus.store.consents import has_agreed
 from dissensus.store.flags import load_excluded_raters
-from dissensus.store.items import ItemTable, to_item
+from dissensus.store.items import MAX_IDS_PER_STATEMENT, ItemTable, to_item
 from dissensus.store.raters import DeclarationTable, RaterTable, is_participant
 
 CHAT_WINDOW: Final = 200
@@ -46,13 +46,17 @@ class EndedChat:
 def count_chat_export(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> ChatExportCounts:
     """Count the conversations that an export leaves out."""
     in_campaign, agreed, done = RaterTable.campaign_id == campaign_id, has_agreed(purposes), ChatTable.state == "done"
-    raters = select(func.count()).select_from(RaterTable)
     return ChatExportCounts(
         rehearsal=_count_chats(tx, and_(in_campaign, RaterTable.rehearsal)),
         without_consent=_count_chats(tx, and_(is_participant(campaign_id), ~agreed, done)),
         unfinished=_count_chats(tx, and_(is_participant(campaign_id), agreed, ~done)),
-        withdrawn=tx.scalar(raters.where(in_campaign, ~RaterTable.rehearsal, RaterTable.state == "withdrawn")) or 0,
+        withdrawn=_count_withdrawn(tx, campaign_id),
     )
+
+
+def _count_withdrawn(tx: Connection, campaign_id: str) -> int:
+    withdrawn = (RaterTable.campaign_id == campaign_id) & ~RaterTable.rehearsal & (RaterTable.state == "withdrawn")
+    return tx.scalar(select(func.count()).select_from(RaterTable).where(withdrawn)) or 0
 
 
 def _count_chats(tx: Connection, condition: ColumnElement[bool]) -> int:
@@ -62,13 +66,8 @@ def _count_chats(tx: Connection, condition: ColumnElement[bool]) -> int:
 
 def iterate_ended_chats(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> Iterator[EndedChat]:
     """Yield ended conversations of raters who agreed to all purposes, by their ids."""
-    query = (
-        select(ChatTable.id, ChatTable.success)
-        .join(RaterTable, RaterTable.id == ChatTable.rater_id)
-        .where(is_participant(campaign_id), has_agreed(purposes), ChatTable.state == "done")
-        .order_by(ChatTable.id)
-        .limit(CHAT_WINDOW)
-    )
+    query = _select_ended_chats(campaign_id, purposes, ChatTable.id, ChatTable.success)
+    query = query.order_by(ChatTable.id).limit(CHAT_WINDOW)
     last = ""
     while rows := tx.execute(query.where(ChatTable.id > last)).all():
         last = rows[-1].id
@@ -79,25 +78,25 @@ def iterate_ended_chats(tx: Connection, campaign_id: str, purposes: Sequence[str
 
 def count_chat_exchanges(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> int:
     """Count the messages in ended conversations of raters who agreed to all purposes."""
-    query = (
-        select(func.count())
-        .select_from(ChatExchangeTable)
-        .join(ChatTable, ChatTable.id == ChatExchangeTable.chat_id)
-        .join(RaterTable, RaterTable.id == ChatTable.rater_id)
-        .where(is_participant(campaign_id), has_agreed(purposes), ChatTable.state == "done")
-    )
-    return tx.scalar(query) or 0
+    query = _select_ended_chats(campaign_id, purposes, func.count())
+    return tx.scalar(query.join(ChatExchangeTable, ChatExchangeTable.chat_id == ChatTable.id)) or 0
 
 
 def find_chat_period(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> tuple[datetime, datetime]:
-    """Return the begin of the first and of the last ended conversation of raters who agreed; there must be one."""
-    query = (
-        select(func.min(ChatTable.started_at), func.max(ChatTable.started_at))
+    """Return when the first and the last ended conversation of raters who agreed began; there must be one."""
+    period = (func.min(ChatTable.started_at), func.max(ChatTable.started_at))
+    first, last = tx.execute(_select_ended_chats(campaign_id, purposes, *period)).one()
+    return first, last
+
+
+def _select_ended_chats(campaign_id: str, purposes: Sequence[str], *columns: Any) -> Select[Any]:
+    """Return the query of ended conversations of raters who agreed to all purposes."""
+    return (
+        select(*columns)
+        .select_from(ChatTable)
         .join(RaterTable, RaterTable.id == ChatTable.rater_id)
         .where(is_participant(campaign_id), has_agreed(purposes), ChatTable.state == "done")
     )
-    first, last = tx.execute(query).one()
-    return first, last
 
 
 def may_have_item_copies(tx: Connection, campaign_id: str) -> bool:
@@ -147,12 +146,12 @@ def list_done_assignments(
 ) -> tuple[DoneAssignment, ...]:
     """Return finished assignments of some items, of raters who agreed to all purposes."""
     result: list[DoneAssignment] = []
-    for start in range(0, len(item_ids), CHAT_WINDOW):
+    for start in range(0, len(item_ids), MAX_IDS_PER_STATEMENT):
         query = (
             select(AssignmentTable.id, AssignmentTable.item_id, AssignmentTable.rater_id)
             .join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
             .where(is_participant(campaign_id), has_agreed(purposes), AssignmentTable.state == "done")
-            .where(IS_FIRST, AssignmentTable.item_id.in_(item_ids[start : start + CHAT_WINDOW]))
+            .where(IS_FIRST, AssignmentTable.item_id.in_(item_ids[start : start + MAX_IDS_PER_STATEMENT]))
             .order_by(AssignmentTable.id)
         )
         result += [DoneAssignment(*row) for row in tx.execute(query)]
@@ -201,16 +200,11 @@ def count_rating_export(tx: Connection, campaign_id: str, purposes: Sequence[str
     unfinished = _select_assignments(func.count()).where(
         participates, agreed, AssignmentTable.state != "done", has_saves
     )
-    withdrawn = (
-        select(func.count())
-        .select_from(RaterTable)
-        .where(in_campaign, ~RaterTable.rehearsal, RaterTable.state == "withdrawn")
-    )
     return RatingExportCounts(
         exported=_count_ratings(tx, and_(participates, agreed)),
         rehearsal=_count_ratings(tx, and_(in_campaign, RaterTable.rehearsal)),
         without_consent=_count_ratings(tx, and_(participates, ~agreed)),
-        withdrawn=tx.scalar(withdrawn) or 0,
+        withdrawn=_count_withdrawn(tx, campaign_id),
         unfinished=tx.scalar(unfinished) or 0,
     )
 
@@ -301,7 +295,7 @@ def _to_ratings(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) ->
     finals = load_saves(tx, ids, final=True)
     times = {assignment_id: measure_submission(saves) for assignment_id, saves in load_visits(tx, ids).items()}
     rater_ids = {row.rater_id for row in rows}
-    declarations, attempts = _load_declarations(tx, rater_ids), load_attempts_by_rater(tx, rater_ids)
+    declarations, attempts = _load_declarations_of(tx, rater_ids), load_attempts_by_rater(tx, rater_ids)
     submitted = {assignment_id: select_submitted(saves) for assignment_id, saves in finals.items()}
     ratings = (
         ExportedRating(
@@ -321,7 +315,7 @@ def _to_ratings(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) ->
     return tuple(zip(ids, ratings, strict=True))
 
 
-def _load_declarations(tx: Connection, rater_ids: set[str]) -> dict[str, Mapping[str, Any]]:
+def _load_declarations_of(tx: Connection, rater_ids: set[str]) -> dict[str, Mapping[str, Any]]:
     """Return the last self-description of each rater."""
     query = (
         select(DeclarationTable.rater_id, DeclarationTable.content)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from sqlalchemy import ColumnElement, Connection, ForeignKey, and_, insert, or_, select
 from sqlalchemy.orm import Mapped, aliased, mapped_column
 
-from dissensus.store.core.orm import ID, Base, RaterData, one_of
+from dissensus.store.core.orm import ID, Base, RaterData, check_in
 from dissensus.store.raters import RaterTable
 from dissensus.store.staff import StaffTable
 
@@ -17,7 +17,7 @@ class FlagDecisionTable(RaterData, Base):
     """A decision about a flagged rater; the last one is current."""
 
     __tablename__ = "flag_decision"
-    __table_args__ = (one_of("verdict", "keep", "exclude"),)
+    __table_args__ = (check_in("verdict", "keep", "exclude"),)
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     rater_id: Mapped[str] = mapped_column(ForeignKey("rater.id"), index=True)

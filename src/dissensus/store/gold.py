@@ -13,7 +13,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from dissensus.campaign.audit_log import digest_sequence
 from dissensus.campaign.gold_labels import ITEM_STATES, GoldAnswers, GoldDecision, GoldLabel, ItemState
 from dissensus.schema.campaign.gold import PARTS
-from dissensus.store.core.orm import ID, Base, Document, new_id, one_of
+from dissensus.store.core.orm import ID, Base, Document, check_in, new_id
 from dissensus.store.items import MAX_IDS_PER_STATEMENT, ItemTable
 from dissensus.store.staff import StaffTable
 
@@ -25,7 +25,7 @@ class GoldLabelTable(Base):
     __table_args__ = (
         UniqueConstraint("item_id", "part", "position", "revision"),
         UniqueConstraint("item_id", "part", "staff_id", "revision"),
-        one_of("part", *PARTS),
+        check_in("part", *PARTS),
     )
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
@@ -42,7 +42,7 @@ class GoldDecisionTable(Base):
     """A decision on a contested part; the last one is current."""
 
     __tablename__ = "gold_decision"
-    __table_args__ = (UniqueConstraint("item_id", "part", "revision"), one_of("part", *PARTS))
+    __table_args__ = (UniqueConstraint("item_id", "part", "revision"), check_in("part", *PARTS))
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     item_id: Mapped[str] = mapped_column(ForeignKey("item.id"))
@@ -59,7 +59,7 @@ class GoldProgressTable(Base):
 
     __tablename__ = "gold_progress"
     __table_args__ = (
-        one_of("state", *ITEM_STATES),
+        check_in("state", *ITEM_STATES),
         Index("ix_gold_progress_campaign_id_state", "campaign_id", "state", "position"),
         Index("ix_gold_progress_campaign_id_safety", "campaign_id", "safety"),
     )

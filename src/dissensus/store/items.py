@@ -74,7 +74,7 @@ MAX_IDS_PER_STATEMENT: Final = 500
 """Items per statement."""
 
 
-ERASED_TEXT: Final = "(withdrawn by who wrote it)"
+ERASED_TEXT: Final = "(withdrawn by its author)"
 """Text that replaces an erased conversation."""
 
 
@@ -147,7 +147,7 @@ def digest_items(tx: Connection, campaign_id: str) -> str:
 
 def count_items(tx: Connection, campaign_id: str) -> int:
     """Count the items of a campaign, whose positions are 0, 1, 2 and so on."""
-    # The last position, since an index has it at once.
+    # MAX(position) is one look-up in an index; COUNT(*) reads it all.
     last = tx.scalar(select(func.max(ItemTable.position)).where(ItemTable.campaign_id == campaign_id))
     return 0 if last is None else last + 1
 
@@ -197,7 +197,7 @@ class ItemCopy:
 
 
 def iterate_item_copies(tx: Connection, names: Sequence[str]) -> Iterator[ItemCopy]:
-    """Yield the items of all campaigns with one of some names."""
+    """Yield the items with these names, from all campaigns."""
     columns = (ItemTable.id, ItemTable.campaign_id, ItemTable.name, ItemTable.content)
     for start in range(0, len(names), MAX_IDS_PER_STATEMENT):
         query = (
@@ -236,9 +236,14 @@ def erase_item(tx: Connection, item_id: str) -> None:
 
 
 def set_item_attributes(tx: Connection, campaign_id: str, attributes_of: Mapping[str, Mapping[str, str]]) -> None:
-    """Replace the attributes of items, by item id."""
+    """Replace the attributes of items, by item id; Conflict if the text of one was erased."""
     for item_id, attributes in attributes_of.items():
         is_item = (ItemTable.id == item_id) & (ItemTable.campaign_id == campaign_id)
-        name, content = tx.execute(select(ItemTable.name, ItemTable.content).where(is_item)).one()
+        name, content, salt = tx.execute(select(ItemTable.name, ItemTable.content, ItemTable.salt).where(is_item)).one()
+        if salt is None:
+            raise Conflict(
+                f"The text of item {format_value(name)} was erased at a withdrawal, and nothing was stored. Leave the "
+                "item out."
+            )
         columns = _content_columns(name, {**content, "attributes": dict(attributes)})
         tx.execute(update(ItemTable).where(is_item).values(**columns))

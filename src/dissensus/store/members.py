@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Connection, ForeignKey, delete, func, inse
 from sqlalchemy.orm import Mapped, aliased, mapped_column
 
 from dissensus.schema.campaign.roles import ROLES, Role, parse_role
-from dissensus.store.core.orm import HASH, Base, hash_key, one_of
+from dissensus.store.core.orm import HASH, Base, check_in, hash_key
 from dissensus.store.identity.api_tokens import ApiTokenExclusionTable, ApiTokenTable
 from dissensus.store.staff import StaffTable
 
@@ -16,7 +16,7 @@ class MemberTable(Base):
     """Membership of a staff member in a campaign."""
 
     __tablename__ = "member"
-    __table_args__ = (one_of("role", *ROLES),)
+    __table_args__ = (check_in("role", *ROLES),)
 
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), primary_key=True)
     staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), primary_key=True, index=True)
@@ -34,7 +34,7 @@ class StaffInvitationTable(Base):
     """
 
     __tablename__ = "staff_invitation"
-    __table_args__ = (one_of("role", *ROLES),)
+    __table_args__ = (check_in("role", *ROLES),)
 
     key_hash: Mapped[str] = mapped_column(HASH, primary_key=True)
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), index=True)

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, ForeignKey, Select, func, insert, select, upd
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.store.assignments import AssignmentTable
-from dissensus.store.core.orm import ID, Base, RaterData, new_id, one_of
+from dissensus.store.core.orm import ID, Base, RaterData, check_in, new_id
 from dissensus.store.items import ItemTable
 from dissensus.store.raters import RaterTable
 
@@ -18,7 +18,7 @@ class NoticeTable(RaterData, Base):
     """A request for help, or a report of illegal content."""
 
     __tablename__ = "notice"
-    __table_args__ = (one_of("kind", "help", "illegal"),)
+    __table_args__ = (check_in("kind", "help", "illegal"),)
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     rater_id: Mapped[str] = mapped_column(ForeignKey("rater.id"), index=True)

@@ -27,7 +27,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from dissensus.campaign.rate_limits import NO_LIMIT, RateLimit, to_milliseconds
 from dissensus.errors import NotAllowed
 from dissensus.store.campaigns import CampaignTable
-from dissensus.store.core.orm import HASH, ID, Base, RaterData, hash_key, new_id, one_of
+from dissensus.store.core.orm import HASH, ID, Base, RaterData, check_in, hash_key, new_id
 from dissensus.store.core.rate_limits import take_expression, take_parameters
 from dissensus.store.staff import SessionTable
 
@@ -50,7 +50,7 @@ class RaterTable(Base):
     __tablename__ = "rater"
     __table_args__ = (
         UniqueConstraint("campaign_id", "number"),
-        one_of("state", "rating", "finished", "stopped", "withdrawn"),
+        check_in("state", "rating", "finished", "stopped", "withdrawn"),
     )
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)

@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, aliased, mapped_column
 
-from dissensus.store.core.orm import ID, Base, new_id, one_of
+from dissensus.store.core.orm import ID, Base, check_in, new_id
 from dissensus.store.raters import DeclarationTable, RaterTable
 
 
@@ -30,7 +30,7 @@ class SeatTable(Base):
 
     __tablename__ = "seat"
     __table_args__ = (
-        one_of("state", "free", "held", "taken"),
+        check_in("state", "free", "held", "taken"),
         CheckConstraint("(state = 'free') = (rater_id IS NULL)", name="of_somebody"),
         Index("ix_seat_campaign_id_cell_state", "campaign_id", "cell", "state"),
     )

@@ -100,11 +100,19 @@ MANIPULATIONS: dict[str, tuple[str, str]] = {
     ),
     "the text of an item is dressed as erased": (
         """UPDATE item SET salt = NULL, search_text = name || '
-(withdrawn by who wrote it)
-(withdrawn by who wrote it)', content = '{"attributes": {}, "turns": [
-             {"speaker": "human", "text": "(withdrawn by who wrote it)"},
-             {"speaker": "bot", "text": "(withdrawn by who wrote it)"}]}'""",
+(withdrawn by its author)
+(withdrawn by its author)', content = '{"attributes": {}, "turns": [
+             {"speaker": "human", "text": "(withdrawn by its author)"},
+             {"speaker": "bot", "text": "(withdrawn by its author)"}]}'""",
         "the log has no erasure of it",
+    ),
+    "the salt of an item is not hexadecimal": (
+        "UPDATE item SET salt = 'x' WHERE position = 0",
+        "text or attributes of item item-0 changed",
+    ),
+    "the digest of an item is not hexadecimal": (
+        "UPDATE item SET digest = 'x' WHERE position = 0",
+        "The items are not those in the log",
     ),
     "the text that searches read is changed": (
         "UPDATE item SET search_text = 'moon' WHERE position = 0",

@@ -354,6 +354,7 @@ def edit_manifest(path: Path, **changes: object) -> None:
         (lambda path: edit_part(path, "manifest.json", lambda _: None), "manifest.json cannot be read"),
         (lambda path: edit_part(path, "manifest.json", lambda _: b"[]"), "manifest.json cannot be read"),
         (lambda path: edit_manifest(path, more=1), "manifest.json cannot be read"),
+        (lambda path: edit_manifest(path, version="1" * 2**20), "manifest.json cannot be read"),
         (
             lambda path: edit_manifest(path, parts={}),
             "its manifest lacks 'event', 'lease', 'passkey_challenge', 'rate_limit', ",
@@ -374,6 +375,24 @@ def test_a_damaged_backup_is_refused_before_anything_is_written(
     with pytest.raises((InvalidInput, NotFound), match=message):
         backup.restore_backup(sqlite_url, path)
     assert not (tmp_path / "target.db").exists()
+
+
+def replace_rows(path: Path, table: str, line: bytes) -> None:
+    """Replace the rows of a table by one that its manifest describes."""
+    edit_part(path, f"{table}.jsonl", lambda _: line)
+    with zipfile.ZipFile(path) as archive:
+        parts = json.loads(archive.read("manifest.json"))["parts"]
+    edit_manifest(path, parts={**parts, table: {"rows": 1, "sha256": hashlib.sha256(line).hexdigest()}})
+
+
+@pytest.mark.parametrize("row", [["a"], ["a", "b", 5], ["a", "b", "2026-01-01T00:00:00"], ["a", "b", "today"]])
+def test_rows_of_another_form_are_refused(
+    sqlite_template: Path, tmp_path: Path, sqlite_url: str, row: list[object]
+) -> None:
+    path = _write_small_backup(sqlite_template, tmp_path)
+    replace_rows(path, "lease", json.dumps(row).encode() + b"\n")
+    with pytest.raises(InvalidInput, match=r"lease.jsonl is not what was written"):
+        backup.restore_backup(sqlite_url, path)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.9])

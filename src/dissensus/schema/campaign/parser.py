@@ -353,8 +353,8 @@ def _topics(table: DefinitionTable, care: DefinitionTable) -> dict[str, Wording]
     if "chat" in table.data:
         care.add_error("topics", "They are topics of items, and with [chat] there are none. Remove them.")
     for name in topics.data:
-        if find_text_error(name) is not None or "," in name or name != name.strip():
-            topics.add_error(name, "Name a topic as items do, without a comma, which separates topics.")
+        if find_text_error(name) is not None or "," in name or len(name.splitlines()) != 1:
+            topics.add_error(name, "Name a topic as items do, on one line, without a comma, which separates topics.")
     return {name: topics.get_wording(name) for name in topics.data}
 
 

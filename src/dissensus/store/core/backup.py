@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any, BinaryIO, Final
 
 from sqlalchemy import Connection, Table, func, insert, select
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, StatementError
 
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.schema.hints import format_list, format_value
@@ -101,9 +101,8 @@ def _to_json(value: Any) -> Any:
 def read_manifest(archive: zipfile.ZipFile) -> BackupManifest:
     """Return the manifest; InvalidInput if it is of another format or revision."""
     try:
-        if archive.getinfo(MANIFEST).file_size > MAX_MANIFEST_BYTES:
-            raise InvalidInput("Its manifest is far too long: it is not a backup of Dissensus.")
-        fields = json.loads(archive.read(MANIFEST))
+        n_bytes = archive.getinfo(MANIFEST).file_size
+        fields = json.loads(archive.read(MANIFEST)) if n_bytes <= MAX_MANIFEST_BYTES else {}
         parts = {name: BackupPart(**part) for name, part in fields["parts"].items()}
         result = BackupManifest(**{**fields, "parts": parts})
     except (*_ARCHIVE_ERRORS, TypeError, AttributeError) as error:
@@ -158,6 +157,8 @@ def restore_backup(tx: Connection, archive: zipfile.ZipFile) -> None:
             raise InvalidInput(
                 f"This database cannot store {_file_name(table)}: {error.orig}. Nothing was restored."
             ) from error
+        except (ValueError, TypeError, StatementError) as error:
+            raise _damage_error(table) from error
 
 
 def _restore_part(tx: Connection, table: Table, archive: zipfile.ZipFile) -> None:

@@ -170,7 +170,7 @@ def parse_url(url: str) -> URL:
     allowed = "give sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # the latter for a port that is not a number
         raise InvalidInput(f"The address of the database cannot be read; {allowed}.") from None
     kind = parsed.get_backend_name()
     if kind in ("postgres", "postgresql"):
@@ -262,4 +262,5 @@ def _require_durable_commits(connection: Any, _record: PoolProxiedConnection) ->
 
 
 def _first_line(error: DBAPIError) -> str:
-    return str(error.orig).strip().splitlines()[0].rstrip(".") + "."
+    lines = str(error.orig).strip().splitlines() or ["It gave no reason"]
+    return lines[0].rstrip(".") + "."

@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Connection, ForeignKey, delete, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.store.core.orm import HASH, Base, upsert
+from dissensus.store.core.orm import HASH, Base, dialect_insert
 
 
 class IdempotencyTable(Base):
@@ -34,7 +34,7 @@ class IdempotentResponse:
 def begin_request(tx: Connection, token_id: str, key: str, *, digest: str, now: datetime) -> bool:
     """Insert a request in progress, and return whether its key is new; of two concurrent ones only one is."""
     row = {"token_hash": token_id, "key": key, "digest": digest, "encrypted_body": "", "created_at": now}
-    statement = upsert(tx, IdempotencyTable).values(**row, status=None)
+    statement = dialect_insert(tx, IdempotencyTable).values(**row, status=None)
     statement = statement.on_conflict_do_nothing(index_elements=["token_hash", "key"])
     return tx.scalar(statement.returning(IdempotencyTable.key)) is not None
 

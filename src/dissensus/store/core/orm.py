@@ -1,4 +1,4 @@
-"""Declarative base, ids, column types, constraint names and upserts of all tables."""
+"""Declarative base, ids, column types and constraint names of all tables."""
 
 import hashlib
 import secrets
@@ -80,12 +80,12 @@ class RaterData:
     """Marker of tables whose rows are deleted when their rater withdraws; see `dissensus.store.erasure`."""
 
 
-def upsert(tx: Connection, table: type[Base]) -> sqlite.Insert | postgresql.Insert:
-    """Return an INSERT in the dialect of a database, to which a rule for conflicts can be added."""
+def dialect_insert(tx: Connection, table: type[Base]) -> sqlite.Insert | postgresql.Insert:
+    """Return the INSERT of a dialect, which supports ON CONFLICT."""
     return sqlite.insert(table) if tx.dialect.name == "sqlite" else postgresql.insert(table)
 
 
-def one_of(column: str, *values: str) -> CheckConstraint:
-    """Return the constraint that a column has one of these values."""
+def check_in(column: str, *values: str) -> CheckConstraint:
+    """Return a CHECK constraint that restricts a column to these values."""
     listed = ", ".join(f"'{value}'" for value in values)
     return CheckConstraint(f"{column} IN ({listed})", name=column)

@@ -4,7 +4,7 @@ from sqlalchemy import BigInteger, ColumnElement, Connection, bindparam, case, d
 from sqlalchemy.orm import InstrumentedAttribute, Mapped, mapped_column
 
 from dissensus.campaign.rate_limits import RateLimit
-from dissensus.store.core.orm import HASH, Base, upsert
+from dissensus.store.core.orm import HASH, Base, dialect_insert
 
 
 class RateLimitTable(Base):
@@ -39,7 +39,7 @@ def take_parameters(limit: RateLimit, n_requests: int, *, now_ms: int) -> dict[s
 def take_from_bucket(tx: Connection, fingerprint: str, limit: RateLimit, *, now_ms: int) -> int:
     """Take one request from a bucket, and return when it is full again; its row stays locked."""
     row = {"fingerprint": fingerprint, "full_at_ms": now_ms + limit.cost_ms()}
-    first = upsert(tx, RateLimitTable).values(**row)
+    first = dialect_insert(tx, RateLimitTable).values(**row)
     later = first.on_conflict_do_update(
         index_elements=["fingerprint"], set_={"full_at_ms": take_expression(RateLimitTable.full_at_ms)}
     )

@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import Connection, delete, select, true, update
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.store.core.orm import HASH, Base, upsert
+from dissensus.store.core.orm import HASH, Base, dialect_insert
 
 
 class SignInFailureTable(Base):
@@ -31,7 +31,7 @@ def load_failures(tx: Connection, fingerprints: Sequence[str]) -> dict[str, tupl
 
 def count_sign_in_failure(tx: Connection, fingerprint: str, *, now: datetime) -> int:
     """Increment the failures of a fingerprint, and return their number; its row stays locked."""
-    first = upsert(tx, SignInFailureTable).values(fingerprint=fingerprint, n_failures=1, last_at=now)
+    first = dialect_insert(tx, SignInFailureTable).values(fingerprint=fingerprint, n_failures=1, last_at=now)
     increment = first.on_conflict_do_update(
         index_elements=["fingerprint"], set_={"n_failures": SignInFailureTable.n_failures + 1, "last_at": now}
     )

@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import Connection, ForeignKey, delete, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.store.core.orm import HASH, ID, Base, Number, hash_key, new_id, upsert
+from dissensus.store.core.orm import HASH, ID, Base, Number, dialect_insert, hash_key, new_id
 
 
 class PasskeyTable(Base):
@@ -76,7 +76,7 @@ def add_passkey(
 ) -> bool:
     """Insert a passkey, and return whether its credential was new."""
     row = {"credential_id": credential_id, "public_key": public_key, "sign_count": sign_count, "name": name}
-    new = upsert(tx, PasskeyTable).values(id=new_id(now), staff_id=staff_id, created_at=now, **row)
+    new = dialect_insert(tx, PasskeyTable).values(id=new_id(now), staff_id=staff_id, created_at=now, **row)
     once = new.on_conflict_do_nothing(index_elements=["credential_id"]).returning(PasskeyTable.id)
     return tx.scalar(once) is not None
 
@@ -101,7 +101,7 @@ def delete_passkeys(tx: Connection, staff_id: str) -> int:
 def replace_challenge(tx: Connection, session: str, purpose: str, challenge: str, *, expires_at: datetime) -> None:
     """Insert a challenge in place of an earlier one of the session."""
     row = {"purpose": purpose, "challenge": challenge, "expires_at": expires_at}
-    first = upsert(tx, PasskeyChallengeTable).values(session_hash=hash_key(session), **row)
+    first = dialect_insert(tx, PasskeyChallengeTable).values(session_hash=hash_key(session), **row)
     tx.execute(first.on_conflict_do_update(index_elements=["session_hash"], set_=row))
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, get_args
 from sqlalchemy import Connection, ForeignKey, delete, func, insert, select, true
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.store.core.orm import Base, Number, one_of
+from dissensus.store.core.orm import Base, Number, check_in
 from dissensus.store.identity.mails import add_mail
 from dissensus.store.staff import StaffTable
 
@@ -60,7 +60,7 @@ class SecurityEventTable(Base):
     """An event of the security log."""
 
     __tablename__ = "security_event"
-    __table_args__ = (one_of("kind", *SECURITY_EVENT_KINDS),)
+    __table_args__ = (check_in("kind", *SECURITY_EVENT_KINDS),)
 
     number: Mapped[int] = mapped_column(Number, primary_key=True, doc="In the order of arrival.")
     at: Mapped[datetime] = mapped_column(index=True)

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.store.campaigns import CampaignTable
 from dissensus.store.chats import ChatTable
-from dissensus.store.core.orm import ID, Base, one_of
+from dissensus.store.core.orm import ID, Base, check_in
 from dissensus.store.items import ItemTable
 from dissensus.store.raters import RaterTable
 from dissensus.store.staff import StaffTable
@@ -22,7 +22,7 @@ class CampaignReportTable(Base):
     """A report of a campaign; a withdrawal of a rater deletes it."""
 
     __tablename__ = "campaign_report"
-    __table_args__ = (one_of("state", "waiting", "working", "done", "failed"),)
+    __table_args__ = (check_in("state", "waiting", "working", "done", "failed"),)
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), index=True)

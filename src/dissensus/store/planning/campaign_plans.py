@@ -81,11 +81,12 @@ def _select_rows(condition: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
 def mark_adopted(tx: Connection, campaign_id: str, plan_id: str, *, now: datetime) -> None:
     """Mark one plan of a campaign as the one that it follows."""
     tx.execute(update(_TABLE).where(_TABLE.campaign_id == campaign_id).values(adopted_at=None))
-    tx.execute(update(_TABLE).where(_TABLE.id == plan_id).values(adopted_at=now))
+    own = (_TABLE.campaign_id == campaign_id) & (_TABLE.id == plan_id)
+    tx.execute(update(_TABLE).where(own).values(adopted_at=now))
 
 
 def delete_oldest_plans(tx: Connection, campaign_id: str, *, most: int) -> None:
-    """Delete all but the latest plans of a campaign, and the one that it follows."""
+    """Delete the plans of a campaign except the latest ones and the one that it follows."""
     latest = select(_TABLE.id).where(_TABLE.campaign_id == campaign_id).order_by(_TABLE.id.desc()).limit(most)
     latest_ids = tx.scalars(latest).all()
     tx.execute(
