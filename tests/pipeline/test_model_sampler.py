@@ -146,6 +146,8 @@ def test_published_priors_are_those_of_a_preset(ratings: Ratings) -> None:
         ({"b": "cauchy(0, 1)"}, "unknown distribution"),
         ({"b": "student_t(3, 1)"}, "has 2 numbers; write student_t"),
         ({"b": "exponential(1)"}, "exponential prior is for standard deviations"),
+        ({"b": 1}, "The prior '1' is not a distribution with numbers"),
+        ({"b:gender": "normal(0, 1)", "b:rater_gender": "normal(0, 2)"}, "Two priors are for b:rater_gender"),
         ({"sd": "exponential(0)"}, "rate 0.0"),
         ({"sd": "normal(0, -1)"}, "scale above 0"),
         ({"cor": "normal(0, 1)"}, "lkj"),

@@ -61,7 +61,10 @@ def parse_priors(texts: Mapping[str, str], named: NamedDesign) -> ModelPriors:
             )
         if kind == CORRELATION:
             shape = _parse_shape(text)
-        full[f"{kind}:{_resolve(kind, name, allowed[kind])}" if name else kind] = text
+        resolved = f"{kind}:{_resolve(kind, name, allowed[kind])}" if name else kind
+        if resolved in full:
+            raise InvalidInput(f"Two priors are for {resolved}. Give one.")
+        full[resolved] = text
     parsed = {key: _parse_distribution(text) for key, text in full.items() if key != CORRELATION}
 
     def find(kind: str, name: str) -> Prior | None:
@@ -91,7 +94,7 @@ def _resolve(kind: str, name: str, allowed: Sequence[str]) -> str:
 
 def _parse_call(text: str) -> tuple[str, list[float]]:
     """Return name and numbers of a distribution."""
-    match = _CALL.fullmatch(text)
+    match = _CALL.fullmatch(str(text))
     if match:
         try:
             return match[1], [float(number) for number in match[2].split(",")]

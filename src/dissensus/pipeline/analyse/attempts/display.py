@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis, AttemptCell
-from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
 from dissensus.stats.cluster_bootstrap import BootstrapEstimate
 
 FEW_TAGS = 24
@@ -12,7 +12,7 @@ FEW_TAGS = 24
 def attempts_page(analysis: AttemptAnalysis) -> Page:
     """Return the analysis as a page."""
     return Page(
-        f"{analysis.n_attempts:,} attempts by {analysis.n_red_teamers:,} red-teamers.",
+        f"{format_count(analysis.n_attempts, 'attempt')} by {format_count(analysis.n_red_teamers, 'red-teamer')}.",
         tuple(_grids(analysis)),
         (
             f"A success is a rating of {analysis.success_from} or more by the red-teamer; harmlessness is the "
