@@ -56,6 +56,8 @@ def test_gold_and_platinum_labels(staff_site: StaffSite, client: Client) -> None
     assert client.gold.add_platinum("pilot", {"item-0": "No"}, source="May", attributes={"item-0": {"n": "9"}}) == 1
     with pytest.raises(Conflict, match="has a label of an earlier crowd"):
         client.gold.add_platinum("pilot", {"item-0": "Yes"}, source="June")
+    with pytest.raises(InvalidInput, match="There are attributes and no label of 'item-1'"):
+        client.gold.add_platinum("pilot", {"item-0": "No"}, source="May", attributes={"item-1": {"n": "9"}})
     compared = client.gold.comparison("pilot")
     assert (compared.n_platinum, compared.with_crowd, compared.reason) == (1, None, "Nobody has rated an item yet.")
 

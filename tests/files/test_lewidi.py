@@ -292,3 +292,9 @@ def test_attributes_of_items_keep_their_names(tmp_path: Path) -> None:
     result = read_long(tmp_path / "a.lewidi.json").table
     assert result.select(table.columns).equals(table)
     assert result.width == table.width
+
+
+def test_entries_without_annotations_are_not_blamed_on_the_file_of_raters(tmp_path: Path) -> None:
+    path = save({"1": {"text": "x", "annotations": {}}}, tmp_path / "a.json")
+    with pytest.raises(InvalidInput, match="No entry has an annotation"):
+        read_long(path, annotators=save({"Ann1": {"Gender": "F"}}, tmp_path / "meta.json"))

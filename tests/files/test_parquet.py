@@ -123,3 +123,15 @@ def test_a_probe_that_takes_too_long_is_an_error(
     monkeypatch.setattr(sys, "executable", stand_in(tmp_path / "python", "exec sleep 60"))
     with pytest.raises(InvalidInput, match=r"takes more than 0 s to read. Is it damaged"):
         read_frame(path)
+
+
+def test_a_file_from_a_browser_has_its_own_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text is compressed, so that only the probe sees how much it is."""
+    path = tmp_path / "items.parquet"
+    pl.DataFrame({"item_id": ["1"], "response": ["a" * 100_000]}).write_parquet(path)
+    monkeypatch.setattr(limits, "UPLOAD_BYTES", 50_000)
+    assert read_frame(path).height == 1
+    with limits.restrict_to_upload(), pytest.raises(InvalidInput, match="holds text that is larger than") as caught:
+        read_frame(path)
+    assert limits.UPLOAD_REMEDY in str(caught.value)
+    assert limits.VARIABLE not in str(caught.value)

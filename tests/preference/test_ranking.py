@@ -194,3 +194,11 @@ def test_rows_are_named_and_grouped_as_they_are_in_the_table() -> None:
 def test_replicates_are_a_number() -> None:
     with pytest.raises(InvalidInput, match="bootstrap is -1; give a whole number, 0 or more"):
         rank(draw_comparisons(100), bootstrap=-1)
+
+
+def test_no_replicates_are_counted_where_none_are_drawn() -> None:
+    comparisons = Comparisons(
+        bots=("a", "b"), a=np.zeros(3, dtype=np.int64), b=np.ones(3, dtype=np.int64),
+        outcome=np.ones(3), weight=np.ones(3), rater=np.arange(3),
+    )  # fmt: skip
+    assert rank(comparisons, bootstrap=100).replicates == 0

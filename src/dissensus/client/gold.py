@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping
 
 from dissensus.api_models.gold import GoldComparisonResource, GoldItemResource, GoldItemState, PlatinumCountResource
 from dissensus.client.protocol import campaign_path, iterate_rows, parse_response, post_once
+from dissensus.errors import InvalidInput
 from dissensus.http_client import ServiceClient
+from dissensus.schema.hints import format_list
 
 
 class GoldClient:
@@ -35,6 +37,11 @@ class GoldClient:
     ) -> int:
         """Store labels of an earlier crowd, all or none, and return the number of items. Scope: ``gold``."""
         attributes = attributes or {}
+        unlabelled = [item for item in attributes if item not in labels]
+        if unlabelled:
+            raise InvalidInput(
+                f"There are attributes and no label of {format_list(unlabelled)}. Give a label for each."
+            )
         rows = [
             {"item": item, "label": label, "attributes": dict(attributes.get(item, {}))}
             for item, label in labels.items()

@@ -58,7 +58,8 @@ def restrict_to_upload() -> Iterator[None]:
         _upload.reset(token)
 
 
-def _remedy() -> str:
+def remedy() -> str:
+    """Return what to do about a file that is too large."""
     return UPLOAD_REMEDY if _upload.get() else REMEDY
 
 
@@ -87,13 +88,13 @@ def check_lines(data: bytes, path: Path) -> None:
     most = max_text_bytes() // LINE_BYTES
     n = data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
     if n > most:
-        raise InvalidInput(f"{path} has {n:,} lines, and at most {most:,} are read. Remove blank ones. {_remedy()}")
+        raise InvalidInput(f"{path} has {n:,} lines, and at most {most:,} are read. Remove blank ones. {remedy()}")
 
 
 def check_rows(rows: int, path: Path) -> None:
     """Raise if a file from a browser has too many rows."""
     if _upload.get() and rows > UPLOAD_ROWS:
-        raise InvalidInput(f"{path} has {rows:,} rows, and a form takes at most {UPLOAD_ROWS:,}. {_remedy()}")
+        raise InvalidInput(f"{path} has {rows:,} rows, and a form takes at most {UPLOAD_ROWS:,}. {remedy()}")
 
 
 def count_turns(n: int) -> None:
@@ -122,7 +123,7 @@ def max_memory() -> int:
 def check_bytes(count: int, path: Path, state: str = "is") -> None:
     """Raise if there is too much text."""
     if count > max_text_bytes():
-        raise InvalidInput(f"{path} {state} larger than {max_text_bytes() / 2**30:.3g} GiB, the maximum. {_remedy()}")
+        raise InvalidInput(f"{path} {state} larger than {max_text_bytes() / 2**30:.3g} GiB, the maximum. {remedy()}")
 
 
 def check_cells(rows: int, columns: int, path: Path) -> None:
@@ -130,7 +131,7 @@ def check_cells(rows: int, columns: int, path: Path) -> None:
     if rows * columns > max_cells():
         raise InvalidInput(
             f"{path} has {rows:,} rows or more, of {columns:,} columns: over {max_cells():,} cells, the maximum. "
-            f"{_remedy()}"
+            f"{remedy()}"
         )
 
 

@@ -49,7 +49,9 @@ def _probe(path: Path, seconds: float) -> None:
     """Read a file in a subprocess, and raise if that fails or crashes."""
     # -P and an explicit path, so that a polars.py in the current folder is not imported.
     command = [sys.executable, "-P", "-m", parquet_probe.__name__, os.fspath(path)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    # The process does not know whether the file is an upload.
+    limit = {limits.VARIABLE: str(limits.max_text_bytes() / 2**30)}
+    environment = {**os.environ, **limit, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
         result = subprocess.run(  # noqa: S603 - our own module
             command,
@@ -67,10 +69,10 @@ def _probe(path: Path, seconds: float) -> None:
     if result.returncode == 0:
         return
     if result.returncode == parquet_probe.REFUSED:
-        raise InvalidInput(result.stdout.decode())
+        raise InvalidInput(result.stdout.decode().replace(limits.REMEDY, limits.remedy()))
     if result.returncode == 1:
         raise Unavailable(f"{path} cannot be checked: {sys.executable} does not run {parquet_probe.__name__}.")
     raise InvalidInput(
         f"{path} is a damaged Parquet file, or one that needs more than {limits.max_memory() / 2**30:.3g} GiB of "
-        f"memory. Copy or download it again. {limits.REMEDY}"
+        f"memory. Copy or download it again. {limits.remedy()}"
     )

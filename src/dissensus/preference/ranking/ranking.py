@@ -186,7 +186,7 @@ def rank(comparisons: Comparisons, *, bootstrap: int = 1000, seed: int = 0, conf
         rows=tuple(rows[index] for index in np.argsort(-np.array(keys), kind="stable")),
         n_comparisons=len(comparisons.a),
         n_raters=None if comparisons.rater is None else len(np.unique(comparisons.rater)),
-        replicates=bootstrap if comparisons.rater is not None else 0,
+        replicates=0 if comparisons.rater is None or strengths.reason else bootstrap,
         undefined=strengths.undefined,
         slope=None if predicted is None else _slope(strengths.observed, predicted),
         notes=tuple(_notes(comparisons, bootstrap, strengths.undefined)),

@@ -65,6 +65,8 @@ def read(
     notes = _check_shares(entries, annotations_)
     items = [key for key, annotations in annotations_.items() for _ in annotations]
     raters = [rater for annotations in annotations_.values() for rater in annotations]
+    if not items:
+        raise InvalidInput("No entry has an annotation.")
     people, rater_notes = ({}, ()) if annotators is None else _people(annotators, list(dict.fromkeys(raters)))
     columns: dict[str, list[str] | list[str | None]] = {
         names.ITEM_ID: items,
@@ -75,8 +77,6 @@ def read(
             answer for annotations in annotations_.values() for answer in annotations.values()
         ],
     }
-    if not items:
-        raise InvalidInput("No entry has an annotation.")
     try:
         table = pl.DataFrame([pl.Series(name, values, dtype=pl.String) for name, values in columns.items()])
     except UnicodeEncodeError:
