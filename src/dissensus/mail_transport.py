@@ -40,7 +40,7 @@ class MailSender:
         """Send a message to one address; a refusal of this message is final, and any other failure is not."""
         try:
             connection = self._connect()
-        except (OSError, smtplib.SMTPException) as error:
+        except (OSError, UnicodeError, smtplib.SMTPException) as error:  # UnicodeError: not a name of a host
             return MailResult("postponed", _describe(error))
         try:
             if self.encryption == "starttls":

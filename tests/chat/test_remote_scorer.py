@@ -99,12 +99,11 @@ def test_many_conversations_are_scored_in_batches(server: Server) -> None:
 
 
 def test_a_server_without_a_purpose_needs_one_from_the_caller(server: Server) -> None:
-    for about in ((404, {}), (405, b"no"), (200, b"<html>"), (200, ["?"]), (200, {"purpose": "mischief"})):
+    for about in ((404, {}), (405, b"no"), (200, b"<html>"), (200, b""), (200, ["?"]), (200, {"purpose": "mischief"})):
         server.about = about
         with pytest.raises(InvalidInput, match="does not report the purpose of its model"):
             score(server)
-    server.about = (404, {})
-    assert score(server, purpose="helpful") == [[5.0, 3.0]]
+        assert score(server, purpose="helpful") == [[5.0, 3.0]]
 
 
 @pytest.mark.parametrize(
@@ -115,10 +114,11 @@ def test_a_server_without_a_purpose_needs_one_from_the_caller(server: Server) ->
         (200, {"scores": [["1", "2"]]}, "gives '1' for conversation 1"),
         (200, {"scores": [[True, 1]]}, "gives True for conversation 1"),
         (200, {"scores": [[1.0]]}, "for conversation 1, which has 2 turns of the bot"),
-        (200, {"scores": [[1.0, 2.0], []]}, "2 lists of scores for 1 conversations"),
+        (200, {"scores": [[1.0, 2.0], []]}, r"2 lists of scores for 1 conversation\."),
         (200, {"scores": [None]}, "None for conversation 1"),
         (200, {"score": 1}, "no list of scores"),
         (200, [], "no list of scores"),
+        (200, b"", "no list of scores"),
         (200, b"<html>", "does not answer with JSON"),
         (200, b"[" * 100_000, "does not answer with JSON"),
         (500, b"oh no", r"it answers HTTP 500 \(try 3 of 3\)"),

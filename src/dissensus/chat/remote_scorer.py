@@ -75,7 +75,7 @@ class RemoteModel:
             ],
             **options,
         }
-        answer = self.service.request("POST", self.address, body=body).json()
+        answer = _parse_body(self.service.request("POST", self.address, body=body))
         model = answer.get("model") if isinstance(answer, dict) else None
         sha256 = model.get("sha256", "") if isinstance(model, dict) else ""
         if self.identity.sha256 and sha256 and sha256 != self.identity.sha256:
@@ -123,10 +123,14 @@ def open_remote_model(
 def _fetch_description(service: ServiceClient, address: str) -> dict[str, Any]:
     """Return the server's description of its model; an empty one if it does not support the request."""
     try:
-        description = service.request("GET", address).json()
+        description = _parse_body(service.request("GET", address))
     except (InvalidInput, NotFound, NotJson):
         return {}
     return description if isinstance(description, dict) else {}
+
+
+def _parse_body(response: httpx.Response) -> Any:
+    return response.json() if response.content else None
 
 
 def _parse_groups(value: object) -> dict[str, tuple[str, ...]]:
@@ -139,15 +143,21 @@ def _parse_scores(answer: object, conversations: Sequence[Conversation]) -> list
     scores = answer.get("scores") if isinstance(answer, dict) else None
     if not isinstance(scores, list) or len(scores) != len(conversations):
         size = f"{len(scores):,} lists" if isinstance(scores, list) else "no list"
-        raise _unexpected_answer(f"{size} of scores for {len(conversations):,} conversations")
+        raise _unexpected_answer(f"{size} of scores for {_count(len(conversations), 'conversation')}")
     for number, (conversation, values) in enumerate(zip(conversations, scores, strict=True), start=1):
         n = sum(turn.speaker == "bot" for turn in conversation.turns)
         if not isinstance(values, list) or len(values) != n:
-            raise _unexpected_answer(f"{values!r:.60} for conversation {number:,}, which has {n:,} turns of the bot")
+            raise _unexpected_answer(
+                f"{values!r:.60} for conversation {number:,}, which has {_count(n, 'turn')} of the bot"
+            )
         for value in values:
             if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
                 raise _unexpected_answer(f"{value!r:.60} for conversation {number:,}, which is not a finite number")
     return [[float(value) for value in values] for values in scores]
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def _unexpected_answer(content: str) -> DissensusError:

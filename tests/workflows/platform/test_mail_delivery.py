@@ -5,6 +5,7 @@ import re
 import ssl
 from dataclasses import replace
 from datetime import datetime, timedelta
+from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
@@ -307,3 +308,8 @@ def test_a_sign_in_link_that_has_expired_is_not_mailed(
         delivery(mailbox)(platform, NOW + SIGN_IN_LINK_LIFETIME)
     assert (mailbox.messages, count_mails(platform)) == ([], 0)
     assert "was given up (sign_in_link): its link has expired." in caplog.text
+
+
+def test_a_host_that_is_no_name_postpones_a_mail() -> None:
+    sender = MailSender(host=f"{'a' * 64}.example", port=25, sender=SENDER, encryption="none")
+    assert sender.send(EmailMessage(), ADDRESS).outcome == "postponed"
