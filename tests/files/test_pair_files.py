@@ -340,3 +340,21 @@ def test_a_table_of_pairs_is_replaced_only_on_request(tmp_path: Path) -> None:
     assert pl.read_csv(path)["strengths"].to_list() == ["[1]", None]
     with pytest.raises(InvalidInput, match="There is nothing to write to"):
         write_table([], path, overwrite=True)
+
+
+@pytest.mark.parametrize("note", [10**400, "\ud800", {}])
+@pytest.mark.parametrize("name", ["pairs.csv", "pairs.parquet"])
+def test_values_that_no_table_holds_are_refused_or_written(tmp_path: Path, name: str, note: object) -> None:
+    rows = [PairRow(ASKED + "No.", ASKED + "Yes.", extra={"note": note})]
+    if (name, note) == ("pairs.csv", {}):
+        write_table(rows, tmp_path / name)
+        return
+    with pytest.raises(InvalidInput, match=r"Write \.jsonl|write \.jsonl"):
+        write_table(rows, tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_lists_are_not_numbers() -> None:
+    frame = pl.DataFrame({"chosen": [ASKED + "No."], "rejected": [ASKED + "Yes."], "weight": [[1]]})
+    with pytest.raises(InvalidInput, match=r"Row 1: weight is '\[1\]', which is not a number"):
+        read_pairs(frame)

@@ -197,11 +197,14 @@ def read_numbers(frame: pl.DataFrame, name: str) -> list[float | None]:
     """Return a column of finite numbers; None where it is empty or does not exist."""
     if name not in frame.columns:
         return [None] * frame.height
-    numbers = frame[name].cast(pl.Float64, strict=False)
-    invalid = (frame[name].is_not_null() & ~numbers.is_finite().fill_null(value=False)).arg_true()
+    column = frame[name]
+    if column.dtype.is_nested():
+        column = conversations.to_text_column(column)
+    numbers = column.cast(pl.Float64, strict=False)
+    invalid = (column.is_not_null() & ~numbers.is_finite().fill_null(value=False)).arg_true()
     if len(invalid):
         raise InvalidInput(
-            f"Row {invalid[0] + 1:,}: {name} is {format_value(frame[name][invalid[0]])}, which is not a number. Write "
+            f"Row {invalid[0] + 1:,}: {name} is {format_value(column[invalid[0]])}, which is not a number. Write "
             "it like 2 or 0.5, or leave it empty."
         )
     return numbers.to_list()

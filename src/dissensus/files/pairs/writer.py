@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
+from polars.exceptions import PolarsError
 
 from dissensus.errors import InvalidInput
 from dissensus.files.conversations import to_text_column
@@ -15,6 +16,7 @@ from dissensus.files.pairs.reader import STRENGTH
 from dissensus.files.pairs.rows import PairRow
 from dissensus.files.raw import table_stream, table_writer
 from dissensus.files.raw.table_stream import open_for_writing
+from dissensus.schema.hints import format_value
 from dissensus.text.messages import write_messages
 
 LINES: Final = (".jsonl", ".jsonl.gz")
@@ -88,8 +90,17 @@ def write_table(rows: Iterable[PairRow], path: Path, *, overwrite: bool = False)
         columns = {CHOSEN: pl.String(), REJECTED: pl.String(), STRENGTH: pl.Float64()}
         table_stream.write_parts(_tables(all_rows, columns), columns, path, overwrite=overwrite)
     else:
-        table = pl.from_dicts(list(map(_to_record, all_rows)), infer_schema_length=None)
+        table = _build_table(all_rows)
         table_writer.write_frame(_flat(table, extension), path, overwrite=overwrite)
+
+
+def _build_table(rows: Iterable[PairRow]) -> pl.DataFrame:
+    try:
+        return pl.from_dicts(list(map(_to_record, rows)), infer_schema_length=None)
+    except (TypeError, ValueError, OverflowError, PolarsError) as error:
+        raise InvalidInput(
+            f"The columns of the pairs are not those of a table: {format_value(error)}. Correct them, or write .jsonl."
+        ) from None
 
 
 def _to_record(row: PairRow) -> dict[str, Any]:

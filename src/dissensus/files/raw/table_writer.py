@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import polars as pl
+from polars.exceptions import PolarsError
 
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.files.raw import delimited, json_table
@@ -135,7 +136,10 @@ def to_text_table(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _parquet(frame: pl.DataFrame) -> bytes:
     buffer = BytesIO()
-    frame.with_columns(_cast_column(column) for column in frame).write_parquet(buffer)
+    try:
+        frame.with_columns(_cast_column(column) for column in frame).write_parquet(buffer)
+    except PolarsError as error:
+        raise InvalidInput(f"Parquet cannot hold the table: {error} Write .jsonl.") from None
     return buffer.getvalue()
 
 
