@@ -278,3 +278,11 @@ def test_version_0_is_never_current(tmp_path: Path) -> None:
     model = append_entry(register_model(tmp_path / "helpful", HELPFUL), FIRST)
     with pytest.raises(ValueError, match="version 0 was never trained"):
         append_entry(model, replace(BACK, current=0))
+
+
+def test_an_integer_that_no_float_holds_is_refused(tmp_path: Path) -> None:
+    model = register_model(tmp_path / "helpful", HELPFUL)
+    terms = json.loads((model.folder / TERMS).read_text())
+    (model.folder / TERMS).write_text(json.dumps({**terms, "margin": 10**400}))
+    with pytest.raises(InvalidInput, match="is not a valid registered model"):
+        open_registered_model(model.folder)

@@ -238,3 +238,11 @@ def test_zstandard_without_its_reader_names_the_extra(tmp_path: Path, monkeypatc
     else:
         with pytest.raises(MissingExtra, match=r"log\.eval is compressed by Zstandard.*'dissensus\[inspect\]'"):
             read_scores(path)
+
+
+@pytest.mark.parametrize("sample", [build_sample("\ud800", 1, judge="C"), build_sample("1", 1, judge="\ud800")])
+def test_half_of_a_surrogate_pair_is_refused(tmp_path: Path, sample: dict[str, Any]) -> None:
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({**HEADER, "samples": [sample]}))
+    with pytest.raises(InvalidInput, match="half of a surrogate pair"):
+        read_scores(path)

@@ -159,6 +159,7 @@ def test_a_damaged_folder_is_refused(model: Linear, tmp_path: Path, name: str, d
         ("purpose", "both", "its purpose is both"),
         ("features", ["pickles"], "its features are"),
         ("temperature", 0, "invalid values"),
+        ("temperature", 10**400, "too large"),
         ("length_weight", float("nan"), "invalid values"),
         ("schema_version", 2, "version 2"),
     ],

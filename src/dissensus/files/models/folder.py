@@ -128,7 +128,10 @@ def load_any_model(folder: Path, *, encoder: Encoder | None = None) -> AnyModel 
         if names is TUNED_JURY_FILES:
             encoder = read_tuned_encoder(head["transformer"], folder)
         return _build_model(head, card, _read(folder / WEIGHTS), encoder)
-    except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError, zipfile.BadZipFile) as error:
+    except (
+        *(ValueError, KeyError, TypeError, ArithmeticError, AttributeError, OSError, RecursionError),
+        zipfile.BadZipFile,
+    ) as error:
         _refuse(folder, format_value(error))
 
 

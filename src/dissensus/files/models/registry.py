@@ -11,7 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
 
-from dissensus.errors import Conflict, DissensusError, InvalidInput, NotFound, Unavailable
+from dissensus.errors import Conflict, InvalidInput, NotFound, Unavailable
 from dissensus.files.raw.atomic_write import write_atomically
 from dissensus.preference.data.pairs import PURPOSES, Purpose
 from dissensus.preference.data.weighting import Weighting
@@ -172,7 +172,7 @@ def open_registered_model(folder: Path) -> RegisteredModel:
         terms = _terms(json.loads(_read(folder / TERMS)))
         entries = [_entry(json.loads(line)) for line in _read(folder / HISTORY).splitlines()]
         _check_order(entries)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError, DissensusError) as error:
+    except (ValueError, KeyError, TypeError, ArithmeticError, AttributeError, RecursionError, OSError) as error:
         _refuse(folder, error)
     return RegisteredModel(folder=folder, terms=terms, entries=tuple(entries))
 

@@ -169,12 +169,17 @@ def _pivot(cells: Sequence[Cell], models: Sequence[str] | None, if_empty: str) -
         values.setdefault(name, {}).setdefault(item, []).append(value)
     check_model_names(list(values))
     items = list(dict.fromkeys(item for item, _, _ in cells))
-    columns = [pl.Series(ITEM_ID, items, dtype=pl.String)]
+    columns: dict[str, list[str] | list[str | None]] = {ITEM_ID: items}
     for name, of_item in values.items():
         is_read = _is_read(name, models)
         column = [_merge(of_item.get(item, []), item, name) if is_read else None for item in items]
-        columns.append(pl.Series(name, [None if value is None else str(value) for value in column], dtype=pl.String))
-    return pl.DataFrame(columns)
+        columns[name] = [None if value is None else str(value) for value in column]
+    try:
+        return pl.DataFrame([pl.Series(name, texts, dtype=pl.String) for name, texts in columns.items()])
+    except UnicodeEncodeError:
+        raise InvalidInput(
+            "The log has half of a surrogate pair (like \\ud800), which is not text. Give the log as the tool wrote it."
+        ) from None
 
 
 def _merge(values: Sequence[Any], item: str, name: str) -> Any:
