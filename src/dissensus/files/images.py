@@ -1,4 +1,4 @@
-"""Reader of images from untrusted files: they are decoded within limits, and encoded anew without metadata."""
+"""Reader of untrusted images: decoded within limits, and encoded anew without metadata."""
 
 import warnings
 import zipfile
@@ -120,7 +120,7 @@ def _decode_image(content: bytes) -> "tuple[Image, str]":
 
 
 def _open_image(content: bytes) -> "Image":
-    """Return an image of which only the header is read; its size, frames and depth are checked."""
+    """Open an image lazily, and check the size, frames and depth in its header."""
     # Only whoever adds images waits for the library.
     with require_extra("An image", "site"):
         from PIL import Image, UnidentifiedImageError
@@ -150,7 +150,7 @@ def _format_of(image: "Image") -> str:
 
 
 def _count_pixels(content: bytes) -> int:
-    """Return the pixels of an image by its header, 0 if that is refused."""
+    """Count the pixels of an image by its header; 0 if the header is refused."""
     try:
         image = _open_image(content)
     except InvalidInput:
@@ -168,7 +168,7 @@ def _check_size(image: "Image") -> None:
 
 
 def _copy_pixels(image: "Image", kind: str) -> "Image":
-    """Return the pixels alone, since images carry metadata from which encoders write."""
+    """Copy the pixels alone, since encoders would write metadata of the image."""
     from PIL import Image
 
     mode = image.mode

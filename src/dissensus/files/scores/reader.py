@@ -94,7 +94,7 @@ def read_scores(
 def _name_models(
     source: Source, item: str, models: Sequence[str] | None, labels: Mapping[str, float] | None
 ) -> ScoreTable:
-    """Return a table with the names of models as columns; as it is if columns of it are named."""
+    """Read a table, and name its columns by models; columns that the caller names stay as they are."""
     table = _read_table(source, models, labels or {})
     frame = table.frame
     if not set(models or ()).isdisjoint(frame.columns):
@@ -155,7 +155,7 @@ def _read_table(source: Source, models: Sequence[str] | None, labels: Mapping[st
 
 
 def _parse_json(path: Path) -> Any:
-    """Return a JSON document; None for JSON Lines and for what is not JSON, of which the reader of tables says why."""
+    """Parse a JSON document; None for JSON Lines and invalid JSON, which the reader of tables reports."""
     try:
         return strict_decoder("The log", nan_as_null=True).decode(content.read_content(path).decode("utf-8").strip())
     except (ValueError, RecursionError):

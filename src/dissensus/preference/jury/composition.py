@@ -58,7 +58,7 @@ def seat_groups(model: JuryModel, seats: Mapping[str, int]) -> Jury:
 
 
 def seat_mix(model: JuryModel, mix: str = RATERS, n_seats: int = N_SEATS) -> Jury:
-    """Return a jury of a named mix: ``raters``, as in training, or an axis, each group of which has the same chance.
+    """Return a jury of a named mix: ``raters`` as in training, or an axis with the same probability for each group.
 
     Raises
     ------

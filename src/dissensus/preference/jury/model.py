@@ -112,7 +112,7 @@ class JuryModel:
         return _average(self.model.locate(features), self.people(group))
 
     def average_choices(self, differences: Floats, group: str | None = None) -> Floats:
-        """Return the probability that a person of a group prefers the second of two responses, and that not."""
+        """Return the probabilities that a person of a group prefers the second of two responses, and the first."""
         return _average(self.model.locate_choices(differences), self.people(group))
 
     def was_trained_on(self, texts: Sequence[RatedText]) -> npt.NDArray[np.bool_]:

@@ -199,7 +199,7 @@ def fit_pair_jury(choices: JuryPairs, *, purpose: Purpose = "harmless", encoder:
 
 
 def predict_choices(model: JuryModel, comparisons: Sequence[Comparison], group: str | None = None) -> Floats:
-    """Return the probability that a person prefers the second response, and that not, shape (comparisons, 2).
+    """Return the probabilities that a person prefers the second response, and the first, shape (comparisons, 2).
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class TunedEncoder:
 
     @cached_property
     def sha256(self) -> str:
-        """SHA-256 of the weights and of what else determines the vectors."""
+        """SHA-256 of the weights and of all else that determines the vectors."""
         reader, digest = self.reader, hashlib.sha256()
         digest.update(repr((reader.begin, reader.end, reader.pad, reader.max_length)).encode())
         digest.update(reader.tokenizer.to_str().encode())

@@ -23,7 +23,7 @@ def is_multi_score(frame: pl.DataFrame) -> bool:
 
 
 def number_items(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the table with the number of its row as the id of an item, and the names of attributes of items."""
+    """Give each row its number as the id of an item, and columns of attributes their names in long tables."""
     ids = pl.int_range(1, frame.height + 1, eager=True).cast(pl.String).alias(ITEM_ID)
     named = frame.rename({old: new for old, new in _ITEM_NAMES.items() if old in frame.columns})
     scores = (_write_alike(named[name]) for name in named.columns if name.startswith(_SCORE))
@@ -31,7 +31,7 @@ def number_items(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _write_alike(scores: pl.Series) -> pl.Series:
-    """Return scores with one text for each number, so that 1 and 1.0 are one answer; others are as they were."""
+    """Write equal numbers as one text, so that 1 and 1.0 are one answer; leave other texts as they are."""
     numbers = scores.cast(pl.Float64, strict=False)
     texts = pl.Series([None if number is None else f"{number:.15g}" for number in numbers], dtype=pl.String)
     return texts.fill_null(scores.cast(pl.String)).alias(scores.name)
