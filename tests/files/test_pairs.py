@@ -118,3 +118,8 @@ def test_agreement_and_tranche_are_read(tmp_path: Path) -> None:
         read_pairs(pl.DataFrame(rows[:1]).with_columns(strengths=pl.lit("7")))
     with pytest.raises(InvalidInput, match=r"Row 1: The agreement on a pair is 3; give a share"):
         read_pairs(columns.with_columns(agreement=pl.lit("3")))
+
+
+def test_a_table_without_rows_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="The table has no rows"):
+        read_pairs(pl.DataFrame(schema={"chosen": pl.String, "rejected": pl.String}))

@@ -202,3 +202,13 @@ def test_no_replicates_are_counted_where_none_are_drawn() -> None:
         outcome=np.ones(3), weight=np.ones(3), rater=np.arange(3),
     )  # fmt: skip
     assert rank(comparisons, bootstrap=100).replicates == 0
+
+
+def test_groups_are_named_by_the_columns_of_chatbot_arena() -> None:
+    table = {"model_a": ["x", "y"], "model_b": ["y", "x"], "winner": ["model_a", "model_b"], "judge": ["1", "2"]}
+    assert list(read_comparisons(pl.DataFrame(table), by="judge").groups) == ["1", "2"]
+
+
+def test_a_table_without_rows_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="The table has no rows"):
+        read_comparisons(pl.DataFrame(TABLE).clear())

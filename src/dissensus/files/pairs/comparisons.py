@@ -83,7 +83,10 @@ def read_comparisons(source: Any, *, by: str | None = None) -> ReadComparisons:
 
 
 def _from_table(frame: pl.DataFrame, by: str | None) -> ReadComparisons:
+    if frame.is_empty():
+        raise InvalidInput("The table has no rows.")
     frame = _rename_foreign(frame)
+    by = by if by is None or by in frame.columns else FOREIGN.get(by, by)
     required = [A, B, WINNER, *([by] if by else [])]
     missing = [name for name in required if name not in frame.columns]
     if missing:

@@ -122,6 +122,8 @@ def _from_table(frame: pl.DataFrame, tranche: str | None) -> ReadPairs:
             f"There is no column {format_list(missing)}; pairs have 'chosen' and 'rejected', each a whole transcript. "
             f"{_describe_columns(frame)}"
         )
+    if frame.is_empty():
+        raise InvalidInput("The table has no rows.")
     refuse_more_responses([name for name in frame.columns if frame[name].null_count() < frame.height])
     prompt = conversations.find_prompt_column(frame.columns)
     sides = [conversations.read_conversations(frame.select(*prompt, side)) for side in PAIR]
