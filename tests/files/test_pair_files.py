@@ -354,7 +354,10 @@ def test_values_that_no_table_holds_are_refused_or_written(tmp_path: Path, name:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_lists_are_not_numbers() -> None:
-    frame = pl.DataFrame({"chosen": [ASKED + "No."], "rejected": [ASKED + "Yes."], "weight": [[1]]})
-    with pytest.raises(InvalidInput, match=r"Row 1: weight is '\[1\]', which is not a number"):
+@pytest.mark.parametrize(
+    "weight", [pl.Series([[1]]), pl.Series([b"1x"]), pl.Series(["x"], dtype=pl.Categorical), pl.Series([True])]
+)
+def test_other_types_are_not_numbers(weight: pl.Series) -> None:
+    frame = pl.DataFrame({"chosen": [ASKED + "No."], "rejected": [ASKED + "Yes."], "weight": weight})
+    with pytest.raises(InvalidInput, match=r"Row 1: weight is .*, which is not a number|weight"):
         read_pairs(frame)

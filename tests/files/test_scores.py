@@ -206,3 +206,9 @@ def test_shares_that_exceed_1_by_rounding_are_read(tmp_path: Path) -> None:
     path.write_text("item_id,population,A,B,C,D\n1,all,0.5,0.56,0.11,0\n")
     with pytest.raises(InvalidInput, match="from 0 to 1"):
         read_population_labels(path, ["A", "B", "C"])
+
+
+def test_labels_may_be_categories() -> None:
+    labels = pl.Series(["unsafe", "safe"], dtype=pl.Categorical)
+    scores = read_scores(pl.DataFrame({"item_id": ["1", "2"], "words": labels}))
+    assert scores.table["words"].to_list() == [1.0, 0.0]

@@ -199,9 +199,7 @@ def read_numbers(frame: pl.DataFrame, name: str) -> list[float | None]:
     """Return a column of finite numbers; None where it is empty or does not exist."""
     if name not in frame.columns:
         return [None] * frame.height
-    column = frame[name]
-    if column.dtype.is_nested():
-        column = conversations.to_text_column(column)
+    column = frame[name] if frame[name].dtype.is_numeric() else conversations.to_text_column(frame[name])
     numbers = column.cast(pl.Float64, strict=False)
     invalid = (column.is_not_null() & ~numbers.is_finite().fill_null(value=False)).arg_true()
     if len(invalid):

@@ -9,6 +9,7 @@ from typing import Any, Final
 import polars as pl
 
 from dissensus.errors import InvalidInput
+from dissensus.files.conversations import to_text_column
 from dissensus.files.raw import content
 from dissensus.files.raw.json_decoder import strict_decoder
 from dissensus.files.raw.table_reader import is_path, name_source, read_frame, to_polars
@@ -137,7 +138,11 @@ def _stem(path: Path) -> str:
 
 def _read_table(source: Source, models: Sequence[str] | None, labels: Mapping[str, float]) -> ScoreTable:
     if not is_path(source):
-        return ScoreTable(to_polars(source))
+        frame = to_polars(source)
+        others = [
+            column for column in frame if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.String))
+        ]
+        return ScoreTable(frame.with_columns(map(to_text_column, others)))
     path = Path(source)
     if models is not None and _stem(path) in models:
         models = (*models, *PLAIN)
