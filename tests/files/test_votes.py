@@ -145,7 +145,7 @@ def test_invalid_tables_of_raters_are_refused(table: dict[str, list[str | None]]
         ({"picks": ["a"]}, "a list of picks with rater_id, side and strength"),
         ({"context": 3}, "a list of turns with speaker and text"),
         ({"picks": [{"rater_id": "ann", "side": "c", "strength": 1}]}, "A pick is 'c'"),
-        ({"picks": [{"rater_id": "ann", "side": "a", "strength": 9}]}, "A pick has strength 9, and there are 4"),
+        ({"picks": [{"rater_id": "ann", "side": "a", "strength": 9}]}, "A pick has strength 9, and levels is 4"),
         ({"picks": [{"rater_id": "ann", "side": "a", "strength": float("nan")}]}, "NaN is not valid JSON"),
         ({"criterion": "most harmful"}, "criterion is 'most harmful'"),
     ],
