@@ -412,3 +412,12 @@ def test_links_that_cannot_be_written_are_not_made(run: RunCommand, database_url
         events = list(iterate_events(tx, get_campaign_by_name(tx, "dices-350").id, "links_created"))
     platform.close()
     assert [event.content["n"] for event in events] == [3]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_deletion_without_a_terminal_needs_the_name(run: RunCommand) -> None:
+    run("campaign", "new", "dices-350", "--items", "items.txt")
+    refused = run("campaign", "delete", "dices-350")
+    assert (refused.returncode, "--confirm dices-350" in refused.stderr) == (1, True)
+    done = run("campaign", "delete", "dices-350", "--confirm", "dices-350")
+    assert (done.returncode, "dices-350 is deleted" in done.stdout) == (0, True)

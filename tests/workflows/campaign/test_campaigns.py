@@ -11,6 +11,7 @@ from tests.support.plan_statistics import count_planned_rows
 from dissensus.campaign.filters.item_filter import ItemFilter
 from dissensus.campaign.planning import read_plan
 from dissensus.errors import Conflict, InvalidInput, NotFound
+from dissensus.schema.campaign.shipped import load_campaign, rename_campaign
 from dissensus.store import audit_log, overview
 from dissensus.store import campaigns as store
 from dissensus.store import items as items_store
@@ -179,3 +180,13 @@ def test_a_filter_by_an_answer_needs_a_question_with_a_scale(platform: Platform)
         load(ItemFilter(answer=0))
     with pytest.raises(InvalidInput, match=r"'Q_safe' is not a question with a scale. The campaign has none."):
         load(ItemFilter(question="Q_safe"))
+
+
+def test_a_campaign_with_chats_takes_no_items(platform: Platform) -> None:
+    staff_id = owner(platform.database)
+    chats = rename_campaign(load_campaign("red-team"), "red")
+    with pytest.raises(InvalidInput, match="In red raters talk with chatbots and rate no items"):
+        campaigns.create_campaign(platform, chats, items(1), staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, chats, (), staff_id=staff_id, now=NOW)
+    with pytest.raises(InvalidInput, match="In red raters talk with chatbots and rate no items"):
+        campaigns.add_items(platform, "red", items(1), staff_id=staff_id, now=NOW)

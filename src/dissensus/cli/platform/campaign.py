@@ -249,6 +249,8 @@ def delete(
             raise Conflict(preview.obstacle)
         items, raters = format_count(preview.n_items, "item"), format_count(preview.n_raters, "rater")
         typer.echo(f"{name} has {items} and {raters}, whose answers go with it.")
+        if confirm is None and not sys.stdin.isatty():
+            raise InvalidInput(f"Give its name once more to delete it: --confirm {name}")
         confirmation = typer.prompt("Its name, to delete it") if confirm is None else confirm
         campaign_deletion.delete_campaign(platform, name, confirmation=confirmation, staff_id=staff_id, now=utc_now())
     typer.echo(f"{name} is deleted. Its audit log stays: dissensus audit")

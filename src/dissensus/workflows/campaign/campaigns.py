@@ -160,7 +160,9 @@ def compare_items(platform: Platform, name: str, items: Sequence[Item], *, staff
 
 
 def _check_items(campaign: Campaign, items: Sequence[Item]) -> None:
-    """Reject pairs where single responses are rated, and single responses where pairs are compared."""
+    """Reject items of a campaign with chats, and those with one response or two where it is the other way round."""
+    if campaign.chat is not None and items:
+        raise InvalidInput(f"In {campaign.name} raters talk with chatbots and rate no items. Leave the items out.")
     misfits = [
         (number, item)
         for number, item in enumerate(items, start=1)
