@@ -143,11 +143,6 @@ def count_missing_labels(progress: ItemProgress) -> dict[GoldPart, int]:
     }
 
 
-def list_wanted_parts(progress: ItemProgress, staff_id: str) -> tuple[GoldPart, ...]:
-    """Return the open parts that an expert has not labelled yet."""
-    return tuple(part for part in list_open_parts(progress) if progress[part].label_by(staff_id) is None)
-
-
 def list_contested_parts(progress: ItemProgress) -> tuple[GoldPart, ...]:
     """Return the parts with a decision, or in need of one; empty before all labels are in."""
     return () if list_open_parts(progress) else tuple(part for part, state in progress.items() if state.contested)

@@ -160,10 +160,15 @@ def list_done_assignments(
 
 def load_declarations(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
     """Return the last self-descriptions of raters who agreed to all purposes."""
+    return _load_declarations(tx, and_(is_participant(campaign_id), has_agreed(purposes)))
+
+
+def _load_declarations(tx: Connection, condition: ColumnElement[bool]) -> dict[str, Mapping[str, Any]]:
+    """Return the last self-description of each rater under a condition."""
     query = (
         select(DeclarationTable.rater_id, DeclarationTable.content)
         .join(RaterTable, RaterTable.id == DeclarationTable.rater_id)
-        .where(is_participant(campaign_id), has_agreed(purposes))
+        .where(condition)
         .order_by(DeclarationTable.at, DeclarationTable.id)
     )
     return dict(tx.execute(query).all())
@@ -295,7 +300,8 @@ def _to_ratings(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) ->
     finals = load_saves(tx, ids, final=True)
     times = {assignment_id: measure_submission(saves) for assignment_id, saves in load_visits(tx, ids).items()}
     rater_ids = {row.rater_id for row in rows}
-    declarations, attempts = _load_declarations_of(tx, rater_ids), load_attempts_by_rater(tx, rater_ids)
+    declarations = _load_declarations(tx, RaterTable.id.in_(rater_ids))
+    attempts = load_attempts_by_rater(tx, rater_ids)
     submitted = {assignment_id: select_submitted(saves) for assignment_id, saves in finals.items()}
     ratings = (
         ExportedRating(
@@ -313,16 +319,6 @@ def _to_ratings(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) ->
         for row in rows
     )
     return tuple(zip(ids, ratings, strict=True))
-
-
-def _load_declarations_of(tx: Connection, rater_ids: set[str]) -> dict[str, Mapping[str, Any]]:
-    """Return the last self-description of each rater."""
-    query = (
-        select(DeclarationTable.rater_id, DeclarationTable.content)
-        .where(DeclarationTable.rater_id.in_(rater_ids))
-        .order_by(DeclarationTable.at, DeclarationTable.id)
-    )
-    return dict(tx.execute(query).all())
 
 
 def _select_assignments(*columns: Any) -> Select[Any]:

@@ -19,7 +19,7 @@ from tests.support.raters import enter, rate_all
 
 from dissensus.campaign.export_table import export_form
 from dissensus.campaign.filters.item_filter import ItemFilter
-from dissensus.campaign.gold_labels import ITEM_STATES, list_open_parts, list_wanted_parts
+from dissensus.campaign.gold_labels import ITEM_STATES, list_open_parts
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.pipeline.curate.plan import SamplePlan
@@ -380,7 +380,12 @@ def test_queues_and_lists_follow_from_the_labels_of_each_item(platform: Platform
     shown = [item for item in everything if not item.target.withheld]
     for expert in (*experts, owner):
         own = queue.load_gold_queue(platform, "pilot", staff_id=expert)
-        wanted = {item.target.position: list_wanted_parts(item.standings, expert) for item in shown}
+        wanted = {
+            item.target.position: {
+                part for part in list_open_parts(item.standings) if item.standings[part].label_by(expert) is None
+            }
+            for item in shown
+        }
         begun = [item for item in shown if item.state == "in_progress"]
         assert (own.states, own.n_of_file, own.n_withheld) == (states, 1, 2)
         assert own.n_first == sum(item.state == "unlabelled" for item in shown)

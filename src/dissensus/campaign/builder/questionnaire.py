@@ -125,7 +125,7 @@ def questionnaire_fields(about: Subject) -> Mapping[str, Field]:
     }
 
 
-def questionnaire_field(label: str, about: Subject, *, missing: str = "", hint: str = "") -> QuestionnaireField:
+def questionnaire_field(label: str, about: Subject, *, missing: str = "") -> QuestionnaireField:
     """Return the field of a questionnaire."""
     own = TableField(label="Questions of your own", fields=questionnaire_fields(about))
-    return QuestionnaireField(label=label, own=own, about=about, missing=missing, hint=hint)
+    return QuestionnaireField(label=label, own=own, about=about, missing=missing)

@@ -6,6 +6,7 @@
            ├─ totp   recovery_code   passkey   security_event   mail       passkey_challenge
            └─ member ─────┐
     campaign ─┬───────────┴─ staff_invitation
+              ├─ image
               ├─ item ──────────────┐
               ├─ consent_text ── consent ─┐
               ├─ invitation ─────── rater ─┼─ assignment ── save ── answer
@@ -22,7 +23,8 @@
                                            │                         └─ chat_pick
               session (of a rater or of staff)   event   event_chain   lease   webhook
               working_copy (of a definition, by staff)
-    item ───── gold_label   gold_decision (by staff)
+    item ───── gold_label   gold_decision (by staff)   gold_progress
+    api_token ── api_token_exclusion (of a campaign)
 
 Saves and answers are append-only: a correction is a later save with a higher `revision` (see
 `dissensus.campaign.answer_drafts`); drafts that later saves supersede are deleted. The counter `item.load` serves to
