@@ -55,7 +55,7 @@ def test_a_model_of_groups_distinguishes_groups(run: RunCommand, preferences: Pa
     assert shares["entropy"] < shares["model"]["cross_entropy"]["estimate"]
     assert shares["model"]["error_rate"]["ci_high"] < shares["one_half"]["error_rate"]["estimate"] == 0.5
     table = run(*model).stdout
-    assert "150 comparisons by 40 raters, of which cross-entropy cannot be below" in table
+    assert "150 comparisons by 40 raters; cross-entropy cannot be below" in table
     assert "always one half" in table
     assert "as their group" in table
     assert "rater_gender: Woman" in table

@@ -52,9 +52,9 @@ def ranking_report(
     ranked = {name: ranking for name, ranking in (groups or {}).items() if isinstance(ranking, Ranking)}
     missing = {name: ranking for name, ranking in (groups or {}).items() if isinstance(ranking, str)}
     exclusions = (f"{format_count(n, 'comparison')} left out: {reason}." for reason, n in (excluded or {}).items())
+    axis = format_axis(by or "group")
     unranked = (
-        f"{format_axis(by or 'group').capitalize()} {escape_unprintable(name)}: {reason}"
-        for name, reason in missing.items()
+        f"{axis[:1].upper()}{axis[1:]} {escape_unprintable(name)}: {reason}" for name, reason in missing.items()
     )
     return Document(
         title="Ranking of chatbots",

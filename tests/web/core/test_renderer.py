@@ -4,7 +4,7 @@ import re
 
 from jinja2 import Environment
 
-from dissensus.web.core.renderer import label_cells
+from dissensus.web.core.renderer import format_axis, label_cells
 
 
 def labels(head: str, row: str) -> list[tuple[str, str]]:
@@ -39,3 +39,8 @@ def test_a_heading_from_outside_stays_escaped() -> None:
     page = environment.from_string(template).render(text="\"><td onclick=x> & '")
     escaped = "&#34;&gt;&lt;td onclick=x&gt; &amp; &#39;"
     assert page.endswith(f'<tr><td data-label="{escaped}">{escaped}</td></tr></table>')
+
+
+def test_an_axis_keeps_its_capitals() -> None:
+    assert format_axis("rater_US_state") == "US state"
+    assert format_axis("rater_age_group") == "Age group"

@@ -36,7 +36,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class RequireScope:
-    """Route dependency: authorise tokens with a scope whose owner may perform that action."""
+    """Route dependency that declares the required scope of a token; `TokenRoute` enforces it."""
 
     action: str  # Key of `ACTIONS`
 

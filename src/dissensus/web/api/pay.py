@@ -71,7 +71,7 @@ def get_account(site: SiteOf, caller: Authorized, name: Name, rater_id: RaterId)
 
 
 @router.post("/raters/{rater_id}/payments", operation_id="record_payment", status_code=201)
-def record(
+def record_payment(
     site: SiteOf, caller: Authorized, name: Name, rater_id: RaterId, body: PaymentRequest, payment_id: NewResourceId
 ) -> PaymentResource:
     """Record a payment to a rater; no money is sent."""
@@ -89,7 +89,7 @@ def record(
 
 
 @router.delete("/raters/{rater_id}/payments/{payment_id}", operation_id="reverse_payment")
-def reverse(
+def reverse_payment(
     site: SiteOf, caller: Authorized, name: Name, rater_id: RaterId, payment_id: PaymentId
 ) -> RaterAccountHistoryResource:
     """Reverse a payment that was recorded by mistake, by adding an opposite one."""

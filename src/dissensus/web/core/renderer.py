@@ -253,7 +253,8 @@ def format_axis(axis: str) -> str:
     >>> format_axis("rater_age"), format_axis("cell")
     ('Age', 'Quota cell')
     """
-    return "Quota cell" if axis == CELL else axis.removeprefix("rater_").replace("_", " ").capitalize()
+    words = axis.removeprefix("rater_").replace("_", " ")
+    return "Quota cell" if axis == CELL else words[:1].upper() + words[1:]
 
 
 def link_pages(text: str) -> Markup:

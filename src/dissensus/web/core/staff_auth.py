@@ -186,7 +186,8 @@ def _authorize(request: Request, site: Site, caller: StaffRequest, action_name: 
 def _check_role(site: Site, caller: StaffRequest, name: str, action: Action) -> StaffRequest:
     role = members.member_role(site.platform, name, caller.staff.id, token_id=caller.token_id)
     if role not in action.actors:
-        permitted = " and ".join(f"{allowed_role}s" for allowed_role in sorted(action.actors))
+        *first, last = (f"{allowed_role}s" for allowed_role in sorted(action.actors))
+        permitted = f"{', '.join(first)} and {last}" if first else last
         remedy = f"Invite one at /campaigns/{name}/staff." if role == "owner" else "Ask an owner."
         raise NotAllowed(
             f"You are a member of {name} as {role}, and only {permitted} may {action.description}. {remedy}"

@@ -117,12 +117,11 @@ def _plans_page(
     error: DissensusError | None = None,
 ) -> Response:
     listing = campaign_plans.list_plans(site.platform, name, staff_id=caller.staff.id)
-    questions = build_questions(listing.campaign, listing.n_items)
     context = caller.page(
         PlansPage,
         name=name,
         listing=listing,
-        questions=questions,
+        questions=build_questions(listing.campaign, listing.n_items),
         question=_find_question(listing, question),
         typed=typed,
         faults=() if error is None else (site_message(error),),

@@ -1,4 +1,4 @@
-"""Entry of raters: warning and consent; nothing is stored before they agree."""
+"""Entry of raters: warning and consent; before they agree, only repeat visits and ids of recruiters are stored."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -105,7 +105,7 @@ class TurnedAwayPage:
 
 
 @router.get("/c/{name}")
-def warn(
+def show_warning(
     site: SiteOf,
     request: Request,
     name: str,
@@ -115,10 +115,10 @@ def warn(
     away: AwayToken = "",
 ) -> Response:
     """Show the content warning; raters who are signed in or return by their link continue at once."""
-    ids, now = _ids(request.query_params), site.clock()
+    ids, now = _collect_parameters(request.query_params), site.clock()
     resumed = enrolment.resume_session(site.platform, name, key, ids, now=now)
     if resumed is not None:
-        return _signed_in(site, resumed[1])
+        return _sign_in(site, resumed[1])
     if session and enrolment.is_participant(site.platform, name, session, ids, now=now):
         return RedirectResponse("/rate", SEE_OTHER)
     entry = check_entry(site.platform, name, key, ids, now=now)
@@ -154,7 +154,7 @@ def _return_link(entry: EntryStatus, outcome: Outcome) -> ReturnLink | None:
     return None if recruit_entry is None else recruitment.return_link(entry.campaign, outcome, recruit_entry.person)
 
 
-def _ids(parameters: Mapping[str, object]) -> dict[str, str]:
+def _collect_parameters(parameters: Mapping[str, object]) -> dict[str, str]:
     """Return the parameters among which the campaign finds the recruiter's ids."""
     return {name: str(value)[:MAX_KEY_LENGTH] for name, value in parameters.items()}
 
@@ -169,7 +169,7 @@ def accept_warning(
 ) -> Response:
     """Continue to the consent form; nothing is stored yet."""
     now = site.clock()
-    entry = check_entry(site.platform, name, key, _ids(form), now=now)
+    entry = check_entry(site.platform, name, key, _collect_parameters(form), now=now)
     arrival = Arrival(
         name,
         key,
@@ -190,14 +190,14 @@ def _redirect_to_entry(arrival: Arrival) -> Response:
     return RedirectResponse(f"/c/{arrival.campaign}?{query}", SEE_OTHER)
 
 
-def _browser_language(request: Request, lang: str) -> str:
+def _negotiate_browser_language(request: Request, lang: str) -> str:
     return negotiate_language(lang or request.headers.get("accept-language", ""), languages())
 
 
 @router.get("/declined")
-def decline(site: SiteOf, request: Request, lang: Language = "", token: ArrivalToken = "") -> Response:
+def show_declined(site: SiteOf, request: Request, lang: Language = "", token: ArrivalToken = "") -> Response:
     """Confirm that nothing was stored, and clear the arrival cookie."""
-    language = _browser_language(request, lang)
+    language = _negotiate_browser_language(request, lang)
     return_link = None
     # The page is the same without an arrival token.
     with suppress(DissensusError):
@@ -215,7 +215,7 @@ def ask_consent(site: SiteOf, request: Request, name: str, lang: Language = "", 
         arrival = _read_arrival(site, token, name)
     except NotAllowed:
         # The back button after a refusal: the cookie was deleted, as nothing is stored.
-        return page(site, DeclinedPage(language=_browser_language(request, lang), expired=True))
+        return page(site, DeclinedPage(language=_negotiate_browser_language(request, lang), expired=True))
     entry = _check_arrival(site, arrival)
     if entry.state != "open":
         return _redirect_to_entry(arrival)
@@ -229,7 +229,7 @@ def ask_consent(site: SiteOf, request: Request, name: str, lang: Language = "", 
 
 
 @router.post("/c/{name}/consent")
-def agree(
+def accept_consent(
     site: SiteOf,
     request: Request,
     name: str,
@@ -247,7 +247,7 @@ def agree(
         if _check_arrival(site, arrival).state == "open":
             raise
         return _redirect_to_entry(arrival)
-    return _signed_in(site, session)
+    return _sign_in(site, session)
 
 
 def _read_arrival(site: Site, token: str, name: str) -> Arrival:
@@ -261,7 +261,7 @@ def _check_arrival(site: Site, arrival: Arrival) -> EntryStatus:
     return check_entry(site.platform, arrival.campaign, arrival.key, arrival.ids, now=site.clock())
 
 
-def _signed_in(site: Site, session: str) -> Response:
+def _sign_in(site: Site, session: str) -> Response:
     response = RedirectResponse("/rate", SEE_OTHER)
     site.set_cookie(response, SESSION_COOKIE, session, int(SESSION_LIFETIME.total_seconds()))
     return response

@@ -29,8 +29,6 @@ from dissensus.workflows.rater import enrolment, journey, quota_screening, ratin
 from dissensus.workflows.rater.journey import RaterState
 
 if TYPE_CHECKING:
-    from dissensus.schema.questionnaire.definition import Questionnaire
-    from dissensus.schema.questionnaire.question import Answer
     from dissensus.store.consents import ConsentRow
     from dissensus.workflows.rater.recruitment import RecruiterVisit
 
@@ -204,7 +202,7 @@ def read_form_save(form: FormData, assignment_id: str, question_form: QuestionFo
     return key, save
 
 
-def read_question_form(form: FormData, questionnaire: "Questionnaire") -> QuestionForm:
+def read_question_form(form: FormData, questionnaire: Questionnaire) -> QuestionForm:
     """Return the answers of a plain form about an item, with those given in bulk."""
     answers = read_answers(form, questionnaire)
     bulk = read_bulk_questions(form, questionnaire, answers)
@@ -218,7 +216,7 @@ def saved_question_form(step: RaterState) -> QuestionForm:
     return QuestionForm(questionnaire=step.campaign.questionnaire, answers=answers, bulk=bulk)
 
 
-def to_question_form(questionnaire: "Questionnaire", answers: Mapping[str, Any]) -> QuestionForm:
+def to_question_form(questionnaire: Questionnaire, answers: Mapping[str, Any]) -> QuestionForm:
     """Return a form with answers and their faults."""
     faults = questionnaire.faults(answers, complete=True)
     return QuestionForm(
@@ -226,7 +224,7 @@ def to_question_form(questionnaire: "Questionnaire", answers: Mapping[str, Any])
     )
 
 
-def _to_answer(value: str | Sequence[str]) -> "Answer":
+def _to_answer(value: str | Sequence[str]) -> Answer:
     return value if isinstance(value, str) else tuple(value)
 
 
@@ -399,7 +397,7 @@ def rating_page(
         step=step,
         form_token=site.tokens.csrf_token(session),
         question_form=question_form,
-        state=step_json.state_to_json(step, site.renderer, with_html=False),
+        state=step_json.state_to_json(step, site.renderer, with_current_html=False),
         visit=str(uuid4()),
         receipt=receipt,
     )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dissensus.store.assignments import AssignmentRow
 
 
-def state_to_json(step: RaterState, renderer: PageRenderer | None, *, with_html: bool = True) -> dict[str, Any]:
+def state_to_json(step: RaterState, renderer: PageRenderer | None, *, with_current_html: bool = True) -> dict[str, Any]:
     """Serialise a rater's state; other states than an item are shown by their page at /rate."""
     return {
         "stage": step.stage,
@@ -21,7 +21,7 @@ def state_to_json(step: RaterState, renderer: PageRenderer | None, *, with_html:
         "pause": step.pauses,
         "revision": step.revision,
         "answers": {name: asdict(answer) for name, answer in step.answers.items()},
-        "item": _item(step, step.assignment, renderer if with_html else None),
+        "item": _item(step, step.assignment, renderer if with_current_html else None),
         "next_item": _item(step, step.next_assignment, renderer),
     }
 
@@ -81,7 +81,7 @@ def _item(step: RaterState, assignment: "AssignmentRow | None", renderer: PageRe
 
 
 def _n_items(step: RaterState) -> int | None:
-    """Return the number of items for this rater; None where it depends on other raters."""
+    """Return the number of items of this rater, or its limit under replication; None without a limit."""
     if step.campaign.replication is None:
         return step.progress.n_done + step.progress.n_open
     return step.campaign.max_items

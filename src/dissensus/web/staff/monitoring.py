@@ -109,7 +109,7 @@ class MonitoringPage(StaffPage):
         estimates += [measure.agreement for measure in figures.measures] if figures else []
         ends = [estimate.low for estimate in estimates if estimate.low is not None]
         ends += [estimate.estimate for estimate in estimates if estimate.estimate is not None]
-        return ChartScale(max(MIN_AGREEMENT, min(0.0, *ends, 0.0)), 1.0)
+        return ChartScale(max(MIN_AGREEMENT, min([0.0, *ends])), 1.0)
 
     @property
     def interval_warnings(self) -> Mapping[str, list[str]]:
