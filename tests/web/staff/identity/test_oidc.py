@@ -237,7 +237,7 @@ def test_incomplete_settings_are_rejected(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "secret").write_text("from a file\n")
     complete = Settings(**issuer, oidc_client_id="x", oidc_client_secret_file=tmp_path / "secret")
     assert load_oidc_client_secret(complete) == "from a file"
-    with pytest.raises(InvalidInput, match="as the provider names itself, with https"):
+    with pytest.raises(InvalidInput, match="is not an https address"):
         read_settings({"DISSENSUS_OIDC_ISSUER": "http://id.example.org"}, tmp_path)
     monkeypatch.setitem(sys.modules, "authlib.oidc.core", None)
     with pytest.raises(Unavailable, match=r"oidc_issuer needs authlib.*pip install 'dissensus\[oidc\]'"):
