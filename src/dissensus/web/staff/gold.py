@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import FormData, UploadFile
 
 from dissensus.campaign.gold_labels import ITEM_STATES, ItemState
-from dissensus.errors import Conflict, DissensusError, InvalidInput, NoDatabase
+from dissensus.errors import Conflict, DissensusError, InvalidInput
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.pipeline.aggregate import GoldAgainstCrowd
 from dissensus.schema.advice import site_message
@@ -310,8 +310,6 @@ def add_platinum(site: SiteOf, caller: Owner, name: Name, form: StaffForm, _slot
             staff_id=caller.staff.id,
             now=site.clock(),
         )
-    except NoDatabase:
-        raise
     except (InvalidInput, Conflict) as error:
         return _comparison_page(site, caller, name, faults=(site_message(error),), **typed)
     return _comparison_page(site, caller, name, n_added=n_added)
