@@ -163,7 +163,7 @@ def test_a_conversation_keeps_its_split() -> None:
         (lambda: Pick("ann", None, 2), "Neither answer is picked, with a strength of 2"),
         (lambda: Edit("ann", "c", "x"), "The edited answer is 'c'"),  # type: ignore[arg-type]
         (lambda: preference("more helpfull", 1), "Did you mean 'more helpful'?"),  # type: ignore[arg-type]
-        (lambda: preference("more helpful", 3, levels=2), "Preference 'p': A pick has strength 3, and there are 2"),
+        (lambda: preference("more helpful", 3, levels=2), "Preference 'p': A pick has strength 3, and levels is 2"),
         (lambda: preference("more helpful", Pick("x", "a", 1), Pick("x", "b", 1)), "Rater 'x' picked twice"),
         (lambda: preference("more harmful", 1, edits=(Edit("x", "a", "y"),)), "the criterion is 'more harmful'"),
         (lambda: preference("more helpful", 1, phase="late"), "phase is 'late'"),
