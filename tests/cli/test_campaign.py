@@ -242,7 +242,7 @@ def test_a_campaign_is_made_from_each_plan_of_the_documentation(run: RunCommand,
         assert [line for line in numbers if line not in shown] == []
         assert run("audit", name).returncode == 0
     refused = run("campaign", "new", "dices-350", "--plan", "missing.json")
-    assert (refused.returncode, "missing.json cannot be read" in refused.stderr) == (1, True)
+    assert (refused.returncode, "There is no file missing.json" in refused.stderr) == (1, True)
 
 
 def test_with_several_owners_one_must_be_named(run: RunCommand) -> None:

@@ -152,7 +152,7 @@ def test_reasons_for_minimal_files() -> None:
     assert reasons["one rater"]["answers"] == "rater_x: everybody whose value is known has the same."
     assert reasons["one answer"]["contested"] == "On no item do answers differ."
     assert reasons["no common item"]["distance"] == "No item was rated by two groups of rater_x."
-    assert reasons["all flagged"]["filter"].startswith("Every rater is flagged")
+    assert reasons["all flagged"]["filter"].startswith("The filter removes every rater")
     assert reasons["none flagged"]["filter"].startswith("The file flags no rater")
 
 
