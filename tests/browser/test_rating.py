@@ -208,6 +208,7 @@ def test_an_item_is_uncovered_and_answered_by_keys(live: LiveSite, page: Page) -
     View(page, [], []).shot("rater-bulk")
     page.keyboard.press("Control+Enter")
     expect(page.locator("#progress")).to_contain_text("1 of 3 rated")
+    expect(page.locator("#saved")).to_have_text("Saved")
     [(_, saves)] = load_saved_answers(live)
     answers = merge_saves(saves)
     bulk = {name for name, given in answers.items() if given.bulk}

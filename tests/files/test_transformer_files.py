@@ -87,7 +87,7 @@ def test_other_files_in_the_folder_are_refused(folder: Path, name: str) -> None:
         (MODEL, "pad", 10**6, "invalid special tokens"),
         (MODEL, "end", [-1], "invalid special tokens"),
         (CONFIG, "model_type", "nothing", "is not a valid model"),
-        (CONFIG, "n_layer", 3, "its weights are not those that its configuration asks for"),
+        (CONFIG, "n_layer", 3, "its weights do not match its configuration"),
         (CONFIG, "id2label", {"0": "a", "1": "b"}, "is not a valid model"),
         (CONFIG, "attn_implementation", "somebody/kernels", "requires external code"),
         (TOKENIZER, "model", {"type": "None"}, "is not a valid model"),
