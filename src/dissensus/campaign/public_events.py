@@ -51,7 +51,7 @@ EVENT_KINDS: Final[Mapping[EventKind, EventDescription]] = {
     "items_changed": EventDescription("items were added, removed, withheld or shown again"),
     "images_changed": EventDescription("images were added or removed"),
     "links_created": EventDescription("personal links were created"),
-    "raters_flagged": EventDescription("raters newly met a criterion of data quality; `n` is their number"),
+    "raters_flagged": EventDescription("raters newly met a criterion of data quality, with their number"),
     "notice_settled": EventDescription("a notice was settled"),
     "item_labelled": EventDescription("an expert labelled an item", frozenset({"answers", "revision"})),
     "exported": EventDescription("ratings were exported"),
