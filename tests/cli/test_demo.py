@@ -12,7 +12,6 @@ from pathlib import Path
 from queue import Queue
 from subprocess import Popen
 from threading import Thread
-from time import monotonic
 
 import httpx
 import polars as pl
@@ -226,11 +225,12 @@ def test_a_step_has_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_a_site_that_is_not_ready_yet_is_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(stages, "N_POLLS", 8)
-    begun = monotonic()
+    statuses: list[int] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_response(200 if monotonic() - begun > 0.3 else 503)
+            statuses.append(503 if len(statuses) < 2 else 200)
+            self.send_response(statuses[-1])
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
@@ -243,3 +243,4 @@ def test_a_site_that_is_not_ready_yet_is_waited_for(monkeypatch: pytest.MonkeyPa
         finally:
             process.kill()
             server.shutdown()
+    assert statuses == [503, 503, 200]
