@@ -3,7 +3,7 @@
 import pytest
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.numbers import check_number, check_weights
+from dissensus.schema.numbers import check_number, check_weights, parse_digits
 
 
 @pytest.mark.parametrize("value", [10**400, -(10**400), True, False, float("nan"), float("inf"), "1", None])
@@ -26,3 +26,9 @@ def test_weights_have_a_positive_finite_sum() -> None:
         check_weights("raters", [0, 0])
     with pytest.raises(InvalidInput, match="whose sum is too large"):
         check_weights("raters", [1e308, 1e308])
+
+
+@pytest.mark.parametrize("text", ["", "-1", "+1", "1.0", " 1", "1234567890", "١", "²"])
+def test_only_few_ascii_digits_are_a_number(text: str) -> None:
+    assert parse_digits(text) is None
+    assert parse_digits("0" * 8 + "7") == 7

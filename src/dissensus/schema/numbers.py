@@ -1,4 +1,4 @@
-"""Range checks for numbers in options and definitions."""
+"""Parsing of digits, and range checks for numbers in options and definitions."""
 
 from collections.abc import Iterable
 from math import isfinite
@@ -10,6 +10,17 @@ from dissensus.errors import InvalidInput
 MAX_COUNT = 10**9
 """Upper limit of counts, to detect typing errors."""
 MAX_FLOAT: Final = float_info.max
+
+
+def parse_digits(text: str, most: int = 9) -> int | None:
+    """Return the number that at most `most` ASCII digits write, None for any other text.
+
+    Examples
+    --------
+    >>> parse_digits("012", 3), parse_digits("1234", 3), parse_digits("-1", 3)
+    (12, None, None)
+    """
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= most else None
 
 
 def check_whole(name: str, value: object, least: int = 0, most: int | None = None) -> None:

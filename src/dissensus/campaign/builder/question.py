@@ -11,6 +11,7 @@ from dissensus.campaign.builder.questionnaire import QUESTION
 from dissensus.campaign.builder.table import TableField, enter_table
 from dissensus.errors import NotFound
 from dissensus.schema.definition_errors import DefinitionFault, Path
+from dissensus.schema.numbers import parse_digits
 
 LISTS: Final[Mapping[str, tuple[str, TableField]]] = MappingProxyType(
     {
@@ -57,7 +58,8 @@ def path_of_question(name: str) -> Path:
     """Return the path of a question."""
     step_of_question(name)
     *keys, number = name.split(".")
-    return (*keys, int(number)) if number.isdecimal() and len(number) < 6 else ()
+    index = parse_digits(number)
+    return () if index is None else (*keys, index)
 
 
 def question_faults(faults: Sequence[DefinitionFault], name: str) -> tuple[DefinitionFault, ...]:

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from dissensus.campaign.builder.field import ACTION, NUMBER, Field, FieldContext, FormNode, FormValues
+from dissensus.campaign.builder.field import ACTION, Field, FieldContext, FormNode, FormValues
+from dissensus.schema.numbers import parse_digits
 from dissensus.schema.questionnaire.definition import Subject
 from dissensus.schema.questionnaire.shipped import load_questionnaire, questionnaires
 
 OWN: Final = "own"
 """Choice of questions that do not ship."""
-MAX_DIGITS: Final = 5
+MAX_DIGITS: Final = 4
 """Digits from which on the number of a row is invalid."""
 
 
@@ -117,7 +118,7 @@ class RowsField(Field):
 def row_numbers(form: FormValues, name: str) -> range:
     """Return the numbers of the rows that a form has."""
     text = form.get(f"{name}.n", "")
-    return range(int(text) if NUMBER.fullmatch(text) and len(text) < MAX_DIGITS else 0)
+    return range(parse_digits(text, MAX_DIGITS) or 0)
 
 
 def move_row(rows: Sequence[Any], action: str, name: str) -> list[Any]:
@@ -131,8 +132,8 @@ def move_row(rows: Sequence[Any], action: str, name: str) -> list[Any]:
     result = list(rows)
     verb, _, target = action.partition(" ")
     table, _, number = target.rpartition(".")
-    index = int(number) if number.isdecimal() and len(number) < MAX_DIGITS else len(result)
-    if table != name or index >= len(result):
+    index = parse_digits(number, MAX_DIGITS)
+    if table != name or index is None or index >= len(result):
         return result
     other = {"up": index - 1, "down": index + 1}.get(verb, index)
     if verb == "remove":

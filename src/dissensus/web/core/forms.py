@@ -18,6 +18,7 @@ from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.raw.limits import restrict_to_upload
 from dissensus.schema.advice import site_message
 from dissensus.schema.hints import format_value
+from dissensus.schema.numbers import parse_digits
 from dissensus.schema.questionnaire.definition import Heading, Questionnaire
 from dissensus.schema.questionnaire.question import Answer, Question
 from dissensus.web.core.json_body import SMALL_BYTES, parse_json
@@ -203,13 +204,13 @@ def parse_whole_number(text: str, purpose: str, minimum: int, maximum: int) -> i
     >>> parse_whole_number(" 20 ", "of raters", 1, 20)
     20
     """
-    text = text.strip()
-    if not (text.isascii() and text.isdecimal() and len(text) < 12 and minimum <= int(text) <= maximum):
+    number = parse_digits(text.strip(), 11)
+    if number is None or not minimum <= number <= maximum:
         raise InvalidInput(
             f"{format_value(text)} is not a valid number {purpose}. "
             f"Write a whole number from {minimum:,} to {maximum:,}."
         )
-    return int(text)
+    return number
 
 
 def read_answers(form: FormData, questionnaire: Questionnaire) -> dict[str, Any]:

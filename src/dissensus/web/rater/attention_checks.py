@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.campaign.attention_checks import DueCheck
+from dissensus.schema.numbers import parse_digits
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import Question
 from dissensus.web.core.forms import QuestionForm, check_storable
@@ -18,7 +19,6 @@ from dissensus.workflows.rater.journey import RaterState
 
 router = APIRouter(dependencies=[Depends(check_storable), Depends(Public("rate"))])
 
-MAX_ATTEMPT_DIGITS: Final = 4
 CHECK_ANSWER: Final = "answer"
 """Form field of the answer; the name of the check could clash with another field."""
 
@@ -52,7 +52,7 @@ def answer_check(site: SiteOf, request: Request, form: SubmittedForm, session: S
     """Store the answer to the attention check that is due, or ask again."""
     rater = rater_of_form(site, request, session, form)
     name, number, value = (str(form.get(field, "")) for field in ("check", "attempt", CHECK_ANSWER))
-    attempt = int(number) if number.isdecimal() and len(number) <= MAX_ATTEMPT_DIGITS else 0
+    attempt = parse_digits(number) or 0
     step = journey.next_state(site.platform, rater, now=site.clock())
     due = step.due
     if due is not None and (due.check.name, due.attempt) == (name, attempt) and value not in due.check.scale:

@@ -1,12 +1,13 @@
 """Care pages: wellbeing surveys and topics to avoid."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.schema.campaign.care import MAX_CONTACT_LENGTH
+from dissensus.schema.numbers import parse_digits
 from dissensus.web.core.forms import QuestionForm, check_storable, read_answers
 from dissensus.web.core.rater_auth import UNPROCESSABLE, SessionKey, rater_of_form
 from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
@@ -17,8 +18,6 @@ from dissensus.workflows.rater.care import ContactRequest
 from dissensus.workflows.rater.journey import RaterState
 
 router = APIRouter(dependencies=[Depends(check_storable), Depends(Public("rate"))])
-
-MAX_DIGITS: Final = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +62,7 @@ def answer_survey(site: SiteOf, request: Request, form: SubmittedForm, session: 
     """Store a wellbeing survey, or show the form again with its faults."""
     rater = rater_of_form(site, request, session, form)
     step = journey.next_state(site.platform, rater, now=site.clock())
-    care, text = step.campaign.care, str(form.get("number", ""))
-    number = int(text) if text.isdecimal() and len(text) <= MAX_DIGITS else -1
+    care, number = step.campaign.care, parse_digits(str(form.get("number", "")))
     if care is None or step.stage != "survey" or number != step.n_asked:
         return RedirectResponse("/rate", SEE_OTHER)
     answers, contact_info = read_answers(form, care.survey), str(form.get("contact_info", ""))

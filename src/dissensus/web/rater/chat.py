@@ -17,6 +17,7 @@ from dissensus.errors import Conflict, InvalidInput
 from dissensus.pipeline.collect.chat import ChatStep, ResponsePick, choose_next_step
 from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.chat import MAX_STRENGTH, ChatMode
+from dissensus.schema.numbers import parse_digits
 from dissensus.web.core.chat_responder import StreamEvent
 from dissensus.web.core.forms import MAX_MS, check_storable
 from dissensus.web.core.rater_auth import UNPROCESSABLE, SessionKey, rater_of_form, rater_of_session
@@ -284,11 +285,11 @@ def _id(form: FormData) -> str:
 
 def _number(form: FormData, name: str, fault: str) -> int:
     text = str(form.get(name, ""))
-    if len(text) > 3 or not text.removeprefix("-").isdecimal() or not text.isascii():
+    if parse_digits(text.removeprefix("-"), 3) is None:
         raise InvalidInput(fault)
     return int(text)
 
 
 def _worked_ms(form: FormData) -> int:
     text = str(form.get("worked_ms", ""))
-    return min(int(text), MAX_MS) if text.isascii() and text.isdecimal() and len(text) < 12 else 0
+    return min(parse_digits(text, 11) or 0, MAX_MS)

@@ -12,6 +12,7 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.datastructures import FormData
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
+from dissensus.schema.numbers import parse_digits
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import Answer
 from dissensus.web.core.forms import QuestionForm, check_storable, read_answers, read_bulk_questions, read_save
@@ -192,7 +193,7 @@ def read_form_save(form: FormData, assignment_id: str, question_form: QuestionFo
         name: DraftAnswer(value=_to_answer(value), bulk=name in question_form.bulk)
         for name, value in question_form.answers.items()
     }
-    revision = int(text) if (text := str(form.get("revision", ""))).isdecimal() and len(text) < 10 else 1
+    revision = parse_digits(str(form.get("revision", ""))) or 1
     visit = str(form.get("visit", "") or uuid4())[:36]
     save = AnswerSave(
         revision=revision, visit=visit, visible_ms=0, idle_ms=0, open_ms=0 if opened else None, answers=answers

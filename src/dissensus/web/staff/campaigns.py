@@ -15,6 +15,7 @@ from dissensus.schema.campaign.definition import STATES, Campaign, write_campaig
 from dissensus.schema.campaign.shipped import campaigns as shipped
 from dissensus.schema.campaign.shipped import load_campaign_toml, rename_campaign
 from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.numbers import parse_digits
 from dissensus.web.core.charts import ChartScale
 from dissensus.web.core.permissions import Actor, actions_of
 from dissensus.web.core.rater_auth import SESSION_COOKIE
@@ -312,12 +313,11 @@ def create_links(
 ) -> Response:
     """Create personal links and show them once."""
     text = str(form.get("n", "")).strip()
-    if not text.isdecimal() or len(text) > 9:
+    n = parse_digits(text)
+    if n is None:
         raise InvalidInput(f"{format_value(text)} is not a valid number of invitations. Write a whole number.")
     cell = str(form.get("cell", "")) or None
-    keys = campaigns.create_invitations(
-        site.platform, name, int(text), cell=cell, staff_id=caller.staff.id, now=site.clock()
-    )
+    keys = campaigns.create_invitations(site.platform, name, n, cell=cell, staff_id=caller.staff.id, now=site.clock())
     links = tuple(personal_link_url(site.address_for(request), name, key) for key in keys)
     return page(site, caller.page(RaterLinksPage, name=name, links=links))
 

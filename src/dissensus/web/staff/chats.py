@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, ClassVar, Final, Literal, TypeVar
-from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import Response
@@ -15,8 +14,10 @@ from dissensus.pipeline.collect.chat import Exchange, Position, choose_better_re
 from dissensus.schema.campaign.chat import SUCCESS_SCALE, ChatSettings
 from dissensus.schema.campaign.definition import ResponseFormat
 from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.numbers import parse_digits
 from dissensus.schema.records.attempt import TAGS
 from dissensus.text.personal_data import find_personal_data
+from dissensus.web.core.list_query import MAX_PLACE, ListQuery, Text, unknown_place
 from dissensus.web.core.renderer import MAX_RENDERED_LENGTH
 from dissensus.web.core.responses import page
 from dissensus.web.core.slow_requests import SlowRequestSlot
@@ -27,18 +28,15 @@ from dissensus.workflows.campaign.chats import ChatListing, ChatView
 router = APIRouter()
 
 Authorized = Annotated[StaffRequest, Depends(Require("raters"))]
-Text = Annotated[str, Query(max_length=200)]
 ChatId = Annotated[str, Path(max_length=36)]
 PAGE_SIZE: Final = 25
-MAX_DIGITS: Final = 10
-MAX_NUMBER: Final = 10**MAX_DIGITS
 STATES: Final[tuple[Literal["open", "done"], ...]] = ("open", "done")
 Choice = TypeVar("Choice", bound=str)
 STRENGTHS: Final = ("slightly", "clearly", "much")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChatQuery:
+class ChatQuery(ListQuery):
     """Order and filters of the list in the address of a page, as typed."""
 
     order: Text = ""
@@ -65,12 +63,6 @@ class ChatQuery:
             tag=self.tag,
         )
 
-    @property
-    def address(self) -> str:
-        """Query string of the list without a cursor; empty for the usual list."""
-        fields = {name: getattr(self, name) for name in ChatQuery.__slots__}
-        return urlencode({name: value for name, value in fields.items() if value})
-
 
 def _choose(value: str, allowed: tuple[Choice, ...], noun: str) -> Choice:
     chosen = next((one for one in allowed if one == value), None)
@@ -83,9 +75,10 @@ def _read_number(text: str, noun: str, first: int) -> int | None:
     """Return a number from 0 that is typed from `first` on, None if nothing is typed."""
     if not text.strip():
         return None
-    if not (text.strip().isdecimal() and len(text.strip()) < MAX_DIGITS and int(text) >= first):
+    number = parse_digits(text.strip())
+    if number is None or number < first:
         raise InvalidInput(f"{format_value(text)} is not {noun}. Give a whole number from {first} on.")
-    return int(text) - first
+    return number - first
 
 
 ChatQueryOf = Annotated[ChatQuery, Depends()]
@@ -191,11 +184,11 @@ def _read_cursor(after: str, chat_filter: ChatFilter) -> ChatCursor | None:
     value, _, chat_id = after.partition("~")
     try:
         # Checked here, since the query reads it.
-        valid = _is_time(value) if chat_filter.order == "latest" else abs(int(value)) < MAX_NUMBER
+        valid = _is_time(value) if chat_filter.order == "latest" else abs(int(value)) <= MAX_PLACE
     except (ValueError, OverflowError):
         valid = False
     if not valid:
-        raise InvalidInput(f"{format_value(after)} is not a place in this list. Go back to its first page.")
+        raise unknown_place(after)
     return value, chat_id
 
 

@@ -1,20 +1,19 @@
 """Item pages: items sorted by disagreement, and the answers about one item."""
 
-import math
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
-from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import RedirectResponse, Response
-from starlette.datastructures import FormData
 
-from dissensus.campaign.filters.item_filter import ItemCursor, ItemFilter, ItemFlag
+from dissensus.campaign.filters.item_filter import ItemFilter, ItemFlag
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.monitor import WITHIN, ItemAnswers
 from dissensus.schema.hints import format_value
+from dissensus.schema.numbers import parse_digits
 from dissensus.schema.questionnaire.question import Wording
+from dissensus.web.core.list_query import MAX_PLACE, ListQuery, Text, read_rank_cursor, read_selected
 from dissensus.web.core.responses import SEE_OTHER, is_local_path, page
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
 from dissensus.web.core.suppression import check_report_filter, restrict_item, restrict_items
@@ -28,34 +27,33 @@ if TYPE_CHECKING:
 router = APIRouter()
 
 Authorized = Annotated[StaffRequest, Depends(Require("small-numbers"))]
-Text = Annotated[str, Query(max_length=200)]
 PAGE_SIZE: Final = 50
 BY_POSITION: Final = "position"
-MAX_ITEM_NUMBER: Final = 1_000_000_000
 MAX_GROUP_ROWS: Final = 60
 """Groups on the page of an item, with those of all questions together, unless one question has more."""
-ItemNumber = Annotated[int, Path(ge=1, le=MAX_ITEM_NUMBER)]
+ItemNumber = Annotated[int, Path(ge=1, le=MAX_PLACE)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ItemQuery:
+class ItemQuery(ListQuery):
     """Order and filters of the list in the address of a page, as typed."""
 
-    question: str = ""
-    sort: str = ""  # Empty for disagreement within all raters, `BY_POSITION`, or an axis
-    search: str = ""
-    attribute: str = ""
-    value: str = ""
-    answer: str = ""  # Index on the scale
-    flag: str = ""
-    gold: str = ""
+    question: Text = ""
+    sort: Text = ""  # Empty for disagreement within all raters, `BY_POSITION`, or an axis
+    search: Text = ""
+    attribute: Text = ""
+    value: Text = ""
+    answer: Text = ""  # Index on the scale
+    flag: Text = ""
+    gold: Text = ""
 
     def to_filter(self) -> ItemFilter:
         """Return the filter, or raise `InvalidInput`."""
         flags: dict[str, ItemFlag] = {"reported": "reported", "withheld": "withheld", "skipped": "skipped"}
         if self.flag and self.flag not in flags:
             raise InvalidInput(f"{format_value(self.flag)} is not a filter. Choose reported, withheld or skipped.")
-        if self.answer and not (self.answer.isdecimal() and len(self.answer) < 4):
+        answer = parse_digits(self.answer, 3)
+        if self.answer and answer is None:
             raise InvalidInput(f"{format_value(self.answer)} is not the number of an answer. Choose one of the list.")
         return ItemFilter(
             question=self.question or None,
@@ -63,42 +61,13 @@ class ItemQuery:
             search=self.search.strip(),
             attribute=self.attribute,
             value=self.value.strip(),
-            answer=int(self.answer) if self.answer else None,
+            answer=answer,
             flag=flags.get(self.flag),
             gold=self.gold,
         )
 
-    @property
-    def address(self) -> str:
-        """Query string of the list without a cursor; empty for the usual list."""
-        fields = {name: getattr(self, name) for name in ItemQuery.__slots__}
-        return urlencode({name: value for name, value in fields.items() if value})
 
-
-def read_query(
-    question: Text = "",
-    sort: Text = "",
-    search: Text = "",
-    attribute: Text = "",
-    value: Text = "",
-    answer: Text = "",
-    flag: Text = "",
-    gold: Text = "",
-) -> ItemQuery:
-    """Return the order and filters of a request."""
-    return ItemQuery(
-        question=question,
-        sort=sort,
-        search=search,
-        attribute=attribute,
-        value=value,
-        answer=answer,
-        flag=flag,
-        gold=gold,
-    )
-
-
-ItemQueryOf = Annotated[ItemQuery, Depends(read_query)]
+ItemQueryOf = Annotated[ItemQuery, Depends()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +141,7 @@ def show_items(
     """Show a page of the list of items, by default the most divided first."""
     item_filter = query.to_filter()
     check_report_filter(item_filter, caller.permissions)
-    cursor = _read_cursor(after, by_rank=item_filter.axis is not None)
+    cursor = read_rank_cursor(after)
     listing = items.list_items(
         site.platform, name, item_filter, after=cursor, staff_id=caller.staff.id, most=PAGE_SIZE + 1
     )
@@ -191,20 +160,6 @@ def show_items(
 
 def _format_cursor(item: "ListedItem") -> str:
     return f"{'' if item.distance is None else item.distance!r}~{item.position}"
-
-
-def _read_cursor(after: str, *, by_rank: bool) -> ItemCursor | None:
-    """Return the place after which a page begins, None for the first page."""
-    if not after:
-        return None
-    value, _, position = after.partition("~")
-    try:
-        rank, number = float(value) if by_rank else 0.0, int(position)
-    except ValueError:
-        rank, number = math.nan, 0
-    if not (math.isfinite(rank) and abs(number) <= MAX_ITEM_NUMBER):
-        raise InvalidInput(f"{format_value(after)} is not a place in this list. Go back to its first page.")
-    return (rank if by_rank else None), number
 
 
 @router.get("/campaigns/{name}/items/{number}")
@@ -235,9 +190,8 @@ Owner = Annotated[StaffRequest, Depends(Require("items"))]
 def confirm_withholding(site: SiteOf, caller: Owner, name: Name, form: StaffForm) -> Response:
     """Show which of the selected items would change."""
     withheld = form.get("change") != "show"
-    plan = items.plan_withholding(
-        site.platform, name, _read_positions(form), withheld=withheld, staff_id=caller.staff.id
-    )
+    positions = read_selected(form, "item", "an item")
+    plan = items.plan_withholding(site.platform, name, positions, withheld=withheld, staff_id=caller.staff.id)
     address = str(form.get("address", ""))
     return page(site, caller.page(WithholdingPage, name=name, plan=plan, address=address))
 
@@ -246,16 +200,7 @@ def confirm_withholding(site: SiteOf, caller: Owner, name: Name, form: StaffForm
 def withhold(site: SiteOf, caller: Owner, name: Name, form: StaffForm) -> Response:
     """Withhold selected items, or show them again."""
     withheld = form.get("change") != "show"
-    positions = _read_positions(form)
+    positions = read_selected(form, "item", "an item")
     items.withhold_items(site.platform, name, positions, withheld=withheld, staff_id=caller.staff.id, now=site.clock())
     path = f"/campaigns/{name}/items?{form.get('address', '')}"
     return RedirectResponse(path if is_local_path(path) else f"/campaigns/{name}/items", SEE_OTHER)
-
-
-def _read_positions(form: FormData) -> list[int]:
-    """Return the zero-based positions of the selected items, each once."""
-    numbers = [str(number) for number in form.getlist("item")]
-    for number in numbers:
-        if not (number.isascii() and number.isdecimal() and len(number) < 10):
-            raise InvalidInput(f"{format_value(number)} is not the number of an item. Go back to the list.")
-    return list(dict.fromkeys(int(number) - 1 for number in numbers))

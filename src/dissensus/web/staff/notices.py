@@ -7,9 +7,9 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.web.core.forms import parse_whole_number
+from dissensus.web.core.list_query import MAX_PLACE
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
-from dissensus.web.staff.items import MAX_ITEM_NUMBER
 from dissensus.web.staff.pay import Number
 from dissensus.workflows.campaign import notices
 from dissensus.workflows.campaign.notices import NoticeQueue
@@ -46,6 +46,6 @@ def settle_notice(site: SiteOf, caller: Authorized, name: Name, form: StaffForm)
         site.platform, name, notice_id, show_again=show_again, staff_id=caller.staff.id, now=site.clock()
     )
     if item := form.get("item"):
-        number = parse_whole_number(str(item), "of an item", 1, MAX_ITEM_NUMBER)
+        number = parse_whole_number(str(item), "of an item", 1, MAX_PLACE)
         return RedirectResponse(f"/campaigns/{name}/items/{number}", SEE_OTHER)
     return RedirectResponse(f"/campaigns/{name}{'/notices' if form.get('page') else ''}", SEE_OTHER)

@@ -1,20 +1,20 @@
 """Rater pages: a list of raters, and one rater with all answers, where their flag is decided."""
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
-from urllib.parse import urlencode
 from uuid import uuid4
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import FormData
 
-from dissensus.campaign.filters.rater_filter import RATER_FLAGS, RATER_ORDERS, RaterCursor, RaterFilter
+from dissensus.campaign.filters.rater_filter import RATER_FLAGS, RATER_ORDERS, RaterFilter
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.schema.advice import site_message
 from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.numbers import parse_digits
 from dissensus.web.core.charts import ChartScale
+from dissensus.web.core.list_query import MAX_PLACE, ListQuery, Text, read_rank_cursor, read_selected
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
@@ -31,15 +31,12 @@ router = APIRouter()
 
 # Roles that see raters see their flags and notices too.
 Authorized = Annotated[StaffRequest, Depends(Require("raters"))]
-Text = Annotated[str, Query(max_length=200)]
 PAGE_SIZE: Final = 50
 ANSWERS_PAGE_SIZE: Final = 25
-MAX_ORDER: Final = 1_000_000_000
-MAX_DIGITS: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RaterQuery:
+class RaterQuery(ListQuery):
     """Order and filters of the list in the address of a page, as typed."""
 
     order: Text = ""
@@ -58,15 +55,9 @@ class RaterQuery:
         if self.flag and flag is None:
             raise InvalidInput(f"{format_value(self.flag)} is not a filter. Choose one of {format_list(RATER_FLAGS)}.")
         search = self.search.strip()
-        if search and not (search.isdecimal() and len(search) < MAX_DIGITS and int(search) > 0):
+        if search and not parse_digits(search):
             raise InvalidInput(f"{format_value(search)} is not the number of a rater. Give one such as 12.")
         return RaterFilter(order=order, search=search, state=self.state, cell=self.cell, flag=flag)
-
-    @property
-    def address(self) -> str:
-        """Query string of the list without a cursor; empty for the usual list."""
-        fields = {name: getattr(self, name) for name in RaterQuery.__slots__}
-        return urlencode({name: value for name, value in fields.items() if value})
 
 
 RaterQueryOf = Annotated[RaterQuery, Depends()]
@@ -121,7 +112,7 @@ def show_raters(
     site: SiteOf, caller: Authorized, name: Name, query: RaterQueryOf, after: Annotated[str, Query(max_length=60)] = ""
 ) -> Response:
     """Show a page of the list of raters, by default in the order of entry."""
-    rater_filter, cursor = query.to_filter(), _read_cursor(after)
+    rater_filter, cursor = query.to_filter(), read_rank_cursor(after)
     listing = raters.list_raters(
         site.platform, name, rater_filter, after=cursor, staff_id=caller.staff.id, most=PAGE_SIZE + 1
     )
@@ -139,20 +130,6 @@ def show_raters(
         permissions=caller.permissions,
     )
     return page(site, context)
-
-
-def _read_cursor(after: str) -> RaterCursor | None:
-    """Return the place after which a page begins, None for the first page."""
-    if not after:
-        return None
-    value, _, number = after.partition("~")
-    try:
-        cursor = float(value), int(number)
-    except ValueError:
-        cursor = math.nan, 0
-    if not (math.isfinite(cursor[0]) and abs(cursor[1]) <= MAX_ORDER):
-        raise InvalidInput(f"{format_value(after)} is not a place in this list. Go back to its first page.")
-    return cursor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +162,8 @@ def decide_flags(site: SiteOf, caller: Reviewer, name: Name, query: RaterQueryOf
     """Store one decision about each of the selected raters, or return to the form."""
     verdict = _read_verdict(form)
     try:
-        flags.decide_flags(site.platform, name, read_raters(form), verdict, staff_id=caller.staff.id, now=site.clock())
+        selected = read_selected(form, "rater", "a rater")
+        flags.decide_flags(site.platform, name, selected, verdict, staff_id=caller.staff.id, now=site.clock())
     except (InvalidInput, Conflict) as error:
         return _flags_page(site, caller, name, query, form, faults=tuple(site_message(error).splitlines()))
     return RedirectResponse(f"/campaigns/{name}/raters{'?' + query.address if query.address else ''}", SEE_OTHER)
@@ -194,7 +172,7 @@ def decide_flags(site: SiteOf, caller: Reviewer, name: Name, query: RaterQueryOf
 def _flags_page(
     site: Site, caller: StaffRequest, name: str, query: RaterQuery, form: FormData, faults: tuple[str, ...] = ()
 ) -> Response:
-    plan = flags.plan_flags(site.platform, name, read_raters(form), staff_id=caller.staff.id)
+    plan = flags.plan_flags(site.platform, name, read_selected(form, "rater", "a rater"), staff_id=caller.staff.id)
     log_access(site, caller, name, "flags")
     verdict = _read_verdict(form)
     context = caller.page(
@@ -215,15 +193,6 @@ def _read_verdict(form: FormData) -> FlagVerdict:
     return FlagVerdict(**dict(zip(("id", "verdict", "reason"), fields, strict=True)))
 
 
-def read_raters(form: FormData) -> list[int]:
-    """Return the zero-based entry numbers of the selected raters, each once."""
-    numbers = [str(number) for number in form.getlist("rater")]
-    for number in numbers:
-        if not (number.isascii() and number.isdecimal() and len(number) < MAX_DIGITS):
-            raise InvalidInput(f"{format_value(number)} is not the number of a rater. Go back to the list.")
-    return list(dict.fromkeys(int(number) - 1 for number in numbers))
-
-
 @router.get("/campaigns/{name}/raters/{rater_id}")
 def show_rater(
     site: SiteOf,
@@ -232,7 +201,7 @@ def show_rater(
     rater_id: RaterId,
     query: RaterQueryOf,
     question: Text = "",
-    after: Annotated[int, Query(ge=-1, le=MAX_ORDER)] = -1,
+    after: Annotated[int, Query(ge=-1, le=MAX_PLACE)] = -1,
 ) -> Response:
     """Show one rater with their answers to a question."""
     return _rater_page(site, caller, name, rater_id, query=query, place=(question, after))

@@ -8,11 +8,12 @@ from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import NotFound
 from dissensus.schema.advice import site_message
+from dissensus.web.core.list_query import read_selected
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
-from dissensus.web.staff.raters import RaterQueryOf, read_raters
+from dissensus.web.staff.raters import RaterQueryOf
 from dissensus.workflows.rater import withdrawal
 from dissensus.workflows.rater.withdrawal import WithdrawalPlan, WithdrawalPreview
 
@@ -78,7 +79,9 @@ def _context(caller: StaffRequest, name: str, rater_id: str, **fields: object) -
 @router.post("/campaigns/{name}/withdraw/selection")
 def confirm_withdrawals(site: SiteOf, caller: Authorized, name: Name, query: RaterQueryOf, form: StaffForm) -> Response:
     """Show what would be erased of the selected raters."""
-    plan = withdrawal.plan_withdrawals(site.platform, name, read_raters(form), staff_id=caller.staff.id)
+    plan = withdrawal.plan_withdrawals(
+        site.platform, name, read_selected(form, "rater", "a rater"), staff_id=caller.staff.id
+    )
     log_access(site, caller, name, "raters")
     return page(site, caller.page(WithdrawSelectedPage, name=name, plan=plan, address=query.address))
 
@@ -88,5 +91,7 @@ def withdraw_selected(
     site: SiteOf, caller: Authorized, name: Name, query: RaterQueryOf, form: StaffForm, _slot: SlowRequestSlot
 ) -> Response:
     """Erase the data of the selected raters."""
-    withdrawal.withdraw_raters_for(site.platform, name, read_raters(form), staff_id=caller.staff.id, now=site.clock())
+    withdrawal.withdraw_raters_for(
+        site.platform, name, read_selected(form, "rater", "a rater"), staff_id=caller.staff.id, now=site.clock()
+    )
     return RedirectResponse(f"/campaigns/{name}/raters{'?' + query.address if query.address else ''}", SEE_OTHER)

@@ -12,6 +12,7 @@ from fastapi.responses import RedirectResponse, Response
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
 from dissensus.schema.advice import site_message
 from dissensus.schema.hints import format_value
+from dissensus.schema.numbers import parse_digits
 from dissensus.web.api.openapi import reading_scopes, scopes_by_subject
 from dissensus.web.core.permissions import ACTIONS, SCOPES
 from dissensus.web.core.responses import SEE_OTHER, page
@@ -261,9 +262,10 @@ def create_token(site: SiteOf, caller: RecentlyConfirmed, form: StaffForm) -> Re
 
 
 def _days(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < 6):
+    days = parse_digits(text)
+    if days is None:
         raise InvalidInput(f"{format_value(text)} is not a valid number of days. Write a whole number.")
-    return int(text)
+    return days
 
 
 @router.post("/account/tokens/revoke")
