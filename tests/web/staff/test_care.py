@@ -70,7 +70,7 @@ def test_only_the_carer_sees_surveys(staff_site: StaffSite) -> None:
     quiet, page = rate_one_item(staff_site, key)
     quiet.send("/survey", **number(page), rater_upset="4", contact_info="nowhere")
     owner = staff_site.owner()
-    assert "<dd>wellbeing survey every 1 items; &lt;b&gt;Mia&lt;/b&gt;, who listens can be notified</dd>" in (
+    assert "<dd>wellbeing survey after every item; &lt;b&gt;Mia&lt;/b&gt;, who listens can be notified</dd>" in (
         owner.get("/campaigns/pilot").text
     )
     browsers = {role: join_pilot(staff_site, f"a {role}", role) for role in ("analyst", "expert", "reviewer")}

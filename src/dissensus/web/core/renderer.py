@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 
 from dissensus.pipeline.monitor import CELL
 from dissensus.schema.campaign.definition import ResponseFormat, localise
+from dissensus.schema.hints import count_noun
 from dissensus.schema.money import to_major_units
 from dissensus.schema.records.image import IMAGE_NAME
 from dissensus.schema.records.item import Item
@@ -91,6 +92,7 @@ def create_renderer() -> PageRenderer:
     environment.filters["answer_time"] = format_answer_time
     environment.filters["remaining_time"] = format_remaining_time
     environment.filters["axis_name"] = format_axis
+    environment.filters["count_noun"] = count_noun
     environment.filters["linked"] = link_pages
     environment.filters["labelled"] = label_cells
     return PageRenderer(environment)
