@@ -6,7 +6,6 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from dissensus.api_models.campaigns import CampaignNumbersResource, CampaignResource, CampaignSummaryResource
 from dissensus.api_models.members import RaterLinksResource
-from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.web.api.auth import RequireScope, TokenRoute
 from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginate, read_cursor
@@ -151,8 +150,6 @@ def revise(
 ) -> CampaignResource:
     """Replace the definition of a draft, or the texts and limits of a paused campaign."""
     campaign = parse_campaign(body.definition)
-    if campaign.name != name:
-        raise InvalidInput(f"The definition is of {campaign.name}, and this campaign is {name}. Write name = {name}.")
     campaigns.revise_campaign(site.platform, name, campaign, staff_id=caller.staff.id, now=site.clock())
     return _details(site, request, caller, name, caller.permissions)
 

@@ -38,7 +38,6 @@ from dissensus.web.core.site import Site
 from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.web.middleware.security_headers import CONTENT_SECURITY_POLICY
-from dissensus.web.staff.campaigns import check_name
 from dissensus.workflows.campaign import campaigns, working_copies
 from dissensus.workflows.campaign.working_copies import CopyAddress, WorkingCopy
 
@@ -101,7 +100,6 @@ class Draft:
                 now=now,
             )
             return
-        check_name(campaign, name)
         campaigns.revise_campaign(platform, name, campaign, staff_id=staff_id, copy_revision=revision, now=now)
 
 
@@ -196,60 +194,45 @@ def read_view(at: StepName = "", checked: bool = False, page: StepName = "") -> 
     return View(at=at or page, checked=checked)
 
 
+def edit_new(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("create"))], copy_id: str) -> Draft:
+    """Return the definition of a new campaign."""
+    return Draft(site, caller, CopyAddress(copy_id=copy_id))
+
+
+def edit_draft(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("revise"))], name: Name) -> Draft:
+    """Return the definition of an existing campaign."""
+    return Draft(site, caller, CopyAddress(campaign_name=name))
+
+
+ViewOf = Annotated[View, Depends(read_view)]
+NewDraft = Annotated[Draft, Depends(edit_new)]
+ExistingDraft = Annotated[Draft, Depends(edit_draft)]
+
+
 @router.get("/campaigns/new/{copy_id}/{step}")
-def show_new(
-    site: SiteOf,
-    caller: Annotated[StaffRequest, Depends(Require("create"))],
-    copy_id: str,
-    step: str,
-    view: Annotated[View, Depends(read_view)],
-    _slot: SlowRequestSlot,
-    language: StepName = "",
-) -> Response:
+def show_new(draft: NewDraft, step: str, view: ViewOf, _slot: SlowRequestSlot, language: StepName = "") -> Response:
     """Show a page of a new campaign."""
-    return _show(Draft(site, caller, CopyAddress(copy_id=copy_id)), step, view, language)
+    return _show(draft, step, view, language)
 
 
 @router.post("/campaigns/new/{copy_id}/{step}")
-def save_new(
-    site: SiteOf,
-    caller: Annotated[StaffRequest, Depends(Require("create"))],
-    copy_id: str,
-    step: str,
-    form: StaffForm,
-    _slot: SlowRequestSlot,
-    at: StepName = "",
-) -> Response:
+def save_new(draft: NewDraft, step: str, form: StaffForm, _slot: SlowRequestSlot, at: StepName = "") -> Response:
     """Save a page of a new campaign."""
-    return _save(Draft(site, caller, CopyAddress(copy_id=copy_id)), step, at, form)
+    return _save(draft, step, at, form)
 
 
 @router.get("/campaigns/{name}/builder/{step}")
 def show_draft(
-    site: SiteOf,
-    caller: Annotated[StaffRequest, Depends(Require("revise"))],
-    name: Name,
-    step: str,
-    view: Annotated[View, Depends(read_view)],
-    _slot: SlowRequestSlot,
-    language: StepName = "",
+    draft: ExistingDraft, step: str, view: ViewOf, _slot: SlowRequestSlot, language: StepName = ""
 ) -> Response:
     """Show a page of an existing campaign."""
-    return _show(Draft(site, caller, CopyAddress(campaign_name=name)), step, view, language)
+    return _show(draft, step, view, language)
 
 
 @router.post("/campaigns/{name}/builder/{step}")
-def save_draft(
-    site: SiteOf,
-    caller: Annotated[StaffRequest, Depends(Require("revise"))],
-    name: Name,
-    step: str,
-    form: StaffForm,
-    _slot: SlowRequestSlot,
-    at: StepName = "",
-) -> Response:
+def save_draft(draft: ExistingDraft, step: str, form: StaffForm, _slot: SlowRequestSlot, at: StepName = "") -> Response:
     """Save a page of an existing campaign."""
-    return _save(Draft(site, caller, CopyAddress(campaign_name=name)), step, at, form)
+    return _save(draft, step, at, form)
 
 
 def _show(draft: Draft, step: str, view: View, language: str) -> Response:

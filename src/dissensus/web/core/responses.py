@@ -17,6 +17,9 @@ LOCAL_PATH: Final = re.compile(r"/|(/[\w.~%@:+,-]+)+(\?[\w.~%@:+,=&-]*)?", re.AS
 """Paths of pages of this site; `//host` and `/\\host` would lead to another one."""
 MAX_PATH_LENGTH: Final = 500
 IMAGE_HEADERS: Final = {"content-security-policy": "default-src 'none'; sandbox", "content-disposition": "inline"}
+SVG_TYPE: Final = "image/svg+xml"
+FIGURE_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+"""Content security policy of drawings, whose texts have styles of their own."""
 
 
 SubmittedForm = Annotated[FormData, Depends(read_form_data)]

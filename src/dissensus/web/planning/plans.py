@@ -10,13 +10,12 @@ from fastapi.responses import RedirectResponse, Response
 from dissensus.errors import Conflict, DissensusError, NoDatabase, NotFound
 from dissensus.schema.advice import site_message
 from dissensus.schema.ratings.columns import CROSSED
-from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.responses import FIGURE_POLICY, SEE_OTHER, SVG_TYPE, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.web.planning.plan_fields import PlanQuestion, build_questions
 from dissensus.web.planning.plan_form import SIMULATIONS, compute_plan, read_texts
-from dissensus.web.staff.reports import FIGURE_POLICY, SVG_TYPE
 from dissensus.workflows.planning import campaign_plans
 from dissensus.workflows.planning.campaign_plans import PlanListing, StoredPlan
 

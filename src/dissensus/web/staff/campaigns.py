@@ -11,7 +11,7 @@ from dissensus.campaign.builder.template import TEMPLATES, CampaignTemplate
 from dissensus.campaign.opening import Finding
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NoDatabase
 from dissensus.schema.advice import site_message
-from dissensus.schema.campaign.definition import STATES, Campaign, write_campaign
+from dissensus.schema.campaign.definition import STATES, write_campaign
 from dissensus.schema.campaign.shipped import campaigns as shipped
 from dissensus.schema.campaign.shipped import load_campaign_toml, rename_campaign
 from dissensus.schema.hints import format_list, format_value
@@ -202,16 +202,16 @@ def show_campaign(
     return page(site, context)
 
 
+Exporter = Annotated[StaffRequest, Depends(Require("export", by_token=True))]
+Purposes = Annotated[tuple[str, ...], Query()]
+
+
 @router.get("/campaigns/{name}/export.csv")
 def export_ratings(
-    site: SiteOf,
-    caller: Annotated[StaffRequest, Depends(Require("export", by_token=True))],
-    name: Name,
-    _slot: SlowRequestSlot,
-    purpose: Annotated[list[str], Query()] = [],  # noqa: B006 - FastAPI copies it
+    site: SiteOf, caller: Exporter, name: Name, _slot: SlowRequestSlot, purpose: Purposes = ()
 ) -> Response:
     """Send the finished ratings of a campaign as CSV."""
-    options = ratings.ExportOptions(purposes=tuple(purpose))
+    options = ratings.ExportOptions(purposes=purpose)
     parts = ratings.stream_ratings_csv(site.platform, name, staff_id=caller.staff.id, options=options, now=site.clock())
     return site.downloads.respond(
         caller.staff.id, parts, media_type="text/csv; charset=utf-8", name=f"{name}.internal.csv"
@@ -220,14 +220,10 @@ def export_ratings(
 
 @router.get("/campaigns/{name}/export.zip")
 def export_folder(
-    site: SiteOf,
-    caller: Annotated[StaffRequest, Depends(Require("export", by_token=True))],
-    name: Name,
-    _slot: SlowRequestSlot,
-    purpose: Annotated[list[str], Query()] = [],  # noqa: B006 - FastAPI copies it
+    site: SiteOf, caller: Exporter, name: Name, _slot: SlowRequestSlot, purpose: Purposes = ()
 ) -> Response:
     """Send the ratings, pairs or conversations of a campaign, with images of items, as a ZIP archive."""
-    options = ratings.ExportOptions(purposes=tuple(purpose))
+    options = ratings.ExportOptions(purposes=purpose)
     parts = export_archive.stream_archive(
         site.platform, name, staff_id=caller.staff.id, options=options, now=site.clock()
     )
@@ -267,7 +263,6 @@ def revise_campaign(
     fault = next(iter(proposal.faults), None)
     if proposal.campaign is not None:
         try:
-            check_name(proposal.campaign, name)
             campaigns.revise_campaign(
                 site.platform, name, proposal.campaign, staff_id=caller.staff.id, now=site.clock()
             )
@@ -282,14 +277,6 @@ def revise_campaign(
         faults=(fault,),
     )
     return page(site, context, 422)
-
-
-def check_name(campaign: Campaign, name: str) -> None:
-    """Raise `InvalidInput` for the definition of another campaign."""
-    if campaign.name != name:
-        raise InvalidInput(
-            f"The definition is of {campaign.name}, and this campaign is {name}. Clone it for another name."
-        )
 
 
 @router.post("/campaigns/{name}/clone")

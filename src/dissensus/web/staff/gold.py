@@ -76,7 +76,6 @@ class GoldItemPage(StaffPage):
 
     template: ClassVar[str] = "staff/gold-item.html"
     parts: ClassVar[Mapping[GoldPart, str]] = PARTS
-    states: ClassVar[Mapping[ItemState, str]] = STATES
 
     name: str
     task: GoldTask

@@ -13,7 +13,6 @@ from dissensus.errors import Conflict, InvalidInput
 from dissensus.schema.advice import site_message
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.numbers import parse_digits
-from dissensus.web.core.charts import ChartScale
 from dissensus.web.core.list_query import MAX_PLACE, ListQuery, Text, read_rank_cursor, read_selected
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
@@ -83,7 +82,6 @@ class RaterPage(StaffPage):
     """One rater, with the decision form if they are flagged."""
 
     template: ClassVar[str] = "staff/raters-detail.html"
-    agreement_scale: ClassVar[ChartScale] = ChartScale(0.0, 1.0)
     max_reason_length: ClassVar[int] = MAX_REASON_LENGTH
 
     name: str

@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 from dissensus.campaign.report_request import ReportRequest, parse_report_request
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.advice import site_message
-from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.responses import FIGURE_POLICY, SEE_OTHER, SVG_TYPE, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
@@ -24,9 +24,6 @@ ReportId = Annotated[str, Path(max_length=36)]
 PartName = Annotated[str, Path(max_length=200)]
 FIGURE_KINDS: Final[tuple[FigureKind, ...]] = get_args(FigureKind)
 MEDIA_TYPES: Final = {"png": "image/png", "csv": "text/csv; charset=utf-8"}
-SVG_TYPE: Final = "image/svg+xml"
-FIGURE_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-"""Content security policy of drawings, whose texts have styles of their own."""
 REFRESH_S: Final = 3
 MAX_TEXT_LENGTH: Final = 200
 

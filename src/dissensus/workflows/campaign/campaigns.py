@@ -201,6 +201,11 @@ def revise_campaign(
     A changed consent text is a new version, which every rater is asked about before going on. With a `copy_revision`
     the definition is that of the working copy, which is deleted; `Conflict` is raised if its revision is another one.
     """
+    if campaign.name != name:
+        raise InvalidInput(
+            f"The definition is of {campaign.name}, and this campaign is {name}. Write name = {name}, or clone the "
+            "campaign for another name."
+        )
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         _check_state(campaign_row, ("draft", "paused"), "cannot be changed")
