@@ -16,7 +16,7 @@ from dissensus.web.core.staff_auth import Public, PublicForm, Require, SessionKe
 from dissensus.web.staff.identity.account import check_path, confirmation_page
 from dissensus.web.staff.identity.passkey_relying_party import require_relying_party
 from dissensus.web.staff.identity.second_factor import PAGE, recovery_codes_page, second_factor_page
-from dissensus.web.staff.identity.sign_in import SignInKey, code_page, password_page, redirect_signed_in
+from dissensus.web.staff.identity.sign_in import SignInKey, finish_pending, password_page, redirect_signed_in
 from dissensus.workflows.platform import passkeys, second_factors
 from dissensus.workflows.platform.sign_in_limits import ADDRESS_LIMIT, SignInTraces
 
@@ -124,15 +124,17 @@ def begin_second_factor(site: SiteOf, request: Request, form: PublicForm, sessio
 @router.post("/second-factor/passkey", dependencies=STRANGERS)
 def finish_second_factor(site: SiteOf, request: Request, form: PublicForm, session: SessionKey = "") -> Response:
     """Finish signing in with a passkey."""
-    staff_row = second_factors.find_pending_staff(site.platform, session, now=site.clock())
-    if staff_row is None:
-        return RedirectResponse("/sign-in", SEE_OTHER)
-    site.tokens.check_csrf_token(session, str(form.get("form_token", "")))
-    party, credential = require_relying_party(site, request), str(form.get("credential", ""))
-    try:
-        new_session = passkeys.finish_second_factor(
-            site.platform, party, session, credential, network=truncated_network(request), now=site.clock()
-        )
-    except NotAllowed as error:
-        return code_page(site, request, staff_row, session, site_message(error))
-    return redirect_signed_in(site, request, new_session)
+    return finish_pending(
+        site,
+        request,
+        form,
+        session,
+        lambda _: passkeys.finish_second_factor(
+            site.platform,
+            require_relying_party(site, request),
+            session,
+            str(form.get("credential", "")),
+            network=truncated_network(request),
+            now=site.clock(),
+        ),
+    )

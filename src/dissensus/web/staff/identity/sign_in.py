@@ -1,11 +1,13 @@
 """Sign-in of staff by link or password, and by invitation to a campaign."""
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from fastapi import APIRouter, Cookie, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
+from starlette.datastructures import FormData
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.schema.advice import site_message
@@ -225,21 +227,31 @@ def code_page(site: Site, request: Request, staff_row: "StaffRow", session: str,
 @router.post("/second-factor")
 def submit_code(site: SiteOf, request: Request, form: PublicForm, session: SessionKey = "") -> Response:
     """Finish signing in with a code of the second factor."""
+
+    def finish(staff_row: "StaffRow") -> str:
+        return second_factors.finish_sign_in(
+            site.platform,
+            site.tokens.keys,
+            session,
+            str(form.get("code", "")),
+            traces=code_traces(site, request, staff_row),
+            network=truncated_network(request),
+            now=site.clock(),
+        )
+
+    return finish_pending(site, request, form, session, finish)
+
+
+def finish_pending(
+    site: Site, request: Request, form: FormData, session: str, finish: Callable[["StaffRow"], str]
+) -> Response:
+    """Finish a sign-in with a second factor, or return to its forms."""
     staff_row = second_factors.find_pending_staff(site.platform, session, now=site.clock())
     if staff_row is None:
         return RedirectResponse("/sign-in", SEE_OTHER)
     site.tokens.check_csrf_token(session, str(form.get("form_token", "")))
-    code, traces = str(form.get("code", "")), code_traces(site, request, staff_row)
     try:
-        new_session = second_factors.finish_sign_in(
-            site.platform,
-            site.tokens.keys,
-            session,
-            code,
-            traces=traces,
-            network=truncated_network(request),
-            now=site.clock(),
-        )
+        new_session = finish(staff_row)
     except NotAllowed as error:
         return code_page(site, request, staff_row, session, site_message(error))
     return redirect_signed_in(site, request, new_session)
