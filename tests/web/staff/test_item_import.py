@@ -129,4 +129,4 @@ def test_a_table_that_a_page_cannot_carry_is_refused(staff_site: StaffSite) -> N
     create_draft(staff_site)
     page = upload(staff_site, "context,response\n" + f"Hi,{'x' * 1_000_000}\n" * 9)
     assert page.status_code == 422
-    assert "Use the command for more" in page.text
+    assert "Use the command line for more" in page.text

@@ -1,12 +1,11 @@
 """Import of items on a page: a table, the roles of its columns, and what would be added."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import polars as pl
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from starlette.datastructures import FormData, UploadFile
 
 from dissensus.errors import DissensusError, InvalidInput
@@ -27,7 +26,7 @@ from dissensus.files.raw.limits import restrict_to_upload
 from dissensus.files.raw.table_stream import escape_formulas
 from dissensus.schema.advice import site_message
 from dissensus.schema.records.item import Item
-from dissensus.web.core.forms import MAX_CARRIED_BYTES, read_uploaded
+from dissensus.web.core.forms import check_carried, read_uploaded, write_carried
 from dissensus.web.core.json_body import iterate_json_array
 from dissensus.workflows.campaign.campaigns import ItemComparison
 
@@ -79,7 +78,7 @@ class ItemTableProposal:
     @property
     def carried_table(self) -> Markup:
         """The table as JSON in a hidden form field, since browsers do not resubmit files."""
-        return Markup("[{}]").format(Markup(",").join(_write_row(row) for row in _rows(self.table)))
+        return write_carried(_rows(self.table))
 
     @property
     def refused_csv(self) -> bytes:
@@ -106,7 +105,7 @@ def read_item_table(form: FormData, reader: Callable[[Any], Items], compare: Com
     uploaded = form.get("items_file")
     if isinstance(uploaded, UploadFile) and uploaded.filename:
         table = read_uploaded(uploaded.filename, uploaded.file.read(), read_text_table)
-        _check_size(table)
+        check_carried(_rows(table))
         roles = guess_roles(table.columns)
     else:
         table = _parse_table(str(form.get("table", "")))
@@ -147,20 +146,6 @@ def _refuse_differing(
 
 def _rows(table: pl.DataFrame) -> list[tuple[str | None, ...]]:
     return [tuple(table.columns), *table.rows()]
-
-
-def _write_row(row: tuple[str | None, ...]) -> Markup:
-    return escape(json.dumps(row, ensure_ascii=False))
-
-
-def _check_size(table: pl.DataFrame) -> None:
-    """Raise `InvalidInput` for a table that is larger than a form can carry."""
-    size = sum(len(_write_row(row).encode()) + 1 for row in _rows(table))
-    if size > MAX_CARRIED_BYTES:
-        raise InvalidInput(
-            f"The table has {size:,} bytes as a page carries them, and {MAX_CARRIED_BYTES:,} are allowed. Use the "
-            "command for more: dissensus campaign add-items"
-        )
 
 
 def _parse_table(text: str) -> pl.DataFrame:

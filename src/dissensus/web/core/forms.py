@@ -1,8 +1,9 @@
 """Forms, saves and files that pages submit, parsed and validated."""
 
+import json
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Annotated, Any, Final, NamedTuple, TypeVar
 from uuid import UUID
 
 from fastapi import Request
+from markupsafe import Markup, escape
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from starlette.datastructures import FormData
 
@@ -246,6 +248,26 @@ async def check_storable(request: Request) -> None:
         values += (value for _, value in (await read_form_data(request)).multi_items())
     if any(isinstance(value, str) and NUL in value for value in values):
         raise InvalidInput("The request contains a NUL character, which cannot be stored. Remove it.")
+
+
+def write_carried(rows: Iterable[object]) -> Markup:
+    """Return rows as JSON for a hidden form field, since browsers do not resubmit files."""
+    return Markup("[{}]").format(Markup(",").join(map(_write_row, rows)))
+
+
+def check_carried(rows: Iterable[object]) -> None:
+    """Raise `InvalidInput` for rows of items that are larger than a form can carry."""
+    size = sum(len(_write_row(row).encode()) + 1 for row in rows)
+    if size > MAX_CARRIED_BYTES:
+        raise InvalidInput(
+            f"A page carries at most {MAX_CARRIED_BYTES:,} bytes of items, and these have {size:,}. Use the command "
+            "line for more: dissensus campaign add-items"
+        )
+
+
+def _write_row(row: object) -> Markup:
+    # One call for all rows would block other requests.
+    return escape(json.dumps(row, ensure_ascii=False))
 
 
 def read_uploaded(name: str, content: bytes, read: Callable[[Path], Result]) -> Result:

@@ -1,11 +1,10 @@
 """Campaign form: definition and items, pasted or uploaded."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from starlette.datastructures import FormData, UploadFile
 
 from dissensus.errors import DissensusError, InvalidInput
@@ -18,7 +17,7 @@ from dissensus.schema.campaign.parser import MAX_FILE_LENGTH, parse_campaign
 from dissensus.schema.campaign.shipped import load_campaign_toml
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
-from dissensus.web.core.forms import MAX_CARRIED_BYTES, read_uploaded
+from dissensus.web.core.forms import check_carried, read_uploaded, write_carried
 from dissensus.web.core.json_body import iterate_json_array
 
 MAX_PASTED_LENGTH: Final = 2 << 20
@@ -40,7 +39,7 @@ class CampaignProposal:
     @property
     def carried_items(self) -> Markup:
         """Items as JSON in a hidden form field, since browsers do not resubmit files."""
-        return Markup("[{}]").format(Markup(",").join(map(_write_carried, self.items)))
+        return write_carried(map(_to_row, self.items))
 
 
 def read_proposal(form: FormData) -> CampaignProposal:
@@ -59,7 +58,7 @@ def read_items(form: FormData, campaign: Campaign | None = None) -> CampaignProp
     pasted = _text(form, "pasted")
     try:
         items = _items(form, campaign)
-        check_carried(items.items)
+        check_items(items.items)
         return CampaignProposal(pasted=pasted, items=items.items, notes=items.notes)
     except DissensusError as error:
         return CampaignProposal(pasted=pasted, faults=(f"The items: {site_message(error)}",))
@@ -123,20 +122,13 @@ def _items(form: FormData, campaign: Campaign | None) -> Items:
     return Items(_parse_carried(carried)) if carried else Items(())
 
 
-def check_carried(items: Sequence[Item]) -> None:
+def check_items(items: Sequence[Item]) -> None:
     """Raise `InvalidInput` for more items than a form can carry."""
-    size = sum(len(_write_carried(item).encode()) + 1 for item in items)
-    if size > MAX_CARRIED_BYTES:
-        raise InvalidInput(
-            f"A page carries at most {MAX_CARRIED_BYTES:,} bytes of items, and these have {size:,}. Use the command "
-            "line for more."
-        )
+    check_carried(map(_to_row, items))
 
 
-def _write_carried(item: Item) -> Markup:
-    """Return an item as escaped JSON; one call for all items would block other requests."""
-    row = (item.item_id, item.conversation.to_dicts(), dict(item.attributes), item.response_b)
-    return escape(json.dumps(row, ensure_ascii=False))
+def _to_row(item: Item) -> tuple[object, ...]:
+    return item.item_id, item.conversation.to_dicts(), dict(item.attributes), item.response_b
 
 
 def _parse_carried(text: str) -> tuple[Item, ...]:
