@@ -28,7 +28,7 @@ from dissensus.campaign.builder.question import (
 )
 from dissensus.campaign.builder.step import STEPS, Step, find_step
 from dissensus.campaign.builder.template import load_template
-from dissensus.errors import Conflict, DissensusError, NoDatabase
+from dissensus.errors import Conflict, InvalidInput
 from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.definition_errors import DefinitionFault
@@ -316,9 +316,7 @@ def _finish(draft: Draft, copy: WorkingCopy, form: FormData) -> Response:
         return _redirect(draft.base, SUMMARY if target in ("", "stay") else target)
     try:
         draft.finish(campaign, copy.revision, open_link=open_link)
-    except NoDatabase:
-        raise
-    except DissensusError as error:
+    except (InvalidInput, Conflict) as error:
         return _page(draft, copy, SUMMARY, View(alert=site_message(error), open_link=open_link), 422)
     return RedirectResponse(f"/campaigns/{campaign.name}", SEE_OTHER)
 

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Final
 from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import RedirectResponse, Response
 
-from dissensus.errors import Conflict, DissensusError, NoDatabase, NotFound
+from dissensus.errors import Conflict, DissensusError, InvalidInput, NotFound, UndefinedEstimate
 from dissensus.schema.advice import site_message
 from dissensus.schema.ratings.columns import CROSSED
 from dissensus.web.core.responses import FIGURE_POLICY, SEE_OTHER, SVG_TYPE, page
@@ -100,9 +100,7 @@ def compute(site: SiteOf, caller: Authorized, name: Name, form: StaffForm, _slot
         plan_id = campaign_plans.add_plan(
             site.platform, name, plan, tables, question=question.name, staff_id=caller.staff.id, now=site.clock()
         )
-    except NoDatabase:
-        raise
-    except DissensusError as error:
+    except (InvalidInput, UndefinedEstimate, NotFound, Conflict) as error:
         return _plans_page(site, caller, name, question.name, texts.values, error)
     return RedirectResponse(f"/campaigns/{name}/plans/{plan_id}", SEE_OTHER)
 
@@ -174,8 +172,6 @@ def adopt(site: SiteOf, caller: Authorized, name: Name, plan_id: PlanId, _form: 
     """Take the numbers of a plan into the draft, or show why they do not fit."""
     try:
         campaign_plans.adopt_plan(site.platform, name, plan_id, staff_id=caller.staff.id, now=site.clock())
-    except (NotFound, NoDatabase):
-        raise
-    except DissensusError as error:
+    except (InvalidInput, Conflict) as error:
         return _plan_page(site, caller, name, plan_id, site_message(error))
     return RedirectResponse(f"/campaigns/{name}/plans/{plan_id}", SEE_OTHER)

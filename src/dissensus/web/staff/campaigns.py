@@ -9,7 +9,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from dissensus.campaign.builder.template import TEMPLATES, CampaignTemplate
 from dissensus.campaign.opening import Finding
-from dissensus.errors import Conflict, DissensusError, InvalidInput, NoDatabase
+from dissensus.errors import Conflict, InvalidInput
 from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import STATES, write_campaign
 from dissensus.schema.campaign.shipped import campaigns as shipped
@@ -152,9 +152,7 @@ def create_campaign(
             staff_id=caller.staff.id,
             now=site.clock(),
         )
-    except NoDatabase:
-        raise
-    except DissensusError as error:
+    except (InvalidInput, Conflict) as error:
         return _new_campaign_page(site, caller, proposal, site_message(error))
     return redirect_to_campaign(proposal.campaign.name)
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 from starlette.datastructures import FormData
 
-from dissensus.errors import DissensusError, InvalidInput, NoDatabase
+from dissensus.errors import Conflict, InvalidInput
 from dissensus.files.item_import import ColumnRole
 from dissensus.files.items import Items
 from dissensus.files.pairs.items import reader_for
@@ -114,9 +114,7 @@ def add_items(
         return page(site, context)
     try:
         campaigns.add_items(site.platform, name, proposal.items, staff_id=caller.staff.id, now=site.clock())
-    except NoDatabase:
-        raise
-    except DissensusError as error:
+    except (InvalidInput, Conflict) as error:
         return _add_items_page(site, caller, name, proposal, site_message(error))
     return redirect_to_campaign(name)
 
@@ -137,9 +135,7 @@ def _import_table(site: Site, caller: StaffRequest, name: str, campaign: Campaig
 
     try:
         proposal = read_item_table(form, read_items_with_images, compare)
-    except NoDatabase:
-        raise
-    except DissensusError as error:
+    except InvalidInput as error:
         return _add_items_page(site, caller, name, CampaignProposal(), f"The items: {site_message(error)}")
     if form.get("action") == "refused":
         file = f"{name}-refused-rows.csv"
@@ -151,9 +147,7 @@ def _import_table(site: Site, caller: StaffRequest, name: str, campaign: Campaig
                 raise InvalidInput("There is no new item to add.")
             campaigns.add_items(site.platform, name, proposal.items, staff_id=caller.staff.id, now=site.clock())
             return redirect_to_campaign(name)
-        except NoDatabase:
-            raise
-        except DissensusError as error:
+        except (InvalidInput, Conflict) as error:
             faults = (site_message(error),)
     context = caller.page(ItemTablePage, name=name, proposal=proposal, campaign=campaign, faults=faults)
     return page(site, context, 422 if faults else 200)
