@@ -10,6 +10,7 @@ from typing import Any
 import typer
 from fastapi import FastAPI
 from sqlalchemy import Connection, MetaData
+from tests.support.permission_tables import tabulate_permissions as permission_table
 
 from dissensus.cli import main as main
 from dissensus.cli.app import app as commands
@@ -22,7 +23,6 @@ from dissensus.store.core.metadata import METADATA
 from dissensus.web.api.openapi import openapi_document as openapi_document
 from dissensus.web.app import create_app
 from dissensus.web.core.permissions import SCOPES as SCOPES
-from dissensus.web.core.permissions import permissions_markdown as permission_table
 from dissensus.workflows.jobs import build_runners
 from dissensus.workflows.models.retraining import RetrainingJob
 from dissensus.workflows.platform.mail_delivery import MailDelivery

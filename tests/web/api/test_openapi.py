@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from tests.support.live_site import LiveSite
 from tests.support.paths import ROOT
+from tests.support.permission_tables import tabulate_errors, tabulate_routes
 
 from dissensus.web.api import requests
-from dissensus.web.api.openapi import errors_as_table, openapi_document, routes_as_table
+from dissensus.web.api.openapi import openapi_document
 from dissensus.web.core.permissions import SCOPES
 
 METHODS = {"get", "post", "put", "delete"}
@@ -67,7 +68,7 @@ def test_the_document_is_public(live: LiveSite) -> None:
     assert answer.json()["openapi"].startswith("3.1")
 
 
-@pytest.mark.parametrize("table", [routes_as_table(), errors_as_table()], ids=["requests", "troubles"])
+@pytest.mark.parametrize("table", [tabulate_routes(), tabulate_errors()], ids=["requests", "troubles"])
 def test_the_documentation_has_the_generated_tables(table: str) -> None:
     page = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
     head, _, _ = table.partition("\n")

@@ -14,11 +14,12 @@ from tests.databases import sqlite_only
 from tests.support.campaigns import AGREED, NOW, definition, items
 from tests.support.live_site import LiveSite
 from tests.support.paths import ROOT
+from tests.support.permission_tables import tabulate_permissions
 
 from dissensus.schema.campaign.roles import ROLES, Role, parse_role
 from dissensus.store.staff import StaffRow
 from dissensus.web.api.auth import RequireScope, TokenRoute
-from dissensus.web.core.permissions import ACTIONS, ACTORS, SCOPES, actions_of, find_action, permissions_markdown
+from dissensus.web.core.permissions import ACTIONS, ACTORS, SCOPES, actions_of, find_action
 from dissensus.web.core.staff_auth import Public, Require, read_form
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.platform import api_tokens, directory, passwords, staff
@@ -290,4 +291,4 @@ def test_the_documentation_has_the_table() -> None:
     page = (ROOT / "docs" / "staff.md").read_text(encoding="utf-8")
     table = re.search(r"^\| Action .*?(?=\n\n)", page, re.MULTILINE | re.DOTALL)
     assert table is not None
-    assert table[0] == permissions_markdown()
+    assert table[0] == tabulate_permissions()

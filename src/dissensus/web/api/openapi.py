@@ -1,4 +1,4 @@
-"""OpenAPI document of the JSON API, and tables of its routes for the documentation."""
+"""OpenAPI document of the JSON API, and its routes by scope."""
 
 from functools import cache
 from typing import Any, Final, get_args
@@ -25,8 +25,8 @@ from dissensus.web.api import (
     webhooks,
 )
 from dissensus.web.api.auth import TokenRoute, required_scope
-from dissensus.web.core.permissions import ACTIONS, SCOPES, markdown_table
-from dissensus.web.core.problem import PROBLEM_SCHEMA, STATUS_DESCRIPTIONS
+from dissensus.web.core.permissions import ACTIONS, SCOPES
+from dissensus.web.core.problem import PROBLEM_SCHEMA
 from dissensus.web.core.staff_auth import Public
 from dissensus.workflows.platform.idempotency import MAX_KEY_LENGTH
 
@@ -111,28 +111,6 @@ def reading_scopes() -> frozenset[str]:
 def token_routes() -> list[TokenRoute]:
     """Return the routes of the API."""
     return [route for module_router in ROUTERS for route in module_router.routes if isinstance(route, TokenRoute)]
-
-
-def routes_as_table() -> str:
-    """Return a Markdown table of all routes."""
-    head = ["Request", "Address, below `/api/v1`", "Scope", "Description"]
-    rows = [
-        [f"`{method}`", f"`{route.path.removeprefix('/api/v1')}`", f"`{route_scope(route)}`", _first_line(route)]
-        for route in token_routes()
-        for method in route.methods or ()
-    ]
-    return markdown_table(head, rows)
-
-
-def _first_line(route: TokenRoute) -> str:
-    return route.description.partition("\n")[0]
-
-
-def errors_as_table() -> str:
-    """Return a Markdown table of error statuses."""
-    return markdown_table(
-        ["Status", "Means"], [[str(status), description] for status, description in STATUS_DESCRIPTIONS.items()]
-    )
 
 
 def methods_at(scope: Scope) -> list[str]:

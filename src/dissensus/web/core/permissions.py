@@ -1,6 +1,6 @@
 """Permissions: the table of actions and the roles that may perform them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
@@ -130,24 +130,3 @@ def campaign_actions_of(role: Role) -> frozenset[str]:
     ['export', 'images', 'numbers', 'see', 'small-numbers']
     """
     return frozenset(name for name in actions_of(role) if ACTIONS[name].resource == "campaign")
-
-
-def permissions_markdown() -> str:
-    """Return the permissions table as Markdown."""
-    head = ["Action", "May", *ACTORS, "token", "logged"]
-    rows = [
-        [
-            f"`{name}`",
-            action.description,
-            *("✓" if actor in action.actors else "" for actor in ACTORS),
-            "✓" if action.by_token else "",
-            "✓" if action.shows_raters else "",
-        ]
-        for name, action in ACTIONS.items()
-    ]
-    return markdown_table(head, rows)
-
-
-def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Render a table as Markdown."""
-    return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows])
