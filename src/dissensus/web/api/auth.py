@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from math import ceil
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from fastapi import HTTPException, Request, Response
 from fastapi.dependencies.utils import get_flat_params
@@ -16,13 +17,11 @@ from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.web.api.idempotency import IDEMPOTENCY_KEY, Handler, replay_or_run
 from dissensus.web.core.json_body import JsonRoute
 from dissensus.web.core.site import site_of
-from dissensus.web.core.staff_auth import UNAUTHORIZED, StaffRequest, authenticate_token, authorize_token
+from dissensus.web.core.staff_auth import StaffRequest, authenticate_token, authorize_token
 
 if TYPE_CHECKING:
     from dissensus.store.identity.api_tokens import ApiTokenRow
     from dissensus.store.staff import StaffRow
-
-TOO_MANY_REQUESTS: Final = 429
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +87,12 @@ def _authenticate(request: Request) -> Caller:
     key = key.strip()
     if scheme.lower() != "bearer" or not key:
         detail = "The API requires a token. Send one as Authorization: Bearer TOKEN; create it on your account page."
-        raise HTTPException(UNAUTHORIZED, detail, {"www-authenticate": "Bearer"})
+        raise HTTPException(HTTPStatus.UNAUTHORIZED, detail, {"www-authenticate": "Bearer"})
     site = site_of(request)
     caller = Caller(*authenticate_token(site, request, key), key)
     wait = site.rate_limiter.acquire(caller.token.id, now=site.clock())
     if wait:
         per_minute = site.rate_limiter.per_minute
         detail = f"Too many requests with this token: at most {per_minute:,} a minute. Wait a moment, then continue."
-        raise HTTPException(TOO_MANY_REQUESTS, detail, {"retry-after": str(ceil(wait))})
+        raise HTTPException(HTTPStatus.TOO_MANY_REQUESTS, detail, {"retry-after": str(ceil(wait))})
     return caller

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Coroutine
+from http import HTTPStatus
 from typing import Annotated, Any, Final
 from uuid import UUID, uuid4, uuid5
 
@@ -15,7 +16,6 @@ from dissensus.workflows.platform.idempotency import RequestInProgress, StoredRe
 
 IDEMPOTENCY_KEY: Final = "idempotency-key"
 REPLAYED_HEADERS: Final = {"idempotency-replayed": "true"}
-CONFLICT: Final = 409
 RESOURCE_NAMESPACE: Final = UUID("b5a0c1de-5f5d-4a5e-9a7e-0f6a1d2c7e43")
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -28,7 +28,7 @@ async def replay_or_run(request: Request, handle: Handler, *, token_id: str, tok
     try:
         stored = await run_in_threadpool(idempotency.begin_request, platform, keyed_request, now=now)
     except RequestInProgress as error:
-        raise HTTPException(CONFLICT, site_message(error), {"retry-after": "1"}) from None
+        raise HTTPException(HTTPStatus.CONFLICT, site_message(error), {"retry-after": "1"}) from None
     if stored is not None:
         return Response(stored.body, stored.status, REPLAYED_HEADERS, "application/json")
     try:

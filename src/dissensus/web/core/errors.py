@@ -5,6 +5,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, ClassVar, Final
 
 from fastapi import FastAPI, Request
@@ -60,7 +61,6 @@ OVERSIZED_FIELD: Final = re.compile("(Field|Part) exceeded maximum size")
 REFERENCE_BYTES: Final = 4
 STAFF_WINGS: Final = ("dissensus.web.staff.", "dissensus.web.builder.", "dissensus.web.planning.")
 """Modules of the pages for staff."""
-NOT_ALLOWED: Final = 405
 
 log = logging.getLogger("dissensus.errors")
 
@@ -160,7 +160,7 @@ async def _handle_http_error(request: Request, error: Any) -> Response:
     messages = API_MESSAGES if API_ADDRESS.match(request.url.path) else PAGE_MESSAGES
     response = _response(request, error.status_code, messages.get(error.status_code, str(error.detail)))
     response.headers.update(error.headers or {})
-    if error.status_code == NOT_ALLOWED and (methods := methods_at(request.scope)):
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (methods := methods_at(request.scope)):
         # The framework lists the methods of one route only.
         response.headers["allow"] = ", ".join(methods)
     return response

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from functools import cache
+from http import HTTPStatus
 from itertools import takewhile
 from json import JSONDecodeError
 from json.decoder import JSONArray, JSONObject  # type: ignore[attr-defined]
@@ -32,7 +33,6 @@ MAX_KEYS: Final = 2_000
 MAX_NUMBER_LENGTH: Final = 1_000
 MAX_ERRORS: Final = 20
 """Errors in a response, and those after which no further entry is validated."""
-BAD_REQUEST: Final = 400
 
 _BLANKS: Final = re.compile(r"[ \t\n\r]*")
 _LONG_NUMBER: Final = re.compile(rf"[-+.\deE]{{{MAX_NUMBER_LENGTH + 1}}}", re.ASCII)
@@ -228,4 +228,4 @@ def _parse(model: type[BaseModel], body: bytes) -> BaseModel:
     except InvalidInput:
         raise
     except ValueError as error:
-        raise HTTPException(BAD_REQUEST) from error
+        raise HTTPException(HTTPStatus.BAD_REQUEST) from error

@@ -12,8 +12,6 @@ from dissensus.workflows.rater import enrolment
 if TYPE_CHECKING:
     from dissensus.store.raters import RaterRow
 
-FORBIDDEN: Final = 403
-UNPROCESSABLE: Final = 422
 SESSION_COOKIE: Final = "dissensus_rater"
 SessionKey = Annotated[str, Cookie(alias=SESSION_COOKIE, max_length=100)]
 

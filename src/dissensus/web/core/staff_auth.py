@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
 from urllib.parse import urlencode
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from dissensus.store.staff import StaffRow
 
 STAFF_COOKIE: Final = "dissensus_staff"
-UNAUTHORIZED: Final = 401
-BAD_REQUEST: Final = 400
 MAX_FORM_FIELDS: Final = 2_000
 MAX_FORM_FILES: Final = 100
 """Maximum fields of a form; a step of the builder with many answers and languages has hundreds."""
@@ -129,7 +128,7 @@ def authenticate_token(site: Site, request: Request, key: str) -> "tuple[StaffRo
     owner_and_token = api_tokens.authenticate_token(site.platform, key, network=network, now=site.clock())
     if owner_and_token is None:
         detail = "This token is invalid, expired or revoked. Create another one on your account page."
-        raise HTTPException(UNAUTHORIZED, detail, {"www-authenticate": "Bearer"})
+        raise HTTPException(HTTPStatus.UNAUTHORIZED, detail, {"www-authenticate": "Bearer"})
     return owner_and_token
 
 
@@ -241,7 +240,7 @@ async def _form(request: Request) -> AsyncIterator[FormData]:
                 max_part_size=MAX_CARRIED_BYTES,
             ).parse()
         except MultiPartException as error:
-            raise HTTPException(BAD_REQUEST, error.message) from None
+            raise HTTPException(HTTPStatus.BAD_REQUEST, error.message) from None
         try:
             yield form
         finally:

@@ -1,6 +1,7 @@
 """Attention checks."""
 
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import ClassVar, Final
 
 from fastapi import APIRouter, Depends, Request
@@ -11,7 +12,7 @@ from dissensus.schema.numbers import parse_digits
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import Question
 from dissensus.web.core.forms import QuestionForm, check_storable
-from dissensus.web.core.rater_auth import UNPROCESSABLE, SessionKey, rater_of_form
+from dissensus.web.core.rater_auth import SessionKey, rater_of_form
 from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
 from dissensus.web.core.staff_auth import Public, SiteOf
 from dissensus.workflows.rater import attention_checks, journey
@@ -58,6 +59,6 @@ def answer_check(site: SiteOf, request: Request, form: SubmittedForm, session: S
     if due is not None and (due.check.name, due.attempt) == (name, attempt) and value not in due.check.scale:
         token, fault = site.tokens.csrf_token(session), "scale" if value else "missing"
         context = AttentionCheckPage(language=rater.language, step=step, form_token=token, due=due, fault=fault)
-        return page(site, context, UNPROCESSABLE)
+        return page(site, context, HTTPStatus.UNPROCESSABLE_ENTITY)
     attention_checks.answer_check(site.platform, rater, name, value, attempt=attempt, now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)

@@ -1,6 +1,7 @@
 """Care pages: wellbeing surveys and topics to avoid."""
 
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import ClassVar
 
 from fastapi import APIRouter, Depends, Request
@@ -9,7 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 from dissensus.schema.campaign.care import MAX_CONTACT_LENGTH
 from dissensus.schema.numbers import parse_digits
 from dissensus.web.core.forms import QuestionForm, check_storable, read_answers
-from dissensus.web.core.rater_auth import UNPROCESSABLE, SessionKey, rater_of_form
+from dissensus.web.core.rater_auth import SessionKey, rater_of_form
 from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
 from dissensus.web.core.staff_auth import Public, SiteOf
 from dissensus.workflows.rater import care as care_workflow
@@ -80,6 +81,6 @@ def answer_survey(site: SiteOf, request: Request, form: SubmittedForm, session: 
             contact_info=contact_info,
             fault=fault,
         )
-        return page(site, context, UNPROCESSABLE)
+        return page(site, context, HTTPStatus.UNPROCESSABLE_ENTITY)
     care_workflow.answer_survey(site.platform, rater, number, answers, contact, now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)

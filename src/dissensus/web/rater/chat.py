@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 from uuid import UUID, uuid4
@@ -20,7 +21,7 @@ from dissensus.schema.campaign.chat import MAX_STRENGTH, ChatMode
 from dissensus.schema.numbers import parse_digits
 from dissensus.web.core.chat_responder import StreamEvent
 from dissensus.web.core.forms import MAX_MS, check_storable
-from dissensus.web.core.rater_auth import UNPROCESSABLE, SessionKey, rater_of_form, rater_of_session
+from dissensus.web.core.rater_auth import SessionKey, rater_of_form, rater_of_session
 from dissensus.web.core.renderer import MAX_RENDERED_LENGTH, format_response
 from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
 from dissensus.web.core.site import Site
@@ -260,7 +261,11 @@ def _apply(site: Site, request: Request, session: str, form: FormData, transitio
         if step.stage != "chat":
             raise
         typed = {name: str(form.get(name, "")) for name in ("text", "intent", "comment", "mode")}
-        return page(site, chat_page(site, step, session, typed={**typed, "fault": site_message(error)}), UNPROCESSABLE)
+        return page(
+            site,
+            chat_page(site, step, session, typed={**typed, "fault": site_message(error)}),
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+        )
     return RedirectResponse(LATEST_TURN, SEE_OTHER)
 
 

@@ -1,13 +1,14 @@
 """Pages of the answers that a rater submitted: the list, and one item to correct."""
 
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Annotated, ClassVar
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.web.core.forms import QuestionForm, check_storable
-from dissensus.web.core.rater_auth import UNPROCESSABLE, SessionKey, rater_of_form, rater_of_session
+from dissensus.web.core.rater_auth import SessionKey, rater_of_form, rater_of_session
 from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Public, SiteOf
@@ -74,7 +75,7 @@ def correct_answers(
     step = corrections.load_correction(site.platform, rater, assignment_id, now=site.clock())
     question_form = read_question_form(form, step.campaign.questionnaire)
     if question_form.faults:
-        return page(site, _correction_page(site, step, session, question_form), UNPROCESSABLE)
+        return page(site, _correction_page(site, step, session, question_form), HTTPStatus.UNPROCESSABLE_ENTITY)
     key, save = read_form_save(form, assignment_id, question_form)
     rating.submit_answers(site.platform, rater, assignment_id, key, save, now=site.clock())
     return RedirectResponse("/answers", SEE_OTHER)

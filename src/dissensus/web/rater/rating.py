@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 from urllib.parse import quote
 from uuid import NAMESPACE_OID, uuid4, uuid5
@@ -16,7 +17,7 @@ from dissensus.schema.numbers import parse_digits
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import Answer
 from dissensus.web.core.forms import QuestionForm, check_storable, read_answers, read_bulk_questions, read_save
-from dissensus.web.core.rater_auth import SESSION_COOKIE, UNPROCESSABLE, SessionKey, rater_of_form, rater_of_session
+from dissensus.web.core.rater_auth import SESSION_COOKIE, SessionKey, rater_of_form, rater_of_session
 from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, image_response, page
 from dissensus.web.core.site import Site, address_digest
 from dissensus.web.core.staff_auth import Name, Public, SiteOf
@@ -180,7 +181,7 @@ def submit_answers(
     covered = step.campaign.click_to_reveal and not opened
     if (question_form.faults or covered) and step.assignment is not None and step.assignment.id == assignment_id:
         context = rating_page(site, step, session, question_form)
-        return page(site, replace(context, opened=opened, covered=covered), UNPROCESSABLE)
+        return page(site, replace(context, opened=opened, covered=covered), HTTPStatus.UNPROCESSABLE_ENTITY)
     key, save = read_form_save(form, assignment_id, question_form)
     rating.submit_answers(site.platform, rater, assignment_id, key, save, now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
@@ -291,7 +292,7 @@ def declare_attributes(site: SiteOf, request: Request, form: SubmittedForm, sess
     if question_form.faults:
         token = site.tokens.csrf_token(session)
         context = AboutYouPage(language=rater.language, step=step, form_token=token, question_form=question_form)
-        return page(site, context, UNPROCESSABLE)
+        return page(site, context, HTTPStatus.UNPROCESSABLE_ENTITY)
     if step.stage == "screener":
         return _screen(site, step, question_form)
     rating.declare_attributes(site.platform, rater, question_form.answers, now=site.clock())
