@@ -39,7 +39,6 @@ from dissensus.web.staff import (
     care,
     chats,
     curation,
-    drafts,
     gold,
     images,
     items,
@@ -56,6 +55,7 @@ from dissensus.web.staff import (
     webhooks,
     withdrawals,
 )
+from dissensus.web.staff.drafts import drafts
 from dissensus.web.staff.identity import account, directory, oidc_sign_in, passkey, second_factor, sign_in
 from dissensus.web.staff.release import release
 from dissensus.workflows.jobs import N_CONNECTIONS, build_runners

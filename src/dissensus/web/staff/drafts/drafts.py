@@ -15,13 +15,6 @@ from dissensus.files.pairs.items import reader_for
 from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.records.item import Item
-from dissensus.web.builder.item_import import (
-    MAX_LISTED,
-    ROLE_LABELS,
-    ItemTableProposal,
-    holds_table,
-    read_item_table,
-)
 from dissensus.web.core.forms import MAX_SEED, parse_whole_number
 from dissensus.web.core.responses import page
 from dissensus.web.core.site import Site
@@ -29,6 +22,13 @@ from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.web.staff.campaign_form import NO_ITEMS, CampaignProposal, read_items
 from dissensus.web.staff.campaigns import MAX_REHEARSAL_RATERS, redirect_to_campaign
+from dissensus.web.staff.drafts.item_import import (
+    MAX_LISTED,
+    ROLE_LABELS,
+    ItemTableProposal,
+    holds_table,
+    read_item_table,
+)
 from dissensus.workflows.campaign import campaigns, images, overview
 from dissensus.workflows.campaign.rehearsal import run_rehearsal
 

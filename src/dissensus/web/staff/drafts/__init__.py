@@ -1,0 +1,1 @@
+"""Pages of a draft: its items, imported from files, and its dry runs."""
