@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from dissensus.api_models.resource import Hidden, RaterStanding, Resource
+from dissensus.api_models.resource import Hidden, NextCursor, RaterStanding, Resource
 from dissensus.schema.campaign.definition import CampaignState
 from dissensus.schema.campaign.quota import QuotaSource
 from dissensus.schema.campaign.roles import Role
@@ -121,4 +121,4 @@ class RatingsPageResource(Resource):
         tuple[str, ...],
         Field(description="Lines with the content warning, and notices of the datasets that items are from."),
     ]
-    next: Annotated[str | None, Field(description="Cursor of the next page, sent as `after`; null on the last page.")]
+    next: NextCursor

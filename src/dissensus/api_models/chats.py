@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from dissensus.api_models.resource import Resource
+from dissensus.api_models.resource import NextCursor, Resource
 
 Warnings: TypeAlias = Annotated[tuple[str, ...], Field(description="Lines with the content warning of the campaign.")]
 
@@ -70,7 +70,7 @@ class ChatsPageResource(Resource):
 
     data: tuple[ChatResource, ...]
     warnings: Warnings
-    next: Annotated[str | None, Field(description="Cursor of the next page, sent as `after`; null on the last page.")]
+    next: NextCursor
 
 
 class ChatDetailResource(ChatResource):

@@ -5,6 +5,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 Hidden = Annotated[int | None, Field(description="Null if the caller may not see it.")]
+NextCursor = Annotated[
+    str | None, Field(description="Cursor of the next page, sent as `after`; null on the last page.")
+]
 RaterStanding = Literal["rating", "finished", "stopped", "withdrawn"]
 
 

@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, Generic, TypeVar
 
 from fastapi import Query
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
+from dissensus.api_models.resource import NextCursor
 from dissensus.errors import InvalidInput
 from dissensus.web.core.site import Site
 
@@ -23,7 +24,7 @@ class CursorPage(BaseModel, Generic[Resource]):
     """A page of a list."""
 
     data: list[Resource]
-    next: Annotated[str | None, Field(description="Cursor of the next page, sent as `after`; null on the last page.")]
+    next: NextCursor
 
 
 def read_cursor(site: Site, list_name: str, after: str) -> list[Any] | None:
