@@ -5,10 +5,14 @@ from html import unescape
 from typing import Any
 
 import httpx
+import pytest
 from tests.databases import sqlite_only
+from tests.support.campaigns import definition
 from tests.support.live_site import Visitor, hidden
 from tests.support.staff_members import join_pilot, open_pilot
 from tests.support.staff_site import StaffSite, send
+
+from dissensus.web.core.renderer import create_renderer
 
 CARE: dict[str, Any] = {"survey_every": 1, "contact": "<b>Mia</b>, who listens"}
 CONTACT = "<script>alert(1)</script>, evenings"
@@ -84,6 +88,14 @@ def test_only_the_carer_sees_surveys(staff_site: StaffSite) -> None:
     assert "nowhere" not in mia.get("/campaigns/pilot/care").text
     for path in ("/campaigns/pilot/monitoring", "/campaigns/pilot/export.csv", "/campaigns/pilot/notices"):
         assert mia.get(path).status_code in (403, 404)
+
+
+@pytest.mark.parametrize(("every", "interval"), [(1, "after every item"), (10, "every 10 items")])
+def test_facts_of_a_campaign_name_the_interval_of_surveys(every: int, interval: str) -> None:
+    campaign = definition(care={"survey_every": every}, max_items=every)
+    facts = create_renderer().environment.get_template("staff/parts.html").module.campaign_facts(campaign)  # type: ignore[attr-defined]
+    assert f"<dd>wellbeing survey {interval}</dd>" in facts
+    assert ("1 item, no daily limit" in facts) == (every == 1)
 
 
 def test_a_contact_request_is_settled_once(staff_site: StaffSite) -> None:

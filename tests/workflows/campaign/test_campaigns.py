@@ -105,6 +105,8 @@ def test_texts_can_change_after_raters_came_and_the_design_cannot(platform: Plat
     campaigns.change_state(platform, "pilot", "paused", **by)  # type: ignore[arg-type]
     with pytest.raises(Conflict, match="replication and seed cannot change after raters entered"):
         campaigns.revise_campaign(platform, "pilot", definition(replication=3, seed=4), **by)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match=r"is of kitchen, and this campaign is pilot\. Write name = pilot, or clone"):
+        campaigns.revise_campaign(platform, "pilot", definition(name="kitchen"), **by)  # type: ignore[arg-type]
     worse = definition(warning="Worse.", release_signers=2)
     revised = campaigns.revise_campaign(platform, "pilot", worse, **by)  # type: ignore[arg-type]
     with platform.database.reading() as tx:
