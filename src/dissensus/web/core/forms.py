@@ -206,7 +206,8 @@ def parse_whole_number(text: str, purpose: str, minimum: int, maximum: int) -> i
     >>> parse_whole_number(" 20 ", "of raters", 1, 20)
     20
     """
-    number = parse_digits(text.strip(), 11)
+    text = text.strip()
+    number = parse_digits(text, 11)
     if number is None or not minimum <= number <= maximum:
         raise InvalidInput(
             f"{format_value(text)} is not a valid number {purpose}. "
