@@ -8,7 +8,7 @@ import pytest
 from tests.pipeline.tables import simulate_frame
 
 from dissensus.pipeline.score import DecisionComparison, ModelScorecard, compare_decisions, score_chatbots, score_models
-from dissensus.pipeline.score.rules import WITHOUT_COSTS
+from dissensus.pipeline.score.decision_rules import WITHOUT_COSTS
 from dissensus.report.figure import Figure
 from dissensus.report.result import Document
 from dissensus.report.score.decisions import decision_report

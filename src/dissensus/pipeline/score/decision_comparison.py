@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from dissensus.pipeline.score.decision_rules import RULES
 from dissensus.pipeline.score.display import explain_rows, format_cell, gap_grids
-from dissensus.pipeline.score.rules import RULES
 from dissensus.pipeline.score.scorecard import Scorecard
 from dissensus.pipeline.score.settings import DecisionSettings
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short

@@ -11,6 +11,12 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.score.decision_comparison import OVERRULED, Decision, DecisionComparison
+from dissensus.pipeline.score.decision_rules import (
+    WITHOUT_GAP,
+    Blocks,
+    BoundRule,
+    bind_rules,
+)
 from dissensus.pipeline.score.estimates import adjust_gaps, build_gaps, build_row
 from dissensus.pipeline.score.groups import (
     ScoredGroup,
@@ -19,12 +25,6 @@ from dissensus.pipeline.score.groups import (
 )
 from dissensus.pipeline.score.rows import GapRow, ScoreRow
 from dissensus.pipeline.score.rule_input import check_costs, check_rules, read_rule_input
-from dissensus.pipeline.score.rules import (
-    WITHOUT_GAP,
-    Blocks,
-    BoundRule,
-    bind_rules,
-)
 from dissensus.pipeline.score.settings import (
     Adjustment,
     DecisionSettings,

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
+from dissensus.pipeline.score.decision_rules import count_unsafe
 from dissensus.pipeline.score.estimates import build_row, build_value_row
 from dissensus.pipeline.score.groups import RatedGroup, ScoredGroup
 from dissensus.pipeline.score.leaderboard import compare_models, rank_models
 from dissensus.pipeline.score.metrics import RANKED, list_statistics, manhattan
 from dissensus.pipeline.score.model_rows import BinRow, DifferenceRow, RankRow, ThresholdRow
 from dissensus.pipeline.score.rows import ScoreRow
-from dissensus.pipeline.score.rules import count_unsafe
 from dissensus.pipeline.score.settings import ModelSettings
 from dissensus.stats.score.calibration import Calibration, estimate_calibration
 from dissensus.stats.score.discrimination import rest_auc

@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.score.groups import GroupMembership, read_group_ratings
-from dissensus.pipeline.score.rules import (
+from dissensus.pipeline.score.decision_rules import (
     RULES,
     Costs,
     JuryPool,
@@ -18,6 +17,7 @@ from dissensus.pipeline.score.rules import (
     count_unsafe,
     count_unsafe_of_others,
 )
+from dissensus.pipeline.score.groups import GroupMembership, read_group_ratings
 from dissensus.pipeline.score.settings import DecisionSettings
 from dissensus.pipeline.tables import format_count
 from dissensus.schema.hints import format_list, format_value, suggest

@@ -6,9 +6,9 @@ from typing import Final
 import polars as pl
 
 from dissensus.errors import InvalidInput
+from dissensus.pipeline.score.decision_rules import OVER_GROUPS, bind_rules
 from dissensus.pipeline.score.groups import build_group_membership
 from dissensus.pipeline.score.rule_input import check_costs, check_rules, read_rule_input
-from dissensus.pipeline.score.rules import OVER_GROUPS, bind_rules
 from dissensus.pipeline.score.settings import DecisionSettings, axis_of_seats, resolve_seats, resolve_settings
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.item_scores import ItemScores

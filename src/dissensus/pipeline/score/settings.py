@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.pipeline.score.rules import Costs
+from dissensus.pipeline.score.decision_rules import Costs
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.jury import check_seats
 from dissensus.schema.numbers import check_whole

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from dissensus.pipeline.score import Decision, DecisionComparison, ScoreRow
-from dissensus.pipeline.score.rules import OVER_GROUPS, WITHOUT_COSTS, WITHOUT_GAP
+from dissensus.pipeline.score.decision_rules import OVER_GROUPS, WITHOUT_COSTS, WITHOUT_GAP
 from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.report.figure import Figure
 from dissensus.report.groups import format_axis, format_percent

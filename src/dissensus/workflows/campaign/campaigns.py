@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.decision_rule import AdoptedRule
+from dissensus.campaign.adopted_rule import AdoptedRule
 from dissensus.campaign.lifecycle import check_transition
 from dissensus.campaign.planning import CampaignPlan
 from dissensus.errors import Conflict, InvalidInput, NotFound
@@ -24,7 +24,7 @@ from dissensus.store.planning import campaign_plans
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.images import check_item_images
 from dissensus.workflows.campaign.members import campaign_for_member
-from dissensus.workflows.gold.sample import draw_gold_sample
+from dissensus.workflows.gold.item_sample import draw_gold_sample
 from dissensus.workflows.platform.platform import Platform
 
 MAX_INVITATIONS = 10_000
