@@ -63,8 +63,7 @@ def find_scale(column: CleanColumn) -> tuple[str, ...] | None:
         return scale
     if column.order is not None:
         return column.order
-    values = column.text.unique().drop_nulls()
-    return _usual_scale(values) or _numeric_scale(values)
+    return _usual_scale(column.values) or _numeric_scale(column.values)
 
 
 def complete_scales(scales: Sequence[tuple[str, ...] | None]) -> list[tuple[str, ...] | None]:

@@ -60,10 +60,11 @@ class Remark(NamedTuple):
 
 
 class CleanColumn(NamedTuple):
-    """A column as clean text, with the order of its values if it is declared."""
+    """A column as clean text, with its distinct values, and their order if it is declared."""
 
     text: pl.Series
-    order: tuple[str, ...] | None = None
+    values: pl.Series
+    order: tuple[str, ...] | None
 
 
 def check_rules(missing: Sequence[str] | str, normalise: bool, duplicates: str) -> CleaningRules:
@@ -158,15 +159,15 @@ class CellCleaner:
         """Return answers; words for missing values become null, unless they are declared answers."""
         clean = self._clean(column, MISSING_ANSWERS, declared or ())
         if declared is None:
-            self._ask_about_sentinels(clean.text, "an answer", numbers_only=True)
+            self._ask_about_sentinels(clean, "an answer", numbers_only=True)
         return clean
 
     def clean_attribute(self, column: pl.Series) -> CleanColumn:
         """Return an attribute of raters; words for missing values become null."""
         clean = self._clean(column, MISSING_WORDS, ())
         if not self.rules.as_written:
-            self._ask_about_sentinels(clean.text, "a group")
-            self._ask_about_spellings(clean.text)
+            self._ask_about_sentinels(clean, "a group")
+            self._ask_about_spellings(clean)
         return clean
 
     def remarks(self) -> Iterator[Remark]:
@@ -185,8 +186,8 @@ class CellCleaner:
         text = cells.to_text(column)
         order = tuple(column.dtype.categories) if isinstance(column.dtype, pl.Enum) else None
         if self.rules.as_written:
-            return CleanColumn(text, order)
-        counts = dict(text.drop_nulls().value_counts().iter_rows())
+            return CleanColumn(text, text.drop_nulls().unique(), order)
+        counts = {value: n for value, n in text.value_counts().iter_rows() if value is not None}
         values = {value: value.strip() for value in counts}
         known = (*declared, *(order or ()))
         missing = {value for value, plain in values.items() if self._is_missing(plain, words, known)}
@@ -201,9 +202,9 @@ class CellCleaner:
         if order is not None:
             plain_of = {name: shorten_whole_number(name.strip()) if is_whole else name.strip() for name in order}
             order = tuple(dict.fromkeys(values.get(name, plain_of[name]) for name in order if name not in missing))
-        if not changed:
-            return CleanColumn(text, order)
-        return CleanColumn(text.replace(list(changed), pl.Series(list(changed.values()), dtype=pl.String)), order)
+        if changed:
+            text = text.replace(list(changed), pl.Series(list(changed.values()), dtype=pl.String))
+        return CleanColumn(text, pl.Series(text.name, list(dict.fromkeys(values.values())), dtype=pl.String), order)
 
     def _is_missing(self, plain: str, words: Collection[str], declared: Collection[str]) -> bool:
         if not plain or shorten_whole_number(plain) in self.rules.missing:
@@ -239,12 +240,11 @@ class CellCleaner:
             self._merged[column] = [format_list([chosen, *others]) for chosen, others in sorted(merged.items())]
         return {value: spelling[fold(plain)] for value, plain in values.items()}
 
-    def _ask_about_sentinels(self, text: pl.Series, role: str, *, numbers_only: bool = False) -> None:
-        values = text.drop_nulls().unique().sort()
-        if self.rules.as_written or len(values) > cells.MANY_VALUES:
+    def _ask_about_sentinels(self, column: CleanColumn, role: str, *, numbers_only: bool = False) -> None:
+        if self.rules.as_written or len(column.values) > cells.MANY_VALUES:
             return
-        sentinels = find_sentinels(values.to_list())
-        for value in sentinels:
+        text = column.text
+        for value in find_sentinels(column.values.sort().to_list()):
             if numbers_only and not _INTEGER.fullmatch(value):
                 continue
             rows = to_row_indices((text == value).arg_true())
@@ -258,11 +258,11 @@ class CellCleaner:
                 Remark(note, _warning("possible code for a missing value", text, rows, f"It counts as {role}.", remedy))
             )
 
-    def _ask_about_spellings(self, text: pl.Series) -> None:
-        values = text.drop_nulls().unique()
-        if len(values) > cells.MANY_VALUES:
+    def _ask_about_spellings(self, column: CleanColumn) -> None:
+        if len(column.values) > cells.MANY_VALUES:
             return
-        for spellings in find_spellings(values.to_list()):
+        text = column.text
+        for spellings in find_spellings(column.values.to_list()):
             remedy = Advice(
                 "To read them as one: --normalise (in Python: normalise=True).",
                 site="If they mean the same, write them in one way.",

@@ -204,11 +204,11 @@ def _answers(
             left_out.append(clean.text)
             continue
         blank &= clean.text.is_null()
-        differs = _differ_in_spelling(clean.text, order)
+        differs = _differ_in_spelling(clean.values, order)
         columns.append(cells.read_answers(clean.text, order, report, spelling_differs=differs))
         # An enumeration declares its answers.
         if explicit_scale is None and not isinstance(frame[question].dtype, pl.Enum):
-            answers = set(clean.text.unique())
+            answers = set(clean.values)
             unused[question] = [answer for answer in order if answer not in answers]
             note = None if unused[question] or known_scale(question) else scale.describe_inferred_scale(question, order)
             inferred += [] if note is None else [note]
@@ -224,9 +224,8 @@ def _answers(
     return columns, blank, tuple(notes)
 
 
-def _differ_in_spelling(answers: pl.Series, order: Sequence[str]) -> bool:
+def _differ_in_spelling(values: pl.Series, order: Sequence[str]) -> bool:
     """Return whether all answers that are not on the scale are other spellings of answers that are."""
-    values = answers.drop_nulls().unique()
     if len(values) > cells.MANY_VALUES:
         return False
     unknown = [value for value in values if value not in order]
