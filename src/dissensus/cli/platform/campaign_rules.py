@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dissensus.campaign.adopted_rule import read_adopted_rule
+from dissensus.campaign.decision_rule_adoption import read_adopted_rule
 from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, open_site_platform, utc_now
 from dissensus.errors import InvalidInput
 from dissensus.workflows.campaign import campaigns, overview

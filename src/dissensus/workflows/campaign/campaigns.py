@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.adopted_rule import AdoptedRule
+from dissensus.campaign.decision_rule_adoption import AdoptedRule
 from dissensus.campaign.lifecycle import check_transition
 from dissensus.campaign.planning import CampaignPlan
 from dissensus.errors import Conflict, InvalidInput, NotFound

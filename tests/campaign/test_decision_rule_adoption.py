@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dissensus.campaign.adopted_rule import MAX_FILE_LENGTH, MOST_COST, read_adopted_rule
+from dissensus.campaign.decision_rule_adoption import MAX_FILE_LENGTH, MOST_COST, read_adopted_rule
 from dissensus.errors import InvalidInput, NotFound
 
 SETTINGS = {
