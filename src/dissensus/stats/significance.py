@@ -1,12 +1,13 @@
 """P-values of permutation tests, and adjustment for multiple testing."""
 
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.result import FloatArray
+from dissensus.stats.result import FloatArray, none_if_nan
 
 Method = Literal["two-sided", "grasp"]
 # Tolerance, relative to 1 + |s|, for values that differ only by the order of summation.
@@ -122,18 +123,12 @@ def benjamini_hochberg(p: npt.ArrayLike) -> FloatArray:
     >>> benjamini_hochberg([0.01, 0.02, 0.03, float("nan")]).tolist()
     [0.03, 0.03, 0.03, nan]
     """
-    values = _check_family(p)
-    adjusted = np.full(values.shape, np.nan)
-    order = _order_tested(values)
-    scaled = values[order] * len(order) / np.arange(1, len(order) + 1)
-    adjusted[order] = np.minimum(1, np.minimum.accumulate(scaled[::-1])[::-1])
-    return adjusted
 
+    def correct(ordered: FloatArray) -> FloatArray:
+        scaled = ordered * ordered.size / np.arange(1, ordered.size + 1)
+        return np.asarray(np.minimum.accumulate(scaled[::-1])[::-1])
 
-def _order_tested(values: FloatArray) -> npt.NDArray[np.intp]:
-    """Return the positions of known p-values, the smallest first."""
-    tested = np.flatnonzero(~np.isnan(values))
-    return np.asarray(tested[np.argsort(values[tested], kind="stable")])
+    return _adjust_known(p, correct)
 
 
 def holm(p: npt.ArrayLike) -> FloatArray:
@@ -161,19 +156,30 @@ def holm(p: npt.ArrayLike) -> FloatArray:
     >>> holm([0.01, 0.02, 0.03, float("nan")]).tolist()
     [0.03, 0.04, 0.04, nan]
     """
-    values = _check_family(p)
-    adjusted = np.full(values.shape, np.nan)
-    order = _order_tested(values)
-    scaled = values[order] * np.arange(len(order), 0, -1)
-    adjusted[order] = np.minimum(1, np.maximum.accumulate(scaled))
-    return adjusted
+    return _adjust_known(p, lambda ordered: np.maximum.accumulate(ordered * np.arange(ordered.size, 0, -1)))
 
 
-def _check_family(p: npt.ArrayLike) -> FloatArray:
+def _adjust_known(p: npt.ArrayLike, correct: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Return p-values corrected in ascending order, with those that are NaN left out."""
     values = np.asarray(p, dtype=np.float64)
     if values.ndim != 1 or (values < 0).any() or (values > 1).any():
         raise InvalidInput("p must be one-dimensional, with numbers from 0 to 1 or NaN.")
-    return values
+    tested = np.flatnonzero(~np.isnan(values))
+    order = tested[np.argsort(values[tested], kind="stable")]
+    adjusted = np.full(values.shape, np.nan)
+    adjusted[order] = np.minimum(1, correct(values[order]))
+    return adjusted
+
+
+def adjust_tests(p: Iterable[float | None], adjust: Callable[[npt.ArrayLike], FloatArray]) -> list[float | None]:
+    """Adjust the p-values of one family by `holm` or `benjamini_hochberg`; None means no test.
+
+    Examples
+    --------
+    >>> adjust_tests([0.01, None, 0.02], holm)
+    [0.02, None, 0.02]
+    """
+    return [none_if_nan(value) for value in adjust(np.array(list(p), dtype=np.float64))]
 
 
 def max_t(observed: npt.ArrayLike, replicates: npt.ArrayLike) -> FloatArray:

@@ -5,16 +5,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-import numpy as np
-
 from dissensus.pipeline.analyse.result import Analysis, ItemRow, Row
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.schema.ratings.columns import REST
 from dissensus.schema.ratings.item_values import list_item_values
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE
-from dissensus.stats.result import none_if_nan
-from dissensus.stats.significance import benjamini_hochberg, holm
+from dissensus.stats.significance import adjust_tests, benjamini_hochberg, holm
 
 OF_POOL: Final = ("answer_share", "answer_mean", "pairwise_agreement", "irr")
 OF_GROUPS: Final = ("answer_share", "answer_mean", "mean_difference", "superiority", "group_distance", "between_share")
@@ -88,10 +85,9 @@ def _name_part(row: Row, attribute: str, value: str, n_items: int) -> ItemRow:
 
 def _adjust(rows: list[ItemRow], settings: AnalysisSettings) -> Iterator[ItemRow]:
     """Yield rows whose p-values are adjusted over all of them; by Holm for max-T, since raters may differ by value."""
-    p = np.array([np.nan if row.p is None else row.p for row in rows])
-    adjusted = benjamini_hochberg(p) if settings.adjust == "bh" else holm(p)
-    for row, value in zip(rows, adjusted, strict=True):
-        yield replace(row, p_adjusted=none_if_nan(value))
+    adjusted = adjust_tests((row.p for row in rows), benjamini_hochberg if settings.adjust == "bh" else holm)
+    for row, p in zip(rows, adjusted, strict=True):
+        yield replace(row, p_adjusted=p)
 
 
 def describe_attributes(ratings: Ratings, settings: AnalysisSettings) -> Iterator[str]:

@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-import numpy as np
-
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.score.groups import RatedGroup
 from dissensus.pipeline.score.rows import GapRow, ScoreRow
@@ -13,7 +11,7 @@ from dissensus.pipeline.score.settings import ScoreSettings
 from dissensus.stats.result import ZERO, none_if_nan
 from dissensus.stats.score.gap import estimate_gap
 from dissensus.stats.score.pseudo_values import Statistic, estimate_interval
-from dissensus.stats.significance import benjamini_hochberg, holm
+from dissensus.stats.significance import adjust_tests, benjamini_hochberg, holm
 
 FEWEST_RATERS: Final = 8
 """Fewest raters with which 95 % intervals covered about 93 % or more."""
@@ -138,6 +136,5 @@ def _build_gap(row: GapRow, members: Sequence[tuple[ScoreRow, Statistic]], setti
 
 def adjust_gaps(gaps: Sequence[GapRow], settings: ScoreSettings) -> tuple[GapRow, ...]:
     """Return gaps with p-values adjusted over all of them."""
-    p = np.array([np.nan if gap.p is None else gap.p for gap in gaps])
-    adjusted = benjamini_hochberg(p) if settings.adjust == "bh" else holm(p)
-    return tuple(replace(gap, p_adjusted=none_if_nan(value)) for gap, value in zip(gaps, adjusted, strict=True))
+    adjusted = adjust_tests((gap.p for gap in gaps), benjamini_hochberg if settings.adjust == "bh" else holm)
+    return tuple(replace(gap, p_adjusted=p) for gap, p in zip(gaps, adjusted, strict=True))

@@ -24,7 +24,7 @@ from dissensus.stats.exact import freeman_halton, odds_ratio
 from dissensus.stats.permutation import shuffles
 from dissensus.stats.removal import LOAD_RATIO, MOVES, expected_shift, label_shift, load_strata, moves
 from dissensus.stats.result import check_confidence, none_if_nan
-from dissensus.stats.significance import benjamini_hochberg, upper_p
+from dissensus.stats.significance import adjust_tests, benjamini_hochberg, upper_p
 
 Bools = npt.NDArray[np.bool_]
 # Least share of the removed raters with a match for a test: random removals of fewer hardly differ from the filter.
@@ -248,10 +248,8 @@ def _add_odds(
 
 def _adjust(axes: Sequence[AxisRemoval]) -> tuple[AxisRemoval, ...]:
     """Adjust the p-values over the axes."""
-    adjusted = benjamini_hochberg([np.nan if axis.p is None else axis.p for axis in axes])
-    return tuple(
-        axis if axis.p is None else replace(axis, p_adjusted=float(p)) for axis, p in zip(axes, adjusted, strict=True)
-    )
+    adjusted = adjust_tests((axis.p for axis in axes), benjamini_hochberg)
+    return tuple(replace(axis, p_adjusted=p) for axis, p in zip(axes, adjusted, strict=True))
 
 
 def _items(ratings: Ratings, design: Design, removed: Bools, scale: tuple[str, ...]) -> pl.DataFrame:

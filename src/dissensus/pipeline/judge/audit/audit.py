@@ -31,9 +31,9 @@ from dissensus.stats.judge.agreement import (
 from dissensus.stats.judge.answers import PanelRatings, equality_distance, step_distance
 from dissensus.stats.judge.effects import estimate_consistency, estimate_effect
 from dissensus.stats.judge.rank import rank_judge
-from dissensus.stats.result import check_confidence, none_if_nan
+from dissensus.stats.result import check_confidence
 from dissensus.stats.score.pseudo_values import PseudoValues
-from dissensus.stats.significance import benjamini_hochberg
+from dissensus.stats.significance import adjust_tests, benjamini_hochberg
 
 
 def audit_judge(
@@ -258,8 +258,8 @@ def _build_rank(
 
 def _adjust(rows: Sequence[AuditRow]) -> list[AuditRow]:
     """Return rows with p-values adjusted over all groups."""
-    adjusted = benjamini_hochberg(np.array([np.nan if row.p is None else row.p for row in rows]))
-    return [replace(row, p_adjusted=none_if_nan(p)) for row, p in zip(rows, adjusted, strict=True)]
+    adjusted = adjust_tests((row.p for row in rows), benjamini_hochberg)
+    return [replace(row, p_adjusted=p) for row, p in zip(rows, adjusted, strict=True)]
 
 
 def _complement(statistic: PseudoValues) -> PseudoValues:
