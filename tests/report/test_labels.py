@@ -10,8 +10,9 @@ from tests.pipeline.tables import ratings_of, simulate_frame
 from tests.report.simulated import fits
 
 from dissensus.pipeline.aggregate import soft_labels as labels_of
-from dissensus.report.figures.labels import MOST_COLUMNS, compute_entropies, entropy, soft_labels
+from dissensus.report.figures.labels import MOST_COLUMNS, entropy, soft_labels
 from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.cohesion import compute_entropies
 
 
 def test_deciles_are_those_of_the_soft_labels() -> None:

@@ -15,7 +15,6 @@ from dissensus.pipeline.tables import escape_unprintable, format_count, format_s
 from dissensus.report.figure import Figure
 from dissensus.report.figures.answers import compute_shares, list_bar_parts
 from dissensus.report.figures.bars import draw_whole_bars
-from dissensus.report.figures.labels import compute_entropies, compute_quantiles
 from dissensus.report.groups import (
     EVERYBODY,
     DisplayedGroups,
@@ -28,7 +27,8 @@ from dissensus.report.groups import (
 from dissensus.report.layout import HeadedRows, RowBlock
 from dissensus.schema.ratings.columns import ITEM_ID, ITEM_TEXT
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.groups.item_counts import count_items
+from dissensus.stats.cohesion import compute_entropies
+from dissensus.stats.groups.item_counts import compute_quantiles, count_items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

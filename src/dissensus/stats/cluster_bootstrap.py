@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dissensus.stats.bootstrap import draw_resamples
 from dissensus.stats.cluster_robust import estimate_clustered_df, t_quantile
-from dissensus.stats.result import FloatArray, check_confidence
+from dissensus.stats.result import FloatArray, check_confidence, none_if_not_finite
 
 Codes = npt.NDArray[np.intp]
 
@@ -200,7 +200,7 @@ def summarise_replicates(
         tails = [NormalDist().cdf(-k), NormalDist().cdf(k)]
         low, high = np.quantile(defined, tails, method="weibull").tolist()
     return BootstrapEstimate(
-        estimate=float(estimate) if np.isfinite(estimate) else None,
+        estimate=none_if_not_finite(estimate),
         ci_low=low,
         ci_high=high,
         n=int(n),

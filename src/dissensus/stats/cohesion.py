@@ -82,7 +82,7 @@ def negentropy(
     n, m = table[enough], m[enough]
     method = "negentropy"
     if rarefy_to is None:
-        entropy = -_x_ln_x(n / m[:, None]).sum(axis=1)
+        entropy = compute_entropies(n / m[:, None])
     else:
         entropy, method = _rarefied_entropy(n, m, rarefy_to), f"negentropy rarefied to {rarefy_to}"
     if correction == "miller-madow":
@@ -147,8 +147,10 @@ def plurality_size(counts: npt.ArrayLike) -> Estimate:
     )
 
 
-def _x_ln_x(p: FloatArray) -> FloatArray:
-    return np.asarray(p * np.log(p, out=np.zeros_like(p), where=p > 0))
+def compute_entropies(shares: FloatArray) -> FloatArray:
+    """Return the entropy of each soft label in nats, shape (I,)."""
+    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+    return np.asarray(np.abs((shares * logs).sum(axis=1)))
 
 
 def _rarefied_entropy(n: npt.NDArray[np.int64], m: npt.NDArray[np.int64], size: int) -> FloatArray:

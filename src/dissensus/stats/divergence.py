@@ -15,7 +15,7 @@ from dissensus.stats import kernels
 from dissensus.stats.counts import as_floats
 from dissensus.stats.design import Block, BlockedDesign, Codes, Design, pass_over, run_in_threads
 from dissensus.stats.distance import check_values
-from dissensus.stats.result import FloatArray
+from dissensus.stats.result import FloatArray, divide_or_nan
 
 Divergence = Callable[[FloatArray, FloatArray], FloatArray]
 Int64Array = npt.NDArray[np.int64]
@@ -201,7 +201,7 @@ def mean_pairwise(
         add_pairs(block.design, group, divergence, total, shared)
 
     pass_over(design, fill, total, shared)
-    return divide_pairs(total, shared), shared
+    return divide_or_nan(total, shared), shared
 
 
 def zero_pairs(group: Codes, n_replicates: int) -> tuple[FloatArray, Int64Array]:
@@ -209,11 +209,6 @@ def zero_pairs(group: Codes, n_replicates: int) -> tuple[FloatArray, Int64Array]
     n_groups = int(group.max()) + 1
     shape = n_replicates, n_groups * (n_groups - 1) // 2
     return np.zeros(shape), np.zeros(shape, dtype=np.int64)
-
-
-def divide_pairs(total: FloatArray, shared: Int64Array) -> FloatArray:
-    """Return the means of pairs; NaN without shared items."""
-    return np.asarray(np.divide(total, shared, out=np.full(total.shape, np.nan), where=shared > 0))
 
 
 def add_pairs(design: Design, group: Codes, divergence: Divergence, total: FloatArray, shared: Int64Array) -> None:
@@ -245,8 +240,7 @@ def _blocks(design: Design, n_groups: int) -> Iterator[Design]:
 
 def _add_block(total: FloatArray, shared: Int64Array, counts: npt.NDArray[np.int32], divergence: Divergence) -> None:
     """Add a block of items, counts (G, I, K), to the sum and the number of shared items of each pair, both (P,)."""
-    m = counts.sum(axis=-1, keepdims=True)
-    shares = np.divide(counts, m, out=np.full(counts.shape, np.nan), where=m > 0)
+    shares = divide_or_nan(counts, counts.sum(axis=-1, keepdims=True))
     for pair, (g, h) in enumerate(zip(*np.triu_indices(len(counts), 1), strict=True)):
         values = divergence(shares[g], shares[h])
         total[pair] += np.nansum(values)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dissensus.stats.design import Design
 from dissensus.stats.divergence import jensen_shannon, total_variation
-from dissensus.stats.result import FloatArray, IntArray
+from dissensus.stats.result import FloatArray, IntArray, divide_or_nan
 
 Bools = npt.NDArray[np.bool_]
 
@@ -72,7 +72,7 @@ def label_shift(before: npt.ArrayLike, after: npt.ArrayLike) -> LabelShift:
     (array([0.2667]), array([ True]), array([ True]))
     """
     before, after = np.asarray(before), np.asarray(after)
-    p, q = _shares(before), _shares(after)
+    p, q = (divide_or_nan(counts, counts.sum(axis=-1, keepdims=True)) for counts in (before, after))
     rated = after.sum(axis=-1) > 0
     modes_before, modes_after = _modes(before), _modes(after)
     return LabelShift(
@@ -112,7 +112,7 @@ def moves(design: Design, removed: Bools) -> FloatArray:
         sums[:, 1] += np.nansum(shift.jensen_shannon, axis=-1)
         sums[:, 2] += shift.changed.sum(axis=-1)
         sums[:, 3] += shift.disjoint.sum(axis=-1)
-    sums[:, :2] = _mean(sums[:, :2], n_rated[:, None])
+    sums[:, :2] = divide_or_nan(sums[:, :2], n_rated[:, None])
     return sums
 
 
@@ -151,7 +151,7 @@ def expected_shift(design: Design, removed: Bools) -> FloatArray:
         rated = k < m
         n_rated += rated.sum(axis=-1)
         total += (k / np.maximum((m - k) * (m - 1), 1) * rated).sum(axis=-1)
-    return _mean(total, n_rated)
+    return divide_or_nan(total, n_rated)
 
 
 def _count_removed(design: Design, removed: Bools) -> Iterator[tuple[npt.NDArray[np.int32], FloatArray]]:
@@ -166,10 +166,6 @@ def _count_removed(design: Design, removed: Bools) -> Iterator[tuple[npt.NDArray
         indicator = np.zeros((block_raters.size, high - low, design.n_categories), dtype=np.float32)
         indicator[row, item, answers[starts[low] : starts[high]]] = 1
         yield before[low:high], np.tensordot(removed[:, block_raters].astype(np.float32), indicator, 1)
-
-
-def _mean(total: FloatArray, n: FloatArray) -> FloatArray:
-    return np.asarray(np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0))
 
 
 def load_strata(loads: npt.ArrayLike, within: IntArray | None = None) -> npt.NDArray[np.int64]:
@@ -206,11 +202,6 @@ def load_strata(loads: npt.ArrayLike, within: IntArray | None = None) -> npt.NDA
     if within is not None:
         stratum = (np.asarray(within).astype(np.int64) + 1) * (len(starts) + 1) + stratum
     return np.unique(stratum, return_inverse=True)[1].astype(np.int64)
-
-
-def _shares(counts: npt.NDArray[np.floating]) -> FloatArray:
-    m = counts.sum(axis=-1, keepdims=True)
-    return np.asarray(np.divide(counts, m, out=np.full(counts.shape, np.nan), where=m > 0))
 
 
 def _modes(counts: npt.NDArray[np.floating]) -> Bools:

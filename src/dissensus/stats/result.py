@@ -1,4 +1,4 @@
-"""Result type of the estimators, array types, and validation of confidence levels."""
+"""Result type of the estimators, array types, undefined values, and validation of confidence levels."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -68,3 +68,20 @@ def check_confidence(confidence: object) -> None:
 def none_if_nan(value: float) -> float | None:
     """Return None for NaN."""
     return None if np.isnan(value) else float(value)
+
+
+def none_if_not_finite(value: float | None) -> float | None:
+    """Return None for NaN and infinite numbers."""
+    return float(value) if value is not None and np.isfinite(value) else None
+
+
+def divide_or_nan(total: npt.NDArray[Any], n: npt.NDArray[Any]) -> FloatArray:
+    """Return quotients, NaN where the divisor is 0 or less."""
+    quotients = np.full(np.broadcast_shapes(total.shape, n.shape), np.nan)
+    return np.divide(total, n, out=quotients, where=n > 0)
+
+
+def nan_mean(values: FloatArray, axis: int) -> FloatArray:
+    """Return the means over an axis of the values that are not NaN; NaN without any."""
+    known = ~np.isnan(values)
+    return divide_or_nan(np.where(known, values, 0.0).sum(axis=axis), known.sum(axis=axis))

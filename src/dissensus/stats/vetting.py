@@ -13,7 +13,7 @@ from dissensus.stats.cluster_bootstrap import weighted_spearman
 from dissensus.stats.counts import count_answers
 from dissensus.stats.design import Block, BlockedDesign, Design, pass_over
 from dissensus.stats.divergence import cross_entropy
-from dissensus.stats.result import ZERO, FloatArray, IntArray, check_confidence
+from dissensus.stats.result import ZERO, FloatArray, IntArray, check_confidence, divide_or_nan
 
 MAD: Final = 1.4826
 """Standard deviation over median absolute deviation of the normal distribution."""
@@ -169,12 +169,10 @@ def label_use(raters: npt.ArrayLike, answers: npt.ArrayLike, *, n_raters: int, n
 def summarise_labels(counts: IntArray) -> Labels:
     """Return the `label_use` of raters by the number of times that each gave each answer, shape (R, K)."""
     n_ratings = counts.sum(axis=1)
-    rated = n_ratings > 0
-    shares = np.full(counts.shape, np.nan)
-    np.divide(counts, n_ratings[:, None], out=shares, where=rated[:, None])
+    shares = divide_or_nan(counts, n_ratings[:, None])
     return Labels(
         n_ratings=n_ratings,
-        top=np.where(rated, counts.argmax(axis=1), -1),
+        top=np.where(n_ratings > 0, counts.argmax(axis=1), -1),
         same_label=shares.max(axis=1),
         entropy=cross_entropy(shares, shares) + 0.0,  # turns -0.0 into 0.0
     )
@@ -232,7 +230,7 @@ def plurality_agreement(design: Design | BlockedDesign, group: IntArray | None =
     n, total = np.zeros(design.n_raters, np.int64), np.zeros(design.n_raters)
     if (group >= 0).any():
         pass_over(design, partial(_add_agreement, group), n, total)
-    return _divide(total, n)
+    return divide_or_nan(total, n)
 
 
 def _add_agreement(group: IntArray, block: Block, n: IntArray, total: FloatArray) -> None:
@@ -450,11 +448,7 @@ def _leave_one_out_agreement(counts: npt.NDArray[np.int32]) -> FloatArray:
 
 def _means(values: FloatArray, raters: IntArray, n_raters: int) -> FloatArray:
     n = np.bincount(raters, minlength=n_raters)
-    return _divide(np.bincount(raters, weights=values, minlength=n_raters), n)
-
-
-def _divide(total: FloatArray | IntArray, n: IntArray) -> FloatArray:
-    return np.asarray(np.divide(total, n, out=np.full(n.size, np.nan), where=n > 0))
+    return divide_or_nan(np.bincount(raters, weights=values, minlength=n_raters), n)
 
 
 def _medians(raters: IntArray, values: FloatArray, n: IntArray) -> FloatArray:

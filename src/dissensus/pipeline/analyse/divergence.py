@@ -31,7 +31,7 @@ from dissensus.stats.groups.assignment import (
 )
 from dissensus.stats.groups.statistics import group_statistics
 from dissensus.stats.permutation import shuffles
-from dissensus.stats.result import none_if_nan
+from dissensus.stats.result import nan_mean, none_if_nan
 from dissensus.stats.significance import benjamini_hochberg, permutation_p, upper_p
 
 WITHHELD = "test withheld: the assignment of items, not the raters, determines how often each group rated an item"
@@ -164,7 +164,7 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
         part[:permutations] for part in (replicates.values, replicates.tested, replicates.total)
     )
     pair_null[:, withheld] = tested[:, withheld] = np.nan
-    estimate, null = float(_mean(observed.values[0], axis=0)), _mean(pair_null, axis=1)
+    estimate, null = float(nan_mean(observed.values[0], axis=0)), nan_mean(pair_null, axis=1)
     if withheld.any():
         null, total = (np.full(permutations, np.nan) for _ in range(2))
     test = _test_large_values if measure == UNBIASED else permutation_p
@@ -179,7 +179,7 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
         n_items=_count_shared_items(design, codes, measure),
         null=null,
         pair_null=pair_null,
-        null_mean=none_if_nan(float(_mean(null, axis=0))),
+        null_mean=none_if_nan(float(nan_mean(null, axis=0))),
         p=none_if_nan(float(test(observed.total[0], total))),
         reason=WITHHELD if withheld.any() else None,
         permute_within=permute_within,
@@ -206,11 +206,11 @@ def _measure(design: Design | BlockedDesign, codes: Codes, measure: str) -> _Rep
     """Return the divergence of the groups in each replicate, codes (B, R)."""
     if measure != UNBIASED:
         values, _ = measures.mean_pairwise(design, codes, MEASURES[measure])
-        return _Replicates(values, values, _mean(values, axis=1))
+        return _Replicates(values, values, nan_mean(values, axis=1))
     result = group_statistics(design, codes, np.array([0]), np.array([1]), answer=0)
     # In a complete design the distance itself has the same distribution in all permutations.
     if is_complete(design, codes[0]):
-        return _Replicates(result.pair_distance, result.pair_distance, _mean(result.pair_distance, axis=1))
+        return _Replicates(result.pair_distance, result.pair_distance, nan_mean(result.pair_distance, axis=1))
     return _Replicates(result.pair_distance, result.pair_t, result.between_t)
 
 
@@ -288,7 +288,7 @@ def _pairs(
     p: Floats,
     withheld: npt.NDArray[np.bool_],
 ) -> tuple[PairDivergence, ...]:
-    columns = zip(observed, n_items, _mean(null, axis=0), p, benjamini_hochberg(p), withheld, strict=True)
+    columns = zip(observed, n_items, nan_mean(null, axis=0), p, benjamini_hochberg(p), withheld, strict=True)
     return tuple(
         PairDivergence(
             groups=pair,
@@ -319,11 +319,3 @@ def _count_shared_items(design: Design | BlockedDesign, codes: Codes, measure: s
 
     pass_over(design, fill, n_items)
     return int(n_items[0])
-
-
-def _mean(values: Floats, *, axis: int) -> Floats:
-    """Return the means over an axis, ignoring NaN."""
-    defined = ~np.isnan(values)
-    n = defined.sum(axis=axis)
-    total = np.where(defined, values, 0.0).sum(axis=axis)
-    return np.asarray(np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0))

@@ -10,6 +10,7 @@ from dissensus.schema.advice import Advice
 from dissensus.schema.hints import format_list
 from dissensus.stats.design import Codes
 from dissensus.stats.groups.scale import OrderedScale, build_ordered_scale
+from dissensus.stats.result import none_if_not_finite
 
 Level = Literal["nominal", "ordinal", "interval"]
 NOMINAL: Final = "negentropy, cross_negentropy, plurality_size and voting_agreement are nominal: they ignore the order"
@@ -73,7 +74,6 @@ def describe_level(level: Level, categories: Sequence[str]) -> Iterator[str]:
 
 def _read_number(category: str) -> float | None:
     try:
-        number = float(category)
+        return none_if_not_finite(float(category))
     except ValueError:
         return None
-    return number if np.isfinite(number) else None

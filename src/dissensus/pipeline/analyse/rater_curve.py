@@ -19,7 +19,7 @@ from dissensus.schema.ratings.columns import REST
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.design import METRICS, Codes, Design, statistics
 from dissensus.stats.groups.statistics import resample_statistics
-from dissensus.stats.result import FloatArray, check_confidence
+from dissensus.stats.result import FloatArray, check_confidence, none_if_not_finite
 
 COMPARED = ("mean_difference", "group_distance")
 SCHEMA = {
@@ -150,7 +150,12 @@ def rater_curve(
         seeds = np.random.SeedSequence([seed, n]).spawn(draws)
         values = _compute(design, codes, _draw_raters(codes, n, seeds), code)
         rows += (
-            {"raters_per_group": n, **key, **_summarise(values[:, c], confidence), "all_raters": _plain(everybody[c])}
+            {
+                "raters_per_group": n,
+                **key,
+                **_summarise(values[:, c], confidence),
+                "all_raters": none_if_not_finite(everybody[c]),
+            }
             for c, key in enumerate(_keys(names))
         )
     return RaterCurve(
@@ -233,7 +238,3 @@ def _summarise(values: FloatArray, confidence: float) -> dict[str, float | int |
         return {"estimate": None, "low": None, "high": None, "n_draws": 0}
     low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
     return {"estimate": float(defined.mean()), "low": low, "high": high, "n_draws": defined.size}
-
-
-def _plain(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

@@ -8,7 +8,7 @@ from dissensus.pipeline.analyse.columns import CORRECTED, DIFFERENCES, PUBLISHED
 from dissensus.pipeline.analyse.resampling import Floats, GroupTable
 from dissensus.pipeline.analyse.result import Row
 from dissensus.pipeline.analyse.settings import AnalysisSettings, Family
-from dissensus.stats.result import none_if_nan
+from dissensus.stats.result import nan_mean, none_if_nan
 from dissensus.stats.significance import ROUNDING, benjamini_hochberg, max_t, medians, permutation_p, upper_p
 
 
@@ -30,7 +30,7 @@ def add_significance(rows: list[Row], tables: list[GroupTable], settings: Analys
             adjusted[members] = benjamini_hochberg(p[members])
         else:  # the statistic may be skewed: extreme in standard deviations, but not in ranks
             adjusted[members] = np.maximum(p[members], max_t(observed[members], null[:, members]))
-    means = _means(null_values)
+    means = nan_mean(null_values, axis=0)
     tested = [
         _clear_test(row, reasons[r])
         if np.isnan(p[r])
@@ -54,13 +54,6 @@ def _p_values(rows: list[Row], observed: Floats, null: Floats, settings: Analysi
         p = np.where(published, permutation_p(observed, null, method=settings.method), p)
     undefined = np.isnan(null).all(axis=0)
     return np.where([row.metric in UPPER for row in rows], np.where(undefined, np.nan, upper_p(observed, null)), p)
-
-
-def _means(null: Floats) -> Floats:
-    defined = ~np.isnan(null)
-    return np.asarray(
-        np.where(defined, null, 0.0).sum(axis=0) / np.where(defined.any(axis=0), defined.sum(axis=0), np.nan)
-    )
 
 
 def _families(rows: list[Row], family: Family) -> list[list[int]]:

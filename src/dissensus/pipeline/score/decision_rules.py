@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from dissensus.stats.cluster_robust import Floats
 from dissensus.stats.jury.drawn import share_of_juries
+from dissensus.stats.result import divide_or_nan, nan_mean
 from dissensus.stats.score.pseudo_values import Codes, GroupRatings
 
 Blocks = npt.NDArray[np.bool_]
@@ -68,7 +69,7 @@ class UnsafeCounts(NamedTuple):
     @property
     def share(self) -> Floats:
         """Share of unsafe answers; NaN without an answer."""
-        return np.asarray(np.where(self.n > 0, self.unsafe / np.maximum(self.n, 1), np.nan))
+        return divide_or_nan(self.unsafe, self.n)
 
 
 class JuryPool(NamedTuple):
@@ -167,10 +168,7 @@ def _bind_group_rule(rule: str, axis: str, shares: Floats, at_least: float) -> B
     """Return a rule over the groups of an axis; groups that did not rate an item do not count for it."""
     name = f"{rule}: {axis}"
     if rule == "group-balanced":
-        known = np.isfinite(shares)
-        n = known.sum(axis=0)
-        mean = np.where(n > 0, np.where(known, shares, 0).sum(axis=0) / np.maximum(n, 1), np.nan)
-        return _bind_share(rule, name, mean)
+        return _bind_share(rule, name, nan_mean(shares, axis=0))
     highest, lowest = _largest(shares), 1 - _largest(1 - shares)
     if rule == "any-group":
         return _bind_blocks(rule, f"{name} ≥ {at_least:g}", _reaches(highest, at_least), highest)

@@ -3,13 +3,14 @@
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from math import isfinite, isinf
+from math import isinf
 from typing import Any
 
 import polars as pl
 
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
 from dissensus.schema.advice import format_message
+from dissensus.stats.result import none_if_not_finite
 
 SCHEMA_VERSION = 1
 # Largest number of reasons in a note.
@@ -154,12 +155,8 @@ class FilterAudit:
 
 def _finite(axis: dict[str, Any]) -> dict[str, Any]:
     ends = ("odds_ratio", "ci_low", "ci_high")
-    groups = [group | {name: _finite_or_none(group[name]) for name in ends} for group in axis["groups"]]
+    groups = [group | {name: none_if_not_finite(group[name]) for name in ends} for group in axis["groups"]]
     return axis | {"groups": groups}
-
-
-def _finite_or_none(value: float | None) -> float | None:
-    return value if value is not None and isfinite(value) else None
 
 
 def audit_page(audit: FilterAudit) -> Page:

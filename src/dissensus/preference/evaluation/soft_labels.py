@@ -12,6 +12,7 @@ from dissensus.preference.data.pairs import Pair, dialogues, unanimity
 from dissensus.preference.data.sparse import Floats, Integers
 from dissensus.preference.fit.logistic import probability
 from dissensus.stats.cluster_robust import ClusteredEstimate, Mean, clustered_mean, clustered_share
+from dissensus.stats.cohesion import compute_entropies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +63,11 @@ def evaluate_soft_labels(
     votes = [pairs[index] for index in several.tolist()]
     shares = _VoteShares.from_pairs(votes)
     measure = partial(shares.measure_distance, confidence=confidence)
+    entropies = compute_entropies(np.stack([shares.share, 1 - shares.share], axis=1))
     return SoftLabelEvaluation(
         n_comparisons=len(shares.weight),
         n_raters=len({pair.rater for pair in votes} - {None}),
-        entropy=float(np.average(_entropy(shares.share), weights=shares.weight)),
+        entropy=float(np.average(entropies, weights=shares.weight)),
         model=measure(np.asarray(margins, dtype=np.float64)[several]),
         length_alone=measure(np.asarray(length, dtype=np.float64)[several]),
         one_half=measure(np.zeros(len(votes))),
@@ -123,9 +125,3 @@ class _VoteShares:
         log_means = np.full(len(self.weight), -np.inf)
         np.logaddexp.at(log_means, self.comparison, np.log(self.vote_weight) - np.logaddexp(0, -odds))
         return log_means
-
-
-def _entropy(share: Floats) -> Floats:
-    split = (share > 0) & (share < 1)
-    t = np.where(split, share, 0.5)
-    return np.where(split, -t * np.log(t) - (1 - t) * np.log(1 - t), 0.0)

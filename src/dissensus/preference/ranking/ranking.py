@@ -13,7 +13,7 @@ from dissensus.preference.ranking.strengths import ELO, MEAN, bradley_terry, elo
 from dissensus.schema.hints import format_list
 from dissensus.schema.numbers import check_whole
 from dissensus.stats.bootstrap import draw_resamples, interval
-from dissensus.stats.result import check_confidence
+from dissensus.stats.result import check_confidence, none_if_not_finite
 
 MAX_BOTS: Final = 500
 Bools = npt.NDArray[np.bool_]
@@ -209,17 +209,13 @@ def _build_row(
         n=float(weight.sum()),
         won=float(wins[index].sum()) - tied / 2,
         tied=tied,
-        bradley_terry=_finite_or_none(strengths.observed[index]),
-        ci_low=_finite_or_none(strengths.low[index]),
-        ci_high=_finite_or_none(strengths.high[index]),
+        bradley_terry=none_if_not_finite(strengths.observed[index]),
+        ci_low=none_if_not_finite(strengths.low[index]),
+        ci_high=none_if_not_finite(strengths.high[index]),
         elo=float(ratings[index]),
-        by_scores=None if predicted is None else _finite_or_none(predicted[index]),
+        by_scores=None if predicted is None else none_if_not_finite(predicted[index]),
         reason=strengths.reason,
     )
-
-
-def _finite_or_none(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def _notes(comparisons: Comparisons, bootstrap: int, undefined: int) -> list[str]:

@@ -15,7 +15,8 @@ from dissensus.report.layout import count_legend_columns, stack_layers
 from dissensus.report.theme import BLUE, MUTED, PAPER, pick_ramp_colors
 from dissensus.report.vega_lite import X2, Y2, Axis, Chart, Color, Legend, Scale, Spec, X, Y
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.groups.item_counts import ItemCounts, count_items
+from dissensus.stats.cohesion import compute_entropies
+from dissensus.stats.groups.item_counts import ItemCounts, compute_quantiles, count_items
 from dissensus.stats.result import FloatArray, IntArray
 
 # Most columns of the spectrum: more would be thinner than a pixel on a phone.
@@ -76,20 +77,6 @@ def _count_labels(ratings: Ratings | PartitionedRatings, question: str | None) -
     pool = select_pool(ratings)
     question = pool.resolve_question(question)
     return pool.scale(question), count_items(code_answers(ratings, question))
-
-
-def compute_quantiles(values: FloatArray, n: IntArray, q: FloatArray) -> FloatArray:
-    """Return the quantiles of sorted values that occur n times, linear between them."""
-    ends = np.cumsum(n)
-    place = q * (ends[-1] - 1)
-    low, high = (values[np.searchsorted(ends, side(place), side="right")] for side in (np.floor, np.ceil))
-    return np.asarray(low + (high - low) * (place - np.floor(place)))
-
-
-def compute_entropies(shares: FloatArray) -> FloatArray:
-    """Return the entropy of each soft label in nats, shape (I,)."""
-    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
-    return np.asarray(np.abs((shares * logs).sum(axis=1)))
 
 
 def _spectrum(scale: Sequence[str], shares: FloatArray, n_items: IntArray, width: int) -> Spec:

@@ -14,13 +14,12 @@ from dissensus.stats.divergence import (
     Divergence,
     Int64Array,
     add_pairs,
-    divide_pairs,
     mean_pairwise,
     zero_pairs,
 )
 from dissensus.stats.groups import kernels
 from dissensus.stats.groups.statistics import published_statistics
-from dissensus.stats.result import FloatArray
+from dissensus.stats.result import FloatArray, divide_or_nan
 
 MAX_SHIFT: Final = 0.25
 """Largest shift of a null distribution, in its standard deviations: a two-sided test at 5 % rejects up to 5.7 %."""
@@ -168,7 +167,7 @@ def exchanged_divergences(
         add_pairs(exchanged, codes, divergence, total, shared)
 
     pass_over_exchanges(design, group, fill, *totals, seed=seed)
-    return divide_pairs(*totals)
+    return divide_or_nan(*totals)
 
 
 def pass_over_exchanges(

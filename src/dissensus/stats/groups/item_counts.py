@@ -9,7 +9,7 @@ import numpy as np
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.stats.design import Block, BlockedDesign, Design, pass_over
-from dissensus.stats.result import IntArray
+from dissensus.stats.result import FloatArray, IntArray
 
 MOST_COUNTS: Final = 2**23
 """Most possible counts that are held in memory, 8 bytes each."""
@@ -76,6 +76,14 @@ def count_items(design: Design | BlockedDesign) -> ItemCounts:
     pass_over(design, partial(_add_items, subsets), total)
     ranks = np.flatnonzero(total[1:]) + 1  # That of no ratings is 0
     return ItemCounts(_unrank_counts(ranks, subsets), total[ranks])
+
+
+def compute_quantiles(values: FloatArray, n: IntArray, q: FloatArray) -> FloatArray:
+    """Return the quantiles of sorted values that occur n times, linear between them."""
+    ends = np.cumsum(n)
+    place = q * (ends[-1] - 1)
+    low, high = (values[np.searchsorted(ends, side(place), side="right")] for side in (np.floor, np.ceil))
+    return np.asarray(low + (high - low) * (place - np.floor(place)))
 
 
 def _add_items(subsets: IntArray, block: Block, total: IntArray) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.stats.cluster_robust import Floats
+from dissensus.stats.result import divide_or_nan
 from dissensus.stats.score.pseudo_values import Codes
 
 
@@ -67,4 +68,4 @@ def spread_of_counts(counts: Floats, distance: Floats) -> Floats:
     n = counts.sum(axis=1)
     pairs = n * (n - 1)
     total = np.einsum("ik,kl,il->i", counts, distance, counts)
-    return np.asarray(np.where(pairs > 0, total / np.maximum(pairs, 1), np.nan))
+    return divide_or_nan(total, pairs)
