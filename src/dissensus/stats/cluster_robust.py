@@ -114,12 +114,19 @@ def clustered_mean(
     (0.4, -0.475, 1.275, 3)
     """
     check_confidence(confidence)
+    return form_mean(*_average("mean", values, clusters, weights), confidence)
+
+
+def _average(
+    name: str, values: npt.ArrayLike, clusters: npt.ArrayLike, weights: npt.ArrayLike | None
+) -> tuple[float, ClusteredVariance | None, int, tuple[int, int | None]]:
+    """Return the weighted mean, its variance, and the numbers of cases and of clusters."""
     x = np.asarray(values, dtype=np.float64)
     if not len(x):
-        raise UndefinedEstimate("The mean is undefined: there are no cases.")
+        raise UndefinedEstimate(f"The {name} is undefined: there are no cases.")
     cluster, w = _number_clusters(clusters, len(x)), _fill_weights(weights, len(x))
-    mean, counts = float(np.average(x, weights=w)), _count_clusters(cluster)
-    return form_mean(mean, estimate_clustered_variance(x - mean, cluster, w), len(x), counts, confidence)
+    mean = float(np.average(x, weights=w))
+    return mean, estimate_clustered_variance(x - mean, cluster, w), len(x), _count_clusters(cluster)
 
 
 def form_mean(
@@ -383,12 +390,7 @@ def clustered_share(
     (0.625, 0.148, 0.941)
     """
     check_confidence(confidence)
-    y = np.asarray(hits, dtype=np.float64)
-    if not len(y):
-        raise UndefinedEstimate("The share is undefined: there are no cases.")
-    cluster, w = _number_clusters(clusters, len(y)), _fill_weights(weights, len(y))
-    p, counts = float(np.average(y, weights=w)), _count_clusters(cluster)
-    return form_share(p, estimate_clustered_variance(y - p, cluster, w), len(y), counts, confidence)
+    return form_share(*_average("share", hits, clusters, weights), confidence)
 
 
 def form_share(

@@ -218,7 +218,8 @@ def ln_factorials(n: int) -> FloatArray:
     return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])
 
 
-def _ln_choose(ln: FloatArray, n: int, k: IntArray) -> FloatArray:
+def ln_choose(ln: FloatArray, n: int | IntArray, k: IntArray) -> FloatArray:
+    """Return the logarithms of the numbers of ways to choose k of n, by the result of `ln_factorials`."""
     return np.asarray(ln[n] - ln[k] - ln[n - k])
 
 
@@ -226,7 +227,7 @@ def _first_cells(first: int, second: int, total: int) -> tuple[IntArray, FloatAr
     """Return the possible first cells of a 2 × 2 table with these margins, and the log number of ways to each."""
     cells = np.arange(max(0, total - second), min(first, total) + 1)
     ln = ln_factorials(first + second)
-    return cells, _ln_choose(ln, first, cells) + _ln_choose(ln, second, total - cells)
+    return cells, ln_choose(ln, first, cells) + ln_choose(ln, second, total - cells)
 
 
 def _pair_p(sizes: IntArray, removed: IntArray) -> float:
@@ -238,7 +239,7 @@ def _pair_p(sizes: IntArray, removed: IntArray) -> float:
 def _network_p(sizes: IntArray, removed: IntArray) -> float | None:
     """Sum the probabilities of all tables as unlikely as the observed one; None if there are too many paths."""
     ln, total = ln_factorials(int(sizes.sum())), int(removed.sum())
-    steps = [_ln_choose(ln, int(n), np.arange(min(int(n), total) + 1)) for n in sizes]
+    steps = [ln_choose(ln, int(n), np.arange(min(int(n), total) + 1)) for n in sizes]
     if (total + 1) * max(map(len, steps)) > MAX_PATHS:  # the bounds would not fit in memory
         return None
     longest, shortest, ahead = _bounds(steps, sizes, total, ln)
@@ -272,7 +273,7 @@ def _bounds(
         smallest = np.where(reachable, steps[stage] + np.where(reachable, shortest[0][node], 0), np.inf).min(axis=1)
         n_ahead = int(sizes[stage:].sum())
         k = np.minimum(np.arange(total + 1), n_ahead)
-        everything = np.where(np.arange(total + 1) <= n_ahead, _ln_choose(ln, n_ahead, k), -np.inf)
+        everything = np.where(np.arange(total + 1) <= n_ahead, ln_choose(ln, n_ahead, k), -np.inf)
         longest, ahead = [largest, *longest], [everything, *ahead]
         shortest = [np.where(np.isinf(largest), -np.inf, smallest), *shortest]
     return longest, shortest, ahead
@@ -304,7 +305,7 @@ def _monte_carlo_p(sizes: IntArray, removed: IntArray, draws: int, seed: int) ->
     ln = ln_factorials(int(sizes.max()))
 
     def weight(x: IntArray) -> FloatArray:
-        return np.asarray((ln[sizes] - ln[x] - ln[sizes - x]).sum(axis=-1))
+        return np.asarray(ln_choose(ln, sizes, x).sum(axis=-1))
 
     return float((1 + (weight(drawn) <= weight(removed) + TIE).sum()) / (draws + 1))
 

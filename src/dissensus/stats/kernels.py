@@ -78,6 +78,9 @@ def _warn_once() -> None:
     )
 
 
+FAST = {"reassoc", "contract", "nsz"}
+"""Flags by which the compiler may reorder sums; NaN and infinity keep their meaning."""
+
 BLOCK = 512
 
 # Within the group, over items with two distinct raters: m, squared weights, m × disagreement.
@@ -117,7 +120,7 @@ def count_groups(group):  # type: ignore[no-untyped-def]
     return largest + 1
 
 
-@compiled(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+@compiled(fastmath=FAST, error_model="numpy")
 def add_block(sums, inside, outside, squares, weight, size, n_ln_n, ln, real, votes, ready):  # type: ignore[no-untyped-def]
     """Add the first `size` items of a block to a row of sums.
 
@@ -143,7 +146,7 @@ def add_block(sums, inside, outside, squares, weight, size, n_ln_n, ln, real, vo
         sums[N_FIXED + VOTES * n_categories + k] += voted
 
 
-@compiled(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+@compiled(fastmath=FAST, error_model="numpy")
 def _describe_items(inside, outside, size, n_ln_n, ln, real, votes):  # type: ignore[no-untyped-def]
     m, m_out, agree, cross_agree, entropy, cross, covered = (
         real[0],
@@ -189,7 +192,7 @@ def _vote(counts, top, vote, k, size):  # type: ignore[no-untyped-def]
         top[i] = max(top[i], counts[i])
 
 
-@compiled(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+@compiled(fastmath=FAST, error_model="numpy")
 def _add_fixed(sums, squares, weight, size, ln, real, votes):  # type: ignore[no-untyped-def]
     m, m_out, agree, cross_agree = real[0], real[1], real[2], real[3]
     entropy, cross, covered, pairable, shared = real[4], real[5], real[6], real[7], real[8]
@@ -549,7 +552,7 @@ def fill_pairs(total, shared, starts, raters, answers, group, n_categories):  # 
                     pair += 1
 
 
-@compiled(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+@compiled(fastmath=FAST, error_model="numpy")
 def _add_pair(total, shared, pair, p, q, m, m_other, gap, size):  # type: ignore[no-untyped-def]
     """Add a block of items to one pair of groups; `gap` is scratch."""
     for i in range(size):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.tables import format_count
+from dissensus.schema.campaign.quota import share_by_remainders
 
 
 def split_ratings(per_item: int, sizes: Sequence[int]) -> list[int]:
@@ -20,10 +21,7 @@ def split_ratings(per_item: int, sizes: Sequence[int]) -> list[int]:
             f"{format_count(per_item, 'rating')} of an item cannot come from {format_count(total, 'rater')}, who rate "
             f"an item once. Give {total:,} or fewer, or plan more raters."
         )
-    counts = [per_item * size // total for size in sizes]
-    order = sorted(range(len(sizes)), key=lambda c: -(per_item * sizes[c] % total))
-    for c in order[: per_item - sum(counts)]:
-        counts[c] += 1
+    counts = share_by_remainders(per_item, sizes)
     if min(counts) < 1:
         raise InvalidInput(
             f"With {format_count(per_item, 'rating')} of an item a group would have none. Give "

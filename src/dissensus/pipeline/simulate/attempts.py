@@ -5,13 +5,19 @@ Counts, ratings and scores are those of the published file and of Table 1 of the
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from dissensus.pipeline.simulate.items import PROMPTS, RESPONSES, SUBJECTS
-from dissensus.pipeline.simulate.latent import Codes, Floats, allot_counts, shuffled_scores, slice_values
+from dissensus.pipeline.simulate.latent import (
+    Codes,
+    Floats,
+    allot_counts,
+    normal_quantiles,
+    shuffled_scores,
+    slice_values,
+)
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.records.attempt import TAGS, Attempt
 from dissensus.text.transcripts import join_hh
@@ -144,7 +150,7 @@ def _draw_people(rng: np.random.Generator, count: int) -> tuple[Codes, Floats]:
 
 def _share_attempts(n: int, count: int) -> Codes:
     """Share attempts among n people: one each, the rest log-normally, with the published share of the busiest."""
-    ranks = np.array([NormalDist().inv_cdf((rank + 0.5) / n) for rank in range(n)])[::-1]
+    ranks = normal_quantiles(n)[::-1]
     first = np.full(n, int(count >= n))
     remainder = count - int(first.sum())
     if not remainder:

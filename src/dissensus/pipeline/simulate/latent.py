@@ -45,9 +45,14 @@ def find_cuts(latent: Floats, width: Floats, unsure: float, yes: float) -> tuple
     return cut, float(np.quantile(distance, unsure / (1 - yes)))
 
 
+def normal_quantiles(n: int) -> Floats:
+    """Return n quantiles of the normal distribution in order."""
+    return np.array([NormalDist().inv_cdf((rank + 0.5) / n) for rank in range(n)])
+
+
 def normal_scores(n: int) -> Floats:
-    """Return n quantiles of the normal distribution in order, scaled to a standard deviation of 1 (0 for n = 1)."""
-    scores = np.array([NormalDist().inv_cdf((rank + 0.5) / n) for rank in range(n)])
+    """Return normal quantiles scaled to a standard deviation of 1 (0 for n = 1)."""
+    scores = normal_quantiles(n)
     return scores / scores.std() if n > 1 else scores
 
 

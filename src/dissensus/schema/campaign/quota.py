@@ -1,6 +1,6 @@
 """Quotas: target numbers of raters for each cell of crossed axes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import ceil
@@ -85,14 +85,26 @@ class Quota:
         {'a': 3, 'b': 2, 'rest': 1}
         """
         targets = self.targets
-        total = sum(targets.values())
-        quotients = {name: replication * seats // total for name, seats in targets.items()}
-        n_remaining = replication - sum(quotients.values())
-        by_remainder = sorted(targets, key=lambda name: -(replication * targets[name] % total))
-        return {name: n + (name in by_remainder[:n_remaining]) for name, n in quotients.items()}
+        return dict(zip(targets, share_by_remainders(replication, list(targets.values())), strict=True))
 
     def _name(self, groups: Mapping[str, str]) -> str:
         return CROSSED.join(groups[axis] for axis in self.axes)
+
+
+def share_by_remainders(n: int, sizes: Sequence[int]) -> list[int]:
+    """Divide n in proportion to sizes by largest remainders; ties to the earlier.
+
+    Examples
+    --------
+    >>> share_by_remainders(5, [10, 10]), share_by_remainders(12, [25, 79])
+    ([3, 2], [3, 9])
+    """
+    total = sum(sizes)
+    shares = [n * size // total for size in sizes]
+    by_remainder = sorted(range(len(sizes)), key=lambda cell: -(n * sizes[cell] % total))
+    for cell in by_remainder[: n - sum(shares)]:
+        shares[cell] += 1
+    return shares
 
 
 def _find_group(groups: Groups, answer: Answer | None) -> str | None:

@@ -7,7 +7,7 @@ each item. Kernels of weighted raters and items are in `resample_kernels`.
 
 import numpy as np
 
-from dissensus.stats.kernels import compiled, count_groups
+from dissensus.stats.kernels import FAST, compiled, count_groups
 
 # Sums over items. Group: worth of the answers, all ratings.
 GIVEN, RATINGS = 0, 1
@@ -33,7 +33,6 @@ N_PAIR_SUMS = 4
 # the other group.
 _XE, _XX, _OWN, _OWN_WEIGHT, _NEARER = 0, 1, 2, 3, 4
 _N_SCORES = 5
-_FAST = {"reassoc", "contract", "nsz"}
 
 
 @compiled()
@@ -89,7 +88,7 @@ def score_width(n_comparisons: int, n_groups: int) -> int:
     return n_comparisons * _N_SCORES + n_groups
 
 
-@compiled(fastmath=_FAST, error_model="numpy")
+@compiled(fastmath=FAST, error_model="numpy")
 def _walk(  # type: ignore[no-untyped-def]
     sums, pairs, scores, own, starts, raters, answers, group, n_groups, inside, outside, worth, alike
 ):
@@ -171,7 +170,7 @@ def _agree(agreement, m, over, counts, like, squares):  # type: ignore[no-untype
         agreement[g] = 1.0 - (total * total - same) / pairs if pairs > 0.0 else 0.0
 
 
-@compiled(fastmath=_FAST, error_model="numpy")
+@compiled(fastmath=FAST, error_model="numpy")
 def _add_item(  # type: ignore[no-untyped-def]
     sums, scores, rest, rest_like, counts, like, alike, m, over, squares, agreement, inside, outside, worth
 ):
@@ -235,7 +234,7 @@ def _add_item(  # type: ignore[no-untyped-def]
                     _set_scores(scores[q, k], low, -x, e, others, mine, over_h, over_g, near_h, centre, rated, paired)
 
 
-@compiled(fastmath=_FAST, error_model="numpy")
+@compiled(fastmath=FAST, error_model="numpy")
 def _set_scores(values, low, z, e, mine, others, over, over_other, near, centre, rated, paired):  # type: ignore[no-untyped-def]
     """Set what a rating changes in the scores of its rater in one comparison."""
     a, b = 1.0 if rated else 0.0, 1.0 if paired else 0.0
@@ -247,7 +246,7 @@ def _set_scores(values, low, z, e, mine, others, over, over_other, near, centre,
     values[low + _NEARER] = b * (share - others * over_other) * over
 
 
-@compiled(fastmath=_FAST, error_model="numpy")
+@compiled(fastmath=FAST, error_model="numpy")
 def _add_pairs(pairs, row, low, counts, like, m, over, squares, agreement):  # type: ignore[no-untyped-def]
     """Add an item to each pair of groups, in the order of the upper triangle."""
     pair = 0
@@ -284,7 +283,7 @@ def sum_squares(values):  # type: ignore[no-untyped-def]
     return squares
 
 
-@compiled(fastmath=_FAST, error_model="numpy")
+@compiled(fastmath=FAST, error_model="numpy")
 def _finish(sums, scores, own, group, inside, outside):  # type: ignore[no-untyped-def]
     """Sum squared scores, and the pairs of ratings of one rater, over raters."""
     n = np.zeros(own.shape[1])

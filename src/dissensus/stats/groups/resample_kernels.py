@@ -28,7 +28,7 @@ from dissensus.stats.groups.kernels import (
     WEIGHT,
     sum_squares,
 )
-from dissensus.stats.kernels import compiled, count_groups, count_marks, count_runs
+from dissensus.stats.kernels import FAST, compiled, count_groups, count_marks, count_runs
 
 # Not a power of two: rows of a block at the same item would share few lines of the cache.
 BLOCK = 120
@@ -41,10 +41,9 @@ _N_FACTS = 6
 # ratings of both groups that agree, agreement of both together.
 _GIVEN_OTHER, _CROSS, _POOLED = 12, 13, 14
 _N_PARTS = 15
-_FAST = {"reassoc", "contract", "nsz"}
 
 
-@compiled(fastmath=_FAST, error_model="numpy")
+@compiled(fastmath=FAST, error_model="numpy")
 def fill_resamples(  # type: ignore[no-untyped-def]
     sums, pairs, marks, item_runs, runs, run_group, run_answer, raters, own_runs, own_items, group, rater_weight,
     item_weights, inside, outside, worth, alike
@@ -91,7 +90,7 @@ def fill_resamples(  # type: ignore[no-untyped-def]
             _count_distinct(sums[b, v], own, group, inside)
 
 
-@compiled(fastmath=_FAST, error_model="numpy")
+@compiled(fastmath=FAST, error_model="numpy")
 def add_resamples(  # type: ignore[no-untyped-def]
     sums, pairs, own, item_runs, runs, run_group, run_answer, raters, n_groups, rater_weight, item_weights, inside,
     outside, worth, alike
@@ -170,7 +169,7 @@ def _combine(counts, facts, into, first, second, sign, size):  # type: ignore[no
         total[i] = n[i] + sign * other[i]
 
 
-@compiled(fastmath=_FAST)
+@compiled(fastmath=FAST)
 def _weigh(like, counts, alike, size):  # type: ignore[no-untyped-def]
     """Weigh the counts of all answers by their likeness to each answer."""
     like[:] = 0.0
@@ -180,7 +179,7 @@ def _weigh(like, counts, alike, size):  # type: ignore[no-untyped-def]
                 like[k, i] += alike[k, other] * counts[other, i]
 
 
-@compiled(fastmath=_FAST, error_model="numpy")
+@compiled(fastmath=FAST, error_model="numpy")
 def _describe_group(facts, counts, like, size):  # type: ignore[no-untyped-def]
     """Fill the facts of one group, whose sums of squared weights are known."""
     m, over, squares, same = facts[_M], facts[_OVER], facts[_SQUARES], facts[_SAME]
@@ -225,7 +224,7 @@ def _add_block(  # type: ignore[no-untyped-def]
             pair += 1
 
 
-@compiled(fastmath=_FAST)
+@compiled(fastmath=FAST)
 def _add_weighted(sums, part, n_sums, weight, size):  # type: ignore[no-untyped-def]
     for s in range(n_sums):
         values, total = part[s], 0.0
@@ -234,7 +233,7 @@ def _add_weighted(sums, part, n_sums, weight, size):  # type: ignore[no-untyped-
         sums[s] += total
 
 
-@compiled(fastmath=_FAST, error_model="numpy")
+@compiled(fastmath=FAST, error_model="numpy")
 def _compare_items(part, counts, counts_h, like_h, facts, facts_h, worth, size):  # type: ignore[no-untyped-def]
     """Compute what each item adds to the sums of a comparison, part (_N_PARTS, BLOCK)."""
     m, m_h, over, over_h = facts[_M], facts_h[_M], facts[_OVER], facts_h[_OVER]
@@ -268,7 +267,7 @@ def _compare_items(part, counts, counts_h, like_h, facts, facts_h, worth, size):
         excess_h[i] = both[i] * (agreement_h[i] - pooled[i])
 
 
-@compiled(fastmath=_FAST)
+@compiled(fastmath=FAST)
 def _describe_group_facts(part, facts, size):  # type: ignore[no-untyped-def]
     """Compute what each item adds to the sums of the first group alone."""
     m, pairable, agreement = facts[_M], facts[_PAIRABLE], facts[_AGREEMENT]
@@ -282,7 +281,7 @@ def _describe_group_facts(part, facts, size):  # type: ignore[no-untyped-def]
         disagreement[i] = pairable_ratings[i] * (1.0 - agreement[i])
 
 
-@compiled(fastmath=_FAST, error_model="numpy")
+@compiled(fastmath=FAST, error_model="numpy")
 def _pool_agreement(cross, pooled, counts, like_h, facts, facts_h, size):  # type: ignore[no-untyped-def]
     """Compute the pairs of ratings of two groups that agree, and the agreement of both groups together."""
     m, squares, same = facts[_M], facts[_SQUARES], facts[_SAME]
@@ -299,7 +298,7 @@ def _pool_agreement(cross, pooled, counts, like_h, facts, facts_h, size):  # typ
         pooled[i] = 1.0 - (square - pooled[i]) / max(square - squares[i] - squares_h[i], 1.0)
 
 
-@compiled(fastmath=_FAST)
+@compiled(fastmath=FAST)
 def _compare_pair(part, counts, like_h, facts, facts_h, size):  # type: ignore[no-untyped-def]
     """Compute what each item adds to the sums of a pair of groups, part (_N_PARTS, BLOCK)."""
     over, over_h, pairable, pairable_h = facts[_OVER], facts_h[_OVER], facts[_PAIRABLE], facts_h[_PAIRABLE]
@@ -318,7 +317,7 @@ def _compare_pair(part, counts, like_h, facts, facts_h, size):  # type: ignore[n
         distance[i] = between[i] - items[i] * (1.0 - 0.5 * agreement[i] - 0.5 * agreement_h[i])
 
 
-@compiled(fastmath=_FAST)
+@compiled(fastmath=FAST)
 def _count_own(own, marks, own_runs, own_items, group, rater_weight, weights):  # type: ignore[no-untyped-def]
     """Count the answers of each weighted rater on the weighted items, weights (G, I)."""
     n_categories, once = own.shape[1], np.ones(weights.shape[0], dtype=np.bool_)
@@ -341,7 +340,7 @@ def _count_own(own, marks, own_runs, own_items, group, rater_weight, weights):  
             own[r, k] = rater_weight[r] * total
 
 
-@compiled(fastmath=_FAST)
+@compiled(fastmath=FAST)
 def _sum_marked(weights, mark):  # type: ignore[no-untyped-def]
     total = 0.0
     for i in range(weights.size):
@@ -349,7 +348,7 @@ def _sum_marked(weights, mark):  # type: ignore[no-untyped-def]
     return total
 
 
-@compiled(fastmath=_FAST)
+@compiled(fastmath=FAST)
 def _count_distinct(sums, own, group, inside):  # type: ignore[no-untyped-def]
     """Set the pairs of ratings of distinct raters of each comparison, and those with the same answer."""
     n_groups, n_categories = count_groups(group), own.shape[1]

@@ -8,23 +8,14 @@ import math
 from typing import Any
 
 from dissensus.stats.kernels import compiled
-
-_ROOT_HALF = math.sqrt(0.5)
-_DENSITY = 1 / math.sqrt(2 * math.pi)
-_SMALLEST = 1e-300
-
-
-@compiled()
-def _upper_tail(x: float) -> float:
-    """Return the normal probability above `x`."""
-    return 0.5 * math.erfc(x * _ROOT_HALF)
+from dissensus.stats.multilevel.kernels import DENSITY, SMALLEST, normal_upper_tail
 
 
 @compiled()
 def _probability(a: float, b: float) -> float:
     """Return the normal probability between `a` and `b`, without cancellation in either tail."""
-    p = _upper_tail(a) - _upper_tail(b) if a > -b else _upper_tail(-b) - _upper_tail(-a)
-    return float(max(p, _SMALLEST))
+    p = normal_upper_tail(a) - normal_upper_tail(b) if a > -b else normal_upper_tail(-b) - normal_upper_tail(-a)
+    return float(max(p, SMALLEST))
 
 
 @compiled()
@@ -150,12 +141,12 @@ def draw_truncated(a: float, b: float, share: float) -> float:
 @compiled()
 def draw_above(a: float, b: float, share: float) -> float:
     """Return a point between `a` and `b`, which is at least -a, with a share of the probability above."""
-    top = _upper_tail(b)
-    bottom = _upper_tail(a)
+    top = normal_upper_tail(b)
+    bottom = normal_upper_tail(a)
     p = top + share * (bottom - top)
-    if p < _SMALLEST:
+    if p < SMALLEST:
         # Beyond the range of numbers the tail is exponential.
-        return min(a - math.log(max(share, _SMALLEST)) / a, b)
+        return min(a - math.log(max(share, SMALLEST)) / a, b)
     x = -_lower_quantile(p) if p <= 0.5 else _lower_quantile(1 - p)
     return float(min(max(x, a), b))
 
@@ -236,10 +227,10 @@ def fill_scale_derivatives(
             total += math.log(p)
             a1 = a2 = b1 = b2 = 0.0
             if k > 0:
-                a1 = -_DENSITY * math.exp(-0.5 * a * a) / p
+                a1 = -DENSITY * math.exp(-0.5 * a * a) / p
                 a2 = -a * a1 - a1 * a1
             if k < last:
-                b1 = _DENSITY * math.exp(-0.5 * b * b) / p
+                b1 = DENSITY * math.exp(-0.5 * b * b) / p
                 b2 = -b * b1 - b1 * b1
             cross = -a1 * b1
             slope = -(a1 + b1)
@@ -333,11 +324,11 @@ def fill_group_derivatives(
             p = _probability(a, b)
             slope = weight = 0.0
             if k > 0:
-                f = _DENSITY * math.exp(-0.5 * a * a) / p
+                f = DENSITY * math.exp(-0.5 * a * a) / p
                 slope += f
                 weight -= a * f
             if k < last:
-                f = _DENSITY * math.exp(-0.5 * b * b) / p
+                f = DENSITY * math.exp(-0.5 * b * b) / p
                 slope -= f
                 weight += b * f
             weight += slope * slope

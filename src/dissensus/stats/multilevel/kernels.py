@@ -24,10 +24,14 @@ from dissensus.stats.result import FloatArray
 PROBIT, LOGIT = 0, 1
 LOCATION, WIDTH = 0, 1
 
-_SMALLEST = 1e-300
+SMALLEST = 1e-300
+"""Least probability of an answer."""
+
+DENSITY = 1 / math.sqrt(2 * math.pi)
+"""Normal density at 0."""
+
 _SMALLEST_PRODUCT = 1e-8
 _ROOT_HALF = math.sqrt(0.5)
-_DENSITY = 1 / math.sqrt(2 * math.pi)
 
 
 class RatingArrays(NamedTuple):
@@ -65,7 +69,7 @@ class Predictors(NamedTuple):
 def _density(link: int, x: float) -> tuple[float, float, float]:
     """Return density of the link's distribution at `x`, and its first two derivatives."""
     if link == 0:
-        f = _DENSITY * math.exp(-0.5 * x * x)
+        f = DENSITY * math.exp(-0.5 * x * x)
         return f, -x * f, (x * x - 1) * f
     e = math.exp(-abs(x))
     f = e / (1 + e) ** 2
@@ -74,10 +78,16 @@ def _density(link: int, x: float) -> tuple[float, float, float]:
 
 
 @compiled()
+def normal_upper_tail(x: float) -> float:
+    """Return the normal probability above `x`."""
+    return 0.5 * math.erfc(x * _ROOT_HALF)
+
+
+@compiled()
 def _upper_tail(link: int, x: float) -> float:
     """Return the probability above `x`."""
     if link == 0:
-        return 0.5 * math.erfc(x * _ROOT_HALF)
+        return float(normal_upper_tail(x))
     if x > 0:
         e = math.exp(-x)
         return e / (1 + e)
@@ -93,7 +103,7 @@ def _probability(link: int, a: float, b: float, has_lower: bool, has_upper: bool
         p = _upper_tail(link, -b)
     else:
         p = _upper_tail(link, a)
-    return float(max(p, _SMALLEST))
+    return float(max(p, SMALLEST))
 
 
 @compiled()
@@ -199,7 +209,7 @@ def fill_gradients(
                 cross = da * (aa + ab) + db * (ab + bb)
                 square = -(da * da * aa + 2 * da * db * ab + db * db * bb + by_width)
                 if definite:
-                    square = max(square, cross * cross / max(w, _SMALLEST))
+                    square = max(square, cross * cross / max(w, SMALLEST))
                 weights[n, 1] = cross
                 weights[n, 2] = square
             q = profile[n]

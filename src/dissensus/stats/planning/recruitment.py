@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.exact import ln_factorials
-from dissensus.stats.result import FloatArray, IntArray
+from dissensus.stats.exact import ln_choose, ln_factorials
+from dissensus.stats.result import FloatArray
 
 MOST_PEOPLE: Final = 200_000
 """Largest number of people that is searched."""
@@ -30,7 +30,7 @@ def binomial_at_least(n: int, p: float, k: int) -> float:
     if p >= 1:
         return 1.0
     counts = np.arange(k, n + 1)
-    logs = _log_choose(n, counts) + counts * math.log(p) + (n - counts) * math.log1p(-p)
+    logs = ln_choose(ln_factorials(n), n, counts) + counts * math.log(p) + (n - counts) * math.log1p(-p)
     return min(1.0, float(np.exp(logs).sum()))
 
 
@@ -134,11 +134,6 @@ def _poisson(rate: float, least: int) -> tuple[int, FloatArray]:
     if rate <= 0:
         return 0, np.ones(1) if least <= 0 else np.zeros(1)
     return first, np.exp(counts * math.log(rate) - rate - ln_factorials(end)[first:])
-
-
-def _log_choose(n: int, counts: IntArray) -> FloatArray:
-    logs = ln_factorials(n)
-    return np.asarray(logs[n] - logs[counts] - logs[n - counts])
 
 
 def _smallest(chance: Callable[[int], float], confidence: float, least: int) -> int:
