@@ -16,7 +16,8 @@ import numpy.typing as npt
 from scipy import optimize, sparse
 
 from dissensus.preference.data.sparse import FeatureRows
-from dissensus.preference.fit.logistic import PairChoices, fit_logistic, probability
+from dissensus.preference.data.weighting import PairChoices
+from dissensus.preference.fit.logistic import fit_logistic, probability
 
 Floats = npt.NDArray[np.float64]
 PAIRS, FEATURES, PER_PAIR, PENALTY = 8_000, 2**17, 160, 10.0

@@ -10,7 +10,7 @@ from dissensus.pipeline.simulate import simulate_preferences
 from dissensus.preference.data.examples import Examples
 from dissensus.preference.data.pairs import Pair
 from dissensus.preference.data.votes import collect_votes
-from dissensus.preference.fit.logistic import PairChoices
+from dissensus.preference.data.weighting import PairChoices
 
 
 class People(NamedTuple):

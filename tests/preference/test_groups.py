@@ -12,9 +12,9 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.preference.data.examples import RATER, Examples
 from dissensus.preference.data.pairs import Pair, answers
 from dissensus.preference.data.sparse import FeatureRows
+from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.evaluation.diagnostics import compute_diagnostics
 from dissensus.preference.fit.groups import GroupFeatures, choose_groups, fit_groups, principal_directions
-from dissensus.preference.fit.logistic import PairChoices
 from dissensus.preference.fit.training import TrainingPlan, train
 from dissensus.preference.models.groups import Groups
 from dissensus.schema.records.conversation import Conversation

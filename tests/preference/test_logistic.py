@@ -5,7 +5,8 @@ import pytest
 from scipy.optimize import minimize
 
 from dissensus.preference.data.sparse import FeatureRows
-from dissensus.preference.fit.logistic import PairChoices, fit_logistic, probability
+from dissensus.preference.data.weighting import PairChoices
+from dissensus.preference.fit.logistic import fit_logistic, probability
 
 
 def rows_of(matrix: np.ndarray) -> FeatureRows:

@@ -9,7 +9,8 @@ from tests.preference.people import People, auroc, people
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.pairs import answers
 from dissensus.preference.data.sparse import FeatureRows
-from dissensus.preference.fit.logistic import PairChoices, fit_logistic, probability
+from dissensus.preference.data.weighting import PairChoices
+from dissensus.preference.fit.logistic import fit_logistic, probability
 from dissensus.preference.fit.mean_variance import SpreadHeads, fit_heads
 from dissensus.preference.fit.training import TrainingPlan, train
 from dissensus.preference.models.mean_variance import MeanVariance

@@ -9,8 +9,8 @@ from tests.preference.pairs import simulate_pairs
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.pairs import Pair
 from dissensus.preference.data.sparse import FeatureRows
-from dissensus.preference.data.weighting import Weighting
-from dissensus.preference.fit.logistic import PairChoices, fit_logistic
+from dissensus.preference.data.weighting import PairChoices, Weighting
+from dissensus.preference.fit.logistic import fit_logistic
 from dissensus.preference.fit.training import TrainingPlan, train
 from dissensus.schema.records.conversation import Turn
 

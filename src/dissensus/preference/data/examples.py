@@ -10,8 +10,7 @@ import numpy.typing as npt
 from dissensus.preference.data.features import Kind, Vocabulary, count_features, log_length
 from dissensus.preference.data.pairs import Pair, answers, dialogues, last_human_turns
 from dissensus.preference.data.sparse import FeatureRows, Floats, Integers
-from dissensus.preference.data.weighting import Weighting
-from dissensus.preference.fit.logistic import PairChoices
+from dissensus.preference.data.weighting import PairChoices, Weighting
 from dissensus.preference.models.encoder import Encoder, Progress, Vectors
 from dissensus.preference.models.linear import stack_features
 

@@ -1,4 +1,4 @@
-"""Training weights of votes: strength, margins and soft labels."""
+"""Choices of pairs, and their weights in training: strength, margins and soft labels."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,12 +9,38 @@ import numpy as np
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.pairs import Pair
-from dissensus.preference.data.sparse import Floats
-from dissensus.preference.fit.logistic import PairChoices
+from dissensus.preference.data.sparse import Floats, Integers
 from dissensus.schema.hints import format_list, format_value, suggest
 
 Strength = Literal["ignored", "weight", "margin"]
 STRENGTHS: Final[tuple[str, ...]] = get_args(Strength)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PairChoices:
+    """Choices and weights of pairs."""
+
+    weight: Floats  # Weight of each pair
+    share: Floats  # Share of the raters who chose the first answer
+    margin: Floats  # Required difference in log odds
+
+    @classmethod
+    def unanimous(cls, weight: Floats) -> "PairChoices":
+        """Return choices of the first answer of each pair by all its raters."""
+        return cls(weight=weight, share=np.ones(len(weight)), margin=np.zeros(len(weight)))
+
+    @property
+    def plain(self) -> "PairChoices":
+        """The choices without margins."""
+        return PairChoices(weight=self.weight, share=self.share, margin=np.zeros_like(self.margin))
+
+    def take(self, pairs: Integers) -> "PairChoices":
+        """Return the choices of these pair indices."""
+        return PairChoices(weight=self.weight[pairs], share=self.share[pairs], margin=self.margin[pairs])
+
+    def loss(self, odds: Floats) -> Floats:
+        """Return the weighted cross-entropy of each pair, given the log odds of its first answer."""
+        return np.asarray(self.weight * (np.logaddexp(0, -odds) + (1 - self.share) * odds))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,8 @@ from dissensus.preference.data.examples import Examples
 from dissensus.preference.data.features import Kind, Vocabulary, log_length
 from dissensus.preference.data.pairs import Pair, Purpose, answers, folds
 from dissensus.preference.data.sparse import FeatureRows, Floats, Integers
+from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.fit import logistic
-from dissensus.preference.fit.logistic import PairChoices
 from dissensus.preference.models.linear import LENGTH_SCALE, Linear, LinearSettings, stack_features
 
 FEATURES: Final[tuple[tuple[Kind, ...], ...]] = (("characters",), ("words",), ("characters", "words"))

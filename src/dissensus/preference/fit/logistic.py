@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dissensus.preference.data.sparse import FeatureRows, Floats, Integers
+from dissensus.preference.data.sparse import FeatureRows, Floats
+from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.fit.newton import GRADIENT, Curvature, dot, minimise, norm
 
 
@@ -17,33 +18,6 @@ def probability(margin: Floats) -> Floats:
     [0.5, 0.75]
     """
     return np.asarray(np.exp(-np.logaddexp(0, -margin)))
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PairChoices:
-    """Choices and weights of pairs."""
-
-    weight: Floats  # Weight of each pair
-    share: Floats  # Share of the raters who chose the first answer
-    margin: Floats  # Required difference in log odds
-
-    @classmethod
-    def unanimous(cls, weight: Floats) -> "PairChoices":
-        """Return choices of the first answer of each pair by all its raters."""
-        return cls(weight=weight, share=np.ones(len(weight)), margin=np.zeros(len(weight)))
-
-    @property
-    def plain(self) -> "PairChoices":
-        """The choices without margins."""
-        return PairChoices(weight=self.weight, share=self.share, margin=np.zeros_like(self.margin))
-
-    def take(self, pairs: Integers) -> "PairChoices":
-        """Return the choices of these pair indices."""
-        return PairChoices(weight=self.weight[pairs], share=self.share[pairs], margin=self.margin[pairs])
-
-    def loss(self, odds: Floats) -> Floats:
-        """Return the weighted cross-entropy of each pair, given the log odds of its first answer."""
-        return np.asarray(self.weight * (np.logaddexp(0, -odds) + (1 - self.share) * odds))
 
 
 def fit_logistic(pairs: FeatureRows, choices: PairChoices, penalty: float, *, start: Floats | None = None) -> Floats:

@@ -10,6 +10,7 @@ from dissensus.preference.data.examples import Examples
 from dissensus.preference.data.features import Kind, Vocabulary
 from dissensus.preference.data.pairs import Purpose
 from dissensus.preference.data.sparse import FeatureRows, Floats
+from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.fit import logistic
 from dissensus.preference.fit.linear import (
     FEATURES,
@@ -21,7 +22,7 @@ from dissensus.preference.fit.linear import (
     inner_folds,
     split_features,
 )
-from dissensus.preference.fit.logistic import PairChoices, probability
+from dissensus.preference.fit.logistic import probability
 from dissensus.preference.fit.newton import GRADIENT, Curvature, dot, minimise, norm
 from dissensus.preference.models.mean_variance import MeanVariance
 

@@ -15,8 +15,9 @@ from dissensus.preference.data.weighting import Weighting
 from dissensus.preference.evaluation.accuracy import evaluate
 from dissensus.preference.evaluation.diagnostics import compute_diagnostics
 from dissensus.preference.fit.linear import FEATURES, Progress
+from dissensus.preference.fit.recipes import RECIPES, Recipe
 from dissensus.preference.models.encoder import Encoder
-from dissensus.preference.models.kinds import KINDS, RECIPES, AnyModel, KindOfModel, Recipe
+from dissensus.preference.models.kinds import KINDS, AnyModel, KindOfModel
 from dissensus.preference.models.linear import Linear, length_margins
 from dissensus.preference.models.mini_lm import load_minilm
 from dissensus.schema.hints import format_list, format_value, suggest

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
+from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.fit.linear import Progress
-from dissensus.preference.fit.logistic import PairChoices
 from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.jury.texts import RatedText, hash_texts
 from dissensus.preference.jury.training import MIN_ITEMS, MIN_RATERS, Codes, JuryRatings, fit_jury, read_jury_ratings

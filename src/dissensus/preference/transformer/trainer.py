@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.fit.linear import Progress
-from dissensus.preference.fit.logistic import PairChoices
 from dissensus.preference.transformer.extra import silence_warnings
 from dissensus.preference.transformer.inference import pad_rows
 from dissensus.preference.transformer.plan import TransformerPlan
@@ -123,7 +123,7 @@ def fit_transformer(
 
 
 def loss(outputs: Any, labels: Any, num_items_in_batch: Any = None) -> Any:
-    """Return the mean loss over the pairs of a step; see `preference.fit.logistic.PairChoices.loss`."""
+    """Return the mean loss over the pairs of a step; see `preference.data.weighting.PairChoices.loss`."""
     from torch.nn.functional import softplus
 
     scores = outputs.logits[:, 0].float()

@@ -14,9 +14,9 @@ from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.preference.data.features import log_length
 from dissensus.preference.data.pairs import PURPOSES, Pair, Purpose, answers, dialogues, digest, folds
 from dissensus.preference.data.sparse import Integers
+from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.evaluation.accuracy import evaluate
 from dissensus.preference.fit.linear import Progress, fit_slope, fit_temperature
-from dissensus.preference.fit.logistic import PairChoices
 from dissensus.preference.fit.training import HELD_OUT, sort_pairs
 from dissensus.preference.models.linear import length_margins
 from dissensus.preference.transformer.base import BaseModel, open_base
