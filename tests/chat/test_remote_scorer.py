@@ -11,7 +11,7 @@ from tests.support.loopback_server import serve_requests
 
 from dissensus.chat.remote_scorer import BATCH_SIZE, RemoteModel, open_remote_model
 from dissensus.errors import InvalidInput, NotAllowed, NotFound, Unavailable
-from dissensus.preference.models.group_view import GroupView
+from dissensus.preference.jury.group_view import GroupView
 from dissensus.schema.records.conversation import Conversation
 
 ABOUT = {"name": "far", "sha256": "a" * 64, "purpose": "harmless"}

@@ -15,8 +15,8 @@ import dissensus
 from dissensus.errors import DissensusError, InvalidInput, NotAllowed, NotFound
 from dissensus.preference.data.examples import RATER
 from dissensus.preference.data.pairs import Purpose
+from dissensus.preference.jury.group_view import GroupView, check_groups
 from dissensus.preference.jury.model import JuryModel
-from dissensus.preference.models.group_view import GroupView, check_groups
 from dissensus.preference.models.groups import Groups, find_group
 from dissensus.preference.models.mean_variance import MeanVariance
 from dissensus.preference.models.model import Model, ModelIdentity

@@ -21,7 +21,7 @@ from dissensus.errors import InvalidInput
 from dissensus.files.attempts.tables import holds_attempts
 from dissensus.files.conversations import find_conversation_columns, read_conversations
 from dissensus.files.raw.table_reader import name_source, read_frame
-from dissensus.preference.models.group_view import GroupView
+from dissensus.preference.jury.group_view import GroupView
 from dissensus.preference.models.model import Model, check_purpose
 from dissensus.workflows.models.scorers import open_model
 from dissensus.workflows.models.scoring import ScoringOptions, ScoringProgress, score_attempts

@@ -1,4 +1,4 @@
-"""View of a groups model for one group, or for its most critical quantile."""
+"""View of a model for one group, or for a quantile over people."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
