@@ -15,22 +15,22 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, sparse
 
-from dissensus.preference.data.sparse import FeatureRows
 from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.fit.logistic import fit_logistic, probability
+from dissensus.stats.sparse import SparseRows
 
 Floats = npt.NDArray[np.float64]
 PAIRS, FEATURES, PER_PAIR, PENALTY = 8_000, 2**17, 160, 10.0
 
 
-def draw_pairs(rng: np.random.Generator) -> tuple[FeatureRows, sparse.csr_array]:
+def draw_pairs(rng: np.random.Generator) -> tuple[SparseRows, sparse.csr_array]:
     """Return pairs with features of Zipf frequencies, the chosen answer first, in both forms."""
     columns = np.sort(rng.zipf(1.3, (PAIRS, PER_PAIR)).clip(1, FEATURES) - 1, axis=1).astype(np.int32).ravel()
     values, ends = rng.normal(size=(PAIRS, PER_PAIR)).astype(np.float32), np.arange(PAIRS + 1) * PER_PAIR
-    odds = FeatureRows(values.ravel(), columns, ends, FEATURES) @ rng.normal(0, 0.05, FEATURES)
+    odds = SparseRows(values.ravel(), columns, ends, FEATURES) @ rng.normal(0, 0.05, FEATURES)
     values *= np.where(rng.random(PAIRS) < probability(odds), 1, -1).astype(np.float32)[:, None]
     matrix = sparse.csr_array((values.ravel().astype(np.float64), columns, ends), shape=(PAIRS, FEATURES))
-    return FeatureRows(values.ravel(), columns, ends, FEATURES), matrix
+    return SparseRows(values.ravel(), columns, ends, FEATURES), matrix
 
 
 def measure(run: Callable[[], object], repeats: int = 5) -> float:

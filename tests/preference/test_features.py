@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.preference.data.features import CHARACTERS, Vocabulary, count_features
-from dissensus.preference.data.sparse import FeatureRows
+from dissensus.stats.sparse import SparseRows
 
 texts = st.lists(st.text(alphabet="ab é\n,ß🙂", max_size=14), min_size=1, max_size=4)
 
@@ -25,7 +25,7 @@ def runs(text: str) -> Counter[str]:
     return counts
 
 
-def dense(rows: FeatureRows) -> np.ndarray:
+def dense(rows: SparseRows) -> np.ndarray:
     out = np.zeros((len(rows), rows.width))
     for row in range(len(rows)):
         entries = slice(rows.ends[row], rows.ends[row + 1])

@@ -11,13 +11,13 @@ from tests.support.model_sizes import draw_minority
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.preference.data.examples import RATER, Examples
 from dissensus.preference.data.pairs import Pair, answers
-from dissensus.preference.data.sparse import FeatureRows
 from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.evaluation.diagnostics import compute_diagnostics
 from dissensus.preference.fit.groups import GroupFeatures, choose_groups, fit_groups, principal_directions
 from dissensus.preference.fit.training import TrainingPlan, train
 from dissensus.preference.models.groups import Groups
 from dissensus.schema.records.conversation import Conversation
+from dissensus.stats.sparse import SparseRows
 
 PLAN = TrainingPlan(kind="groups")
 
@@ -93,7 +93,7 @@ def test_the_fit_equals_that_of_a_general_optimiser() -> None:
     groups = rng.choice(np.array(["a", "b", None], dtype=object), 90).tolist()
     matrix[[group == "b" for group in groups], 0] *= -1
     examples = examples_of(matrix, PairChoices.unanimous(weight), {"axis": groups})
-    pairs = GroupFeatures(examples, FeatureRows.dense(matrix), np.empty((3, 0), np.float32))
+    pairs = GroupFeatures(examples, SparseRows.dense(matrix), np.empty((3, 0), np.float32))
     fit = fit_groups(pairs, 1.0, {"axis": 0.5})
     shared_weights, group_weights = group_effects(matrix, groups, weight, 1.0, 0.5)
     assert np.allclose(fit.weights, shared_weights, atol=3e-3)
@@ -107,10 +107,10 @@ def test_the_fit_equals_that_of_a_general_optimiser() -> None:
 
 def test_effects_of_raters_lie_along_the_directions_of_most_variance() -> None:
     matrix = np.random.default_rng(8).normal(size=(60, 8)) * np.array([9, 7, 5, 0.1, 0.1, 0.1, 0.1, 0.1])
-    directions = principal_directions(FeatureRows.dense(matrix), 3).astype(np.float64)
+    directions = principal_directions(SparseRows.dense(matrix), 3).astype(np.float64)
     expected = np.linalg.svd(matrix)[2][:3].T
     assert np.allclose(np.abs(directions.T @ expected), np.eye(3), atol=1e-3)
-    turned = principal_directions(FeatureRows.dense(matrix[::-1] * np.where(np.arange(60) % 2, 1, -1)[:, None]), 3)
+    turned = principal_directions(SparseRows.dense(matrix[::-1] * np.where(np.arange(60) % 2, 1, -1)[:, None]), 3)
     assert np.allclose(np.abs(turned.T @ directions), np.eye(3), atol=1e-3)
 
 
@@ -120,7 +120,7 @@ def test_effects_of_raters_are_groups_along_the_directions() -> None:
     matrix = rng.normal(size=(80, 3)) + 0.2
     labels = rng.choice(["ann", "bo", "cy"], 80).tolist()
     examples = examples_of(matrix, PairChoices.unanimous(np.ones(80)), {RATER: labels, "axis": labels})
-    pairs = GroupFeatures(examples, FeatureRows.dense(matrix), principal_directions(FeatureRows.dense(matrix), 3))
+    pairs = GroupFeatures(examples, SparseRows.dense(matrix), principal_directions(SparseRows.dense(matrix), 3))
     by_rater, by_axis = (fit_groups(pairs, 1.0, {axis: 2.0}) for axis in (RATER, "axis"))
     assert np.allclose(by_rater.weights, by_axis.weights, atol=3e-3)
     assert by_rater.effects[RATER].directions is not None
@@ -134,9 +134,9 @@ def test_a_vote_twice_is_a_vote_of_weight_two() -> None:
     weighted = examples_of(matrix, PairChoices.unanimous(np.full(40, 2.0)), {"axis": labels})
     no_directions = np.empty((3, 0), np.float32)
     twice = fit_groups(
-        GroupFeatures(doubled, FeatureRows.dense(np.vstack([matrix] * 2)), no_directions), 1.0, {"axis": 1.0}
+        GroupFeatures(doubled, SparseRows.dense(np.vstack([matrix] * 2)), no_directions), 1.0, {"axis": 1.0}
     )
-    heavy = fit_groups(GroupFeatures(weighted, FeatureRows.dense(matrix), no_directions), 1.0, {"axis": 1.0})
+    heavy = fit_groups(GroupFeatures(weighted, SparseRows.dense(matrix), no_directions), 1.0, {"axis": 1.0})
     assert np.allclose(twice.weights, heavy.weights, atol=2e-3)
     assert np.allclose(twice.effects["axis"].values, heavy.effects["axis"].values, atol=2e-3)
 

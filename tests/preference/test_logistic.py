@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dissensus.preference.data.sparse import FeatureRows
 from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.fit.logistic import fit_logistic, probability
+from dissensus.stats.sparse import SparseRows
 
 
-def rows_of(matrix: np.ndarray) -> FeatureRows:
+def rows_of(matrix: np.ndarray) -> SparseRows:
     n, width = matrix.shape
     columns = np.tile(np.arange(width, dtype=np.int32), n)
-    return FeatureRows(matrix.astype(np.float32).ravel(), columns, np.arange(n + 1) * width, width)
+    return SparseRows(matrix.astype(np.float32).ravel(), columns, np.arange(n + 1) * width, width)
 
 
 @pytest.mark.parametrize("penalty", [0.1, 1.0, 10.0])

@@ -8,13 +8,13 @@ from tests.preference.people import People, auroc, people
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.pairs import answers
-from dissensus.preference.data.sparse import FeatureRows
 from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.fit.logistic import fit_logistic, probability
 from dissensus.preference.fit.mean_variance import SpreadHeads, fit_heads
 from dissensus.preference.fit.training import TrainingPlan, train
 from dissensus.preference.models.mean_variance import MeanVariance
 from dissensus.schema.records.conversation import Conversation
+from dissensus.stats.sparse import SparseRows
 
 PLAN = TrainingPlan(kind="mean-variance")
 
@@ -28,8 +28,8 @@ def draw_heads(n: int = 60, width: int = 3) -> tuple[SpreadHeads, np.ndarray]:
         weight=rng.uniform(0.5, 2, n), share=rng.choice([0.7, 1.0], n), margin=rng.choice([0.0, 0.3], n)
     )
     heads = SpreadHeads(
-        differences=FeatureRows.dense(features[0::2] - features[1::2]),
-        answers=FeatureRows.dense(features),
+        differences=SparseRows.dense(features[0::2] - features[1::2]),
+        answers=SparseRows.dense(features),
         choices=choices,
         penalties=(1.0, 4.0),
     )

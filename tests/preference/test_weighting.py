@@ -8,11 +8,11 @@ from tests.preference.pairs import simulate_pairs
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.pairs import Pair
-from dissensus.preference.data.sparse import FeatureRows
 from dissensus.preference.data.weighting import PairChoices, Weighting
 from dissensus.preference.fit.logistic import fit_logistic
 from dissensus.preference.fit.training import TrainingPlan, train
 from dissensus.schema.records.conversation import Turn
+from dissensus.stats.sparse import SparseRows
 
 ONE = Pair((Turn("human", "Well?"),), "yes", "no", strength=1.0, rater="ann")
 
@@ -39,17 +39,17 @@ def test_raters_of_one_comparison_share_it() -> None:
 def test_votes_that_share_a_comparison_are_a_pair_with_that_share() -> None:
     """Two of three for the first answer, as three votes and as one pair of agreement two thirds."""
     x = np.array([[1.0, -2.0], [1.0, -2.0], [-1.0, 2.0]])
-    votes = fit_logistic(FeatureRows.dense(x), PairChoices.unanimous(np.full(3, 1 / 3)), 0.1)
+    votes = fit_logistic(SparseRows.dense(x), PairChoices.unanimous(np.full(3, 1 / 3)), 0.1)
     share = PairChoices(weight=np.ones(1), share=np.array([2 / 3]), margin=np.zeros(1))
-    assert np.allclose(votes, fit_logistic(FeatureRows.dense(x[:1]), share, 0.1), atol=1e-3)
+    assert np.allclose(votes, fit_logistic(SparseRows.dense(x[:1]), share, 0.1), atol=1e-3)
 
 
 def test_a_margin_increases_score_differences() -> None:
     x = np.random.default_rng(1).normal(size=(80, 3)) + 0.3
     plain = PairChoices.unanimous(np.ones(80))
     with_margin = PairChoices(weight=np.ones(80), share=np.ones(80), margin=np.full(80, 2.0))
-    assert (FeatureRows.dense(x) @ fit_logistic(FeatureRows.dense(x), with_margin, 1.0)).mean() > 1.2 * (
-        FeatureRows.dense(x) @ fit_logistic(FeatureRows.dense(x), plain, 1.0)
+    assert (SparseRows.dense(x) @ fit_logistic(SparseRows.dense(x), with_margin, 1.0)).mean() > 1.2 * (
+        SparseRows.dense(x) @ fit_logistic(SparseRows.dense(x), plain, 1.0)
     ).mean()
 
 

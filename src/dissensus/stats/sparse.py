@@ -1,5 +1,6 @@
 """Sparse matrices by rows, and their truncated singular value decomposition."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +18,7 @@ SHORTEST: Final = 1e-9
 
 
 @compiled()
-def times_matrix(values, columns, ends, dense, out):  # type: ignore[no-untyped-def]
+def _times_matrix(values, columns, ends, dense, out):  # type: ignore[no-untyped-def]
     """Add the product of sparse rows and a dense matrix to out."""
     for row in range(len(ends) - 1):
         for entry in range(ends[row], ends[row + 1]):
@@ -26,7 +27,7 @@ def times_matrix(values, columns, ends, dense, out):  # type: ignore[no-untyped-
 
 
 @compiled()
-def transposed_times_matrix(values, columns, ends, dense, out):  # type: ignore[no-untyped-def]
+def _transposed_times_matrix(values, columns, ends, dense, out):  # type: ignore[no-untyped-def]
     """Add the product of the transpose of sparse rows and a dense matrix to out."""
     for row in range(len(ends) - 1):
         for entry in range(ends[row], ends[row + 1]):
@@ -34,28 +35,131 @@ def transposed_times_matrix(values, columns, ends, dense, out):  # type: ignore[
                 out[columns[entry], k] += values[entry] * dense[row, k]
 
 
+@compiled()
+def _times_vector(values, columns, ends, vector, out):  # type: ignore[no-untyped-def]
+    """Write the product of sparse rows and a vector to out."""
+    for row in range(len(ends) - 1):
+        total = 0.0
+        for index in range(ends[row], ends[row + 1]):
+            total += values[index] * vector[columns[index]]
+        out[row] = total
+
+
+@compiled()
+def _transposed_times_vector(values, columns, ends, vector, out):  # type: ignore[no-untyped-def]
+    """Add the product of the transpose of sparse rows and a vector to out."""
+    for row in range(len(ends) - 1):
+        factor = vector[row]
+        for index in range(ends[row], ends[row + 1]):
+            out[columns[index]] += factor * values[index]
+
+
+@compiled()
+def _subtract_odd_rows(values, columns, ends, out_values, out_columns, out_ends):  # type: ignore[no-untyped-def]
+    """Subtract each odd row, with sorted columns, from the even row before it."""
+    filled = 0
+    for pair in range((len(ends) - 1) // 2):
+        left, right = ends[2 * pair], ends[2 * pair + 1]
+        left_end, right_end = right, ends[2 * pair + 2]
+        while left < left_end or right < right_end:
+            if right == right_end or (left < left_end and columns[left] < columns[right]):
+                column, value = columns[left], values[left]
+                left += 1
+            elif left == left_end or columns[right] < columns[left]:
+                column, value = columns[right], -values[right]
+                right += 1
+            else:
+                column, value = columns[left], values[left] - values[right]
+                left += 1
+                right += 1
+            if value != 0:
+                out_columns[filled] = column
+                out_values[filled] = value
+                filled += 1
+        out_ends[pair + 1] = filled
+    return filled
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseRows:
-    """A sparse matrix in CSR form."""
+    """Sparse matrix in compressed row format."""
 
-    values: FloatArray  # Entries, row by row
-    columns: npt.NDArray[np.int32]  # Column of each entry
-    ends: npt.NDArray[np.int64]  # 0, then the end of each row
+    values: npt.NDArray[np.float32] | FloatArray  # Entries, row by row; new ones are rounded to float32
+    columns: npt.NDArray[np.int32]  # Column of each entry, increasing within a row
+    ends: npt.NDArray[np.int64]  # Row pointers, shape (rows + 1,)
     width: int  # Number of columns
+
+    @classmethod
+    def one_column(cls, column: FloatArray) -> "SparseRows":
+        """Return a matrix of one column."""
+        return cls(column.astype(np.float32), np.zeros(len(column), np.int32), np.arange(len(column) + 1), 1)
+
+    @classmethod
+    def dense(cls, matrix: FloatArray) -> "SparseRows":
+        """Return a dense matrix as rows."""
+        n, width = matrix.shape
+        columns = np.tile(np.arange(width, dtype=np.int32), n)
+        return cls(matrix.astype(np.float32).ravel(), columns, np.arange(n + 1) * width, width)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence["SparseRows"], width: int) -> "SparseRows":
+        """Return the rows of all parts, in order."""
+        values = np.concatenate([np.empty(0, np.float32), *(part.values for part in parts)])
+        columns = np.concatenate([np.empty(0, np.int32), *(part.columns for part in parts)])
+        sizes = np.concatenate([np.zeros(1, np.int64), *(np.diff(part.ends) for part in parts)])
+        return cls(values, columns, np.cumsum(sizes), width)
 
     def __len__(self) -> int:
         return len(self.ends) - 1
 
     def __matmul__(self, dense: FloatArray) -> FloatArray:
-        out = np.zeros((len(self), dense.shape[1]))
-        times_matrix(self.values, self.columns, self.ends, np.ascontiguousarray(dense), out)
+        """Return the product with a vector or a matrix."""
+        out = np.zeros((len(self), *dense.shape[1:]))
+        times = _times_vector if dense.ndim == 1 else _times_matrix
+        times(self.values, self.columns, self.ends, np.ascontiguousarray(dense), out)
         return out
 
     def transposed_times(self, dense: FloatArray) -> FloatArray:
-        """Return the product of the transpose and a matrix."""
-        out = np.zeros((self.width, dense.shape[1]))
-        transposed_times_matrix(self.values, self.columns, self.ends, np.ascontiguousarray(dense), out)
+        """Return the product of the transpose with a vector or a matrix."""
+        out = np.zeros((self.width, *dense.shape[1:]))
+        times = _transposed_times_vector if dense.ndim == 1 else _transposed_times_matrix
+        times(self.values, self.columns, self.ends, np.ascontiguousarray(dense), out)
         return out
+
+    def take(self, rows: npt.NDArray[np.int64]) -> "SparseRows":
+        """Return these rows, in the order given."""
+        sizes = np.diff(self.ends)[rows]
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        indices = np.arange(ends[-1]) + np.repeat(self.ends[rows] - ends[:-1], sizes)
+        return SparseRows(self.values[indices], self.columns[indices], ends, self.width)
+
+    def hstack(self, other: "SparseRows") -> "SparseRows":
+        """Append the columns of another matrix."""
+        sizes = np.diff(self.ends), np.diff(other.ends)
+        ends = np.concatenate([[0], np.cumsum(sizes[0] + sizes[1])])
+        values, columns = np.empty(ends[-1], np.float32), np.empty(ends[-1], np.int32)
+        for rows, size, begin, shift in (
+            (self, sizes[0], ends[:-1], 0),
+            (other, sizes[1], ends[:-1] + sizes[0], self.width),
+        ):
+            indices = np.arange(rows.ends[-1]) + np.repeat(begin - rows.ends[:-1], size)
+            values[indices], columns[indices] = rows.values, rows.columns + shift
+        return SparseRows(values, columns, ends, self.width + other.width)
+
+    def shift_blocks(self, blocks: npt.NDArray[np.int64], count: int, scale: float) -> "SparseRows":
+        """Return each row, scaled, in its block of columns; empty where the block is -1."""
+        sizes = np.where(blocks >= 0, np.diff(self.ends), 0)
+        entry_blocks = np.repeat(blocks, np.diff(self.ends))
+        columns = (self.columns + entry_blocks.astype(np.int32) * np.int32(self.width))[entry_blocks >= 0]
+        values = (self.values * np.float32(scale))[entry_blocks >= 0]
+        return SparseRows(values, columns, np.concatenate([[0], np.cumsum(sizes)]), self.width * count)
+
+    def differences(self) -> "SparseRows":
+        """Return each even row minus the odd row after it."""
+        values, columns = np.empty_like(self.values), np.empty_like(self.columns)
+        ends = np.zeros(len(self) // 2 + 1, np.int64)
+        filled = _subtract_odd_rows(self.values, self.columns, self.ends, values, columns, ends)
+        return SparseRows(values[:filled], columns[:filled], ends, self.width)
 
 
 def truncated_svd(rows: SparseRows, k: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:

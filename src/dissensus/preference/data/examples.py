@@ -9,10 +9,11 @@ import numpy.typing as npt
 
 from dissensus.preference.data.features import Kind, Vocabulary, count_features, log_length
 from dissensus.preference.data.pairs import Pair, answers, dialogues, last_human_turns
-from dissensus.preference.data.sparse import FeatureRows, Floats, Integers
+from dissensus.preference.data.sparse import Floats, Integers
 from dissensus.preference.data.weighting import PairChoices, Weighting
 from dissensus.preference.models.encoder import Encoder, Progress, Vectors
 from dissensus.preference.models.linear import stack_features
+from dissensus.stats.sparse import SparseRows
 
 RATER: Final = "rater_id"
 """Axis on which each rater is a group."""
@@ -24,7 +25,7 @@ Labels = npt.NDArray[np.object_]
 class Examples:
     """Pairs as numeric features."""
 
-    counts: dict[Kind, FeatureRows]  # N-gram counts by kind, two rows per pair: chosen, rejected
+    counts: dict[Kind, SparseRows]  # N-gram counts by kind, two rows per pair: chosen, rejected
     log_lengths: Floats  # Log lengths of the answers, in the same order
     choices: PairChoices  # Training weight, share and margin of each pair
     dialogue: Integers
@@ -77,15 +78,15 @@ class Examples:
         """Return the vocabulary of all answers by kind."""
         return {kind: Vocabulary.learn(self.counts[kind]) for kind in kinds}
 
-    def differences_by_kind(self, vocabularies: Mapping[Kind, Vocabulary]) -> dict[Kind, FeatureRows]:
+    def differences_by_kind(self, vocabularies: Mapping[Kind, Vocabulary]) -> dict[Kind, SparseRows]:
         """Return feature differences, chosen minus rejected, by kind."""
         return {kind: vocabulary.weigh(self.counts[kind]).differences() for kind, vocabulary in vocabularies.items()}
 
-    def differences(self, vocabularies: Mapping[Kind, Vocabulary]) -> FeatureRows:
+    def differences(self, vocabularies: Mapping[Kind, Vocabulary]) -> SparseRows:
         """Return differences of all features, chosen minus rejected."""
         return stack_features(list(self.differences_by_kind(vocabularies).values()), self.lengths)
 
-    def rows(self, vocabularies: Mapping[Kind, Vocabulary], typical: float = 0.0) -> FeatureRows:
+    def rows(self, vocabularies: Mapping[Kind, Vocabulary], typical: float = 0.0) -> SparseRows:
         """Return the features of all answers, with log length centred on a typical one."""
         parts = [vocabulary.weigh(self.counts[kind]) for kind, vocabulary in vocabularies.items()]
         return stack_features(parts, self.log_lengths - typical)

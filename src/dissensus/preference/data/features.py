@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.preference.data import kernels
-from dissensus.preference.data.sparse import FeatureRows, Floats, Integers
+from dissensus.preference.data.sparse import Floats, Integers
+from dissensus.stats.sparse import SparseRows
 
 Kind = Literal["characters", "words"]
 
@@ -32,7 +33,7 @@ class _HashedRuns(NamedTuple):
     ends: Integers
 
 
-def count_features(texts: Sequence[str], kind: Kind) -> FeatureRows:
+def count_features(texts: Sequence[str], kind: Kind) -> SparseRows:
     """Count the n-grams of each text, ignoring case and white space.
 
     Examples
@@ -43,7 +44,7 @@ def count_features(texts: Sequence[str], kind: Kind) -> FeatureRows:
     """
     hash_runs = {"characters": _hash_characters, "words": _hash_words}[kind]
     parts = [_count_batch(hash_runs, texts[begin : begin + _BATCH_SIZE]) for begin in range(0, len(texts), _BATCH_SIZE)]
-    return FeatureRows.concatenate(parts, 1 << BITS)
+    return SparseRows.concatenate(parts, 1 << BITS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +61,7 @@ class Vocabulary:
         object.__setattr__(self, "index", index)
 
     @classmethod
-    def learn(cls, counts: FeatureRows) -> Self:
+    def learn(cls, counts: SparseRows) -> Self:
         """Build the vocabulary of counted texts."""
         frequency = np.bincount(counts.columns, minlength=counts.width)
         hashes = np.flatnonzero(frequency)
@@ -70,7 +71,7 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.hashes)
 
-    def weigh(self, counts: FeatureRows) -> FeatureRows:
+    def weigh(self, counts: SparseRows) -> SparseRows:
         """Return (1 + ln count) · idf of known features, each row scaled to length 1, or zeros if none is known."""
         columns = self.index[counts.columns]
         mask = columns >= 0
@@ -78,7 +79,7 @@ class Vocabulary:
         values = (1 + np.log(counts.values[mask])) * self.idf[columns]
         row = np.repeat(np.arange(len(counts)), np.diff(ends))
         length = np.sqrt(np.bincount(row, weights=np.square(values, dtype=np.float64), minlength=len(counts)))
-        return FeatureRows((values / length[row]).astype(np.float32), columns, ends, len(self.hashes))
+        return SparseRows((values / length[row]).astype(np.float32), columns, ends, len(self.hashes))
 
 
 def log_length(texts: Sequence[str]) -> Floats:
@@ -86,11 +87,11 @@ def log_length(texts: Sequence[str]) -> Floats:
     return np.log1p(np.array([len(text) for text in texts], dtype=np.float64))
 
 
-def _count_batch(hash_runs: Callable[[Sequence[str]], _HashedRuns], texts: Sequence[str]) -> FeatureRows:
+def _count_batch(hash_runs: Callable[[Sequence[str]], _HashedRuns], texts: Sequence[str]) -> SparseRows:
     hashes, ends = hash_runs(texts)
     columns, counts = np.empty(ends[-1], np.int32), np.empty(ends[-1], np.float32)
     filled = kernels.count_runs(hashes, ends, columns, counts)
-    return FeatureRows(counts[: filled[-1]], columns[: filled[-1]], filled, 1 << BITS)
+    return SparseRows(counts[: filled[-1]], columns[: filled[-1]], filled, 1 << BITS)
 
 
 def _hash_characters(texts: Sequence[str]) -> _HashedRuns:

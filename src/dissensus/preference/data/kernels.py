@@ -1,4 +1,4 @@
-"""Compiled kernels over text and sparse rows."""
+"""Compiled kernels over texts and their hashes."""
 
 import numpy as np
 
@@ -76,48 +76,3 @@ def count_runs(hashes, ends, columns, counts):  # type: ignore[no-untyped-def]
                 filled += 1
         column_ends[row + 1] = filled
     return column_ends
-
-
-@compiled()
-def times(values, columns, ends, vector, out):  # type: ignore[no-untyped-def]
-    """Multiply a sparse matrix by a vector."""
-    for row in range(len(ends) - 1):
-        total = 0.0
-        for index in range(ends[row], ends[row + 1]):
-            total += values[index] * vector[columns[index]]
-        out[row] = total
-
-
-@compiled()
-def transposed_times(values, columns, ends, vector, out):  # type: ignore[no-untyped-def]
-    """Add the product of the transpose of a sparse matrix and a vector to out."""
-    for row in range(len(ends) - 1):
-        factor = vector[row]
-        for index in range(ends[row], ends[row + 1]):
-            out[columns[index]] += factor * values[index]
-
-
-@compiled()
-def differences(values, columns, ends, out_values, out_columns, out_ends):  # type: ignore[no-untyped-def]
-    """Subtract each odd row of a sparse matrix, with sorted columns, from the even row before it."""
-    filled = 0
-    for pair in range((len(ends) - 1) // 2):
-        left, right = ends[2 * pair], ends[2 * pair + 1]
-        left_end, right_end = right, ends[2 * pair + 2]
-        while left < left_end or right < right_end:
-            if right == right_end or (left < left_end and columns[left] < columns[right]):
-                column, value = columns[left], values[left]
-                left += 1
-            elif left == left_end or columns[right] < columns[left]:
-                column, value = columns[right], -values[right]
-                right += 1
-            else:
-                column, value = columns[left], values[left] - values[right]
-                left += 1
-                right += 1
-            if value != 0:
-                out_columns[filled] = column
-                out_values[filled] = value
-                filled += 1
-        out_ends[pair + 1] = filled
-    return filled

@@ -9,7 +9,6 @@ import numpy as np
 from dissensus.preference.data.examples import Examples
 from dissensus.preference.data.features import Kind, Vocabulary
 from dissensus.preference.data.pairs import Purpose
-from dissensus.preference.data.sparse import FeatureRows
 from dissensus.preference.fit import logistic
 from dissensus.preference.fit.linear import (
     FEATURES,
@@ -23,6 +22,7 @@ from dissensus.preference.fit.linear import (
 )
 from dissensus.preference.models.embedding import Embedding
 from dissensus.preference.models.encoder import Encoder, Vectors
+from dissensus.stats.sparse import SparseRows
 
 PENALTIES: Final = (8.0, 4.0, 2.0, 1.0)
 
@@ -95,7 +95,7 @@ def fit_embedding(
     return Embedding(words=words, weights=beta[:width].astype(np.float32), encoder=encoder)
 
 
-def _differences(examples: Examples, vocabularies: dict[Kind, Vocabulary], crossed: bool) -> FeatureRows:
+def _differences(examples: Examples, vocabularies: dict[Kind, Vocabulary], crossed: bool) -> SparseRows:
     """Return vector differences, followed by word and length differences."""
     return _encoded_answers(examples)[1].differences(crossed=crossed).hstack(examples.differences(vocabularies))
 

@@ -11,7 +11,7 @@ from dissensus.errors import InvalidInput
 from dissensus.preference.data.examples import RATER, Examples, Labels
 from dissensus.preference.data.features import Kind, Vocabulary
 from dissensus.preference.data.pairs import Purpose
-from dissensus.preference.data.sparse import FeatureRows, Floats, Integers
+from dissensus.preference.data.sparse import Floats, Integers
 from dissensus.preference.fit import logistic
 from dissensus.preference.fit.linear import (
     FEATURES,
@@ -25,6 +25,7 @@ from dissensus.preference.fit.linear import (
 )
 from dissensus.preference.models.groups import GroupEffectTable, Groups, group_indices
 from dissensus.stats.cluster_robust import clustered_mean
+from dissensus.stats.sparse import SparseRows
 
 DEPARTURES: Final = (16.0, 4.0, 1.0, 0.25)
 """Penalties on the effects of groups or raters, as multiples of the penalty on the population weights."""
@@ -60,7 +61,7 @@ class GroupFeatures(NamedTuple):
     """Pairs with all features, and the principal directions of these."""
 
     examples: Examples
-    rows: FeatureRows
+    rows: SparseRows
     directions: npt.NDArray[np.float32]
 
     @classmethod
@@ -79,7 +80,7 @@ class GroupsFit(NamedTuple):
     weights: Floats
     effects: dict[str, GroupEffectTable]
 
-    def odds(self, examples: Examples, rows: FeatureRows) -> Floats:
+    def odds(self, examples: Examples, rows: SparseRows) -> Floats:
         """Return the log odds of each pair."""
         total = rows @ self.weights
         for axis, effects in self.effects.items():
@@ -150,7 +151,7 @@ class _Search:
     examples: Examples
     population: ChosenSettings
     units: Integers
-    folds: list[tuple[GroupFeatures, tuple[Examples, FeatureRows], Integers]]
+    folds: list[tuple[GroupFeatures, tuple[Examples, SparseRows], Integers]]
 
     def predict(self, penalties: Mapping[str, float]) -> Floats:
         """Return the log odds of each pair by a model that was not trained on its unit."""
@@ -252,15 +253,15 @@ def _shares(groups: tuple[str, ...], examples: Examples, axis: str) -> Floats:
     return np.asarray(size / size.sum())
 
 
-def _columns(effects: GroupEffectTable, pairs: GroupFeatures, axis: str, scale: float) -> FeatureRows:
+def _columns(effects: GroupEffectTable, pairs: GroupFeatures, axis: str, scale: float) -> SparseRows:
     """Return scaled features, or their projections, in the column block of each pair's group."""
-    rows = pairs.rows if effects.directions is None else FeatureRows.dense(effects.project(pairs.rows))
+    rows = pairs.rows if effects.directions is None else SparseRows.dense(effects.project(pairs.rows))
     return rows.shift_blocks(group_indices(effects.names, pairs.examples.labels[axis]), len(effects.names), scale)
 
 
 def _folds(
     examples: Examples, population: ChosenSettings, seed: int, units: Integers, axis: str | None
-) -> Iterator[tuple[GroupFeatures, tuple[Examples, FeatureRows], Integers]]:
+) -> Iterator[tuple[GroupFeatures, tuple[Examples, SparseRows], Integers]]:
     """Yield training and held-out pairs of each fold; raters of each group of the axis are spread over the folds."""
     strata, count = None, INNER
     if axis is not None and units is not examples.dialogue:
@@ -272,7 +273,7 @@ def _folds(
         yield features, (held_out, held_out.differences(vocabularies)), index
 
 
-def principal_directions(rows: FeatureRows, rank: int = RANK) -> npt.NDArray[np.float32]:
+def principal_directions(rows: SparseRows, rank: int = RANK) -> npt.NDArray[np.float32]:
     """Return the leading right singular vectors of sparse rows, shape (columns, rank), by random projection.
 
     Independent of the order and the signs of the rows. With fewer rows or columns than the rank, there are as many
@@ -280,7 +281,7 @@ def principal_directions(rows: FeatureRows, rank: int = RANK) -> npt.NDArray[np.
 
     Examples
     --------
-    >>> column = FeatureRows.one_column(np.array([1.0, -2.0, 2.0]))
+    >>> column = SparseRows.one_column(np.array([1.0, -2.0, 2.0]))
     >>> np.abs(principal_directions(column, 4)).tolist()
     [[1.0]]
     """
@@ -288,7 +289,7 @@ def principal_directions(rows: FeatureRows, rank: int = RANK) -> npt.NDArray[np.
     width = min(rank + _OVERSAMPLING, len(rows), rows.width)
     basis = np.random.default_rng(_SEED).normal(size=(rows.width, width))
     for _ in range(_POWER_ITERATIONS):
-        basis = np.linalg.qr(rows.transposed_times_matrix(rows.times_matrix(basis)))[0]
-    projected = rows.times_matrix(basis)
+        basis = np.linalg.qr(rows.transposed_times(rows @ basis))[0]
+    projected = rows @ basis
     values, vectors = np.linalg.eigh(projected.T @ projected)
     return np.asarray(basis @ vectors[:, np.argsort(-values)[:rank]], dtype=np.float32)

@@ -10,10 +10,11 @@ import numpy.typing as npt
 from dissensus.preference.data.examples import Examples
 from dissensus.preference.data.features import Kind, Vocabulary, log_length
 from dissensus.preference.data.pairs import Pair, Purpose, answers, folds
-from dissensus.preference.data.sparse import FeatureRows, Floats, Integers
+from dissensus.preference.data.sparse import Floats, Integers
 from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.fit import logistic
 from dissensus.preference.models.linear import LENGTH_SCALE, Linear, LinearSettings, stack_features
+from dissensus.stats.sparse import SparseRows
 
 FEATURES: Final[tuple[tuple[Kind, ...], ...]] = (("characters",), ("words",), ("characters", "words"))
 PENALTIES: Final = (4.0, 2.0, 1.0, 0.5)
@@ -129,4 +130,4 @@ def fit_temperature(odds: Floats, choices: PairChoices) -> float:
 
 def fit_slope(column: Floats, choices: PairChoices) -> float:
     """Return the weight of a single feature; a small penalty keeps it finite if all pairs agree."""
-    return float(logistic.fit_logistic(FeatureRows.one_column(column), choices.plain, 0.01)[0])
+    return float(logistic.fit_logistic(SparseRows.one_column(column), choices.plain, 0.01)[0])

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dissensus.preference.data.sparse import FeatureRows, Floats
+from dissensus.preference.data.sparse import Floats
 from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.fit.newton import GRADIENT, Curvature, dot, minimise, norm
+from dissensus.stats.sparse import SparseRows
 
 
 def probability(margin: Floats) -> Floats:
@@ -20,7 +21,7 @@ def probability(margin: Floats) -> Floats:
     return np.asarray(np.exp(-np.logaddexp(0, -margin)))
 
 
-def fit_logistic(pairs: FeatureRows, choices: PairChoices, penalty: float, *, start: Floats | None = None) -> Floats:
+def fit_logistic(pairs: SparseRows, choices: PairChoices, penalty: float, *, start: Floats | None = None) -> Floats:
     r"""Return the feature weights of maximum penalised likelihood.
 
     .. math:: \min_\beta -\sum_p w_p \bigl( t_p \ln P_p + (1 - t_p) \ln (1 - P_p) \bigr)
@@ -37,7 +38,7 @@ def fit_logistic(pairs: FeatureRows, choices: PairChoices, penalty: float, *, st
 class _Regression:
     """The loss of `fit_logistic`."""
 
-    pairs: FeatureRows
+    pairs: SparseRows
     choices: PairChoices
     penalty: float
 

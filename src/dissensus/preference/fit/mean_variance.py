@@ -9,7 +9,7 @@ import numpy as np
 from dissensus.preference.data.examples import Examples
 from dissensus.preference.data.features import Kind, Vocabulary
 from dissensus.preference.data.pairs import Purpose
-from dissensus.preference.data.sparse import FeatureRows, Floats
+from dissensus.preference.data.sparse import Floats
 from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.fit import logistic
 from dissensus.preference.fit.linear import (
@@ -25,6 +25,7 @@ from dissensus.preference.fit.linear import (
 from dissensus.preference.fit.logistic import probability
 from dissensus.preference.fit.newton import GRADIENT, Curvature, dot, minimise, norm
 from dissensus.preference.models.mean_variance import MeanVariance
+from dissensus.stats.sparse import SparseRows
 
 SPREADS: Final = (256.0, 64.0, 16.0, 4.0)
 """Penalties on the weights of the spread, as multiples of the penalty on the weights of the mean."""
@@ -50,8 +51,8 @@ class SpreadHeads:
               \eta = \sqrt 2\,\frac{\beta \cdot (x_a - x_b) - m}{\sqrt{e^{2 \gamma \cdot z_a} + e^{2 \gamma \cdot z_b}}}
     """
 
-    differences: FeatureRows  # Feature differences of each pair, chosen minus rejected
-    answers: FeatureRows  # Features of both answers of each pair
+    differences: SparseRows  # Feature differences of each pair, chosen minus rejected
+    answers: SparseRows  # Features of both answers of each pair
     choices: PairChoices
     penalties: tuple[float, float]  # L2 penalties of the mean and of the spread
 

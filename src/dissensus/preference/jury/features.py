@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.preference.data.features import Vocabulary, count_features
-from dissensus.preference.data.sparse import FeatureRows, Floats
+from dissensus.preference.data.sparse import Floats
 from dissensus.preference.fit.groups import principal_directions
 from dissensus.preference.jury.texts import RatedText
 from dissensus.preference.models.encoder import Encoder, Vector
+from dissensus.stats.sparse import SparseRows
 
 RANK: Final = 200
 """Principal directions of the words of a side; texts in training, if there are fewer."""
@@ -79,14 +80,14 @@ def share_words(texts: Sequence[str], others: Sequence[str]) -> bool:
     return bool(np.isin(of_texts, of_others).any())
 
 
-def _share_known(counts: FeatureRows, vocabulary: Vocabulary) -> Floats:
+def _share_known(counts: SparseRows, vocabulary: Vocabulary) -> Floats:
     rows = np.repeat(np.arange(len(counts)), np.diff(counts.ends))
     total = np.bincount(rows, minlength=len(counts))
     known = np.bincount(rows, vocabulary.index[counts.columns] >= 0, minlength=len(counts))
     return np.asarray(known / np.maximum(total, 1))
 
 
-def _choose_features(counts: FeatureRows, least: int = 2) -> Vocabulary:
+def _choose_features(counts: SparseRows, least: int = 2) -> Vocabulary:
     """Return the features of a least number of texts, the most frequent ones first up to a limit."""
     every = Vocabulary.learn(counts)
     frequency = np.bincount(counts.columns, minlength=counts.width)[every.hashes]
@@ -95,8 +96,8 @@ def _choose_features(counts: FeatureRows, least: int = 2) -> Vocabulary:
     return Vocabulary(every.hashes[chosen], every.idf[chosen])
 
 
-def _project(rows: FeatureRows, directions: Vector) -> Floats:
-    return rows.times_matrix(directions.astype(np.float64))
+def _project(rows: SparseRows, directions: Vector) -> Floats:
+    return rows @ directions.astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
-from dissensus.preference.data.sparse import FeatureRows, Floats, Integers
+from dissensus.preference.data.sparse import Floats, Integers
+from dissensus.stats.sparse import SparseRows
 
 Vector = npt.NDArray[np.float32]
 
@@ -83,10 +84,10 @@ class Vectors:
         columns = self.values if crossed else self.values[:, : self.values.shape[1] // 2]
         return columns.astype(np.float64)
 
-    def differences(self, *, crossed: bool) -> FeatureRows:
+    def differences(self, *, crossed: bool) -> SparseRows:
         """Return the vector of each even answer minus that of the odd answer after it."""
         columns = self.columns(crossed=crossed)
-        return FeatureRows.dense(columns[0::2] - columns[1::2])
+        return SparseRows.dense(columns[0::2] - columns[1::2])
 
 
 def _encode(encoder: Encoder, texts: Sequence[str], progress: Progress | None) -> EncodedTexts:

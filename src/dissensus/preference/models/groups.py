@@ -12,11 +12,12 @@ from dissensus.errors import NotFound
 from dissensus.preference.data.examples import RATER, Labels, pair_labels
 from dissensus.preference.data.features import log_length
 from dissensus.preference.data.pairs import Pair, Purpose, answers
-from dissensus.preference.data.sparse import FeatureRows, Floats, Integers
+from dissensus.preference.data.sparse import Floats, Integers
 from dissensus.preference.models.linear import Linear, split_turns, stack_features
 from dissensus.preference.models.model import check_purpose
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.records.conversation import Conversation
+from dissensus.stats.sparse import SparseRows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,23 +28,23 @@ class GroupEffectTable:
     values: npt.NDArray[np.float32]  # Shape (groups, features), length last, or (groups, directions)
     directions: npt.NDArray[np.float32] | None = None  # Subspace of the effects, shape (features, directions)
 
-    def project(self, rows: FeatureRows) -> Floats:
+    def project(self, rows: SparseRows) -> Floats:
         """Return the features projected on the directions."""
         if self.directions is None:
             raise ValueError("there are no directions")
-        return rows.times_matrix(self.directions.astype(np.float64))
+        return rows @ self.directions.astype(np.float64)
 
-    def all_effects(self, rows: FeatureRows) -> Floats:
+    def all_effects(self, rows: SparseRows) -> Floats:
         """Return the effect of each group on the score of each row, shape (rows, groups)."""
         values = self.values.T.astype(np.float64)
-        return rows.times_matrix(values) if self.directions is None else self.project(rows) @ values
+        return (rows if self.directions is None else self.project(rows)) @ values
 
-    def group_effects(self, rows: FeatureRows, name: str) -> Floats:
+    def group_effects(self, rows: SparseRows, name: str) -> Floats:
         """Return the effect of a group on the score of each row."""
         values = self.values[self.names.index(name)].astype(np.float64)
-        return np.asarray(rows @ values if self.directions is None else self.project(rows) @ values)
+        return np.asarray((rows if self.directions is None else self.project(rows)) @ values)
 
-    def departures(self, rows: FeatureRows, labels: Labels) -> Floats:
+    def departures(self, rows: SparseRows, labels: Labels) -> Floats:
         """Return the effect of each row's group on its score; 0 if the group is unknown."""
         indices = group_indices(self.names, labels)
         if self.directions is None:
@@ -196,7 +197,7 @@ class Groups:
         """Raise an error if the purpose is not the model's, unless forced; see `model.check_purpose`."""
         check_purpose(self, purpose, force=force)
 
-    def _rows(self, texts: Sequence[str]) -> FeatureRows:
+    def _rows(self, texts: Sequence[str]) -> SparseRows:
         return stack_features(list(self.population.features_of(texts).values()), log_length(texts))
 
 

@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from dissensus.preference.data.features import Kind, Vocabulary, count_features, log_length
 from dissensus.preference.data.pairs import Pair, Purpose, answers
-from dissensus.preference.data.sparse import FeatureRows, Floats
+from dissensus.preference.data.sparse import Floats
 from dissensus.preference.models.model import check_purpose
 from dissensus.schema.records.conversation import Conversation
+from dissensus.stats.sparse import SparseRows
 
 LENGTH_SCALE: Final = 0.3
 """Scale of log length; below 1 to penalise length more than words."""
@@ -86,7 +87,7 @@ class Linear:
             total += rows @ self.weights[kind].astype(np.float64)
         return total / self.temperature
 
-    def features_of(self, texts: Sequence[str]) -> dict[Kind, FeatureRows]:
+    def features_of(self, texts: Sequence[str]) -> dict[Kind, SparseRows]:
         """Return the features of each kind of each answer."""
         return {kind: vocabulary.weigh(count_features(texts, kind)) for kind, vocabulary in self.vocabularies.items()}
 
@@ -129,9 +130,9 @@ def length_margins(model: HasLength, pairs: Sequence[Pair]) -> Floats:
     return model.length_alone * (lengths[0::2] - lengths[1::2])
 
 
-def stack_features(parts: Sequence[FeatureRows], lengths: Floats) -> FeatureRows:
+def stack_features(parts: Sequence[SparseRows], lengths: Floats) -> SparseRows:
     """Return the features of each kind followed by scaled length."""
     matrix = parts[0]
     for part in parts[1:]:
         matrix = matrix.hstack(part)
-    return matrix.hstack(FeatureRows.one_column(LENGTH_SCALE * lengths))
+    return matrix.hstack(SparseRows.one_column(LENGTH_SCALE * lengths))
