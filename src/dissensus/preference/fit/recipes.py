@@ -14,6 +14,7 @@ from dissensus.preference.models.embedding import Embedding
 from dissensus.preference.models.kinds import AnyModel, KindOfModel
 
 WORDS_ONLY: Final = "The model sees the words of the answer only, so an answer has the same score after any question."
+LARGEST_GROUP: Final = "It speaks for the largest group where groups choose differently."
 
 
 class Recipe(NamedTuple):
@@ -38,7 +39,7 @@ RECIPES: Final[dict[KindOfModel, Recipe]] = {
         "linear: Bradley–Terry on TF-IDF of hashed runs of characters and words, and log length",
         (
             WORDS_ONLY,
-            "It speaks for the largest group where groups choose differently.",
+            LARGEST_GROUP,
         ),
     ),
     "mean-variance": Recipe(
@@ -66,7 +67,7 @@ RECIPES: Final[dict[KindOfModel, Recipe]] = {
         "embedding: Bradley–Terry on TF-IDF of hashed runs, log length, and vectors of a frozen encoder",
         (
             "The model sees the answer, and at most the last human turn before it.",
-            "It speaks for the largest group where groups choose differently.",
+            LARGEST_GROUP,
             "The encoder was trained on other texts, and does not capture what they lack.",
         ),
     ),

@@ -277,16 +277,27 @@ def _card(
         "purpose": purpose,
         "model": plan.recipe.description,
         "data_sha256": digest(pairs),
-        "n_pairs": len(pairs),
-        "n_dialogues": len({pair.dialogue for pair in pairs}),
-        "n_raters": len({pair.rater for pair in pairs} - {None}) or None,
+        **count_votes(pairs),
         "counting": asdict(plan.counting),
         "settings": settings,
         "held_out": results,
-        "limits": [
-            f"Scores measure which answers people found more {purpose} in these pairs, and nothing else.",
-            "Held-out figures are for dialogues of the same source; expect less on others.",
-            "It is not a safety filter: an answer with a high score may still do harm.",
-            *plan.recipe.limits,
-        ],
+        "limits": [*list_limits(purpose), *plan.recipe.limits],
     }
+
+
+def count_votes(pairs: Sequence[Pair]) -> dict[str, int | None]:
+    """Count pairs, dialogues and known raters for a model card."""
+    return {
+        "n_pairs": len(pairs),
+        "n_dialogues": len({pair.dialogue for pair in pairs}),
+        "n_raters": len({pair.rater for pair in pairs} - {None}) or None,
+    }
+
+
+def list_limits(purpose: Purpose) -> tuple[str, str, str]:
+    """Return the limits of every model of preferences: of its scores, of held-out figures, and of its use."""
+    return (
+        f"Scores measure which answers people found more {purpose} in these pairs, and nothing else.",
+        "Held-out figures are for dialogues of the same source; expect less on others.",
+        "It is not a safety filter: an answer with a high score may still do harm.",
+    )

@@ -17,7 +17,8 @@ from dissensus.preference.data.sparse import Integers
 from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.evaluation.accuracy import evaluate
 from dissensus.preference.fit.linear import Progress, fit_slope, fit_temperature
-from dissensus.preference.fit.training import HELD_OUT, sort_pairs
+from dissensus.preference.fit.recipes import LARGEST_GROUP
+from dissensus.preference.fit.training import HELD_OUT, count_votes, list_limits, sort_pairs
 from dissensus.preference.models.linear import length_margins
 from dissensus.preference.transformer.base import BaseModel, open_base
 from dissensus.preference.transformer.checkpoints import resume_checkpoint
@@ -185,14 +186,13 @@ def _card(
     packages = ("dissensus", "torch", "transformers", "tokenizers", *(["peft"] if plan.lora else []))
     base = Path(plan.base).name if Path(plan.base).expanduser().is_dir() else plan.base
     max_length = model.reader.max_length
+    of_scores, *others = list_limits(model.purpose)
     return {
         "purpose": model.purpose,
         "model": f"transformer: Bradley–Terry on one output of {base}, from the answer and all before it",
         "base": {"name": base, "revision": revision, "n_weights": model.network.num_parameters()},
         "data_sha256": digest(pairs),
-        "n_pairs": len(training),
-        "n_dialogues": len({pair.dialogue for pair in training}),
-        "n_raters": len({pair.rater for pair in training} - {None}) or None,
+        **count_votes(training),
         "n_pairs_calibration": len(parts.calibration),
         "n_pairs_given": len(pairs),
         "cut": {"n_pairs": model.pairs_cut(pairs), "max_length": max_length},
@@ -201,11 +201,10 @@ def _card(
         "held_out": evaluate(held_out, model.margins(held_out), length_margins(model, held_out)).to_dict(),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in packages}},
         "limits": [
-            f"Scores measure which answers people found more {model.purpose} in these pairs, and nothing else.",
+            of_scores,
             f"It reads at most the last {max_length:,} tokens; earlier text has no effect.",
             "It inherits what its base model learned, which this card does not describe.",
-            "Held-out figures are for dialogues of the same source; expect less on others.",
-            "It is not a safety filter: an answer with a high score may still do harm.",
-            "It speaks for the largest group where groups choose differently.",
+            *others,
+            LARGEST_GROUP,
         ],
     }
