@@ -208,7 +208,7 @@ def ours_bootstrap(path: Path) -> Call:
             for r, i in ((raters, items), (raters, None), (None, items))
         )
         observed = statistics(design, groups, inside, outside)[0]
-        return float(two_way_interval(observed, two_way, of_raters, of_items)[0][0, 0])
+        return float(two_way_interval(observed, two_way, of_raters, of_items, confidence=0.95)[0][0, 0])
 
     return call
 

@@ -130,7 +130,7 @@ def measure_coverage(design: PanelDesign, simulations: int, truth: Mapping[str, 
     for _ in range(simulations):
         panel = draw_panel(rng, design)
         for name, compute in STATISTICS.items():
-            interval = estimate_interval(compute(panel))
+            interval = estimate_interval(compute(panel), confidence=0.95)
             hits[name].append((interval.ci_low or 0) <= truth[name] <= (interval.ci_high or 0))
         first, second = _select_common(panel)
         more = compare_groups(_approach(first, panel), _approach(second, panel))

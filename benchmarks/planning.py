@@ -81,10 +81,10 @@ def realise(name: str, campaigns: int, permutations: int) -> float:
 def measure(name: str, options: argparse.Namespace) -> str:
     """Return the line of a design."""
     model, design = build(name)
-    power = contrast_power(design.difference, contrast_variance(model, design))
+    power = contrast_power(design.difference, contrast_variance(model, design), level=0.05)
     start = time.perf_counter()
     simulated = simulate_power(
-        model, design, n_simulations=500, seed=np.random.SeedSequence([1, list(DESIGNS).index(name)])
+        model, design, n_simulations=500, seed=np.random.SeedSequence([1, list(DESIGNS).index(name)]), level=0.05
     )
     seconds = time.perf_counter() - start
     real = realise(name, options.campaigns, options.permutations)
@@ -158,6 +158,7 @@ def measure_statistic(statistic: PlannedStatistic, campaigns: int, permutations:
         statistic=statistic,
         n_simulations=2000,
         seed=np.random.SeedSequence([41, list(STATISTICS).index(statistic)]),
+        level=0.05,
     )
     seconds = TESTED * (time.process_time() - start) * 500 / 2000
     real = realise_statistic(statistic, campaigns, permutations)

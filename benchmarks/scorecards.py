@@ -63,13 +63,13 @@ def simulate(name: str, simulations: int) -> tuple[dict[str, Floats], dict[str, 
     for _ in range(simulations):
         drawn = draw_ratings(rng, ASSIGNMENTS[name])
         for metric, values in _measure(drawn):
-            intervals[metric].append([_ends(estimate_interval(value)) for value in values])
+            intervals[metric].append([_ends(estimate_interval(value, confidence=0.95)) for value in values])
             gap = estimate_gap(values)
             p[metric].append(gap.p)
             if metric == "P(unsafe)":
                 gaps.append((gap.estimate, gap.by_chance))
         pairs = [(brier(ratings, first), brier(ratings, second)) for ratings, first, second in drawn]
-        intervals["difference in Brier"].append([_ends(compare_scores(*pair)) for pair in pairs])
+        intervals["difference in Brier"].append([_ends(compare_scores(*pair, confidence=0.95)) for pair in pairs])
     return (
         {key: np.array(values) for key, values in p.items()},
         {key: np.array(values) for key, values in intervals.items()},

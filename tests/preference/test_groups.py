@@ -212,5 +212,5 @@ def test_unknown_groups_have_no_effects(split: People, model: Groups) -> None:
 
 def test_a_minority_of_a_tenth_has_effects() -> None:
     """Four of forty raters; over all raters the gain is not significant."""
-    chosen = choose_groups(Examples.from_pairs(draw_minority(3)), features=(("words",),))
+    chosen = choose_groups(Examples.from_pairs(draw_minority(3)), features=(("words",),), seed=0)
     assert "rater_view" in chosen.penalties

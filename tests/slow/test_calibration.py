@@ -97,7 +97,7 @@ def test_two_way_intervals_hold_the_mean_of_pools_of_their_size() -> None:
             raters, items = resamples[number % len(resamples)]
             drawn = resample_published(design, group, INSIDE, OUTSIDE, rater_weight=raters, item_weight=items)
             replicates = (drawn[name][:, 0] for name in ("both", "raters", "items"))
-            low, high = two_way_interval(_observed(design, group), *replicates)
+            low, high = two_way_interval(_observed(design, group), *replicates, confidence=0.95)
             misses += (truth < low) | (high < truth)
         before = look
         if (misses <= most).all():

@@ -36,12 +36,12 @@ def test_effects_that_differ_between_people_keep_the_size(people: int, slope_sd:
 def test_a_minority_is_found(size: int, effect: float) -> None:
     """A tenth and a third of 40 raters; of a third, 8 of 8 simulations were found with either effect."""
     drawn = (draw_minority(seed, size=size, effect=effect) for seed in range(4))
-    penalties = [choose_groups(Examples.from_pairs(pairs), features=(("words",),)).penalties for pairs in drawn]
+    penalties = [choose_groups(Examples.from_pairs(pairs), features=(("words",),), seed=0).penalties for pairs in drawn]
     assert ["rater_view" in each for each in penalties] == [True] * 4
 
 
 def test_groups_that_do_not_differ_have_effects_in_one_of_twenty_searches() -> None:
     """At most 6 of 90: effects of an axis in 15 % of the searches pass with a probability of .01."""
     drawn = (draw_minority(seed, effect=0.0, n_comparisons=100) for seed in range(30))
-    axes = [set(choose_groups(Examples.from_pairs(pairs), features=(("words",),)).penalties) for pairs in drawn]
+    axes = [set(choose_groups(Examples.from_pairs(pairs), features=(("words",),), seed=0).penalties) for pairs in drawn]
     assert sum(len(each & {"rater_view", "rater_gender", "rater_age"}) for each in axes) <= 6

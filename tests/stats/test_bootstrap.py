@@ -138,16 +138,23 @@ def test_a_bias_of_all_replicates_does_not_move_the_interval() -> None:
     observed = np.array([0.2, 0.5])
     null = replicates(0, (400, 2))
     for shifted in (null, null + 3):
-        np.testing.assert_allclose(interval(observed, shifted), interval(observed, null), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            interval(observed, shifted, confidence=0.95), interval(observed, null, confidence=0.95), rtol=0, atol=1e-12
+        )
     main, items = replicates(1, (400, 2)), replicates(2, (400, 2))
-    plain = two_way_interval(observed, null, main, items)
-    np.testing.assert_allclose(two_way_interval(observed, null + 1, main + 2, items + 3), plain, atol=1e-12)
+    plain = two_way_interval(observed, null, main, items, confidence=0.95)
+    np.testing.assert_allclose(
+        two_way_interval(observed, null + 1, main + 2, items + 3, confidence=0.95), plain, atol=1e-12
+    )
 
 
 def test_an_interval_moves_with_the_estimate() -> None:
     null = replicates(0)
     np.testing.assert_allclose(
-        np.array(interval(np.array(1.0), null)) - np.array(interval(np.array(0.0), null)), 1, atol=1e-12
+        np.array(interval(np.array(1.0), null, confidence=0.95))
+        - np.array(interval(np.array(0.0), null, confidence=0.95)),
+        1,
+        atol=1e-12,
     )
 
 
@@ -161,8 +168,8 @@ def test_without_interaction_the_two_ways_add_up() -> None:
     """E = 0: the percentiles of the sum of both deviations, not scaled."""
     raters, items = replicates(0), replicates(1)
     observed = np.array(0.3)
-    result = two_way_interval(observed, raters + items - observed, raters, items)
-    np.testing.assert_allclose(result, interval(observed, raters + items), atol=1e-12)
+    result = two_way_interval(observed, raters + items - observed, raters, items, confidence=0.95)
+    np.testing.assert_allclose(result, interval(observed, raters + items, confidence=0.95), atol=1e-12)
 
 
 @given(share=st.floats(0, 10), seed=st.integers(0, 2**32 - 1))
@@ -171,8 +178,8 @@ def test_the_scale_lies_between_root_half_and_one(share: float, seed: int) -> No
     raters, items = replicates(seed), replicates(seed + 1)
     noise = share * replicates(seed + 2)
     observed = np.array(0.0)
-    low, high = two_way_interval(observed, raters + items + noise, raters, items)
-    lowest, highest = interval(observed, raters + items)
+    low, high = two_way_interval(observed, raters + items + noise, raters, items, confidence=0.95)
+    lowest, highest = interval(observed, raters + items, confidence=0.95)
     scale = (high - low) / (highest - lowest)
     expected = np.sqrt(1 - min(0.5, float(np.var(noise) / np.var(raters + items))))
     assert np.sqrt(0.5) - 1e-9 <= scale <= 1 + 1e-9
@@ -194,7 +201,7 @@ def test_two_way_interval_of_a_mean_has_the_variance_of_owen() -> None:
             (np.ones_like(raters), items),
         )
     )
-    low, high = two_way_interval(np.array(observed), in_both, of_raters, of_items)
+    low, high = two_way_interval(np.array(observed), in_both, of_raters, of_items, confidence=0.95)
     centred = table - observed
     a = centred.mean(axis=1).var() / n_raters
     b = centred.mean(axis=0).var() / n_items
@@ -209,9 +216,11 @@ def test_the_small_sample_factor_is_that_of_a_t_interval() -> None:
     """Raters alone vary: sqrt(8 / 7) times t / z, with t of 7 degrees of freedom 2.3646 and of 28 degrees 2.0484."""
     raters, items = replicates(0), np.zeros(400)
     observed = np.array(0.0)
-    low, high = two_way_interval(observed, raters + items, raters, items)
+    low, high = two_way_interval(observed, raters + items, raters, items, confidence=0.95)
     for n, t in ((8, 2.3646), (29, 2.0484), (np.inf, 1.95996)):
-        lower, upper = two_way_interval(observed, raters + items, raters, items, n_raters=n, n_items=100)
+        lower, upper = two_way_interval(
+            observed, raters + items, raters, items, n_raters=n, n_items=100, confidence=0.95
+        )
         factor = np.sqrt(1 if n == np.inf else n / (n - 1)) * t / 1.95996
         np.testing.assert_allclose([lower, upper], factor * np.array([low, high]), rtol=0.001)
 
@@ -219,14 +228,16 @@ def test_the_small_sample_factor_is_that_of_a_t_interval() -> None:
 def test_undefined_replicates_are_left_out() -> None:
     null = replicates(0)
     holes = np.concatenate([null, np.full(50, np.nan)])
-    np.testing.assert_allclose(interval(np.array(0.1), holes), interval(np.array(0.1), null), atol=1e-12)
+    np.testing.assert_allclose(
+        interval(np.array(0.1), holes, confidence=0.95), interval(np.array(0.1), null, confidence=0.95), atol=1e-12
+    )
 
 
 def test_without_an_estimate_or_a_replicate_there_is_no_interval() -> None:
     null = np.stack([replicates(0), np.full(400, np.nan)], axis=-1)
     for ends in (
-        interval(np.array([np.nan, 0.3]), null),
-        two_way_interval(np.array([np.nan, 0.3]), null, null, null),
+        interval(np.array([np.nan, 0.3]), null, confidence=0.95),
+        two_way_interval(np.array([np.nan, 0.3]), null, null, null, confidence=0.95),
     ):
         assert np.isnan(ends).all()
 

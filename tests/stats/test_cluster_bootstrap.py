@@ -55,7 +55,7 @@ def test_means_and_intervals_equal_those_of_repeated_cases() -> None:
 def test_the_correlation_equals_that_of_repeated_cases() -> None:
     x, y, clusters = cases(seed=2)
     draws = draw_clusters(30, 25, seed=1)
-    result = bootstrap_rank_correlation(x, y, clusters, draws)
+    result = bootstrap_rank_correlation(x, y, clusters, draws, confidence=0.95)
     assert result.estimate == pytest.approx(spearmanr(x, y).statistic)
     repeated = [
         spearmanr(*(np.repeat(values, draw[clusters].astype(int)) for values in (x, y))).statistic for draw in draws
@@ -98,8 +98,14 @@ def test_there_is_no_interval_from_too_few_clusters_or_without_variation() -> No
     assert (empty.estimate, empty.reason) == (None, NO_CASES)
     undefined = summarise_replicates(0.5, np.full(3, np.nan), np.ones(20), same=False, confidence=0.95)
     assert undefined.reason == "no interval: the estimate is undefined in every replicate"
-    assert bootstrap_rank_correlation(np.ones(20), rng.random(20), np.arange(20), draws).reason == NO_VARIATION
-    assert bootstrap_rank_correlation(rng.random(20), np.ones(20), np.arange(20), draws).reason == NO_VARIATION
+    assert (
+        bootstrap_rank_correlation(np.ones(20), rng.random(20), np.arange(20), draws, confidence=0.95).reason
+        == NO_VARIATION
+    )
+    assert (
+        bootstrap_rank_correlation(rng.random(20), np.ones(20), np.arange(20), draws, confidence=0.95).reason
+        == NO_VARIATION
+    )
 
 
 def test_draws_depend_on_the_seed_but_not_on_their_number() -> None:

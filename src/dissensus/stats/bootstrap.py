@@ -91,7 +91,7 @@ def _stream(entropy: Entropy, spawn_key: tuple[int, ...]) -> np.random.Generator
 
 
 def interval(
-    observed: FloatArray, replicates: FloatArray, *, confidence: float = 0.95, n: npt.ArrayLike = np.inf
+    observed: FloatArray, replicates: FloatArray, *, confidence: float, n: npt.ArrayLike = np.inf
 ) -> tuple[FloatArray, FloatArray]:
     r"""Return the recentred percentile interval of each estimate, for resampling of raters alone or items alone.
 
@@ -123,7 +123,7 @@ def interval(
 
     Examples
     --------
-    >>> low, high = interval(np.array(0.5), np.array([0.3, 0.4, 0.5, 0.6, 0.7]) + 1)
+    >>> low, high = interval(np.array(0.5), np.array([0.3, 0.4, 0.5, 0.6, 0.7]) + 1, confidence=0.95)
     >>> float(low.round(2)), float(high.round(2))
     (0.3, 0.7)
     """
@@ -138,7 +138,7 @@ def two_way_interval(
     raters: FloatArray,
     items: FloatArray,
     *,
-    confidence: float = 0.95,
+    confidence: float,
     n_raters: npt.ArrayLike = np.inf,
     n_items: npt.ArrayLike = np.inf,
 ) -> tuple[FloatArray, FloatArray]:

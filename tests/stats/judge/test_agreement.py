@@ -99,16 +99,16 @@ def test_what_the_data_do_not_determine_is_said() -> None:
         with pytest.raises(UndefinedEstimate, match="No item has two ratings"):
             compute(alone, np.ones((3, K)), step_distance(K))
     with pytest.raises(UndefinedEstimate, match="no item has two answers"):
-        estimate_consistency(np.eye(K), equality_distance(K))
+        estimate_consistency(np.eye(K), equality_distance(K), confidence=0.95)
     none = np.empty(0, np.int64)
     with pytest.raises(UndefinedEstimate, match="no item was answered in both"):
-        estimate_effect(none, none, none, K)
+        estimate_effect(none, none, none, K, confidence=0.95)
     once = np.array([[1.0, 0, 0]] * 12)
     with pytest.raises(UndefinedEstimate, match="enough answers of the judge"):
         distribution_distance(draw_panel(1), once, step_distance(K))
 
 
 def test_directions_of_a_change_are_counted_by_their_sign() -> None:
-    effect = estimate_effect(np.arange(2), np.array([0, 2]), np.array([2, 0]), K, signs=[1, -1])
+    effect = estimate_effect(np.arange(2), np.array([0, 2]), np.array([2, 0]), K, signs=[1, -1], confidence=0.95)
     assert effect.shift.estimate == 1
-    assert estimate_effect(np.arange(2), np.array([0, 2]), np.array([2, 0]), K).shift.estimate == 0
+    assert estimate_effect(np.arange(2), np.array([0, 2]), np.array([2, 0]), K, confidence=0.95).shift.estimate == 0

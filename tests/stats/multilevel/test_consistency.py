@@ -43,7 +43,9 @@ def test_the_common_share_is_recovered(common_share: float) -> None:
     first, second = answer_twice(rng, common_share)
     model, draws = fit(first)
     rows = rng.choice(first.size, 1200, replace=False)
-    result = estimate_residual_consistency(model.approximation.likelihood, draws, rows, second[rows].astype(np.int64))
+    result = estimate_residual_consistency(
+        model.approximation.likelihood, draws, rows, second[rows].astype(np.int64), confidence=0.95
+    )
     assert result.ci_low <= common_share <= result.ci_high
     assert result.ci_high - result.ci_low < 0.2
     assert result.n_repeats == 1200
@@ -55,7 +57,7 @@ def test_the_common_share_is_recovered(common_share: float) -> None:
         # A fifth of the raters answer anew each time.
         anew = answer_twice(np.random.default_rng(2), 0.0)[0][rows]
         answers = np.where(careless, anew, second[rows]).astype(np.int64)
-        again = estimate_residual_consistency(model.approximation.likelihood, draws, rows, answers)
+        again = estimate_residual_consistency(model.approximation.likelihood, draws, rows, answers, confidence=0.95)
         comparison = compare_consistency(raters, first[rows] == answers, again.expected, n_raters=N_RATERS)
         assert comparison.p < 1e-4
         assert set(np.argsort(comparison.deviations)[:4]) <= set(range(8))
@@ -94,4 +96,4 @@ def test_without_repeats_it_is_undefined() -> None:
     model, draws = fit(answer_twice(np.random.default_rng(1), 0.0)[0])
     none = np.empty(0, np.int64)
     with pytest.raises(UndefinedEstimate, match="no item was answered twice"):
-        estimate_residual_consistency(model.approximation.likelihood, draws, none, none)
+        estimate_residual_consistency(model.approximation.likelihood, draws, none, none, confidence=0.95)

@@ -55,7 +55,7 @@ def assert_equal_means(sample: ChainSample, expected: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("name", "categories"), [("three", 3), ("two", 2)])
 def test_means_are_those_of_numpyro(name: str, categories: int) -> None:
     design = simulate_design(raters=30, items=40, categories=categories, seed=5)
-    sample = sample_posterior(design, priors=nuts_priors(design), chains=2, iterations=400)
+    sample = sample_posterior(design, priors=nuts_priors(design), chains=2, iterations=400, seed=0)
     assert_equal_means(sample, NUTS[name])
 
 
@@ -63,7 +63,7 @@ def test_means_are_those_of_numpyro(name: str, categories: int) -> None:
 def test_means_on_dices_are_those_of_numpyro(dices_104: Ratings) -> None:
     """The first 60 items with all raters."""
     design = keep_items(build_design(dices_104, parse_formula(DICES)).design, 60)
-    sample = sample_posterior(design, priors=nuts_priors(design), chains=2, iterations=300)
+    sample = sample_posterior(design, priors=nuts_priors(design), chains=2, iterations=300, seed=0)
     assert_equal_means(sample, NUTS["dices"])
 
 
@@ -73,7 +73,7 @@ def test_means_on_dices_are_those_of_numpyro(dices_104: Ratings) -> None:
 )
 def test_means_are_near_the_maximum_of_the_likelihood(options: dict[str, Any]) -> None:
     design = simulate_design(raters=30, items=50, seed=2, **options)
-    fit, posterior = fit_ordinal(design), sample_ordinal(design, chains=2, iterations=200)
+    fit, posterior = fit_ordinal(design), sample_ordinal(design, chains=2, iterations=200, seed=0)
     assert (np.abs(posterior.thresholds - fit.thresholds) < fit.threshold_errors / 2).all()
     assert (np.abs(posterior.coefficients - fit.coefficients) < fit.coefficient_errors / 2).all()
     for own, other in zip(posterior.random, fit.random, strict=True):
@@ -136,7 +136,7 @@ def test_narrow_priors_hold_the_parameters() -> None:
         coefficients=(Prior(family="normal", location=0.7, scale=1e-3), Prior(family="normal", scale=1e-3)),
         sds=((Prior(family="normal", location=0.4, scale=1e-3),), (None,)),
     )
-    draws = sample_posterior(design, priors=narrow, chains=2, iterations=400).draws
+    draws = sample_posterior(design, priors=narrow, chains=2, iterations=400, seed=0).draws
     centre = design.fixed.values[design.fixed.row].mean(0) @ [0.7, 0.0]
     assert draws.thresholds[-1] - centre == pytest.approx([-1.0, 0.0, 1.5], abs=0.01)
     assert draws.coefficients[-1] == pytest.approx([0.7, 0.0], abs=0.01)
@@ -157,29 +157,29 @@ def test_separated_answers_have_finite_coefficients_under_a_prior() -> None:
         thresholds=(None,), coefficients=(Prior(family="student_t", degrees=3),), sds=((None,), (None,))
     )
     assert 1 < fit_ordinal(separated, priors=priors).coefficients[0] < 10
-    assert 1 < sample_ordinal(separated, priors=priors, chains=2, iterations=400).coefficients[0] < 20
+    assert 1 < sample_ordinal(separated, priors=priors, chains=2, iterations=400, seed=0).coefficients[0] < 20
 
 
 def test_what_the_sampler_cannot_do_is_refused() -> None:
     with pytest.raises(InvalidInput, match="no widths"):
-        sample_posterior(simulate_design(width=True))
+        sample_posterior(simulate_design(width=True), seed=0)
     with pytest.raises(InvalidInput, match="no logit link: its steps need normal errors"):
-        sample_ordinal(simulate_design(), link="logit")
+        sample_ordinal(simulate_design(), link="logit", seed=0)
     with pytest.raises(InvalidInput, match="chains is 1"):
-        sample_posterior(simulate_design(), chains=1)
+        sample_posterior(simulate_design(), chains=1, seed=0)
     with pytest.raises(InvalidInput, match="iterations is 3"):
-        sample_posterior(simulate_design(), iterations=3)
+        sample_posterior(simulate_design(), iterations=3, seed=0)
     with pytest.raises(InvalidInput, match=r"draws of 27 random effects do not fit into memory"):
-        sample_posterior(simulate_design(), iterations=10**7)
+        sample_posterior(simulate_design(), iterations=10**7, seed=0)
     design = simulate_design()
     few = RandomTerm(name="phase", groups=np.arange(len(design.answers)) % 2, n_groups=2)
     two = ModelDesign(answers=design.answers, n_categories=3, fixed=design.fixed, random=(*design.random, few))
     with pytest.raises(InvalidInput, match=r"phase has 2 groups.* Leave effects out, or give the standard deviation"):
-        sample_posterior(two)
+        sample_posterior(two, seed=0)
     one = replace(two, random=(*design.random, replace(few, groups=np.zeros_like(few.groups), n_groups=1)))
     priors = replace(ModelPriors.flat(one), sds=((None,), (None,), (Prior(family="normal", scale=1.0),)))
     with pytest.raises(InvalidInput, match=r"phase has 1 group,.* at least 2 .*Leave effects out\.$"):
-        sample_posterior(one, priors=priors)
+        sample_posterior(one, priors=priors, seed=0)
 
 
 def test_normal_quantiles_are_those_of_scipy() -> None:
@@ -208,7 +208,7 @@ def test_truncated_draws_stay_finite_beyond_the_range_of_probabilities() -> None
 @pytest.mark.slow
 def test_the_sampler_converges_from_dispersed_starts() -> None:
     design = simulate_design(raters=30, items=40, seed=5)
-    sample = sample_posterior(design, chains=4, iterations=500)
+    sample = sample_posterior(design, chains=4, iterations=500, seed=0)
     convergence = diagnose_chains(sample.draws.thresholds.reshape(4, 500, 2))
     assert convergence.is_reached
     assert (convergence.bulk > 500).all()

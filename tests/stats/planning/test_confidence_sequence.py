@@ -45,7 +45,7 @@ def test_looks_after_every_rater_keep_the_level_where_fixed_intervals_do_not() -
 
 @given(arrays.arrays(np.float64, st.integers(1, 40), elements=st.floats(0, 1)))
 def test_intervals_only_shrink_and_lie_within_bounds(values: np.ndarray) -> None:
-    sequence = confidence_sequence(values)
+    sequence = confidence_sequence(values, confidence=0.95)
     known = ~np.isnan(sequence.low)
     low, high = sequence.low[known], sequence.high[known]
     assert (np.diff(low) >= 0).all()
@@ -55,8 +55,8 @@ def test_intervals_only_shrink_and_lie_within_bounds(values: np.ndarray) -> None
 
 def test_values_outside_shares_are_refused() -> None:
     with pytest.raises(InvalidInput, match="not from 0 to 1"):
-        confidence_sequence([0.2, 1.2])
+        confidence_sequence([0.2, 1.2], confidence=0.95)
     with pytest.raises(InvalidInput, match="There are no observations"):
-        confidence_sequence([])
+        confidence_sequence([], confidence=0.95)
     with pytest.raises(InvalidInput, match=r"have shape \(1, 2\)"):
-        confidence_sequence([[0.2, 0.3]])
+        confidence_sequence([[0.2, 0.3]], confidence=0.95)

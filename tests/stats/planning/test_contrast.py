@@ -49,7 +49,9 @@ def test_power_is_that_of_the_noncentral_t_distribution(n: int, effect: float) -
     df, centre = 2 * n - 2, effect / math.sqrt(2 / n)
     limit = stats.t.ppf(0.975, df)
     expected = stats.nct.sf(limit, df, centre)
-    assert contrast_power(effect, ContrastVariance(raters=2 / n, items=0, df=df)) == pytest.approx(expected, abs=1e-6)
+    assert contrast_power(effect, ContrastVariance(raters=2 / n, items=0, df=df), level=0.05) == pytest.approx(
+        expected, abs=1e-6
+    )
 
 
 def test_items_on_which_groups_do_not_differ_add_no_variance() -> None:
@@ -61,7 +63,7 @@ def test_items_on_which_groups_do_not_differ_add_no_variance() -> None:
 def test_without_random_effects_power_is_that_of_two_proportions() -> None:
     """One rating of each of many raters: the textbook formula, by the arcsine effect size."""
     design = two_groups(400, 400, 1, share=0.3)
-    power = contrast_power(0.1, contrast_variance(RatingModel(rater_sd=0, item_sd=0), design))
+    power = contrast_power(0.1, contrast_variance(RatingModel(rater_sd=0, item_sd=0), design), level=0.05)
     textbook = NormalIndPower().power(proportion_effectsize(0.4, 0.3), 400, 0.05)
     assert power == pytest.approx(textbook, abs=0.005)
 

@@ -19,7 +19,7 @@ def test_intervals_of_a_share_have_the_spread_of_simulated_shares() -> None:
     shares = []
     for _ in range(1500):
         shares.append(draw_model_answers(rng, model, design, draw_assignment(rng, design)).mean())
-    width = contrast_half_width(model, design)
+    width = contrast_half_width(model, design, confidence=0.95)
     assert width.both / stats.t.ppf(0.975, 19) == pytest.approx(np.std(shares), rel=0.06)
     assert width.raters < width.both
 
@@ -28,7 +28,10 @@ def test_intervals_of_a_share_have_the_spread_of_simulated_shares() -> None:
 def test_the_share_of_a_pool_of_one_group_is_that_of_the_group(per_item: int) -> None:
     """Each of 20 raters rates 4, 10 or 40 of 40 items."""
     design = single_share(0.3, 20, per_item, 40)
-    pool, group = pool_half_width(MODEL, design, 1), contrast_half_width(MODEL, design)
+    pool, group = (
+        pool_half_width(MODEL, design, 1, confidence=0.95),
+        contrast_half_width(MODEL, design, confidence=0.95),
+    )
     assert (pool.raters, pool.both) == pytest.approx((group.raters, group.both), rel=1e-12)
 
 
@@ -40,12 +43,14 @@ def test_majorities_agree_with_the_population_as_often_as_drawn_ones(per_item: i
     share = stats.norm.cdf((centre + groups) / np.sqrt(1 + MODEL.rater_sd**2)).mean(axis=1)
     given = rng.binomial(per_item, share)
     agrees = np.where(2 * given == per_item, 0.5, (2 * given > per_item) == (share > 0.5))
-    assert item_precision(MODEL, 0.33, per_item, groups=3).label_agreement == pytest.approx(agrees.mean(), abs=0.01)
+    assert item_precision(MODEL, 0.33, per_item, groups=3, confidence=0.95).label_agreement == pytest.approx(
+        agrees.mean(), abs=0.01
+    )
 
 
 def test_reliability_is_that_of_the_generalizability_study() -> None:
     """Effects of groups on items are split as `model --details` splits them, by the shares of pairs of groups."""
-    precision = item_precision(MODEL, 0.33, 10, groups=3)
+    precision = item_precision(MODEL, 0.33, 10, groups=3, confidence=0.95)
     ones, raters, items = np.ones((6, 4, 1)), np.full(6, 1 / 6), np.full(4, 0.25)
     parts = split_random(ones, raters, items, rater_share=2 / 3, item_share=1.0)
     item = MODEL.item_sd**2 + MODEL.group_item_sd**2 * parts.item[0, 0]
@@ -55,6 +60,6 @@ def test_reliability_is_that_of_the_generalizability_study() -> None:
 
 
 def test_majorities_of_many_raters_are_those_of_the_normal_distribution() -> None:
-    exact, normal = (item_precision(MODEL, 0.33, k, groups=2).label_agreement for k in (4999, 5000))
+    exact, normal = (item_precision(MODEL, 0.33, k, groups=2, confidence=0.95).label_agreement for k in (4999, 5000))
     assert normal == pytest.approx(exact, abs=1e-3)
-    assert item_precision(MODEL, 0.33, 100_000_000).label_agreement > 0.99
+    assert item_precision(MODEL, 0.33, 100_000_000, confidence=0.95).label_agreement > 0.99

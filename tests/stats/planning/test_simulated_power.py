@@ -57,8 +57,8 @@ def test_every_item_has_its_ratings_of_each_group_and_loads_differ_by_at_most_on
 @pytest.mark.parametrize(("n_raters", "per_item"), [(24, 24), (24, 8)])
 def test_closed_form_lies_in_the_interval_of_the_simulation(n_raters: int, per_item: int) -> None:
     design = two_groups(n_raters, per_item, 60, difference=0.15)
-    simulated = simulate_power(MODEL, design, n_simulations=600, seed=np.random.SeedSequence(5))
-    power = contrast_power(0.15, contrast_variance(MODEL, design))
+    simulated = simulate_power(MODEL, design, n_simulations=600, seed=np.random.SeedSequence(5), level=0.05)
+    power = contrast_power(0.15, contrast_variance(MODEL, design), level=0.05)
     assert simulated.ci_low < power < simulated.ci_high
     assert simulated.ci_high - simulated.ci_low < 0.09
 
@@ -70,7 +70,7 @@ def test_tests_keep_their_level(statistic: PlannedStatistic, per_item: int) -> N
     """The level lies in a 99.9 % range around 5 % of 300 campaigns without any difference."""
     design, model = two_groups(12, per_item, 40, difference=0), replace(MODEL, group_item_sd=0)
     seed = np.random.SeedSequence(8)
-    simulated = simulate_power(model, design, statistic=statistic, n_simulations=300, seed=seed)
+    simulated = simulate_power(model, design, statistic=statistic, n_simulations=300, seed=seed, level=0.05)
     low, high = stats.binom.ppf([0.0005, 0.9995], 300, 0.05) / 300
     assert low <= simulated.power <= high
 
@@ -90,7 +90,9 @@ def test_alpha_is_tested_by_permutations_of_its_own_campaign() -> None:
     expected = statistics(codes, groups, np.array([1]), np.array([0]))[:, 0]
     assert alpha_statistics(design, assignment, answers, order) == pytest.approx(expected[:, METRICS.index("irr")])
     assert gai_statistics(design, assignment, answers, order) == pytest.approx(expected[:, METRICS.index("gai")])
-    simulated = simulate_power(model, design, statistic="alpha", n_simulations=300, seed=np.random.SeedSequence(3))
+    simulated = simulate_power(
+        model, design, statistic="alpha", n_simulations=300, seed=np.random.SeedSequence(3), level=0.05
+    )
     assert simulated.power == pytest.approx(0.47, abs=0.1)
 
 
@@ -105,14 +107,17 @@ def test_power_grows_with_the_effects_of_groups_on_items(
     measure = share_between_groups if statistic == "decomposition" else group_association
     expected = [target + (statistic == "gai") for target in targets]
     assert [measure(model, 0.33) for model in models] == pytest.approx(expected)
-    powers = [simulate_power(m, design, statistic=statistic, n_simulations=60, seed=seed).power for m in models]
+    powers = [
+        simulate_power(m, design, statistic=statistic, n_simulations=60, seed=seed, level=0.05).power for m in models
+    ]
     assert powers[0] < 0.5 < 0.8 < powers[1]
 
 
 def test_the_same_seed_gives_the_same_campaigns() -> None:
     design = two_groups(10, 3, 20)
     first, again, other = (
-        simulate_power(MODEL, design, n_simulations=60, seed=np.random.SeedSequence(seed)) for seed in (1, 1, 2)
+        simulate_power(MODEL, design, n_simulations=60, seed=np.random.SeedSequence(seed), level=0.05)
+        for seed in (1, 1, 2)
     )
     assert first == again != other
 
@@ -130,4 +135,6 @@ def test_statistics_without_a_valid_test_in_the_design_are_refused(
     statistic: PlannedStatistic, per_item: int, words: str
 ) -> None:
     with pytest.raises(InvalidInput, match=words):
-        simulate_power(MODEL, two_groups(10, per_item, 20), statistic=statistic, seed=np.random.SeedSequence(0))
+        simulate_power(
+            MODEL, two_groups(10, per_item, 20), statistic=statistic, seed=np.random.SeedSequence(0), level=0.05
+        )

@@ -102,11 +102,11 @@ def test_a_difference_without_variance_has_no_test() -> None:
 def test_scores_are_compared_on_the_same_ratings_alone() -> None:
     ratings = draw_group(np.random.default_rng(1), range(6), 0.4, n_items=12)
     score = np.linspace(0, 1, 12)[ratings.items]
-    same = compare_scores(brier(ratings, score), brier(ratings, score))
+    same = compare_scores(brier(ratings, score), brier(ratings, score), confidence=0.95)
     assert (same.estimate, same.ci_low, same.ci_high) == (0, 0, 0)
     for other in (ratings.select(ratings.items < 6), replace(ratings, raters=ratings.raters[::-1])):
         with pytest.raises(InvalidInput, match="different ratings"):
-            compare_scores(brier(ratings, score), brier(other, score[: len(other.items)]))
+            compare_scores(brier(ratings, score), brier(other, score[: len(other.items)]), confidence=0.95)
 
 
 def test_too_few_groups_raters_and_items() -> None:

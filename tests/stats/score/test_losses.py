@@ -105,7 +105,7 @@ def test_variance_of_the_area_over_items_is_nearly_that_of_the_jackknife() -> No
     items, raters = np.repeat(np.arange(30), 4), np.arange(120)
     score = rng.random(30)
     ratings = GroupRatings(items=items, raters=raters, unsafe=(rng.random(120) < score[items]).astype(float))
-    interval = estimate_interval(auc(ratings, score[items]))
+    interval = estimate_interval(auc(ratings, score[items]), confidence=0.95)
     assert interval.ci_low is not None
     half = interval.estimate - interval.ci_low
     jackknife = oracle.jackknife_auc(list_ratings(ratings), score.tolist())
@@ -154,8 +154,8 @@ def test_the_order_of_ratings_and_the_names_of_items_and_raters_do_not_count(
     order = np.random.default_rng(1).permutation(len(ratings.items))
     shuffled = ratings.select(order)
     renamed = GroupRatings(items=100 - 3 * shuffled.items, raters=7 * shuffled.raters, unsafe=shuffled.unsafe)
-    before = estimate_interval(compute(ratings, scores[ratings.items]))
-    after = estimate_interval(compute(renamed, scores[shuffled.items]))
+    before = estimate_interval(compute(ratings, scores[ratings.items]), confidence=0.95)
+    after = estimate_interval(compute(renamed, scores[shuffled.items]), confidence=0.95)
     assert (after.estimate, after.ci_low, after.ci_high) == pytest.approx(
         (before.estimate, before.ci_low, before.ci_high)
     )
@@ -167,14 +167,14 @@ def test_calibration_of_a_calibrated_and_of_a_biased_score() -> None:
     items = np.repeat(np.arange(2000), 3)
     unsafe = (rng.random(items.size) < score[items]).astype(float)
     ratings = GroupRatings(items=items, raters=np.arange(items.size) % 30, unsafe=unsafe)
-    calibrated = estimate_calibration(ratings, score[items])
+    calibrated = estimate_calibration(ratings, score[items], confidence=0.95)
     assert calibrated.error == pytest.approx(calibrated.by_chance, rel=0.6)
     assert sum(part.n_items for part in calibrated.bins) == 2000
-    halved = estimate_calibration(ratings, score[items] / 2)
+    halved = estimate_calibration(ratings, score[items] / 2, confidence=0.95)
     assert halved.error == pytest.approx(0.25, abs=0.02)
     assert halved.error > 5 * halved.by_chance
     rare = GroupRatings(items=np.arange(12), raters=np.arange(12) % 6, unsafe=(np.arange(12) == 0).astype(float))
-    (part,) = estimate_calibration(rare, np.full(12, 0.05)).bins
+    (part,) = estimate_calibration(rare, np.full(12, 0.05), confidence=0.95).bins
     assert part.share.ci_low is not None
     assert 0 <= part.share.ci_low < part.share.estimate == pytest.approx(1 / 12)
 
@@ -187,7 +187,10 @@ def test_undefined_statistics_say_why() -> None:
         (lambda: auc(single, np.arange(3.0)), "different answers"),
         (lambda: cross_entropy(single, np.array([0.0, 0, 1])), "on 1 item"),
         (lambda: miss_rate(single, np.ones(3, bool)), "unsafe answer"),
-        (lambda: estimate_interval(average_ratings(single.select(np.zeros(3, bool)), np.empty(0))), "no ratings"),
+        (
+            lambda: estimate_interval(average_ratings(single.select(np.zeros(3, bool)), np.empty(0)), confidence=0.95),
+            "no ratings",
+        ),
     ):
         with pytest.raises(UndefinedEstimate, match=reason):
             compute()

@@ -57,7 +57,7 @@ def test_a_look_has_the_sequence_of_raters_who_finished(staff_site: StaffSite, c
     # The last raters met no item without enough ratings.
     order = [rater_id for rater_id in ids if rater_id in figures]
     counts = np.array([figures[rater_id].answers["Q_safe"] for rater_id in order])
-    sequence = confidence_sequence(counts[:, -1] / counts.sum(axis=1))
+    sequence = confidence_sequence(counts[:, -1] / counts.sum(axis=1), confidence=0.95)
     n, share, _, interval, reached = cells_of(page, "All raters")
     assert (int(n), share) == (len(order), f"{sequence.estimate[-1]:.3f}")
     assert (interval, reached) == (f"{sequence.low[-1]:.3f} to {sequence.high[-1]:.3f}", "no")

@@ -169,14 +169,14 @@ def pair_clusters(pairs: Sequence[Pair]) -> Integers:
     return np.array([dialogue, rater], dtype=np.int64)
 
 
-def folds(dialogue: Integers, count: int, *, seed: int = 0, strata: Integers | None = None) -> Integers:
+def folds(dialogue: Integers, count: int, *, seed: int, strata: Integers | None = None) -> Integers:
     """Return the fold of each pair: dialogues stay together, and folds have nearly equal numbers of dialogues.
 
     With `strata`, the stratum of each pair, dialogues of each stratum are spread evenly over the folds.
 
     Examples
     --------
-    >>> fold = folds(np.array([0, 0, 1, 2, 3, 3]), 2)
+    >>> fold = folds(np.array([0, 0, 1, 2, 3, 3]), 2, seed=0)
     >>> bool(fold[0] == fold[1]), bool(fold[4] == fold[5]), np.bincount(fold[[0, 2, 3, 4]]).tolist()
     (True, True, [2, 2])
     """

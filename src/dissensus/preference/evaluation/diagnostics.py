@@ -56,9 +56,7 @@ def compute_diagnostics(model: Model, pairs: Sequence[Pair], *, confidence: floa
     return Diagnostics()
 
 
-def compute_group_accuracy(
-    model: Groups, pairs: Sequence[Pair], *, confidence: float = 0.95
-) -> tuple[GroupAccuracy, ...]:
+def compute_group_accuracy(model: Groups, pairs: Sequence[Pair], *, confidence: float) -> tuple[GroupAccuracy, ...]:
     """Return accuracies on all pairs, then on those of each group of each axis."""
     hits = score_hits(model.margins(pairs, by_rater=False)), score_hits(model.population.margins(pairs))
     weight, cases = np.array([pair.weight for pair in pairs]), pair_clusters(pairs)

@@ -45,7 +45,7 @@ def choose_embedding(
     examples: Examples,
     *,
     features: Sequence[tuple[Kind, ...]] = FEATURES,
-    seed: int = 0,
+    seed: int,
     progress: Progress | None = None,
 ) -> ChosenEmbedding:
     """Choose word features as for the linear model, then use of the context, penalty and temperature."""

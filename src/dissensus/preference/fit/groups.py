@@ -92,7 +92,7 @@ def choose_groups(
     examples: Examples,
     *,
     features: Sequence[tuple[Kind, ...]] = FEATURES,
-    seed: int = 0,
+    seed: int,
     progress: Progress | None = None,
 ) -> ChosenGroups:
     """Choose settings and the axes with effects by cross-validation.

@@ -42,7 +42,7 @@ def choose_settings(
     examples: Examples,
     *,
     features: Sequence[tuple[Kind, ...]] = FEATURES,
-    seed: int = 0,
+    seed: int,
     progress: Progress | None = None,
 ) -> ChosenSettings:
     """Choose settings and temperature by cross-validation."""

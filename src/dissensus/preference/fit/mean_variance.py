@@ -97,7 +97,7 @@ def choose_spread(
     examples: Examples,
     *,
     features: Sequence[tuple[Kind, ...]] = FEATURES,
-    seed: int = 0,
+    seed: int,
     progress: Progress | None = None,
 ) -> ChosenSpread:
     """Choose settings by cross-validation: those of the mean first, without a spread."""

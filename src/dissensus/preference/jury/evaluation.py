@@ -364,6 +364,7 @@ def _measure(
     calibration = estimate_calibration(
         GroupRatings(items=items, raters=raters, unsafe=unsafe[answers].astype(np.float64)),
         shares[unsafe][:, rows].sum(axis=0),
+        confidence=confidence,
     )
     axis, _, group = (None, None, None) if name is None else name.partition("=")
     return JuryGroupRow(

@@ -78,7 +78,7 @@ def train_transformer_jury(
 
 
 def fit_transformer_jury(
-    ratings: JuryRatings, plan: TransformerPlan, *, seed: int = 0, progress: Progress | None = None
+    ratings: JuryRatings, plan: TransformerPlan, *, seed: int, progress: Progress | None = None
 ) -> JuryModel:
     """Tune a transformer on half of the conversations of checked ratings, and fit a jury model to the other half."""
     encoder, texts, rest = tune_encoder(ratings, plan, seed=seed, progress=progress)
@@ -99,7 +99,7 @@ def fit_transformer_jury(
 
 
 def tune_encoder(
-    ratings: JuryRatings, plan: TransformerPlan, *, seed: int = 0, progress: Progress | None = None
+    ratings: JuryRatings, plan: TransformerPlan, *, seed: int, progress: Progress | None = None
 ) -> TunedRatings:
     r"""Tune a transformer on the ratings of half of the conversations.
 

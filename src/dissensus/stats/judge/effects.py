@@ -34,7 +34,7 @@ def estimate_effect(
     n_categories: int,
     *,
     signs: npt.ArrayLike = 1.0,
-    confidence: float = 0.95,
+    confidence: float,
 ) -> PresentationEffect:
     r"""Estimate the effect of a change of presentation from pairs of answers to the same item.
 
@@ -63,7 +63,7 @@ def estimate_effect(
 
     Examples
     --------
-    >>> effect = estimate_effect(np.arange(4), np.array([0, 0, 1, 0]), np.array([1, 1, 1, 0]), 2)
+    >>> effect = estimate_effect(np.arange(4), np.array([0, 0, 1, 0]), np.array([1, 1, 1, 0]), 2, confidence=0.95)
     >>> effect.shift.estimate, effect.changed.estimate
     (0.5, 0.5)
     """
@@ -76,7 +76,7 @@ def estimate_effect(
     )
 
 
-def estimate_consistency(counts: Floats, distance: Floats, *, confidence: float = 0.95) -> Mean:
+def estimate_consistency(counts: Floats, distance: Floats, *, confidence: float) -> Mean:
     """Estimate how near two answers of a judge to one item are: one less their mean distance, over items.
 
     Parameters
@@ -101,7 +101,7 @@ def estimate_consistency(counts: Floats, distance: Floats, *, confidence: float 
     Examples
     --------
     >>> equality = np.array([[0.0, 1.0], [1.0, 0.0]])
-    >>> estimate_consistency(np.array([[3.0, 0.0], [2.0, 1.0]]), equality).estimate.__round__(3)
+    >>> round(estimate_consistency(np.array([[3.0, 0.0], [2.0, 1.0]]), equality, confidence=0.95).estimate, 3)
     0.667
     """
     spread = spread_of_counts(counts, distance)

@@ -17,8 +17,6 @@ class Verdicts:
 
     Parameters
     ----------
-    votes
-        Probability of each number of unsafe votes, from none to all seats, shape (I, S + 1).
     unsafe
         Probability that a jury calls the text unsafe, shape (I,).
     differ
@@ -27,7 +25,6 @@ class Verdicts:
         Probability that the majority of each group is of the other opinion than the jury, shape (I, G).
     """
 
-    votes: Floats
     unsafe: Floats
     differ: Floats
     overruled: Floats
@@ -76,7 +73,6 @@ def decide_verdicts(seats: Floats, groups: Floats, *, at_least: float = 0.5) -> 
     unsafe = votes[..., blocks].sum(axis=-1)
     opinion = groups >= at_least - _ROUNDING
     return Verdicts(
-        votes=votes.mean(axis=0),
         unsafe=unsafe.mean(axis=0),
         differ=(2 * unsafe * (1 - unsafe)).mean(axis=0),
         overruled=np.where(opinion, 1 - unsafe[..., None], unsafe[..., None]).mean(axis=0),

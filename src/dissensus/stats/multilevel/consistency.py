@@ -47,7 +47,7 @@ def estimate_residual_consistency(
     rows: IntArray,
     second: IntArray,
     *,
-    confidence: float = 0.95,
+    confidence: float,
 ) -> ResidualConsistency:
     r"""Estimate the share of the residual that is the same when a rater answers an item again.
 

@@ -57,7 +57,7 @@ def sample_posterior(
     priors: ModelPriors | None = None,
     chains: int = 4,
     iterations: int = 1000,
-    seed: int = 0,
+    seed: int,
 ) -> ChainSample:
     """Draw from the posterior distribution of a cumulative probit model by Gibbs sampling.
 
@@ -95,7 +95,7 @@ def sample_posterior(
     ...         RandomTerm(name="item", groups=item, n_groups=60),
     ...     ),
     ... )
-    >>> sample = sample_posterior(design, chains=2, iterations=200)
+    >>> sample = sample_posterior(design, chains=2, iterations=200, seed=0)
     >>> sample.draws.thresholds.shape, bool((sample.diagnose(sample.draws.thresholds).r_hat < 1.1).all())
     ((400, 2), True)
     """
@@ -133,7 +133,7 @@ def sample_ordinal(
     priors: ModelPriors | None = None,
     chains: int = 4,
     iterations: int = 1000,
-    seed: int = 0,
+    seed: int,
 ) -> PosteriorFit:
     """Describe the posterior distribution of a cumulative probit model, sampled by `sample_posterior`, as a fit.
 

@@ -33,7 +33,7 @@ class ConfidenceSequence:
     high: FloatArray
 
 
-def confidence_sequence(values: npt.ArrayLike, *, confidence: float = 0.95) -> ConfidenceSequence:
+def confidence_sequence(values: npt.ArrayLike, *, confidence: float) -> ConfidenceSequence:
     r"""Return intervals of a mean that hold together at all numbers of observations, by hedged betting.
 
     For each possible mean m, two capitals bet that the mean is higher or lower,
@@ -79,7 +79,7 @@ def confidence_sequence(values: npt.ArrayLike, *, confidence: float = 0.95) -> C
 
     Examples
     --------
-    >>> sequence = confidence_sequence(np.tile([0.2, 0.4], 50))
+    >>> sequence = confidence_sequence(np.tile([0.2, 0.4], 50), confidence=0.95)
     >>> [round(float(end), 3) for end in (sequence.estimate[-1], sequence.low[-1], sequence.high[-1])]
     [0.3, 0.268, 0.352]
     """
@@ -94,12 +94,12 @@ def confidence_sequence(values: npt.ArrayLike, *, confidence: float = 0.95) -> C
     return ConfidenceSequence(estimate=np.cumsum(x) / np.arange(1, x.size + 1), low=low, high=high)
 
 
-def latest_interval(values: npt.ArrayLike, *, confidence: float = 0.95) -> tuple[float, float]:
+def latest_interval(values: npt.ArrayLike, *, confidence: float) -> tuple[float, float]:
     """Return the last interval of `confidence_sequence`, in memory for one block of the grid; (nan, nan) if empty.
 
     Examples
     --------
-    >>> [round(end, 3) for end in latest_interval(np.tile([0.2, 0.4], 50))]
+    >>> [round(end, 3) for end in latest_interval(np.tile([0.2, 0.4], 50), confidence=0.95)]
     [0.268, 0.352]
     """
     x = _check_observations(values, confidence)

@@ -154,7 +154,7 @@ def contrast_variance(model: RatingModel, design: ContrastDesign) -> ContrastVar
     return ContrastVariance(raters=raters, items=max(0.0, items) / design.n_items, df=raters**2 / squares)
 
 
-def contrast_power(difference: float, variance: ContrastVariance, *, level: float = 0.05) -> float:
+def contrast_power(difference: float, variance: ContrastVariance, *, level: float) -> float:
     r"""Return the power of the two-sided t test of a contrast whose errors are clustered by rater.
 
     .. math:: \Pr\Bigl(\frac{\hat\delta}{\sqrt{\hat V_R}} > t\Bigr), \qquad
@@ -187,7 +187,7 @@ def contrast_power(difference: float, variance: ContrastVariance, *, level: floa
     64 people of each group and a difference of half a standard deviation: the textbook power of .80.
 
     >>> variance = ContrastVariance(raters=2 / 64, items=0.0, df=126)
-    >>> round(contrast_power(0.5, variance), 4)
+    >>> round(contrast_power(0.5, variance, level=0.05), 4)
     0.8015
     """
     if not 0 < level < 1:

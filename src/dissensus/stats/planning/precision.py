@@ -55,7 +55,7 @@ class ItemPrecision:
     dependability: float
 
 
-def contrast_half_width(model: RatingModel, design: ContrastDesign, *, confidence: float = 0.95) -> HalfWidth:
+def contrast_half_width(model: RatingModel, design: ContrastDesign, *, confidence: float) -> HalfWidth:
     """Return the precision of a contrast of shares; a single cell of weight 1 is a share.
 
     Half-widths are quantiles of the t distribution times the root of the variances of `contrast_variance`.
@@ -65,7 +65,7 @@ def contrast_half_width(model: RatingModel, design: ContrastDesign, *, confidenc
     A hundred independent answers of a hundred people: the textbook's ten points.
 
     >>> cell = DesignCell(share=0.5, n_raters=100, per_item=100, weight=1)
-    >>> width = contrast_half_width(RatingModel(rater_sd=0, item_sd=0), ContrastDesign((cell,), 1))
+    >>> width = contrast_half_width(RatingModel(rater_sd=0, item_sd=0), ContrastDesign((cell,), 1), confidence=0.95)
     >>> round(width.raters, 3)
     0.099
     """
@@ -75,7 +75,7 @@ def contrast_half_width(model: RatingModel, design: ContrastDesign, *, confidenc
     return HalfWidth(raters=t * math.sqrt(variance.raters), both=t * math.sqrt(variance.raters + variance.items))
 
 
-def pool_half_width(model: RatingModel, design: ContrastDesign, groups: int, *, confidence: float = 0.95) -> HalfWidth:
+def pool_half_width(model: RatingModel, design: ContrastDesign, groups: int, *, confidence: float) -> HalfWidth:
     """Return the precision of the share of a pool of G groups of one size, in a design of one cell."""
     check_confidence(confidence)
     (cell,) = design.cells
@@ -103,7 +103,7 @@ def pool_components(model: RatingModel, share: float, groups: int) -> ShareCompo
 
 
 def item_precision(
-    model: RatingModel, share: float, per_item: int, *, groups: int = 1, confidence: float = 0.95
+    model: RatingModel, share: float, per_item: int, *, groups: int = 1, confidence: float
 ) -> ItemPrecision:
     r"""Return the precision of the answers to one item by K raters of a pool of G groups of one size.
 
@@ -120,7 +120,7 @@ def item_precision(
 
     Examples
     --------
-    >>> precise = item_precision(RatingModel(rater_sd=0.0, item_sd=1.0), 0.5, 9)
+    >>> precise = item_precision(RatingModel(rater_sd=0.0, item_sd=1.0), 0.5, 9, confidence=0.95)
     >>> round(precise.reliability, 6), precise.reliability == precise.dependability
     (0.9, True)
     """

@@ -60,7 +60,7 @@ def simulate_power(
     design: ContrastDesign,
     *,
     statistic: PlannedStatistic = "share",
-    level: float = 0.05,
+    level: float,
     n_simulations: int = 500,
     seed: np.random.SeedSequence,
     progress: Callable[[float], None] | None = None,

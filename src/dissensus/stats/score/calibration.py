@@ -63,7 +63,7 @@ class Calibration:
     bins: tuple[CalibrationBin, ...]
 
 
-def estimate_calibration(ratings: GroupRatings, scores: Floats, *, confidence: float = 0.95) -> Calibration:
+def estimate_calibration(ratings: GroupRatings, scores: Floats, *, confidence: float) -> Calibration:
     r"""Compare scores with the shares of a group in ten bins of the score.
 
     .. math:: \mathrm{ECE} = \sum_b \frac{I_b}{I} \lvert g_b \rvert, \qquad
@@ -88,7 +88,7 @@ def estimate_calibration(ratings: GroupRatings, scores: Floats, *, confidence: f
     Examples
     --------
     >>> ratings = GroupRatings(items=np.arange(20) // 2, raters=np.arange(20) % 2, unsafe=np.tile([1.0, 0], 10))
-    >>> calibration = estimate_calibration(ratings, np.full(20, 0.25))
+    >>> calibration = estimate_calibration(ratings, np.full(20, 0.25), confidence=0.95)
     >>> calibration.error, calibration.bins[0].n_items
     (0.25, 10)
     """

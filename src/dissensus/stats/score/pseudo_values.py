@@ -291,7 +291,7 @@ def average_ratings(
     )
 
 
-def estimate_interval(statistic: Statistic, *, confidence: float = 0.95) -> ClusteredEstimate | Mean:
+def estimate_interval(statistic: Statistic, *, confidence: float) -> ClusteredEstimate | Mean:
     """Estimate a statistic with an interval over other items and other raters.
 
     Shares have the interval of `clustered_share`, other statistics that of `clustered_mean`.
@@ -315,7 +315,7 @@ def estimate_interval(statistic: Statistic, *, confidence: float = 0.95) -> Clus
     Examples
     --------
     >>> ratings = GroupRatings(items=np.arange(6) // 2, raters=np.arange(6) % 2, unsafe=np.array([1.0, 0, 1, 1, 0, 0]))
-    >>> share = estimate_interval(average_ratings(ratings, ratings.unsafe, is_share=True))
+    >>> share = estimate_interval(average_ratings(ratings, ratings.unsafe, is_share=True), confidence=0.95)
     >>> share.estimate, share.clusters, share.crossed_clusters
     (0.5, 3, 2)
     """
@@ -327,7 +327,7 @@ def estimate_interval(statistic: Statistic, *, confidence: float = 0.95) -> Clus
     return form(statistic.estimate, statistic.spread, statistic.n_ratings, counts, confidence)
 
 
-def compare_scores(first: Statistic, second: Statistic, *, confidence: float = 0.95) -> Difference:
+def compare_scores(first: Statistic, second: Statistic, *, confidence: float) -> Difference:
     """Estimate the difference of a statistic of two scores against the same ratings.
 
     Parameters
@@ -353,7 +353,7 @@ def compare_scores(first: Statistic, second: Statistic, *, confidence: float = 0
     --------
     >>> ratings = GroupRatings(items=np.arange(4), raters=np.zeros(4, np.int64), unsafe=np.array([1.0, 0, 1, 0]))
     >>> first, second = (average_ratings(ratings, np.array(values)) for values in ([0.0, 0, 1, 1], [0.0, 1, 1, 1]))
-    >>> compare_scores(first, second).estimate
+    >>> compare_scores(first, second, confidence=0.95).estimate
     -0.25
     """
     spread = first.spread_of_difference(second)
