@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
+from dissensus.preference.data.examples import Labels
 from dissensus.preference.data.features import log_length
 from dissensus.preference.data.pairs import Pair, answers, pair_clusters, unanimity
 from dissensus.preference.data.sparse import Floats, Integers
@@ -29,8 +30,6 @@ HUMAN_AGREEMENT: Final = 0.63
 """Mean agreement of researchers and crowd workers (Bai et al. 2022, arXiv 2204.05862).
 
 A reference value for other people and pairs, not a bound on accuracy."""
-
-Labels = npt.NDArray[np.object_]
 
 
 class Bin(NamedTuple):

@@ -274,7 +274,8 @@ def sum_statistics(
     if pairs:
         pass_over(design, partial(_pair_block, bound, [(str(compared), pair) for pair in pairs]), paired)
     result: dict[tuple[Key, int], GroupSums] = {}
-    pair_sums: dict[tuple[Key, int], tuple[Floats, Floats]] = {}  # Sums by rater outlast their range for pairs alone
+    # Sums by rater outlast their range for pairs alone.
+    pair_sums: dict[tuple[Key, int], tuple[Floats, Floats]] = {}
     row_bytes = 2 * 8 * (4 * design.n_raters + 3 * source.n_groups**2)  # A run of blocks has totals of its own
     for part in chunks(len(keys), row_bytes, design.chunk_bytes):
         chosen = [keys[s] for s in part]
