@@ -78,7 +78,7 @@ def none_if_not_finite(value: float | None) -> float | None:
 def divide_or_nan(total: npt.NDArray[Any], n: npt.NDArray[Any]) -> FloatArray:
     """Return quotients, NaN where the divisor is 0 or less."""
     quotients = np.full(np.broadcast_shapes(total.shape, n.shape), np.nan)
-    return np.divide(total, n, out=quotients, where=n > 0)
+    return np.asarray(np.divide(total, n, out=quotients, where=n > 0))
 
 
 def nan_mean(values: FloatArray, axis: int) -> FloatArray:
