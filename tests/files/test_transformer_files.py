@@ -14,7 +14,7 @@ from tests.preference.transformer.bases import gpt2
 from tests.preference.transformer.conversations import fitting, train_fitting
 
 from dissensus.errors import InvalidInput, NotFound, Unavailable
-from dissensus.files.models.folder import MODEL, SUMS, TRANSFORMER_FILES, load_model, make_folder, save_model
+from dissensus.files.models.folder import MODEL, SUMS, TRANSFORMER_FILES, load_model, make_model_folder, save_model
 from dissensus.files.models.transformer import CONFIG, NETWORK, TOKENIZER
 from dissensus.preference.fit.training import train
 from dissensus.schema.records.conversation import Conversation
@@ -140,7 +140,7 @@ def test_a_folder_with_other_files_is_not_written_to(model: "Transformer", tmp_p
 
 def write_like_transformer(folder: Path, change: Callable[[Path], object] = bool) -> Path:
     """Write a folder that looks like a transformer."""
-    make_folder(folder)
+    make_model_folder(folder)
     for name in TRANSFORMER_FILES:
         (folder / name).write_text('{"schema_version": 1, "kind": "transformer", "purpose": "helpful"}')
     change(folder)

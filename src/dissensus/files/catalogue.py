@@ -1,6 +1,5 @@
 """Catalogue of public data sets: licences, source notices, addresses and files."""
 
-import hashlib
 import json
 import tomllib
 from contextlib import suppress
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dissensus.errors import NotFound
+from dissensus.files.raw.content import digest_file
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.records.source_notice import SourceNotice
 
@@ -102,8 +102,7 @@ def load_source_notice(name: str) -> SourceNotice:
 def identify_dataset(path: Path) -> str | None:
     """Identify the data set of a file by its SHA-256, in the catalogue or in a record of `fetch` beside it."""
     try:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = digest_file(path)
     except OSError:  # the reader of the file says so
         return None
     recorded = (_find_recorded(folder, digest) for folder in path.absolute().parents[:DEPTH])

@@ -18,8 +18,9 @@ from tests.support.releases import CROWDED, failed, find_check, make_plan, sign_
 import dissensus
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.files.images import read_image
+from dissensus.files.raw.content import digest_file
 from dissensus.files.raw.table_reader import read_frame
-from dissensus.files.releases.folder import digest_file, read_record
+from dissensus.files.releases.folder import read_record
 from dissensus.files.releases.key_file import open_key_file, record_key_use
 from dissensus.files.releases.verification import validate_release
 from dissensus.pipeline.collect.chat import ResponsePick, build_conversation

@@ -9,7 +9,7 @@ from dissensus.cli.jury.train import save_trained
 from dissensus.cli.preference.options import infer_purpose, load_pairs
 from dissensus.cli.result_writer import Format
 from dissensus.errors import InvalidInput
-from dissensus.files.models.folder import make_folder
+from dissensus.files.models.folder import make_model_folder
 from dissensus.preference.data.pairs import Purpose
 from dissensus.preference.jury.pair_evaluation import evaluate_pair_jury
 from dissensus.preference.jury.pairs import fit_pair_jury, read_jury_pairs
@@ -32,7 +32,7 @@ def train_on_pairs(
     encoder = pick_encoder(embeddings=embeddings)
     read = load_pairs(files, known_purpose, raters)
     choices = read_jury_pairs(read.pairs, by=by or (), min_raters=min_raters)
-    make_folder(output)
+    make_model_folder(output)
     model = fit_pair_jury(choices, purpose=known_purpose, encoder=encoder)
     save_trained(model, output, "pairs of responses")
 

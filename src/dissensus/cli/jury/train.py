@@ -65,7 +65,7 @@ def train(
     Example: dissensus jury train ratings.csv --items items.csv --by race --by gender -o jury-model
     """
     # Imported here, so that --help does not import polars.
-    from dissensus.files.models.folder import make_folder
+    from dissensus.files.models.folder import make_model_folder
     from dissensus.preference.jury.joint import fit_joint_jury, read_joint_answers
     from dissensus.preference.jury.training import fit_jury, read_jury_ratings
     from dissensus.preference.jury.transformer import fit_transformer_jury
@@ -85,7 +85,7 @@ def train(
     }
     if compared is None:
         ratings = read_jury_ratings(reading(), **reading_options)
-        make_folder(output)
+        make_model_folder(output)
         if plan is None:
             model = fit_jury(ratings, encoder=encoder)
         else:
@@ -93,7 +93,7 @@ def train(
                 model = fit_transformer_jury(ratings, plan, seed=seed or 0, progress=progress)
     else:
         answers = read_joint_answers(reading(), compared, **reading_options)
-        make_folder(output)
+        make_model_folder(output)
         model = fit_joint_jury(answers, encoder=encoder)
     save_trained(model, output, "items")
 

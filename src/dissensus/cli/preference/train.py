@@ -20,7 +20,7 @@ from dissensus.cli.preference.options import (
     load_pairs,
 )
 from dissensus.errors import InvalidInput
-from dissensus.files.models.folder import make_folder, save_model
+from dissensus.files.models.folder import make_model_folder, save_model
 from dissensus.preference.data.pairs import Pair
 from dissensus.preference.data.weighting import Weighting
 from dissensus.preference.fit.training import TrainingPlan
@@ -79,7 +79,7 @@ def train(
         raise InvalidInput("The criterion of the choices is unknown. Give --purpose harmless or --purpose helpful.")
     plan = _plan(kind, Weighting(strength=strength, soft=soft_labels), output, options)
     read = load_pairs(pairs, known_purpose, raters)
-    make_folder(output)
+    make_model_folder(output)
     with result_writer.progress_bar("Training") as progress:
         training = {"purpose": known_purpose, "excluded": read.excluded, "seed": seed, "progress": progress}
         card = _train_and_save(plan, read.pairs, output, **training)

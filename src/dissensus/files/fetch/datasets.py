@@ -1,12 +1,10 @@
 """Download of public data sets: resumable, verified by SHA-256, never overwriting silently."""
 
-import fcntl
-import hashlib
 import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -20,6 +18,8 @@ from dissensus.errors import Conflict, InvalidInput, NotFound, Unavailable
 from dissensus.files.catalogue import RECORD, Dataset, DatasetFile, load_dataset
 from dissensus.files.fetch.download import Download, discard, download, open_client, without_password
 from dissensus.files.raw.atomic_write import write_atomically
+from dissensus.files.raw.content import digest_file
+from dissensus.files.raw.lock import hold_lock
 from dissensus.pipeline.release.source_notices import describe_source_notice
 from dissensus.schema.hints import format_list, format_value
 
@@ -161,22 +161,12 @@ def _storage(folder: Path) -> Iterator[None]:
 def _lock_folder(folder: Path) -> Iterator[None]:
     """Lock the folder against a second fetch."""
     folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        _lock(handle, folder)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _lock(handle: int, folder: Path) -> None:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise Conflict(f"Another fetch is writing to {folder}. Wait for it, or name another folder.") from None
-    except OSError:
+    with ExitStack() as stack:
         # Some network file systems cannot lock folders; fetch without a lock.
-        return
+        with suppress(Unavailable):
+            busy = Conflict(f"Another fetch is writing to {folder}. Wait for it, or name another folder.")
+            stack.enter_context(hold_lock(folder, busy))
+        yield
 
 
 def _report(progress: Callable[[float], None] | None, number: int, n_files: int, done: int, total: int | None) -> None:
@@ -247,9 +237,7 @@ def _mismatch(url: httpx.URL, difference: str, source: Source | None) -> Conflic
 
 
 def _measure(path: Path) -> tuple[int, str]:
-    with path.open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        return file.tell(), sha256
+    return path.stat().st_size, digest_file(path)
 
 
 def _records(folder: Path) -> dict[str, dict[str, Any]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 
 from dissensus.errors import NotFound, Unavailable
+from dissensus.files.raw.content import GZIP
 from dissensus.http_client import MAX_BACKOFF, check_environment, compute_backoff, parse_retry_after
 from dissensus.schema.hints import format_value
 
@@ -17,7 +18,6 @@ MAX_FILE_BYTES = 4 * 2**30
 MAX_REDIRECTS = 5
 
 _CHUNK = 2**16
-_GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +152,8 @@ def _save(job: Download, response: httpx.Response, offset: int) -> None:
 def _check_start(start: bytes, url: httpx.URL) -> None:
     """Raise if the first bytes are not data, such as the sign-in page of a network."""
     line = start.lstrip(b"\xef\xbb\xbf \r\n\t").partition(b"\n")[0]
-    csv = b"," in line and not line.startswith((b"<", b"{", _GZIP))
-    matches = {".gz": start.startswith(_GZIP), ".csv": csv}.get(Path(url.path).suffix, True)
+    csv = b"," in line and not line.startswith((b"<", b"{", GZIP))
+    matches = {".gz": start.startswith(GZIP), ".csv": csv}.get(Path(url.path).suffix, True)
     if not (start and matches):
         description = f"begins with {format_value(start[:100].decode('utf-8', 'replace'))}" if start else "is empty"
         raise Unavailable(

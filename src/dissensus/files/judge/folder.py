@@ -10,7 +10,7 @@ from typing import Any, Final
 import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.files.raw.atomic_write import write_atomically
+from dissensus.files.raw.atomic_write import make_folder, write_atomically
 from dissensus.files.raw.table_stream import escape_formulas
 from dissensus.pipeline.judge.records import JudgeRecord, JudgeResponses
 from dissensus.schema.hints import format_list
@@ -26,11 +26,7 @@ FILES: Final = (RUN, ANSWERS, RATINGS, CACHE)
 
 def make_judge_folder(folder: Path) -> None:
     """Make the folder of a run, or check that it is one."""
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        foreign = sorted(path.name for path in folder.iterdir() if path.name not in FILES)
-    except OSError as error:
-        raise InvalidInput(f"{folder} cannot be a folder: {error.strerror}. Name another one.") from None
+    foreign = [name for name in make_folder(folder, mode=0o700) if name not in FILES]
     if foreign:
         raise InvalidInput(f"{folder} holds other files than a judge's: {format_list(foreign, 3)}. Name a new one.")
 

@@ -1,6 +1,5 @@
 """Cache of the raw responses of a judge: JSON Lines, appended one by one, so that an interruption loses none."""
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, Final, Self
 
 from dissensus.errors import InvalidInput, Unavailable
+from dissensus.files.raw.lock import hold_lock
 from dissensus.pipeline.judge.response import RawResponse
 
 PRIVATE: Final = 0o600
@@ -27,30 +27,28 @@ class ResponseCache:
         self._path = path
         self._responses = {response.key: response for response in _read_responses(path)}
         self._file: BinaryIO | None = None
+        self._open = ExitStack()
 
     def __enter__(self) -> Self:
+        busy = Unavailable(f"Another run writes to {self._path.parent}. Wait until it ends, or name another folder.")
         with ExitStack() as on_error:
             try:
-                file = on_error.enter_context(os.fdopen(os.open(self._path, os.O_RDWR | os.O_CREAT, PRIVATE), "r+b"))
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._path.touch(PRIVATE)
+                on_error.enter_context(hold_lock(self._path, busy))
+                file = on_error.enter_context(self._path.open("r+b"))
                 file.truncate(file.read().rfind(b"\n") + 1)
                 file.seek(0, os.SEEK_END)
-            except BlockingIOError:
-                raise Unavailable(
-                    f"Another run writes to {self._path.parent}. Wait until it ends, or name another folder."
-                ) from None
             except OSError as error:
                 raise Unavailable(f"{self._path} cannot be written: {error.strerror}.") from None
             self._responses = {response.key: response for response in _read_responses(self._path)}
             self._file = file
-            on_error.pop_all()
+            self._open = on_error.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._file is not None:
-            self._file.close()
+        self._open.close()
 
     def __len__(self) -> int:
         return len(self._responses)

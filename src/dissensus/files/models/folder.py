@@ -21,7 +21,8 @@ from dissensus.files.models.transformer import (
     transformer_head,
     write_transformer,
 )
-from dissensus.files.raw.atomic_write import write_atomically
+from dissensus.files.raw.atomic_write import make_folder, write_atomically
+from dissensus.files.raw.content import digest_file
 from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.models.encoder import Encoder
 from dissensus.preference.models.kinds import AnyModel
@@ -57,7 +58,7 @@ def save_model(model: AnyModel | JuryModel, folder: Path) -> None:
     Unavailable
         The folder cannot be written.
     """
-    make_folder(folder)
+    make_model_folder(folder)
     names, tuned = _files(model)
     for other in {*ARRAY_FILES, *TRANSFORMER_FILES} - set(names):
         (folder / other).unlink(missing_ok=True)  # left by a replaced model of another kind
@@ -71,7 +72,7 @@ def save_model(model: AnyModel | JuryModel, folder: Path) -> None:
         write_atomically(_pack_arrays(arrays), folder / WEIGHTS)
     for name, values in ((MODEL, head), (CARD, model.card)):
         write_atomically(_json(values), folder / name)
-    write_atomically("".join(f"{hash_file(folder / name)}  {name}\n" for name in names).encode(), folder / SUMS)
+    write_atomically("".join(f"{digest_file(folder / name)}  {name}\n" for name in names).encode(), folder / SUMS)
 
 
 def _files(model: AnyModel | JuryModel) -> tuple[tuple[str, ...], TunedEncoder | None]:
@@ -81,13 +82,9 @@ def _files(model: AnyModel | JuryModel) -> tuple[tuple[str, ...], TunedEncoder |
     return TRANSFORMER_FILES if isinstance(model, Transformer) else ARRAY_FILES, None
 
 
-def make_folder(folder: Path) -> None:
+def make_model_folder(folder: Path) -> None:
     """Make the folder of a model, before training begins."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        foreign = _others(folder, (*ARRAY_FILES, *TRANSFORMER_FILES))
-    except OSError as error:
-        raise InvalidInput(f"{folder} cannot be a folder: {error.strerror}. Name another one.") from None
+    foreign = [name for name in make_folder(folder) if name not in (*ARRAY_FILES, *TRANSFORMER_FILES, SUMS)]
     if foreign:
         raise InvalidInput(f"{folder} holds other files than a model: {format_list(foreign, 3)}. Name a new one.")
 
@@ -117,7 +114,7 @@ def load_any_model(folder: Path, *, encoder: Encoder | None = None) -> AnyModel 
             f"{folder} is not a complete model: {format_list(missing)} is missing. Copy it again, or train it again."
         )
     for name in names:
-        if sums.get(name) != hash_file(folder / name):
+        if sums.get(name) != digest_file(folder / name):
             _refuse(folder, f"the SHA-256 of {name} is not the one in {SUMS}, so it was truncated or changed")
     try:
         head, card = json.loads(_read(folder / MODEL)), json.loads(_read(folder / CARD))
@@ -198,12 +195,6 @@ def _sums(folder: Path) -> dict[str, str]:
         return {}
     lines = _read(folder / SUMS).decode("utf-8", "replace").splitlines()
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-
-
-def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _read(path: Path) -> bytes:

@@ -1,6 +1,5 @@
 """Model registry: a folder per registered model, with its terms, versions and history."""
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
 
 from dissensus.errors import Conflict, InvalidInput, NotFound, Unavailable
 from dissensus.files.raw.atomic_write import write_atomically
+from dissensus.files.raw.lock import hold_lock
 from dissensus.preference.data.pairs import PURPOSES, Purpose
 from dissensus.preference.data.weighting import Weighting
 from dissensus.preference.evaluation.promotion import PromotionRule
@@ -203,11 +203,8 @@ def lock_for_training(folder: Path) -> Iterator[RegisteredModel]:
     model = open_registered_model(folder)
     if not os.access(folder, os.W_OK):
         raise Unavailable(f"{folder} cannot be written to. Only the owner of its folder can train it.")
-    with (folder / TERMS).open("rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Conflict(f"The registered model {folder.name} is being trained now. Try again later.") from None
+    busy = Conflict(f"The registered model {folder.name} is being trained now. Try again later.")
+    with hold_lock(folder / TERMS, busy):
         yield model
 
 
@@ -215,12 +212,8 @@ def lock_for_training(folder: Path) -> Iterator[RegisteredModel]:
 def lock_for_change(folder: Path) -> Iterator[RegisteredModel]:
     """Lock a registered model for a change of its history; training does not block it."""
     open_registered_model(folder)
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+    with hold_lock(folder):
         yield open_registered_model(folder)
-    finally:
-        os.close(handle)
 
 
 def make_version_folder(model: RegisteredModel) -> Path:

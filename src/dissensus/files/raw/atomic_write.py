@@ -1,4 +1,4 @@
-"""Atomic file writes."""
+"""Atomic file writes, and checks of their targets."""
 
 import errno
 import os
@@ -53,6 +53,15 @@ def check_folder(path: Path) -> None:
     """Raise if the folder of a file does not exist, before long work begins."""
     if not path.parent.is_dir():
         raise _unavailable(path, os.strerror(errno.ENOENT))
+
+
+def make_folder(folder: Path, *, mode: int = 0o777) -> list[str]:
+    """Make a folder unless there is one, and return the sorted names of its files."""
+    try:
+        folder.mkdir(mode=mode, parents=True, exist_ok=True)
+        return sorted(path.name for path in folder.iterdir())
+    except OSError as error:
+        raise InvalidInput(f"{folder} cannot be a folder: {error.strerror}. Name another one.") from None
 
 
 def _unavailable(path: Path, reason: object) -> Unavailable:

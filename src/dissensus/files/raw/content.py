@@ -1,6 +1,7 @@
-"""File formats by extension, size limits, decompression and decoding."""
+"""File formats by extension, size limits, digests, decompression and decoding."""
 
 import gzip
+import hashlib
 import os
 import re
 import stat
@@ -30,9 +31,11 @@ EXTENSIONS: Final = {
 SPREADSHEETS: Final = {".xlsx": "xlsx"}
 """Extensions that are read and not written."""
 
+GZIP: Final = b"\x1f\x8b"
+"""First bytes of gzip data."""
+
 _UNNAMEABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _CHUNK = 2**20
-_GZIP = b"\x1f\x8b"
 _FOREIGN = {
     b"PAR1": "a Parquet file. Rename it so that it ends in .parquet",
     b"PK\x03\x04": "a spreadsheet or a ZIP archive. Rename it so that it ends in .xlsx, or unpack it",
@@ -40,7 +43,7 @@ _FOREIGN = {
     b"\xfe\xff": "UTF-16 text. Save it as UTF-8",
     b"(\xb5/\xfd": "data compressed with zstd, and only gzip is read. Unpack them",
     b"\xfd7zXZ": "data compressed with xz, and only gzip is read. Unpack them",
-    _GZIP: "gzip data inside gzip data. Unpack the file once",
+    GZIP: "gzip data inside gzip data. Unpack the file once",
 }
 
 
@@ -98,7 +101,7 @@ def read_content(path: Path) -> bytes:
 
 def decompress(data: bytes, path: Path) -> bytes:
     """Decompress gzip data, and reject empty, oversized or binary content."""
-    if data.startswith(_GZIP):
+    if data.startswith(GZIP):
         data = _gunzip(data, path)
     if not data or data.isspace():
         raise InvalidInput(f"{path} is empty.")
@@ -132,6 +135,12 @@ def read_text(path: Path) -> str:
     return decode_utf8(read_content(path), path)
 
 
+def digest_file(path: Path) -> str:
+    """Return the hexadecimal SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def check_lines(data: bytes, path: Path) -> None:
     """Raise if a line is too long; jumps from window to window."""
     end = _line_end(data)
@@ -158,13 +167,19 @@ def _describe_offset(data: bytes, offset: int, path: Path) -> str:
 
 def _gunzip(data: bytes, path: Path) -> bytes:
     buffer = BytesIO()
+    with translate_gzip_errors(path), gzip.open(BytesIO(data)) as stream:
+        while chunk := stream.read(_CHUNK):
+            buffer.write(chunk)
+            limits.check_bytes(buffer.tell(), path, "unpacks to something")
+    return buffer.getvalue()
+
+
+@contextmanager
+def translate_gzip_errors(path: Path) -> Iterator[None]:
+    """Translate the errors of damaged gzip data."""
     try:
-        with gzip.open(BytesIO(data)) as stream:
-            while chunk := stream.read(_CHUNK):
-                buffer.write(chunk)
-                limits.check_bytes(buffer.tell(), path, "unpacks to something")
+        yield
     except EOFError:
         raise InvalidInput(f"{path} is cut short: its gzip data end early. Copy or download it again.") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise InvalidInput(f"{path} has damaged gzip data ({error}). Copy or download it again.") from None
-    return buffer.getvalue()

@@ -3,7 +3,6 @@
 import gzip
 import json
 import re
-import zlib
 from collections.abc import Callable, Iterator
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
@@ -24,7 +23,6 @@ from dissensus.schema.hints import format_value
 Record = JsonObject
 Progress = Callable[[float], None]
 
-_GZIP: Final = b"\x1f\x8b"
 _STEP: Final = 2**20
 _BLANKS: Final = re.compile(rf"[{BLANK}]*+")
 
@@ -40,11 +38,8 @@ def stream_records(path: Path, *, progress: Progress | None = None) -> Iterator[
     with content.open_checked(path) as (file, size):
         stream = _CountedText(file, path, size)
         try:
-            yield from _read(stream, path) if progress is None else _read_with_progress(stream, path, progress)
-        except EOFError:
-            raise InvalidInput(f"{path} is cut short: its gzip data end early. Copy or download it again.") from None
-        except (gzip.BadGzipFile, zlib.error) as error:
-            raise InvalidInput(f"{path} has damaged gzip data ({error}). Copy or download it again.") from None
+            with content.translate_gzip_errors(path):
+                yield from _read(stream, path) if progress is None else _read_with_progress(stream, path, progress)
         except UnicodeDecodeError as error:
             raise InvalidInput(
                 f"{path} is not UTF-8 text: it has the invalid byte 0x{error.object[error.start]:02x}. "
@@ -58,7 +53,7 @@ class _CountedText:
     """Decompressed text of a file, within the size limit."""
 
     def __init__(self, file: BinaryIO, path: Path, size: int) -> None:
-        is_gzip = cast("BufferedReader", file).peek(2).startswith(_GZIP)
+        is_gzip = cast("BufferedReader", file).peek(2).startswith(content.GZIP)
         stream = gzip.GzipFile(fileobj=file) if is_gzip else file
         self.text = TextIOWrapper(cast("BinaryIO", stream), "utf-8-sig", newline="\n")
         self.path = path

@@ -17,6 +17,7 @@ from dissensus.errors import Conflict, DissensusError, InvalidInput, Unavailable
 from dissensus.files.attempts.tables import write_attempts
 from dissensus.files.images import write_images
 from dissensus.files.pairs.release import write_pairs
+from dissensus.files.raw.content import digest_file
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.files.raw.table_writer import write_content
 from dissensus.pipeline.release.derivation import DerivedRecords
@@ -120,12 +121,6 @@ def _manifest(folder: Path) -> bytes:
 
 def _list_files(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-
-
-def digest_file(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def is_release(folder: Path) -> bool:

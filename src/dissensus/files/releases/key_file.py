@@ -1,6 +1,5 @@
 """File of the secret key of a release, with the releases that it was used for."""
 
-import fcntl
 import os
 import re
 import secrets
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from dissensus.errors import InvalidInput, Unavailable
+from dissensus.files.raw.lock import hold_lock
 from dissensus.pipeline.release.pseudonyms import KEY_BYTES
 from dissensus.pipeline.release.source import KeyUse, check_content
 
@@ -81,12 +81,12 @@ def remove_key_use(path: Path, use: KeyUse) -> None:
 @contextmanager
 def _lock(path: Path) -> Iterator[None]:
     """Hold the lock of a key file, which is beside it since each change replaces the file."""
+    lock = path.with_name(f".{path.name}.lock")
     try:
-        handle = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        lock.touch(0o600)
     except OSError as error:
         raise _cannot_be_written(path, error) from None
-    with os.fdopen(handle, "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with hold_lock(lock):
         yield
 
 

@@ -12,11 +12,11 @@ from dissensus.errors import DissensusError
 from dissensus.files.attempts.tables import read_attempts
 from dissensus.files.pairs.columns import CHOSEN, REJECTED
 from dissensus.files.pairs.release import TWIN
+from dissensus.files.raw.content import digest_file
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.files.releases.folder import (
     MANIFEST,
     SIGNATURE,
-    digest_file,
     read_columns,
     read_manifest,
     read_plain_table,

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import dissensus
-from dissensus.errors import Conflict, InvalidInput
+from dissensus.errors import Conflict
 from dissensus.files.pairs.release import write_pairs
-from dissensus.files.raw.atomic_write import write_atomically
+from dissensus.files.raw.atomic_write import make_folder, write_atomically
 from dissensus.pipeline.release import PairPolicy, released_pairs
 from dissensus.schema.records.preference import Preference
 from dissensus.store.campaigns import CampaignRow
@@ -40,12 +40,7 @@ class FolderExport:
 
 def create_empty_folder(folder: Path) -> None:
     """Create a folder; refuse one that contains files."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        filled = any(folder.iterdir())
-    except OSError as error:
-        raise InvalidInput(f"{folder} cannot be a folder: {error.strerror}. Name another one.") from None
-    if filled:
+    if make_folder(folder):
         raise Conflict(f"{folder} is not empty. Name a new folder, or empty it.")
 
 

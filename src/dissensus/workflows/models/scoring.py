@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.files.attempts.tables import describe_unknown_keys, stream_attempts, write_attempts
-from dissensus.files.models.folder import hash_file
 from dissensus.files.raw import table_writer
 from dissensus.files.raw.atomic_write import check_distinct, check_folder, write_atomically
+from dissensus.files.raw.content import digest_file
 from dissensus.preference.evaluation.attempt_scores import AttemptScores, ScoreTally, add_scores, score_attempt
 from dissensus.preference.models.model import Model, ModelIdentity
 from dissensus.schema.records.attempt import Attempt
@@ -196,14 +196,14 @@ def _journal_head(options: ScoringOptions) -> dict[str, Any]:
     return {
         "schema_version": 1,
         "version": version("dissensus"),
-        "input": {"name": options.source.name, "sha256": hash_file(options.source)},
+        "input": {"name": options.source.name, "sha256": digest_file(options.source)},
         "model": {**options.identity._asdict(), "purpose": options.model.purpose},
         "replaced": options.replace_scores,
     }
 
 
 def _scoring_record(options: ScoringOptions, n: int, tally: ScoreTally) -> dict[str, Any]:
-    output = {"name": options.target.name, "sha256": hash_file(options.target)}
+    output = {"name": options.target.name, "sha256": digest_file(options.target)}
     return {**_journal_head(options), "output": output, "n_attempts": n, **asdict(tally)}
 
 

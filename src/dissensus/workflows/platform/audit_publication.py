@@ -1,6 +1,5 @@
 """Publish the heads of audit logs: signed statements, appended to a file to be kept outside the site."""
 
-import fcntl
 import os
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,6 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from dissensus.campaign.audit_heads import ChainHead, HeadStatement, parse_statements, sign_heads
 from dissensus.errors import InvalidInput, NotFound, Unavailable
+from dissensus.files.raw.lock import hold_lock
 from dissensus.schema.advice import error_message, join_messages
 from dissensus.workflows.campaign.audit import AuditReport
 
@@ -36,9 +36,8 @@ def publish_heads(
     """Append a signed statement of the heads of audited campaigns to a file, and return it."""
     heads = [ChainHead(campaign=report.campaign_id, events=report.n, head=report.head) for report in reports]
     try:
-        with path.open("ab") as file:
-            # Of two processes each statement follows the other one.
-            fcntl.flock(file, fcntl.LOCK_EX)
+        # Under the lock, each statement of two processes follows the one before.
+        with path.open("ab") as file, hold_lock(path):
             earlier = read_statements(path)
             statement = sign_heads(heads, key, previous=earlier[-1] if earlier else None, now=now)
             file.write(statement.to_line().encode("ascii") + b"\n")

@@ -9,11 +9,11 @@ from typing import Final
 
 import dissensus
 from dissensus.errors import Conflict, DissensusError, InvalidInput
+from dissensus.files.raw.content import digest_file
 from dissensus.files.releases.folder import (
     MANIFEST,
     check_files,
     check_new_folder,
-    digest_file,
     is_release,
     read_record,
     read_release_table,

@@ -8,10 +8,9 @@ from datetime import datetime
 from pathlib import Path
 
 from dissensus.errors import InvalidInput
-from dissensus.files.raw.content import decode_utf8
+from dissensus.files.raw.content import decode_utf8, digest_file
 from dissensus.files.releases.folder import (
     MANIFEST,
-    digest_file,
     read_derived_tables,
     read_record,
     read_release_table,
