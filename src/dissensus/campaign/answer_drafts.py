@@ -7,11 +7,10 @@ matter. Of two saves with the same revision the later arrival counts.
 Preferences are stored by response, A or B; pages show and send them by side, left or right.
 """
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from dissensus.schema.canonical_json import digest_json
 from dissensus.schema.questionnaire.question import Answer
 from dissensus.schema.records import pair
 from dissensus.schema.records.pair import PREFERENCE
@@ -71,9 +70,7 @@ def digest_save(save: AnswerSave, shown_first: Side | None = None) -> str:
         name: [draft.value, draft.first_ms, draft.last_ms, draft.changes, *(["bulk"] if draft.bulk else [])]
         for name, draft in save.answers.items()
     }
-    content = [save.revision, save.visit, save.visible_ms, save.idle_ms, save.open_ms, answers, shown_first]
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+    return digest_json([save.revision, save.visit, save.visible_ms, save.idle_ms, save.open_ms, answers, shown_first])
 
 
 def merge_saves(saves: Iterable[AnswerSave]) -> dict[str, DraftAnswer]:

@@ -8,7 +8,7 @@ later that nothing before it was changed, even by somebody who rebuilt a whole l
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
 from dissensus.errors import InvalidInput
+from dissensus.schema.canonical_json import encode_json
 
 TYPE: Final = "dissensus.heads.1"
 FIRST_PREVIOUS: Final = "0" * 64
@@ -50,7 +51,7 @@ class HeadStatement:
 
     def to_line(self) -> str:
         """Return the statement as a line of a file, without a line feed."""
-        return _encode({**_to_mapping(self), "signature": self.signature})
+        return encode_json({**_to_mapping(self), "signature": self.signature}).decode("ascii")
 
     @property
     def digest(self) -> str:
@@ -69,7 +70,7 @@ def sign_heads(
         key=key.public_key().public_bytes_raw().hex(),
         signature="",
     )
-    signature = key.sign(_encode(_to_mapping(statement)).encode("ascii")).hex()
+    signature = key.sign(encode_json(_to_mapping(statement))).hex()
     return replace(statement, signature=signature)
 
 
@@ -112,7 +113,7 @@ def _parse_line(line: str, number: int) -> HeadStatement:
 def _verify_signature(statement: HeadStatement, number: int, key: Ed25519PublicKey | None) -> None:
     try:
         public_key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(statement.key)) if key is None else key
-        content = _encode(_to_mapping(statement)).encode("ascii")
+        content = encode_json(_to_mapping(statement))
         public_key.verify(bytes.fromhex(statement.signature), content)
     except (InvalidSignature, ValueError):
         expected = "the key that it states" if key is None else "the given key"
@@ -153,7 +154,3 @@ def parse_verification_key(pem: bytes) -> Ed25519PublicKey:
 def _to_mapping(statement: HeadStatement) -> dict[str, Any]:
     heads = [{"campaign": head.campaign, "events": head.events, "head": head.head} for head in statement.heads]
     return {"type": TYPE, "at": statement.at, "heads": heads, "previous": statement.previous, "key": statement.key}
-
-
-def _encode(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))

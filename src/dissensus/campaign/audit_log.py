@@ -8,11 +8,12 @@ chains with commitments, as in Haber and Stornetta (1991), https://doi.org/10.10
 """
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, TypeAlias
+
+from dissensus.schema.canonical_json import digest_json, encode_json
 
 EventKind: TypeAlias = Literal[
     "entered",
@@ -116,7 +117,7 @@ def digest_event(event: AuditEvent, salt: str) -> str:
     'e08955682b708ffc'
     """
     fields = [event.kind, format_time(event.at), event.rater_id, event.staff_id, event.content]
-    return hashlib.sha256(bytes.fromhex(salt) + _encode(fields)).hexdigest()
+    return hashlib.sha256(bytes.fromhex(salt) + encode_json(fields)).hexdigest()
 
 
 def digest_subject(digest: str, subject_id: str | None) -> str:
@@ -139,12 +140,12 @@ def digest_values(*values: object) -> str:
     >>> digest_values({"a": 1, "b": "x"}) == digest_values({"b": "x", "a": 1})
     True
     """
-    return hashlib.sha256(_encode(values)).hexdigest()
+    return digest_json(values)
 
 
 def digest_item(name: str, content: Mapping[str, Any], salt: str) -> str:
     """Return the salted SHA-256 of an item, in hexadecimal; without the salt it reveals nothing."""
-    return hashlib.sha256(bytes.fromhex(salt) + _encode([name, content])).hexdigest()
+    return hashlib.sha256(bytes.fromhex(salt) + encode_json([name, content])).hexdigest()
 
 
 def digest_sequence(digests: Iterable[str]) -> str:
@@ -158,10 +159,6 @@ def digest_sequence(digests: Iterable[str]) -> str:
 def format_time(at: datetime) -> str:
     """Return a time in UTC as digests cover it."""
     return at.astimezone(UTC).isoformat(timespec="microseconds")
-
-
-def _encode(value: object) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii")
 
 
 class ChainVerifier:

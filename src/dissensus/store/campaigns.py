@@ -10,9 +10,10 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.errors import Conflict, NotFound
-from dissensus.schema.campaign.definition import Campaign, CampaignState, digest_mapping
+from dissensus.schema.campaign.definition import Campaign, CampaignState
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.roles import Role, parse_role
+from dissensus.schema.canonical_json import digest_json
 from dissensus.schema.hints import format_value
 from dissensus.store import audit_log
 from dissensus.store.core.orm import HASH, ID, Base, check_in, new_id
@@ -115,7 +116,7 @@ def set_judge_url(tx: Connection, campaign_id: str, url: str | None) -> None:
 def blank_campaign(tx: Connection, campaign_row: CampaignRow, *, now: datetime) -> None:
     """Leave a row that stands for a deleted campaign, to which the audit log refers; its name is free again."""
     name = f"{campaign_row.name} (deleted, {campaign_row.id})"
-    blank: dict[str, Any] = {"definition": {}, "digest": digest_mapping({}), "key": None, "n_raters": 0}
+    blank: dict[str, Any] = {"definition": {}, "digest": digest_json({}), "key": None, "n_raters": 0}
     blank |= {"judge_url": None, "name": name, "state": "closed", "deleted_at": now, "changed_at": now}
     tx.execute(update(CampaignTable).where(CampaignTable.id == campaign_row.id).values(**blank))
 

@@ -1,13 +1,13 @@
 """State of a conversation: next step, chatbot of each turn, chosen response."""
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.chat import MAX_MESSAGE_LENGTH, MAX_STRENGTH, ChatMode, ChatSettings
+from dissensus.schema.canonical_json import digest_json
 from dissensus.schema.records.conversation import Conversation, Speaker
 
 Position: TypeAlias = Literal[0, 1]
@@ -169,13 +169,13 @@ def choose_better_response(mode: ChatMode, pick: ResponsePick) -> Position | Non
 
 def digest_message(exchange: Exchange) -> str:
     """Return the SHA-256 of a person's message, in hexadecimal, by which the stored text is verified."""
-    return _sha256([exchange.mode, exchange.message])
+    return digest_json([exchange.mode, exchange.message])
 
 
 def digest_pick(exchange: Exchange) -> str:
     """Return the SHA-256 of a pick and of the continuation."""
     pick = exchange.pick
-    return _sha256([None if pick is None else [pick.strength, pick.edit], exchange.continues])
+    return digest_json([None if pick is None else [pick.strength, pick.edit], exchange.continues])
 
 
 def digest_ended_chat(exchanges: Sequence[Exchange], *, success: int | None, comment: str | None) -> str:
@@ -184,15 +184,11 @@ def digest_ended_chat(exchanges: Sequence[Exchange], *, success: int | None, com
         [exchange.mode, exchange.message, [_list_values(candidate) for candidate in exchange.candidates]]
         for exchange in exchanges
     ]
-    return _sha256([turns, [digest_pick(exchange) for exchange in exchanges], success, comment])
+    return digest_json([turns, [digest_pick(exchange) for exchange in exchanges], success, comment])
 
 
 def _list_values(candidate: ResponseCandidate) -> list[object]:
     return [candidate.position, candidate.chatbot, candidate.text, candidate.failure, candidate.ranked_by]
-
-
-def _sha256(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, separators=(",", ":")).encode("ascii")).hexdigest()
 
 
 def _digest(source: str, purpose: str) -> int:

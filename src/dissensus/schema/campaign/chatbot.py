@@ -1,12 +1,11 @@
 """Definition of a chatbot: source of responses, prompt, parameters, request policy."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, get_args
 
+from dissensus.schema.canonical_json import digest_json
 from dissensus.schema.questionnaire.mapping import to_mapping
 from dissensus.schema.registered_model import RegisteredModelName, names_registered_model, parse_registered_model
 
@@ -116,8 +115,7 @@ class Chatbot:
     @property
     def digest(self) -> str:
         """Hexadecimal SHA-256 of everything but the request policy, which may change while a chatbot is used."""
-        text = json.dumps(_without_request_policy(self.as_mapping()), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode("ascii")).hexdigest()
+        return digest_json(_without_request_policy(self.as_mapping()))
 
     def as_mapping(self) -> dict[str, Any]:
         """Return the input of `parse_chatbot` without default values."""

@@ -1,7 +1,5 @@
 """Definition of a campaign: texts, consent, questions, quota, limits."""
 
-import hashlib
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +15,7 @@ from dissensus.schema.campaign.gold import Gold
 from dissensus.schema.campaign.quota import Quota
 from dissensus.schema.campaign.recruit import RecruitSettings
 from dissensus.schema.campaign.repeat import RepeatSettings
+from dissensus.schema.canonical_json import digest_json
 from dissensus.schema.hints import format_value
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.questionnaire.definition import Questionnaire
@@ -76,7 +75,7 @@ class Consent:
     @property
     def digest(self) -> str:
         """Hexadecimal SHA-256 of texts and purposes."""
-        return digest_mapping(to_mapping(self))
+        return digest_json(to_mapping(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +121,7 @@ class Campaign:
     @property
     def digest(self) -> str:
         """Hexadecimal SHA-256 of the definition."""
-        return digest_mapping(self.as_mapping())
+        return digest_json(self.as_mapping())
 
     @property
     def screener(self) -> Questionnaire | None:
@@ -189,12 +188,6 @@ def parse_consent(mapping: Mapping[str, Any]) -> Consent:
 def localise(wording: Wording, language: str) -> str:
     """Return a text in a language, else in the first one, else an empty text."""
     return wording.get(language) or next(iter(wording.values()), "")
-
-
-def digest_mapping(mapping: Mapping[str, Any]) -> str:
-    """Return the hexadecimal SHA-256 of a definition or consent text as stored."""
-    text = json.dumps(mapping, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def write_campaign(campaign: Campaign) -> str:

@@ -1,13 +1,12 @@
 """Definition of a questionnaire: questions, aggregates, wordings, and validation of answers."""
 
-import hashlib
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from dissensus.errors import InvalidInput
+from dissensus.schema.canonical_json import digest_json
 from dissensus.schema.questionnaire import answers as answers_schema
 from dissensus.schema.questionnaire.faults import AnswerProblem, combine_problems, describe_type
 from dissensus.schema.questionnaire.mapping import to_mapping
@@ -79,8 +78,7 @@ class Questionnaire:
     @property
     def digest(self) -> str:
         """Hexadecimal SHA-256 of `as_mapping`, as JSON with sorted keys, without spaces, in ASCII."""
-        text = json.dumps(self.as_mapping(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode("ascii")).hexdigest()
+        return digest_json(self.as_mapping())
 
     def as_mapping(self) -> dict[str, Any]:
         """Return the input of `parse_questionnaire` without default values."""

@@ -10,9 +10,9 @@ from sqlalchemy import Connection
 from dissensus.campaign.audit_log import ChainBreak, ChainVerifier, digest_sequence
 from dissensus.campaign.audit_replay import LogReplay
 from dissensus.errors import DissensusError, Unavailable
-from dissensus.schema.campaign.definition import digest_mapping
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.quota import Quota
+from dissensus.schema.canonical_json import digest_json
 from dissensus.store import audit as store
 from dissensus.store import audit_log, campaigns, gold
 from dissensus.store.erasure import has_campaign_rows
@@ -163,7 +163,7 @@ def _parse_quota(stored: store.StoredCampaign) -> Quota | None:
 
 def _find_campaign_faults(stored: store.StoredCampaign, replay: LogReplay) -> Iterator[str]:
     # The stored mapping is digested, since another version of the program may write other default values.
-    if (stored.definition_name, digest_mapping(stored.definition)) != (stored.name, stored.digest):
+    if (stored.definition_name, digest_json(stored.definition)) != (stored.name, stored.digest):
         yield "The definition of the campaign does not match its stored digest or name."
     if stored.digest != replay.definition:
         yield "The definition of the campaign is not the last one in the log."
@@ -173,7 +173,7 @@ def _find_campaign_faults(stored: store.StoredCampaign, replay: LogReplay) -> It
 
 def _find_consent_text_faults(tx: Connection, campaign_id: str) -> Iterator[str]:
     for version, digest, content in store.iterate_consent_texts(tx, campaign_id):
-        if digest_mapping(content) != digest:
+        if digest_json(content) != digest:
             yield f"Version {version} of the consent text does not match its digest."
 
 
