@@ -64,6 +64,7 @@ ADJECTIVES_IN_ED: Final = frozenset(
         "registered_model",
         "scripted",  # scripted chatbot
         "shipped",
+        "shipped_files",
         "shipped_presets",
         "signed_tokens",
         "simulated",

@@ -98,8 +98,8 @@ from dissensus.pipeline.vet import FilterAudit as FilterAudit
 from dissensus.pipeline.vet import Vetting as Vetting
 from dissensus.pipeline.vet import audit_filter as audit_filter
 from dissensus.schema.item_scores import ItemScores as ItemScores
+from dissensus.schema.questionnaire.definition import Questionnaire as Questionnaire
 from dissensus.schema.questionnaire.parser import parse_questionnaire as parse_questionnaire
-from dissensus.schema.questionnaire.shipped import Questionnaire as Questionnaire
 from dissensus.schema.questionnaire.shipped import load_questionnaire as load_questionnaire
 from dissensus.schema.questionnaire.shipped import questionnaires as questionnaires
 from dissensus.schema.ratings.table import Ratings as Ratings

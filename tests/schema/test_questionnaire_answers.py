@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.errors import InvalidInput
+from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.faults import MAX_LISTED
 from dissensus.schema.questionnaire.question import Question, When
-from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire
+from dissensus.schema.questionnaire.shipped import load_questionnaire
 
 DECLINED = "Prefer not to answer"
 

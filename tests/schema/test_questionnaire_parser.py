@@ -14,6 +14,7 @@ from tests.support.questionnaires import asking, followed_by, parse_error, trans
 from dissensus.errors import InvalidInput
 from dissensus.schema.definition_table import MAX_KEYS
 from dissensus.schema.questionnaire import question as limits
+from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.faults import MAX_LISTED
 from dissensus.schema.questionnaire.parser import (
     KEYS,
@@ -22,9 +23,10 @@ from dissensus.schema.questionnaire.parser import (
     MAX_LANGUAGES,
     MAX_QUESTIONS,
     QUESTION_KEYS,
+    parse_questionnaire,
 )
 from dissensus.schema.questionnaire.question import Question, When
-from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire, parse_questionnaire
+from dissensus.schema.questionnaire.shipped import load_questionnaire
 
 PAGE = (ROOT / "docs" / "questionnaires.md").read_text("utf-8")
 NAMES = ["dices-350", "dices-990", "red-team-review", "demographics-dices", "care-survey"]

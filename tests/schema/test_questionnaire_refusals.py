@@ -7,8 +7,7 @@ import pytest
 from tests.support.questionnaires import asking, followed_by, parse_error, translated
 
 from dissensus.schema.questionnaire.faults import MAX_LISTED
-from dissensus.schema.questionnaire.parser import MAX_FILE_LENGTH
-from dissensus.schema.questionnaire.shipped import parse_questionnaire
+from dissensus.schema.questionnaire.parser import MAX_FILE_LENGTH, parse_questionnaire
 
 
 @pytest.mark.parametrize(

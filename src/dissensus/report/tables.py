@@ -17,7 +17,8 @@ from dissensus.pipeline.vet import Vetting
 from dissensus.pipeline.vet.evidence import list_granular_questions
 from dissensus.pipeline.vet.result import grids_of_times
 from dissensus.report.groups import DisplayedGroups, format_percent
-from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire, published_questionnaires
+from dissensus.schema.questionnaire.definition import Questionnaire
+from dissensus.schema.questionnaire.shipped import load_questionnaire, published_questionnaires
 from dissensus.schema.ratings.columns import FLAG
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.design import Block, pass_over

@@ -6,8 +6,9 @@ import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.hints import format_list
+from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.scale import take_worst
-from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire, published_questionnaires
+from dissensus.schema.questionnaire.shipped import load_questionnaire, published_questionnaires
 from dissensus.schema.ratings.table import Ratings
 
 

@@ -1,16 +1,15 @@
 """Pilots that are shipped, read from the TOML files in `presets/`."""
 
 import tomllib
-from importlib.resources import files
 from typing import Any
 
-from dissensus.errors import InvalidInput, NotFound
+from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.schema.hints import format_list, suggest
-from dissensus.schema.questionnaire.shipped import list_definitions
+from dissensus.schema.shipped_files import ShippedFiles
 from dissensus.stats.planning.rating_model import RatingModel
 
-_FOLDER = files("dissensus.pipeline.plan") / "presets"
+_PRESETS = ShippedFiles("dissensus.pipeline.plan", "presets", "preset")
 
 
 def list_pilots() -> tuple[str, ...]:
@@ -21,7 +20,7 @@ def list_pilots() -> tuple[str, ...]:
     >>> list_pilots()
     ('dices-350',)
     """
-    return list_definitions(_FOLDER)
+    return _PRESETS.names
 
 
 def load_pilot(name: str, *, by: str | None = None) -> Pilot:
@@ -57,7 +56,4 @@ def load_pilot(name: str, *, by: str | None = None) -> Pilot:
 
 def read_preset(name: str) -> dict[str, Any]:
     """Return the values of a preset."""
-    available = list_pilots()
-    if name not in available:
-        raise NotFound(f"There is no preset {name!r}; there are {format_list(available)}.{suggest(name, available)}")
-    return tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8"))
+    return tomllib.loads(_PRESETS.read_text(name))

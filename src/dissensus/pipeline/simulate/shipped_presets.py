@@ -1,10 +1,8 @@
 """Simulation presets, read from the TOML files in `presets/`."""
 
 import tomllib
-from importlib.resources import files
 from typing import Any
 
-from dissensus.errors import NotFound
 from dissensus.pipeline.simulate.campaign import SimulationDesign
 from dissensus.pipeline.simulate.careless import Careless
 from dissensus.pipeline.simulate.effects import GroupEffects, SimulatedEffects
@@ -12,10 +10,9 @@ from dissensus.pipeline.simulate.items import SimulatedItems, Topic
 from dissensus.pipeline.simulate.pool import Detail, Pool, PoolCell
 from dissensus.pipeline.simulate.questions import Questions
 from dissensus.pipeline.simulate.times import SimulatedTimes
-from dissensus.schema.hints import format_list, suggest
-from dissensus.schema.questionnaire.shipped import list_definitions
+from dissensus.schema.shipped_files import ShippedFiles
 
-_FOLDER = files("dissensus.pipeline.simulate") / "presets"
+_PRESETS = ShippedFiles("dissensus.pipeline.simulate", "presets", "preset")
 
 
 def presets() -> tuple[str, ...]:
@@ -26,7 +23,7 @@ def presets() -> tuple[str, ...]:
     >>> presets()
     ('dices-350', 'dices-990')
     """
-    return list_definitions(_FOLDER)
+    return _PRESETS.names
 
 
 def preset(name: str) -> SimulationDesign:
@@ -53,10 +50,7 @@ def preset(name: str) -> SimulationDesign:
     >>> campaign.items.count, campaign.pool.size, campaign.n_ratings
     (990, 173, 72103)
     """
-    available = presets()
-    if name not in available:
-        raise NotFound(f"There is no preset {name!r}; there are {format_list(available)}.{suggest(name, available)}")
-    return _parse(tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8")))
+    return _parse(tomllib.loads(_PRESETS.read_text(name)))
 
 
 def _parse(data: dict[str, Any]) -> SimulationDesign:

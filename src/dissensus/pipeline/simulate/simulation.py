@@ -21,8 +21,9 @@ from dissensus.pipeline.simulate.questions import draw_carriers, draw_comprehens
 from dissensus.pipeline.simulate.raters import draw_overall, draw_raters
 from dissensus.pipeline.simulate.times import draw_times
 from dissensus.schema.numbers import check_whole
+from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.scale import take_worst
-from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire
+from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
 

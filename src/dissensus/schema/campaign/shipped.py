@@ -1,18 +1,14 @@
 """Registry of the campaigns that ship with the package."""
 
 from functools import cache
-from importlib.resources import files
 
-from dissensus.errors import NotFound
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.parser import parse_campaign
-from dissensus.schema.hints import format_list, suggest
-from dissensus.schema.questionnaire.shipped import list_definitions
+from dissensus.schema.shipped_files import ShippedFiles
 
-_FOLDER = files("dissensus.schema") / "campaigns"
+_CAMPAIGNS = ShippedFiles("dissensus.schema", "campaigns", "campaign")
 
 
-@cache
 def campaigns() -> tuple[str, ...]:
     """Return the names of the campaigns that ship with the package.
 
@@ -21,7 +17,7 @@ def campaigns() -> tuple[str, ...]:
     >>> campaigns()
     ('dices-350', 'dices-990', 'red-team', 'red-team-review')
     """
-    return list_definitions(_FOLDER)
+    return _CAMPAIGNS.names
 
 
 @cache
@@ -41,10 +37,7 @@ def load_campaign(name: str) -> Campaign:
 
 def load_campaign_toml(name: str) -> str:
     """Return the TOML of a shipped campaign with its comments, as a template."""
-    names = campaigns()
-    if name not in names:
-        raise NotFound(f"There is no campaign {name!r}; there are {format_list(names)}.{suggest(name, names)}")
-    return (_FOLDER / f"{name}.toml").read_text("utf-8")
+    return _CAMPAIGNS.read_text(name)
 
 
 def rename_campaign(campaign: Campaign, name: str) -> Campaign:

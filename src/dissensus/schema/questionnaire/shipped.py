@@ -1,27 +1,12 @@
 """Registry of the questionnaires that ship with the package."""
 
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 
-from dissensus.errors import NotFound
-from dissensus.schema.hints import format_list, suggest
 from dissensus.schema.questionnaire.definition import Questionnaire, Subject
 from dissensus.schema.questionnaire.parser import parse_questionnaire
-from dissensus.schema.questionnaire.question import Question
+from dissensus.schema.shipped_files import ShippedFiles
 
-__all__ = [
-    "Question",
-    "Questionnaire",
-    "known_scale",
-    "list_definitions",
-    "load_questionnaire",
-    "parse_questionnaire",
-    "published_questionnaires",
-    "questionnaires",
-]
-
-_FOLDER = files("dissensus.schema") / "questionnaires"
+_QUESTIONNAIRES = ShippedFiles("dissensus.schema", "questionnaires", "questionnaire")
 
 
 def questionnaires(*, about: Subject = "item") -> tuple[str, ...]:
@@ -39,7 +24,7 @@ def questionnaires(*, about: Subject = "item") -> tuple[str, ...]:
     >>> questionnaires(about="rater")
     ('care-survey', 'demographics-dices', 'demographics-dices-990')
     """
-    return tuple(name for name in _names() if load_questionnaire(name).about == about)
+    return tuple(name for name in _QUESTIONNAIRES.names if load_questionnaire(name).about == about)
 
 
 @cache
@@ -52,17 +37,6 @@ def published_questionnaires() -> tuple[str, ...]:
     ('dices-350', 'dices-990')
     """
     return tuple(name for name in questionnaires() if load_questionnaire(name).leading_columns)
-
-
-def list_definitions(folder: Traversable) -> tuple[str, ...]:
-    """Return the names of the TOML files in a folder of the package."""
-    names = (entry.name for entry in folder.iterdir())
-    return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
-
-
-@cache
-def _names() -> tuple[str, ...]:
-    return list_definitions(_FOLDER)
 
 
 @cache
@@ -84,11 +58,7 @@ def load_questionnaire(name: str) -> Questionnaire:
      'Q6_policy_guidelines_making_endorsement',
      'Q6_policy_guidelines_other')
     """
-    names = _names()
-    if name not in names:
-        hint = suggest(name, names)
-        raise NotFound(f"There is no questionnaire {name!r}; there are {format_list(names)}.{hint}")
-    return parse_questionnaire((_FOLDER / f"{name}.toml").read_text("utf-8"))
+    return parse_questionnaire(_QUESTIONNAIRES.read_text(name))
 
 
 def known_scale(column: str) -> tuple[str, ...] | None:
