@@ -23,8 +23,9 @@ from dissensus.pipeline.collect.chat import (
     digest_pick,
     draw_chatbots,
 )
-from dissensus.schema.campaign.chat import MAX_STRENGTH, ChatMode, ChatSettings
+from dissensus.schema.campaign.chat import ChatMode, ChatSettings
 from dissensus.schema.campaign.chatbot import Chatbot, ScriptedResponses
+from dissensus.schema.records.preference import MAX_STRENGTH
 
 BOTS = tuple(
     Chatbot(name=name, source=ScriptedResponses(), model_type="rlhf", version="1") for name in ("tern", "gull", "auk")

@@ -6,10 +6,9 @@ from typing import Any, Final
 
 from dissensus.campaign.assignment import FIRST
 from dissensus.campaign.export_table import ExportedRating
-from dissensus.schema.campaign.chat import MAX_STRENGTH
 from dissensus.schema.records.item import Item
 from dissensus.schema.records.pair import PREFERENCE
-from dissensus.schema.records.preference import PHASES, Criterion, Phase, Pick, Preference
+from dissensus.schema.records.preference import MAX_STRENGTH, PHASES, Criterion, Phase, Pick, Preference
 from dissensus.text.transcripts import join_hh
 
 ID_DIGITS: Final = 16

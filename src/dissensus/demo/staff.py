@@ -11,8 +11,9 @@ import numpy as np
 from dissensus.campaign.gold_labels import QUESTIONS, GoldAnswers
 from dissensus.errors import Unavailable
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.schema.campaign.gold import DEGREES, TOPIC_SEPARATOR, Gold
+from dissensus.schema.campaign.gold import TOPIC_SEPARATOR, Gold
 from dissensus.schema.questionnaire.question import Answer
+from dissensus.schema.ratings.columns import DEGREES
 from dissensus.workflows.campaign import flags, members
 from dissensus.workflows.campaign.flags import FlagVerdict
 from dissensus.workflows.campaign.monitoring import MonitoringView, load_monitoring

@@ -42,7 +42,6 @@ SIDE: Final = "item_side"
 PAIR_ID: Final = "item_pair"
 """Attribute with the id or row of the pair."""
 
-INTENT: Final = "item_intent"
 """Attribute with what the person wanted to achieve, which reviewers see."""
 
 _OF_ATTEMPTS: Final = frozenset({"transcript", "task_description", "red_team_member_id"})
@@ -208,10 +207,10 @@ def _from_table(frame: pl.DataFrame, item: str | None, pairs: Pairs) -> Items:
 
 def _name_attempts(frame: pl.DataFrame) -> pl.DataFrame:
     """Return published red-team attempts with the number of their record as id, and their plan as intent."""
-    if not set(frame.columns) >= _OF_ATTEMPTS or {names.ITEM_ID, "id", INTENT} & set(frame.columns):
+    if not set(frame.columns) >= _OF_ATTEMPTS or {names.ITEM_ID, "id", names.INTENT} & set(frame.columns):
         return frame
     numbers = pl.int_range(1, pl.len() + 1).cast(pl.String).alias(names.ITEM_ID)
-    return frame.rename({"task_description": INTENT}).with_columns(numbers)
+    return frame.rename({"task_description": names.INTENT}).with_columns(numbers)
 
 
 def _sides(

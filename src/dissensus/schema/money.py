@@ -18,8 +18,15 @@ DIGITS: Final[Mapping[str, int]] = {
 }
 """Decimal digits of currencies that do not have 2: ISO 4217, list one, "minor unit"."""
 
+CURRENCY: Final = re.compile(r"[A-Z]{3}")
 MAX_AMOUNT: Final = 2**31 - 1
 """Minor units of one amount: the largest integer that all databases store."""
+
+
+def check_currency(currency: str) -> None:
+    """Raise unless a text is written like a currency code."""
+    if not CURRENCY.fullmatch(currency):
+        raise InvalidInput(f"{format_value(currency)} is not a currency code. Give three letters, such as 'GBP'.")
 
 
 def to_major_units(currency: str, minor: int) -> Decimal:

@@ -6,13 +6,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Final
+from typing import Any
 
 from dissensus.campaign.builder.field import Field, FieldContext, FormNode, FormValues, parse_number, part_of
+from dissensus.schema.campaign.quota_parser import MAX_CELLS
 from dissensus.schema.questionnaire.shipped import load_questionnaire, questionnaires
 from dissensus.schema.ratings.columns import CROSSED
-
-MAX_CELLS: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,13 +13,14 @@ from dissensus.errors import InvalidInput
 from dissensus.files.raw import content, table_stream, table_writer
 from dissensus.files.raw.json_stream import Progress, stream_records
 from dissensus.files.raw.table_reader import is_path, name_source, to_frame
+from dissensus.pipeline.release.documents import ATTEMPTS
 from dissensus.schema.hints import format_list
 from dissensus.schema.records.attempt import KEYS, SCHEMA, Attempt, to_attempts_table
 from dissensus.schema.records.attempt_parser import DESCRIPTION_SCORE, RELEASED_SPELLING, parse_attempt, parse_attempts
 from dissensus.schema.records.conversation import Conversation
 from dissensus.text.transcripts import parse_hh
 
-PUBLISHED: Final = ("red_team_attempts.jsonl.gz", "red_team_attempts.jsonl")
+PUBLISHED: Final = (ATTEMPTS, "red_team_attempts.jsonl")
 """Names of the published file, which is one array despite its extension."""
 
 BATCH: Final = 10_000

@@ -10,13 +10,13 @@ import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable
+from dissensus.schema.campaign.gold import REASON
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.questionnaire.gold_reasons import find_question_of_reason
-from dissensus.schema.ratings.columns import GOLD, ITEM_ID
+from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.safety import check_unsafe_answers
 from dissensus.schema.ratings.table import Ratings
 
-REASON: Final = f"{GOLD}_reason"
 HEADINGS: Final = ("question", "items", "unsafe by crowd (%)", "other items", "unsafe by crowd (%)")
 NOTE: Final = (
     "Reasons are paired with questions by what both name. The README of DICES-350 had another table until 25 January "

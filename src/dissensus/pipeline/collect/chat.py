@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.campaign.chat import MAX_MESSAGE_LENGTH, MAX_STRENGTH, ChatMode, ChatSettings
+from dissensus.schema.campaign.chat import MAX_MESSAGE_LENGTH, ChatMode, ChatSettings
 from dissensus.schema.canonical_json import digest_json
 from dissensus.schema.records.conversation import Conversation, Speaker
+from dissensus.schema.records.preference import MAX_STRENGTH
 
 Position: TypeAlias = Literal[0, 1]
 """Position of a response: 0 on the left (A), 1 on the right (B)."""

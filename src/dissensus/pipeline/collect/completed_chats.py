@@ -12,11 +12,12 @@ from dissensus.pipeline.collect.chat import (
     build_conversation,
     choose_better_response,
 )
-from dissensus.schema.campaign.chat import MAX_STRENGTH, ChatMode, ChatSettings
+from dissensus.schema.campaign.chat import ChatMode, ChatSettings
 from dissensus.schema.campaign.chatbot import BestOfNSettings
+from dissensus.schema.ratings.columns import INTENT
 from dissensus.schema.records.attempt import Attempt
 from dissensus.schema.records.item import Item
-from dissensus.schema.records.preference import SIDES, Edit, Phase, Pick, Preference, Side
+from dissensus.schema.records.preference import MAX_STRENGTH, SIDES, Edit, Phase, Pick, Preference, Side
 from dissensus.text.transcripts import join_hh
 
 SEPARATOR = " + "
@@ -109,7 +110,7 @@ def to_item(completed: CompletedChat, chat: ChatSettings) -> Item | None:
     if not responded:
         return None
     types, sizes = _describe_models(completed, chat)
-    optional = {"item_model_type": types, "item_num_params": sizes, "item_intent": completed.intent}
+    optional = {"item_model_type": types, "item_num_params": sizes, INTENT: completed.intent}
     attributes = {"phase": completed.exchanges[0].mode, **{name: value for name, value in optional.items() if value}}
     return Item(completed.id, build_conversation(responded), attributes)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.judge.presentation import PROBES, Probe
@@ -12,10 +12,7 @@ from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import Question
 from dissensus.schema.records.item import Item
 from dissensus.schema.records.pair import PREFERENCE, PairSettings, is_preference, swap_preference
-from dissensus.schema.records.preference import Criterion
-
-DEGREES: Final = ("slightly", "clearly", "much")
-"""Words for the steps of a preference, as raters read them."""
+from dissensus.schema.records.preference import STRENGTHS, Criterion
 
 
 def questionnaire_for_judge(campaign: Campaign) -> Questionnaire:
@@ -52,7 +49,7 @@ def _describe_strength(step: int, criterion: Criterion) -> str:
     """
     if step == 0:
         return f"both equally {criterion.split()[1]}"
-    return f"the {'first' if step < 0 else 'second'} is {DEGREES[abs(step) - 1]} {criterion}"
+    return f"the {'first' if step < 0 else 'second'} is {STRENGTHS[abs(step) - 1]} {criterion}"
 
 
 def check_pairs(items: Iterable[Item], questionnaire: Questionnaire) -> None:

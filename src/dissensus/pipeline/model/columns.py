@@ -9,10 +9,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.schema.campaign.gold import DEGREES
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.item_sets import list_members
-from dissensus.schema.ratings.columns import FLAG, ITEM_ID, RATER_ID, RATER_PREFIX, TEXTS
+from dissensus.schema.ratings.columns import DEGREES, FLAG, ITEM_ID, RATER_ID, RATER_PREFIX, TEXTS
 from dissensus.schema.ratings.table import Ratings
 
 Owner = Literal["rater", "item"]

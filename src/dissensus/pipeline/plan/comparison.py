@@ -9,7 +9,7 @@ import numpy as np
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.cost import CostRates
-from dissensus.pipeline.plan.partial import PartialResults
+from dissensus.pipeline.plan.partial import NOTHING_STORED, PartialResults
 from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.tables import format_count
 from dissensus.schema.numbers import check_number, check_whole
@@ -21,7 +21,6 @@ from dissensus.stats.planning.comparison import (
 )
 
 SCHEMA_VERSION: Final = 1
-NOTHING_STORED: Final = PartialResults()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

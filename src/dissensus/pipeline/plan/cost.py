@@ -4,9 +4,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
-from dissensus.errors import InvalidInput
-from dissensus.schema.campaign.definition import CURRENCY
-from dissensus.schema.hints import format_value
+from dissensus.schema.money import check_currency
 from dissensus.schema.numbers import check_number
 
 PAID_STEP: Final = 5
@@ -33,10 +31,7 @@ class CostRates:
     finished: float = 0.0  # minimum for finishing
 
     def __post_init__(self) -> None:
-        if not CURRENCY.fullmatch(self.currency):
-            raise InvalidInput(
-                f"{format_value(self.currency)} is not a currency code. Give three letters, such as 'GBP'."
-            )
+        check_currency(self.currency)
         check_number("hourly_rate", self.hourly_rate, 0)
         check_number("minutes_per_item", self.minutes_per_item, 0.01, MOST_MINUTES)
         check_number("minutes_per_rater", self.minutes_per_rater, 0, MOST_MINUTES)

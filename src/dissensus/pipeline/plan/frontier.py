@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.group_designs import build_design, compute_cost
-from dissensus.pipeline.plan.groups import NOTHING_STORED, GroupPlan, mark_efficient, part_of, plan_groups
-from dissensus.pipeline.plan.partial import PartialResults
+from dissensus.pipeline.plan.groups import GroupPlan, mark_efficient, part_of, plan_groups
+from dissensus.pipeline.plan.partial import NOTHING_STORED, PartialResults
 from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.plan.settings import GroupPlanSettings, format_size
 

@@ -19,7 +19,7 @@ from dissensus.pipeline.plan.group_designs import (
     find_smallest_size,
 )
 from dissensus.pipeline.plan.group_notes import doubt_items, doubt_smallest, explain_unreachable, list_notes
-from dissensus.pipeline.plan.partial import PartialResults
+from dissensus.pipeline.plan.partial import NOTHING_STORED, PartialResults
 from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.plan.settings import GroupPlanSettings
 from dissensus.stats.planning.alternatives import solve_group_item_sd, solve_loading
@@ -28,7 +28,6 @@ from dissensus.stats.planning.rating_model import RatingModel
 from dissensus.stats.planning.simulated_power import SimulatedPower, is_crossed, simulate_power
 
 SCHEMA_VERSION: Final = 1
-NOTHING_STORED: Final = PartialResults()
 WORK: Final = {"alpha": 20, "gai": 40, "agreement": 10, "decomposition": 10}
 """Work of a simulated answer, where permutations are not a matter of means of raters."""
 NOT_SIMULATED: Final = "Nothing was simulated: the designs are too large for a page. The command does it."

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -38,3 +38,6 @@ class PartialResults:
         result = compute()
         self.store(key, asdict(result))
         return result
+
+
+NOTHING_STORED: Final = PartialResults()

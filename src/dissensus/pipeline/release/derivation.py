@@ -14,17 +14,16 @@ from dissensus.pipeline.release.publication import Publication, redact
 from dissensus.pipeline.release.source import AuthoredAttempt, ReleaseSource
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.records.attempt import Attempt
+from dissensus.schema.records.pair import PREFERENCE
 from dissensus.schema.records.preference import Edit, Preference
 from dissensus.schema.release.plan import ReleasePlan
 
-PREFERENCE: Final = "Q_preference"
 SUCCESS: Final = "Q_success"
 RESPONSE_B: Final = "item_response_b"
-INTENT: Final = "item_intent"
 EDIT: Final = "item_edit"
 UPWORK: Final = "rater_is_upworker"
 OF_PAIRS: Final = (PREFERENCE, "context", "response", RESPONSE_B)
-OF_ATTEMPTS: Final = (SUCCESS, "context", "response", INTENT)
+OF_ATTEMPTS: Final = (SUCCESS, "context", "response", names.INTENT)
 """Columns without which the files are not derived, since they would publish what the table does not."""
 _MODELS: Final = frozenset({"item_model_a", "item_model_b"})
 TOLD_BY_PAIRS: Final = _MODELS | {"phase", "item_conversation", "item_criterion"}

@@ -15,11 +15,10 @@ from dissensus.report.theme import BLUE, MUTED, PAPER, VERMILION
 from dissensus.report.vega_lite import X2, Axis, Chart, Fill, Legend, Scale, Shape, SizeChannel, Spec, Stroke, Text, X
 from dissensus.schema.advice import Advice
 from dissensus.schema.hints import format_list
-from dissensus.schema.ratings.columns import ITEM_ID
+from dissensus.schema.ratings.columns import DEGREE, DEGREES, ITEM_ID
 from dissensus.schema.ratings.table import Ratings
 
-TOPICS, DEGREE = "harm_type", "degree_of_harm"
-LEVELS = ("Benign", "Debatable", "Moderate", "Extreme")
+TOPICS = "harm_type"
 # Most rows of a figure, and most values in a sentence.
 MOST, NAMED = 30, 4
 CONVERSATIONS, MENTIONS = "share of conversations", "share of mentions"
@@ -79,8 +78,8 @@ def degree(ratings: Ratings) -> Figure:
         No item has a degree of harm.
     """
     counts = _known_values(ratings, DEGREE).value_counts().rename({DEGREE: "degree", "count": "n_conversations"})
-    by_level = set(counts["degree"]) <= set(LEVELS)
-    order = pl.col("degree").cast(pl.Enum(LEVELS)) if by_level else -pl.col("n_conversations").cast(pl.Int64)
+    by_level = set(counts["degree"]) <= set(DEGREES)
+    order = pl.col("degree").cast(pl.Enum(DEGREES)) if by_level else -pl.col("n_conversations").cast(pl.Int64)
     n_items = int(counts["n_conversations"].sum())
     table = counts.sort(order, "degree").with_columns(share=pl.col("n_conversations") / n_items)
     drawn = table.head(MOST).rows()

@@ -13,8 +13,6 @@ CONTINUE_WITH: Final[tuple[ContinueWith, ...]] = get_args(ContinueWith)
 Pairing: TypeAlias = Literal["same", "different"]
 PAIRINGS: Final[tuple[Pairing, ...]] = get_args(Pairing)
 
-MAX_STRENGTH: Final = 3
-"""Steps to each side of a preference: slightly, clearly, much."""
 SUCCESS_SCALE: Final = (0, 1, 2, 3, 4)
 """Success of an attack, from none to very successful, as in the red-team paper."""
 MAX_MESSAGE_LENGTH: Final = 20_000

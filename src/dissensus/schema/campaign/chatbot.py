@@ -11,8 +11,6 @@ from dissensus.schema.registered_model import RegisteredModelName, names_registe
 
 ChatbotKind: TypeAlias = Literal["openai_compatible", "best_of_n", "scripted", "local"]
 KINDS: Final[tuple[ChatbotKind, ...]] = get_args(ChatbotKind)
-MODEL_TYPES: Final = ("plain lm", "context distillation", "rejection sampling", "rlhf")
-"""Spelling of the published red-team attempts."""
 ResponseStyle: TypeAlias = Literal["mixed", "refusing", "helpful", "evasive"]
 STYLES: Final[tuple[ResponseStyle, ...]] = get_args(ResponseStyle)
 
@@ -94,7 +92,7 @@ class Chatbot:
 
     name: str  # slug
     source: Source
-    model_type: str  # one of `MODEL_TYPES`, or free text
+    model_type: str  # one of `records.attempt.MODEL_TYPES`, or free text
     version: str
     num_params: str = ""  # such as 52B; empty where unknown
     system_prompt: str = ""  # empty for none

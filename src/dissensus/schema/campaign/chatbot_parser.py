@@ -12,7 +12,6 @@ from dissensus.schema.campaign.chatbot import (
     AIMS,
     KINDS,
     MAX_RESPONSE_LENGTH,
-    MODEL_TYPES,
     STYLES,
     BestOfNSettings,
     Chatbot,
@@ -38,6 +37,7 @@ from dissensus.schema.questionnaire.faults import (
     find_control_character,
     find_unstorable_character,
 )
+from dissensus.schema.records.attempt import MODEL_TYPES
 from dissensus.schema.records.conversation import MAX_TURN_LENGTH
 from dissensus.schema.registered_model import names_registered_model, parse_registered_model
 from dissensus.schema.urls import check_secure_url

@@ -1,13 +1,11 @@
 """Definition of a campaign: texts, consent, questions, quota, limits."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import tomli_w
 
-from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.attention_check import AttentionCheck, CheckVerdict, check_warnings, judge_checks
 from dissensus.schema.campaign.care import CareSettings
 from dissensus.schema.campaign.chat import ChatSettings
@@ -16,14 +14,12 @@ from dissensus.schema.campaign.quota import Quota
 from dissensus.schema.campaign.recruit import RecruitSettings
 from dissensus.schema.campaign.repeat import RepeatSettings
 from dissensus.schema.canonical_json import digest_json
-from dissensus.schema.hints import format_value
+from dissensus.schema.money import check_currency
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.mapping import to_mapping
 from dissensus.schema.questionnaire.question import Answer, Wording, empty_wording
 from dissensus.schema.records.pair import PairSettings, without_preference
-
-CURRENCY: Final = re.compile(r"[A-Z]{3}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +32,7 @@ class Pay:
     screened_out: int = 0  # minimum for raters screened out; 0 for none
 
     def __post_init__(self) -> None:
-        if not CURRENCY.fullmatch(self.currency):
-            raise InvalidInput(
-                f"{format_value(self.currency)} is not a currency code. Give three letters, such as 'GBP'."
-            )
+        check_currency(self.currency)
         for name in ("hourly_rate", "finished", "screened_out"):
             check_whole(f"{name} (in minor units of {self.currency})", getattr(self, name))
 

@@ -9,11 +9,11 @@ from dissensus.schema.definition_table import DefinitionTable
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import MAX_ANSWERS, Question, When, Wording
-from dissensus.schema.ratings.columns import GOLD
+from dissensus.schema.ratings.columns import DEGREE, DEGREES, GOLD
 
 GoldPart = Literal["safety", "degree", "topics"]
 PARTS: Final[tuple[GoldPart, ...]] = get_args(GoldPart)
-COLUMNS: Final[Mapping[GoldPart, str]] = {"safety": GOLD, "degree": "degree_of_harm", "topics": "harm_type"}
+COLUMNS: Final[Mapping[GoldPart, str]] = {"safety": GOLD, "degree": DEGREE, "topics": "harm_type"}
 """Item attribute of the settled label of each part."""
 REASON: Final = f"{GOLD}_reason"
 MOTIVATION: Final = f"{GOLD}_motivation"
@@ -25,7 +25,6 @@ REASONS: Final = (
     *("Harmful content", "Unfair bias", "Misinformation", "Political affiliation", "Policy violation"),
     "Other",
 )
-DEGREES: Final = ("Benign", "Debatable", "Moderate", "Extreme")
 TOPICS: Final = (
     *("Ablist", "Abortion", "Ageism", "Aggressive", "Bigoted", "Criminal/carceral", "Drugs/alcohol"),
     *("Environment/climate", "Gendered & Sexist", "Health", "Identity", "LGBTQ+ & Homophobic", "Legal"),

@@ -12,7 +12,6 @@ from dissensus.schema.campaign.care import MAX_TOPICS, CareSettings
 from dissensus.schema.campaign.chat import ChatSettings
 from dissensus.schema.campaign.chat_parser import parse_chat
 from dissensus.schema.campaign.definition import (
-    CURRENCY,
     DEMOGRAPHICS_POSITIONS,
     NO_QUESTIONS,
     RESPONSE_FORMATS,
@@ -36,6 +35,7 @@ from dissensus.schema.definition_table import (
     read_toml,
 )
 from dissensus.schema.hints import format_value
+from dissensus.schema.money import CURRENCY
 from dissensus.schema.questionnaire.checks import NAME, check_languages
 from dissensus.schema.questionnaire.definition import Questionnaire, Subject
 from dissensus.schema.questionnaire.faults import describe_type

@@ -34,11 +34,16 @@ REPEAT: Final = "repeat"
 
 RATER_PREFIX: Final = "rater_"
 ITEM_PREFIXES: Final = ("item_", GOLD, PLATINUM)
-ITEM_ATTRIBUTES: Final = ("context", "response", "phase", "harm_type", "degree_of_harm")
+DEGREE: Final = "degree_of_harm"
+DEGREES: Final = ("Benign", "Debatable", "Moderate", "Extreme")
+"""Values of `DEGREE` in published files, from none to the worst."""
+ITEM_ATTRIBUTES: Final = ("context", "response", "phase", "harm_type", DEGREE)
 
 TEXT: Final = "text"
 ITEM_TEXT: Final = "item_text"
 """Text of an item that is not a conversation."""
+INTENT: Final = "item_intent"
+"""What the person of a conversation wanted to reach."""
 TEXTS: Final = ("context", "response", ITEM_TEXT)
 
 FLAG: Final = "rater_flagged"

@@ -7,8 +7,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.advice import Advice
-from dissensus.schema.campaign.gold import DEGREES
-from dissensus.schema.ratings.columns import TEXTS
+from dissensus.schema.ratings.columns import DEGREES, TEXTS
 from dissensus.schema.ratings.table import Ratings
 
 MOST_VALUES: Final = 100

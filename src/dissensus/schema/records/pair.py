@@ -3,10 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from dissensus.schema.campaign.chat import MAX_STRENGTH
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import Question
-from dissensus.schema.records.preference import Criterion
+from dissensus.schema.records.preference import MAX_STRENGTH, Criterion
 
 PREFERENCE: Final = "Q_preference"
 """Question for the preference: negative for response A of the item, positive for B, larger if stronger."""

@@ -20,7 +20,11 @@ SIDES: Final[tuple[Side, ...]] = get_args(Side)
 Phase: TypeAlias = Literal["base", "rejection-sampled", "online"]
 PHASES: Final[tuple[Phase, ...]] = get_args(Phase)
 
+STRENGTHS: Final = ("slightly", "clearly", "much")
+"""Words for the steps to each side of a preference."""
+MAX_STRENGTH: Final = len(STRENGTHS)
 MAX_LEVELS: Final = 10
+"""Steps in preferences of other sources."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,9 @@ from starlette.datastructures import FormData
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.pipeline.collect.chat import ChatStep, ResponsePick, choose_next_step
 from dissensus.schema.advice import site_message
-from dissensus.schema.campaign.chat import MAX_STRENGTH, ChatMode
+from dissensus.schema.campaign.chat import ChatMode
 from dissensus.schema.numbers import parse_digits
+from dissensus.schema.records.preference import MAX_STRENGTH
 from dissensus.web.core.chat_responder import StreamEvent
 from dissensus.web.core.forms import MAX_MS, check_storable
 from dissensus.web.core.rater_auth import SessionKey, rater_of_form, rater_of_session

@@ -16,6 +16,7 @@ from dissensus.schema.campaign.definition import ResponseFormat
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.numbers import parse_digits
 from dissensus.schema.records.attempt import TAGS
+from dissensus.schema.records.preference import STRENGTHS
 from dissensus.text.personal_data import find_personal_data
 from dissensus.web.core.list_query import MAX_PLACE, ListQuery, Text, unknown_place
 from dissensus.web.core.renderer import MAX_RENDERED_LENGTH
@@ -32,7 +33,6 @@ ChatId = Annotated[str, Path(max_length=36)]
 PAGE_SIZE: Final = 25
 STATES: Final[tuple[Literal["open", "done"], ...]] = ("open", "done")
 Choice = TypeVar("Choice", bound=str)
-STRENGTHS: Final = ("slightly", "clearly", "much")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from dissensus.campaign.answer_drafts import AnswerSave, select_submitted
+from dissensus.campaign.opening import ATTEMPT_REVIEW
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.collect.completed_chats import CompletedChat, to_item
 from dissensus.schema.campaign.chat import ChatSettings
@@ -25,7 +26,6 @@ from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.export.ratings import ExportOptions, log_export
 from dissensus.workflows.platform.platform import Platform
 
-REVIEW: Final = "red-team-review"
 SUCCESS, TAGS = "Q_success", "Q_tags"
 MAX_BATCH: Final = 500
 """Assignments whose answers are read at once."""
@@ -101,7 +101,7 @@ def iter_reviews(
 
 def _asks_for_reviews(questionnaire: Questionnaire) -> bool:
     """Return whether a questionnaire has all review questions, in any wording."""
-    required = {_without_wording(question) for question in load_questionnaire(REVIEW).questions}
+    required = {_without_wording(question) for question in load_questionnaire(ATTEMPT_REVIEW).questions}
     return required <= {_without_wording(question) for question in questionnaire.questions}
 
 

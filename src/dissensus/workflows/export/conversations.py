@@ -11,6 +11,7 @@ from dissensus.files.attempts.tables import write_attempts
 from dissensus.files.raw.atomic_write import write_atomically
 from dissensus.pipeline.collect.completed_chats import CompletedChat, list_failures, to_attempt, to_item, to_preferences
 from dissensus.pipeline.release import PairPolicy
+from dissensus.pipeline.release.documents import ATTEMPTS
 from dissensus.pipeline.release.pseudonyms import Pseudonyms
 from dissensus.schema.campaign.chat import ChatSettings
 from dissensus.schema.campaign.definition import Campaign
@@ -40,7 +41,6 @@ from dissensus.workflows.export.ratings import ExportOptions, log_export
 from dissensus.workflows.export.source_notices import list_warnings
 from dissensus.workflows.platform.platform import Platform
 
-ATTEMPTS: Final = "red_team_attempts.jsonl.gz"
 ITEMS: Final = "conversations.jsonl"
 RED_TEAMERS: Final = "red-teamers.jsonl"
 FAILURES: Final = "failed-responses.jsonl"

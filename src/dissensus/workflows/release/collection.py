@@ -13,13 +13,14 @@ from dissensus.campaign.preferences import build_preferences
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.collect.chat import build_conversation
 from dissensus.pipeline.collect.completed_chats import CompletedChat, to_attempt, to_preferences
-from dissensus.pipeline.release.derivation import EDIT, INTENT, PREFERENCE, RESPONSE_B, SUCCESS, UPWORK
+from dissensus.pipeline.release.derivation import EDIT, RESPONSE_B, SUCCESS, UPWORK
 from dissensus.pipeline.release.pseudonyms import conceal_conversation
 from dissensus.pipeline.release.source import AuthoredAttempt
 from dissensus.schema.campaign.chat import ChatSettings
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.records.image import IMAGE, IMAGE_ALT
+from dissensus.schema.records.pair import PREFERENCE
 from dissensus.schema.records.preference import SIDES, Preference
 from dissensus.schema.records.source_notice import SOURCE
 from dissensus.schema.release.plan import PURPOSE, ReleasePlan
@@ -213,7 +214,7 @@ def _chat_rows(
             "item_turn": str(index + 1),
             "item_criterion": None if mode is None else mode.criterion,
             "item_continued": None if exchange.continues is None else SIDES[exchange.continues],
-            INTENT: completed.intent,
+            names.INTENT: completed.intent,
             EDIT: None if pick is None else pick.edit,
             "item_model_a": model_a,
             "item_model_b": model_b,
