@@ -129,7 +129,7 @@ def test_shipped_campaigns_survive_toml(name: str) -> None:
 
 
 def test_control_characters_are_rejected_and_never_written() -> None:
-    for character in ("\x00", "\x07", "\x1b", "\x7f", "\x85", "\r", "\ud800"):
+    for character in ("\x00", "\x07", "\x1b", "\x7f", "\x85", "\ud800"):
         with pytest.raises(InvalidInput, match=f"holds U\\+{ord(character):04X}"):
             parse_campaign(pilot(title={"en": f"Is {character}it?", "de": "x"}))
     by_hand = replace(parse_campaign(PILOT), title={"en": "a\x07\x7fb", "de": "x"})

@@ -66,12 +66,18 @@ def test_applicable_questions_depend_on_the_answers(answers: dict[str, Any], exp
 
 
 def test_answers_are_returned_in_canonical_form() -> None:
-    answers = {"Q1": "Yes", "Q2": ["other", "fire"], "Q2_text": " oil \n", "Q3": "\n It burnt.\r\nBadly. ", "Q4": "2"}
+    answers = {
+        "Q1": "Yes",
+        "Q2": ["other", "fire"],
+        "Q2_text": " oil \n",
+        "Q3": "\n It burnt.\r\nBadly.\rTwice. ",
+        "Q4": "2",
+    }
     assert SURVEY.check(answers, complete=True) == {
         "Q1": "Yes",
         "Q2": ("fire", "other"),
         "Q2_text": "oil",
-        "Q3": "It burnt.\nBadly.",
+        "Q3": "It burnt.\nBadly.\nTwice.",
         "Q4": "2",
     }
 

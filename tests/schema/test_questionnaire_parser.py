@@ -130,9 +130,9 @@ def test_html_in_answers_and_wordings_is_kept() -> None:
 
 
 def test_wordings_are_stripped_of_blanks_and_carriage_returns() -> None:
-    data = asking(help="\n One.\r\nTwo. \n", text="شلون؟\u200f")
+    data = asking(help="\n One.\r\nTwo.\rThree. \n", text="شلون؟\u200f")
     question = parse_questionnaire(data).questions[0]
-    assert (question.help["en"], question.text["en"]) == ("One.\nTwo.", "شلون؟\u200f")
+    assert (question.help["en"], question.text["en"]) == ("One.\nTwo.\nThree.", "شلون؟\u200f")
 
 
 def test_numbers_need_no_translation() -> None:

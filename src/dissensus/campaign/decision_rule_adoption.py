@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.hints import format_list, suggest
+from dissensus.schema.numbers import MAX_COST
 
 MAX_FILE_LENGTH: Final = 2**26
-MOST_COST: Final = 1e9
 MOST_COUNT: Final = 2**31 - 1
 
 
@@ -64,8 +64,8 @@ def read_adopted_rule(content: bytes, decision: str) -> AdoptedRule:
         rule = AdoptedRule(
             decision=decision,
             rule=str(part["rule"]),
-            block_cost=_check_number(part["block_cost"], MOST_COST),
-            miss_cost=_check_number(part["miss_cost"], MOST_COST),
+            block_cost=_check_number(part["block_cost"], MAX_COST),
+            miss_cost=_check_number(part["miss_cost"], MAX_COST),
             at_least=_check_number(settings["at_least"], 1) if part["rule"] == "any-group" else None,
             questions=_list_texts(settings["questions"]),
             unsafe=_list_texts(settings["unsafe"]),

@@ -17,7 +17,7 @@ from dissensus.schema.definition_errors import (
     format_path,
 )
 from dissensus.schema.hints import format_list, format_value, suggest
-from dissensus.schema.questionnaire.faults import MAX_LISTED, describe_type, find_control_character
+from dissensus.schema.questionnaire.faults import MAX_LISTED, describe_type, find_control_character, normalise_line_ends
 from dissensus.schema.questionnaire.question import MAX_ANSWER_LENGTH, MAX_WORDING_LENGTH, Wording, empty_wording
 
 SLUG: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,58}[a-z0-9])?")
@@ -220,7 +220,7 @@ class DefinitionTable:
             if fault is not None:
                 self.add_error(key, f"{language}: {fault}")
             elif language in texts:
-                wording[language] = _normalise_newlines(str(texts[language])).strip()
+                wording[language] = normalise_line_ends(str(texts[language])).strip()
         return wording
 
 
@@ -299,13 +299,8 @@ def _find_wording_error(value: object) -> str | None:
         return "It is blank. Write it, or leave it out in all languages."
     if len(value) > MAX_WORDING_LENGTH:
         return f"It has {len(value):,} characters, and {MAX_WORDING_LENGTH:,} are allowed. Shorten it."
-    bad = find_control_character(_normalise_newlines(value), but=LINE_CHARACTERS)
+    bad = find_control_character(normalise_line_ends(value), but=LINE_CHARACTERS)
     return None if bad is None else f"It holds {bad}, which is not readable. Remove it."
-
-
-def _normalise_newlines(text: str) -> str:
-    """Replace CRLF by LF."""
-    return text.replace("\r\n", "\n")
 
 
 def _split_number(path: Path) -> Path:

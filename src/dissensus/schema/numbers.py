@@ -9,6 +9,8 @@ from dissensus.errors import InvalidInput
 
 MAX_COUNT = 10**9
 """Upper limit of counts, to detect typing errors."""
+MAX_COST = 1e9
+"""Upper limit of the costs of an error, in a comparison of decision rules and where one is adopted."""
 MAX_FLOAT: Final = float_info.max
 
 

@@ -36,6 +36,7 @@ from dissensus.store.staff import StaffTable
 RATER_STATES: tuple[RaterState, ...] = get_args(RaterState)
 FEW_ITEMS: Final = 200
 """Items of a filter up to which their summaries are looked up one by one."""
+N_ATTRIBUTE_SAMPLE: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -386,8 +387,8 @@ def find_item_detail(tx: Connection, campaign_id: str, position: int) -> ItemDet
     )
 
 
-def list_attribute_names(tx: Connection, campaign_id: str, *, most: int) -> tuple[str, ...]:
-    """Return the names of the attributes of the first items of a campaign."""
+def list_attribute_names(tx: Connection, campaign_id: str) -> tuple[str, ...]:
+    """Return the names of the attributes of the first `N_ATTRIBUTE_SAMPLE` items of a campaign."""
     query = select(ItemTable.content["attributes"]).where(ItemTable.campaign_id == campaign_id)
-    attributes = tx.scalars(query.order_by(ItemTable.position).limit(most))
+    attributes = tx.scalars(query.order_by(ItemTable.position).limit(N_ATTRIBUTE_SAMPLE))
     return tuple(dict.fromkeys(name for names in attributes for name in names))

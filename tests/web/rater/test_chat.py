@@ -368,6 +368,18 @@ def test_an_edited_response_is_stored_beside_the_original(live: LiveSite) -> Non
         )
 
 
+@sqlite_only
+def test_other_line_ends_are_no_edit(live: LiveSite) -> None:
+    visitor, page = enter_chat_campaign(live)
+    page = say(visitor, begin(visitor, page, "helpful"), "Help me.")
+    with live.platform.database.writing() as tx:
+        tx.execute(update(ChatCandidateTable).values(response="One.\rTwo.\r\nThree."))
+    unchanged = "One.\r\nTwo.\r\nThree."
+    send(visitor, page, "/pick", strength="-1", edit_0=unchanged, edit_1=unchanged)
+    with live.platform.database.reading() as tx:
+        assert tx.scalars(select(ChatPickTable.edit_text)).all() == [None]
+
+
 def test_conversations_are_not_accessible_to_others(live: LiveSite) -> None:
     visitor, page = enter_chat_campaign(live, chat={"chatbots": [SLOW]})
     page = send(visitor, begin(visitor, page), "/messages", text="Private words.")

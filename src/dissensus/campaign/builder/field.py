@@ -13,6 +13,7 @@ import tomli_w
 from dissensus.schema.campaign.parser import MAX_FILE_LENGTH
 from dissensus.schema.definition_errors import InvalidToml, Path
 from dissensus.schema.definition_table import read_toml
+from dissensus.schema.questionnaire.faults import normalise_line_ends
 
 FormValues: TypeAlias = Mapping[str, str]
 """Submitted texts by the name of their field; an unchecked box has none."""
@@ -115,16 +116,11 @@ def read_value(text: str) -> Any:
     >>> read_value("value = [1]"), read_value("value ="), read_value(" ")
     ([1], 'value =', None)
     """
-    text = normalise_text(text)
+    text = normalise_line_ends(text)
     try:
         return read_toml(text, "The value", MAX_FILE_LENGTH).get("value") if text.strip() else None
     except InvalidToml:
         return text
-
-
-def normalise_text(text: str) -> str:
-    """Return a text with the line ends of TOML; forms send others."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +141,7 @@ class TextField(Field):
         text = form.get(name)
         if text is None:
             return old
-        text = normalise_text(text)
+        text = normalise_line_ends(text)
         return (text if self.lines > 1 else text.strip()) or None
 
 
@@ -245,7 +241,7 @@ class TextsField(Field):
 
 def split_lines(text: str) -> list[str]:
     """Return the lines of a text that are not blank."""
-    return [line.strip() for line in normalise_text(text).split("\n") if line.strip()]
+    return [line.strip() for line in normalise_line_ends(text).split("\n") if line.strip()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,7 +257,7 @@ class WordingField(Field):
         return self.node("wording", context, texts=wording_texts(value, context.languages), rows=self.lines)
 
     def _parse(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:
-        texts = {key.removeprefix(f"{name}."): normalise_text(text) for key, text in part_of(form, name).items()}
+        texts = {key.removeprefix(f"{name}."): normalise_line_ends(text) for key, text in part_of(form, name).items()}
         if not texts:
             return old
         return {language: text for language, text in texts.items() if text.strip()} or None
@@ -297,7 +293,7 @@ class TomlField(Field):
     def _parse(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:
         if name not in form:
             return old
-        text = normalise_text(form[name])
+        text = normalise_line_ends(form[name])
         try:
             return read_toml(text, "The table", MAX_FILE_LENGTH) or None
         except InvalidToml:
@@ -339,7 +335,7 @@ class LabelsField(Field):
         answers = answers_of(table) or split_lines(form.get(f"{name}.answers", ""))
         labels: dict[str, dict[str, str]] = {}
         for key, text in columns.items():
-            for number, line in enumerate(normalise_text(text).split("\n")):
+            for number, line in enumerate(normalise_line_ends(text).split("\n")):
                 if line.strip():
                     # Lines beyond the last answer belong to none, which the parser of definitions refuses.
                     answer = answers[number] if number < len(answers) else ""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Final
 
 import numpy as np
 import polars as pl
@@ -22,6 +21,7 @@ from dissensus.pipeline.score.settings import DecisionSettings
 from dissensus.pipeline.tables import format_count
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.item_scores import ItemScores
+from dissensus.schema.numbers import MAX_COST
 from dissensus.schema.questionnaire.scale import take_worst
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.safety import read_expert_labels
@@ -31,7 +31,6 @@ from dissensus.stats.counts import count_answers
 from dissensus.stats.score.pseudo_values import Codes, GroupRatings
 
 Count = Callable[[GroupRatings], UnsafeCounts]
-MOST_COST: Final = 1e9
 
 
 def check_rules(rules: Sequence[str] | None) -> tuple[str, ...]:
@@ -47,9 +46,9 @@ def check_rules(rules: Sequence[str] | None) -> tuple[str, ...]:
 def check_costs(costs: Sequence[Sequence[float]]) -> tuple[Costs, ...]:
     """Return pairs of costs, each once."""
     for pair in costs:
-        if len(pair) != 2 or not all(0 < cost <= MOST_COST for cost in pair):
+        if len(pair) != 2 or not all(0 < cost <= MAX_COST for cost in pair):
             raise InvalidInput(
-                f"The costs {pair!r} are not two numbers above 0 and up to {MOST_COST:,.0f}, such as 1 and 5."
+                f"The costs {pair!r} are not two numbers above 0 and up to {MAX_COST:,.0f}, such as 1 and 5."
             )
     if not costs:
         raise InvalidInput("costs is empty; give the cost of blocking and of letting through, such as 1 and 1.")

@@ -10,12 +10,12 @@ from dissensus.pipeline.score.display import explain_marks
 from dissensus.pipeline.score.model_display import pool_grids, rank_grids
 from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
+from dissensus.report.groups import EVERYBODY
 from dissensus.report.layout import concat_horizontally
 from dissensus.report.methods import Method
 from dissensus.report.result import Document
 from dissensus.report.score.group_points import draw_group_lines, draw_group_points
 from dissensus.report.score.scorecard import (
-    EVERYBODY,
     METHODS,
     MOST_SERIES,
     build_blocks,

@@ -9,14 +9,13 @@ from dissensus.pipeline.score import GapRow, Scorecard, ScoreRow
 from dissensus.pipeline.score.display import explain_rows, gap_grids
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure
-from dissensus.report.groups import format_axis
+from dissensus.report.groups import EVERYBODY, format_axis
 from dissensus.report.methods import Method
 from dissensus.report.result import Document, Size
 from dissensus.report.score.group_points import Blocks, PointRow, Value, draw_group_points
 from dissensus.report.sections import Section
 from dissensus.report.tables import ReportTable
 
-EVERYBODY: Final = "everybody"
 MOST_SERIES: Final = 4
 WORDS: Final = (
     "Of the m ratings of an item by raters of a group, c are unsafe; y is 1 for an unsafe rating, else 0; s is a score "

@@ -36,6 +36,7 @@ from dissensus.schema.questionnaire.faults import (
     describe_type,
     find_control_character,
     find_unstorable_character,
+    normalise_line_ends,
 )
 from dissensus.schema.records.attempt import MODEL_TYPES
 from dissensus.schema.records.conversation import MAX_TURN_LENGTH
@@ -176,7 +177,7 @@ def _prompt(table: DefinitionTable) -> str:
     if not isinstance(value, str):
         table.add_error("system_prompt", f"It is {describe_type(value)}, not text. Put it in quotes.")
         return ""
-    text = value.replace("\r\n", "\n")
+    text = normalise_line_ends(value)
     bad = find_control_character(text, but=LINE_CHARACTERS)
     if bad is not None:
         table.add_error("system_prompt", f"It holds {bad}, which is not readable. Remove it.")

@@ -8,6 +8,7 @@ from dissensus.schema.questionnaire.faults import (
     AnswerProblem,
     describe_type,
     find_unstorable_character,
+    normalise_line_ends,
 )
 from dissensus.schema.questionnaire.question import Answer, Question, When
 
@@ -136,7 +137,7 @@ def _check_text(name: str, value: object, max_length: int) -> str | AnswerProble
         return AnswerProblem(
             name, "form", f"The answer is {describe_type(value)}, not text. Write up to {max_length:,} characters."
         )
-    text = value.replace("\r\n", "\n").strip()
+    text = normalise_line_ends(value).strip()
     bad = find_unstorable_character(text)
     if bad is not None:
         return AnswerProblem(name, "characters", f"The text holds {bad}, which cannot be stored. Remove it.")

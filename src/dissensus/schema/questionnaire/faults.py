@@ -1,4 +1,4 @@
-"""Problems with answers, and error messages that list several problems."""
+"""Problems with answers and other texts, and error messages that list several problems."""
 
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -65,6 +65,11 @@ def describe_number(value: object) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool) and not abs(value) >= 2**63:
         return f"{value:g}"
     return describe_type(value)
+
+
+def normalise_line_ends(text: str) -> str:
+    r"""Return a text with \n at the end of each line, in place of \r\n and \r."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def find_unstorable_character(text: str) -> str | None:

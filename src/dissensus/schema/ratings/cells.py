@@ -22,7 +22,8 @@ DECIMAL = re.compile(r"^\d+(\.0+|(\.\d+)?[eE]\+?\d+)$")
 MANY_VALUES = 1000
 """Distinct values of a column beyond which it is not searched for groups."""
 _TEXT = (pl.String, pl.Categorical, pl.Enum)
-_WHOLE = r"^-?\d+\.0+$"
+WHOLE = r"^-?\d+\.0+$"
+"""Ids that a program has taken for numbers."""
 
 NORMALISE = Advice(
     "To read other spellings of the same answer: --normalise (in Python: normalise=True).",
@@ -77,7 +78,7 @@ def _check_spelling_of_numbers(ids: pl.Series, report: CheckReport) -> None:
     """Report ids like 1.0 that are also written as 1."""
     if not ids.str.contains(".0", literal=True).any():
         return
-    decimal = ids.filter(ids.str.contains(_WHOLE)).unique()
+    decimal = ids.filter(ids.str.contains(WHOLE)).unique()
     spelt = pl.DataFrame({"decimal": decimal, "whole": decimal.str.replace(r"\.0+$", "")})
     spelt = spelt.filter(spelt["whole"].is_in(ids.unique().implode()))
     if spelt.is_empty():

@@ -18,7 +18,7 @@ from dissensus.campaign.builder.check import (
     step_of,
     write_definition,
 )
-from dissensus.campaign.builder.field import ACTION, FormNode, normalise_text
+from dissensus.campaign.builder.field import ACTION, FormNode
 from dissensus.campaign.builder.question import (
     question_faults,
     read_question,
@@ -32,6 +32,7 @@ from dissensus.errors import Conflict, InvalidInput
 from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.definition_errors import DefinitionFault
+from dissensus.schema.questionnaire.faults import normalise_line_ends
 from dissensus.web.builder.preview import list_languages, list_pages, render_preview
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
@@ -181,7 +182,7 @@ class SummaryPage(BuilderPage):
 @router.post("/campaigns/new/builder")
 def begin(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("create"))], form: StaffForm) -> Response:
     """Begin a campaign with a template, or with a text in TOML."""
-    text = normalise_text(str(form.get("definition", "")))
+    text = normalise_line_ends(str(form.get("definition", "")))
     is_typed = bool(text.strip())
     if not is_typed:
         text = load_template(str(form.get("template", "")), str(form.get("name", "")).strip())
@@ -252,7 +253,7 @@ def _save(draft: Draft, step: str, at: str, form: FormData) -> Response:
         return _finish(draft, copy, form)
     table = copy.check.table
     if step == TOML_STEP or table is None:
-        text = normalise_text(str(form.get("definition", copy.text)))
+        text = normalise_line_ends(str(form.get("definition", copy.text)))
     else:
         text = write_definition(_read(step, at, form, table))
     try:

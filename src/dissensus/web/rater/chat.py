@@ -19,6 +19,7 @@ from dissensus.pipeline.collect.chat import ChatStep, ResponsePick, choose_next_
 from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.chat import ChatMode
 from dissensus.schema.numbers import parse_digits
+from dissensus.schema.questionnaire.faults import normalise_line_ends
 from dissensus.schema.records.preference import MAX_STRENGTH
 from dissensus.web.core.chat_responder import StreamEvent
 from dissensus.web.core.forms import MAX_MS, check_storable
@@ -277,8 +278,8 @@ def _edit(site: Site, rater: "RaterRow", exchange_id: str, form: FormData, pick:
     if text is None or position is None:
         return None
     original = chat.load_response(site.platform, rater, exchange_id, position)
-    edited = str(text).replace("\r\n", "\n")
-    return None if edited.strip() == (original or "").replace("\r\n", "\n").strip() else edited
+    edited = normalise_line_ends(str(text))
+    return None if edited.strip() == normalise_line_ends(original or "").strip() else edited
 
 
 def _id(form: FormData) -> str:

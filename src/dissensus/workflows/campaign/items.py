@@ -25,9 +25,6 @@ from dissensus.workflows.campaign.monitoring import monitoring_axes, to_monitore
 from dissensus.workflows.gold.labelling import gold_columns_by_item
 from dissensus.workflows.platform.platform import Platform
 
-N_ATTRIBUTE_SAMPLE: Final = 200
-"""Number of items from which the names of attributes are taken."""
-
 MAX_SELECTED: Final = 50
 """Most items that are changed at once: those of a page of the list."""
 
@@ -71,7 +68,7 @@ def list_items(
         campaign = platform.definitions.load(tx, campaign_row)
         scales, axes = read_scales(campaign.questionnaire), tuple(monitoring_axes(campaign))
         item_filter = _check_filter(item_filter, scales, axes)
-        attributes = store.list_attribute_names(tx, campaign_row.id, most=N_ATTRIBUTE_SAMPLE)
+        attributes = store.list_attribute_names(tx, campaign_row.id)
         return ItemListing(
             item_filter=item_filter,
             state=campaign_row.state,

@@ -10,6 +10,7 @@ from dissensus.pipeline.release.assessment import AssessedRelease, assess_releas
 from dissensus.pipeline.release.plan_draft import draft_plan
 from dissensus.schema.advice import site_message
 from dissensus.schema.hints import format_value
+from dissensus.schema.questionnaire.faults import normalise_line_ends
 from dissensus.schema.release.parser import parse_plan
 from dissensus.schema.release.plan import ReleasePlan
 from dissensus.store import audit_log, staff
@@ -78,7 +79,7 @@ def load_plan(platform: Platform, name: str, *, staff_id: str) -> str:
 
 def change_plan(platform: Platform, name: str, text: str, *, staff_id: str, now: datetime) -> None:
     """Store the plan of a release; raise if it is not valid."""
-    text = text.replace("\r\n", "\n").strip() + "\n"
+    text = normalise_line_ends(text).strip() + "\n"
     if len(text) > MAX_PLAN_LENGTH:
         raise InvalidInput(f"The plan has {len(text):,} characters, and {MAX_PLAN_LENGTH:,} are allowed. Shorten it.")
     _parse_plan(text, name)

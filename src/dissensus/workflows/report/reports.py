@@ -26,8 +26,6 @@ MAX_UNFINISHED: Final = 3
 """Reports of a campaign that wait or are made."""
 MAX_REPORTS: Final = 20
 """Finished reports of a campaign that are kept."""
-N_ATTRIBUTE_SAMPLE: Final = 200
-"""Number of items from which the names of attributes are taken."""
 FigureKind: TypeAlias = Literal["svg", "narrow.svg", "dark.svg", "narrow.dark.svg", "png", "csv"]
 
 
@@ -72,7 +70,7 @@ def _list_choices(
         questions=() if campaign.chat else (*questionnaire.overalls, *scaled),
         primary_question=read_scales(questionnaire).primary_question,
         axes={} if campaign.chat else _report_axes(campaign),
-        attributes=() if campaign.chat else overview.list_attribute_names(tx, campaign_row.id, most=N_ATTRIBUTE_SAMPLE),
+        attributes=() if campaign.chat else overview.list_attribute_names(tx, campaign_row.id),
     )
 
 

@@ -23,7 +23,6 @@ from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.cleaning import Duplicates
 from dissensus.schema.ratings.column_choice import ColumnChoice
 
-_WHOLE: Final = r"^-?\d+\.0+$"
 _ONCE: Final = (
     "A rater rates an item once. Drop the rating that does not count, or keep the first or last, or none (drop): "
     "--duplicates first|last|drop (in Python: duplicates=...)."
@@ -154,7 +153,7 @@ class RatingsCoder:
             )
         if items.dtype != pl.String:
             return
-        decimal = items.filter(items.str.ends_with("0") & items.str.contains(_WHOLE))
+        decimal = items.filter(items.str.ends_with("0") & items.str.contains(cells.WHOLE))
         if len(decimal):
             place = self.folder.name_row(item.cast(pl.String).str.strip_chars() == decimal[0])
             raise InvalidInput(
