@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from dissensus.campaign.decision_rule_adoption import MAX_FILE_LENGTH, MOST_COST, read_adopted_rule
+from dissensus.campaign.decision_rule_adoption import MAX_FILE_LENGTH, read_adopted_rule
 from dissensus.errors import InvalidInput, NotFound
+from dissensus.schema.numbers import MAX_COST
 
 SETTINGS = {
     "questions": ["Q_overall"],
@@ -46,7 +47,7 @@ def test_only_the_settings_that_a_rule_uses_are_adopted(
     assert (adopted.rule, adopted.at_least, adopted.seats) == (rule, at_least, seats)
 
 
-@pytest.mark.parametrize("cost", [0.001, MOST_COST])
+@pytest.mark.parametrize("cost", [0.001, MAX_COST])
 def test_costs_up_to_the_limits_are_valid(cost: float) -> None:
     assert read_adopted_rule(comparison({"block_cost": cost, "miss_cost": cost}), "other").block_cost == cost
 
@@ -79,7 +80,7 @@ def test_an_unknown_name_is_refused_with_those_there_are() -> None:
         comparison({"miss_cost": float("inf")}),
         comparison({"miss_cost": 0}),
         comparison({"miss_cost": -1}),
-        comparison({"miss_cost": 2 * MOST_COST}),
+        comparison({"miss_cost": 2 * MAX_COST}),
         comparison({"miss_cost": True}),
         comparison({"miss_cost": "4"}),
         comparison({"n_blocked": 6}),

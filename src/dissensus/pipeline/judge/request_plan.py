@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.judge.personas import Persona
 from dissensus.pipeline.judge.presentation import Presentation, Probe, change_presentation, draw_presentation
 from dissensus.pipeline.judge.prompt import build_request_messages, build_response_schema
-from dissensus.schema.campaign.definition import RESPONSE_FORMATS
 from dissensus.schema.hints import format_value
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.questionnaire.definition import Questionnaire
@@ -20,6 +19,7 @@ from dissensus.schema.questionnaire.question import Question
 from dissensus.schema.records.item import Item
 
 ResponseFormat = Literal["json_schema", "json_object", "text"]
+RESPONSE_FORMATS: Final[tuple[ResponseFormat, ...]] = get_args(ResponseFormat)
 MAX_SEEDS: Final = 1_000
 
 

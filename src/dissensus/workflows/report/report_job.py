@@ -15,12 +15,13 @@ from typing import Any, Final
 
 from dissensus.errors import DissensusError, NotFound
 from dissensus.files.raw import table_stream
+from dissensus.pipeline.release.documents import ATTEMPTS
 from dissensus.schema.advice import site_message
 from dissensus.stats.suppression import MIN_CELL
 from dissensus.store.lists import reports as store
 from dissensus.store.lists.reports import ClaimedReport, StoredReport
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.export.conversations import ATTEMPTS, REVIEWS, export_conversations
+from dissensus.workflows.export.conversations import REVIEWS, export_conversations
 from dissensus.workflows.export.ratings import ExportOptions, log_export, open_export
 from dissensus.workflows.platform.platform import Platform
 
