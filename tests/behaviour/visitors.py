@@ -20,9 +20,9 @@ STEPS: Final = {
     "consent": "(/c/[^/]+)?/consent",
     "check": "/check",
     "rate": f"/rate/{ID}",
-    "pick": f"/chat/{ID}/pick",
     "end": f"/chat/{ID}/end",
     "say": f"/chat/{ID}/messages",
+    "pick": f"/chat/{ID}/pick",  # Also the form that changes the last pick
     "begin": "/chat/begin",
     "about-you": "/about-you",
     "survey": "/survey",
@@ -142,6 +142,8 @@ class Rater(Visitor):
         """Return the current page of the rater, after chatbots have answered."""
         for n in range(POLLS):
             page = self.ask("GET", "/rate", repeat=n > 0)
+            if link := re.search(r'href="(/rate\?opened=[^"]+)"', page.text):
+                page = self.ask("GET", link[1])
             if "/chat/" not in page.text or self._next(page, tuple(STEPS)) is not None or "/retry" in page.text:
                 return page
             time.sleep(0.02)
