@@ -17,7 +17,6 @@ from dissensus.files.raw.table_reader import name_source, read_frame
 from dissensus.pipeline import curate as stage
 from dissensus.pipeline.curate import Allocation, Selection, join_attributes
 from dissensus.pipeline.curate.manifest import to_json_lines
-from dissensus.pipeline.curate.selection import sample_page
 from dissensus.schema.records.item import Item
 from dissensus.text.personal_data import KINDS, Kind
 
@@ -164,7 +163,7 @@ def _items(
 
 def _print(selection: Selection, kind: Format) -> None:
     if kind is Format.TABLE:
-        result_writer.write_pages([sample_page(selection)], None)
+        result_writer.write_pages([selection.page()], None)
         return
     for note in selection.notes:
         typer.echo(f"Note: {note}", err=True)

@@ -13,7 +13,6 @@ from dissensus.cli.ratings_options import split_categories, with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.aggregate import gold_against_crowd
-from dissensus.pipeline.aggregate.gold import gold_page
 from dissensus.pipeline.aggregate.gold_reasons import GoldReasons, compare_reasons, reasons_page
 from dissensus.schema.ratings.columns import GOLD
 from dissensus.schema.ratings.table import Ratings
@@ -81,7 +80,7 @@ def gold(
     for note in ratings.notes:
         typer.echo(f"Note: {note}", err=True)
     if kind is Format.TABLE:
-        result_writer.write_pages([gold_page(result)], output)
+        result_writer.write_pages([result.page()], output)
     elif kind is Format.JSON:
         result_writer.write_text(result.to_json(), output)
     else:

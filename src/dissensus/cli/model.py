@@ -77,9 +77,6 @@ def model(
     Example: dissensus model ratings.csv --formula "Q_overall ~ race * gender + (1|rater_id) + (1|item_id)"
     --base "race=White"
     """
-    # Imported here, so that --help does not import polars.
-    from dissensus.pipeline.model.result import model_page
-
     kind = result_writer.choose_format(format, output)
     result_writer.check_output(output)
     options = shared(
@@ -95,7 +92,7 @@ def model(
     )
     result = options.fit(options.read(reading))
     if kind is Format.TABLE:
-        result_writer.write_pages([model_page(result)], output)
+        result_writer.write_pages([result.page()], output)
         return
     for warning in result.warnings:
         typer.echo(f"Warning: {warning}", err=True)

@@ -17,8 +17,6 @@ from dissensus.files.raw.atomic_write import write_atomically
 from dissensus.pipeline.engine.ratings import IN_MEMORY
 from dissensus.pipeline.vet import Criteria, FilterAudit, Vetting, audit_flagged
 from dissensus.pipeline.vet import vet as vet_raters
-from dissensus.pipeline.vet.audit_result import audit_page
-from dissensus.pipeline.vet.result import vetting_page
 from dissensus.report.figure_kind import Kind, detect_kind
 from dissensus.schema.ratings.table import Ratings
 
@@ -117,7 +115,7 @@ def vet(
     if figure is not None and figure_kind is not None:
         _write_figure(vetting, figure, figure_kind)
     if kind is Format.TABLE:
-        pages = [vetting_page(vetting), *([] if filter_audit is None else [audit_page(filter_audit)])]
+        pages = [vetting.page(), *([] if filter_audit is None else [filter_audit.page()])]
         result_writer.write_pages(pages, output)
     else:
         result_writer.write_text(_text(vetting, filter_audit, kind), output)

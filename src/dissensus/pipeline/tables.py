@@ -1,5 +1,6 @@
 """Display of results as pages of tables, in plain text and HTML."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
@@ -38,6 +39,22 @@ class Page:
         notes = "<br>".join(escape(note) for note in self.notes)
         foot = f"<p><small>{notes}</small></p>" if notes else ""
         return "\n".join([f"<p>{escape(self.summary)}</p>", *map(_html, self.grids), foot])
+
+
+class PagedResult(ABC):
+    """A result that is printed as a page, in a notebook too."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def page(self) -> Page:
+        """Return the result as a page of tables."""
+
+    def __str__(self) -> str:
+        return self.page().as_text()
+
+    def _repr_html_(self) -> str:
+        return self.page().as_html()
 
 
 def escape_unprintable(text: str) -> str:

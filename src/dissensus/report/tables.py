@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from dissensus.errors import NotFound
-from dissensus.pipeline.analyse.result import Analysis, analysis_page
+from dissensus.pipeline.analyse.result import Analysis
 from dissensus.pipeline.engine.ratings import PartitionedRatings, select_pool
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
 from dissensus.pipeline.vet import Vetting
@@ -327,7 +327,7 @@ def group_table(analysis: Analysis, groups: Sequence[DisplayedGroups]) -> Report
     """
     groups_by_axis = {displayed.axis: displayed for displayed in groups}
     restricted = _restrict_analysis(analysis, groups_by_axis)
-    page = analysis_page(restricted)
+    page = restricted.page()
     overall, *axis_grids = page.grids
     hidden = any(displayed.hidden for displayed in groups)
     return ReportTable(

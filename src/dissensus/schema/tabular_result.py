@@ -1,6 +1,8 @@
-"""Results as tables of pandas, Arrow and polars."""
+"""Results as JSON, and as tables of pandas, Arrow and polars."""
 
-from collections.abc import Callable, Mapping
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, Final, get_args, get_type_hints
 
 import polars as pl
@@ -16,12 +18,28 @@ def read_row_schema(row: type) -> dict[str, type[pl.DataType]]:
     return {name: _COLUMN_TYPES[(get_args(hints[name]) or (hints[name],))[0]] for name in row.__dataclass_fields__}  # type: ignore[attr-defined]
 
 
-class TabularResult:
-    """A result that becomes a table; subclasses define `to_polars`."""
+class JsonResult(ABC):
+    """A result that becomes a JSON document."""
 
     __slots__ = ()
 
-    to_polars: Callable[..., pl.DataFrame]
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+
+
+class TabularResult(JsonResult):
+    """A result that becomes a table."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def to_polars(self, *args: Any, **options: Any) -> pl.DataFrame:
+        """Return the result as a table of polars."""
 
     def to_pandas(self, **options: Any) -> Any:
         """Return a pandas table; options as for `to_polars`."""

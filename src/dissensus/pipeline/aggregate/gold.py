@@ -1,6 +1,5 @@
 """Comparison of gold labels with crowd labels."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -19,11 +18,12 @@ from dissensus.pipeline.aggregate.gold_intervals import (
     compute_gold_intervals,
 )
 from dissensus.pipeline.aggregate.safety import CROWD, compute_crowd_labels, resolve_name
-from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_number
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, PagedResult, escape_unprintable, format_number
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import GOLD, ITEM_ID
 from dissensus.schema.ratings.safety import SAFE_UNSAFE, check_unsafe_answers, read_expert_labels
 from dissensus.schema.ratings.table import Ratings
+from dissensus.schema.tabular_result import JsonResult
 from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.result import check_confidence
 
@@ -33,7 +33,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GoldAgainstCrowd:
+class GoldAgainstCrowd(JsonResult, PagedResult):
     """Comparison of gold labels with crowd labels, overall and by group; printed as a table.
 
     Parameters
@@ -77,15 +77,9 @@ class GoldAgainstCrowd:
         tables = {"summary": self.summary.to_dicts(), "confusion": self.confusion.to_dicts()}
         return {name: getattr(self, name) for name in names} | {"notes": list(self.notes)} | tables
 
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
-
-    def __str__(self) -> str:
-        return gold_page(self).as_text()
-
-    def _repr_html_(self) -> str:
-        return gold_page(self).as_html()
+    def page(self) -> Page:
+        """Return the comparison as a page."""
+        return Page(gold_summary(self), tuple(gold_blocks(self)), tuple(gold_footnotes(self)))
 
 
 def gold_against_crowd(  # noqa: PLR0913 - options are keyword-only
@@ -342,11 +336,6 @@ _SUMMARY = {
 
 HEADINGS = ("raters", "items", "both safe", "both unsafe", "only gold", "only crowd", "tied", "alpha")
 INTERVAL = "interval"
-
-
-def gold_page(comparison: GoldAgainstCrowd) -> Page:
-    """Return the comparison as a page."""
-    return Page(gold_summary(comparison), tuple(gold_blocks(comparison)), tuple(gold_footnotes(comparison)))
 
 
 def gold_summary(comparison: GoldAgainstCrowd) -> str:

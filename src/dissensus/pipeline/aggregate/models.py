@@ -1,6 +1,5 @@
 """Label models with one true answer per item: Dawid–Skene, MACE and GLAD."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -21,6 +20,7 @@ from dissensus.pipeline.aggregate.glad import fit_glad
 from dissensus.pipeline.aggregate.labels import check_name_clashes
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.table import Ratings
+from dissensus.schema.tabular_result import JsonResult
 
 Method = Literal["dawid-skene", "mace", "glad"]
 FITS: dict[str, tuple[Callable[..., LabelModelFit], int]] = {
@@ -33,7 +33,7 @@ TIED = 1e-5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LabelModel:
+class LabelModel(JsonResult):
     """Labels of items and skills of raters by a model of one true answer per item.
 
     Parameters
@@ -75,10 +75,6 @@ class LabelModel:
         """Return everything as plain values."""
         tables = {"labels": self.labels.to_dicts(), "raters": self.raters.to_dicts(), "notes": list(self.notes)}
         return {name: tables.get(name, getattr(self, name)) for name in self.__dataclass_fields__}
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
 
 
 def label_model(

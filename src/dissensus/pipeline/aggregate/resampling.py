@@ -1,6 +1,5 @@
 """Item labels at lower replication."""
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import index
@@ -18,11 +17,12 @@ from dissensus.pipeline.aggregate.labels import (
 from dissensus.schema.axes import require_one_axis
 from dissensus.schema.hints import format_value
 from dissensus.schema.ratings.table import Ratings
+from dissensus.schema.tabular_result import JsonResult
 from dissensus.stats.replication import subsample_labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ResampledLabels:
+class ResampledLabels(JsonResult):
     """Distribution of item labels over subsamples of their raters.
 
     Parameters
@@ -50,10 +50,6 @@ class ResampledLabels:
         """Return everything as plain values."""
         tables = {"curve": self.curve.to_dicts(), "labels": self.labels.to_dicts()}
         return {"question": self.question, "confidence": self.confidence} | tables
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
 
 
 def resampled_labels(

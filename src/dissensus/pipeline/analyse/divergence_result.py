@@ -1,6 +1,5 @@
 """Result of a group divergence, and its display."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -9,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import Grid, Page, PagedResult, escape_unprintable, format_count, format_short
 from dissensus.schema.tabular_result import TabularResult
 
 Floats = npt.NDArray[np.float64]
@@ -72,7 +71,7 @@ class PairDivergence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GroupDivergence(TabularResult):
+class GroupDivergence(TabularResult, PagedResult):
     """Divergence between the soft labels of groups, pair by pair; printed as a table, in a notebook too.
 
     Parameters
@@ -138,10 +137,6 @@ class GroupDivergence(TabularResult):
             "pairs": [asdict(pair) | {"groups": list(pair.groups)} for pair in self.pairs],
         }
 
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
-
     def to_polars(self) -> pl.DataFrame:
         """Return one row per pair."""
         constants = {"axis": self.axis, "measure": self.measure}
@@ -150,19 +145,13 @@ class GroupDivergence(TabularResult):
         ]
         return pl.DataFrame(rows, schema=_SCHEMA)
 
-    def __str__(self) -> str:
-        return _page(self).as_text()
-
-    def _repr_html_(self) -> str:
-        return _page(self).as_html()
-
-
-def _page(divergence: GroupDivergence) -> Page:
-    by_chance = ("by chance", "p", "adjusted") if divergence.null.size else ()
-    head = (escape_unprintable(divergence.axis), "raters", "items", "distance", *by_chance)
-    size = dict(zip(divergence.groups, divergence.n_raters, strict=True))
-    lines = tuple(_line(pair, size, tested=bool(by_chance)) for pair in divergence.pairs)
-    return Page(_summary(divergence), (Grid(head, lines),), tuple(_notes(divergence)))
+    def page(self) -> Page:
+        """Return the pairs as a table."""
+        by_chance = ("by chance", "p", "adjusted") if self.null.size else ()
+        head = (escape_unprintable(self.axis), "raters", "items", "distance", *by_chance)
+        size = dict(zip(self.groups, self.n_raters, strict=True))
+        lines = tuple(_line(pair, size, tested=bool(by_chance)) for pair in self.pairs)
+        return Page(_summary(self), (Grid(head, lines),), tuple(_notes(self)))
 
 
 def _summary(divergence: GroupDivergence) -> str:

@@ -1,6 +1,5 @@
 """Agreement and differences of groups by the number of raters of each group."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import index
@@ -17,6 +16,7 @@ from dissensus.schema.hints import format_value
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import REST
 from dissensus.schema.ratings.table import Ratings
+from dissensus.schema.tabular_result import JsonResult
 from dissensus.stats.design import METRICS, Codes, Design, statistics
 from dissensus.stats.groups.statistics import resample_statistics
 from dissensus.stats.result import FloatArray, check_confidence, none_if_not_finite
@@ -36,7 +36,7 @@ SCHEMA = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RaterCurve:
+class RaterCurve(JsonResult):
     """Statistics of groups if fewer raters of each group had rated.
 
     Parameters
@@ -64,10 +64,6 @@ class RaterCurve:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__} | {"curve": self.curve.to_dicts()}
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
 
 
 def rater_curve(

@@ -1,6 +1,5 @@
 """Result of an analysis, and its display as blocks of cells."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -12,14 +11,12 @@ import polars as pl
 from dissensus.errors import NotFound
 from dissensus.pipeline.analyse.columns import COMPARED, DIFFERENCES
 from dissensus.pipeline.analyse.settings import AnalysisSettings
-from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_number, format_short
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, PagedResult, escape_unprintable, format_number, format_short
 from dissensus.schema.advice import format_message
 from dissensus.schema.axes import resolve_axis
 from dissensus.schema.hints import format_list
 from dissensus.schema.tabular_result import TabularResult, read_row_schema
 from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE, WIDE
-
-SCHEMA_VERSION = 1
 
 HEADINGS = {
     "irr": "IRR",
@@ -139,7 +136,7 @@ class ItemRow(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Analysis(TabularResult):
+class Analysis(TabularResult, PagedResult):
     """Agreement within and between groups; printed as a table, in a notebook too.
 
     Parameters
@@ -181,7 +178,7 @@ class Analysis(TabularResult):
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the replicates as plain values."""
         return {
-            "schema_version": SCHEMA_VERSION,
+            "schema_version": 1,
             "dissensus_version": self.version,
             "settings": asdict(self.settings),
             "n_raters": self.n_raters,
@@ -197,10 +194,6 @@ class Analysis(TabularResult):
                 for attribute in self.settings.by_item
             },
         }
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
 
     def to_polars(self, *, wide: bool = False, settings: bool = False) -> pl.DataFrame:
         """Return one line per row, the whole pool first, and those by attributes of items last.
@@ -263,11 +256,10 @@ class Analysis(TabularResult):
             f"{_count_raters(self.n_raters)} raters; axes: {axes}; {len(self.rows):,} rows)"
         )
 
-    def __str__(self) -> str:
-        return analysis_page(self).as_text()
-
-    def _repr_html_(self) -> str:
-        return analysis_page(self).as_html()
+    def page(self) -> Page:
+        """Return the table as a page, with intervals below the estimates."""
+        grids = (*map(_grid, analysis_blocks(self)), *item_grids(self))
+        return Page(analysis_summary(self), grids, tuple(analysis_footnotes(self)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,12 +425,6 @@ def analysis_summary(analysis: Analysis) -> str:
         f"{analysis.settings.question}: {analysis.n_ratings:,} ratings of {analysis.n_items:,} items by "
         f"{_count_raters(analysis.n_raters)} raters; answers {', '.join(analysis.categories)}"
     )
-
-
-def analysis_page(analysis: Analysis) -> Page:
-    """Return the table as a page, with intervals below the estimates."""
-    grids = (*map(_grid, analysis_blocks(analysis)), *item_grids(analysis))
-    return Page(analysis_summary(analysis), grids, tuple(analysis_footnotes(analysis)))
 
 
 def item_grids(analysis: Analysis) -> Iterator[Grid]:

@@ -1,6 +1,5 @@
 """Result of curation: the sample, the outcome of every item, and their display."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,11 +8,10 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 import polars as pl
 
 from dissensus.pipeline.curate.plan import SamplePlan
-from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_number
+from dissensus.pipeline.tables import Grid, Page, PagedResult, escape_unprintable, format_number
 from dissensus.schema.records.item import Item
+from dissensus.schema.tabular_result import JsonResult
 from dissensus.text.personal_data import KINDS
-
-SCHEMA_VERSION = 1
 
 Outcome = Literal[
     "chosen", "not drawn", "exact duplicate", "near duplicate", "personal data", "missing value", "not asked for"
@@ -35,7 +33,7 @@ EXAMPLES: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Selection:
+class Selection(JsonResult, PagedResult):
     """A sample of items with the outcome of every item; printed as a table.
 
     Parameters
@@ -89,7 +87,7 @@ class Selection:
     def to_dict(self) -> dict[str, Any]:
         """Return everything except the texts as plain values."""
         return {
-            "schema_version": SCHEMA_VERSION,
+            "schema_version": 1,
             "dissensus_version": self.version,
             "plan": self.plan.to_dict(),
             "digest": self.digest,
@@ -100,27 +98,16 @@ class Selection:
             "items": self.items.to_dicts(),
         }
 
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
-
-    def __str__(self) -> str:
-        return sample_page(self).as_text()
-
-    def _repr_html_(self) -> str:
-        return sample_page(self).as_html()
-
-
-def sample_page(selection: Selection) -> Page:
-    """Return the strata and their total as a page."""
-    plan = selection.plan
-    columns = [name for name in HEADINGS if _has_column(plan, name)]
-    head = (escape_unprintable(" × ".join(plan.by)) or "stratum", *(HEADINGS[name] for name in columns))
-    rows = selection.strata.rows(named=True) if plan.by else []
-    body = [(_name_stratum(row), *(format_number(row[name]) for name in columns)) for row in rows]
-    total = [f"{selection.totals[name]:,}" for name in columns]
-    grid = Grid(head, (*body, (ALL_ITEMS, *total)))
-    return Page(_summary(selection), (grid,), tuple(_notes(selection)))
+    def page(self) -> Page:
+        """Return the strata and their total as a page."""
+        plan = self.plan
+        columns = [name for name in HEADINGS if _has_column(plan, name)]
+        head = (escape_unprintable(" × ".join(plan.by)) or "stratum", *(HEADINGS[name] for name in columns))
+        rows = self.strata.rows(named=True) if plan.by else []
+        body = [(_name_stratum(row), *(format_number(row[name]) for name in columns)) for row in rows]
+        total = [f"{self.totals[name]:,}" for name in columns]
+        grid = Grid(head, (*body, (ALL_ITEMS, *total)))
+        return Page(_summary(self), (grid,), tuple(_notes(self)))
 
 
 def _has_column(plan: SamplePlan, name: str) -> bool:

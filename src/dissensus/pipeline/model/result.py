@@ -1,6 +1,5 @@
 """Result of a multilevel model: named effects, thresholds and random effects."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
@@ -14,11 +13,10 @@ from dissensus.pipeline.model.design import NamedDesign
 from dissensus.pipeline.model.details import ModelDetails, list_details
 from dissensus.pipeline.model.details_page import list_grids
 from dissensus.pipeline.model.shares import PredictedShare, Predictions
-from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, PagedResult, escape_unprintable, format_count, format_short
 from dissensus.schema.tabular_result import TabularResult, read_row_schema
 from dissensus.stats.multilevel.fit import Estimator, Integration, Link, OrdinalFit, PosteriorFit
 
-SCHEMA_VERSION: Final = 1
 AXES: Final = "*"
 MOST_CHANGED: Final = 10
 """Items that change sides which the table shows."""
@@ -89,7 +87,7 @@ class NamedFit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class MultilevelModel(TabularResult):
+class MultilevelModel(TabularResult, PagedResult):
     """A fitted multilevel model of ordered answers; see `fit_model`.
 
     Parameters
@@ -162,7 +160,7 @@ class MultilevelModel(TabularResult):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {
-            "schema_version": SCHEMA_VERSION,
+            "schema_version": 1,
             "dissensus_version": self.version,
             "warnings": list(self.warnings),
             "formula": self.formula,
@@ -188,10 +186,6 @@ class MultilevelModel(TabularResult):
             **list_details(self.details),
             "notes": list(self.notes),
         }
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
 
     def to_polars(self) -> pl.DataFrame:
         """Return one line per effect."""
@@ -219,14 +213,24 @@ class MultilevelModel(TabularResult):
         rng = np.random.default_rng(seed)
         return build_tree(named, fit.approximation.draw(draws, rng).resample(rng), 1)
 
-    def __str__(self) -> str:
-        return model_page(self).as_text()
-
     def __repr__(self) -> str:
         return f"MultilevelModel({self.formula}; {self.link}; {self.n_ratings:,} ratings)"
 
-    def _repr_html_(self) -> str:
-        return model_page(self).as_html()
+    def page(self) -> Page:
+        """Return a model as a page, warnings first."""
+        warnings = [f"Warning: {warning}" for warning in self.warnings]
+        sizes = (format_count(self.n_ratings, "rating"), format_count(self.n_items, "item"))
+        head = (
+            f"{sizes[0]} of {sizes[1]} by {format_count(self.n_raters, 'rater')}. Cumulative {self.link} model: "
+            f"{self.formula}"
+        )
+        grids = estimate_grids(self)
+        if self.predictions is not None:
+            grids.append(share_grid(self.predictions, self.confidence))
+            grids += label_change_grids(self.predictions)
+        if self.details is not None:
+            grids += list_grids(self.details, f"{100 * self.confidence:g} % interval")
+        return Page("\n".join([*warnings, head]), tuple(grids), describe_fit(self))
 
 
 def _list_predictions(predictions: Predictions | None) -> dict[str, Any]:
@@ -239,23 +243,6 @@ def _list_predictions(predictions: Predictions | None) -> dict[str, Any]:
         "changed_labels": [item.item_id for item in predictions.changed] if predictions else [],
         "changed_items": [asdict(item) for item in predictions.changed] if predictions else [],
     }
-
-
-def model_page(model: MultilevelModel) -> Page:
-    """Return a model as a page, warnings first."""
-    warnings = [f"Warning: {warning}" for warning in model.warnings]
-    sizes = (format_count(model.n_ratings, "rating"), format_count(model.n_items, "item"))
-    head = (
-        f"{sizes[0]} of {sizes[1]} by {format_count(model.n_raters, 'rater')}. Cumulative {model.link} model: "
-        f"{model.formula}"
-    )
-    grids = estimate_grids(model)
-    if model.predictions is not None:
-        grids.append(share_grid(model.predictions, model.confidence))
-        grids += label_change_grids(model.predictions)
-    if model.details is not None:
-        grids += list_grids(model.details, f"{100 * model.confidence:g} % interval")
-    return Page("\n".join([*warnings, head]), tuple(grids), describe_fit(model))
 
 
 def estimate_grids(model: MultilevelModel) -> list[Grid]:

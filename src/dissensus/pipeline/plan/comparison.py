@@ -1,9 +1,8 @@
 """Items and ratings of an item that tell two chatbots apart under a budget."""
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +12,13 @@ from dissensus.pipeline.plan.partial import NOTHING_STORED, PartialResults
 from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.tables import format_count
 from dissensus.schema.numbers import check_number, check_whole
+from dissensus.schema.tabular_result import JsonResult
 from dissensus.stats.planning.comparison import (
     ComparisonDesign,
     ComparisonMetric,
     ComparisonPower,
     simulate_comparison,
 )
-
-SCHEMA_VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +89,7 @@ class ComparisonRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonPlan:
+class ComparisonPlan(JsonResult):
     """Designs of a comparison under a budget; `best` is the number of ratings of a response with most power."""
 
     settings: ComparisonSettings
@@ -104,15 +102,11 @@ class ComparisonPlan:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {
-            "schema_version": SCHEMA_VERSION,
+            "schema_version": 1,
             "question": "comparison",
             **asdict(self),
             "campaign": {"replication": self.best, "max_items": self.settings.load},
         }
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
 
 
 def plan_comparison(

@@ -1,6 +1,5 @@
 """Raters per group that detect a difference between groups."""
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
@@ -22,19 +21,19 @@ from dissensus.pipeline.plan.group_notes import doubt_items, doubt_smallest, exp
 from dissensus.pipeline.plan.partial import NOTHING_STORED, PartialResults
 from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.plan.settings import GroupPlanSettings
+from dissensus.schema.tabular_result import JsonResult
 from dissensus.stats.planning.alternatives import solve_group_item_sd, solve_loading
 from dissensus.stats.planning.contrast import contrast_power, contrast_variance
 from dissensus.stats.planning.rating_model import RatingModel
 from dissensus.stats.planning.simulated_power import SimulatedPower, is_crossed, simulate_power
 
-SCHEMA_VERSION: Final = 1
 WORK: Final = {"alpha": 20, "gai": 40, "agreement": 10, "decomposition": 10}
 """Work of a simulated answer, where permutations are not a matter of means of raters."""
 NOT_SIMULATED: Final = "Nothing was simulated: the designs are too large for a page. The command does it."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupPlan:
+class GroupPlan(JsonResult):
     """Designs for one comparison of groups.
 
     `smallest` is the smallest number of raters per group that reaches the power; None if none does. Of several sizes
@@ -55,15 +54,11 @@ class GroupPlan:
         replication = {} if self.settings.per_item is None else {"replication": self.settings.per_item}
         campaign = {**replication, "quota": {"seats": self.smallest}}
         return {
-            "schema_version": SCHEMA_VERSION,
+            "schema_version": 1,
             "question": "groups",
             **asdict(self),
             "campaign": None if self.smallest is None else campaign,
         }
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
 
 
 def plan_groups(

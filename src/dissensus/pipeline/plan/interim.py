@@ -1,6 +1,5 @@
 """Interim look at a running campaign: intervals that hold at every look, and advice on the next ratings."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
@@ -13,10 +12,10 @@ from dissensus.pipeline.tables import format_count
 from dissensus.schema.axes import require_one_axis
 from dissensus.schema.ratings.columns import RATER_ID
 from dissensus.schema.ratings.table import Ratings
+from dissensus.schema.tabular_result import JsonResult
 from dissensus.stats.planning.confidence_sequence import latest_interval
 from dissensus.stats.result import FloatArray, IntArray
 
-SCHEMA_VERSION: Final = 1
 ADVISED_ITEMS: Final = 5
 MOST_COMPARED: Final = 10
 """Groups whose differences are computed: those with the most raters."""
@@ -55,7 +54,7 @@ class FewestRatings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InterimLook:
+class InterimLook(JsonResult):
     """Rows, and advice on the next ratings with its reason."""
 
     asked: str  # question of the ratings
@@ -69,11 +68,7 @@ class InterimLook:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        return {"schema_version": SCHEMA_VERSION, "question": "interim", **asdict(self)}
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+        return {"schema_version": 1, "question": "interim", **asdict(self)}
 
 
 def look_at_ratings(

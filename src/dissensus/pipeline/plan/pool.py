@@ -1,6 +1,5 @@
 """People to invite so that every cell of a quota ends with enough raters."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import product
@@ -14,6 +13,7 @@ from dissensus.schema.campaign.quota_parser import MAX_AXES, MAX_MARGIN
 from dissensus.schema.hints import format_list, suggest
 from dissensus.schema.numbers import check_number, check_whole
 from dissensus.schema.ratings.columns import CROSSED
+from dissensus.schema.tabular_result import JsonResult
 from dissensus.stats.planning.recruitment import (
     binomial_at_least,
     chance_of_enough,
@@ -22,7 +22,6 @@ from dissensus.stats.planning.recruitment import (
     people_for_open_call,
 )
 
-SCHEMA_VERSION: Final = 1
 MOST_CELLS: Final = 500
 ROUNDING: Final = 1e-9
 
@@ -104,7 +103,7 @@ class RecruitedCell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PoolPlan:
+class PoolPlan(JsonResult):
     """People to invite for each cell, and the quota of a campaign."""
 
     settings: PoolSettings
@@ -122,11 +121,7 @@ class PoolPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        return {"schema_version": SCHEMA_VERSION, "question": "pool", **asdict(self)}
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+        return {"schema_version": 1, "question": "pool", **asdict(self)}
 
 
 def plan_pool(settings: PoolSettings) -> PoolPlan:

@@ -1,9 +1,8 @@
 """Precision of shares, differences and labels of items, by raters and ratings of an item."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.balance import split_ratings
@@ -11,6 +10,7 @@ from dissensus.pipeline.plan.cost import CostRates
 from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.plan.settings import MOST_RATERS
 from dissensus.schema.numbers import check_whole
+from dissensus.schema.tabular_result import JsonResult
 from dissensus.stats.planning.contrast import ContrastDesign, DesignCell
 from dissensus.stats.planning.precision import (
     HalfWidth,
@@ -20,8 +20,6 @@ from dissensus.stats.planning.precision import (
     pool_half_width,
     single_share,
 )
-
-SCHEMA_VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +38,7 @@ class PrecisionRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrecisionPlan:
+class PrecisionPlan(JsonResult):
     """Precision by the numbers of raters and of ratings of an item."""
 
     pilot: Pilot
@@ -51,11 +49,7 @@ class PrecisionPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        return {"schema_version": SCHEMA_VERSION, "question": "precision", **asdict(self)}
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+        return {"schema_version": 1, "question": "precision", **asdict(self)}
 
 
 def plan_precision(

@@ -21,7 +21,6 @@ IMAGES: Final = "images"
 ATTEMPTS: Final = "red_team_attempts.jsonl.gz"
 ATTEMPTS_TWIN: Final = "red_team_attempts.parquet"
 RECORD: Final = "release.json"
-SCHEMA_VERSION: Final = 1
 INTERNAL: Final = ("internal", "code")
 
 
@@ -59,7 +58,7 @@ def _record(release: ReleaseDescription, verdict: ReleaseVerdict) -> Mapping[str
     """
     plan, facts = release.plan, release.facts
     return {
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": 1,
         "name": plan.name,
         "version": plan.version,
         "released": plan.released.isoformat(),

@@ -1,22 +1,19 @@
 """Scorecard of chatbots for groups of raters."""
 
-import json
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any
 
 import polars as pl
 
 from dissensus.pipeline.score.display import scorecard_page
 from dissensus.pipeline.score.rows import GapRow, ScoreRow
 from dissensus.pipeline.score.settings import ScoreSettings
-from dissensus.pipeline.tables import Page, format_count
+from dissensus.pipeline.tables import Page, PagedResult, format_count
 from dissensus.schema.tabular_result import TabularResult, read_row_schema
-
-SCHEMA_VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Scorecard(TabularResult):
+class Scorecard(TabularResult, PagedResult):
     """Scorecard of chatbots for groups of raters; printed as tables.
 
     Parameters
@@ -48,7 +45,7 @@ class Scorecard(TabularResult):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {
-            "schema_version": SCHEMA_VERSION,
+            "schema_version": 1,
             "dissensus_version": self.version,
             "settings": asdict(self.settings),
             "n_raters": self.n_raters,
@@ -59,10 +56,6 @@ class Scorecard(TabularResult):
             "rows": [asdict(row) for row in self.rows],
             "gaps": [asdict(gap) for gap in self.gaps],
         }
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
 
     def to_polars(self) -> pl.DataFrame:
         """Return one line per row."""
@@ -86,9 +79,3 @@ class Scorecard(TabularResult):
 
     def _notes(self) -> list[str]:
         return [*(f"Warning: {text}" for text in self.warnings), *(f"Note: {text}" for text in self.notes)]
-
-    def __str__(self) -> str:
-        return self.page().as_text()
-
-    def _repr_html_(self) -> str:
-        return self.page().as_html()

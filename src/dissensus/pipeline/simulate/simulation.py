@@ -27,7 +27,6 @@ from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
 
-SCHEMA_VERSION = 1
 TIMESTAMP = "answer_timestamp"
 
 
@@ -55,7 +54,7 @@ class Truth:
 
     def to_json(self) -> str:
         """Return all fields as JSON."""
-        head = {"schema_version": SCHEMA_VERSION, "dissensus_version": self.version}
+        head = {"schema_version": 1, "dissensus_version": self.version}
         body = {field.name: _to_plain(getattr(self, field.name)) for field in fields(self) if field.name != "version"}
         return json.dumps(head | body, ensure_ascii=False, indent=1)
 

@@ -1,6 +1,5 @@
 """Result of a filter audit, and its display."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from math import isinf
@@ -8,11 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, PagedResult, escape_unprintable, format_short
 from dissensus.schema.advice import format_message
+from dissensus.schema.tabular_result import JsonResult
 from dissensus.stats.result import none_if_not_finite
 
-SCHEMA_VERSION = 1
 # Largest number of reasons in a note.
 MAX_REASONS = 8
 # Name and displayed digits of each measure of label shifts.
@@ -71,7 +70,7 @@ class LabelMove:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FilterAudit:
+class FilterAudit(JsonResult, PagedResult):
     """Effect of removing raters on the pool and on the labels; printed as tables, in a notebook too.
 
     Parameters
@@ -131,7 +130,7 @@ class FilterAudit:
         values = {name: getattr(self, name) for name in ("question", "source", "n_raters", "n_items")}
         settings = {name: getattr(self, name) for name in ("draws", "within", "seed", "confidence")}
         return {
-            "schema_version": SCHEMA_VERSION,
+            "schema_version": 1,
             "dissensus_version": self.version,
             **values,
             "settings": settings,
@@ -142,33 +141,22 @@ class FilterAudit:
             "items": self.items.to_dicts(),
         }
 
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
-
-    def __str__(self) -> str:
-        return audit_page(self).as_text()
-
-    def _repr_html_(self) -> str:
-        return audit_page(self).as_html()
+    def page(self) -> Page:
+        """Return a page with a table for each axis, and one for the labels."""
+        n = len(self.removed)
+        summary = (
+            f"Filter of {n:,} of {self.n_raters:,} raters, flagged by {self.source}; {self.question} of "
+            f"{self.n_items:,} items"
+        )
+        interval = f"{100 * self.confidence:g} % interval"
+        grids = [_removal(axis, interval) for axis in self.axes]
+        return Page(summary, (*grids, _moves(self)), tuple(_audit_notes(self)))
 
 
 def _finite(axis: dict[str, Any]) -> dict[str, Any]:
     ends = ("odds_ratio", "ci_low", "ci_high")
     groups = [group | {name: none_if_not_finite(group[name]) for name in ends} for group in axis["groups"]]
     return axis | {"groups": groups}
-
-
-def audit_page(audit: FilterAudit) -> Page:
-    """Return a page with a table for each axis, and one for the labels."""
-    n = len(audit.removed)
-    summary = (
-        f"Filter of {n:,} of {audit.n_raters:,} raters, flagged by {audit.source}; {audit.question} of "
-        f"{audit.n_items:,} items"
-    )
-    interval = f"{100 * audit.confidence:g} % interval"
-    grids = [_removal(axis, interval) for axis in audit.axes]
-    return Page(summary, (*grids, _moves(audit)), tuple(_audit_notes(audit)))
 
 
 def _removal(axis: AxisRemoval, interval: str) -> Grid:

@@ -1,13 +1,12 @@
 """Result of vetting, and its display."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import polars as pl
 
-from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, PagedResult, escape_unprintable, format_short
 from dissensus.pipeline.vet.consistency import grids_of_consistency
 from dissensus.pipeline.vet.times import AnswerTimes
 from dissensus.schema.advice import format_message
@@ -15,7 +14,6 @@ from dissensus.schema.ratings.columns import FLAG, RATER_ID, RATER_PREFIX
 from dissensus.schema.tabular_result import TabularResult
 from dissensus.stats.criteria import SHARES, Criteria
 
-SCHEMA_VERSION = 1
 AGREEMENT = "agreement_"
 """Prefix of the columns of agreement with the pool, and with the rater's own group on each axis."""
 
@@ -35,7 +33,7 @@ HEADINGS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Vetting(TabularResult):
+class Vetting(TabularResult, PagedResult):
     """Evidence on each rater, and flags by criteria; printed as a table, in a notebook too.
 
     No rater is left out: a person decides on flags.
@@ -135,7 +133,7 @@ class Vetting(TabularResult):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {
-            "schema_version": SCHEMA_VERSION,
+            "schema_version": 1,
             "dissensus_version": self.version,
             "question": self.question,
             "categories": list(self.categories),
@@ -153,10 +151,6 @@ class Vetting(TabularResult):
             "raters": self.raters.to_dicts(),
         }
 
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
-
     def to_polars(self) -> pl.DataFrame:
         """Return one line per rater, lists joined by semicolons, with criteria, notes and version in columns."""
         constants = {f"criterion_{name}": value for name, value in asdict(self.criteria).items()} | {
@@ -168,26 +162,20 @@ class Vetting(TabularResult):
         lines = self.raters.with_columns(pl.col("flagged_for").list.join("; "))
         return lines.with_columns(pl.lit(value).alias(name) for name, value in constants.items())
 
-    def __str__(self) -> str:
-        return vetting_page(self).as_text()
-
-    def _repr_html_(self) -> str:
-        return vetting_page(self).as_html()
-
-
-def vetting_page(vetting: Vetting) -> Page:
-    """Return a page with the median of the pool and the flagged raters."""
-    columns = [name for name in (*HEADINGS, *_agreements(vetting)) if _is_known(name, vetting)]
-    has_flags = vetting.raters["flagged_in_file"].null_count() == 0
-    head = ("rater", "ratings", *(_heading(name) for name in columns), *(["file"] if has_flags else []))
-    medians = vetting.raters.select(pl.col("n_ratings", *columns).median()).row(0, named=True)
-    lines = [("median of the pool", *_cells(medians, columns, vetting), *([""] if has_flags else []))]
-    n_criteria = pl.col("flagged_for").list.len()
-    for row in vetting.raters.filter(FLAG).sort(n_criteria, descending=True, maintain_order=True).iter_rows(named=True):
-        file_flag = ["flagged" if row["flagged_in_file"] else ""] if has_flags else []
-        lines.append((escape_unprintable(row[RATER_ID]), *_cells(row, columns, vetting), *file_flag))
-    grids = (Grid(head, tuple(lines)), *grids_of_times(vetting.times), *grids_of_consistency(vetting.consistency))
-    return Page(_summary(vetting), grids, tuple(_notes(vetting)))
+    def page(self) -> Page:
+        """Return a page with the median of the pool and the flagged raters."""
+        columns = [name for name in (*HEADINGS, *_agreements(self)) if _is_known(name, self)]
+        has_flags = self.raters["flagged_in_file"].null_count() == 0
+        head = ("rater", "ratings", *(_heading(name) for name in columns), *(["file"] if has_flags else []))
+        medians = self.raters.select(pl.col("n_ratings", *columns).median()).row(0, named=True)
+        lines = [("median of the pool", *_cells(medians, columns, self), *([""] if has_flags else []))]
+        n_criteria = pl.col("flagged_for").list.len()
+        flagged = self.raters.filter(FLAG).sort(n_criteria, descending=True, maintain_order=True)
+        for row in flagged.iter_rows(named=True):
+            file_flag = ["flagged" if row["flagged_in_file"] else ""] if has_flags else []
+            lines.append((escape_unprintable(row[RATER_ID]), *_cells(row, columns, self), *file_flag))
+        grids = (Grid(head, tuple(lines)), *grids_of_times(self.times), *grids_of_consistency(self.consistency))
+        return Page(_summary(self), grids, tuple(_notes(self)))
 
 
 def _is_known(name: str, vetting: Vetting) -> bool:

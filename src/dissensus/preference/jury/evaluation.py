@@ -1,6 +1,5 @@
 """Cross-validation of jury models on held-out conversations, in comparison with baseline models."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -89,10 +88,6 @@ class JuryEvaluation(TabularResult):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return {"schema_version": 1, **asdict(self)}
-
-    def to_json(self) -> str:
-        """Return the evaluation as JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
 
     def to_polars(self) -> pl.DataFrame:
         """Return a table with a row for each group."""

@@ -1,6 +1,5 @@
 """Predicted answers of groups to texts, and the verdicts of a jury."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -49,13 +48,11 @@ class JuryPredictions(TabularResult):
     confidence: float
     seed: int
 
-    def to_json(self) -> str:
-        """Return the predictions as JSON."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
         rows = [self._values(row) | {"shares": self._shares(row)} for row in self.rows]
         settings = {name: getattr(self, name) for name in ("jury", "at_least", "confidence", "seed")}
-        return json.dumps(
-            {"schema_version": 1, **settings, "rows": rows}, ensure_ascii=False, indent=2, allow_nan=False
-        )
+        return {"schema_version": 1, **settings, "rows": rows}
 
     def to_polars(self) -> pl.DataFrame:
         """Return a row for each item and group; ``item_id``, ``model`` and ``score`` are what a scorecard reads."""

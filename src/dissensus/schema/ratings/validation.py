@@ -1,6 +1,5 @@
 """Validation of a ratings table, with a list of all problems."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -116,10 +115,6 @@ class Validation(TabularResult):
             "problems": [asdict(problem) for problem in self.problems()],
             "notes": list(self.notes),
         }
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2)
 
     def __str__(self) -> str:
         return "\n".join([*self._summary(), *self._details(), *(f"Note: {note}" for note in self.notes)])

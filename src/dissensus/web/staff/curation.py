@@ -12,7 +12,6 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.curate import Selection
 from dissensus.pipeline.curate.manifest import to_json_lines
 from dissensus.pipeline.curate.selection import ExclusionCounts, count_exclusions
-from dissensus.pipeline.curate.selection import sample_page as displayed
 from dissensus.pipeline.curate.strata import StratumAttribute, list_stratum_attributes
 from dissensus.pipeline.tables import Page
 from dissensus.schema.advice import site_message
@@ -93,7 +92,7 @@ class DrawnSamplePage(StaffPage):
     @property
     def summary(self) -> Page:
         """Strata and notes, as the command prints them."""
-        return displayed(self.selection)
+        return self.selection.page()
 
     @property
     def numbers(self) -> str:

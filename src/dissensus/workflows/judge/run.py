@@ -30,7 +30,6 @@ from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.records.image import IMAGE
 from dissensus.schema.records.item import Item
 
-SCHEMA_VERSION: Final = 1
 MOST_FAILURES: Final = 5
 """Failed requests in a row after which no further one is sent."""
 JudgeProgress = Callable[[int, int], None]
@@ -267,7 +266,7 @@ def _describe(run: JudgeRun, records: Sequence[JudgeRecord], result: JudgeResult
     ids = [(item.item_id, item.conversation.digest, *item.responses()[1:]) for item in run.items]
     settings = asdict(run.settings)
     return {
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": 1,
         "dissensus_version": version("dissensus"),
         "judge": run.judge.as_mapping(),
         "judge_sha256": run.judge.digest,

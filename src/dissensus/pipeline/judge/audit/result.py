@@ -1,18 +1,15 @@
 """Result of the audit of a judge."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any
 
 import polars as pl
 
 from dissensus.pipeline.judge.audit.display import audit_page
 from dissensus.pipeline.judge.audit.rows import AuditRow
-from dissensus.pipeline.tables import Page, format_count
+from dissensus.pipeline.tables import Page, PagedResult, format_count
 from dissensus.schema.tabular_result import TabularResult, read_row_schema
-
-SCHEMA_VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +25,7 @@ class AuditSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class JudgeAudit(TabularResult):
+class JudgeAudit(TabularResult, PagedResult):
     """Audit of a judge; printed as tables.
 
     Parameters
@@ -63,7 +60,7 @@ class JudgeAudit(TabularResult):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {
-            "schema_version": SCHEMA_VERSION,
+            "schema_version": 1,
             "dissensus_version": self.version,
             "judge": self.judge,
             "settings": asdict(self.settings),
@@ -73,10 +70,6 @@ class JudgeAudit(TabularResult):
             "notes": list(self.notes),
             "rows": [asdict(row) for row in self.rows],
         }
-
-    def to_json(self) -> str:
-        """Return `to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
 
     def to_polars(self) -> pl.DataFrame:
         """Return one line per row."""
@@ -95,9 +88,3 @@ class JudgeAudit(TabularResult):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._summary()} {len(self.rows):,} rows)"
-
-    def __str__(self) -> str:
-        return self.page().as_text()
-
-    def _repr_html_(self) -> str:
-        return self.page().as_html()
