@@ -6,11 +6,10 @@ from tests.pipeline.tables import ratings_of, simulate_frame
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse import analyse
-from dissensus.pipeline.tables import format_count
+from dissensus.pipeline.tables import format_count, format_interval
 from dissensus.report.figures.agreement import agreement
 from dissensus.report.groups import (
     DisplayedGroups,
-    format_axis,
     format_percent,
     join_with_and,
     list_groups,
@@ -18,6 +17,7 @@ from dissensus.report.groups import (
     number_repeated_names,
 )
 from dissensus.report.layout import truncate_text
+from dissensus.schema.axes import format_axis
 from dissensus.schema.ratings.table import Ratings
 
 
@@ -105,6 +105,8 @@ def test_names_of_files() -> None:
 def test_wording() -> None:
     assert format_axis("rater_raw_race*rater_gender") == "raw race × gender"
     assert (format_count(1, "rater"), format_count(1200, "rater")) == ("1 rater", "1,200 raters")
+    assert (format_interval(-0.1, 0.257), format_interval(0.1, 0.2571, 3)) == ("-.10 to .26", ".100 to .257")
+    assert format_interval(None, None) == "–"
     assert format_percent(0.123, 1) == "12.3 %"
     assert join_with_and(["a"]) == "a"
     assert join_with_and(["a", "b", "c"]) == "a, b and c"

@@ -4,6 +4,8 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Final
 
+from dissensus.schema.axes import format_axis
+
 REPLICATES: Final = 1000
 """Permutations and bootstrap replicates of a report with tests and intervals."""
 
@@ -38,9 +40,9 @@ class ReportRequest:
         """The options in words."""
         parts = [
             self.question,
-            f"by {', '.join(map(_name_axis, (*self.axes, *self.cross)))}" if self.axes or self.cross else "",
+            f"by {', '.join(map(format_axis, (*self.axes, *self.cross)))}" if self.axes or self.cross else "",
             f"items with {self.attribute} = {self.value}" if self.attribute else "",
-            f"raters with {_name_axis(self.axis)} = {self.group}" if self.axis else "",
+            f"raters with {format_axis(self.axis)} = {self.group}" if self.axis else "",
             "without flagged raters" if self.exclude_flagged else "",
             "" if self.inference else "without tests and intervals",
         ]
@@ -51,14 +53,3 @@ def parse_report_request(text: str) -> ReportRequest:
     """Return the request of its JSON."""
     fields = json.loads(text)
     return ReportRequest(**{**fields, "axes": tuple(fields["axes"]), "cross": tuple(fields["cross"])})
-
-
-def _name_axis(axis: str) -> str:
-    """Return the name of an axis in words.
-
-    Examples
-    --------
-    >>> _name_axis("rater_age*rater_gender")
-    'age × gender'
-    """
-    return " × ".join(part.removeprefix("rater_").replace("_", " ") for part in axis.split("*"))

@@ -82,6 +82,13 @@ def format_short(value: float | None, digits: int = 2) -> str:
     return text.replace("0.", ".", 1) if abs(value) < 1 else text
 
 
+def format_interval(low: float | None, high: float | None, digits: int = 2) -> str:
+    """Format an interval; a dash if it is unknown."""
+    if low is None or high is None:
+        return UNKNOWN
+    return f"{format_short(low, digits)} to {format_short(high, digits)}"
+
+
 def _text(grid: Grid) -> str:
     rows = [grid.head, *(part for line in grid.lines for part in _split_lines(line))]
     widths = [max(len(row[c]) for row in rows) for c in range(len(grid.head))]

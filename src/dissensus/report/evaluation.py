@@ -6,7 +6,7 @@ from typing import Final
 
 import polars as pl
 
-from dissensus.pipeline.tables import Grid, escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import Grid, escape_unprintable, format_count, format_interval, format_short
 from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation
 from dissensus.preference.evaluation.diagnostics import Diagnostics
 from dissensus.preference.evaluation.paired import RivalModel, describe_comparison
@@ -166,11 +166,8 @@ def _all_pairs_table(evaluation: Evaluation, model: str, rival: RivalModel | Non
 
 
 def _line(name: str, share: ClusteredEstimate, loss: float) -> tuple[str, ...]:
-    return escape_unprintable(name), format_short(share.estimate, 3), _interval(share), format_short(loss, 3)
-
-
-def _interval(share: ClusteredEstimate) -> str:
-    return f"{format_short(share.ci_low, 3)} to {format_short(share.ci_high, 3)}"
+    interval = format_interval(share.ci_low, share.ci_high, 3)
+    return escape_unprintable(name), format_short(share.estimate, 3), interval, format_short(loss, 3)
 
 
 def _beyond_length(evaluation: Evaluation) -> str:
@@ -192,7 +189,10 @@ def _difference(model: str, rival: RivalModel) -> ReportTable:
         grids=(
             Grid(
                 ("", "difference", "interval"),
-                tuple((name, format_short(value.estimate, 4), _interval(value)) for name, value in rows),
+                tuple(
+                    (name, format_short(value.estimate, 4), format_interval(value.ci_low, value.ci_high, 3))
+                    for name, value in rows
+                ),
             ),
         ),
         notes=("Above 0 the first is right more often; below 0 its log-loss is smaller.",),

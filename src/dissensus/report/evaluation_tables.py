@@ -2,12 +2,11 @@
 
 import polars as pl
 
-from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_count, format_interval, format_short
 from dissensus.preference.evaluation.accuracy import Evaluation, describe_population
 from dissensus.preference.evaluation.diagnostics import Diagnostics, GroupAccuracy
 from dissensus.preference.evaluation.soft_labels import SoftLabelDistance, SoftLabelEvaluation
 from dissensus.report.tables import ReportTable
-from dissensus.stats.cluster_robust import ClusteredEstimate, Mean
 
 GROUP_HEADINGS = ("by group", "pairs", "as their group", "as all", "difference", "interval")
 SOFT_LABEL_HEADINGS = ("several raters", "distance", "interval", "cross-entropy", "interval", "error rate", "interval")
@@ -48,7 +47,7 @@ def _group_line(group: GroupAccuracy) -> tuple[str, ...]:
     shares = format_short(group.as_group.estimate, 3), format_short(group.as_all.estimate, 3)
     if group.difference is None:
         return (name, f"{group.as_group.n:,}", *shares, UNKNOWN, UNKNOWN)
-    interval = _interval_or_unknown(group.difference)
+    interval = format_interval(group.difference.ci_low, group.difference.ci_high, 3)
     return (name, f"{group.as_group.n:,}", *shares, format_short(group.difference.estimate, 3), interval)
 
 
@@ -123,13 +122,8 @@ def _soft_label_cells(distances: SoftLabelDistance) -> tuple[str, ...]:
     return tuple(
         cell
         for value in (distances.distance, distances.cross_entropy, distances.error_rate)
-        for cell in (format_short(value.estimate, 3), _interval_or_unknown(value))
+        for cell in (format_short(value.estimate, 3), format_interval(value.ci_low, value.ci_high, 3))
     )
-
-
-def _interval_or_unknown(value: Mean | ClusteredEstimate) -> str:
-    has_interval = value.ci_low is not None and value.ci_high is not None
-    return f"{format_short(value.ci_low, 3)} to {format_short(value.ci_high, 3)}" if has_interval else UNKNOWN
 
 
 def _soft_label_row(name: str, distances: SoftLabelDistance) -> dict[str, str | float | None]:

@@ -10,6 +10,7 @@ import numpy as np
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse.result import FEW, Analysis
 from dissensus.pipeline.tables import escape_unprintable, format_count
+from dissensus.schema.axes import format_axis
 from dissensus.schema.hints import format_list
 from dissensus.schema.ratings.columns import CROSS, RATER_PREFIX
 from dissensus.schema.ratings.table import Ratings
@@ -200,11 +201,6 @@ def number_repeated_names(names: Sequence[str]) -> list[str]:
         numbered = (f"{name}-{n}" for n in count(2))
         unique_names.append(next(candidate for candidate in chain([name], numbered) if candidate not in unique_names))
     return unique_names
-
-
-def format_axis(axis: str) -> str:
-    """Return the name of an axis in words."""
-    return " × ".join(part.removeprefix(RATER_PREFIX).replace("_", " ") for part in axis.split(CROSS))
 
 
 def format_percent(share: float, digits: int = 0) -> str:

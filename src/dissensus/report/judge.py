@@ -18,12 +18,13 @@ from dissensus.pipeline.judge.audit.result import JudgeAudit
 from dissensus.pipeline.judge.audit.rows import AuditRow
 from dissensus.pipeline.tables import Grid, escape_unprintable, format_count
 from dissensus.report.figure import Figure
-from dissensus.report.groups import EVERYBODY, format_axis
+from dissensus.report.groups import EVERYBODY
 from dissensus.report.methods import Method
 from dissensus.report.result import Document, Size
 from dissensus.report.score.group_points import Blocks, PointRow, Value, draw_group_points
 from dissensus.report.sections import Section
 from dissensus.report.tables import ReportTable
+from dissensus.schema.axes import format_axis
 
 WORDS: Final = (
     "J and J' are answers of the judge to an item, Y and Y' those of two raters of a group, d their distance: steps on "

@@ -10,11 +10,11 @@ import polars as pl
 from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_count
 from dissensus.preference.ranking.ranking import Comparisons, RankedChatbot, Ranking
 from dissensus.report.figures.standings import standings
-from dissensus.report.groups import format_axis
 from dissensus.report.methods import Method
 from dissensus.report.result import Document, Size
 from dissensus.report.sections import Section
 from dissensus.report.tables import ReportTable
+from dissensus.schema.axes import format_axis
 
 WORDS: Final = "Chatbots are i and j, R their ratings; a tie is half a win for both. Logarithms are natural."
 METHODS: Final = (

@@ -12,7 +12,7 @@ import polars as pl
 from dissensus.errors import NotFound
 from dissensus.pipeline.analyse.result import Analysis
 from dissensus.pipeline.engine.ratings import PartitionedRatings, select_pool
-from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_count, format_number, format_short
 from dissensus.pipeline.vet import Vetting
 from dissensus.pipeline.vet.evidence import list_granular_questions
 from dissensus.pipeline.vet.result import grids_of_times
@@ -272,8 +272,7 @@ def _cell(pool: dict[str, int | None], name: str) -> str:
     if name == "raters_of_an_item":
         fewest, most = pool["fewest_raters_of_an_item"], pool["most_raters_of_an_item"]
         return f"{fewest:,}" if fewest == most else f"{fewest:,}–{most:,}"
-    n = pool[name]
-    return UNKNOWN if n is None else f"{n:,}"
+    return format_number(pool[name])
 
 
 def _dataset_notes(ratings: Ratings, questions: Sequence[str], uncounted: Sequence[str]) -> Iterator[str]:

@@ -59,6 +59,19 @@ def group_codes(raters: pl.DataFrame, axis: str) -> tuple[NDArray[np.int32], tup
     return codes, tuple(names.CROSSED.join(cell) for cell in zip(*parts, strict=True))
 
 
+def format_axis(axis: str) -> str:
+    """Return the name of an axis in words.
+
+    Examples
+    --------
+    >>> format_axis("rater_raw_race*rater_gender")
+    'raw race × gender'
+    """
+    return names.CROSSED.join(
+        part.removeprefix(names.RATER_PREFIX).replace("_", " ") for part in axis.split(names.CROSS)
+    )
+
+
 def require_one_axis(by: str | Sequence[str]) -> str:
     """Return the only named axis; raise for several.
 

@@ -4,7 +4,7 @@ import re
 
 from jinja2 import Environment
 
-from dissensus.web.core.renderer import format_axis, label_cells
+from dissensus.web.core.renderer import label_cells, name_axis
 
 
 def labels(head: str, row: str) -> list[tuple[str, str]]:
@@ -42,5 +42,5 @@ def test_a_heading_from_outside_stays_escaped() -> None:
 
 
 def test_an_axis_keeps_its_capitals() -> None:
-    assert format_axis("rater_US_state") == "US state"
-    assert format_axis("rater_age_group") == "Age group"
+    assert name_axis("rater_US_state") == "US state"
+    assert name_axis("rater_age_group") == "Age group"

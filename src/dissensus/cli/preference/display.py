@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator
 from itertools import groupby
 
-from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_short
+from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_interval, format_short
 from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation, describe_population
 from dissensus.preference.evaluation.diagnostics import Diagnostics
 from dissensus.preference.evaluation.paired import RivalModel, describe_comparison
@@ -66,7 +66,7 @@ def _all_pairs(evaluation: Evaluation, rival: RivalModel | None) -> Grid:
 def _difference(model: str, rival: RivalModel) -> Grid:
     differences = (("accuracy", rival.difference.accuracy), ("log-loss", rival.difference.log_loss))
     lines = [
-        (name, format_short(value.estimate, 4), f"{format_short(value.ci_low, 3)} to {format_short(value.ci_high, 3)}")
+        (name, format_short(value.estimate, 4), format_interval(value.ci_low, value.ci_high, 3))
         for name, value in differences
     ]
     first, second = escape_unprintable(model), escape_unprintable(rival.name)

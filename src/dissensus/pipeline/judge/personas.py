@@ -8,8 +8,9 @@ import numpy as np
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.tables import format_count
+from dissensus.schema.axes import format_axis
 from dissensus.schema.hints import format_list
-from dissensus.schema.ratings.columns import CROSS, CROSSED, RATER_PREFIX
+from dissensus.schema.ratings.columns import CROSS, CROSSED
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.suppression import MIN_CELL
 
@@ -40,7 +41,7 @@ class Persona:
         >>> Persona(axis="rater_race*rater_gender", group="A × B × Woman").instruction
         'Answer as a person would to whom this applies: race × gender: A × B × Woman.'
         """
-        names = [axis.removeprefix(RATER_PREFIX).replace("_", " ") for axis in self.axis.split(CROSS)]
+        names = [format_axis(axis) for axis in self.axis.split(CROSS)]
         values = self.group.split(CROSSED) if len(names) > 1 else [self.group]
         if len(values) != len(names):  # A label has the sign of crossed groups
             names, values = [CROSSED.join(names)], [self.group]

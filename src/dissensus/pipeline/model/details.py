@@ -27,7 +27,7 @@ from dissensus.pipeline.model.priors import parse_priors
 from dissensus.pipeline.model.reliability import Reliability, study_reliability
 from dissensus.pipeline.model.term_tests import TermTest, test_terms
 from dissensus.pipeline.model.variance_shares import VarianceShare, share_variance
-from dissensus.pipeline.tables import format_short
+from dissensus.pipeline.tables import format_interval, format_short
 from dissensus.schema.hints import format_list
 from dissensus.stats.multilevel.fit import Link, MaximumFit, OrdinalFit, fit_ordinal
 from dissensus.stats.multilevel.posterior import PosteriorDraws
@@ -139,7 +139,7 @@ def _warn_of_checks(checks: Sequence[PredictiveCheck], alternative: AlternativeM
             yield (
                 f"Raters differ more than the model says in how closely they follow the others: correlations with "
                 f"them have a standard deviation of {format_short(check.observed)}, where "
-                f"{format_short(check.ci_low)} to {format_short(check.ci_high)} are replicated. Either some answer "
+                f"{format_interval(check.ci_low, check.ci_high)} are replicated. Either some answer "
                 "carelessly or they judge by other standards; the residual, belief and noise are averages of them."
             )
 

@@ -7,7 +7,7 @@ from typing import Final
 from dissensus.pipeline.model.belief import Belief
 from dissensus.pipeline.model.details import ModelDetails
 from dissensus.pipeline.model.predictive_checks import AlternativeModel, PredictiveCheck
-from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_short
+from dissensus.pipeline.tables import Grid, escape_unprintable, format_interval, format_short
 
 MOST_ITEMS: Final = 10
 
@@ -55,7 +55,7 @@ def variance_grid(details: ModelDetails, interval: str) -> Grid:
                 escape_unprintable(row.component),
                 format_short(row.variance, 3),
                 format_short(row.share, 3),
-                _format_interval(row.ci_low, row.ci_high),
+                format_interval(row.ci_low, row.ci_high),
             )
             for row in details.variance_shares
         ),
@@ -69,7 +69,7 @@ def describe_consistency(belief: Belief) -> str:
     """Return which part of the residual repeats, as a further sentence; nothing without repeated answers."""
     if belief.consistency is None:
         return ""
-    interval = _format_interval(belief.consistency_ci_low, belief.consistency_ci_high)
+    interval = format_interval(belief.consistency_ci_low, belief.consistency_ci_high)
     return (
         f" By {belief.n_repeats:,} repeated answers, {format_short(belief.consistency)} ({interval}) of the residual "
         f"repeats, and {format_short(belief.noise)} of the variance within an item is noise."
@@ -86,9 +86,9 @@ def reliability_grid(details: ModelDetails, interval: str) -> Grid:
                 escape_unprintable(row.target if row.group is None else f"{row.target}: {row.group}"),
                 f"{row.n_raters:.3g}",
                 format_short(row.reliability, 3),
-                _format_interval(row.ci_low, row.ci_high),
+                format_interval(row.ci_low, row.ci_high),
                 format_short(row.dependability, 3),
-                _format_interval(row.dependability_ci_low, row.dependability_ci_high),
+                format_interval(row.dependability_ci_low, row.dependability_ci_high),
             )
             for row in rows
         ),
@@ -105,7 +105,7 @@ def _item_grid(details: ModelDetails, interval: str) -> Grid:
                 escape_unprintable(f"{row.axis} = {row.group}"),
                 f"{row.n_raters:,}",
                 format_short(row.difference, 3),
-                _format_interval(row.ci_low, row.ci_high),
+                format_interval(row.ci_low, row.ci_high),
                 format_short(row.false_sign_rate, 3),
                 format_short(row.interaction, 3),
                 format_short(row.interaction_false_sign_rate, 3),
@@ -165,7 +165,3 @@ def _format_range(row: PredictiveCheck) -> str:
 
 def _format_statistic(row: PredictiveCheck, value: float) -> str:
     return f"{value:.1f}".removesuffix(".0") if row.is_count else format_short(value, 3)
-
-
-def _format_interval(low: float | None, high: float | None) -> str:
-    return UNKNOWN if low is None else f"{format_short(low)} to {format_short(high)}"

@@ -7,7 +7,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.model.result import MultilevelModel, label_change_grids
-from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_short
+from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_interval, format_short
 from dissensus.schema.ratings.columns import ITEM_ID
 
 LABEL_COLUMNS: Final = (ITEM_ID, "population", "label", "probability")
@@ -66,7 +66,7 @@ def population_page(model: MultilevelModel) -> Page:
                     for name in model.categories
                     for part in (
                         format_short(row[name], 3),
-                        f"{format_short(row[f'{name}_low'])} to {format_short(row[f'{name}_high'])}",
+                        format_interval(row[f"{name}_low"], row[f"{name}_high"]),
                     )
                 ),
             )

@@ -13,7 +13,16 @@ from dissensus.pipeline.model.design import NamedDesign
 from dissensus.pipeline.model.details import ModelDetails, list_details
 from dissensus.pipeline.model.details_page import list_grids
 from dissensus.pipeline.model.shares import PredictedShare, Predictions
-from dissensus.pipeline.tables import UNKNOWN, Grid, Page, PagedResult, escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import (
+    UNKNOWN,
+    Grid,
+    Page,
+    PagedResult,
+    escape_unprintable,
+    format_count,
+    format_interval,
+    format_short,
+)
 from dissensus.schema.tabular_result import TabularResult, read_row_schema
 from dissensus.stats.multilevel.fit import Estimator, Integration, Link, OrdinalFit, PosteriorFit
 
@@ -254,7 +263,7 @@ def estimate_grids(model: MultilevelModel) -> list[Grid]:
             (
                 _name(row.term, row.level),
                 *(format_short(value, 3) for value in (row.estimate, row.se)),
-                f"{format_short(row.ci_low)} to {format_short(row.ci_high)}",
+                format_interval(row.ci_low, row.ci_high),
                 format_short(row.probability_of_direction, 3),
                 format_short(row.probability_beyond_large, 3),
             )
@@ -267,7 +276,7 @@ def estimate_grids(model: MultilevelModel) -> list[Grid]:
             (
                 escape_unprintable(row.between),
                 *(format_short(value, 3) for value in (row.estimate, row.se)),
-                f"{format_short(row.ci_low)} to {format_short(row.ci_high)}",
+                format_interval(row.ci_low, row.ci_high),
             )
             for row in model.thresholds
         ),
@@ -279,7 +288,7 @@ def estimate_grids(model: MultilevelModel) -> list[Grid]:
                 escape_unprintable(row.group if row.effect == INTERCEPT else f"{row.group}: {row.effect}"),
                 f"{row.n_groups:,}",
                 format_short(row.sd, 3),
-                UNKNOWN if row.ci_low is None else f"{format_short(row.ci_low)} to {format_short(row.ci_high)}",
+                format_interval(row.ci_low, row.ci_high),
             )
             for row in model.deviations
         ),
@@ -302,11 +311,9 @@ def share_grid(predictions: Predictions, confidence: float) -> Grid:
                 _name(axis or "population", group),
                 f"{shares[0].n_raters:,}",
                 *(format_short(share.estimate, 3) for share in shares),
-                f"{format_short(shares[-1].ci_low)} to {format_short(shares[-1].ci_high)}",
+                format_interval(shares[-1].ci_low, shares[-1].ci_high),
                 format_short(shares[-1].difference, 3),
-                UNKNOWN
-                if shares[-1].difference_ci_low is None
-                else f"{format_short(shares[-1].difference_ci_low)} to {format_short(shares[-1].difference_ci_high)}",
+                format_interval(shares[-1].difference_ci_low, shares[-1].difference_ci_high),
                 format_short(shares[-1].probability_highest, 3),
             )
             for (axis, group), shares in rows.items()

@@ -7,7 +7,7 @@ from dissensus.pipeline.score.display import FEW, explain_rows, gap_grids
 from dissensus.pipeline.score.model_rows import RankRow
 from dissensus.pipeline.score.rows import GapRow, ScoreRow
 from dissensus.pipeline.score.settings import ModelSettings
-from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_interval, format_short
 
 COLUMNS: Final = {
     "brier": "Brier",
@@ -95,7 +95,7 @@ def _cell(row: ScoreRow) -> str:
     value = f"{format_short(row.estimate, 3)}{FEW if row.warning else ''}"
     if row.ci_low is None or row.ci_high is None:
         return value
-    return f"{value}\n{format_short(row.ci_low)} to {format_short(row.ci_high)}"
+    return f"{value}\n{format_interval(row.ci_low, row.ci_high)}"
 
 
 def _explain_columns() -> Iterator[str]:

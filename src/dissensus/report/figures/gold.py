@@ -10,16 +10,10 @@ from dissensus.pipeline.aggregate.gold import GoldAgainstCrowd, describe_interva
 from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import BarPart, draw_whole_bars
-from dissensus.report.groups import (
-    EVERYBODY,
-    MOST_GROUPS,
-    DisplayedGroups,
-    format_axis,
-    format_percent,
-    make_slug,
-)
+from dissensus.report.groups import EVERYBODY, MOST_GROUPS, DisplayedGroups, format_percent, make_slug
 from dissensus.report.layout import RowLabels
 from dissensus.report.theme import BLUE, INK, LINE, MUTED, ON_MIDDLE, ORANGE, PAPER, RAMP
+from dissensus.schema.axes import format_axis
 from dissensus.schema.ratings.columns import RATER_PREFIX
 
 # Agreement comes first, at the left; neighbours differ in grey too.

@@ -13,8 +13,9 @@ from dissensus.pipeline.model.shares import PredictedShare
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.means import LOOKS, MeanRow, MeanRows, ScaleStyle, draw_means
-from dissensus.report.groups import EVERYBODY, format_axis, format_percent, join_with_and, make_slug
+from dissensus.report.groups import EVERYBODY, format_percent, join_with_and, make_slug
 from dissensus.report.layout import concat_vertically
+from dissensus.schema.axes import format_axis
 from dissensus.schema.ratings.columns import CROSSED, RATER_PREFIX
 from dissensus.stats.cluster_bootstrap import BootstrapEstimate
 
@@ -91,7 +92,7 @@ def _describe_term(term: str, base: Mapping[str, str]) -> str:
     """Return a term in words, with the first levels of its factors."""
     columns = term.split(":")
     first = CROSSED.join(base[column] for column in columns if column in base)
-    name = CROSSED.join(column.removeprefix(RATER_PREFIX).replace("_", " ") for column in columns)
+    name = CROSSED.join(map(format_axis, columns))
     return f"{name} (first: {first})" if len(columns) == 1 and first else name
 
 

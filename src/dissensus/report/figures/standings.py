@@ -10,11 +10,11 @@ from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.preference.ranking.ranking import RankedChatbot, Ranking
 from dissensus.preference.ranking.strengths import MEAN
 from dissensus.report.figure import Figure
-from dissensus.report.groups import format_axis
 from dissensus.report.layout import HeadedRows, RowBlock, stack_over_rows
 from dissensus.report.series import draw_series
 from dissensus.report.theme import BLUE, MUTED, ORANGE, VERMILION
 from dissensus.report.vega_lite import Y2, Axis, Chart, Scale, Spec, X
+from dissensus.schema.axes import format_axis
 
 STRENGTH, ELO, SCORES = "Bradley–Terry", "Elo", "predicted by scores"
 LOOKS: Final = {STRENGTH: (BLUE, "circle", 64), ELO: (ORANGE, "square", 40), SCORES: (VERMILION, "diamond", 64)}

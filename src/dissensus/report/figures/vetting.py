@@ -10,7 +10,6 @@ import polars as pl
 from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.pipeline.vet.result import AGREEMENT, Vetting
 from dissensus.report.figure import Figure
-from dissensus.report.groups import format_axis
 from dissensus.report.layout import HeadedRows, RowBlock, count_legend_columns, stack_over_rows
 from dissensus.report.theme import BLUE, INK, PALE, PAPER, VERMILION
 from dissensus.report.vega_lite import (
@@ -28,6 +27,7 @@ from dissensus.report.vega_lite import (
     Text,
     X,
 )
+from dissensus.schema.axes import format_axis
 from dissensus.schema.ratings.columns import FLAG
 from dissensus.stats.criteria import SHARES
 

@@ -7,13 +7,14 @@ from dissensus.pipeline.score import Decision, DecisionComparison, ScoreRow
 from dissensus.pipeline.score.decision_rules import OVER_GROUPS, WITHOUT_COSTS, WITHOUT_GAP
 from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.report.figure import Figure
-from dissensus.report.groups import EVERYBODY, format_axis, format_percent
+from dissensus.report.groups import EVERYBODY, format_percent
 from dissensus.report.methods import Method
 from dissensus.report.result import Document
 from dissensus.report.score.group_points import PointRow, Value, draw_group_points
 from dissensus.report.score.scorecard import METHODS, build_document, gap_sections, read_gaps, tabulate
 from dissensus.report.sections import Section
 from dissensus.report.tables import ReportTable
+from dissensus.schema.axes import format_axis
 
 MOST, LEAST = "group overruled most", "group overruled least"
 ERRORS: Final = {

@@ -9,12 +9,13 @@ from dissensus.pipeline.score import GapRow, Scorecard, ScoreRow
 from dissensus.pipeline.score.display import explain_rows, gap_grids
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure
-from dissensus.report.groups import EVERYBODY, format_axis
+from dissensus.report.groups import EVERYBODY
 from dissensus.report.methods import Method
 from dissensus.report.result import Document, Size
 from dissensus.report.score.group_points import Blocks, PointRow, Value, draw_group_points
 from dissensus.report.sections import Section
 from dissensus.report.tables import ReportTable
+from dissensus.schema.axes import format_axis
 
 MOST_SERIES: Final = 4
 WORDS: Final = (

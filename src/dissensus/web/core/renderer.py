@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup, escape
 
 from dissensus.pipeline.monitor import CELL
+from dissensus.schema.axes import format_axis
 from dissensus.schema.campaign.definition import ResponseFormat, localise
 from dissensus.schema.hints import count_noun
 from dissensus.schema.money import to_major_units
@@ -91,7 +92,7 @@ def create_renderer() -> PageRenderer:
     environment.filters["duration"] = format_duration
     environment.filters["answer_time"] = format_answer_time
     environment.filters["remaining_time"] = format_remaining_time
-    environment.filters["axis_name"] = format_axis
+    environment.filters["axis_name"] = name_axis
     environment.filters["count_noun"] = count_noun
     environment.filters["linked"] = link_pages
     environment.filters["labelled"] = label_cells
@@ -247,16 +248,16 @@ def format_remaining_time(then: datetime, now: datetime) -> str:
     return f"{hours:.0f} hours" if hours < 48 else f"{hours / 24:,.0f} days"
 
 
-def format_axis(axis: str) -> str:
-    """Return the display name of an axis.
+def name_axis(axis: str) -> str:
+    """Return an axis as a heading.
 
     Examples
     --------
-    >>> format_axis("rater_age"), format_axis("cell")
+    >>> name_axis("rater_age"), name_axis("cell")
     ('Age', 'Quota cell')
     """
-    words = axis.removeprefix("rater_").replace("_", " ")
-    return "Quota cell" if axis == CELL else words[:1].upper() + words[1:]
+    words = "quota cell" if axis == CELL else format_axis(axis)
+    return words[:1].upper() + words[1:]
 
 
 def link_pages(text: str) -> Markup:

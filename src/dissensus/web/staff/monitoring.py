@@ -13,7 +13,7 @@ from fastapi.responses import Response
 from dissensus.pipeline.monitor import CampaignFigures, RaterFigures, TimeBucket
 from dissensus.pipeline.monitor.results import EDGES_S
 from dissensus.web.core.charts import ChartColumn, ChartScale, bin_counts, make_columns
-from dissensus.web.core.renderer import format_axis
+from dissensus.web.core.renderer import name_axis
 from dissensus.web.core.responses import page
 from dissensus.web.core.staff_auth import Live, Name, Require, SiteOf, StaffPage, StaffRequest, log_access
 from dissensus.web.core.suppression import restrict_monitoring
@@ -116,7 +116,7 @@ class MonitoringPage(StaffPage):
         """Groups and coefficients by the warning of their intervals."""
         warned = defaultdict[str, list[str]](list)
         for row in (self.figures.pool, *self.figures.groups) if self.figures else ():
-            name = f"{format_axis(row.axis)}: {row.group}" if row.axis else "all raters"
+            name = f"{name_axis(row.axis)}: {row.group}" if row.axis else "all raters"
             warned[row.agreement.warning or ""].append(name)
         for measure in self.figures.measures if self.figures else ():
             warned[measure.agreement.warning or ""].append(measure.name)

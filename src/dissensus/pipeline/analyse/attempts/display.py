@@ -3,7 +3,15 @@
 from collections.abc import Iterator, Sequence
 
 from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis, AttemptCell
-from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
+from dissensus.pipeline.tables import (
+    UNKNOWN,
+    Grid,
+    Page,
+    escape_unprintable,
+    format_count,
+    format_interval,
+    format_short,
+)
 from dissensus.stats.cluster_bootstrap import BootstrapEstimate
 
 FEW_TAGS = 24
@@ -40,7 +48,7 @@ def _grids(analysis: AttemptAnalysis) -> Iterator[Grid]:
             (
                 escape_unprintable(term.name),
                 format_short(term.estimate),
-                UNKNOWN if term.reason else f"{format_short(term.ci_low)} to {format_short(term.ci_high)}",
+                format_interval(term.ci_low, term.ci_high),
                 format_short(term.p, 3),
             )
             for term in model.terms
@@ -67,7 +75,7 @@ def _grids(analysis: AttemptAnalysis) -> Iterator[Grid]:
                 (
                     f"{row.raters}, {row.scale}, {row.coefficient}",
                     format_short(row.estimate.estimate, 3),
-                    format_interval(row.estimate),
+                    format_interval(row.estimate.ci_low, row.estimate.ci_high),
                 )
                 for row in analysis.reviewed.agreement
             ),
@@ -78,16 +86,11 @@ def _line(success: AttemptCell, score: AttemptCell) -> tuple[str, ...]:
     name = " × ".join(escape_unprintable(part) for part in (success.model_type, success.size) if part) or "all"
     cells = (
         format_short(success.mean.estimate, 3),
-        format_interval(success.mean),
+        format_interval(success.mean.ci_low, success.mean.ci_high),
         format_short(score.mean.estimate),
-        format_interval(score.mean),
+        format_interval(score.mean.ci_low, score.mean.ci_high),
     )
     return (name, f"{success.n_attempts:,}", f"{max(success.mean.clusters, score.mean.clusters):,}", *cells)
-
-
-def format_interval(mean: BootstrapEstimate) -> str:
-    """Return the interval of an estimate, or a dash."""
-    return UNKNOWN if mean.ci_low is None else f"{format_short(mean.ci_low)} to {format_short(mean.ci_high)}"
 
 
 def attempts_rows(analysis: AttemptAnalysis) -> list[dict[str, str | float | int | None]]:
