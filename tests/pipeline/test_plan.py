@@ -248,6 +248,15 @@ def test_seats_leave_enough_raters_of_every_cell_in_simulated_campaigns() -> Non
     assert quota["axes"]["rater_gender"] == {"Man": ["Man"], "Woman": ["Woman"]}
 
 
+def test_people_outside_all_groups_who_drop_out_cost_money() -> None:
+    settings = PoolSettings(axes={"rater_gender": {"Man": 0.2, "Woman": 0.1}}, seats=60, dropout=0.3, rates=RATES)
+    plan = plan_pool(settings)
+    dropped = sum(cell.begun - cell.seats for cell in plan.cells) + plan.rest_seats * 0.3 / 0.7
+    assert plan.rest_seats == 280
+    assert plan.cost == pytest.approx(RATES.money(350, 120 + 280) + RATES.money(175, dropped), abs=0.01)
+    assert plan.cost > plan.expected_cost  # type: ignore[operator]
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

@@ -115,7 +115,7 @@ class PoolPlan(JsonResult):
     rest: int  # target of people outside all groups
     rest_seats: int  # with the margin
     minutes_per_rater: int | None
-    cost: float | None  # of so many people who begin
+    cost: float | None  # of so many people who begin, and of those outside all groups who are expected to
     expected_cost: float | None  # of all seats, with as many drop-outs as are expected
     campaign: dict[str, Any]
 
@@ -146,6 +146,8 @@ def plan_pool(settings: PoolSettings) -> PoolPlan:
     finishing = [share * finish for share in shares]
     call = people_for_open_call(finishing, capacity, settings.confidence)
     n_raters = sum(quota.capacities.values())
+    # Nobody plans how many people outside all groups begin: of these the mean number drops out.
+    dropped = sum(begun) - sum(capacity) + quota.capacities[REST] * settings.dropout / finish
     chances = [binomial_at_least(n, 1 - r, settings.seats) for n, r in zip(capacity, removal, strict=True)]
     load = settings.n_items if settings.per_item is None else settings.n_items * settings.per_item / n_raters
     rates = settings.rates
@@ -172,7 +174,7 @@ def plan_pool(settings: PoolSettings) -> PoolPlan:
         rest=quota.rest,
         rest_seats=quota.capacities[REST],
         minutes_per_rater=rates.minutes(load) if rates else None,
-        cost=_compute_cost(rates, load, n_raters, sum(begun) - sum(capacity)) if rates else None,
+        cost=_compute_cost(rates, load, n_raters, dropped) if rates else None,
         expected_cost=_compute_cost(rates, load, n_raters, n_raters * settings.dropout / finish) if rates else None,
         campaign=_write_campaign(settings, quota),
     )
