@@ -242,11 +242,13 @@ def test_a_duplicate_of_an_excluded_text_is_kept() -> None:
     }
 
 
-def test_progress_is_reported() -> None:
+@pytest.mark.parametrize("screens", [{"personal_data": KINDS}, {"personal_data": KINDS, "duplicates": 0.8}, {}])
+def test_progress_reaches_its_end(screens: dict[str, Any]) -> None:
     shares: list[float] = []
-    curate(corpus({"a": 9}), SamplePlan(n=1, personal_data=KINDS), progress=shares.append)
+    curate(corpus({"a": 9}), SamplePlan(n=1, **screens), progress=shares.append)
     assert shares == sorted(shares)
-    assert 0 < shares[0] < shares[-1] <= 1
+    assert shares[0] > 0
+    assert shares[-1] == 1
 
 
 def test_the_manifest_contains_no_texts() -> None:

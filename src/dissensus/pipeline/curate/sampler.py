@@ -88,7 +88,7 @@ def curate(items: Iterable[Item], plan: SamplePlan, *, progress: Progress | None
     table = tabulate_outcomes(pool)
     strata_table = count_strata(pool, dict(zip(strata, targets, strict=True)))
     sample = tuple(candidate.item for candidate in pool if candidate.outcome == "chosen")
-    return Selection(
+    selection = Selection(
         plan=plan,
         strata=strata_table,
         items=table,
@@ -97,6 +97,9 @@ def curate(items: Iterable[Item], plan: SamplePlan, *, progress: Progress | None
         notes=(*describe_shortfalls(plan, strata_table, len(sample)), *describe_overlaps(plan, pool)),
         version=version("dissensus"),
     )
+    if progress is not None:
+        progress(1.0)
+    return selection
 
 
 def _sort_items(items: Iterable[Item]) -> list[Item]:
