@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.item_sets import list_members
-from dissensus.schema.ratings.columns import DEGREES, FLAG, ITEM_ID, RATER_ID, RATER_PREFIX, TEXTS
+from dissensus.schema.ratings.columns import DEGREES, FLAG, ITEM_ID, RATER_ID, RATER_PREFIX
+from dissensus.schema.ratings.item_values import refuse_texts
 from dissensus.schema.ratings.table import Ratings
 
 Owner = Literal["rater", "item"]
@@ -66,8 +67,7 @@ def read_group(ratings: Ratings, name: str) -> ModelColumn:
 
 def read_effect(ratings: Ratings, name: str, base: str | None) -> ModelColumn:
     """Return a column of effects: numbers if all its values are and no base is named, else levels, the base first."""
-    if name in TEXTS:
-        raise InvalidInput(f"{name} holds texts, not values that items share. Name another attribute of items.")
+    refuse_texts(name)
     column = read_group(ratings, name)
     declared = (ratings.raters if column.owner == "rater" else ratings.items)[name].dtype
     if base is None and not isinstance(declared, pl.Enum) and name not in (RATER_ID, ITEM_ID):

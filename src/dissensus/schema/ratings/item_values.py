@@ -18,8 +18,7 @@ def resolve_item_attributes(ratings: Ratings, attributes: str | Sequence[str]) -
     names = [attributes] if isinstance(attributes, str) else attributes
     resolved = tuple(dict.fromkeys(ratings.item_attribute(name) for name in names))
     for name in resolved:
-        if name in TEXTS:
-            raise InvalidInput(f"{name} holds texts, not values that items share. Name another attribute of items.")
+        refuse_texts(name)
         n_values = ratings.item_members(name)["value"].n_unique()
         if n_values > MOST_VALUES:
             reason = (
@@ -35,6 +34,12 @@ def resolve_item_attributes(ratings: Ratings, attributes: str | Sequence[str]) -
             reason = f"No item has a value of {name}. Leave it out"
             raise InvalidInput(Advice(f"{reason}, or join a table that has it (--items).", site=f"{reason}."))
     return resolved
+
+
+def refuse_texts(name: str) -> None:
+    """Refuse an attribute of items that holds texts."""
+    if name in TEXTS:
+        raise InvalidInput(f"{name} holds texts, not values that items share. Name another attribute of items.")
 
 
 def list_item_values(ratings: Ratings, attribute: str) -> Iterator[tuple[str, pl.Series]]:

@@ -14,7 +14,7 @@ from dissensus.pipeline.judge.audit.answers import PAIR_KEYS, JudgeAnswers, alig
 from dissensus.pipeline.judge.audit.groups import PanelGroups
 from dissensus.pipeline.judge.audit.personas import measure_personas
 from dissensus.pipeline.judge.audit.result import AuditSettings, JudgeAudit
-from dissensus.pipeline.judge.audit.rows import AuditRow, build_mean_row, build_rating_row
+from dissensus.pipeline.judge.audit.rows import AuditRow, build_mean_row, build_rating_row, fill_mean_row
 from dissensus.pipeline.judge.presentation import PROBES
 from dissensus.pipeline.judge.records import JudgeRecord, JudgeResponses
 from dissensus.schema.hints import format_list
@@ -142,7 +142,7 @@ def _measure_effects(answers: JudgeAnswers, confidence: float) -> Iterator[Audit
             continue
         items, before, after = (pairs[name].to_numpy() for name in ("item", "answer", "answer_after"))
         effect = estimate_effect(items, before, after, len(answers.scale), confidence=confidence)
-        yield build_mean_row(AuditRow(metric="changed", probe=probe), partial(getattr, effect, "changed"))
+        yield fill_mean_row(AuditRow(metric="changed", probe=probe), effect.changed)
         if probe == "repeat":
             continue
         yield build_mean_row(

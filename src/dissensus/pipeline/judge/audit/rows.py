@@ -62,6 +62,11 @@ def build_mean_row(row: AuditRow, compute: Callable[[], Mean | ClusteredEstimate
         mean = compute()
     except UndefinedEstimate as error:
         return replace(row, reason=str(error))
+    return fill_mean_row(row, mean)
+
+
+def fill_mean_row(row: AuditRow, mean: Mean | ClusteredEstimate) -> AuditRow:
+    """Return a row with a statistic over items."""
     few = f"interval approximate: fewer than {FEWEST_ITEMS} items" if mean.clusters < FEWEST_ITEMS else None
     filled = replace(row, estimate=mean.estimate, n_items=mean.clusters, n_answers=mean.n)
     return _add_interval(filled, mean.ci_low, mean.ci_high, few)
