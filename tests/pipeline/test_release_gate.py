@@ -24,8 +24,7 @@ from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.release.assessment import assess_release
 from dissensus.pipeline.release.cells import count_cells
 from dissensus.pipeline.release.changes import compare_releases
-from dissensus.pipeline.release.checks import check_times
-from dissensus.pipeline.release.consent_limits import list_group_limits
+from dissensus.pipeline.release.checks import check_times, list_group_limits
 from dissensus.pipeline.release.datasheet import write_datasheet
 from dissensus.pipeline.release.description import ReleasedEffects, describe_release
 from dissensus.pipeline.release.joins import join_releases

@@ -1,13 +1,16 @@
-"""Simulated conversations, and simulated raters with their answers."""
+"""Simulated conversations, simulated raters with their answers, and the plan of their quota."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import polars as pl
 
 from dissensus.campaign.gold_labels import GoldAnswers
 from dissensus.demo.staff import first_label
+from dissensus.pipeline.plan.pool import PoolPlan, PoolSettings, plan_pool
 from dissensus.pipeline.simulate import preset, simulate
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.ratings.columns import ITEM_ID, RATER_ID
@@ -15,6 +18,9 @@ from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.text.pasted import parse_context
 
+AXIS: Final = "rater_gender"
+REMOVAL: Final = 19 / 123
+"""Raters of DICES-350 who were removed for their quality."""
 QUESTIONNAIRE, DEMOGRAPHICS = "dices-350", "demographics-dices"
 
 
@@ -83,3 +89,17 @@ def _rater(rows: pl.DataFrame, items: Mapping[object, Item]) -> DemoRater:
         for row in rows.iter_rows(named=True)
     }
     return DemoRater({name: str(first[name]) for name in attributes if name in first}, opinions)
+
+
+def plan_raters(raters: Sequence[DemoRater]) -> PoolPlan:
+    """Plan a quota in which all raters find a seat, as many usable ones of each gender as the most frequent one has.
+
+    Examples
+    --------
+    >>> plan = plan_raters(simulate_demo_campaign(4, 24, seed=1).raters)
+    >>> [(cell.cell, cell.needed, cell.seats) for cell in plan.cells]
+    [('Man', 12, 17), ('Woman', 12, 17)]
+    """
+    counts = Counter(rater.about[AXIS] for rater in raters)
+    shares = {group: n / counts.total() for group, n in sorted(counts.items())}
+    return plan_pool(PoolSettings(axes={AXIS: shares}, seats=max(counts.values()), dropout=0.1, removal=REMOVAL))

@@ -11,7 +11,7 @@ from dissensus.extras import require_extra
 from dissensus.report.figure_kind import Kind
 from dissensus.report.fonts import prefer_shipped_fonts
 from dissensus.report.text_layers import set_texts, take_texts
-from dissensus.report.theme import NAMES, PAPER, apply_theme
+from dissensus.report.theme import DARK, NAMES, PAPER, apply_theme
 from dissensus.report.vega_lite import Spec
 
 PNG_PER_INCH = 300
@@ -19,6 +19,8 @@ PNG_PER_INCH = 300
 # Applied to start tags only: texts between them are names from a file, which may match any of these.
 _TAG = re.compile(r"<[^/>][^>]*>")
 _COLOR = re.compile("#[0-9A-Fa-f]{6}")
+_ANY_TAG = re.compile(r"<[^>]+>")
+_LIGHT = re.compile("|".join(DARK), re.IGNORECASE)
 _BACKGROUND = re.compile(rf'<rect width="[\d.]+" height="[\d.]+" fill="{PAPER}"\s*(?:/>|></rect>)', re.IGNORECASE)
 _SIZE = re.compile(r'<svg [^>]*?width="([\d.]+)" height="([\d.]+)"[^>]*>')
 # Coordinates: their last digits differ between processors and are invisible.
@@ -107,3 +109,19 @@ def _restyle_tag(tag: str, name: str) -> str:
 def _encode_id(name: str) -> str:
     """Return a name as part of an id and its references: names of questions may hold quotes, blanks and brackets."""
     return _NOT_IN_IDS.sub(lambda character: f"_{ord(character[0]):x}_", name)
+
+
+def to_dark_svg(svg: str) -> str:
+    """Return a drawing in the colours of dark pages.
+
+    Examples
+    --------
+    >>> to_dark_svg('<svg><rect fill="#FFFFFF"/><text fill="#1f2933">#1F2933</text></svg>')
+    '<svg><rect fill="#14191E"/><text fill="#E6EAED">#1F2933</text></svg>'
+    """
+    return _ANY_TAG.sub(lambda tag: _LIGHT.sub(lambda color: DARK[color[0].upper()], tag[0]), svg)
+
+
+def to_png(svg: str) -> bytes:
+    """Return a drawing as PNG."""
+    return bytes(load_renderer().svg_to_png(svg, ppi=PNG_PER_INCH, scale=0.75))

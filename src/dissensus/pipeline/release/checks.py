@@ -10,7 +10,6 @@ import polars as pl
 
 from dissensus.pipeline.release.cells import N_RATERS, count_cells
 from dissensus.pipeline.release.columns import DURATIONS, MOMENTS, PLAIN, list_texts, list_unknown_columns
-from dissensus.pipeline.release.consent_limits import list_group_limits
 from dissensus.pipeline.release.diversity import measure_diversity
 from dissensus.pipeline.release.gate import ReleaseCheck
 from dissensus.pipeline.release.joins import JoinedRelease
@@ -19,6 +18,7 @@ from dissensus.pipeline.release.publication import Publication, list_images
 from dissensus.pipeline.release.source import AUTHORS, KeyUse, ReleaseSource, list_earlier_uses
 from dissensus.pipeline.release.statistics import list_answers, number_cells
 from dissensus.pipeline.release.times import is_coarse
+from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
@@ -37,6 +37,14 @@ _PLATFORM: Final = re.compile(
     re.IGNORECASE,
 )
 _MAIL: Final = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
+# Sentences of a consent that allow numbers of groups alone, while a release publishes single rows.
+_IN_GROUPS: Final = r"(?:groups?|aggregates?|aggregated form|summaries|averages|totals)"
+_GROUPS_ALONE: Final = re.compile(
+    rf"\b(?:groups? of people alone|(?:only|alone) (?:in|as|for|by) {_IN_GROUPS}"
+    rf"|(?:in|as|for|by) {_IN_GROUPS} (?:only|alone)"
+    r"|nur (?:in|als|für|nach) Gruppen|nur (?:in )?zusammengefasst\w*)\b",
+    re.IGNORECASE,
+)
 
 
 def check_consent(source: ReleaseSource, publication: Publication) -> ReleaseCheck:
@@ -64,6 +72,17 @@ def check_consent(source: ReleaseSource, publication: Publication) -> ReleaseChe
         judged=source.consented is None or PURPOSE not in source.purposes or bool(limits),
         remedy="Leave out the rows of those raters, or ask them.",
     )
+
+
+def list_group_limits(campaign: Campaign) -> list[str]:
+    """Return the sentences of text and purposes of a consent by which answers or attributes are shown in groups alone.
+
+    Such words do not cover rows of single raters, so that a person must decide.
+    """
+    wordings = (campaign.consent.text, *(purpose.text for purpose in campaign.consent.purposes))
+    texts = (text for wording in wordings for text in wording.values())
+    sentences = (" ".join(sentence.split()) for text in texts for sentence in re.split(r"(?<=[.!?])\s+", text))
+    return list(dict.fromkeys(sentence for sentence in sentences if _GROUPS_ALONE.search(sentence)))
 
 
 def check_withdrawals(source: ReleaseSource) -> ReleaseCheck:

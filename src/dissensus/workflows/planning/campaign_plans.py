@@ -112,7 +112,7 @@ def load_plan(platform: Platform, name: str, plan_id: str, *, staff_id: str) -> 
 
 def load_figure(platform: Platform, name: str, plan_id: str, figure: str, kind: str, *, staff_id: str) -> bytes:
     """Return a figure of a plan as SVG: "svg", "narrow.svg", "dark.svg" or "narrow.dark.svg"."""
-    from dissensus.report.figure_file import to_dark_svg
+    from dissensus.report.render import to_dark_svg
 
     stored = load_plan(platform, name, plan_id, staff_id=staff_id)
     drawn = next((one for one in (stored.content or {}).get("figures", ()) if one["name"] == figure), None)
