@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from dissensus.pipeline.model import MultilevelModel
 
 Progress = Callable[[float], None]
-# Default axes: most groups of an axis, and most axes.
-MOST_GROUPS_OF_AN_AXIS, MOST_AXES = 12, 6
+MOST_GROUPS_OF_AN_AXIS = 12  # That is a default axis
+MOST_AXES = 6  # By default
 # Approximate share of the time that the analysis takes.
 ANALYSIS = 0.6
 

@@ -9,9 +9,10 @@ from typing import Any
 from dissensus.report.theme import INK, MUTED, PADDING, SMALL
 from dissensus.report.vega_lite import Chart, Color, Scale, Spec, Text, X, Y
 
-# Largest share of the width for names, and most lines of a name.
-NAME_SHARE, NAME_LINES = 0.36, 3
-LINE_HEIGHT, NAME_GAP = 13, 12
+NAME_SHARE = 0.36  # Most of the width that names take
+NAME_LINES = 3  # Most lines of a name
+LINE_HEIGHT = 13
+NAME_GAP = 12
 # Distance of a heading from the first row of its block.
 BELOW = 10
 # Width of a legend entry beside its text.

@@ -44,8 +44,9 @@ if TYPE_CHECKING:
 Part = Figure | ReportTable | ContestedItems | Disclosure
 # Random removals to compare a filter with, if nothing is permuted.
 DRAWS = 1000
-# Numbers of raters of a curve, draws of each, and raters of the smallest group that is drawn from.
-NUMBERS_OF_RATERS, CURVE_DRAWS, LEAST_DRAWN = 5, 100, 4
+NUMBERS_OF_RATERS = 5  # Of a curve
+CURVE_DRAWS = 100  # Of each number
+LEAST_DRAWN = 4  # Raters of the smallest group that is drawn from
 # Most groups whose pairwise distances are computed: their number grows with the square.
 MOST_COMPARED = 40
 # Default answer that calls an item unsafe.

@@ -68,10 +68,6 @@ class Opacity(Channel):
     """Opacity of a mark."""
 
 
-class Order(Channel):
-    """Order of the points of a line."""
-
-
 class Shape(Channel):
     """Shape of a point."""
 

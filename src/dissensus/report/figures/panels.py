@@ -26,8 +26,8 @@ NAMES = {
 }
 WITHIN, BETWEEN = (dict(list(NAMES.items())[part]) for part in (slice(3), slice(3, None)))
 GAP = 14
-# Panels per row across a page, and in a column.
-ACROSS, IN_COLUMN = 4, 2
+PANELS_ACROSS_PAGE = 4
+PANELS_IN_COLUMN = 2
 UNTESTED, NOT, RAW, ADJUSTED = "not tested", "p ≥ .05", "p < .05", "also after adjustment"
 LOOKS = {UNTESTED: (INK, "circle"), NOT: (INK, "circle"), RAW: (BLUE, "square"), ADJUSTED: (VERMILION, "diamond")}
 
@@ -38,7 +38,7 @@ def draw_panels(
     names: Sequence[str], draw: Draw, width: int, *, titles: Sequence[Mapping[str, str]] = (WITHIN, BETWEEN)
 ) -> Spec:
     """Draw a panel per metric, in lines of them by their titles; `draw(metric, rows)` returns its layers."""
-    n = min(IN_COLUMN if width <= COLUMN_WIDTH else ACROSS, max(map(len, titles)))
+    n = min(PANELS_IN_COLUMN if width <= COLUMN_WIDTH else PANELS_ACROSS_PAGE, max(map(len, titles)))
     rows = RowLabels(names, width)
     room = round((width - rows.name_width - 2 * PADDING - (n - 1) * GAP) / n)
     lines = []

@@ -30,10 +30,10 @@ from dissensus.stats.result import FloatArray, IntArray
 
 # Most raters whose pairs are drawn: cells of more are smaller than a pixel on a phone.
 MOST_RATERS = 200
-# Largest sides of a cell and of the matrix in pixels.
-CELL, SIDE = 26, 460
-# Widths of the steps of the colours, and most steps.
-STEPS, MOST_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2), 7
+LARGEST_CELL = 26  # Side in pixels
+LARGEST_MATRIX = 460
+STEP_WIDTHS = (0.01, 0.02, 0.05, 0.1, 0.2)  # Of the colours
+MOST_STEPS = 7
 # Share of the pairs that the first and the last step take at most beyond their width.
 TAIL = 0.025
 
@@ -191,7 +191,7 @@ def _arrange(
 def _find_edges(values: FloatArray) -> FloatArray:
     """Return the inner edges of the steps of the colours: round numbers about all values but the tails."""
     low, high = np.quantile(values, [TAIL, 1 - TAIL])
-    for step in STEPS:
+    for step in STEP_WIDTHS:
         first, last = np.floor(low / step), np.ceil(high / step)
         if last - first <= MOST_STEPS:
             break
@@ -203,7 +203,7 @@ def _draw(matrix: _Matrix, width: int) -> Spec:
     names = [truncate_text(escape_unprintable(name), NAME_SHARE * width) for name, _ in matrix.blocks]
     left = round(max(map(estimate_text_width, names))) + NAME_GAP if any(names) else 0
     room = width - left - 2 * PADDING
-    side = min(room, CELL * n_raters, SIDE)
+    side = min(room, LARGEST_CELL * n_raters, LARGEST_MATRIX)
     height = max(side, LINE_HEIGHT * len(names))
     x, y = (
         {"scale": Scale(domain=domain, nice=False, zero=False), "axis": None} for domain in ([0, room], [height, 0])

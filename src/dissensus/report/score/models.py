@@ -28,7 +28,6 @@ from dissensus.report.tables import ReportTable
 from dissensus.report.theme import BLUE, INK, PALE, VERMILION
 from dissensus.report.vega_lite import Spec
 
-CEILINGS: Final = ("perfect score", "rest of group", "everybody else", "gold")
 MODEL_METHODS: Final = (
     Method(
         "Brier score",

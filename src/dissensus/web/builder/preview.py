@@ -70,7 +70,6 @@ class _Assignment:
 class _Progress:
     n_done: int = 0
     n_open: int = 10
-    n_lately: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
