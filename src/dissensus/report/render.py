@@ -19,7 +19,6 @@ PNG_PER_INCH = 300
 # Applied to start tags only: texts between them are names from a file, which may match any of these.
 _TAG = re.compile(r"<[^/>][^>]*>")
 _COLOR = re.compile("#[0-9A-Fa-f]{6}")
-_ANY_TAG = re.compile(r"<[^>]+>")
 _LIGHT = re.compile("|".join(DARK), re.IGNORECASE)
 _BACKGROUND = re.compile(rf'<rect width="[\d.]+" height="[\d.]+" fill="{PAPER}"\s*(?:/>|></rect>)', re.IGNORECASE)
 _SIZE = re.compile(r'<svg [^>]*?width="([\d.]+)" height="([\d.]+)"[^>]*>')
@@ -119,7 +118,7 @@ def to_dark_svg(svg: str) -> str:
     >>> to_dark_svg('<svg><rect fill="#FFFFFF"/><text fill="#1f2933">#1F2933</text></svg>')
     '<svg><rect fill="#14191E"/><text fill="#E6EAED">#1F2933</text></svg>'
     """
-    return _ANY_TAG.sub(lambda tag: _LIGHT.sub(lambda color: DARK[color[0].upper()], tag[0]), svg)
+    return _TAG.sub(lambda tag: _LIGHT.sub(lambda color: DARK[color[0].upper()], tag[0]), svg)
 
 
 def to_png(svg: str) -> bytes:
