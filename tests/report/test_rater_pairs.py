@@ -57,7 +57,7 @@ def test_the_table_has_the_pairs_of_each_two_groups(camps: Ratings) -> None:
 
 def test_each_pair_is_drawn_once_in_its_colour(camps: Ratings) -> None:
     cells = read_cells(camps, "race")
-    assert sum(end - start for _, start, end in cells) == pytest.approx(6 * module.CELL)
+    assert sum(end - start for _, start, end in cells) == pytest.approx(6 * module.LARGEST_CELL)
     steps = [step for step, _, _ in cells]
     assert steps == [".80 or more", "below .20", "below .20", ".80 or more"]
 
@@ -97,7 +97,7 @@ def test_pairs_of_few_shared_items_are_blank() -> None:
 def test_the_raters_with_most_items_are_drawn(ratings: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_RATERS", 10)
     figure = rater_pairs(ratings)
-    assert sum(end - start for _, start, end in read_cells(ratings)) == pytest.approx(45 * module.CELL)
+    assert sum(end - start for _, start, end in read_cells(ratings)) == pytest.approx(45 * module.LARGEST_CELL)
     assert figure.table["n_pairs"].to_list() == [24 * 23 / 2]
     assert any("the 10 raters with the most items" in note for note in figure.notes)
 
