@@ -17,13 +17,13 @@ import numpy.typing as npt
 from dissensus.stats.cluster_robust import t_quantile
 from dissensus.stats.design import METRICS, Design, statistics
 from dissensus.stats.groups.statistics import group_statistics
+from dissensus.stats.permutation import permutation_p
 from dissensus.stats.planning.alternatives import solve_group_item_sd, solve_loading
 from dissensus.stats.planning.assignment import draw_assignment, draw_model_answers
 from dissensus.stats.planning.confidence_sequence import log_capital
 from dissensus.stats.planning.contrast import ContrastDesign, DesignCell, contrast_power, contrast_variance
 from dissensus.stats.planning.rating_model import RatingModel
 from dissensus.stats.planning.simulated_power import PlannedStatistic, simulate_power
-from dissensus.stats.significance import permutation_p
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "generated"
 QUANTILES = np.array([t_quantile(0.95, n - 1) for n in range(5, 101)])

@@ -7,8 +7,7 @@ from reproduce.groups import NAMES
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.counts import count_answers
 from dissensus.stats.crossgroup import cross_negentropy, voting_agreement
-from dissensus.stats.permutation import shuffles
-from dissensus.stats.significance import permutation_p
+from dissensus.stats.permutation import permutation_p, shuffles
 
 Counts = npt.NDArray[np.int32]
 

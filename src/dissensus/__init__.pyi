@@ -133,11 +133,11 @@ from dissensus.stats.divergence import total_variation as total_variation
 from dissensus.stats.divergence import wasserstein as wasserstein
 from dissensus.stats.exact import freeman_halton as freeman_halton
 from dissensus.stats.exact import odds_ratio as odds_ratio
+from dissensus.stats.multiple_testing import benjamini_hochberg as benjamini_hochberg
+from dissensus.stats.multiple_testing import holm as holm
+from dissensus.stats.permutation import max_t as max_t
+from dissensus.stats.permutation import permutation_p as permutation_p
 from dissensus.stats.result import Estimate as Estimate
-from dissensus.stats.significance import benjamini_hochberg as benjamini_hochberg
-from dissensus.stats.significance import holm as holm
-from dissensus.stats.significance import max_t as max_t
-from dissensus.stats.significance import permutation_p as permutation_p
 
 __all__: list[str]
 __version__: str

@@ -11,7 +11,7 @@ from tests.support.loopback_server import serve_requests
 
 from dissensus.chat.remote_scorer import BATCH_SIZE, RemoteModel, open_remote_model
 from dissensus.errors import InvalidInput, NotAllowed, NotFound, Unavailable
-from dissensus.preference.jury.group_view import GroupView
+from dissensus.preference.jury.group_scorer import GroupScorer
 from dissensus.schema.records.conversation import Conversation
 
 ABOUT = {"name": "far", "sha256": "a" * 64, "purpose": "harmless"}
@@ -155,11 +155,13 @@ AS_WOMAN = "rater_gender=Woman"
 def test_the_view_is_sent_with_every_batch(server: Server) -> None:
     server.about = (200, {**ABOUT, "groups": {"rater_gender": ["Man", "Woman"], "odd": 3}, "quantiles": True})
     with open_model(server) as model:
-        assert GroupView(model=model, as_group=AS_WOMAN).score([TALK] * (BATCH_SIZE + 1)) == [[5.0, 3.0]] * (
+        assert GroupScorer(model=model, as_group=AS_WOMAN).score([TALK] * (BATCH_SIZE + 1)) == [[5.0, 3.0]] * (
             BATCH_SIZE + 1
         )
         assert (
-            GroupView(model=model, quantile=0.05).score([TALK]) == GroupView(model=model).score([TALK]) == [[5.0, 3.0]]
+            GroupScorer(model=model, quantile=0.05).score([TALK])
+            == GroupScorer(model=model).score([TALK])
+            == [[5.0, 3.0]]
         )
         assert model.groups == {"rater_gender": ("Man", "Woman")}
     views = [{name: value for name, value in body.items() if name != "transcripts"} for body in server.bodies]
@@ -182,7 +184,7 @@ def test_unsupported_views_are_refused_before_a_request(
 ) -> None:
     server.about = (200, {**ABOUT, **about})
     with open_model(server) as model, pytest.raises((InvalidInput, NotFound), match=message):
-        GroupView(model=model, **view)
+        GroupScorer(model=model, **view)
     assert not server.bodies
 
 

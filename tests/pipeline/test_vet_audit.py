@@ -17,8 +17,8 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.vet import AxisRemoval, FilterAudit, LabelMove, audit_filter
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.design import Design
+from dissensus.stats.multiple_testing import benjamini_hochberg
 from dissensus.stats.removal import moves
-from dissensus.stats.significance import benjamini_hochberg
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,7 @@ from dissensus.stats.bootstrap import draw_resamples, two_way_interval
 from dissensus.stats.design import METRICS, Design, statistics
 from dissensus.stats.groups.scale import build_ordered_scale
 from dissensus.stats.groups.statistics import resample_published
-from dissensus.stats.permutation import shuffles
-from dissensus.stats.significance import permutation_p
+from dissensus.stats.permutation import permutation_p, shuffles
 
 pytestmark = pytest.mark.slow
 

@@ -12,8 +12,8 @@ from tests.strategies import quick
 
 from dissensus.stats import removal
 from dissensus.stats.design import Design
+from dissensus.stats.permutation import upper_p
 from dissensus.stats.removal import LOAD_RATIO, MOVES, expected_shift, label_shift, load_strata, moves
-from dissensus.stats.significance import upper_p
 
 
 def by_hand(sample: Case, removed: set[int]) -> dict[str, float | None]:

@@ -16,10 +16,9 @@ from dissensus.schema.records.preference import Pick
 from dissensus.stats.cluster_bootstrap import bootstrap_means, draw_clusters
 from dissensus.stats.cluster_robust import t_test_p
 from dissensus.stats.design import Design
-from dissensus.stats.permutation import shuffles
+from dissensus.stats.permutation import shuffles, upper_p
 from dissensus.stats.random_intercept import random_intercept
 from dissensus.stats.removal import moves
-from dissensus.stats.significance import upper_p
 
 Floats = npt.NDArray[np.float64]
 N_RATERS, N_ITEMS, N_REMOVED = 100, 200, 15

@@ -19,7 +19,7 @@ from dissensus.pipeline.analyse.rows import build_rows
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.pipeline.analyse.significance import add_significance
 from dissensus.pipeline.analyse.table import estimate_axis, list_columns
-from dissensus.stats.significance import permutation_p, upper_p
+from dissensus.stats.permutation import permutation_p, upper_p
 
 Floats = NDArray[np.float64]
 Seeds = list[np.random.SeedSequence]

@@ -15,7 +15,7 @@ import dissensus
 from dissensus.errors import DissensusError, InvalidInput, NotAllowed, NotFound
 from dissensus.preference.data.examples import RATER
 from dissensus.preference.data.pairs import Purpose
-from dissensus.preference.jury.group_view import GroupView, check_groups
+from dissensus.preference.jury.group_scorer import GroupScorer, check_groups
 from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.models.groups import Groups, find_group
 from dissensus.preference.models.mean_variance import MeanVariance
@@ -124,11 +124,11 @@ def create_scoring_app(model: Model, identity: ModelIdentity, *, key: str = "") 
     @app.post("/score", responses={413: {"description": "The request is too large."}})
     def score(body: ScoreRequest) -> ScoreResponse:
         """Score transcripts."""
-        view = _group_view(model, body)
+        scorer = _group_scorer(model, body)
         conversations = [_parse_transcript(number, text) for number, text in enumerate(body.transcripts, start=1)]
-        scores = view.score(conversations)
+        scores = scorer.score(conversations)
         return ScoreResponse(
-            model=_model_info(view.identify(identity), model.purpose),
+            model=_model_info(scorer.identify(identity), model.purpose),
             scores=scores,
             minimums=[min(turn_scores, default=None) for turn_scores in scores],
         )
@@ -172,15 +172,15 @@ def _model_info(identity: ModelIdentity, purpose: Purpose) -> ModelInfo:
     return ModelInfo(name=identity.name, sha256=identity.sha256, purpose=purpose)
 
 
-def _group_view(model: Model, body: ScoreRequest) -> GroupView:
-    """Return the view of the model for a group; single raters are not available."""
+def _group_scorer(model: Model, body: ScoreRequest) -> GroupScorer:
+    """Return the scorer of a model for a group; single raters are not available."""
     if body.as_group is not None and isinstance(model, Groups | JuryModel):
         if body.as_group.partition("=")[0] == RATER:
             raise InvalidInput(
                 "Scores of single raters are not available over a network. Use a group that GET /score lists."
             )
         find_group(check_groups(model), body.as_group)
-    return GroupView(model=model, as_group=body.as_group, quantile=body.quantile)
+    return GroupScorer(model=model, as_group=body.as_group, quantile=body.quantile)
 
 
 def _parse_transcript(number: int, transcript: str | Sequence[Message]) -> Conversation:

@@ -17,8 +17,7 @@ from dissensus.stats.groups.assignment import (
     null_shift,
 )
 from dissensus.stats.groups.statistics import group_statistics
-from dissensus.stats.permutation import shuffles
-from dissensus.stats.significance import permutation_p, upper_p
+from dissensus.stats.permutation import permutation_p, shuffles, upper_p
 
 Floats = NDArray[np.float64]
 INSIDE, OUTSIDE = np.array([0, 1]), np.array([-1, -1])

@@ -21,7 +21,7 @@ from dissensus.errors import InvalidInput
 from dissensus.files.attempts.tables import holds_attempts
 from dissensus.files.conversations import find_conversation_columns, read_conversations
 from dissensus.files.raw.table_reader import name_source, read_frame
-from dissensus.preference.jury.group_view import GroupView
+from dissensus.preference.jury.group_scorer import GroupScorer
 from dissensus.preference.models.model import Model, check_purpose
 from dissensus.workflows.models.scorers import open_model
 from dissensus.workflows.models.scoring import ScoringOptions, ScoringProgress, score_attempts
@@ -77,15 +77,15 @@ def score(
     result_writer.check_output(output)
     with open_model(model, purpose=purpose, key=os.environ.get(SCORE_KEY, "")) as (trained, identity):
         check_purpose(trained, purpose or ("harmless" if of_attempts else trained.purpose), force=force)
-        view = GroupView(model=trained, as_group=as_group, quantile=quantile)
+        scorer = GroupScorer(model=trained, as_group=as_group, quantile=quantile)
         if of_attempts and output is not None:
             options = {"replace_scores": replace_scores, "resume": resume, "overwrite": overwrite}
-            view_identity = view.identify(identity)
+            scorer_identity = scorer.identify(identity)
             _attempts(
-                ScoringOptions(source=conversations, target=output, model=view, identity=view_identity, **options)
+                ScoringOptions(source=conversations, target=output, model=scorer, identity=scorer_identity, **options)
             )
         else:
-            result_writer.write_text(_rows(conversations, view), output)
+            result_writer.write_text(_rows(conversations, scorer), output)
 
 
 def _attempts(options: ScoringOptions) -> None:

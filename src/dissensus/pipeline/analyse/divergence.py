@@ -30,9 +30,9 @@ from dissensus.stats.groups.assignment import (
     null_shift,
 )
 from dissensus.stats.groups.statistics import group_statistics
-from dissensus.stats.permutation import shuffles
+from dissensus.stats.multiple_testing import benjamini_hochberg
+from dissensus.stats.permutation import permutation_p, shuffles, upper_p
 from dissensus.stats.result import nan_mean, none_if_nan
-from dissensus.stats.significance import benjamini_hochberg, permutation_p, upper_p
 
 WITHHELD = "test withheld: the assignment of items, not the raters, determines how often each group rated an item"
 MEASURES: dict[str, measures.Divergence] = {

@@ -11,7 +11,7 @@ from dissensus.schema.ratings.columns import REST
 from dissensus.schema.ratings.item_values import list_item_values
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE
-from dissensus.stats.significance import adjust_tests, benjamini_hochberg, holm
+from dissensus.stats.multiple_testing import adjust_tests, benjamini_hochberg, holm
 
 OF_POOL: Final = ("answer_share", "answer_mean", "pairwise_agreement", "irr")
 OF_GROUPS: Final = ("answer_share", "answer_mean", "mean_difference", "superiority", "group_distance", "between_share")

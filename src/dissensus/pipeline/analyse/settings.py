@@ -8,8 +8,8 @@ from dissensus.pipeline.analyse.level import Level
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import REST
 from dissensus.stats.bootstrap import Resample
+from dissensus.stats.permutation import Method
 from dissensus.stats.result import check_confidence
-from dissensus.stats.significance import Method
 
 Family = Literal["table", "metric", "axis", "axis-metric"]
 Adjust = Literal["bh", "max-t"]

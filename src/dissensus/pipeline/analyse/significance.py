@@ -8,8 +8,9 @@ from dissensus.pipeline.analyse.columns import CORRECTED, DIFFERENCES, PUBLISHED
 from dissensus.pipeline.analyse.resampling import Floats, GroupTable
 from dissensus.pipeline.analyse.result import Row
 from dissensus.pipeline.analyse.settings import AnalysisSettings, Family
+from dissensus.stats.multiple_testing import benjamini_hochberg
+from dissensus.stats.permutation import ROUNDING, max_t, medians, permutation_p, upper_p
 from dissensus.stats.result import nan_mean, none_if_nan
-from dissensus.stats.significance import ROUNDING, benjamini_hochberg, max_t, medians, permutation_p, upper_p
 
 
 def add_significance(rows: list[Row], tables: list[GroupTable], settings: AnalysisSettings) -> tuple[list[Row], Floats]:

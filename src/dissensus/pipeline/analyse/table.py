@@ -36,7 +36,7 @@ from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.bootstrap import Resample
 from dissensus.stats.design import BlockedDesign, Design
 from dissensus.stats.groups.coverage import describe_interval_designs
-from dissensus.stats.significance import Method
+from dissensus.stats.permutation import Method
 
 
 def analyse(  # noqa: PLR0913 - options are keyword-only

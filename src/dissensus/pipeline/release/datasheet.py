@@ -21,7 +21,7 @@ from dissensus.schema.ratings.columns import GOLD
 from dissensus.schema.records.image import IMAGE
 from dissensus.schema.release.plan import ReleasePlan
 from dissensus.stats.exact import ExactTest, freeman_halton
-from dissensus.stats.significance import benjamini_hochberg
+from dissensus.stats.multiple_testing import benjamini_hochberg
 
 Fill = Callable[[ReleaseDescription], str]
 

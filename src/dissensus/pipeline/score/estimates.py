@@ -8,10 +8,10 @@ from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.score.groups import RatedGroup
 from dissensus.pipeline.score.rows import GapRow, ScoreRow
 from dissensus.pipeline.score.settings import ScoreSettings
+from dissensus.stats.multiple_testing import adjust_tests, benjamini_hochberg, holm
 from dissensus.stats.result import ZERO, none_if_nan
 from dissensus.stats.score.gap import estimate_gap
 from dissensus.stats.score.pseudo_values import Statistic, estimate_interval
-from dissensus.stats.significance import adjust_tests, benjamini_hochberg, holm
 
 FEWEST_RATERS: Final = 8
 """Fewest raters with which 95 % intervals covered about 93 % or more."""

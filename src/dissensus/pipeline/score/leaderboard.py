@@ -9,8 +9,8 @@ from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.score.estimates import HIGH_IS_GOOD
 from dissensus.pipeline.score.groups import RatedGroup
 from dissensus.pipeline.score.model_rows import DifferenceRow, RankRow
+from dissensus.stats.multiple_testing import holm
 from dissensus.stats.score.pseudo_values import Statistic, compare_scores
-from dissensus.stats.significance import holm
 
 
 def compare_models(

@@ -21,10 +21,10 @@ from dissensus.schema.ratings.columns import FLAG, RATER_ID, REST
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.design import Design
 from dissensus.stats.exact import freeman_halton, odds_ratio
-from dissensus.stats.permutation import shuffles
+from dissensus.stats.multiple_testing import adjust_tests, benjamini_hochberg
+from dissensus.stats.permutation import shuffles, upper_p
 from dissensus.stats.removal import LOAD_RATIO, MOVES, expected_shift, label_shift, load_strata, moves
 from dissensus.stats.result import check_confidence, none_if_nan
-from dissensus.stats.significance import adjust_tests, benjamini_hochberg, upper_p
 
 Bools = npt.NDArray[np.bool_]
 # Least share of the removed raters with a match for a test: random removals of fewer hardly differ from the filter.

@@ -14,11 +14,11 @@ from dissensus.errors import InvalidInput
 from dissensus.stats.cluster_robust import wilson_interval
 from dissensus.stats.design import Design
 from dissensus.stats.groups.statistics import group_statistics
+from dissensus.stats.permutation import permutation_p
 from dissensus.stats.planning.assignment import BalancedAssignment, draw_assignment, draw_model_answers
 from dissensus.stats.planning.contrast import ContrastDesign
 from dissensus.stats.planning.rating_model import RatingModel
 from dissensus.stats.result import FloatArray
-from dissensus.stats.significance import permutation_p
 
 PlannedStatistic: TypeAlias = Literal["share", "interaction", "agreement", "alpha", "gai", "decomposition"]
 UNSTUDENTISED: Final = ("alpha", "gai")

@@ -11,8 +11,8 @@ import numpy as np
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.stats.cluster_robust import Floats
+from dissensus.stats.multiple_testing import holm
 from dissensus.stats.score.pseudo_values import Statistic, compare_groups
-from dissensus.stats.significance import holm
 
 _POINTS: Final = 2001
 

@@ -31,9 +31,9 @@ from dissensus.stats.judge.agreement import (
 from dissensus.stats.judge.answers import PanelRatings, equality_distance, step_distance
 from dissensus.stats.judge.effects import estimate_consistency, estimate_effect
 from dissensus.stats.judge.rank import rank_judge
+from dissensus.stats.multiple_testing import adjust_tests, benjamini_hochberg
 from dissensus.stats.result import check_confidence
 from dissensus.stats.score.pseudo_values import PseudoValues
-from dissensus.stats.significance import adjust_tests, benjamini_hochberg
 
 
 def audit_judge(

@@ -1,4 +1,4 @@
-"""View of a model for one group, or for a quantile over people."""
+"""Scores of a model for one group, or for a quantile over people."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ def check_groups(model: Model) -> dict[str, tuple[str, ...]]:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class GroupView:
-    """Model restricted to a group or a quantile."""
+class GroupScorer:
+    """Model that scores as one group, or as a quantile over people."""
 
     model: Model  # With groups or spreads, local or remote
     as_group: str | None = None  # Such as ``rater_gender=Woman``; None for the population
