@@ -35,6 +35,7 @@ NOUNS_IN_ING: Final = frozenset(
         "embedding",
         "labelling",
         "mapping",
+        "multiple_testing",
         "missing",
         "resampling",
         "vetting",
