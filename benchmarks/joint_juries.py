@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 from scipy.special import ndtr
 
-from dissensus.stats.cluster_robust import Floats
 from dissensus.stats.jury.model import TextAnswers, TextModel, fit_choice_model, fit_joint_model, fit_text_model
+from dissensus.stats.result import FloatArray
 
 CELLS: Final = np.eye(2, dtype=bool)
 N_UNSEEN, N_DRAWS, N_SIMULATIONS = 150, 400, 25
@@ -24,10 +24,10 @@ class JointData:
 
     ratings: TextAnswers
     choices: TextAnswers
-    unseen: Floats  # Features of the texts, shape (I, P)
-    shares: Floats  # True share of unsafe answers of each group, shape (I, 2)
-    differences: Floats  # Features of the second of two unseen texts less those of the first, shape (I, P)
-    preferred: Floats  # True probability that a person of each group prefers the first, shape (I, 2)
+    unseen: FloatArray  # Features of the texts, shape (I, P)
+    shares: FloatArray  # True share of unsafe answers of each group, shape (I, 2)
+    differences: FloatArray  # Features of the second of two unseen texts less those of the first, shape (I, P)
+    preferred: FloatArray  # True probability that a person of each group prefers the first, shape (I, 2)
 
 
 def simulate_joint(
@@ -45,11 +45,11 @@ def simulate_joint(
     shared, own = rng.normal(0, 0.4, n_features), rng.normal(0, 0.25, (n_features, 2))
     group, level = np.arange(n_raters) % 2, rng.normal(0, 0.5, n_raters)
 
-    def locate(features: Floats) -> Floats:
+    def locate(features: FloatArray) -> FloatArray:
         residuals = rng.normal(0, 0.3, (len(features), 1)) + rng.normal(0, 0.2, (len(features), 2))
         return np.asarray((features @ shared)[:, None] + features @ own + residuals)
 
-    def draw_texts(n: int) -> Floats:
+    def draw_texts(n: int) -> FloatArray:
         return rng.normal(size=(n, n_features))
 
     rated, unseen = draw_texts(n_items), draw_texts(N_UNSEEN)
@@ -97,7 +97,7 @@ def choice_loss(data: JointData, model: TextModel) -> float:
     return _loss(data.preferred, model.locate_choices(data.differences).distributions(CELLS)[..., 1])
 
 
-def _loss(true: Floats, predicted: Floats) -> float:
+def _loss(true: FloatArray, predicted: FloatArray) -> float:
     predicted = np.clip(predicted, _LEAST, 1 - _LEAST)
     return float(-(true * np.log(predicted) + (1 - true) * np.log(1 - predicted)).mean())
 
@@ -146,6 +146,6 @@ def _measure(data: JointData) -> tuple[float, ...]:
     )
 
 
-def _format_gain(gains: Floats) -> str:
+def _format_gain(gains: FloatArray) -> str:
     half = 1.96 * gains.std(ddof=1) / np.sqrt(len(gains))
     return f"{gains.mean():.4f} [{gains.mean() - half:.4f}, {gains.mean() + half:.4f}]"

@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from dissensus.stats.cluster_robust import Floats
 from dissensus.stats.judge.agreement import (
     distance_between,
     distance_within,
@@ -25,6 +23,7 @@ from dissensus.stats.judge.agreement import (
 )
 from dissensus.stats.judge.answers import PanelRatings, equality_distance, step_distance
 from dissensus.stats.judge.rank import rank_judge
+from dissensus.stats.result import BoolArray, FloatArray, Int64Array
 from dissensus.stats.score.pseudo_values import PseudoValues, compare_groups, estimate_interval
 
 PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "generated" / "judges.md"
@@ -48,8 +47,8 @@ class JudgedPanel(NamedTuple):
 
     first: PanelRatings
     second: PanelRatings
-    plain: Floats
-    acted: Floats
+    plain: FloatArray
+    acted: FloatArray
 
 
 DESIGNS: Final[Mapping[str, PanelDesign]] = {
@@ -90,16 +89,16 @@ def draw_panel(rng: np.random.Generator, design: PanelDesign, *, as_rater: bool 
     )
 
 
-def _draw_answers(rng: np.random.Generator, latent: Floats) -> npt.NDArray[np.int64]:
+def _draw_answers(rng: np.random.Generator, latent: FloatArray) -> Int64Array:
     return np.digitize(latent + rng.logistic(size=latent.shape), CUTS).astype(np.int64)
 
 
-def _draw_counts(rng: np.random.Generator, latent: Floats, n: int) -> Floats:
+def _draw_counts(rng: np.random.Generator, latent: FloatArray, n: int) -> FloatArray:
     answers = _draw_answers(rng, np.tile(latent, (n, 1)))
     return np.stack([(answers == k).sum(axis=0) for k in range(3)], axis=1).astype(np.float64)
 
 
-def _assign(rng: np.random.Generator, design: PanelDesign) -> npt.NDArray[np.bool_]:
+def _assign(rng: np.random.Generator, design: PanelDesign) -> BoolArray:
     if design.n_shared is not None:  # The first items of one group, the last ones of the other
         n_own = (design.n_items + design.n_shared) // 2
         return np.tile(np.arange(design.n_items) < n_own, (design.n_raters, 1))

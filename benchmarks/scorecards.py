@@ -16,7 +16,7 @@ import numpy as np
 from tests.support.assignments import ASSIGNMENTS, NullDesign
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.stats.cluster_robust import Floats
+from dissensus.stats.result import FloatArray
 from dissensus.stats.score.discrimination import auc
 from dissensus.stats.score.gap import estimate_gap
 from dissensus.stats.score.losses import brier, disagreement, error, miss_rate, squared_distance, unsafe_share
@@ -28,7 +28,7 @@ DESIGNS: Final = (
     *("a third of items shared", "4 against 80", "8 against 80", "13 against 80", "8 against 80, sparse"),
     *("30 items", "60 items", "3 % Yes", "10 % Yes"),
 )
-STATISTICS: Final[dict[str, Callable[[GroupRatings, Floats], PseudoValues]]] = {
+STATISTICS: Final[dict[str, Callable[[GroupRatings, FloatArray], PseudoValues]]] = {
     "P(unsafe)": lambda ratings, _: unsafe_share(ratings),
     "Brier": brier,
     "squared distance": squared_distance,
@@ -40,7 +40,7 @@ STATISTICS: Final[dict[str, Callable[[GroupRatings, Floats], PseudoValues]]] = {
 RATER_SD, ITEM_SD, NOISE_SD = 0.65, 0.8, 0.6
 
 
-def draw_ratings(rng: np.random.Generator, null: NullDesign) -> tuple[tuple[GroupRatings, Floats, Floats], ...]:
+def draw_ratings(rng: np.random.Generator, null: NullDesign) -> tuple[tuple[GroupRatings, FloatArray, FloatArray], ...]:
     """Draw the ratings of each group, which do not differ, with the scores of two classifiers."""
     group = np.repeat(np.arange(len(null.sizes)), null.sizes).astype(np.int32)
     raters, items = np.nonzero(null.assign(rng, group, null.n_items))
@@ -56,7 +56,7 @@ def draw_ratings(rng: np.random.Generator, null: NullDesign) -> tuple[tuple[Grou
     )
 
 
-def simulate(name: str, simulations: int) -> tuple[dict[str, Floats], dict[str, Floats], Floats]:
+def simulate(name: str, simulations: int) -> tuple[dict[str, FloatArray], dict[str, FloatArray], FloatArray]:
     """Return p-values of gaps, estimates with intervals, shape (S, G, 3), and the mean gap with that by chance."""
     rng = np.random.default_rng([20, DESIGNS.index(name)])
     p, intervals, gaps = defaultdict(list), defaultdict(list), []
@@ -77,7 +77,9 @@ def simulate(name: str, simulations: int) -> tuple[dict[str, Floats], dict[str, 
     )
 
 
-def _measure(drawn: tuple[tuple[GroupRatings, Floats, Floats], ...]) -> Iterator[tuple[str, list[PseudoValues]]]:
+def _measure(
+    drawn: tuple[tuple[GroupRatings, FloatArray, FloatArray], ...],
+) -> Iterator[tuple[str, list[PseudoValues]]]:
     for metric, compute in STATISTICS.items():
         try:
             yield metric, [compute(ratings, first) for ratings, first, _ in drawn]
@@ -94,7 +96,7 @@ def _ends(estimate: object) -> tuple[float, float, float]:
     )
 
 
-def _coverage(intervals: Floats, groups: list[int]) -> float:
+def _coverage(intervals: FloatArray, groups: list[int]) -> float:
     part = intervals[:, groups]
     truth = np.nanmean(part[..., 0])
     known = np.isfinite(part[..., 1])

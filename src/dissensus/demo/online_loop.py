@@ -23,7 +23,7 @@ from dissensus.files.models.registry import (
     open_registered_model,
     register_model,
 )
-from dissensus.pipeline.simulate.latent import Floats, shuffled_scores
+from dissensus.pipeline.simulate.latent import shuffled_scores
 from dissensus.pipeline.simulate.preferences import WORDS, WORDS_PER_RESPONSE, format_response
 from dissensus.preference.evaluation.promotion import PromotionRule
 from dissensus.preference.models.model import Model
@@ -32,6 +32,7 @@ from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.records.conversation import Conversation
 from dissensus.stats.cluster_robust import ClusteredEstimate, clustered_share
+from dissensus.stats.result import FloatArray
 from dissensus.workflows.models.retraining import retrain_from_campaigns
 from dissensus.workflows.platform.platform import Platform
 
@@ -83,7 +84,7 @@ class PhaseResult(NamedTuple):
 class Taste:
     """Taste that all simulated people share."""
 
-    weights: Floats  # Of each of `WORDS`, in log odds
+    weights: FloatArray  # Of each of `WORDS`, in log odds
 
     def utility(self, text: str) -> float:
         """Return the utility of a response, in log odds."""

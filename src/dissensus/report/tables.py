@@ -6,7 +6,6 @@ from functools import partial
 from html import escape
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from dissensus.errors import NotFound
@@ -22,9 +21,8 @@ from dissensus.schema.questionnaire.shipped import load_questionnaire, published
 from dissensus.schema.ratings.columns import FLAG
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.design import Block, pass_over
-from dissensus.stats.result import IntArray
+from dissensus.stats.result import BoolArray, IntArray
 
-Bools = npt.NDArray[np.bool_]
 # Suffix of residual questions, which Aroyo et al. (2023) do not count in DICES-350.
 OTHER = "_other"
 ALL, WITHOUT_FLAGGED = "all raters", "without flagged"
@@ -247,7 +245,7 @@ def _counts_of_blocks(name: str, ratings: PartitionedRatings) -> dict[str, str |
     }
 
 
-def _add_sizes(counted: Bools, block: Block, sizes: IntArray) -> None:
+def _add_sizes(counted: BoolArray, block: Block, sizes: IntArray) -> None:
     codes = block.design
     n_ratings = np.bincount(codes.items[counted[codes.raters]], minlength=codes.n_items)
     sizes += np.bincount(n_ratings, minlength=sizes.size)
@@ -287,7 +285,7 @@ def _dataset_notes(ratings: Ratings, questions: Sequence[str], uncounted: Sequen
         )
 
 
-def _group_counts(ratings: Ratings, groups: DisplayedGroups, flagged: Bools | None) -> pl.DataFrame:
+def _group_counts(ratings: Ratings, groups: DisplayedGroups, flagged: BoolArray | None) -> pl.DataFrame:
     codes, names = ratings.group_codes(groups.axis)
     n_all = np.bincount(codes[codes >= 0], minlength=len(names))
     n_unflagged = n_all if flagged is None else np.bincount(codes[(codes >= 0) & ~flagged], minlength=len(names))

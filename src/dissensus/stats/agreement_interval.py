@@ -11,10 +11,10 @@ from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.agreement import fleiss_kappa, krippendorff_alpha
 from dissensus.stats.bootstrap import draw_resamples, interval, two_way_interval
 from dissensus.stats.counts import check_counts
-from dissensus.stats.design import METRICS, Codes, Design, chunks
+from dissensus.stats.design import METRICS, Design, chunks
 from dissensus.stats.distance import Level, squared_distances
 from dissensus.stats.groups.statistics import published_statistics
-from dissensus.stats.result import Estimate, FloatArray, check_confidence
+from dissensus.stats.result import Estimate, FloatArray, Int64Array, IntArray, check_confidence
 
 IRR: Final = METRICS.index("irr")
 Coefficient: TypeAlias = Literal["krippendorff_alpha", "fleiss_kappa"]
@@ -115,7 +115,7 @@ def agreement_interval(
 
 
 def alpha_intervals(
-    design: Design, group: Codes, seeds: list[np.random.SeedSequence], *, confidence: float = 0.95
+    design: Design, group: IntArray, seeds: list[np.random.SeedSequence], *, confidence: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
     r"""Return the two-way bootstrap interval of Krippendorff's alpha of each group of raters.
 
@@ -166,13 +166,13 @@ def alpha_intervals(
     return two_way_interval(observed, *(np.concatenate(part) for part in parts), confidence=confidence)
 
 
-def dichotomise(counts: npt.ArrayLike, first: int) -> npt.NDArray[np.int64]:
+def dichotomise(counts: npt.ArrayLike, first: int) -> Int64Array:
     """Return the number of answers below a category, and from that category on, shape (I, 2)."""
     table = check_counts(counts)
     return np.column_stack([table[:, :first].sum(axis=1), table[:, first:].sum(axis=1)])
 
 
-def select_equally_rated(counts: npt.ArrayLike) -> npt.NDArray[np.int64]:
+def select_equally_rated(counts: npt.ArrayLike) -> Int64Array:
     """Return the items with the most common number of ratings, at least two; the larger number if two are tied.
 
     Raises
@@ -189,7 +189,7 @@ def select_equally_rated(counts: npt.ArrayLike) -> npt.NDArray[np.int64]:
     return np.asarray(table[n_ratings == sizes[frequencies == frequencies.max()].max()])
 
 
-def _alphas(rows: npt.NDArray[np.int64], drawn: FloatArray, level: Level) -> FloatArray:
+def _alphas(rows: Int64Array, drawn: FloatArray, level: Level) -> FloatArray:
     """Return Krippendorff's alpha of each replicate, NaN where it is undefined."""
     m = rows.sum(axis=1)
     pairs = rows[:, :, None] * rows[:, None, :] - rows[:, :, None] * np.eye(rows.shape[1], dtype=np.int64)
@@ -204,7 +204,7 @@ def _alpha(coincidences: FloatArray, marginals: FloatArray, level: Level) -> flo
     return 1 - float((coincidences * squared).sum()) / expected if expected else float("nan")
 
 
-def _kappas(rows: npt.NDArray[np.int64], drawn: FloatArray, _: Level) -> FloatArray:
+def _kappas(rows: Int64Array, drawn: FloatArray, _: Level) -> FloatArray:
     """Return Fleiss' kappa of each replicate, NaN where it is undefined."""
     m = rows.sum(axis=1)
     agreeing = (np.square(rows).sum(axis=1) - m) / (m * (m - 1))
@@ -215,7 +215,7 @@ def _kappas(rows: npt.NDArray[np.int64], drawn: FloatArray, _: Level) -> FloatAr
         return np.where(expected < 1, (observed - expected) / (1 - expected), np.nan)
 
 
-_REPLICATED: Final[Mapping[str, Callable[[npt.NDArray[np.int64], FloatArray, Level], FloatArray]]] = {
+_REPLICATED: Final[Mapping[str, Callable[[Int64Array, FloatArray, Level], FloatArray]]] = {
     "krippendorff_alpha": _alphas,
     "fleiss_kappa": _kappas,
 }

@@ -9,9 +9,7 @@ import numpy.typing as npt
 
 from dissensus.stats.bootstrap import draw_resamples
 from dissensus.stats.cluster_robust import estimate_clustered_df, t_quantile
-from dissensus.stats.result import FloatArray, check_confidence, none_if_not_finite
-
-Codes = npt.NDArray[np.intp]
+from dissensus.stats.result import FloatArray, IndexArray, check_confidence, none_if_not_finite
 
 MIN_CLUSTERS: Final = 10
 """Smallest effective number of clusters for an interval; with fewer, coverage is far below the nominal level."""
@@ -224,7 +222,7 @@ def _missing_reason(n: float, effective: float, replicates: FloatArray, *, same:
     return "" if np.isfinite(replicates).any() else "no interval: the estimate is undefined in every replicate"
 
 
-def weighted_spearman(x: Codes, y: Codes, weight: FloatArray) -> float:
+def weighted_spearman(x: IndexArray, y: IndexArray, weight: FloatArray) -> float:
     """Return Spearman's correlation of cases repeated by their weights.
 
     Parameters
@@ -250,6 +248,6 @@ def weighted_spearman(x: Codes, y: Codes, weight: FloatArray) -> float:
     return float((weight * x_rank * y_rank).sum() / np.sqrt(spread)) if spread > 0 else float("nan")
 
 
-def _centred_ranks(values: Codes, weight: FloatArray) -> FloatArray:
+def _centred_ranks(values: IndexArray, weight: FloatArray) -> FloatArray:
     ties = np.bincount(values, weights=weight)
     return np.asarray((np.cumsum(ties) - ties / 2 - weight.sum() / 2)[values])

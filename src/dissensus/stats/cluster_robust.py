@@ -5,16 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.result import check_confidence
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Integers: TypeAlias = npt.NDArray[np.int64]
+from dissensus.stats.result import FloatArray, Int64Array, check_confidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +136,7 @@ def form_mean(
     return Mean(mean, mean - half, mean + half, n, *counts)
 
 
-def _number_clusters(clusters: npt.ArrayLike, n: int) -> Integers:
+def _number_clusters(clusters: npt.ArrayLike, n: int) -> Int64Array:
     """Return cluster numbers from 0, of shape (clusterings, cases)."""
     ids = np.atleast_2d(np.asarray(clusters))
     if ids.ndim != 2 or len(ids) > 2 or ids.shape[1] != n:
@@ -150,17 +147,19 @@ def _number_clusters(clusters: npt.ArrayLike, n: int) -> Integers:
     return np.array([np.unique(row, return_inverse=True)[1] for row in ids], dtype=np.int64)
 
 
-def _fill_weights(weights: npt.ArrayLike | None, n: int) -> Floats:
+def _fill_weights(weights: npt.ArrayLike | None, n: int) -> FloatArray:
     return np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
 
 
-def _count_clusters(cluster: Integers) -> tuple[int, int | None]:
+def _count_clusters(cluster: Int64Array) -> tuple[int, int | None]:
     """Return the number of clusters of the first clustering, and of the second if there is one."""
     first, *crossed = (int(row.max()) + 1 for row in cluster)
     return first, crossed[0] if crossed else None
 
 
-def estimate_clustered_variance(residuals: Floats, cluster: Integers, weights: Floats) -> ClusteredVariance | None:
+def estimate_clustered_variance(
+    residuals: FloatArray, cluster: Int64Array, weights: FloatArray
+) -> ClusteredVariance | None:
     r"""Estimate the cluster-robust variance of a weighted mean.
 
     With one clustering into clusters g,
@@ -207,26 +206,30 @@ def cross_clusterings(ways: Sequence[ClusteredVariance], of_both: float) -> Clus
     return ClusteredVariance(max(variance, *(way.variance for way in ways)), min(way.df for way in ways))
 
 
-def _one_way_variance(residuals: Floats, cluster: Integers, weights: Floats) -> ClusteredVariance:
+def _one_way_variance(residuals: FloatArray, cluster: Int64Array, weights: FloatArray) -> ClusteredVariance:
     totals, size, square = (
         np.bincount(cluster, weights=part).astype(np.float64) for part in (weights * residuals, weights, weights**2)
     )
     return estimate_variance_of_totals(totals, size, square)
 
 
-def estimate_variance_of_totals(totals: Floats, size: Floats, square: Floats) -> ClusteredVariance:
+def estimate_variance_of_totals(totals: FloatArray, size: FloatArray, square: FloatArray) -> ClusteredVariance:
     """Return the variance by one clustering, from the totals, weights and squared weights of its clusters."""
     weight, all_squares = float(size.sum()), float(square.sum())
     return variance_of_sums(sum_clusters(totals, size, square, weight, all_squares), weight, all_squares)
 
 
-def weigh_clusters(size: Floats, square: Floats, weight: float, all_squares: float) -> tuple[Floats, Floats]:
+def weigh_clusters(
+    size: FloatArray, square: FloatArray, weight: float, all_squares: float
+) -> tuple[FloatArray, FloatArray]:
     """Return the share of some clusters in the weight of all, and the factor d of their squared totals."""
     share = size / weight
     return share, square / ((1 - share) ** 2 * square + share**2 * (all_squares - square))
 
 
-def sum_clusters(totals: Floats, size: Floats, square: Floats, weight: float, all_squares: float) -> Floats:
+def sum_clusters(
+    totals: FloatArray, size: FloatArray, square: FloatArray, weight: float, all_squares: float
+) -> FloatArray:
     """Return sums over some clusters, shape (6,), from which `variance_of_sums` computes if they are of all.
 
     The arrays are the totals, weights and squared weights of these clusters, both numbers the weight W and the sum S of
@@ -240,7 +243,7 @@ def sum_clusters(totals: Floats, size: Floats, square: Floats, weight: float, al
     return np.array([*(factor @ part for part in parts), factor**2 @ (square**2 + 2 * square * diagonal)])
 
 
-def variance_of_sums(sums: Floats, weight: float, all_squares: float) -> ClusteredVariance:
+def variance_of_sums(sums: FloatArray, weight: float, all_squares: float) -> ClusteredVariance:
     """Return the variance by one clustering, from the `sum_clusters` of all."""
     squares, trace, of_shares, mixed, of_squares, of_diagonal = sums.tolist()
     product = np.array([[all_squares, -1.0], [-1.0, 0.0]]) @ np.array([[of_shares, mixed], [mixed, of_squares]])
@@ -334,7 +337,7 @@ def t_test_p(t: float, df: float) -> float:
 
 
 @cache
-def _quadrature() -> tuple[Floats, Floats]:
+def _quadrature() -> tuple[FloatArray, FloatArray]:
     """Return Gauss-Legendre nodes and weights."""
     nodes, weights = np.polynomial.legendre.leggauss(48)
     return nodes, weights

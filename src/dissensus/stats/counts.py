@@ -11,9 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.result import FloatArray, IntArray
-
-IntTable = npt.NDArray[np.int64]
+from dissensus.stats.result import BoolArray, FloatArray, Int32Array, Int64Array, IntArray
 
 RATINGS = "For a table of ratings, raters × items, count the answers first: count_matrix(ratings)."
 
@@ -29,7 +27,7 @@ def count_answers(
     *,
     n_items: int | None = None,
     n_categories: int | None = None,
-) -> npt.NDArray[np.int32]:
+) -> Int32Array:
     """Count the answers of a long table with one row per rating.
 
     Parameters
@@ -74,7 +72,7 @@ def count_answers(
 
 def count_matrix(
     matrix: npt.ArrayLike, *, n_categories: int | None = None, categories: npt.ArrayLike | None = None
-) -> npt.NDArray[np.int32]:
+) -> Int32Array:
     """Count the answers of a reliability matrix, raters in rows and items in columns.
 
     Parameters
@@ -146,7 +144,7 @@ def _read_numbers(table: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.where(np.isnan(table), -1, table) if np.issubdtype(table.dtype, np.floating) else table
 
 
-def _find_categories(table: npt.NDArray[Any], categories: list[object]) -> npt.NDArray[np.int64]:
+def _find_categories(table: npt.NDArray[Any], categories: list[object]) -> Int64Array:
     """Return the index of each answer among the categories, -1 for missing ones."""
     index = {answer: code for code, answer in enumerate(categories)}
     if not index or len(index) < len(categories):
@@ -158,7 +156,7 @@ def _find_categories(table: npt.NDArray[Any], categories: list[object]) -> npt.N
     return np.array(codes, np.int64).reshape(table.shape)
 
 
-def _is_missing(table: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def _is_missing(table: npt.NDArray[Any]) -> BoolArray:
     """Return which answers are None, NaN or ``pandas.NA``."""
     missing = [answer is None or not _equals_itself(answer) for answer in table.ravel().tolist()]
     return np.array(missing, dtype=np.bool_).reshape(table.shape)
@@ -181,7 +179,7 @@ def as_floats(values: npt.ArrayLike, name: str) -> FloatArray:
         ) from None
 
 
-def check_counts(counts: npt.ArrayLike, name: str = "counts") -> npt.NDArray[np.int64]:
+def check_counts(counts: npt.ArrayLike, name: str = "counts") -> Int64Array:
     """Validate counts and return them as int64, shape (I, K)."""
     table = counts if isinstance(counts, np.ndarray) else as_floats(counts, name)
     if table.ndim != 2:
@@ -199,7 +197,7 @@ def check_counts(counts: npt.ArrayLike, name: str = "counts") -> npt.NDArray[np.
     return table.astype(np.int64, copy=False)
 
 
-def check_same_shape(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> tuple[IntTable, IntTable]:
+def check_same_shape(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> tuple[Int64Array, Int64Array]:
     """Validate the counts of two groups on the same items, and return them as int64, shape (I, K) each."""
     x, y = check_counts(counts_x, "counts_x"), check_counts(counts_y, "counts_y")
     if x.shape != y.shape:
@@ -209,7 +207,7 @@ def check_same_shape(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> tuple[
     return x, y
 
 
-def check_groups(counts: npt.ArrayLike, *, least: int = 2) -> IntTable:
+def check_groups(counts: npt.ArrayLike, *, least: int = 2) -> Int64Array:
     """Validate the counts of `least` groups or more, and return them as int64, shape (G, I, K)."""
     table = counts if isinstance(counts, np.ndarray) else as_floats(counts, "counts")
     if table.ndim != 3 or len(table) < least:
@@ -223,7 +221,7 @@ def _describe_numbers(table: npt.NDArray[np.generic]) -> str:
     return f"its dtype is {table.dtype}."
 
 
-def check_pair(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> tuple[IntTable, IntTable, int]:
+def check_pair(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> tuple[Int64Array, Int64Array, int]:
     """Return the counts of two groups on their shared items, and the number of other items."""
     x, y = check_same_shape(counts_x, counts_y)
     shared = (x.sum(axis=1) > 0) & (y.sum(axis=1) > 0)

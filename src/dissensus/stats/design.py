@@ -17,10 +17,9 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput
 from dissensus.stats import kernels
 from dissensus.stats.groups.scale import OrderedScale
-from dissensus.stats.result import FloatArray
+from dissensus.stats.result import FloatArray, Int32Array, Int64Array, IntArray
 
 METRICS = kernels.METRICS
-Codes = npt.NDArray[np.integer[Any]]
 
 # Cost of counting one rating from a list, relative to one word of packed raters.
 _WORDS_PER_RATING = 8
@@ -46,9 +45,9 @@ class Design:
         Numbers of ordered answers; None at the nominal level.
     """
 
-    items: Codes
-    raters: Codes
-    answers: Codes
+    items: IntArray
+    raters: IntArray
+    answers: IntArray
     n_items: int
     n_raters: int
     n_categories: int
@@ -66,17 +65,17 @@ class Design:
         return int(np.count_nonzero(np.bincount(self.items, minlength=1)))
 
     @cached_property
-    def loads(self) -> npt.NDArray[np.int64]:
+    def loads(self) -> Int64Array:
         """Number of ratings of each rater, shape (R,)."""
         return np.bincount(self.raters, minlength=self.n_raters)
 
     @cached_property
-    def answer_counts(self) -> npt.NDArray[np.int64]:
+    def answer_counts(self) -> Int64Array:
         """Number of times that each answer was given, shape (K,)."""
         return np.bincount(self.answers, minlength=self.n_categories)
 
     @cached_property
-    def by_item(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int16]]:
+    def by_item(self) -> tuple[Int64Array, Int32Array, npt.NDArray[np.int16]]:
         """Ratings sorted by item: start of each item, rater and answer of each rating."""
         return kernels.by_item(self.items, self.raters, self.answers, self.n_items)
 
@@ -120,7 +119,7 @@ class Design:
             same += chosen @ chosen.T
         return same.astype(np.float64)
 
-    def counts(self, group: Codes | None = None) -> npt.NDArray[np.int32]:
+    def counts(self, group: IntArray | None = None) -> Int32Array:
         """Count answers by item: (I, K) for all raters, (G, I, K) for group codes (R,), which are negative for none."""
         if group is None:
             return np.asarray(kernels.count(self.items, self.answers, self.n_items, self.n_categories))
@@ -155,7 +154,7 @@ class Block:
         """Range of the items among all."""
         return slice(self.first_item, self.first_item + self.design.n_items)
 
-    def select_items(self, weights: Codes) -> Codes:
+    def select_items(self, weights: IntArray) -> IntArray:
         """Return the weights of its items, from weights of all items, shape (…, I)."""
         # A view is contiguous for one replicate alone, and kernels are compiled, and round, for each layout.
         return np.ascontiguousarray(weights[..., self.items])
@@ -200,8 +199,8 @@ class BlockedDesign:
     n_categories: int
     n_ratings: int
     most_ratings: int
-    loads: npt.NDArray[np.int64]
-    answer_counts: npt.NDArray[np.int64]
+    loads: Int64Array
+    answer_counts: Int64Array
     scale: ClassVar = None  # Ordered answers need further passes
 
     @property
@@ -229,12 +228,12 @@ def pass_over(design: Design | BlockedDesign, fill: Callable[..., None], *totals
 
 def statistics(
     design: Design | BlockedDesign,
-    group: Codes,
-    inside: Codes,
-    outside: Codes,
+    group: IntArray,
+    inside: IntArray,
+    outside: IntArray,
     *,
-    rater_weight: Codes | None = None,
-    item_weight: Codes | None = None,
+    rater_weight: IntArray | None = None,
+    item_weight: IntArray | None = None,
 ) -> FloatArray:
     """Return the statistics of each comparison in each replicate.
 
@@ -268,12 +267,12 @@ def statistics(
 
 def sum_ratings(
     design: Design | BlockedDesign,
-    group: Codes,
-    inside: Codes,
-    outside: Codes,
+    group: IntArray,
+    inside: IntArray,
+    outside: IntArray,
     *,
-    rater_weight: Codes | None = None,
-    item_weight: Codes | None = None,
+    rater_weight: IntArray | None = None,
+    item_weight: IntArray | None = None,
 ) -> FloatArray:
     """Return the sums of `dissensus.stats.kernels` of each comparison in each replicate; arguments as `statistics`."""
     if max(inside.max(initial=-1), outside.max(initial=-1)) > group.max(initial=-1):
@@ -307,9 +306,9 @@ def sum_ratings(
 
 
 def _add_block(
-    compared: tuple[Codes, Codes, Codes],
-    rater_weight: Codes | None,
-    item_weight: Codes | None,
+    compared: tuple[IntArray, IntArray, IntArray],
+    rater_weight: IntArray | None,
+    item_weight: IntArray | None,
     block: Block,
     sums: FloatArray,
 ) -> None:

@@ -13,12 +13,11 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput
 from dissensus.stats import kernels
 from dissensus.stats.counts import as_floats
-from dissensus.stats.design import Block, BlockedDesign, Codes, Design, pass_over, run_in_threads
+from dissensus.stats.design import Block, BlockedDesign, Design, pass_over, run_in_threads
 from dissensus.stats.distance import check_values
-from dissensus.stats.result import FloatArray, divide_or_nan
+from dissensus.stats.result import FloatArray, Int32Array, Int64Array, IntArray, divide_or_nan
 
 Divergence = Callable[[FloatArray, FloatArray], FloatArray]
-Int64Array = npt.NDArray[np.int64]
 
 # Size of the arrays of one block of items.
 _BLOCK_BYTES = 1 << 24
@@ -158,7 +157,7 @@ def wasserstein(p: npt.ArrayLike, q: npt.ArrayLike, *, values: npt.ArrayLike | N
 
 
 def mean_pairwise(
-    design: Design | BlockedDesign, group: Codes, divergence: Divergence = total_variation
+    design: Design | BlockedDesign, group: IntArray, divergence: Divergence = total_variation
 ) -> tuple[FloatArray, Int64Array]:
     r"""Return the mean divergence between the soft labels of every pair of groups of raters.
 
@@ -204,14 +203,14 @@ def mean_pairwise(
     return divide_or_nan(total, shared), shared
 
 
-def zero_pairs(group: Codes, n_replicates: int) -> tuple[FloatArray, Int64Array]:
+def zero_pairs(group: IntArray, n_replicates: int) -> tuple[FloatArray, Int64Array]:
     """Return zero sums and numbers of items for each pair of groups in each replicate."""
     n_groups = int(group.max()) + 1
     shape = n_replicates, n_groups * (n_groups - 1) // 2
     return np.zeros(shape), np.zeros(shape, dtype=np.int64)
 
 
-def add_pairs(design: Design, group: Codes, divergence: Divergence, total: FloatArray, shared: Int64Array) -> None:
+def add_pairs(design: Design, group: IntArray, divergence: Divergence, total: FloatArray, shared: Int64Array) -> None:
     """Add the divergences on the items of a design, and their number, to those of each pair of groups."""
     if divergence is total_variation:
         lists = design.by_item
@@ -238,7 +237,7 @@ def _blocks(design: Design, n_groups: int) -> Iterator[Design]:
         yield Design(items, raters[part], answers[part], high - low, design.n_raters, design.n_categories)
 
 
-def _add_block(total: FloatArray, shared: Int64Array, counts: npt.NDArray[np.int32], divergence: Divergence) -> None:
+def _add_block(total: FloatArray, shared: Int64Array, counts: Int32Array, divergence: Divergence) -> None:
     """Add a block of items, counts (G, I, K), to the sum and the number of shared items of each pair, both (P,)."""
     shares = divide_or_nan(counts, counts.sum(axis=-1, keepdims=True))
     for pair, (g, h) in enumerate(zip(*np.triu_indices(len(counts), 1), strict=True)):

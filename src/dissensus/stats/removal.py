@@ -9,9 +9,7 @@ import numpy.typing as npt
 
 from dissensus.stats.design import Design
 from dissensus.stats.divergence import jensen_shannon, total_variation
-from dissensus.stats.result import FloatArray, IntArray, divide_or_nan
-
-Bools = npt.NDArray[np.bool_]
+from dissensus.stats.result import BoolArray, FloatArray, Int32Array, Int64Array, IntArray, divide_or_nan
 
 MOVES = ("mean_total_variation", "mean_jensen_shannon", "changed", "disjoint")
 """Columns of the result of `moves`, in order."""
@@ -39,8 +37,8 @@ class LabelShift:
 
     total_variation: FloatArray
     jensen_shannon: FloatArray
-    changed: Bools
-    disjoint: Bools
+    changed: BoolArray
+    disjoint: BoolArray
 
 
 def label_shift(before: npt.ArrayLike, after: npt.ArrayLike) -> LabelShift:
@@ -83,7 +81,7 @@ def label_shift(before: npt.ArrayLike, after: npt.ArrayLike) -> LabelShift:
     )
 
 
-def moves(design: Design, removed: Bools) -> FloatArray:
+def moves(design: Design, removed: BoolArray) -> FloatArray:
     """Summarise the label shifts of each of many sets of removed raters.
 
     Parameters
@@ -116,7 +114,7 @@ def moves(design: Design, removed: Bools) -> FloatArray:
     return sums
 
 
-def expected_shift(design: Design, removed: Bools) -> FloatArray:
+def expected_shift(design: Design, removed: BoolArray) -> FloatArray:
     r"""Return the mean squared shift of the labels that is due to the number of ratings removed from each item alone.
 
     .. math:: \frac{1}{I} \sum_i \frac{k_i}{(m_i - k_i)(m_i - 1)}
@@ -154,7 +152,7 @@ def expected_shift(design: Design, removed: Bools) -> FloatArray:
     return divide_or_nan(total, n_rated)
 
 
-def _count_removed(design: Design, removed: Bools) -> Iterator[tuple[npt.NDArray[np.int32], FloatArray]]:
+def _count_removed(design: Design, removed: BoolArray) -> Iterator[tuple[Int32Array, FloatArray]]:
     """Yield the answers to each item of a block, shape (items, K), and those of removed raters, shape (B, items, K)."""
     starts, raters, answers = design.by_item
     before = design.counts()
@@ -168,7 +166,7 @@ def _count_removed(design: Design, removed: Bools) -> Iterator[tuple[npt.NDArray
         yield before[low:high], np.tensordot(removed[:, block_raters].astype(np.float32), indicator, 1)
 
 
-def load_strata(loads: npt.ArrayLike, within: IntArray | None = None) -> npt.NDArray[np.int64]:
+def load_strata(loads: npt.ArrayLike, within: IntArray | None = None) -> Int64Array:
     """Group raters by their number of ratings.
 
     In ascending order, a stratum begins at the first load that is more than `LOAD_RATIO` times the least of the stratum
@@ -204,6 +202,6 @@ def load_strata(loads: npt.ArrayLike, within: IntArray | None = None) -> npt.NDA
     return np.unique(stratum, return_inverse=True)[1].astype(np.int64)
 
 
-def _modes(counts: npt.NDArray[np.floating]) -> Bools:
+def _modes(counts: npt.NDArray[np.floating]) -> BoolArray:
     """Mark the most frequent answers."""
     return np.asarray(counts == counts.max(axis=-1, keepdims=True))

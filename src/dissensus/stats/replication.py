@@ -10,9 +10,8 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput
 from dissensus.stats.counts import check_counts
 from dissensus.stats.exact import ln_factorials
-from dissensus.stats.result import FloatArray, check_confidence
+from dissensus.stats.result import FloatArray, Int64Array, check_confidence
 
-Counts = npt.NDArray[np.int64]
 # Size of the table of probabilities, items × categories × raters, of one block of items.
 BLOCK = 1 << 21
 # Tolerance for rounding in sums of probabilities.
@@ -113,7 +112,7 @@ def subsample_labels(counts: npt.ArrayLike, n_drawn: int, *, confidence: float =
     return SubsampledLabels(**columns)
 
 
-def _check_arguments(table: Counts, n_drawn: object, confidence: object) -> None:
+def _check_arguments(table: Int64Array, n_drawn: object, confidence: object) -> None:
     if not isinstance(n_drawn, Integral) or n_drawn < 1:
         raise InvalidInput(f"n_drawn is {n_drawn!r}; draw a whole number of raters, 1 or more.")
     check_confidence(confidence)
@@ -127,7 +126,7 @@ def _check_arguments(table: Counts, n_drawn: object, confidence: object) -> None
         )
 
 
-def _subsample_block(counts: Counts, n_drawn: int, confidence: float) -> SubsampledLabels:
+def _subsample_block(counts: Int64Array, n_drawn: int, confidence: float) -> SubsampledLabels:
     m = counts.sum(axis=1, keepdims=True)
     probability = n_drawn / m
     # Independent binomials given their sum d are multivariate hypergeometric, for any probability; with d/m no factor
@@ -151,7 +150,7 @@ def _subsample_block(counts: Counts, n_drawn: int, confidence: float) -> Subsamp
     )
 
 
-def _binomial_probabilities(counts: Counts, probability: FloatArray, n_drawn: int) -> FloatArray:
+def _binomial_probabilities(counts: Int64Array, probability: FloatArray, n_drawn: int) -> FloatArray:
     """Return the probabilities of 0 … d successes in as many trials as the counts, shape (I, K, d + 1)."""
     ln_factorial = ln_factorials(int(counts.max()))
     n, x, p = counts[..., None], np.arange(n_drawn + 1), probability[..., None]
@@ -162,11 +161,11 @@ def _binomial_probabilities(counts: Counts, probability: FloatArray, n_drawn: in
     return np.asarray(np.where(x <= n, np.exp(ln_choose + x * np.log(p) + ln_failures), 0.0))
 
 
-def _marginal_quantile(marginal: FloatArray, tail: float) -> Counts:
+def _marginal_quantile(marginal: FloatArray, tail: float) -> Int64Array:
     return np.asarray((marginal.cumsum(axis=-1) >= tail - ROUNDING).argmax(axis=-1))
 
 
-def _same_modes_weight(counts: Counts, weight: FloatArray, n_drawn: int) -> FloatArray:
+def _same_modes_weight(counts: Int64Array, weight: FloatArray, n_drawn: int) -> FloatArray:
     """Return the weight of the draws whose most frequent answers are those of all raters, shape (I,)."""
     same = np.empty(len(counts))
     sets, set_number = np.unique(counts == counts.max(axis=1, keepdims=True), axis=0, return_inverse=True)

@@ -8,8 +8,12 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 
-IntArray = npt.NDArray[np.integer[Any]]
+BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[np.intp]
+Int32Array = npt.NDArray[np.int32]
+Int64Array = npt.NDArray[np.int64]
+IntArray = npt.NDArray[np.integer[Any]]
 # Tolerance for rounding of coefficients that are exactly zero.
 ZERO = 1e-12
 

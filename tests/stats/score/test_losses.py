@@ -8,7 +8,7 @@ import pytest
 from tests.oracles import scores as oracle
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.stats.cluster_robust import Floats
+from dissensus.stats.result import FloatArray
 from dissensus.stats.score.calibration import estimate_calibration
 from dissensus.stats.score.discrimination import auc, rest_auc
 from dissensus.stats.score.losses import (
@@ -34,7 +34,7 @@ N_ITEMS, N_RATERS = 9, 7
 
 
 @pytest.fixture(scope="module")
-def scores() -> Floats:
+def scores() -> FloatArray:
     """Scores of items, two of them equal."""
     score = np.random.default_rng(3).uniform(0.05, 0.95, N_ITEMS)
     score[4] = score[5]
@@ -50,7 +50,7 @@ def ratings() -> GroupRatings:
     return GroupRatings(items=items, raters=raters, unsafe=(rng.random(items.size) < 0.4).astype(float))
 
 
-def test_influences_of_a_distance_are_those_of_the_jackknife(scores: Floats) -> None:
+def test_influences_of_a_distance_are_those_of_the_jackknife(scores: FloatArray) -> None:
     """In a complete table, the change of the mean of pairs without a rater."""
     raters, items = (part.ravel() for part in np.indices((N_RATERS, N_ITEMS)))
     unsafe = (np.random.default_rng(6).random(items.size) < 0.4).astype(float)
@@ -68,7 +68,7 @@ def list_ratings(ratings: GroupRatings) -> list[oracle.Rating]:
     return list(zip(ratings.items.tolist(), ratings.raters.tolist(), ratings.unsafe.tolist(), strict=True))
 
 
-def test_statistics_are_those_of_loops_over_raters(ratings: GroupRatings, scores: Floats) -> None:
+def test_statistics_are_those_of_loops_over_raters(ratings: GroupRatings, scores: FloatArray) -> None:
     of_rating, listed, score = scores[ratings.items], list_ratings(ratings), scores.tolist()
     assert brier(ratings, of_rating).estimate == pytest.approx(oracle.brier(listed, score))
     assert squared_distance(ratings, of_rating).estimate == pytest.approx(oracle.squared_distance(listed, score))
@@ -78,7 +78,7 @@ def test_statistics_are_those_of_loops_over_raters(ratings: GroupRatings, scores
     assert rest_auc(ratings) == pytest.approx(oracle.rest_auc(listed))
 
 
-def test_brier_is_squared_distance_and_disagreement_item_by_item(ratings: GroupRatings, scores: Floats) -> None:
+def test_brier_is_squared_distance_and_disagreement_item_by_item(ratings: GroupRatings, scores: FloatArray) -> None:
     paired = ratings.select(ratings.count()[0] > 1)
     of_rating = scores[paired.items]
     parts = squared_distance(paired, of_rating).estimate + disagreement(paired).estimate
@@ -118,7 +118,7 @@ def test_influence_of_an_item_on_the_area_is_its_derivative() -> None:
     unsafe = (rng.random(24) < score[items]).astype(float)
     statistic = auc(GroupRatings(items=items, raters=np.arange(24), unsafe=unsafe), score[items])
 
-    def measure_area(weights: Floats) -> float:
+    def measure_area(weights: FloatArray) -> float:
         share = np.bincount(items, weights=unsafe) / 3
         pairs = np.outer(weights * share, weights * (1 - share)) * (1 - np.eye(8))
         above = (score[:, None] > score) + (score[:, None] == score) / 2
@@ -140,7 +140,7 @@ def test_a_perfect_and_a_constant_score() -> None:
     assert bias(ratings, np.full(6, 0.75)).estimate == 0.25
 
 
-def test_rates_of_errors_make_up_the_error(ratings: GroupRatings, scores: Floats) -> None:
+def test_rates_of_errors_make_up_the_error(ratings: GroupRatings, scores: FloatArray) -> None:
     labels = scores[ratings.items] > 0.5
     share = unsafe_share(ratings).estimate
     parts = share * miss_rate(ratings, labels).estimate + (1 - share) * false_alarm_rate(ratings, labels).estimate
@@ -149,7 +149,7 @@ def test_rates_of_errors_make_up_the_error(ratings: GroupRatings, scores: Floats
 
 @pytest.mark.parametrize("compute", [brier, squared_distance, auc, cross_entropy])
 def test_the_order_of_ratings_and_the_names_of_items_and_raters_do_not_count(
-    ratings: GroupRatings, scores: Floats, compute: Callable[[GroupRatings, Floats], PseudoValues]
+    ratings: GroupRatings, scores: FloatArray, compute: Callable[[GroupRatings, FloatArray], PseudoValues]
 ) -> None:
     order = np.random.default_rng(1).permutation(len(ratings.items))
     shuffled = ratings.select(order)

@@ -25,7 +25,6 @@ from dissensus.cli.result_writer import FormatOption
 from dissensus.errors import InvalidInput
 from dissensus.files.pairs.reader import ReadPairs
 from dissensus.preference.data.pairs import Purpose
-from dissensus.preference.data.sparse import Floats
 from dissensus.preference.evaluation.accuracy import Evaluation
 from dissensus.preference.evaluation.accuracy import evaluate as evaluate_margins
 from dissensus.preference.evaluation.diagnostics import Diagnostics, compute_diagnostics
@@ -35,6 +34,7 @@ from dissensus.preference.fit.training import TrainingPlan, cross_validate
 from dissensus.preference.models.kinds import AnyModel, KindOfModel
 from dissensus.preference.models.linear import length_margins
 from dissensus.preference.models.model import Model, check_purpose, compute_margins
+from dissensus.stats.result import FloatArray
 from dissensus.workflows.models.scorers import open_model
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class _EvaluatedModel(NamedTuple):
     """A model, its margins on the pairs, and their evaluation."""
 
     model: dict[str, Any]
-    margins: Floats
+    margins: FloatArray
     evaluation: Evaluation
     diagnostics: Diagnostics | None = None
 
@@ -161,7 +161,7 @@ def _evaluate_model(
     )
 
 
-def _margins(model: Model, read: ReadPairs, confidence: float) -> tuple[Floats, Floats, Diagnostics | None]:
+def _margins(model: Model, read: ReadPairs, confidence: float) -> tuple[FloatArray, FloatArray, Diagnostics | None]:
     """Return the margins of a model and of length alone, and diagnostics of the model."""
     if isinstance(model, AnyModel):
         return (

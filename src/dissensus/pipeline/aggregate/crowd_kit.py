@@ -8,12 +8,10 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.errors import Unavailable, UndefinedEstimate
+from dissensus.stats.result import FloatArray, IntArray
 
-Codes = npt.NDArray[np.integer[Any]]
-Floats = npt.NDArray[np.float64]
 # Largest change of a probability in another step of a converged algorithm.
 CONVERGED = 1e-4
 
@@ -21,21 +19,21 @@ CONVERGED = 1e-4
 class LabelMatrix(NamedTuple):
     """Item, rater and answer of each rating, sorted by item: codes from 0 without gaps."""
 
-    item: Codes
-    rater: Codes
-    answer: Codes
+    item: IntArray
+    rater: IntArray
+    answer: IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelModelFit:
     """A fitted model."""
 
-    probability: Floats  # Probability of each answer to be the true one, shape (I, K)
+    probability: FloatArray  # Probability of each answer to be the true one, shape (I, K)
     # Parameters of raters and of items, by name
-    rater_parameters: dict[str, Floats] = field(default_factory=dict)
-    item_parameters: dict[str, Floats] = field(default_factory=dict)
+    rater_parameters: dict[str, FloatArray] = field(default_factory=dict)
+    item_parameters: dict[str, FloatArray] = field(default_factory=dict)
     # Probability of each answer of a rater, shape (R, K), or given the true answer, shape (R, K, K)
-    answer_probability: Floats | None = None
+    answer_probability: FloatArray | None = None
     iterations: int
     # None if the model does not provide it
     converged: bool | None = None
@@ -115,7 +113,7 @@ def fit_mace(answers: LabelMatrix, iterations: int, seed: int) -> LabelModelFit:
     )
 
 
-def expect_truth(item: Codes, prior: Floats, rating: Floats) -> tuple[Floats, float]:
+def expect_truth(item: IntArray, prior: FloatArray, rating: FloatArray) -> tuple[FloatArray, float]:
     """Return the probability of each true answer, and the log-likelihood.
 
     `rating` is the log-probability of each rating given each true answer, shape (N, K); `prior` that of each answer.
@@ -126,12 +124,12 @@ def expect_truth(item: Codes, prior: Floats, rating: Floats) -> tuple[Floats, fl
     return np.exp(joint - likelihood), float(likelihood.sum())
 
 
-def _probability(model: Any, n_items: int, n_answers: int) -> Floats:
+def _probability(model: Any, n_items: int, n_answers: int) -> FloatArray:
     probability = np.asarray(model.probas_.loc[range(n_items), range(n_answers)], dtype=np.float64)
     return np.asarray(probability / probability.sum(axis=1, keepdims=True))
 
 
-def _order_by_appearance(codes: Codes) -> Codes:
+def _order_by_appearance(codes: IntArray) -> IntArray:
     """Return the rank of each code by first appearance."""
     return np.asarray(np.unique(codes, return_index=True)[1].argsort().argsort())
 

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.pipeline.aggregate.crowd_kit import Codes, Floats, LabelMatrix, LabelModelFit, expect_truth
+from dissensus.pipeline.aggregate.crowd_kit import LabelMatrix, LabelModelFit, expect_truth
+from dissensus.stats.result import FloatArray, IntArray
 
 # Largest change of a probability, of an ability or of the logarithm of an ease in the last step of a converged fit.
 CONVERGED = 1e-6
@@ -17,8 +18,8 @@ HALVINGS = 30
 class Parameters(NamedTuple):
     """Ability of each rater, shape (R,), and logarithm of the ease of each item, shape (I,)."""
 
-    ability: Floats
-    log_ease: Floats
+    ability: FloatArray
+    log_ease: FloatArray
 
 
 def fit_glad(answers: LabelMatrix, iterations: int, _seed: int) -> LabelModelFit:
@@ -48,7 +49,7 @@ def fit_glad(answers: LabelMatrix, iterations: int, _seed: int) -> LabelModelFit
     )
 
 
-def _expect(answers: LabelMatrix, parameters: Parameters, n_answers: int) -> tuple[Floats, float]:
+def _expect(answers: LabelMatrix, parameters: Parameters, n_answers: int) -> tuple[FloatArray, float]:
     """Return the probability of each true answer, shape (I, K), and the log-likelihood."""
     logit = parameters.ability[answers.rater] * np.exp(parameters.log_ease)[answers.item]
     right, wrong = -np.logaddexp(0, -logit), -np.logaddexp(0, logit) - np.log(n_answers - 1)
@@ -56,20 +57,22 @@ def _expect(answers: LabelMatrix, parameters: Parameters, n_answers: int) -> tup
     return expect_truth(answers.item, np.full(n_answers, -np.log(n_answers)), rating)
 
 
-def _maximise(answers: LabelMatrix, parameters: Parameters, right: Floats) -> Parameters:
+def _maximise(answers: LabelMatrix, parameters: Parameters, right: FloatArray) -> Parameters:
     """Raise the expected log posterior density, with the probability of each rating to be right, shape (N,)."""
     ability, log_ease = parameters
     ease = np.exp(log_ease)[answers.item]
     ability = _step(ability, answers.rater, right, lambda values: (values[answers.rater] * ease, ease))
 
-    def derive_items(values: Floats) -> tuple[Floats, Floats]:
+    def derive_items(values: FloatArray) -> tuple[FloatArray, FloatArray]:
         logit = ability[answers.rater] * np.exp(values)[answers.item]
         return logit, logit
 
     return Parameters(ability, _step(log_ease, answers.item, right, derive_items))
 
 
-def _step(values: Floats, owner: Codes, right: Floats, link: Callable[[Floats], tuple[Floats, Floats]]) -> Floats:
+def _step(
+    values: FloatArray, owner: IntArray, right: FloatArray, link: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+) -> FloatArray:
     """Return the values after a step of Fisher scoring, halved for each value until its objective does not fall.
 
     `owner` is the value of each rating, and `link` returns the logit of each rating and its derivative.
@@ -89,7 +92,7 @@ def _step(values: Floats, owner: Codes, right: Floats, link: Callable[[Floats], 
     return values + step
 
 
-def _objective(values: Floats, owner: Codes, right: Floats, logit: Floats) -> Floats:
+def _objective(values: FloatArray, owner: IntArray, right: FloatArray, logit: FloatArray) -> FloatArray:
     """Return the expected log posterior density of each value, up to a constant."""
     expected = -right * np.logaddexp(0, -logit) - (1 - right) * np.logaddexp(0, logit)
     return np.bincount(owner, expected, len(values)) - (values - PRIOR_MEAN) ** 2 / 2

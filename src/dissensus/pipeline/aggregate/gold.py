@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
@@ -25,11 +24,9 @@ from dissensus.schema.ratings.safety import SAFE_UNSAFE, check_unsafe_answers, r
 from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.tabular_result import JsonResult
 from dissensus.stats.agreement import krippendorff_alpha
-from dissensus.stats.result import check_confidence
+from dissensus.stats.result import BoolArray, FloatArray, check_confidence
 
 Ties = Literal["safe", "unsafe", "apart"]
-Booleans = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -240,7 +237,7 @@ def _compute_intervals(
     )
     everything = np.ones(ratings.n_items, dtype=np.bool_)
     members, pool = [(0, everything)], np.zeros(data.n_raters, np.int32)
-    ends: list[Floats] = []
+    ends: list[FloatArray] = []
     if by is not None and by in ratings.items.columns:
         kinds = ratings.item_members(by)
         for value in kinds["value"].unique().sort():
@@ -288,7 +285,7 @@ def _count_labels(labels: pl.DataFrame, ties: Ties) -> dict[str, Any]:
     }
 
 
-def _alpha(first: Booleans, second: Booleans) -> tuple[float | None, str | None]:
+def _alpha(first: BoolArray, second: BoolArray) -> tuple[float | None, str | None]:
     """Return Krippendorff's alpha of two labels, or the reason why it is undefined."""
     n_unsafe = first.astype(np.int64) + second
     try:

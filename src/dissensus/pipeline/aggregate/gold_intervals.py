@@ -9,9 +9,8 @@ import numpy.typing as npt
 
 from dissensus.stats.bootstrap import Resample, draw_resamples, interval
 from dissensus.stats.design import chunks
-from dissensus.stats.result import FloatArray
+from dissensus.stats.result import BoolArray, FloatArray, Int32Array
 
-Codes = npt.NDArray[np.int32]
 SAFE, TIED, UNSAFE, UNRATED = range(4)
 INTERVALS = ("disagreement", "alpha")
 """Statistics with intervals, in order."""
@@ -23,17 +22,17 @@ _DENSE = 30
 class LabelledAnswers:
     """Answers to items with a gold label, as codes of items I, raters R and answers K; raters are unknown if R is 0."""
 
-    items: Codes  # Of each rating, shape (N,)
-    raters: Codes
-    answers: Codes
+    items: Int32Array  # Of each rating, shape (N,)
+    raters: Int32Array
+    answers: Int32Array
     n_items: int
     n_raters: int
     n_categories: int
-    unsafe: npt.NDArray[np.bool_]  # True for each unsafe answer, shape (K,)
-    gold: npt.NDArray[np.bool_]  # True for each item that is unsafe by gold, shape (I,)
+    unsafe: BoolArray  # True for each unsafe answer, shape (K,)
+    gold: BoolArray  # True for each item that is unsafe by gold, shape (I,)
     tie: int  # Class of a tied item: SAFE, TIED or UNSAFE
 
-    def label(self, group: int, codes: Codes, rater_weight: Codes | None = None) -> Codes:
+    def label(self, group: int, codes: Int32Array, rater_weight: Int32Array | None = None) -> Int32Array:
         """Return the crowd label of each item by raters of a group, by drawn raters if given, shape (B, I)."""
         chosen = (codes[self.raters] == group) if self.n_raters else np.ones(self.items.size, dtype=np.bool_)
         cell = (self.items.astype(np.int64) * self.n_categories + self.answers)[chosen]
@@ -49,14 +48,14 @@ class LabelledAnswers:
         drawn = rater_weight[:, self.raters[chosen]]
         return self._classify(np.stack([np.bincount(cell, weights=weight, minlength=size) for weight in drawn]))
 
-    def _classify(self, flat: npt.NDArray[Any]) -> Codes:
+    def _classify(self, flat: npt.NDArray[Any]) -> Int32Array:
         """Return the label of each item by its counts of answers, shape (B, I K)."""
         counts = flat.reshape(len(flat), self.n_items, self.n_categories)
         safe, unsafe = (counts[..., of_kind].max(axis=2, initial=0) for of_kind in (~self.unsafe, self.unsafe))
         label = np.where(safe == unsafe, self.tie, np.where(unsafe > safe, UNSAFE, SAFE))
         return np.where(np.maximum(safe, unsafe) > 0, label, UNRATED).astype(np.int32)
 
-    def compare(self, crowd: Codes, weight: npt.NDArray[np.generic]) -> FloatArray:
+    def compare(self, crowd: Int32Array, weight: npt.NDArray[np.generic]) -> FloatArray:
         """Return `INTERVALS` of weighted items, labels and weights (B or 1, I), shape (B, 2); NaN where undefined."""
         rated = np.asarray((crowd != UNRATED) * weight, dtype=np.float64)
         settled = rated * (crowd != TIED)
@@ -72,8 +71,8 @@ class LabelledAnswers:
 
 def compute_gold_intervals(
     data: LabelledAnswers,
-    codes: Codes,
-    members: Sequence[tuple[int, npt.NDArray[np.bool_]]],
+    codes: Int32Array,
+    members: Sequence[tuple[int, BoolArray]],
     *,
     replicates: int,
     confidence: float,

@@ -5,20 +5,18 @@ from functools import reduce
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.columns import COMPARED, DIFFERENCES
-from dissensus.pipeline.analyse.comparisons import AxisComparison, Codes
+from dissensus.pipeline.analyse.comparisons import AxisComparison
 from dissensus.pipeline.analyse.rows import ALONE, ONE_RATER, across_estimators, within_estimators
 from dissensus.stats import kernels
 from dissensus.stats.design import METRICS, Block, BlockedDesign, pass_over, sum_ratings
 from dissensus.stats.groups.estimates import between_share
 from dissensus.stats.groups.statistics import group_estimates
-from dissensus.stats.result import ZERO, Estimate
+from dissensus.stats.result import ZERO, BoolArray, Estimate, Int32Array, Int64Array
 
 Value = Estimate | UndefinedEstimate
-Counts = npt.NDArray[np.int64]
 
 RATED, BOTH, PAIRED, BOTH_PAIRED = range(4)
 ITEMS: Final = {
@@ -79,8 +77,8 @@ def _keep_within(values: dict[str, Value], design: BlockedDesign) -> dict[str, V
 
 
 def _published_numbers(
-    design: BlockedDesign, group: Codes, inside: Codes, outside: Codes
-) -> tuple[list[dict[str, float]], Counts]:
+    design: BlockedDesign, group: Int32Array, inside: Int32Array, outside: Int32Array
+) -> tuple[list[dict[str, float]], Int64Array]:
     """Return the published statistics of each comparison, and the items rated by the group and by both groups."""
     (sums,) = sum_ratings(design, group, inside, outside)
     rows = kernels.metrics(sums, design.n_categories).tolist()
@@ -146,7 +144,7 @@ def _between(axis: AxisComparison, value: float, n_items: int, design: BlockedDe
         return reason
 
 
-def _count_ties(design: BlockedDesign, axis: AxisComparison) -> tuple[Counts, Counts, int]:
+def _count_ties(design: BlockedDesign, axis: AxisComparison) -> tuple[Int64Array, Int64Array, int]:
     """Return items with a tie in the group, and in either group, and items with two ratings.
 
     Those with two ratings are counted for the group compared with, and for each of any two groups.
@@ -158,7 +156,7 @@ def _count_ties(design: BlockedDesign, axis: AxisComparison) -> tuple[Counts, Co
         np.zeros(1, np.int64),
     )
 
-    def fill(block: Block, ties: Counts, paired: Counts, used: Counts) -> None:
+    def fill(block: Block, ties: Int64Array, paired: Int64Array, used: Int64Array) -> None:
         counts = block.design.counts(axis.codes)
         total = counts.sum(axis=0)
         n_of_group = _sum_answers(counts)
@@ -174,14 +172,14 @@ def _count_ties(design: BlockedDesign, axis: AxisComparison) -> tuple[Counts, Co
     return ties, paired, int(used[0])
 
 
-def _find_ties(counts: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def _find_ties(counts: Int32Array) -> tuple[BoolArray, BoolArray]:
     """Return which items are rated, and which of them have a tie for the most frequent answer."""
     columns = counts.T
     top = reduce(np.maximum, columns)
     return top > 0, (top > 0) & (sum(column == top for column in columns) > 1)
 
 
-def _sum_answers(counts: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+def _sum_answers(counts: Int32Array) -> Int32Array:
     """Return sums over the last axis, which NumPy sums some 20 times as slowly by itself, since it is short."""
-    total: npt.NDArray[np.int32] = reduce(np.add, np.moveaxis(counts, -1, 0))
+    total: Int32Array = reduce(np.add, np.moveaxis(counts, -1, 0))
     return total

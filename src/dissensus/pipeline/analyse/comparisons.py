@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.ratings.columns import REST
 from dissensus.schema.ratings.table import Ratings
-
-Codes = npt.NDArray[np.int32]
+from dissensus.stats.result import IndexArray, Int32Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,14 +18,14 @@ class AxisComparison:
     """Groups of an axis or of crossed axes, and their comparisons."""
 
     name: str | None  # Full name, or None for the whole pool as one group
-    codes: Codes  # Group of each rater, shape (R,); negative if unknown
+    codes: Int32Array  # Group of each rater, shape (R,); negative if unknown
     groups: tuple[str, ...]  # Names of the groups, in the order of the codes
     # Codes of the two groups of each comparison, shape (C,); a negative outside means the rest
-    inside: Codes
-    outside: Codes
+    inside: Int32Array
+    outside: Int32Array
 
     @cached_property
-    def sizes(self) -> npt.NDArray[np.intp]:
+    def sizes(self) -> IndexArray:
         """Number of raters in each group."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.groups))
 
@@ -65,7 +63,7 @@ def compare_axis(ratings: Ratings, name: str, against: str) -> AxisComparison:
     return AxisComparison(name, codes, groups, inside, np.full(len(groups), other, np.int32))
 
 
-def build_exchangeable_strata(ratings: Ratings, within: str | None, axes: Sequence[AxisComparison]) -> Codes:
+def build_exchangeable_strata(ratings: Ratings, within: str | None, axes: Sequence[AxisComparison]) -> Int32Array:
     """Return the strata within which raters are exchanged.
 
     Raters with and without a known group on an axis are not exchanged, since the latter are left out of the axis.
@@ -77,7 +75,7 @@ def build_exchangeable_strata(ratings: Ratings, within: str | None, axes: Sequen
     return strata
 
 
-def assign_strata(ratings: Ratings, attributes: str) -> Codes:
+def assign_strata(ratings: Ratings, attributes: str) -> Int32Array:
     """Return the stratum of each rater by one attribute, or by several joined with ``*``.
 
     An attribute of items, such as phase, can be used if each rater rated items of a single value. Raters of unknown
@@ -94,7 +92,7 @@ def assign_strata(ratings: Ratings, attributes: str) -> Codes:
     return stratum.astype(np.int32)
 
 
-def _assign_item_strata(ratings: Ratings, column: str) -> Codes:
+def _assign_item_strata(ratings: Ratings, column: str) -> Int32Array:
     values = ratings.items[column].unique().drop_nulls().sort()
     code = ratings.items[column].cast(pl.Enum(values)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
     of_rating = code[ratings.answers["item"].to_numpy()]

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.pipeline.analyse.comparisons import Codes, assign_strata
-from dissensus.pipeline.analyse.divergence_result import Floats, GroupDivergence, PairDivergence
+from dissensus.pipeline.analyse.comparisons import assign_strata
+from dissensus.pipeline.analyse.divergence_result import GroupDivergence, PairDivergence
 from dissensus.pipeline.analyse.permutations import MAX_DISTANCE_LOAD
 from dissensus.pipeline.analyse.resampling import Progress
 from dissensus.pipeline.engine.ratings import PartitionedRatings, code_answers, select_pool
@@ -20,7 +20,6 @@ from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats import divergence as measures
 from dissensus.stats.design import Block, BlockedDesign, Design, chunks, pass_over
-from dissensus.stats.divergence import Int64Array
 from dissensus.stats.groups.assignment import (
     MAX_SHIFT,
     SHUFFLES,
@@ -32,7 +31,7 @@ from dissensus.stats.groups.assignment import (
 from dissensus.stats.groups.statistics import group_statistics
 from dissensus.stats.multiple_testing import benjamini_hochberg
 from dissensus.stats.permutation import permutation_p, shuffles, upper_p
-from dissensus.stats.result import nan_mean, none_if_nan
+from dissensus.stats.result import BoolArray, FloatArray, Int32Array, Int64Array, nan_mean, none_if_nan
 
 WITHHELD = "test withheld: the assignment of items, not the raters, determines how often each group rated an item"
 MEASURES: dict[str, measures.Divergence] = {
@@ -49,9 +48,9 @@ UNBIASED = "group_distance"
 class _Replicates:
     """Divergence of each pair in each replicate, shape (B, P), and what is tested, of pairs and of their mean (B,)."""
 
-    values: Floats
-    tested: Floats
-    total: Floats
+    values: FloatArray
+    tested: FloatArray
+    total: FloatArray
 
 
 def group_divergence(  # noqa: PLR0913 - options are keyword-only
@@ -188,8 +187,8 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
 
 
 def _choose_groups(
-    codes: Codes, names: tuple[str, ...], axis: str, groups: Sequence[str] | None
-) -> tuple[Codes, tuple[str, ...]]:
+    codes: Int32Array, names: tuple[str, ...], axis: str, groups: Sequence[str] | None
+) -> tuple[Int32Array, tuple[str, ...]]:
     chosen = names if groups is None else tuple(dict.fromkeys(groups))
     for group in chosen:
         if group not in names:
@@ -202,7 +201,7 @@ def _choose_groups(
     return new_code[codes], chosen
 
 
-def _measure(design: Design | BlockedDesign, codes: Codes, measure: str) -> _Replicates:
+def _measure(design: Design | BlockedDesign, codes: Int32Array, measure: str) -> _Replicates:
     """Return the divergence of the groups in each replicate, codes (B, R)."""
     if measure != UNBIASED:
         values, _ = measures.mean_pairwise(design, codes, MEASURES[measure])
@@ -214,12 +213,12 @@ def _measure(design: Design | BlockedDesign, codes: Codes, measure: str) -> _Rep
     return _Replicates(result.pair_distance, result.pair_t, result.between_t)
 
 
-def _test_large_values(observed: npt.ArrayLike, null: Floats) -> Floats:
+def _test_large_values(observed: npt.ArrayLike, null: FloatArray) -> FloatArray:
     """Return upper p-values, NaN where no replicate is defined."""
     return np.asarray(np.where(np.isnan(null).all(axis=0), np.nan, upper_p(observed, null)))
 
 
-def _count_items(design: Design | BlockedDesign, codes: Codes, measure: str) -> Int64Array:
+def _count_items(design: Design | BlockedDesign, codes: Int32Array, measure: str) -> Int64Array:
     """Count the items on which each pair of groups is compared, shape (P,)."""
     pairs = list(combinations(range(int(codes.max()) + 1), 2))
 
@@ -234,8 +233,8 @@ def _count_items(design: Design | BlockedDesign, codes: Codes, measure: str) -> 
 
 def _replicate(
     design: Design | BlockedDesign,
-    codes: Codes,
-    within: Codes,
+    codes: Int32Array,
+    within: Int32Array,
     seeds: list[np.random.SeedSequence],
     *,
     measure: str,
@@ -262,12 +261,12 @@ def _replicate(
 
 def _is_withheld(
     design: Design | BlockedDesign,
-    codes: Codes,
-    within: Codes,
+    codes: Int32Array,
+    within: Int32Array,
     seeds: list[np.random.SeedSequence],
-    pair_null: Floats,
+    pair_null: FloatArray,
     measure: str,
-) -> npt.NDArray[np.bool_]:
+) -> BoolArray:
     """Return for each pair whether the assignment of items, rather than the raters, moves its test, shape (P,)."""
     first, second = np.triu_indices(int(codes.max()) + 1, 1)
     permuted = codes[shuffles(seeds[:SHUFFLES], design.n_raters, within)]
@@ -282,11 +281,11 @@ def _is_withheld(
 
 def _pairs(
     groups: tuple[str, ...],
-    observed: Floats,
+    observed: FloatArray,
     n_items: Int64Array,
-    null: Floats,
-    p: Floats,
-    withheld: npt.NDArray[np.bool_],
+    null: FloatArray,
+    p: FloatArray,
+    withheld: BoolArray,
 ) -> tuple[PairDivergence, ...]:
     columns = zip(observed, n_items, nan_mean(null, axis=0), p, benjamini_hochberg(p), withheld, strict=True)
     return tuple(
@@ -305,12 +304,12 @@ def _pairs(
     )
 
 
-def _find_rated(block: Block, codes: Codes, measure: str) -> npt.NDArray[np.bool_]:
+def _find_rated(block: Block, codes: Int32Array, measure: str) -> BoolArray:
     """Return which items each group rated often enough for a measure, shape (G, I)."""
     return np.asarray(block.design.counts(codes).sum(axis=2) >= (2 if measure == UNBIASED else 1))
 
 
-def _count_shared_items(design: Design | BlockedDesign, codes: Codes, measure: str) -> int:
+def _count_shared_items(design: Design | BlockedDesign, codes: Int32Array, measure: str) -> int:
     """Count the items on which some pair of groups is compared."""
     n_items = np.zeros(1, np.int64)
 

@@ -4,14 +4,12 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from dissensus.pipeline.tables import Grid, Page, PagedResult, escape_unprintable, format_count, format_short
 from dissensus.schema.tabular_result import TabularResult
+from dissensus.stats.result import FloatArray
 
-Floats = npt.NDArray[np.float64]
 WITHHELD_NOTE = (
     "Not tested: the assignment of items, not the raters, determines how often these groups rated an item, and would "
     "move the test. The analysis tests a distance that holds in more assignments, group_distance."
@@ -108,8 +106,8 @@ class GroupDivergence(TabularResult, PagedResult):
     pairs: tuple[PairDivergence, ...]
     estimate: float
     n_items: int
-    null: Floats = field(repr=False)
-    pair_null: Floats = field(repr=False)
+    null: FloatArray = field(repr=False)
+    pair_null: FloatArray = field(repr=False)
     null_mean: float | None
     p: float | None
     reason: str | None

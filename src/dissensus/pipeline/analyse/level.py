@@ -8,15 +8,14 @@ import numpy as np
 from dissensus.errors import InvalidInput
 from dissensus.schema.advice import Advice
 from dissensus.schema.hints import format_list
-from dissensus.stats.design import Codes
 from dissensus.stats.groups.scale import OrderedScale, build_ordered_scale
-from dissensus.stats.result import none_if_not_finite
+from dissensus.stats.result import IntArray, none_if_not_finite
 
 Level = Literal["nominal", "ordinal", "interval"]
 NOMINAL: Final = "negentropy, cross_negentropy, plurality_size and voting_agreement are nominal: they ignore the order"
 
 
-def build_scale(level: Level, categories: Sequence[str], answers: Codes) -> OrderedScale | None:
+def build_scale(level: Level, categories: Sequence[str], answers: IntArray) -> OrderedScale | None:
     """Return the scale of ordered answers, None at the nominal level."""
     if level == "nominal":
         return None

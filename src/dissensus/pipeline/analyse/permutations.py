@@ -8,10 +8,9 @@ from typing import Final
 import numpy as np
 
 from dissensus.pipeline.analyse.columns import COLUMNS, DIFFERENCES
-from dissensus.pipeline.analyse.comparisons import AxisComparison, Codes
+from dissensus.pipeline.analyse.comparisons import AxisComparison
 from dissensus.pipeline.analyse.resampling import (
     AxisTests,
-    Floats,
     GroupTable,
     ProgressTicks,
     compute_columns,
@@ -29,6 +28,7 @@ from dissensus.stats.groups.assignment import (
     null_shift,
 )
 from dissensus.stats.permutation import shuffles
+from dissensus.stats.result import FloatArray, Int32Array
 
 INSTEAD: Final = "pairwise_agreement and mean_difference are tested in any assignment"
 ORDERED_BETWEEN: Final = (
@@ -38,7 +38,7 @@ ORDERED_BETWEEN: Final = (
 MAX_DISTANCE_LOAD: Final = 0.4
 """Largest relative difference of the ratings per item at which a distance is tested; see docs/generated/size.md."""
 
-Permute = Callable[[range, bytes], Codes]
+Permute = Callable[[range, bytes], Int32Array]
 """Permutations of the raters for a range of replicates, within strata, which are given as the bytes of their codes."""
 
 
@@ -46,18 +46,18 @@ Permute = Callable[[range, bytes], Codes]
 class _Block:
     """Comparisons that are tested by the same permutations."""
 
-    codes: Codes  # Groups of the raters that are exchanged; negative for others
-    inside: Codes
-    outside: Codes
+    codes: Int32Array  # Groups of the raters that are exchanged; negative for others
+    inside: Int32Array
+    outside: Int32Array
     columns: list[int]  # Comparisons of the axis
-    within: Codes
+    within: Int32Array
 
 
 def compute_tests(
     design: Design | BlockedDesign,
     tables: list[GroupTable],
     seeds: list[np.random.SeedSequence],
-    within: Codes,
+    within: Int32Array,
     answer: int,
     tick: ProgressTicks,
 ) -> list[GroupTable]:
@@ -65,7 +65,7 @@ def compute_tests(
 
     # Those of the last range are kept, since the next axis mostly takes the same.
     @lru_cache(maxsize=1)
-    def permute(chunk: range, within: bytes) -> Codes:
+    def permute(chunk: range, within: bytes) -> Int32Array:
         return shuffles([seeds[b] for b in chunk], design.n_raters, np.frombuffer(within, np.int32))
 
     return [replace(table, tests=_test_axis(design, table, seeds, permute, within, answer, tick)) for table in tables]
@@ -76,7 +76,7 @@ def _test_axis(
     table: GroupTable,
     seeds: list[np.random.SeedSequence],
     permute: Permute,
-    within: Codes,
+    within: Int32Array,
     answer: int,
     tick: ProgressTicks,
 ) -> AxisTests:
@@ -100,7 +100,7 @@ def _test_axis(
     return AxisTests(values, null_values, tested, null_tested, tuple(reasons))
 
 
-def _blocks(axis: AxisComparison, within: Codes) -> Iterator[_Block]:
+def _blocks(axis: AxisComparison, within: Int32Array) -> Iterator[_Block]:
     """Yield all comparisons with the rest at once; those with one group apart, with all other raters left in place."""
     if (axis.outside < 0).all():
         yield _Block(axis.codes, axis.inside, axis.outside, list(range(len(axis.inside))), within)
@@ -150,13 +150,13 @@ def _entropy(seeds: list[np.random.SeedSequence]) -> int:
 
 def _draw(
     design: Design | BlockedDesign,
-    codes: Codes,
-    arguments: tuple[Codes, Codes],
+    codes: Int32Array,
+    arguments: tuple[Int32Array, Int32Array],
     answer: int,
     columns: tuple[str, ...],
     *,
     complete: bool,
-) -> tuple[Floats, Floats]:
+) -> tuple[FloatArray, FloatArray]:
     """Return values and test statistics of each replicate, both (B, columns)."""
     values, unbiased = compute_columns(design, codes, *arguments, answer, columns)
     tested = values.copy()
@@ -172,13 +172,13 @@ def _draw(
     return _append_axis(values, unbiased.between_share), _append_axis(tested, between)
 
 
-def _append_axis(values: Floats, between: Floats) -> Floats:
+def _append_axis(values: FloatArray, between: FloatArray) -> FloatArray:
     """Return the statistics of an axis in the order of its rows: (B, C, M) to (B, C × M + 2)."""
     top = _top(values[..., COLUMNS.index("gai")])
     return np.concatenate([values.reshape(len(values), -1), between[:, None], top[:, None]], axis=1)
 
 
-def _top(gais: Floats) -> Floats:
+def _top(gais: FloatArray) -> FloatArray:
     """Return the largest defined value over comparisons."""
     if not gais.shape[-1]:
         return np.full(len(gais), np.nan)
@@ -187,7 +187,12 @@ def _top(gais: Floats) -> Floats:
 
 
 def _withhold(
-    design: Design | BlockedDesign, table: GroupTable, block: _Block, null_values: Floats, permuted: Codes, entropy: int
+    design: Design | BlockedDesign,
+    table: GroupTable,
+    block: _Block,
+    null_values: FloatArray,
+    permuted: Int32Array,
+    entropy: int,
 ) -> list[str | None]:
     """Return the reasons why tests that depend on the assignment are withheld, in the order of the columns."""
     comparisons, seed, columns = (block.inside, block.outside), np.random.SeedSequence(entropy), table.columns

@@ -6,7 +6,6 @@ from operator import index
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from dissensus.errors import InvalidInput
@@ -17,9 +16,9 @@ from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import REST
 from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.tabular_result import JsonResult
-from dissensus.stats.design import METRICS, Codes, Design, statistics
+from dissensus.stats.design import METRICS, Design, statistics
 from dissensus.stats.groups.statistics import resample_statistics
-from dissensus.stats.result import FloatArray, check_confidence, none_if_not_finite
+from dissensus.stats.result import FloatArray, Int32Array, IntArray, check_confidence, none_if_not_finite
 
 COMPARED = ("mean_difference", "group_distance")
 SCHEMA = {
@@ -188,7 +187,7 @@ def _check_numbers(raters_per_group: int | Iterable[int], n_raters: dict[str, in
     return sorted(numbers)
 
 
-def _draw_raters(codes: Codes, n: int, seeds: list[np.random.SeedSequence]) -> npt.NDArray[np.int32]:
+def _draw_raters(codes: IntArray, n: int, seeds: list[np.random.SeedSequence]) -> Int32Array:
     """Draw n raters of each group, shape (B, R): 1 if the rater is drawn."""
     drawn = np.zeros((len(seeds), codes.size), dtype=np.int32)
     groups = [np.flatnonzero(codes == g) for g in range(codes.max() + 1)]
@@ -199,7 +198,7 @@ def _draw_raters(codes: Codes, n: int, seeds: list[np.random.SeedSequence]) -> n
     return drawn
 
 
-def _comparisons(n_groups: int) -> tuple[Codes, Codes]:
+def _comparisons(n_groups: int) -> tuple[IntArray, IntArray]:
     """Return the groups, and those they are compared with: the rest, or the second of two."""
     if n_groups == 2:
         return np.array([0]), np.array([1])
@@ -219,7 +218,7 @@ def _keys(names: tuple[str, ...]) -> list[dict[str, str | None]]:
     ]
 
 
-def _compute(design: Design, codes: Codes, weight: npt.NDArray[np.int32], answer: int) -> FloatArray:
+def _compute(design: Design, codes: IntArray, weight: Int32Array, answer: int) -> FloatArray:
     """Return the statistics of each draw in the order of `_keys`, shape (B, C)."""
     pool = np.where(codes >= 0, 0, -1)[None]
     alpha = statistics(design, pool, np.array([0]), np.array([-1]), rater_weight=weight)[:, 0, METRICS.index("irr")]

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.columns import COLUMNS, COMPARED, DIFFERENCES, SMALL_SAMPLE, UNBIASED
-from dissensus.pipeline.analyse.comparisons import AxisComparison, Codes
+from dissensus.pipeline.analyse.comparisons import AxisComparison
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.stats.bootstrap import draw_resamples, interval, two_way_interval
 from dissensus.stats.design import METRICS, BlockedDesign, Design, chunks
@@ -21,9 +20,8 @@ from dissensus.stats.groups.statistics import (
     resample_published,
     resample_statistics,
 )
-from dissensus.stats.result import ZERO, Estimate
+from dissensus.stats.result import ZERO, Estimate, FloatArray, Int32Array
 
-Floats = npt.NDArray[np.float64]
 Progress = Callable[[float], None]
 
 
@@ -34,10 +32,10 @@ class AxisTests:
     Columns are those of the table for each comparison, then between_share and dsi: C × M + 2.
     """
 
-    values: Floats  # Observed values, shape (columns,)
-    null_values: Floats  # Shape (B, columns)
-    tested: Floats  # Observed test statistics
-    null_tested: Floats
+    values: FloatArray  # Observed values, shape (columns,)
+    null_values: FloatArray  # Shape (B, columns)
+    tested: FloatArray  # Observed test statistics
+    null_tested: FloatArray
     reasons: tuple[str | None, ...]  # Reason of a withheld test
 
 
@@ -48,7 +46,7 @@ class GroupTable:
     axis: AxisComparison
     estimates: list[dict[str, Estimate | UndefinedEstimate]]
     between_share: Estimate | UndefinedEstimate
-    intervals: Floats | None = None
+    intervals: FloatArray | None = None
     tests: AxisTests | None = None
     columns: tuple[str, ...] = COLUMNS
     designs: tuple[IntervalDesign, ...] = ()
@@ -76,13 +74,13 @@ def compute_intervals(
     settings: AnalysisSettings,
     answer: int,
     tick: ProgressTicks,
-) -> Floats:
+) -> FloatArray:
     """Return the lower and upper ends, shape (2, C, M); raters are resampled within the groups of the axis."""
     axis = table.axis
     sides, differences = (axis.inside, axis.outside), DIFFERENCES[0] in table.columns
     unbiased = partial(resample_statistics, design, axis.codes, *sides, answer=answer)
     published = partial(resample_published, design, axis.codes, *(join_reversed(*sides) if differences else sides))
-    parts: dict[str, list[Floats]] = {"both": [], "raters": [], "items": []}
+    parts: dict[str, list[FloatArray]] = {"both": [], "raters": [], "items": []}
     # Weights of items are drawn, and stacked with ones for replicates of raters alone.
     row_bytes = 4 * (design.n_raters + 4 * design.n_items) + design.row_bytes(len(axis.inside))
     for chunk in chunks(len(seeds), row_bytes, design.chunk_bytes):
@@ -104,7 +102,7 @@ def compute_intervals(
     return np.stack(ends)
 
 
-def _count_raters(axis: AxisComparison, columns: tuple[str, ...]) -> Floats:
+def _count_raters(axis: AxisComparison, columns: tuple[str, ...]) -> FloatArray:
     """Return the raters of the smaller side of each statistic, shape (C, M); infinite without small-sample factor."""
     total = axis.sizes.sum()
     result = np.full((len(axis.inside), len(columns)), np.inf)
@@ -119,19 +117,19 @@ def _count_raters(axis: AxisComparison, columns: tuple[str, ...]) -> Floats:
 
 def compute_columns(
     design: Design | BlockedDesign,
-    group: Codes,
-    inside: Codes,
-    outside: Codes,
+    group: Int32Array,
+    inside: Int32Array,
+    outside: Int32Array,
     answer: int,
     columns: tuple[str, ...],
-) -> tuple[Floats, GroupStatistics]:
+) -> tuple[FloatArray, GroupStatistics]:
     """Return the statistics of each comparison in the order of the columns, shape (B, C, M), and the unbiased ones."""
     unbiased = group_statistics(design, group, inside, outside, answer=answer)
     sides = join_reversed(inside, outside) if DIFFERENCES[0] in columns else (inside, outside)
     return join_columns(published_statistics(design, group, *sides), unbiased, columns), unbiased
 
 
-def join_columns(published: Floats, unbiased: GroupStatistics, columns: tuple[str, ...]) -> Floats:
+def join_columns(published: FloatArray, unbiased: GroupStatistics, columns: tuple[str, ...]) -> FloatArray:
     """Return published and unbiased statistics of each comparison in the order of the columns, shape (B, C, M).
 
     With differences, published ones are those of `join_reversed`.
@@ -145,19 +143,19 @@ def join_columns(published: Floats, unbiased: GroupStatistics, columns: tuple[st
     return np.concatenate([order_columns(first, unbiased), *superiority, *differences], axis=-1)
 
 
-def join_reversed(inside: Codes, outside: Codes) -> tuple[Codes, Codes]:
+def join_reversed(inside: Int32Array, outside: Int32Array) -> tuple[Int32Array, Int32Array]:
     """Return the comparisons, followed by the same ones seen from the group compared with."""
     return np.concatenate([inside, outside]), np.concatenate([outside, inside])
 
 
-def subtract_reversed(published: Floats) -> Floats:
+def subtract_reversed(published: FloatArray) -> FloatArray:
     """Return the differences of published statistics, (B, 2 C, M) to (B, C, D); `DIFFERENCES` but the first."""
     first, reverse = np.split(published, 2, axis=1)
     picked = [METRICS.index(metric) for metric in COMPARED if metric in METRICS]
     return np.asarray((first - reverse)[..., picked])
 
 
-def order_columns(published: Floats, unbiased: GroupStatistics) -> Floats:
+def order_columns(published: FloatArray, unbiased: GroupStatistics) -> FloatArray:
     """Return all statistics in the order of `COLUMNS`, shape (B, C, M)."""
     xrr = published[..., METRICS.index("xrr")]
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -4,13 +4,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
-import numpy.typing as npt
-
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.columns import COLUMNS, COMPARED, DIFFERENCES
 from dissensus.pipeline.analyse.comparisons import AxisComparison
-from dissensus.pipeline.analyse.resampling import Floats, GroupTable
+from dissensus.pipeline.analyse.resampling import GroupTable
 from dissensus.pipeline.analyse.result import Row
 from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.association import gai
@@ -30,9 +27,8 @@ from dissensus.stats.groups.estimates import (
     pairwise_agreement,
     superiority,
 )
-from dissensus.stats.result import Estimate, none_if_nan
+from dissensus.stats.result import Estimate, FloatArray, Int32Array, none_if_nan
 
-Counts = npt.NDArray[np.int32]
 Estimator = Callable[..., Estimate]
 
 DEPENDENT = ("negentropy_difference", "plurality_size_difference")
@@ -111,8 +107,8 @@ def across_estimators(design: Design | BlockedDesign, answer: int) -> dict[str, 
 
 
 def _differences(
-    counts: Counts,
-    reference: Counts,
+    counts: Int32Array,
+    reference: Int32Array,
     values: dict[str, Estimate | UndefinedEstimate],
     within: dict[str, Estimator],
     across: dict[str, Estimator],
@@ -140,7 +136,7 @@ def compute_between_share(design: Design, axis: AxisComparison) -> Estimate | Un
     return _estimate_or_error(partial(between_share, likeness=likeness), design.counts(axis.codes))
 
 
-def _estimate_or_error(function: Callable[..., Estimate], *counts: Counts) -> Estimate | UndefinedEstimate:
+def _estimate_or_error(function: Callable[..., Estimate], *counts: Int32Array) -> Estimate | UndefinedEstimate:
     try:
         return function(*counts)
     except UndefinedEstimate as reason:
@@ -160,7 +156,7 @@ def build_rows(table: GroupTable) -> Iterator[Row]:
 
 
 def _row(
-    axis: AxisComparison, c: int, metric: str, estimate: Estimate | UndefinedEstimate | None, ends: Floats | None
+    axis: AxisComparison, c: int, metric: str, estimate: Estimate | UndefinedEstimate | None, ends: FloatArray | None
 ) -> Row:
     n_raters = int(axis.sizes[axis.inside[c]])
     blank = Row(

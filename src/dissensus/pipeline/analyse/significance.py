@@ -5,15 +5,17 @@ from dataclasses import replace
 import numpy as np
 
 from dissensus.pipeline.analyse.columns import CORRECTED, DIFFERENCES, PUBLISHED, UPPER
-from dissensus.pipeline.analyse.resampling import Floats, GroupTable
+from dissensus.pipeline.analyse.resampling import GroupTable
 from dissensus.pipeline.analyse.result import Row
 from dissensus.pipeline.analyse.settings import AnalysisSettings, Family
 from dissensus.stats.multiple_testing import benjamini_hochberg
 from dissensus.stats.permutation import ROUNDING, max_t, medians, permutation_p, upper_p
-from dissensus.stats.result import nan_mean, none_if_nan
+from dissensus.stats.result import FloatArray, nan_mean, none_if_nan
 
 
-def add_significance(rows: list[Row], tables: list[GroupTable], settings: AnalysisSettings) -> tuple[list[Row], Floats]:
+def add_significance(
+    rows: list[Row], tables: list[GroupTable], settings: AnalysisSettings
+) -> tuple[list[Row], FloatArray]:
     """Add p-values and directions; return the rows and the permutation replicates of their values."""
     tests = [table.tests for table in tables[1:] if table.tests is not None]
     if not tests:
@@ -47,7 +49,7 @@ def add_significance(rows: list[Row], tables: list[GroupTable], settings: Analys
     return tested, null_values
 
 
-def _p_values(rows: list[Row], observed: Floats, null: Floats, settings: AnalysisSettings) -> Floats:
+def _p_values(rows: list[Row], observed: FloatArray, null: FloatArray, settings: AnalysisSettings) -> FloatArray:
     """Return two-sided p-values, by the chosen rule for published statistics, and upper ones of distances."""
     p = permutation_p(observed, null)
     published = [row.metric in PUBLISHED for row in rows]

@@ -11,7 +11,6 @@ from dissensus.pipeline.analyse.block_estimates import estimate_blocks
 from dissensus.pipeline.analyse.columns import COLUMNS, DIFFERENCES, ORDERED_COLUMNS
 from dissensus.pipeline.analyse.comparisons import (
     AxisComparison,
-    Codes,
     build_exchangeable_strata,
     build_pool_comparison,
     compare_axis,
@@ -37,6 +36,7 @@ from dissensus.stats.bootstrap import Resample
 from dissensus.stats.design import BlockedDesign, Design
 from dissensus.stats.groups.coverage import describe_interval_designs
 from dissensus.stats.permutation import Method
+from dissensus.stats.result import Int32Array
 
 
 def analyse(  # noqa: PLR0913 - options are keyword-only
@@ -314,7 +314,7 @@ def _advise_strata(share: float) -> str:
 
 
 def _warnings(
-    design: Design | BlockedDesign, settings: AnalysisSettings, axes: list[AxisComparison], within: Codes
+    design: Design | BlockedDesign, settings: AnalysisSettings, axes: list[AxisComparison], within: Int32Array
 ) -> Iterator[str]:
     if 0 < settings.bootstrap < 2 / (1 - settings.confidence):
         tails = f"{100 * settings.confidence:g} % interval"

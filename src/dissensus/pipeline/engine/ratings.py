@@ -4,14 +4,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.design import Block, BlockedDesign, Codes, Design
+from dissensus.stats.design import Block, BlockedDesign, Design
+from dissensus.stats.result import FloatArray, IntArray
 
 IN_MEMORY = "Read the ratings into memory for it: name one file, or fewer."
 
@@ -21,9 +20,9 @@ class TimedRaters(NamedTuple):
 
     first: int
     end: int
-    read: Callable[[], tuple[Codes, npt.NDArray[np.float64]]]
+    read: Callable[[], tuple[IntArray, FloatArray]]
 
-    def read_times(self) -> npt.NDArray[np.float64]:
+    def read_times(self) -> FloatArray:
         """Return the known times of the raters."""
         return self.read()[1]
 

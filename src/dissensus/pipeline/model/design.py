@@ -33,28 +33,27 @@ from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings.columns import ITEM_ID, RATER_ID
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.multilevel.design import Covariates, ModelDesign, RandomTerm
+from dissensus.stats.result import BoolArray, Int32Array
 
 MOST_CATEGORIES: Final = 100
 IDS: Final = (RATER_ID, ITEM_ID)
-
-Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelRows:
     """Rows of the ratings in a model: their rater and item, and the columns by full name."""
 
-    rater: Codes
-    item: Codes
+    rater: Int32Array
+    item: Int32Array
     columns: Mapping[str, ModelColumn]
 
-    def codes(self, name: str) -> Codes:
+    def codes(self, name: str) -> Int32Array:
         """Return the code of each rating in a column."""
         column = self.columns[name]
-        codes: Codes = column.codes[self.rater if column.owner == "rater" else self.item]
+        codes: Int32Array = column.codes[self.rater if column.owner == "rater" else self.item]
         return codes
 
-    def fold(self, names: Sequence[str]) -> tuple[Codes, int]:
+    def fold(self, names: Sequence[str]) -> tuple[Int32Array, int]:
         """Return the combination of columns of each rating; those of one owner are combined first."""
         parts = []
         for owner, row in (("rater", self.rater), ("item", self.item)):
@@ -171,7 +170,7 @@ def _effect_columns(formula: Formula) -> tuple[str, ...]:
     return tuple(list_columns((*formula.terms, *(term for effects in formula.random for term in effects.terms))))
 
 
-def _select_known(rows: ModelRows, ratings: Ratings) -> tuple[ModelRows, NDArray[np.bool_], tuple[str, ...]]:
+def _select_known(rows: ModelRows, ratings: Ratings) -> tuple[ModelRows, BoolArray, tuple[str, ...]]:
     """Return the rows with a value in each column, their mask, and warnings that name who is left out."""
     known = np.ones(rows.rater.size, dtype=np.bool_)
     warnings = []
@@ -206,7 +205,7 @@ def _require_bases(rows: ModelRows, bases: Mapping[str, str]) -> None:
             )
 
 
-def _drop_unused_levels(column: ModelColumn, owners: Codes) -> ModelColumn:
+def _drop_unused_levels(column: ModelColumn, owners: Int32Array) -> ModelColumn:
     """Return a column with the levels of some owners; others keep the code -1."""
     occurs = np.zeros(len(column.levels), dtype=np.bool_)
     occurs[column.codes[owners]] = True
@@ -248,7 +247,7 @@ def code_effects(
     categories: Sequence[str],
     *,
     has_prior: bool = False,
-) -> tuple[Coding, Codes, tuple[str, ...]]:
+) -> tuple[Coding, Int32Array, tuple[str, ...]]:
     """Return the columns of fixed effects on distinct rows, the row of each rating, and warnings of those dropped."""
     names = tuple(list_columns(terms))
     profile, n = rows.fold(names)
@@ -335,7 +334,7 @@ def _split_group(rows: ModelRows, effects: GroupTerm) -> tuple[str, str] | None:
     return None
 
 
-def _code_slopes(rows: ModelRows, terms: Sequence[Term], *, intercept: bool) -> tuple[Coding, Codes]:
+def _code_slopes(rows: ModelRows, terms: Sequence[Term], *, intercept: bool) -> tuple[Coding, Int32Array]:
     names = tuple(list_columns(terms))
     profile, n = rows.fold(names)
     first = first_rows(profile, n)

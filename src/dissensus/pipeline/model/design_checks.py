@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.model.columns import ModelColumn
@@ -13,13 +12,13 @@ from dissensus.schema.formula import Formula, GroupTerm, Term
 from dissensus.schema.hints import format_list
 from dissensus.schema.ratings.columns import CROSSED, ITEM_ID, RATER_ID
 from dissensus.stats.multilevel.design import RandomTerm
+from dissensus.stats.result import Int32Array, Int64Array
 
 FEWEST_RATERS: Final = 5
 """Fewest raters of a group whose effect does not rest on few people."""
 FEWEST_GROUPS: Final = 5
 """Fewest groups with which a standard deviation of random effects is well determined."""
 
-Codes = NDArray[np.int32]
 Columns = Mapping[str, ModelColumn]
 
 
@@ -36,8 +35,8 @@ def require_levels(columns: Sequence[ModelColumn]) -> None:
 def require_finite(
     columns: Columns,
     terms: Sequence[Term],
-    codes: Mapping[str, Codes],
-    counts: NDArray[np.int64],
+    codes: Mapping[str, Int32Array],
+    counts: Int64Array,
     categories: Sequence[str],
 ) -> None:
     """Refuse separation: a level whose answers are all the lowest or all the highest has no finite effect.
@@ -89,7 +88,7 @@ def _list_effects(effects: Sequence[EffectName]) -> str:
     return format_list([term if level is None else f"{term} = {level}" for term, level in effects])
 
 
-def warn_of_small_groups(columns: Columns, terms: Sequence[Term], rater: Codes) -> Iterator[str]:
+def warn_of_small_groups(columns: Columns, terms: Sequence[Term], rater: Int32Array) -> Iterator[str]:
     """Yield a warning for each term of raters with a group of few of them."""
     raters = np.flatnonzero(np.bincount(rater))
     highest = [term for term in terms if not any(set(term) < set(other) for other in terms)]

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dissensus.pipeline.model.facets import Array, ModelFacets
+from dissensus.pipeline.model.facets import ModelFacets
 from dissensus.pipeline.model.prediction import LARGEST, Places, locate
 from dissensus.stats.multilevel.fit import LINKS, Link
 from dissensus.stats.multilevel.posterior import PosteriorDraws
 from dissensus.stats.multilevel.prediction import predict_shares
+from dissensus.stats.result import FloatArray, Int64Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ def rank_items(facets: ModelFacets, draws: PosteriorDraws, *, link: Link, confid
     return tuple(divided for _, _, divided in sorted(ranked, key=lambda row: row[:2]))
 
 
-def _contrast_levels(facets: ModelFacets, axis: str) -> Array:
+def _contrast_levels(facets: ModelFacets, axis: str) -> FloatArray:
     """Return weights of cells, whose product with predictions is the difference of each group and all other raters."""
     contrasts = []
     for level in range(len(facets.named.rows.columns[axis].levels)):
@@ -81,8 +81,8 @@ def _contrast_levels(facets: ModelFacets, axis: str) -> Array:
 
 
 def _compare(
-    facets: ModelFacets, draws: PosteriorDraws, contrasts: Array, items: NDArray[np.int64], link: Link
-) -> tuple[Array, Array]:
+    facets: ModelFacets, draws: PosteriorDraws, contrasts: FloatArray, items: Int64Array, link: Link
+) -> tuple[FloatArray, FloatArray]:
     """Return contrasts of the share of the last answer, and of the location, by draw, contrast and item."""
     n_draws, n_cells = len(draws.thresholds), len(facets.cells)
     size = max(1, LARGEST // (n_draws * n_cells))
@@ -100,14 +100,14 @@ def _compare(
 class _Summary(NamedTuple):
     """Mean, interval, false sign rate, and absolute mean in standard deviations, each by item."""
 
-    mean: Array
-    low: Array
-    high: Array
-    false_sign_rate: Array
-    certainty: Array
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+    false_sign_rate: FloatArray
+    certainty: FloatArray
 
 
-def _summarize(values: Array, confidence: float) -> _Summary:
+def _summarize(values: FloatArray, confidence: float) -> _Summary:
     """Summarize draws, shape (draws, items), by item; the false sign rate is that of Stephens 2017."""
     low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     mean, sd = values.mean(0), values.std(0)

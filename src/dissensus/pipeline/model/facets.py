@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dissensus.pipeline.model.columns import Owner
 from dissensus.pipeline.model.contrasts import first_rows, fold_codes
@@ -21,19 +20,18 @@ from dissensus.stats.multilevel.variance import (
     split_fixed,
     split_random,
 )
+from dissensus.stats.result import FloatArray, Int64Array
 
 MOST_PLACES: Final = 200_000
 """Crossed groups of raters and profiles of items beyond which some of the items stand for all."""
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VarianceDraws:
     """Coefficients and covariances of random effects in each draw; the first are the estimates."""
 
-    coefficients: Array
-    covariances: tuple[Array, ...]
+    coefficients: FloatArray
+    covariances: tuple[FloatArray, ...]
     residual: float
 
     @classmethod
@@ -65,8 +63,8 @@ class ModelFacets:
 
     named: NamedDesign
     cells: RaterCells
-    values: tuple[Array, ...]
-    item_weights: Array
+    values: tuple[FloatArray, ...]
+    item_weights: FloatArray
 
     @classmethod
     def from_design(cls, named: NamedDesign) -> "ModelFacets":
@@ -85,12 +83,12 @@ class ModelFacets:
             weights,
         )
 
-    def rater_weights(self, axis: str | None = None, level: int = 0) -> Array:
+    def rater_weights(self, axis: str | None = None, level: int = 0) -> FloatArray:
         """Return the weights of cells: of all raters, or of those of one level."""
         counts = self.cells.n_raters if axis is None else self.cells.n_raters * (self.cells.codes[axis] == level)
         return np.asarray(counts / counts.sum(), float)
 
-    def split(self, raters: Array) -> list[CrossedVariance]:
+    def split(self, raters: FloatArray) -> list[CrossedVariance]:
         """Return the matrices of each term's variance among raters with these weights."""
         fixed = split_fixed(self.values[0], raters, self.item_weights)
         random = [
@@ -105,7 +103,7 @@ class ModelFacets:
         ]
         return [fixed, *random]
 
-    def split_difference(self, first: Array, second: Array) -> list[CrossedVariance]:
+    def split_difference(self, first: FloatArray, second: FloatArray) -> list[CrossedVariance]:
         """Return the matrices of the variance of a difference of two groups' answers, by one rater of each."""
         parts = [a + b for a, b in zip(self.split(first), self.split(second), strict=True)]
         for number, values in enumerate(self.values):
@@ -134,7 +132,7 @@ class ModelFacets:
             )
         )
 
-    def count_ratings(self, axis: str) -> NDArray[np.int64]:
+    def count_ratings(self, axis: str) -> Int64Array:
         """Return the number of ratings of each item by raters of each level."""
         rows, n_levels = self.named.rows, len(self.named.rows.columns[axis].levels)
         place = rows.item.astype(np.int64) * n_levels + rows.codes(axis)
@@ -147,7 +145,7 @@ class ModelFacets:
         group = [name for name in source.group if name in IDS] if is_split else source.group
         return [name for name in group if columns[name].owner == owner]
 
-    def _rater_share(self, number: int, raters: Array) -> float:
+    def _rater_share(self, number: int, raters: FloatArray) -> float:
         names = self._names(number, "rater")
         if RATER_ID in names:
             return 1.0
@@ -167,7 +165,7 @@ class ModelFacets:
         return 1.0 - float(((np.bincount(group, minlength=n_groups) / len(items)) ** 2).sum())
 
 
-def _find_profiles(named: NamedDesign, most: int) -> tuple[NDArray[np.int64], Array]:
+def _find_profiles(named: NamedDesign, most: int) -> tuple[Int64Array, FloatArray]:
     """Return an item of each combination of item attributes in the model, and the shares of items."""
     items = np.unique(named.rows.item).astype(np.int64)
     columns = [column for name, column in named.rows.columns.items() if column.owner == "item" and name != ITEM_ID]
@@ -179,7 +177,7 @@ def _find_profiles(named: NamedDesign, most: int) -> tuple[NDArray[np.int64], Ar
     return items[first], counts / counts.sum()
 
 
-def summarize(values: Array, confidence: float) -> tuple[float, float, float]:
+def summarize(values: FloatArray, confidence: float) -> tuple[float, float, float]:
     """Return the estimate, which is the first value, and the central interval of the draws after it."""
     low, high = np.quantile(values[1:], [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
     return float(values[0]), low, high

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dissensus.pipeline.model.contrasts import EffectName, code_terms
 from dissensus.pipeline.model.design import IDS, NamedDesign
@@ -15,11 +14,10 @@ from dissensus.stats.multilevel.design import RandomTerm
 from dissensus.stats.multilevel.fit import LINKS, Link
 from dissensus.stats.multilevel.posterior import PosteriorDraws
 from dissensus.stats.multilevel.prediction import RaterVariation, predict_shares
+from dissensus.stats.result import BoolArray, FloatArray, Int32Array, Int64Array
 
 LARGEST: Final = 2_000_000
 """Largest number of predictions at once: of draws, cells and items."""
-
-Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,8 +28,8 @@ class RaterCells:
     population that no rater belongs to.
     """
 
-    codes: Mapping[str, Codes]
-    n_raters: NDArray[np.int64]
+    codes: Mapping[str, Int32Array]
+    n_raters: Int64Array
 
     def __len__(self) -> int:
         return len(self.n_raters)
@@ -42,9 +40,9 @@ class Places:
     """Cells crossed with items, in this order: the place of each in the columns of the model."""
 
     cells: RaterCells
-    items: NDArray[np.int64]
+    items: Int64Array
 
-    def codes(self, named: NamedDesign, name: str) -> Codes:
+    def codes(self, named: NamedDesign, name: str) -> Int32Array:
         """Return the code in a column at each place."""
         column = named.rows.columns[name]
         if column.owner == "rater":
@@ -73,8 +71,8 @@ def find_cells(named: NamedDesign) -> RaterCells:
 
 
 def predict_items(
-    named: NamedDesign, draws: PosteriorDraws, cells: RaterCells, items: NDArray[np.int64], *, link: Link
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    named: NamedDesign, draws: PosteriorDraws, cells: RaterCells, items: Int64Array, *, link: Link
+) -> Iterator[tuple[Int64Array, FloatArray]]:
     """Yield predicted shares for some items at a time: the items, and shares by draw, cell, item and answer."""
     size = max(1, LARGEST // (len(draws.thresholds) * len(cells)))
     for start in range(0, len(items), size):
@@ -83,13 +81,13 @@ def predict_items(
         yield block, shares.reshape(len(draws.thresholds), len(cells), len(block), -1)
 
 
-def _predict(named: NamedDesign, draws: PosteriorDraws, places: Places, link: Link) -> NDArray[np.float64]:
+def _predict(named: NamedDesign, draws: PosteriorDraws, places: Places, link: Link) -> FloatArray:
     """Return the predicted shares by draw, place and answer."""
     location, variation = locate(named, draws, places)
     return predict_shares(location, draws.thresholds, variation, link=LINKS[link])
 
 
-def locate(named: NamedDesign, draws: PosteriorDraws, places: Places) -> tuple[NDArray[np.float64], RaterVariation]:
+def locate(named: NamedDesign, draws: PosteriorDraws, places: Places) -> tuple[FloatArray, RaterVariation]:
     """Return the location at each place in each draw, without effects of raters, and the variation of these."""
     location = draws.coefficients @ code_fixed(named, places).T
     variance = np.zeros_like(location)
@@ -109,12 +107,12 @@ def locate(named: NamedDesign, draws: PosteriorDraws, places: Places) -> tuple[N
     return location, RaterVariation(variance=variance, width_sds=width_sds, width_covariances=width_covariances)
 
 
-def code_fixed(named: NamedDesign, places: Places) -> NDArray[np.float64]:
+def code_fixed(named: NamedDesign, places: Places) -> FloatArray:
     """Return the fixed covariates at each place."""
     return _code(named, named.formula.terms, places, named.effects, intercept=True)
 
 
-def code_random(named: NamedDesign, number: int, places: Places) -> NDArray[np.float64]:
+def code_random(named: NamedDesign, number: int, places: Places) -> FloatArray:
     """Return the covariates of a random term, by its number, at each place."""
     term, source = named.design.random[number], named.formula.random[number]
     if term.covariates is None:
@@ -125,12 +123,12 @@ def code_random(named: NamedDesign, number: int, places: Places) -> NDArray[np.f
     return _code(named, source.terms, places, named.random[number][: term.n_location], intercept=source.intercept)
 
 
-def _select(mask: NDArray[np.bool_]) -> NDArray[np.int64] | slice:
+def _select(mask: BoolArray) -> Int64Array | slice:
     """Return an index of the places in a mask, a slice if it has all, so that no copy is made."""
     return slice(None) if mask.all() else np.flatnonzero(mask)
 
 
-def _spread(values: NDArray[np.float64], covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+def _spread(values: FloatArray, covariance: FloatArray) -> FloatArray:
     """Return the variance of products of covariates and effects, by draw and place."""
     distinct, row = np.unique(values, axis=0, return_inverse=True)
     return np.asarray(np.einsum("qi,sij,qj->sq", distinct, covariance, distinct)[:, row.ravel()])
@@ -143,7 +141,7 @@ def _code(
     names: Sequence[tuple[str, str | None]],
     *,
     intercept: bool,
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """Return the columns of a design at each place, those that the model has."""
     columns = {name for term in terms for name in term}
     codes = {name: places.codes(named, name) for name in columns}
@@ -153,7 +151,7 @@ def _code(
     return np.ascontiguousarray(coding.values[:, chosen])
 
 
-def _find_groups(named: NamedDesign, term: RandomTerm, source: GroupTerm, places: Places) -> NDArray[np.int64]:
+def _find_groups(named: NamedDesign, term: RandomTerm, source: GroupTerm, places: Places) -> Int64Array:
     """Return the group of a random term at each place: -1 for new raters, and for groups without ratings."""
     names = [name for name in source.group if term.structure == "full" or name != crossed_factor(source)]
     if RATER_ID in names:

@@ -7,8 +7,9 @@ from typing import Final
 import numpy as np
 
 from dissensus.pipeline.model.contrasts import list_columns
-from dissensus.pipeline.model.facets import Array, ModelFacets, VarianceDraws, summarize
+from dissensus.pipeline.model.facets import ModelFacets, VarianceDraws, summarize
 from dissensus.stats.multilevel.fit import OrdinalFit
+from dissensus.stats.result import FloatArray
 
 FIXED: Final = "fixed effects"
 RESIDUAL: Final = "residual"
@@ -36,10 +37,10 @@ def share_variance(
     """
     named = facets.named
     fixed, *random = variances.expect(facets.split(facets.rater_weights()))
-    components: dict[str, Array] = {}
+    components: dict[str, FloatArray] = {}
     is_open: dict[str, bool] = {}
 
-    def add(name: str, variance: Array, *, may_be_zero: bool) -> None:
+    def add(name: str, variance: FloatArray, *, may_be_zero: bool) -> None:
         components[name] = components.get(name, 0.0) + variance
         is_open[name] = is_open.get(name, False) or may_be_zero
 

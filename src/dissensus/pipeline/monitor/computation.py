@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.monitor.results import (
@@ -27,10 +26,9 @@ from dissensus.stats.criteria import Criteria, describe_criteria, meets_criteria
 from dissensus.stats.design import Design
 from dissensus.stats.groups.coverage import describe_interval_designs, warn_of_coverage
 from dissensus.stats.groups.scale import build_ordered_scale
-from dissensus.stats.result import none_if_nan
+from dissensus.stats.result import BoolArray, FloatArray, Int32Array, IntArray, none_if_nan
 from dissensus.stats.vetting import answer_times, label_use, plurality_agreement
 
-Codes = npt.NDArray[np.integer[Any]]
 REPLICATES: Final = 200
 SEED: Final = 0
 HOUR_S, DAY_S = 3600, 86_400
@@ -94,7 +92,7 @@ class _Ratings:
         self.answers = {name: state.answers(name)[order] for name in self.scales}
 
     @cached_property
-    def loads(self) -> Codes:
+    def loads(self) -> IntArray:
         """Ratings of each item."""
         return np.bincount(self.items, minlength=self.n_items)
 
@@ -109,9 +107,7 @@ class _Ratings:
         return Design(*codes, self.n_items, len(self.people), len(self.scales[self.primary_question]))
 
 
-def code_groups(
-    people: Sequence[MonitoredRater], axis: str, values: Sequence[str]
-) -> tuple[list[str], npt.NDArray[np.int32]]:
+def code_groups(people: Sequence[MonitoredRater], axis: str, values: Sequence[str]) -> tuple[list[str], Int32Array]:
     """Return the nonempty groups of an axis and the code of each rater's group."""
     observed = {one.groups[axis] for one in people if axis in one.groups}
     names = [*(name for name in values if name in observed), *sorted(observed - set(values))]
@@ -120,7 +116,7 @@ def code_groups(
 
 
 def _compute_groups(
-    ratings: _Ratings, axis: str, names: Sequence[str], codes: npt.NDArray[np.int32], replicates: int
+    ratings: _Ratings, axis: str, names: Sequence[str], codes: Int32Array, replicates: int
 ) -> list[GroupFigures]:
     """Return the figures of the groups of an axis that have ratings; of the pool always."""
     intervals = _compute_intervals(ratings.design, codes, len(names), replicates)
@@ -139,7 +135,7 @@ def _compute_groups(
     ]
 
 
-def _compute_group(ratings: _Ratings, axis: str, name: str, rows: Codes, agreement: PoolAgreement) -> GroupFigures:
+def _compute_group(ratings: _Ratings, axis: str, name: str, rows: IntArray, agreement: PoolAgreement) -> GroupFigures:
     loads, times = np.bincount(ratings.items[rows], minlength=ratings.n_items), ratings.times[rows]
     quartiles = np.quantile(times, (0.25, 0.5, 0.75)).tolist() if times.size else None
     return GroupFigures(
@@ -158,12 +154,12 @@ def _compute_group(ratings: _Ratings, axis: str, name: str, rows: Codes, agreeme
     )
 
 
-def _count_answers(codes: Codes, scale: Sequence[str]) -> tuple[int, ...]:
+def _count_answers(codes: IntArray, scale: Sequence[str]) -> tuple[int, ...]:
     return tuple(np.bincount(codes[codes >= 0], minlength=len(scale)).tolist())
 
 
 def _measure_agreement(
-    design: Design | None, member: npt.NDArray[np.bool_], ends: npt.NDArray[np.float64], warning: str | None
+    design: Design | None, member: BoolArray, ends: FloatArray, warning: str | None
 ) -> PoolAgreement:
     if design is None:
         return PoolAgreement(estimate=None, reason="Nothing is asked on a scale, or nothing is rated yet.")
@@ -176,7 +172,7 @@ def _measure_agreement(
     return PoolAgreement(estimate=estimate, low=low, high=high, warning=warning if low is not None else None)
 
 
-def _warn_of_intervals(design: Design | None, codes: npt.NDArray[np.int32], n_groups: int) -> list[str | None]:
+def _warn_of_intervals(design: Design | None, codes: Int32Array, n_groups: int) -> list[str | None]:
     """Return the warning of the interval of each group."""
     if design is None:
         return [None] * n_groups
@@ -212,7 +208,7 @@ def _measure_alpha(name: str, design: Design, replicates: int) -> RaterMeasure:
     return RaterMeasure(name=name, n_items=n_items, agreement=agreement)
 
 
-def _measure_kappa(name: str, counts: Codes, replicates: int) -> RaterMeasure:
+def _measure_kappa(name: str, counts: IntArray, replicates: int) -> RaterMeasure:
     """Return Fleiss' kappa, with an interval over items.
 
     Resampled raters would leave items with unequal numbers of ratings, which Fleiss' kappa does not allow.
@@ -226,9 +222,7 @@ def _measure_kappa(name: str, counts: Codes, replicates: int) -> RaterMeasure:
     return RaterMeasure(name=name, n_items=interval.estimate.n_items, agreement=agreement)
 
 
-def _compute_intervals(
-    design: Design | None, codes: npt.NDArray[np.int32], n_groups: int, replicates: int
-) -> npt.NDArray[np.float64]:
+def _compute_intervals(design: Design | None, codes: Int32Array, n_groups: int, replicates: int) -> FloatArray:
     """Return the ends of the interval of each group, shape (2, G), with the resampling of `dissensus.analyse`."""
     if design is None or not replicates or not design.items.size or not (codes >= 0).any():
         return np.full((2, n_groups), np.nan)
@@ -294,7 +288,7 @@ def _meet_criteria(ratings: _Ratings, criteria: Criteria) -> list[tuple[str, ...
 
 
 def _list_raters(
-    ratings: _Ratings, axes: Mapping[str, Sequence[str]], reasons: Sequence[tuple[str, ...]], selected: Codes
+    ratings: _Ratings, axes: Mapping[str, Sequence[str]], reasons: Sequence[tuple[str, ...]], selected: IntArray
 ) -> tuple[RaterFigures, ...]:
     """Return the figures of some raters, given by their indices."""
     n = len(ratings.people)
@@ -320,9 +314,7 @@ def _list_raters(
     )
 
 
-def _measure_votes(
-    ratings: _Ratings, axes: Mapping[str, Sequence[str]]
-) -> tuple[npt.NDArray[np.float64], dict[str, npt.NDArray[np.float64]]]:
+def _measure_votes(ratings: _Ratings, axes: Mapping[str, Sequence[str]]) -> tuple[FloatArray, dict[str, FloatArray]]:
     """Return the voting agreement of each rater with all others, and with others of their group by axis."""
     if ratings.design is None:
         return np.full(len(ratings.people), np.nan), {}

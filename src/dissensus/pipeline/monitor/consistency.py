@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from dissensus.pipeline.monitor.computation import Codes, MonitoredRater, code_groups
+from dissensus.pipeline.monitor.computation import MonitoredRater, code_groups
 from dissensus.pipeline.monitor.results import ConsistencyFigures, GroupConsistency, RaterRepeats
 from dissensus.pipeline.monitor.state import MonitorState
 from dissensus.stats.raters.consistency import RaterConsistency, rater_consistency
+from dissensus.stats.result import IntArray
 from dissensus.stats.suppression import select_disjoint_groups
 
 
@@ -58,14 +59,14 @@ def measure_consistency(
     )
 
 
-def _key_ratings(state: MonitorState, people: Sequence[MonitoredRater], items: Sequence[str]) -> Codes:
+def _key_ratings(state: MonitorState, people: Sequence[MonitoredRater], items: Sequence[str]) -> IntArray:
     """Return a number for the rater and item of each rating, below 0 for other raters or items."""
     raters, of_item = state.raters([one.rater_id for one in people]), state.items(items)
     # Unknown ones get distinct negative numbers, since keys are to be unique.
     return np.where((raters >= 0) & (of_item >= 0), raters * len(items) + of_item, -1 - np.arange(raters.size))
 
 
-def _sum_groups(each: RaterConsistency, axis: str, names: Sequence[str], codes: Codes) -> list[GroupConsistency]:
+def _sum_groups(each: RaterConsistency, axis: str, names: Sequence[str], codes: IntArray) -> list[GroupConsistency]:
     """Return the consistency of the groups of an axis, given the code of each rater's group."""
     repeated = each.n_repeats > 0
     members = codes == np.arange(len(names))[:, None]

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
-from dissensus.pipeline.monitor.computation import Codes, MonitoredRater, code_groups
+from dissensus.pipeline.monitor.computation import MonitoredRater, code_groups
 from dissensus.pipeline.monitor.state import FinishedRating, MonitorState, QuestionScales
 from dissensus.stats.groups.estimates import item_group_distances
+from dissensus.stats.result import Int64Array, IntArray
 from dissensus.stats.suppression import select_disjoint_groups, select_publishable_groups
 
 WITHIN = ""
@@ -100,13 +100,13 @@ def measure_disagreement(counts: Sequence[int]) -> float | None:
     return None if n < 2 else (n * n - sum(k * k for k in counts)) / (n * (n - 1))
 
 
-def _count_pairs(rows: Codes, columns: Codes, n_rows: int, n_columns: int) -> npt.NDArray[np.int64]:
+def _count_pairs(rows: IntArray, columns: IntArray, n_rows: int, n_columns: int) -> Int64Array:
     flat = np.bincount(rows * n_columns + columns, minlength=n_rows * n_columns)
     return flat.reshape(n_rows, n_columns)
 
 
 def _measure_distances(
-    cells: tuple[Codes, Codes, Codes], groups: Codes, shape: tuple[int, int, int]
+    cells: tuple[IntArray, IntArray, IntArray], groups: IntArray, shape: tuple[int, int, int]
 ) -> Iterator[tuple[int, float]]:
     """Yield the index of each item with at least two publishable groups, and the largest distance of two of them."""
     n_items, n_groups, n_answers = shape
@@ -147,9 +147,9 @@ def tabulate_item(
 def _tabulate_question(
     question: str,
     scale: tuple[str, ...],
-    raters: Codes,
-    answers: Codes,
-    axis_groups: Sequence[tuple[str, Sequence[str], Codes]],
+    raters: IntArray,
+    answers: IntArray,
+    axis_groups: Sequence[tuple[str, Sequence[str], IntArray]],
 ) -> ItemAnswers:
     answered = (raters >= 0) & (answers >= 0)
     raters, answers = raters[answered], answers[answered]

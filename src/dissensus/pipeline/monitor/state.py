@@ -4,15 +4,14 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import Answer
-
-Codes = npt.NDArray[np.integer[Any]]
+from dissensus.stats.result import Int32Array, Int64Array, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,11 +83,11 @@ class RatingCodes:
     [[0, -1]]
     """
 
-    items: npt.NDArray[np.int32]  # Shape (N,)
-    times: npt.NDArray[np.int64]  # Milliseconds, and seconds since 1970, shape (2, N)
+    items: Int32Array  # Shape (N,)
+    times: Int64Array  # Milliseconds, and seconds since 1970, shape (2, N)
     answers: npt.NDArray[np.int16]  # Shape (Q, N), -1 without an answer on the scale
 
-    def select(self, rows: npt.NDArray[np.int64]) -> "RatingCodes":
+    def select(self, rows: Int64Array) -> "RatingCodes":
         """Return some ratings, in the order of their rows."""
         return RatingCodes(items=self.items[rows], times=self.times[:, rows], answers=self.answers[:, rows])
 
@@ -210,13 +209,13 @@ class MonitorState:
         self._codes[rater_id] = RatingCodes.from_bytes(content, n_questions=len(self._questions))
         self.mark_raters([rater_id])
 
-    def raters(self, rater_ids: Sequence[str]) -> Codes:
+    def raters(self, rater_ids: Sequence[str]) -> IntArray:
         """Return the index of each rating's rater among these, shape (N,), -1 for other raters."""
         indices = {name: index for index, name in enumerate(rater_ids)}
         of_raters = np.array([indices.get(name, -1) for name in self._codes], np.int64)
         return np.repeat(of_raters, np.array([codes.items.size for codes in self._codes.values()], np.int64))
 
-    def items(self, names: Sequence[str]) -> Codes:
+    def items(self, names: Sequence[str]) -> IntArray:
         """Return the index of each rating's item among these, shape (N,), -1 for other items."""
         indices = np.full(len(self._item_codes), -1, np.int64)
         pairs = [(self._item_codes[name], index) for index, name in enumerate(names) if name in self._item_codes]
@@ -226,16 +225,16 @@ class MonitorState:
         return indices[self._column(lambda codes: codes.items)]
 
     @property
-    def times_ms(self) -> Codes:
+    def times_ms(self) -> IntArray:
         """Duration of each rating in milliseconds, shape (N,)."""
         return self._column(lambda codes: codes.times[0])
 
     @property
-    def seconds(self) -> Codes:
+    def seconds(self) -> IntArray:
         """Submission time of each rating, in whole seconds since 1970, shape (N,)."""
         return self._column(lambda codes: codes.times[1])
 
-    def answers(self, question: str) -> Codes:
+    def answers(self, question: str) -> IntArray:
         """Return the code of each rating's answer, shape (N,), -1 without an answer on the scale."""
         row = self._questions.index(question)
         return self._column(lambda codes: codes.answers[row])
@@ -248,7 +247,7 @@ class MonitorState:
             answers=np.zeros((len(self._questions), 0), np.int16),
         )
 
-    def _column(self, select: Callable[[RatingCodes], Codes]) -> Codes:
+    def _column(self, select: Callable[[RatingCodes], IntArray]) -> IntArray:
         return np.concatenate([select(codes) for codes in (self._empty, *self._codes.values())])
 
 

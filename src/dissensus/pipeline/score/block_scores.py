@@ -6,7 +6,6 @@ from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.engine.ratings import PartitionedRatings
@@ -22,6 +21,7 @@ from dissensus.pipeline.score.settings import ModelSettings, ScoreSettings
 from dissensus.schema.item_scores import ItemScores, describe_unrated, describe_unscored, refuse_unscored
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.stats.design import Block, BlockedDesign, pass_over
+from dissensus.stats.result import FloatArray, Int64Array
 from dissensus.stats.score.block_sums import (
     MOST_FRACTIONS,
     BlockScores,
@@ -36,8 +36,6 @@ from dissensus.stats.score.discrimination import rest_auc_of_counts
 from dissensus.stats.score.losses import describe_infinite
 from dissensus.stats.score.pseudo_values import GroupRatings, NotComputed, Statistic
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 NOT_DEFINED: Final = "There are no ratings."
 MANY: Final = (
     f"not computed from a folder: an item has more than {MOST_FRACTIONS:,} ratings, or fewer in dozens of groups"
@@ -66,11 +64,11 @@ class ScoredBlocks:
     others: BlockGroup | None  # On the items that others rated too
     number: int
     sums: Mapping[tuple[Key, int], GroupSums]
-    counts: Integers | None  # Ratings, unsafe ratings, and items with these counts; None if there are too many
-    contradicted: Integers  # Of each statistic: items on which a score of 0 or 1 is contradicted
+    counts: Int64Array | None  # Ratings, unsafe ratings, and items with these counts; None if there are too many
+    contradicted: Int64Array  # Of each statistic: items on which a score of 0 or 1 is contradicted
     statistics: Mapping[Key, Computation]
-    items: Floats  # Of each model and bin of the scores: sum of the scores, items, and Manhattan distances
-    thresholds: Floats  # Of each model and number of thresholds passed: items, shares of unsafe and of safe answers
+    items: FloatArray  # Of each model and bin of the scores: sum of the scores, items, and Manhattan distances
+    thresholds: FloatArray  # Of each model and number of thresholds passed: items, shares of unsafe and of safe answers
     settings: ScoreSettings
 
     def compute(self, name: str | None, metric: str) -> Statistic:
@@ -147,7 +145,7 @@ class BlockCounts(NamedTuple):
 
 
 def score_blocks(
-    ratings: PartitionedRatings, settings: ScoreSettings, scores: Floats | None = None
+    ratings: PartitionedRatings, settings: ScoreSettings, scores: FloatArray | None = None
 ) -> tuple[list[ScoredBlocks], BlockCounts]:
     """Return the pool and the groups of each axis beside the scores of items, shape (M, I), and the counts of the pool.
 
@@ -189,7 +187,7 @@ def _list_statistics(settings: ScoreSettings, axis: str | None) -> dict[Key, Com
 
 def _score_axis(
     design: BlockedDesign, source: BlockScores, axis: str | None, names: Sequence[str | None], settings: ScoreSettings
-) -> tuple[list[ScoredBlocks], Integers]:
+) -> tuple[list[ScoredBlocks], Int64Array]:
     """Return the groups of an axis that rated items, and the raters with ratings."""
     statistics = _list_statistics(settings, axis)
     counts = count_groups(design, source, statistics)
@@ -241,7 +239,7 @@ def _group(
     )
 
 
-def _add_scores(source: BlockScores, block: Block, items: Floats, thresholds: Floats) -> None:
+def _add_scores(source: BlockScores, block: Block, items: FloatArray, thresholds: FloatArray) -> None:
     """Add the items of a block by the bin of their score, and by the number of thresholds that it reaches."""
     for g, own, parts in source.split(block):
         rated, first, row = np.unique(own.items, return_index=True, return_inverse=True)
@@ -256,7 +254,7 @@ def _add_scores(source: BlockScores, block: Block, items: Floats, thresholds: Fl
                     total[g, m, :, position] += np.bincount(place, weights=column, minlength=total.shape[2])
 
 
-def align_scores(ratings: PartitionedRatings, scores: ItemScores) -> tuple[Floats, tuple[str, ...]]:
+def align_scores(ratings: PartitionedRatings, scores: ItemScores) -> tuple[FloatArray, tuple[str, ...]]:
     """Return the scores of the items by each model, NaN for items that a model did not score, and warnings."""
     assert ratings.read_items is not None  # noqa: S101 - contract of those who score items
     table, n_items, n_matched = scores.table.sort(ITEM_ID), 0, 0

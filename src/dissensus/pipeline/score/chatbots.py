@@ -6,7 +6,6 @@ from importlib.metadata import version
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.pipeline.engine.ratings import PartitionedRatings, select_pool
 from dissensus.pipeline.score.block_scores import BlockCounts, score_blocks
@@ -17,10 +16,10 @@ from dissensus.pipeline.score.scorecard import Scorecard
 from dissensus.pipeline.score.settings import Adjustment, ScoreSettings, resolve_settings
 from dissensus.schema.ratings.item_values import list_item_values
 from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.result import BoolArray
 from dissensus.stats.score.losses import unsafe_share
 from dissensus.stats.score.pseudo_values import GroupRatings, Statistic
 
-Mask = npt.NDArray[np.bool_]
 UNSAFE_SHARE: Final = "unsafe_share"
 
 
@@ -134,7 +133,7 @@ def _measure_blocks(
     return rows, counts
 
 
-def _list_chatbots(ratings: Ratings, settings: ScoreSettings) -> Iterator[tuple[str | None, Mask]]:
+def _list_chatbots(ratings: Ratings, settings: ScoreSettings) -> Iterator[tuple[str | None, BoolArray]]:
     """Yield the name of each chatbot and the mask of its items."""
     if settings.chatbot is None:
         yield None, np.ones(ratings.n_items, np.bool_)
@@ -164,7 +163,7 @@ def _measure(
                 yield build_row(group, UNSAFE_SHARE, partial(unsafe_share, group.ratings), keys, settings)
 
 
-def _list_cells(ratings: GroupRatings, masks: Sequence[Mask]) -> list[GroupRatings]:
+def _list_cells(ratings: GroupRatings, masks: Sequence[BoolArray]) -> list[GroupRatings]:
     """Return the ratings of items with the same values: of each set of items that differences of rows could tell."""
     if not masks:
         return []

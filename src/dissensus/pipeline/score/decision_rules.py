@@ -5,14 +5,11 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from dissensus.stats.cluster_robust import Floats
 from dissensus.stats.jury.drawn import share_of_juries
-from dissensus.stats.result import divide_or_nan, nan_mean
-from dissensus.stats.score.pseudo_values import Codes, GroupRatings
+from dissensus.stats.result import BoolArray, FloatArray, Int64Array, divide_or_nan, nan_mean
+from dissensus.stats.score.pseudo_values import GroupRatings
 
-Blocks = npt.NDArray[np.bool_]
 RULES: Final[Mapping[str, str]] = {
     "plurality": "the most frequent answer is unsafe; a tie with a safe answer is let through",
     "share": "the share of raters who call it unsafe reaches the threshold of the costs",
@@ -63,11 +60,11 @@ class Costs:
 class UnsafeCounts(NamedTuple):
     """Answers to items, and unsafe ones."""
 
-    n: Floats
-    unsafe: Floats
+    n: FloatArray
+    unsafe: FloatArray
 
     @property
-    def share(self) -> Floats:
+    def share(self) -> FloatArray:
         """Share of unsafe answers; NaN without an answer."""
         return divide_or_nan(self.unsafe, self.n)
 
@@ -76,11 +73,11 @@ class JuryPool(NamedTuple):
     """Raters of each seated group who answered an item, from whom juries are drawn, and those who call it unsafe."""
 
     seats: tuple[int, ...]  # Of each group
-    n_raters: Codes  # Shape (G, I)
-    n_unsafe: Codes
+    n_raters: Int64Array  # Shape (G, I)
+    n_unsafe: Int64Array
 
     @property
-    def has_juries(self) -> Blocks:
+    def has_juries(self) -> BoolArray:
         """True where each group has a rater for each of its seats, shape (I,)."""
         return np.asarray((self.n_raters >= np.array(self.seats)[:, None]).all(axis=0))
 
@@ -92,14 +89,14 @@ class RuleInput:
     NaN where nobody answered.
     """
 
-    share: Floats  # Of all raters, shape (I,)
-    plurality: Floats  # 1 where the most frequent answer is unsafe, and no safe answer is as frequent
-    questions: Mapping[str, Floats]  # Share of each further question, shape (I,)
-    worst: Floats | None  # Share of raters whose worst answer to these questions is unsafe
-    groups: Mapping[str, Floats]  # Shares of the groups of each axis, shape (G, I)
-    populations: Mapping[str, Floats]
-    experts: Floats | None  # 1 for unsafe, 0 for safe
-    scores: Mapping[str, Floats]
+    share: FloatArray  # Of all raters, shape (I,)
+    plurality: FloatArray  # 1 where the most frequent answer is unsafe, and no safe answer is as frequent
+    questions: Mapping[str, FloatArray]  # Share of each further question, shape (I,)
+    worst: FloatArray | None  # Share of raters whose worst answer to these questions is unsafe
+    groups: Mapping[str, FloatArray]  # Shares of the groups of each axis, shape (G, I)
+    populations: Mapping[str, FloatArray]
+    experts: FloatArray | None  # 1 for unsafe, 0 for safe
+    scores: Mapping[str, FloatArray]
     jury: JuryPool | None = None
 
 
@@ -109,8 +106,8 @@ class BoundRule:
 
     rule: str
     name: str
-    decides: Blocks
-    block: Callable[[Costs], Blocks]
+    decides: BoolArray
+    block: Callable[[Costs], BoolArray]
 
 
 def count_unsafe(ratings: GroupRatings, n_items: int) -> UnsafeCounts:
@@ -164,7 +161,7 @@ def bind_rules(data: RuleInput, rules: Sequence[str], at_least: float) -> Iterat
             yield from (_bind_group_rule(rule, axis, shares, at_least) for axis, shares in data.groups.items())
 
 
-def _bind_group_rule(rule: str, axis: str, shares: Floats, at_least: float) -> BoundRule:
+def _bind_group_rule(rule: str, axis: str, shares: FloatArray, at_least: float) -> BoundRule:
     """Return a rule over the groups of an axis; groups that did not rate an item do not count for it."""
     name = f"{rule}: {axis}"
     if rule == "group-balanced":
@@ -183,30 +180,30 @@ def _bind_group_rule(rule: str, axis: str, shares: Floats, at_least: float) -> B
 def _bind_jury(rule: str, pool: JuryPool) -> BoundRule:
     """Return the rule of the juries that could be drawn, in which costs set the threshold of votes."""
 
-    def block(costs: Costs) -> Blocks:
+    def block(costs: Costs) -> BoolArray:
         shares = share_of_juries(pool.n_raters, pool.n_unsafe, pool.seats, at_least=costs.threshold)
         return np.asarray(shares >= 1 / 2)
 
     return BoundRule(rule=rule, name=rule, decides=pool.has_juries, block=block)
 
 
-def _bind_blocks(rule: str, name: str, blocks: Blocks, share: Floats) -> BoundRule:
+def _bind_blocks(rule: str, name: str, blocks: BoolArray, share: FloatArray) -> BoundRule:
     """Return a rule to which costs do not matter."""
     return BoundRule(rule=rule, name=name, decides=np.isfinite(share), block=lambda _: blocks)
 
 
-def _bind_share(rule: str, name: str, share: Floats) -> BoundRule:
+def _bind_share(rule: str, name: str, share: FloatArray) -> BoundRule:
     return BoundRule(
         rule=rule, name=name, decides=np.isfinite(share), block=lambda costs: _reaches(share, costs.threshold)
     )
 
 
-def _reaches(share: Floats, threshold: float) -> Blocks:
+def _reaches(share: FloatArray, threshold: float) -> BoolArray:
     """Return where a share reaches a threshold, but for rounding; unknown shares do not."""
     return np.asarray(np.nan_to_num(share, nan=-1.0) >= threshold - _ROUNDING)
 
 
-def _largest(shares: Sequence[Floats] | Floats) -> Floats:
+def _largest(shares: Sequence[FloatArray] | FloatArray) -> FloatArray:
     """Return the largest known value of each item; NaN without one."""
     stacked = np.stack(list(shares))
     known = np.isfinite(stacked)

@@ -11,12 +11,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.score.decision_comparison import OVERRULED, Decision, DecisionComparison
-from dissensus.pipeline.score.decision_rules import (
-    WITHOUT_GAP,
-    Blocks,
-    BoundRule,
-    bind_rules,
-)
+from dissensus.pipeline.score.decision_rules import WITHOUT_GAP, BoundRule, bind_rules
 from dissensus.pipeline.score.estimates import adjust_gaps, build_gaps, build_row
 from dissensus.pipeline.score.groups import (
     ScoredGroup,
@@ -36,6 +31,7 @@ from dissensus.pipeline.score.settings import (
 from dissensus.schema.item_scores import ItemScores
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.result import BoolArray
 from dissensus.stats.score.pseudo_values import Statistic, average_ratings
 
 Measured = tuple[ScoreRow, Statistic | None]
@@ -45,9 +41,9 @@ class _MadeDecision(NamedTuple):
     """Decision about each item, and about the item of each rating by the answers of its other raters, if any."""
 
     decision: Decision
-    blocks: Blocks
-    rest_blocks: Blocks
-    rest_decides: Blocks
+    blocks: BoolArray
+    rest_blocks: BoolArray
+    rest_decides: BoolArray
 
 
 _NEEDS: Final = (

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.pipeline.score.settings import ScoreSettings
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.score.pseudo_values import Codes, GroupRatings
+from dissensus.stats.result import BoolArray, Int32Array, Int64Array
+from dissensus.stats.score.pseudo_values import GroupRatings
 from dissensus.stats.suppression import select_publishable_groups
 
 
@@ -58,7 +58,7 @@ class ScoredGroup:
     ratings: GroupRatings
     suppressed: bool = False  # True if its numbers are withheld
     is_people: bool = True  # False for labels of experts, one for each item
-    numbers: Codes | None = None  # Numbers of its ratings among those of the pool
+    numbers: Int64Array | None = None  # Numbers of its ratings among those of the pool
 
     @property
     def n_raters(self) -> int:
@@ -86,7 +86,7 @@ class GroupMembership:
     """Group of each rater on each axis, and the number of raters below which numbers are withheld."""
 
     axes: tuple[str, ...]
-    codes: npt.NDArray[np.int32]  # Group of each rater, -1 if unknown, shape (A, R)
+    codes: Int32Array  # Group of each rater, -1 if unknown, shape (A, R)
     names: tuple[tuple[str, ...], ...]  # Of the groups of each axis
     suppress_below: int = 0
 
@@ -113,7 +113,7 @@ class GroupMembership:
                         numbers=numbers[mask],
                     )
 
-    def select_published(self, raters: Codes) -> tuple[bool, npt.NDArray[np.bool_]]:
+    def select_published(self, raters: Int64Array) -> tuple[bool, BoolArray]:
         """Return whether the pool of these raters is published, and which groups, shape (A, G); empty groups are."""
         published = np.ones((len(self.axes), max(map(len, self.names), default=0)), np.bool_)
         if not self.suppress_below or not len(raters):

@@ -5,10 +5,9 @@ from functools import partial
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.stats.cluster_robust import Floats
+from dissensus.stats.result import BoolArray, FloatArray
 from dissensus.stats.score.discrimination import auc
 from dissensus.stats.score.losses import (
     bias,
@@ -21,9 +20,8 @@ from dissensus.stats.score.losses import (
 )
 from dissensus.stats.score.pseudo_values import GroupRatings, PseudoValues
 
-Labels = npt.NDArray[np.bool_]
-Statistic = Callable[[GroupRatings, Floats], PseudoValues]
-OfLabels = Callable[[GroupRatings, Labels], PseudoValues]
+Statistic = Callable[[GroupRatings, FloatArray], PseudoValues]
+OfLabels = Callable[[GroupRatings, BoolArray], PseudoValues]
 
 COMPARED: Final = ("squared_distance", "auc", "error", "miss_rate", "false_alarm_rate")
 """Statistics whose gaps between groups are tested."""
@@ -31,7 +29,7 @@ RANKED: Final = ("brier", "squared_distance", "auc", "error")
 """Statistics by which models may be ranked."""
 
 
-def _error_of_kind(ratings: GroupRatings, labels: Labels, *, unanimous: bool) -> PseudoValues:
+def _error_of_kind(ratings: GroupRatings, labels: BoolArray, *, unanimous: bool) -> PseudoValues:
     """Return the error on items with several ratings of the group, which are all the same or are not."""
     m, c = ratings.count()
     chosen = (m > 1) & (((c == 0) | (c == m)) == unanimous)
@@ -63,11 +61,11 @@ def list_statistics(threshold: float) -> Iterator[tuple[str, Statistic]]:
         yield name, partial(_measure_labels, compute, threshold)
 
 
-def _measure_labels(compute: OfLabels, threshold: float, ratings: GroupRatings, scores: Floats) -> PseudoValues:
+def _measure_labels(compute: OfLabels, threshold: float, ratings: GroupRatings, scores: FloatArray) -> PseudoValues:
     return compute(ratings, scores >= threshold)
 
 
-def manhattan(ratings: GroupRatings, scores: Floats) -> float:
+def manhattan(ratings: GroupRatings, scores: FloatArray) -> float:
     """Return LeWiDi's Manhattan distance to the soft label over the answers unsafe and safe, 2 |s - p|."""
     m, c = ratings.count()
     return float(np.average(2 * np.abs(scores - c / m), weights=1 / m))

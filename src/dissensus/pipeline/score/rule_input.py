@@ -26,9 +26,9 @@ from dissensus.schema.questionnaire.scale import take_worst
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.safety import read_expert_labels
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.cluster_robust import Floats
 from dissensus.stats.counts import count_answers
-from dissensus.stats.score.pseudo_values import Codes, GroupRatings
+from dissensus.stats.result import FloatArray, Int64Array
+from dissensus.stats.score.pseudo_values import GroupRatings
 
 Count = Callable[[GroupRatings], UnsafeCounts]
 
@@ -88,7 +88,7 @@ def read_rule_input(
     )
 
 
-def _find_plurality(ratings: Ratings, question: str, settings: DecisionSettings, *, of_others: bool) -> Floats:
+def _find_plurality(ratings: Ratings, question: str, settings: DecisionSettings, *, of_others: bool) -> FloatArray:
     """Return 1 for items whose most frequent answer is unsafe, 0 for others and for ties with a safe answer.
 
     Of the others of each rating: the same without the rating.
@@ -114,7 +114,7 @@ def _read_worst(ratings: Ratings, questions: Sequence[str], settings: DecisionSe
 
 def _share_groups(
     answers: GroupRatings, count: Count, membership: GroupMembership, settings: DecisionSettings
-) -> Iterator[tuple[str, Floats]]:
+) -> Iterator[tuple[str, FloatArray]]:
     """Yield the shares of the groups of each axis that have enough raters."""
     for axis in membership.axes:
         groups = (group for group in membership.split(answers) if group.axis == axis and not group.suppressed)
@@ -168,7 +168,7 @@ def _require_juries(pool: JuryPool, seats: Mapping[str, int], items: pl.Series) 
     )
 
 
-def _pick(ratings: Ratings, scores: ItemScores | None, items: Codes) -> Mapping[str, Floats]:
+def _pick(ratings: Ratings, scores: ItemScores | None, items: Int64Array) -> Mapping[str, FloatArray]:
     """Return the scores of some items; refuse rated items without one."""
     if scores is None:
         return {}
@@ -183,7 +183,7 @@ def _pick(ratings: Ratings, scores: ItemScores | None, items: Codes) -> Mapping[
     return {name: column[items] for name, column in columns.items()}
 
 
-def _read_experts(ratings: Ratings, settings: DecisionSettings) -> Floats:
+def _read_experts(ratings: Ratings, settings: DecisionSettings) -> FloatArray:
     labels = read_expert_labels(ratings, settings.questions[0], str(settings.gold), settings.unsafe)
     if n := labels.null_count():
         raise InvalidInput(

@@ -10,16 +10,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from dissensus.pipeline.simulate.items import PROMPTS, RESPONSES, SUBJECTS
-from dissensus.pipeline.simulate.latent import (
-    Codes,
-    Floats,
-    allot_counts,
-    normal_quantiles,
-    shuffled_scores,
-    slice_values,
-)
+from dissensus.pipeline.simulate.latent import allot_counts, normal_quantiles, shuffled_scores, slice_values
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.records.attempt import TAGS, Attempt
+from dissensus.stats.result import FloatArray, Int64Array
 from dissensus.text.transcripts import join_hh
 
 if TYPE_CHECKING:
@@ -69,13 +63,13 @@ _TAGS: Final = (0.3, 0.3, 0.2, 0.1, 0.06, 0.04)
 class _Drawn:
     """Drawn columns of the attempts."""
 
-    cell: Codes
-    red_teamer: Codes
-    is_upworker: Floats
-    score: Floats
-    rating: Codes
-    description_score: Floats
-    is_tagged: Floats
+    cell: Int64Array
+    red_teamer: Int64Array
+    is_upworker: FloatArray
+    score: FloatArray
+    rating: Int64Array
+    description_score: FloatArray
+    is_tagged: FloatArray
 
 
 def simulate_attempts(count: int = PUBLISHED, *, seed: int = 0) -> tuple[Attempt, ...]:
@@ -140,7 +134,7 @@ def _draw_columns(people: np.random.Generator, rng: np.random.Generator, count: 
     )
 
 
-def _draw_people(rng: np.random.Generator, count: int) -> tuple[Codes, Floats]:
+def _draw_people(rng: np.random.Generator, count: int) -> tuple[Int64Array, FloatArray]:
     """Return the red-teamer of each attempt and a mask of Upworkers, who are the last of all red-teamers."""
     by_upwork = allot_counts([1] * UPWORKERS, round(BY_UPWORKERS * count / PUBLISHED))
     by_crowd = _share_attempts(RED_TEAMERS - UPWORKERS, count - int(by_upwork.sum()))
@@ -148,7 +142,7 @@ def _draw_people(rng: np.random.Generator, count: int) -> tuple[Codes, Floats]:
     return red_teamer, (red_teamer >= RED_TEAMERS - UPWORKERS).astype(np.float64)
 
 
-def _share_attempts(n: int, count: int) -> Codes:
+def _share_attempts(n: int, count: int) -> Int64Array:
     """Share attempts among n people: one each, the rest log-normally, with the published share of the busiest."""
     ranks = normal_quantiles(n)[::-1]
     first = np.full(n, int(count >= n))
@@ -164,7 +158,7 @@ def _share_attempts(n: int, count: int) -> Codes:
     return first + allot_counts([float(weight) for weight in np.exp(low * ranks)], remainder)
 
 
-def _draw_scores(rng: np.random.Generator, cell: Codes, is_upworker: Floats) -> Floats:
+def _draw_scores(rng: np.random.Generator, cell: Int64Array, is_upworker: FloatArray) -> FloatArray:
     """Return scores with the mean of their type and one standard deviation within types, lower for Upworkers."""
     means, counts = np.array(list(MEANS.values())), np.array([sum(row) for row in COUNTS.values()])
     within = np.sqrt(SD**2 - np.cov(means, fweights=counts, ddof=0))
@@ -176,7 +170,7 @@ def _draw_scores(rng: np.random.Generator, cell: Codes, is_upworker: Floats) -> 
     return np.clip(score, MIN_SCORE, MAX_SCORE)
 
 
-def _draw_reviewed(rng: np.random.Generator, cell: Codes, count: int) -> Floats:
+def _draw_reviewed(rng: np.random.Generator, cell: Int64Array, count: int) -> FloatArray:
     """Return a mask of the reviewed attempts, of two types of the largest model, as published."""
     cells = _list_cells()
     tagged = np.zeros(cell.size)

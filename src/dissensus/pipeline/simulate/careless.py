@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.simulate.latent import SCALE, Codes, deal_values
+from dissensus.pipeline.simulate.latent import SCALE, deal_values
 from dissensus.pipeline.simulate.pool import Pool
 from dissensus.schema.numbers import MAX_COUNT, check_share, check_weights, check_whole
+from dissensus.stats.result import Int64Array
 
 CAREFUL, SPEEDER, STRAIGHT_LINER, CLICKER = range(4)
 KINDS = ("careful", "speeder", "straight-liner", "clicker")
@@ -46,11 +47,11 @@ class Careless:
 class CarelessKinds:
     """Kind of each rater and the answer code of each straight-liner (NO_ANSWER for others)."""
 
-    kind: Codes
-    answer: Codes
+    kind: Int64Array
+    answer: Int64Array
 
 
-def draw_careless_raters(rng: np.random.Generator, careless: Careless, pool: Pool, cell: Codes) -> CarelessKinds:
+def draw_careless_raters(rng: np.random.Generator, careless: Careless, pool: Pool, cell: Int64Array) -> CarelessKinds:
     """Draw careless raters, first from the cells that require some, then from all."""
     first = np.zeros(cell.size, dtype=bool)
     for code, pool_cell in enumerate(pool.cells):
@@ -68,7 +69,7 @@ def draw_careless_raters(rng: np.random.Generator, careless: Careless, pool: Poo
 
 
 def disturb_answers(
-    rng: np.random.Generator, answer: NDArray[np.int16], rater: Codes, kinds: CarelessKinds, constancy: float
+    rng: np.random.Generator, answer: NDArray[np.int16], rater: Int64Array, kinds: CarelessKinds, constancy: float
 ) -> NDArray[np.int16]:
     """Return the answers, with those of straight-liners and clickers replaced."""
     blind = (kinds.kind[rater] == STRAIGHT_LINER) & (rng.random(answer.size) < constancy)

@@ -2,12 +2,15 @@
 
 import numpy as np
 
-from dissensus.pipeline.simulate.latent import Codes, deal_values
+from dissensus.pipeline.simulate.latent import deal_values
+from dissensus.stats.result import Int64Array
 
-Pairs = tuple[Codes, Codes]
+Pairs = tuple[Int64Array, Int64Array]
 
 
-def draw_design(rng: np.random.Generator, n_items: int, cell: Codes, per_item: float | None, dropout: float) -> Pairs:
+def draw_design(
+    rng: np.random.Generator, n_items: int, cell: Int64Array, per_item: float | None, dropout: float
+) -> Pairs:
     """Draw the rater and the item of every rating, sorted by rater, items in random order."""
     if per_item is None:
         rater = np.repeat(np.arange(cell.size), n_items)
@@ -17,7 +20,7 @@ def draw_design(rng: np.random.Generator, n_items: int, cell: Codes, per_item: f
     return _drop_raters_out(rng, rater, item, dropout) if dropout else (rater, item)
 
 
-def draw_balanced(rng: np.random.Generator, n_items: int, cell: Codes, n_ratings: int) -> Pairs:
+def draw_balanced(rng: np.random.Generator, n_items: int, cell: Int64Array, n_ratings: int) -> Pairs:
     """Spread ratings evenly over items and, within each item, over cells in proportion to their raters.
 
     The numbers of ratings of two items, and of two raters of one cell, differ by at most one; the number that an item
@@ -42,13 +45,13 @@ def draw_balanced(rng: np.random.Generator, n_items: int, cell: Codes, n_ratings
     return rater[order], item[order]
 
 
-def index_ratings(rater: Codes) -> Codes:
+def index_ratings(rater: Int64Array) -> Int64Array:
     """Return the zero-based index of each rating among those of its rater."""
     begins = np.flatnonzero(np.diff(rater, prepend=-1))
     return np.arange(rater.size) - np.repeat(begins, np.diff(begins, append=rater.size))
 
 
-def _drop_raters_out(rng: np.random.Generator, rater: Codes, item: Codes, share: float) -> Pairs:
+def _drop_raters_out(rng: np.random.Generator, rater: Int64Array, item: Int64Array, share: float) -> Pairs:
     """Let a share of the raters stop after at least one rating and before the last."""
     starters, n_ratings = np.unique(rater, return_counts=True)
     stops = np.zeros(rater.max() + 1, dtype=np.int64)

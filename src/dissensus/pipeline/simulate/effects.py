@@ -7,8 +7,8 @@ from itertools import repeat
 import numpy as np
 import polars as pl
 
-from dissensus.pipeline.simulate.latent import Codes, Floats
 from dissensus.schema.numbers import check_number, check_spread
+from dissensus.stats.result import FloatArray, Int64Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,15 +57,15 @@ class DrawnGroups:
 
     axis: str
     groups: tuple[str, ...]
-    code: Codes  # Group of each rater, shape (R,)
-    main: Floats  # Shape (G,)
-    severity: Floats  # Shape (G,)
-    by_item: Floats  # Group × item effects, shape (G, I)
-    effect: Floats  # Sum of the three, shape (G, I)
+    code: Int64Array  # Group of each rater, shape (R,)
+    main: FloatArray  # Shape (G,)
+    severity: FloatArray  # Shape (G,)
+    by_item: FloatArray  # Group × item effects, shape (G, I)
+    effect: FloatArray  # Sum of the three, shape (G, I)
 
 
 def draw_groups(
-    rng: np.random.Generator, axis: str, effects: GroupEffects, of_raters: pl.Series, severity: Floats
+    rng: np.random.Generator, axis: str, effects: GroupEffects, of_raters: pl.Series, severity: FloatArray
 ) -> DrawnGroups:
     """Draw the effects of the groups of an axis on items of these severities."""
     groups = tuple(of_raters.unique().sort())

@@ -7,20 +7,13 @@ from math import lcm
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.simulate.effects import SimulatedEffects
-from dissensus.pipeline.simulate.latent import (
-    Floats,
-    allot_counts,
-    deal_values,
-    related_scores,
-    shuffled_scores,
-    slice_values,
-)
+from dissensus.pipeline.simulate.latent import allot_counts, deal_values, related_scores, shuffled_scores, slice_values
 from dissensus.schema.numbers import MAX_COUNT, check_share, check_weights, check_whole
 from dissensus.schema.ratings import columns as names
+from dissensus.stats.result import BoolArray, FloatArray
 
 GOLD = ("No", "Yes")
 # With commas, quotation marks and non-ASCII letters, as real conversations have them.
@@ -91,9 +84,9 @@ class DrawnItems:
 
     table: pl.DataFrame  # One row each, with the columns of the file
     truth: pl.DataFrame  # One row each: effect, severity and labels, released or not
-    effect: Floats  # Shape (I,)
-    severity: Floats  # Normal score, shape (I,)
-    topics: NDArray[np.bool_]  # Shape (I, topics)
+    effect: FloatArray  # Shape (I,)
+    severity: FloatArray  # Normal score, shape (I,)
+    topics: BoolArray  # Shape (I, topics)
 
 
 def draw_items(rng: np.random.Generator, items: SimulatedItems, effects: SimulatedEffects) -> DrawnItems:
@@ -121,7 +114,7 @@ def draw_items(rng: np.random.Generator, items: SimulatedItems, effects: Simulat
     return DrawnItems(table=table, truth=truth, effect=effects.item_sd * score, severity=severity, topics=topics)
 
 
-def _draw_topics(rng: np.random.Generator, items: SimulatedItems) -> NDArray[np.bool_]:
+def _draw_topics(rng: np.random.Generator, items: SimulatedItems) -> BoolArray:
     """Draw topics without replacement, each in proportion to its weight: the largest Gumbel keys."""
     weights = np.array([topic.weight for topic in items.topics], dtype=np.float64)
     with np.errstate(divide="ignore"):

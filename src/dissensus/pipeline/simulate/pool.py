@@ -8,10 +8,11 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.simulate.latent import Codes, deal_values
+from dissensus.pipeline.simulate.latent import deal_values
 from dissensus.schema.hints import format_list, suggest
 from dissensus.schema.numbers import MAX_COUNT, check_weights, check_whole
 from dissensus.schema.ratings import columns as names
+from dissensus.stats.result import Int64Array
 
 # Fifteen digits as in the real files, whose ids begin with 29: no simulated rater can be taken for a real one.
 FIRST_ID, IDS = 900_000_000_000_000, 10**14
@@ -98,12 +99,12 @@ def cross_axes(axes: Mapping[str, Sequence[str]], raters: int) -> tuple[PoolCell
     return tuple(PoolCell(values=values, raters=raters) for values in product(*axes.values()))
 
 
-def draw_cells(rng: np.random.Generator, pool: Pool) -> Codes:
+def draw_cells(rng: np.random.Generator, pool: Pool) -> Int64Array:
     """Draw the cell of each rater, in random order."""
     return rng.permutation(np.repeat(np.arange(len(pool.cells)), [cell.raters for cell in pool.cells]))
 
 
-def draw_attributes(rng: np.random.Generator, pool: Pool, cell: Codes) -> pl.DataFrame:
+def draw_attributes(rng: np.random.Generator, pool: Pool, cell: Int64Array) -> pl.DataFrame:
     """Draw the ids and the attributes of the raters of these cells, one row each."""
     n = cell.size
     ids = FIRST_ID + rng.choice(IDS, n, replace=False)

@@ -7,10 +7,11 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from dissensus.pipeline.simulate.latent import Codes, Floats, shuffled_scores
+from dissensus.pipeline.simulate.latent import shuffled_scores
 from dissensus.schema.numbers import check_number, check_whole
 from dissensus.schema.records.conversation import Turn
 from dissensus.schema.records.preference import Pick, Preference
+from dissensus.stats.result import FloatArray, Int64Array
 
 AXES: Final = {"rater_gender": ("Man", "Woman"), "rater_age": ("18-29", "30-49", "50+")}
 """Groups of raters. Genders differ as requested, ages never do."""
@@ -40,9 +41,9 @@ class SimulatedPreferences:
     # One row each: ``word``; ``all``, its effect on the log odds of a response; and for each group, such as
     # ``rater_gender=Woman``, the deviation from that
     words: pl.DataFrame
-    counts: Floats  # Occurrences of each word in b less those in a, shape (preferences, words)
+    counts: FloatArray  # Occurrences of each word in b less those in a, shape (preferences, words)
 
-    def odds(self, group: str | None = None) -> Floats:
+    def odds(self, group: str | None = None) -> FloatArray:
         """Return the log odds that people, or those of a group, find b better than a, for each preference."""
         effect = self.words["all"] if group is None else self.words["all"] + self.words[group]
         return np.asarray(self.counts @ effect.to_numpy())
@@ -132,7 +133,7 @@ def _draw_word_effects(rng: np.random.Generator, group_sd: float) -> pl.DataFram
     return pl.DataFrame({"word": WORDS, "all": shuffled_scores(rng, len(WORDS)), **deviations})
 
 
-def _draw_words(rng: np.random.Generator, n: int) -> Codes:
+def _draw_words(rng: np.random.Generator, n: int) -> Int64Array:
     """Draw different words for both responses of n comparisons, shape (n, 2, words)."""
     order = np.argsort(rng.random((n, 2, len(WORDS))), axis=2)
     words = order[:, :, :WORDS_PER_RESPONSE]
@@ -141,7 +142,7 @@ def _draw_words(rng: np.random.Generator, n: int) -> Codes:
     return words
 
 
-def _preference(index: int, mentions: Codes, raters: Codes, odds: Floats, names: list[str]) -> Preference:
+def _preference(index: int, mentions: Int64Array, raters: Int64Array, odds: FloatArray, names: list[str]) -> Preference:
     a, b = (format_response([WORDS[word] for word in words]) for words in mentions)
     return Preference(
         preference_id=f"p-{index + 1}",

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dissensus.pipeline.simulate.items import Topic
-from dissensus.pipeline.simulate.latent import Codes, Floats, allot_counts, shuffled_scores
+from dissensus.pipeline.simulate.latent import allot_counts, shuffled_scores
 from dissensus.schema.numbers import check_number, check_spread, check_weights
+from dissensus.stats.result import BoolArray, FloatArray, Int64Array
 
 YES = 2
 # Enough for column totals to be exact to a thousandth.
@@ -39,8 +40,8 @@ class Questions:
 
 
 def draw_carriers(
-    questions: Questions, counting: Sequence[str], topics: Sequence[Topic], has: NDArray[np.bool_], carried: Codes
-) -> Floats:
+    questions: Questions, counting: Sequence[str], topics: Sequence[Topic], has: BoolArray, carried: Int64Array
+) -> FloatArray:
     """Return the probability that each question carries an answer to each item, shape (I, Q), rows summing to 1.
 
     Questions of an item's topics are likelier. Iterative proportional fitting keeps the weight of each question over
@@ -48,7 +49,7 @@ def draw_carriers(
     """
     base = np.array([questions.weights.get(name, 0.0) for name in counting], dtype=np.float64)
     about = np.array([[name in topic.questions for name in counting] for topic in topics])
-    shares: Floats = np.where(has.astype(np.int64) @ about > 0, questions.affinity, 1.0) * base
+    shares: FloatArray = np.where(has.astype(np.int64) @ about > 0, questions.affinity, 1.0) * base
     for _ in range(FITTING_STEPS):
         shares /= shares.sum(axis=1, keepdims=True)
         total = carried @ shares
@@ -58,7 +59,7 @@ def draw_carriers(
 
 
 def draw_questions(
-    rng: np.random.Generator, questions: Questions, overall: NDArray[np.int16], item: Codes, shares: Floats
+    rng: np.random.Generator, questions: Questions, overall: NDArray[np.int16], item: Int64Array, shares: FloatArray
 ) -> NDArray[np.int8]:
     """Draw answers to the granular questions, shape (N, Q), whose worst one is the overall answer."""
     answers = np.zeros((overall.size, shares.shape[1]), dtype=np.int8)
@@ -73,7 +74,7 @@ def draw_questions(
     return answers
 
 
-def draw_comprehension(rng: np.random.Generator, questions: Questions, rater: Codes, n_raters: int) -> Codes:
+def draw_comprehension(rng: np.random.Generator, questions: Questions, rater: Int64Array, n_raters: int) -> Int64Array:
     """Draw answers to the question that does not count, with exact totals and rates that differ by rater."""
     counts = allot_counts(list(questions.comprehension.values()), rater.size)
     leaning = questions.comprehension_sd * shuffled_scores(rng, n_raters)

@@ -16,9 +16,10 @@ from dissensus.pipeline.simulate.careless import (
     disturb_answers,
     draw_careless_raters,
 )
-from dissensus.pipeline.simulate.latent import SCALE, Codes, Floats, code_answers, find_cuts, shuffled_scores
+from dissensus.pipeline.simulate.latent import SCALE, code_answers, find_cuts, shuffled_scores
 from dissensus.pipeline.simulate.pool import draw_attributes, draw_cells
 from dissensus.pipeline.simulate.times import draw_pace
+from dissensus.stats.result import FloatArray, Int64Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,13 +27,13 @@ class DrawnRaters:
     """Raters as they were drawn."""
 
     table: pl.DataFrame  # One row each, with the columns of the file
-    cell: Codes  # Cell of the pool, shape (R,)
+    cell: Int64Array  # Cell of the pool, shape (R,)
     kinds: CarelessKinds
-    effect: Floats  # Shape (R,)
-    width: Floats  # Width of the band of Unsure relative to others, shape (R,)
-    pace: Floats | None  # Logarithm of their time as a multiple of the pool's, shape (R,); None without times
+    effect: FloatArray  # Shape (R,)
+    width: FloatArray  # Width of the band of Unsure relative to others, shape (R,)
+    pace: FloatArray | None  # Logarithm of their time as a multiple of the pool's, shape (R,); None without times
 
-    def truth(self, rater: Codes) -> pl.DataFrame:
+    def truth(self, rater: Int64Array) -> pl.DataFrame:
         """Return one row for each rater: kind, effects and number of ratings."""
         answer = pl.Series([*SCALE, None]).gather(
             np.where(self.kinds.answer == NO_ANSWER, len(SCALE), self.kinds.answer)
@@ -65,7 +66,7 @@ def draw_raters(rng: np.random.Generator, campaign: SimulationDesign) -> DrawnRa
 
 
 def draw_overall(
-    rng: np.random.Generator, campaign: SimulationDesign, raters: DrawnRaters, rater: Codes, latent: Floats
+    rng: np.random.Generator, campaign: SimulationDesign, raters: DrawnRaters, rater: Int64Array, latent: FloatArray
 ) -> tuple[NDArray[np.int16], float, float]:
     """Draw the overall answers from the latent values without noise; return them with the cut and the width."""
     noisy = latent + rng.normal(size=latent.size)

@@ -16,7 +16,7 @@ from dissensus.pipeline.simulate.careless import CAREFUL, KINDS
 from dissensus.pipeline.simulate.design import Pairs, draw_design
 from dissensus.pipeline.simulate.effects import draw_groups, tabulate_group_effects, tabulate_group_item_effects
 from dissensus.pipeline.simulate.items import draw_items
-from dissensus.pipeline.simulate.latent import Codes, compute_latent
+from dissensus.pipeline.simulate.latent import compute_latent
 from dissensus.pipeline.simulate.questions import draw_carriers, draw_comprehension, draw_questions
 from dissensus.pipeline.simulate.raters import draw_overall, draw_raters
 from dissensus.pipeline.simulate.times import draw_times
@@ -26,6 +26,7 @@ from dissensus.schema.questionnaire.scale import take_worst
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.result import BoolArray, Int64Array
 
 TIMESTAMP = "answer_timestamp"
 
@@ -186,8 +187,8 @@ def build_official_table(
     questionnaire: Questionnaire,
     raters: pl.DataFrame,
     items: pl.DataFrame,
-    rater: Codes,
-    item: Codes,
+    rater: Int64Array,
+    item: Int64Array,
     rating_columns: pl.DataFrame,
 ) -> pl.DataFrame:
     """Return a table with one row per rating and all columns of the questionnaire in order; undrawn ones are blank.
@@ -209,7 +210,7 @@ def draw_answer_columns(
     campaign: SimulationDesign,
     overall: NDArray[np.int16],
     pairs: Pairs,
-    topics: NDArray[np.bool_],
+    topics: BoolArray,
 ) -> pl.DataFrame:
     """Draw the questions that carry the overall answers; return the columns of all questions and overalls."""
     rater, item = pairs
@@ -223,7 +224,7 @@ def draw_answer_columns(
 
 
 def _answer_columns(
-    questionnaire: Questionnaire, answers: NDArray[np.int8], comprehension: Codes, values: Sequence[str]
+    questionnaire: Questionnaire, answers: NDArray[np.int8], comprehension: Int64Array, values: Sequence[str]
 ) -> pl.DataFrame:
     """Return the columns of all questions and all overalls, as text."""
     counting = [question for question in questionnaire.questions if question.in_overall]
@@ -240,7 +241,7 @@ def _answer_columns(
 
 
 def build_rating_columns(
-    answers: pl.DataFrame, times: tuple[Codes, Codes] | None, skipped: NDArray[np.bool_]
+    answers: pl.DataFrame, times: tuple[Int64Array, Int64Array] | None, skipped: BoolArray
 ) -> pl.DataFrame:
     """Return all columns of single ratings, blank where a rating was skipped."""
     if times is not None:

@@ -8,8 +8,9 @@ import numpy as np
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.simulate.careless import SPEEDER
 from dissensus.pipeline.simulate.design import index_ratings
-from dissensus.pipeline.simulate.latent import Codes, Floats, shuffled_scores
+from dissensus.pipeline.simulate.latent import shuffled_scores
 from dissensus.schema.numbers import MAX_COUNT, check_spread, check_whole
+from dissensus.stats.result import FloatArray, Int64Array
 
 DAY_MS = 86_400_000
 # Speeders of DICES-350 have medians from 33 to 45 seconds.
@@ -37,15 +38,15 @@ class SimulatedTimes:
             raise InvalidInput(f"times.median_s is {self.median_s}; give seconds, above 0 and up to 3600.")
 
 
-def draw_pace(rng: np.random.Generator, times: SimulatedTimes, kind: Codes, pace: float) -> Floats:
+def draw_pace(rng: np.random.Generator, times: SimulatedTimes, kind: Int64Array, pace: float) -> FloatArray:
     """Draw the logarithm of each rater's time relative to the pool's."""
     score = shuffled_scores(rng, kind.size)
     return np.where(kind == SPEEDER, np.log(pace) + SPEEDER_SD * score, times.rater_sd * score)
 
 
 def draw_times(
-    rng: np.random.Generator, times: SimulatedTimes, pace: Floats, rater: Codes, item: Codes, n_items: int
-) -> tuple[Codes, Codes]:
+    rng: np.random.Generator, times: SimulatedTimes, pace: FloatArray, rater: Int64Array, item: Int64Array, n_items: int
+) -> tuple[Int64Array, Int64Array]:
     """Draw the answer time of each rating in milliseconds and its timestamp in seconds of Unix time."""
     slow = times.item_sd * shuffled_scores(rng, n_items)
     log = pace[rater] + slow[item] + times.rating_sd * rng.normal(size=rater.size)
@@ -55,7 +56,9 @@ def draw_times(
     return taken_ms, _draw_timestamps(rng, times, taken_ms, rater)
 
 
-def _draw_timestamps(rng: np.random.Generator, times: SimulatedTimes, taken_ms: Codes, rater: Codes) -> Codes:
+def _draw_timestamps(
+    rng: np.random.Generator, times: SimulatedTimes, taken_ms: Int64Array, rater: Int64Array
+) -> Int64Array:
     """Draw timestamps: each rater starts on a random day and pauses after every sitting."""
     index = index_ratings(rater)
     pause = np.where(index % times.sitting == 0, rng.random(rater.size) * DAY_MS, 0)

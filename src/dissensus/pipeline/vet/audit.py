@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
@@ -24,9 +22,8 @@ from dissensus.stats.exact import freeman_halton, odds_ratio
 from dissensus.stats.multiple_testing import adjust_tests, benjamini_hochberg
 from dissensus.stats.permutation import shuffles, upper_p
 from dissensus.stats.removal import LOAD_RATIO, MOVES, expected_shift, label_shift, load_strata, moves
-from dissensus.stats.result import check_confidence, none_if_nan
+from dissensus.stats.result import BoolArray, Int32Array, Int64Array, IntArray, check_confidence, none_if_nan
 
-Bools = npt.NDArray[np.bool_]
 # Least share of the removed raters with a match for a test: random removals of fewer hardly differ from the filter.
 LEAST_MATCHED = 0.5
 # Largest difference of the expected shift from that of random removals: relative, and in their standard deviations.
@@ -167,7 +164,7 @@ def _check(draws: object, seed: object, confidence: float) -> None:
     check_confidence(confidence)
 
 
-def _mark_flagged(ratings: Ratings) -> Bools:
+def _mark_flagged(ratings: Ratings) -> BoolArray:
     if FLAG not in ratings.raters.columns:
         reason = "No flags of raters are known, so there is no filter to audit."
         raise InvalidInput(
@@ -180,7 +177,7 @@ def _mark_flagged(ratings: Ratings) -> Bools:
     return _require_some(ratings.raters[FLAG].to_numpy())
 
 
-def _mark_raters(ratings: Ratings, raters: Sequence[str]) -> Bools:
+def _mark_raters(ratings: Ratings, raters: Sequence[str]) -> BoolArray:
     ids = ratings.raters[RATER_ID]
     known = set(ids)
     for rater in raters:
@@ -192,7 +189,7 @@ def _mark_raters(ratings: Ratings, raters: Sequence[str]) -> Bools:
     return _require_some(ids.is_in(list(raters)).to_numpy())
 
 
-def _require_some(removed: Bools) -> Bools:
+def _require_some(removed: BoolArray) -> BoolArray:
     if not removed.any():
         raise InvalidInput("No rater is flagged, so there is no filter to audit.")
     if removed.all():
@@ -200,7 +197,7 @@ def _require_some(removed: Bools) -> Bools:
     return removed
 
 
-def _audit_axis(ratings: Ratings, axis: str, removed: Bools, seed: int, confidence: float) -> AxisRemoval:
+def _audit_axis(ratings: Ratings, axis: str, removed: BoolArray, seed: int, confidence: float) -> AxisRemoval:
     codes, names = ratings.group_codes(axis)
     has_group = codes >= 0
     sizes = np.bincount(codes[has_group], minlength=len(names))
@@ -224,9 +221,7 @@ def _audit_axis(ratings: Ratings, axis: str, removed: Bools, seed: int, confiden
     return replace(removal, p=test.p, method=test.method, groups=groups)
 
 
-def _add_odds(
-    group: GroupRemoval, against: str, own: npt.NDArray[np.int64], rest: npt.NDArray[np.int64], confidence: float
-) -> GroupRemoval:
+def _add_odds(group: GroupRemoval, against: str, own: Int64Array, rest: Int64Array, confidence: float) -> GroupRemoval:
     """Add the odds ratio of being removed, and the reason if it is 0 or infinite."""
     odds = odds_ratio([own, rest], confidence=confidence)
     rest_name = "the rest" if against == REST else against
@@ -252,7 +247,7 @@ def _adjust(axes: Sequence[AxisRemoval]) -> tuple[AxisRemoval, ...]:
     return tuple(replace(axis, p_adjusted=p) for axis, p in zip(axes, adjusted, strict=True))
 
 
-def _items(ratings: Ratings, design: Design, removed: Bools, scale: tuple[str, ...]) -> pl.DataFrame:
+def _items(ratings: Ratings, design: Design, removed: BoolArray, scale: tuple[str, ...]) -> pl.DataFrame:
     before = design.counts()
     after = design.counts(np.where(removed, -1, 0))[0]
     shift = label_shift(before, after)
@@ -271,14 +266,14 @@ def _items(ratings: Ratings, design: Design, removed: Bools, scale: tuple[str, .
     )
 
 
-def _most_frequent(counts: npt.NDArray[np.int32], scale: tuple[str, ...]) -> pl.Series:
+def _most_frequent(counts: Int32Array, scale: tuple[str, ...]) -> pl.Series:
     tops = (counts == counts.max(axis=1, keepdims=True)) & (counts > 0)
     patterns, pattern = np.unique(tops, axis=0, return_inverse=True)
     named = pl.Series([[scale[k] for k in np.flatnonzero(row)] for row in patterns], dtype=pl.List(pl.String))
     return named.gather(pattern.ravel())
 
 
-def _within(ratings: Ratings, within: str | None) -> npt.NDArray[np.integer[Any]] | None:
+def _within(ratings: Ratings, within: str | None) -> IntArray | None:
     if within is None:
         return None
     codes, _ = ratings.group_codes(within)
@@ -287,7 +282,7 @@ def _within(ratings: Ratings, within: str | None) -> npt.NDArray[np.integer[Any]
     return codes
 
 
-def _explain_unmatched(unmatched: Bools, removed: Bools, within: str | None) -> str | None:
+def _explain_unmatched(unmatched: BoolArray, removed: BoolArray, within: str | None) -> str | None:
     """Return the reason if too few removed raters have a match for a test."""
     if (removed & ~unmatched).sum() >= LEAST_MATCHED * removed.sum():
         return None
@@ -298,7 +293,7 @@ def _explain_unmatched(unmatched: Bools, removed: Bools, within: str | None) -> 
     )
 
 
-def _explain_unlike(design: Design, removed: Bools, random_removals: Bools) -> str | None:
+def _explain_unlike(design: Design, removed: BoolArray, random_removals: BoolArray) -> str | None:
     """Return the reason if random removals take other numbers of ratings of the items than the filter."""
     if not len(random_removals):
         return None
@@ -314,7 +309,7 @@ def _explain_unlike(design: Design, removed: Bools, random_removals: Bools) -> s
     return Advice(within, site=unlike)
 
 
-def _note_unmatched(unmatched: Bools, removed: Bools) -> list[str]:
+def _note_unmatched(unmatched: BoolArray, removed: BoolArray) -> list[str]:
     if not unmatched.any():
         return []
     return [
@@ -324,7 +319,7 @@ def _note_unmatched(unmatched: Bools, removed: Bools) -> list[str]:
 
 
 def _summarise_moves(
-    design: Design, removed: Bools, random_removals: Bools, confidence: float, reason: str | None
+    design: Design, removed: BoolArray, random_removals: BoolArray, confidence: float, reason: str | None
 ) -> list[LabelMove]:
     observed, null = moves(design, removed[None])[0], moves(design, random_removals)
     if not len(random_removals):

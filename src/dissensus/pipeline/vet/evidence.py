@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from dissensus.pipeline.engine.ratings import PartitionedRatings, code_answers, select_pool
@@ -18,6 +17,7 @@ from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.criteria import PARTS, Criteria, describe_criteria, meets_criteria
 from dissensus.stats.design import BlockedDesign, Design
 from dissensus.stats.raters.consistency import RepeatedAnswers, match_repeats, rater_consistency
+from dissensus.stats.result import BoolArray, FloatArray
 from dissensus.stats.vetting import (
     Labels,
     Times,
@@ -30,7 +30,6 @@ from dissensus.stats.vetting import (
     summarise_labels,
 )
 
-Floats = npt.NDArray[np.float64]
 COMPREHENSION = "Q1_whole_conversation_evaluation"
 SCORED = ("label_entropy", f"{AGREEMENT}pool", "non_comprehension", "flat")
 """Measures of answers in the outlier score; the share of one label follows their entropy."""
@@ -42,7 +41,7 @@ class Evidence:
     """One measure of every rater."""
 
     name: str
-    values: Floats  # Shape (R,); NaN if unknown
+    values: FloatArray  # Shape (R,); NaN if unknown
     unknown_reason: str  # Reason for an unknown value of a rater
     absent_reason: str  # Reason if the values of all raters are unknown
 
@@ -143,7 +142,7 @@ def vet(
     )
 
 
-def _times(ratings: Ratings) -> Floats:
+def _times(ratings: Ratings) -> FloatArray:
     if ANSWER_TIME not in ratings.answers.columns:
         return np.full(ratings.n_ratings, np.nan)
     return np.asarray(ratings.answers[ANSWER_TIME].fill_null(float("nan")).to_numpy())
@@ -241,7 +240,7 @@ def _table(
     labels: Labels,
     scale: tuple[str, ...],
     evidence: Sequence[Evidence],
-    met: npt.NDArray[np.bool_],
+    met: BoolArray,
 ) -> pl.DataFrame:
     """Return one row of evidence per rater."""
     columns = {each.name: pl.Series(each.values).fill_nan(None) for each in evidence}

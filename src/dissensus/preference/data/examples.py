@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from dissensus.preference.data.features import Kind, Vocabulary, count_features, log_length
 from dissensus.preference.data.pairs import Pair, answers, dialogues, last_human_turns
-from dissensus.preference.data.sparse import Floats, Integers
 from dissensus.preference.data.weighting import PairChoices, Weighting
 from dissensus.preference.models.encoder import Encoder, Progress, Vectors
 from dissensus.preference.models.linear import stack_features
+from dissensus.stats.result import FloatArray, Int64Array
 from dissensus.stats.sparse import SparseRows
 
 RATER: Final = "rater_id"
@@ -26,9 +26,9 @@ class Examples:
     """Pairs as numeric features."""
 
     counts: dict[Kind, SparseRows]  # N-gram counts by kind, two rows per pair: chosen, rejected
-    log_lengths: Floats  # Log lengths of the answers, in the same order
+    log_lengths: FloatArray  # Log lengths of the answers, in the same order
     choices: PairChoices  # Training weight, share and margin of each pair
-    dialogue: Integers
+    dialogue: Int64Array
     labels: Mapping[str, Labels]  # Group of each pair's rater by axis; None if unknown
     encoder: Encoder | None = None  # Encoder of the vectors
     vectors: Vectors | None = None  # Vectors of the answers, two rows per pair
@@ -53,11 +53,11 @@ class Examples:
         return cls(counts, log_length(texts), choices, dialogues(pairs), pair_labels(pairs), encoder, vectors)
 
     @property
-    def lengths(self) -> Floats:
+    def lengths(self) -> FloatArray:
         """Log length of the chosen answer minus that of the rejected answer."""
         return self.log_lengths[0::2] - self.log_lengths[1::2]
 
-    def take(self, pairs: Integers) -> "Examples":
+    def take(self, pairs: Int64Array) -> "Examples":
         """Return the examples of these pair indices."""
         rows = np.stack([2 * pairs, 2 * pairs + 1], axis=1).ravel()
         return replace(

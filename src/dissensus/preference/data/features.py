@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.preference.data import kernels
-from dissensus.preference.data.sparse import Floats, Integers
+from dissensus.stats.result import FloatArray, Int32Array, Int64Array
 from dissensus.stats.sparse import SparseRows
 
 Kind = Literal["characters", "words"]
@@ -30,7 +30,7 @@ _WORD = re.compile(r"\w+")
 
 class _HashedRuns(NamedTuple):
     hashes: npt.NDArray[np.uint32]
-    ends: Integers
+    ends: Int64Array
 
 
 def count_features(texts: Sequence[str], kind: Kind) -> SparseRows:
@@ -51,9 +51,9 @@ def count_features(texts: Sequence[str], kind: Kind) -> SparseRows:
 class Vocabulary:
     """Features of one kind that occur in training texts, with their inverse document frequencies."""
 
-    hashes: npt.NDArray[np.int32]  # Feature hashes, increasing
+    hashes: Int32Array  # Feature hashes, increasing
     idf: npt.NDArray[np.float32]  # Inverse document frequency of each, ln((1 + n) / (1 + df)) + 1
-    index: npt.NDArray[np.int32] = field(init=False, repr=False)  # Feature index by hash; -1 if not in training
+    index: Int32Array = field(init=False, repr=False)  # Feature index by hash; -1 if not in training
 
     def __post_init__(self) -> None:
         index = np.full(1 << BITS, -1, np.int32)
@@ -82,7 +82,7 @@ class Vocabulary:
         return SparseRows((values / length[row]).astype(np.float32), columns, ends, len(self.hashes))
 
 
-def log_length(texts: Sequence[str]) -> Floats:
+def log_length(texts: Sequence[str]) -> FloatArray:
     """Return ln(1 + characters) of each text."""
     return np.log1p(np.array([len(text) for text in texts], dtype=np.float64))
 
@@ -107,7 +107,7 @@ def _hash_words(texts: Sequence[str]) -> _HashedRuns:
     return _HashedRuns(hashes, kernels.hash_words(codes, starts, WORDS, _SHIFT, hashes))
 
 
-def _code_points(texts: Sequence[Sequence[str]]) -> tuple[npt.NDArray[np.uint32], Integers]:
+def _code_points(texts: Sequence[Sequence[str]]) -> tuple[npt.NDArray[np.uint32], Int64Array]:
     """Return the code points of texts, with a space before, between and after their words, and their start indices."""
     spaced = [f" {' '.join(words)} " if words else "" for words in texts]
     starts = np.cumsum([0, *map(len, spaced)], dtype=np.int64)

@@ -10,9 +10,9 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 
 from dissensus.errors import InvalidInput
-from dissensus.preference.data.sparse import Integers
 from dissensus.schema.hints import format_value
 from dissensus.schema.records.conversation import Turn
+from dissensus.stats.result import Int64Array
 
 Purpose = Literal["helpful", "harmless"]
 PURPOSES: Final[tuple[str, ...]] = get_args(Purpose)
@@ -138,13 +138,13 @@ def last_human_turns(pairs: Sequence[Pair]) -> list[str]:
     return [text for text in last for _ in range(2)]
 
 
-def dialogues(pairs: Sequence[Pair]) -> Integers:
+def dialogues(pairs: Sequence[Pair]) -> Int64Array:
     """Return a dialogue number for each pair, independent of the order of the pairs."""
     keys = [hashlib.sha256(pair.dialogue.encode()).hexdigest() for pair in pairs]
     return np.unique(keys, return_inverse=True)[1].astype(np.int64)
 
 
-def pair_clusters(pairs: Sequence[Pair]) -> Integers:
+def pair_clusters(pairs: Sequence[Pair]) -> Int64Array:
     """Return the dialogue of each pair, and the rater if any is known, as crossed clusterings, shape (1 or 2, pairs).
 
     A pair of an unknown rater is a cluster by itself.
@@ -169,7 +169,7 @@ def pair_clusters(pairs: Sequence[Pair]) -> Integers:
     return np.array([dialogue, rater], dtype=np.int64)
 
 
-def folds(dialogue: Integers, count: int, *, seed: int, strata: Integers | None = None) -> Integers:
+def folds(dialogue: Int64Array, count: int, *, seed: int, strata: Int64Array | None = None) -> Int64Array:
     """Return the fold of each pair: dialogues stay together, and folds have nearly equal numbers of dialogues.
 
     With `strata`, the stratum of each pair, dialogues of each stratum are spread evenly over the folds.

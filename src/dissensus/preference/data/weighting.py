@@ -9,8 +9,8 @@ import numpy as np
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.pairs import Pair
-from dissensus.preference.data.sparse import Floats, Integers
 from dissensus.schema.hints import format_list, format_value, suggest
+from dissensus.stats.result import FloatArray, Int64Array
 
 Strength = Literal["ignored", "weight", "margin"]
 STRENGTHS: Final[tuple[str, ...]] = get_args(Strength)
@@ -20,12 +20,12 @@ STRENGTHS: Final[tuple[str, ...]] = get_args(Strength)
 class PairChoices:
     """Choices and weights of pairs."""
 
-    weight: Floats  # Weight of each pair
-    share: Floats  # Share of the raters who chose the first answer
-    margin: Floats  # Required difference in log odds
+    weight: FloatArray  # Weight of each pair
+    share: FloatArray  # Share of the raters who chose the first answer
+    margin: FloatArray  # Required difference in log odds
 
     @classmethod
-    def unanimous(cls, weight: Floats) -> "PairChoices":
+    def unanimous(cls, weight: FloatArray) -> "PairChoices":
         """Return choices of the first answer of each pair by all its raters."""
         return cls(weight=weight, share=np.ones(len(weight)), margin=np.zeros(len(weight)))
 
@@ -34,11 +34,11 @@ class PairChoices:
         """The choices without margins."""
         return PairChoices(weight=self.weight, share=self.share, margin=np.zeros_like(self.margin))
 
-    def take(self, pairs: Integers) -> "PairChoices":
+    def take(self, pairs: Int64Array) -> "PairChoices":
         """Return the choices of these pair indices."""
         return PairChoices(weight=self.weight[pairs], share=self.share[pairs], margin=self.margin[pairs])
 
-    def loss(self, odds: Floats) -> Floats:
+    def loss(self, odds: FloatArray) -> FloatArray:
         """Return the weighted cross-entropy of each pair, given the log odds of its first answer."""
         return np.asarray(self.weight * (np.logaddexp(0, -odds) + (1 - self.share) * odds))
 
@@ -108,7 +108,7 @@ class Weighting:
         return PairChoices(weight=weight, share=share, margin=margin)
 
 
-def _strengths(pairs: Sequence[Pair]) -> Floats:
+def _strengths(pairs: Sequence[Pair]) -> FloatArray:
     """Return the strength of each pair; NaN if unknown."""
     strength = np.array([np.nan if pair.strength is None else pair.strength for pair in pairs])
     if np.isnan(strength).all():

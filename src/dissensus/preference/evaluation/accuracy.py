@@ -12,10 +12,10 @@ from dissensus.errors import InvalidInput
 from dissensus.preference.data.examples import Labels
 from dissensus.preference.data.features import log_length
 from dissensus.preference.data.pairs import Pair, answers, pair_clusters, unanimity
-from dissensus.preference.data.sparse import Floats, Integers
 from dissensus.preference.evaluation.soft_labels import SoftLabelEvaluation, evaluate_soft_labels
 from dissensus.preference.fit.logistic import probability
 from dissensus.stats.cluster_robust import ClusteredEstimate, clustered_share
+from dissensus.stats.result import BoolArray, FloatArray, Int64Array
 
 BINS: Final = 10
 """Bins of the confidence from one half to 1."""
@@ -103,13 +103,13 @@ class Evaluation:
 class _Cases(NamedTuple):
     """Attributes of each evaluated pair."""
 
-    right: Floats
-    length_right: Floats
-    clusters: Integers
-    weight: Floats
+    right: FloatArray
+    length_right: FloatArray
+    clusters: Int64Array
+    weight: FloatArray
     confidence: float
 
-    def share(self, mask: npt.NDArray[np.bool_], *, length: bool = False) -> ClusteredEstimate:
+    def share(self, mask: BoolArray, *, length: bool = False) -> ClusteredEstimate:
         hits = self.length_right if length else self.right
         return clustered_share(
             hits[mask], self.clusters[:, mask], weights=self.weight[mask], confidence=self.confidence
@@ -177,7 +177,7 @@ def describe_population(share: ClusteredEstimate) -> str:
     return "other dialogues and raters" if (share.crossed_clusters or 0) > 1 else "other dialogues"
 
 
-def check_margins(pairs: Sequence[Pair], margins: npt.ArrayLike) -> Floats:
+def check_margins(pairs: Sequence[Pair], margins: npt.ArrayLike) -> FloatArray:
     """Return margins as an array with one finite number per pair."""
     margin = np.asarray(margins, dtype=np.float64)
     if not len(pairs):
@@ -191,21 +191,21 @@ def check_margins(pairs: Sequence[Pair], margins: npt.ArrayLike) -> Floats:
     return margin
 
 
-def score_hits(margin: Floats) -> Floats:
+def score_hits(margin: FloatArray) -> FloatArray:
     """Return 1 where the chosen answer scores higher, 0 where it scores lower, and one half for a tie."""
     return np.asarray((np.sign(margin) + 1) / 2)
 
 
-def _find_bins(confidence: Floats) -> Integers:
+def _find_bins(confidence: FloatArray) -> Int64Array:
     return np.minimum((2 * confidence - 1) * BINS, BINS - 1).astype(np.int64)
 
 
-def _masks(bin_index: Integers) -> Iterator[npt.NDArray[np.bool_]]:
+def _masks(bin_index: Int64Array) -> Iterator[BoolArray]:
     for k in np.unique(bin_index):
         yield bin_index == k
 
 
-def _expected_ece(confidence: Floats, weight: Floats) -> float:
+def _expected_ece(confidence: FloatArray, weight: FloatArray) -> float:
     """Return the mean ECE of a calibrated model; ties are half a hit, so they have no gap."""
     decided = confidence > 0.5
     gaps = (
@@ -214,7 +214,7 @@ def _expected_ece(confidence: Floats, weight: Floats) -> float:
     return sum(gaps) / float(weight.sum())
 
 
-def _expected_gap(confidence: Floats, weight: Floats) -> float:
+def _expected_gap(confidence: FloatArray, weight: FloatArray) -> float:
     """Return the mean absolute deviation of the hits of a bin from their expectation, for a calibrated model.
 
     That of a binomial count has a closed form (de Moivre); with weights, of as many cases as have the same variance.
@@ -230,7 +230,7 @@ def _expected_gap(confidence: Floats, weight: Floats) -> float:
     return deviation * float(weight.sum()) / n
 
 
-def _bins(cases: _Cases, confidence: Floats) -> Iterator[Bin]:
+def _bins(cases: _Cases, confidence: FloatArray) -> Iterator[Bin]:
     """Yield the non-empty bins."""
     bin_index = _find_bins(confidence)
     for k, mask in zip(np.unique(bin_index).tolist(), _masks(bin_index), strict=True):
@@ -238,7 +238,7 @@ def _bins(cases: _Cases, confidence: Floats) -> Iterator[Bin]:
         yield Bin(0.5 + k / BINS / 2, 0.5 + (k + 1) / BINS / 2, mean, cases.share(mask))
 
 
-def _labels(pairs: Sequence[Pair], confidence: Floats) -> Iterator[tuple[str, Labels]]:
+def _labels(pairs: Sequence[Pair], confidence: FloatArray) -> Iterator[tuple[str, Labels]]:
     """Yield the attributes of slices with their value for each pair; None if unknown."""
     turns = [pair.n_turns for pair in pairs]
     yield "turns", _objects([str(n) if n < MOST_TURNS else f"{MOST_TURNS} or more" for n in turns])
@@ -274,7 +274,7 @@ def _objects(values: Sequence[str | None]) -> Labels:
     return np.array(values, dtype=np.object_)
 
 
-def _quarters(values: Floats) -> Integers:
+def _quarters(values: FloatArray) -> Int64Array:
     return np.searchsorted(np.quantile(values, [0.25, 0.5, 0.75]), values).astype(np.int64)
 
 

@@ -14,8 +14,7 @@ from dissensus.preference.models.groups import Groups
 from dissensus.preference.models.mean_variance import MeanVariance
 from dissensus.preference.models.model import Model
 from dissensus.stats.cluster_robust import ClusteredEstimate, clustered_share, paired_difference
-
-Mask = np.ndarray[Any, np.dtype[np.bool_]]
+from dissensus.stats.result import BoolArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +60,7 @@ def compute_group_accuracy(model: Groups, pairs: Sequence[Pair], *, confidence: 
     hits = score_hits(model.margins(pairs, by_rater=False)), score_hits(model.population.margins(pairs))
     weight, cases = np.array([pair.weight for pair in pairs]), pair_clusters(pairs)
 
-    def compare(axis: str, group: str, mask: Mask) -> GroupAccuracy:
+    def compare(axis: str, group: str, mask: BoolArray) -> GroupAccuracy:
         as_group, as_all = (values[mask] for values in hits)
         clusters, weights = cases[:, mask], weight[mask]
         share = partial(clustered_share, clusters=clusters, weights=weights, confidence=confidence)
@@ -75,7 +74,7 @@ def compute_group_accuracy(model: Groups, pairs: Sequence[Pair], *, confidence: 
     return (compare("", "", np.ones(len(pairs), dtype=bool)), *(compare(*masked) for masked in _group_masks(pairs)))
 
 
-def _group_masks(pairs: Sequence[Pair]) -> Iterator[tuple[str, str, Mask]]:
+def _group_masks(pairs: Sequence[Pair]) -> Iterator[tuple[str, str, BoolArray]]:
     for axis, labels in pair_labels(pairs).items():
         if axis != RATER:
             for group in sorted({label for label in labels if label is not None}):

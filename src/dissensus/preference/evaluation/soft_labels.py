@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.preference.data.pairs import Pair, dialogues, unanimity
-from dissensus.preference.data.sparse import Floats, Integers
 from dissensus.preference.fit.logistic import probability
 from dissensus.stats.cluster_robust import ClusteredEstimate, Mean, clustered_mean, clustered_share
 from dissensus.stats.cohesion import compute_entropies
+from dissensus.stats.result import FloatArray, Int64Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,13 +78,13 @@ def evaluate_soft_labels(
 class _VoteShares:
     """Votes on comparisons, and their shares by comparison."""
 
-    comparison: Integers  # Comparison number of each vote
-    vote_weight: Floats  # Weight of each vote within its comparison
-    vote_share: Floats  # Share of each vote for the first answer in alphabetical order
-    sign: Floats  # 1 if the chosen answer of the vote is that first answer, else -1
-    weight: Floats  # Weight of each comparison
-    share: Floats  # Share for the first answer
-    dialogue: Integers  # Dialogue of each comparison
+    comparison: Int64Array  # Comparison number of each vote
+    vote_weight: FloatArray  # Weight of each vote within its comparison
+    vote_share: FloatArray  # Share of each vote for the first answer in alphabetical order
+    sign: FloatArray  # 1 if the chosen answer of the vote is that first answer, else -1
+    weight: FloatArray  # Weight of each comparison
+    share: FloatArray  # Share for the first answer
+    dialogue: Int64Array  # Dialogue of each comparison
 
     @classmethod
     def from_pairs(cls, pairs: Sequence[Pair]) -> "_VoteShares":
@@ -106,7 +106,7 @@ class _VoteShares:
             dialogue=dialogues(pairs)[first],
         )
 
-    def measure_distance(self, margins: Floats, *, confidence: float) -> SoftLabelDistance:
+    def measure_distance(self, margins: FloatArray, *, confidence: float) -> SoftLabelDistance:
         """Return the distance of predictions, given margins of the chosen answers, from the shares."""
         first = self.sign * margins
         by_dialogue = partial(clustered_mean, clusters=self.dialogue, weights=self.weight, confidence=confidence)
@@ -116,11 +116,11 @@ class _VoteShares:
         errors = clustered_share(self._mean(wrong), self.dialogue, weights=self.weight, confidence=confidence)
         return SoftLabelDistance(distance=by_dialogue(distance), cross_entropy=by_dialogue(cross), error_rate=errors)
 
-    def _mean(self, values: Floats) -> Floats:
+    def _mean(self, values: FloatArray) -> FloatArray:
         """Return the mean over the votes of each comparison."""
         return np.asarray(np.bincount(self.comparison, weights=self.vote_weight * values), dtype=np.float64)
 
-    def _log_mean(self, odds: Floats) -> Floats:
+    def _log_mean(self, odds: FloatArray) -> FloatArray:
         """Return the log of the mean probability of each comparison, without underflow."""
         log_means = np.full(len(self.weight), -np.inf)
         np.logaddexp.at(log_means, self.comparison, np.log(self.vote_weight) - np.logaddexp(0, -odds))

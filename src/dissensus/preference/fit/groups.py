@@ -11,7 +11,6 @@ from dissensus.errors import InvalidInput
 from dissensus.preference.data.examples import RATER, Examples, Labels
 from dissensus.preference.data.features import Kind, Vocabulary
 from dissensus.preference.data.pairs import Purpose
-from dissensus.preference.data.sparse import Floats, Integers
 from dissensus.preference.fit import logistic
 from dissensus.preference.fit.linear import (
     FEATURES,
@@ -25,6 +24,7 @@ from dissensus.preference.fit.linear import (
 )
 from dissensus.preference.models.groups import GroupEffectTable, Groups, group_indices
 from dissensus.stats.cluster_robust import clustered_mean
+from dissensus.stats.result import FloatArray, Int64Array
 from dissensus.stats.sparse import SparseRows
 
 DEPARTURES: Final = (16.0, 4.0, 1.0, 0.25)
@@ -77,10 +77,10 @@ class GroupFeatures(NamedTuple):
 class GroupsFit(NamedTuple):
     """Population weights of all features, and the group effects of each axis."""
 
-    weights: Floats
+    weights: FloatArray
     effects: dict[str, GroupEffectTable]
 
-    def odds(self, examples: Examples, rows: SparseRows) -> Floats:
+    def odds(self, examples: Examples, rows: SparseRows) -> FloatArray:
         """Return the log odds of each pair."""
         total = rows @ self.weights
         for axis, effects in self.effects.items():
@@ -124,7 +124,7 @@ def choose_groups(
     return ChosenGroups(population, penalties, fit_temperature(odds, examples.choices))
 
 
-def _searches(examples: Examples) -> Iterator[tuple[Integers, str | None]]:
+def _searches(examples: Examples) -> Iterator[tuple[Int64Array, str | None]]:
     """Yield held-out units, and the axis that is tested on them."""
     axes = [axis for axis, labels in examples.labels.items() if len(_names(labels)) > 1]
     groups = [axis for axis in axes if axis != RATER]
@@ -136,7 +136,7 @@ def _searches(examples: Examples) -> Iterator[tuple[Integers, str | None]]:
     yield examples.dialogue, RATER if RATER in axes else None
 
 
-def _number_raters(examples: Examples) -> Integers | None:
+def _number_raters(examples: Examples) -> Int64Array | None:
     """Return a number for each pair's rater, distinct for each unknown rater; None if all are unknown."""
     if RATER not in examples.labels:
         return None
@@ -150,10 +150,10 @@ class _Search:
 
     examples: Examples
     population: ChosenSettings
-    units: Integers
-    folds: list[tuple[GroupFeatures, tuple[Examples, SparseRows], Integers]]
+    units: Int64Array
+    folds: list[tuple[GroupFeatures, tuple[Examples, SparseRows], Int64Array]]
 
-    def predict(self, penalties: Mapping[str, float]) -> Floats:
+    def predict(self, penalties: Mapping[str, float]) -> FloatArray:
         """Return the log odds of each pair by a model that was not trained on its unit."""
         odds = np.empty(len(self.units))
         for training, (held_out, rows), index in self.folds:
@@ -174,7 +174,7 @@ class _Search:
         useful = any(self._is_significant(gains[best][rows], self.units[rows], confidence) for rows in members)
         return {**penalties, axis: best} if useful else penalties
 
-    def _members(self, axis: str) -> list[Integers]:
+    def _members(self, axis: str) -> list[Int64Array]:
         """Return the pairs of each group that is tested; raters are tested together."""
         labels = self.examples.labels[axis]
         if axis == RATER:
@@ -183,11 +183,11 @@ class _Search:
         return [np.flatnonzero(indices == group) for group in range(indices.max() + 1)]
 
     @staticmethod
-    def _is_significant(gain: Floats, units: Integers, confidence: float) -> bool:
+    def _is_significant(gain: FloatArray, units: Int64Array, confidence: float) -> bool:
         low = clustered_mean(gain, units, confidence=confidence).ci_low
         return low is not None and low > 0
 
-    def _loss(self, penalties: Mapping[str, float]) -> Floats:
+    def _loss(self, penalties: Mapping[str, float]) -> FloatArray:
         """Return the loss of each pair, at the best temperature."""
         odds, choices = self.predict(penalties), self.examples.choices
         return choices.plain.loss(odds / fit_temperature(odds, choices))
@@ -246,7 +246,7 @@ def _names(labels: Labels) -> tuple[str, ...]:
     return tuple(sorted({label for label in labels if label is not None}))
 
 
-def _shares(groups: tuple[str, ...], examples: Examples, axis: str) -> Floats:
+def _shares(groups: tuple[str, ...], examples: Examples, axis: str) -> FloatArray:
     """Return each group's share of the weight of all choices."""
     indices = group_indices(groups, examples.labels[axis])
     size = np.bincount(indices[indices >= 0], examples.choices.weight[indices >= 0], minlength=len(groups))
@@ -260,8 +260,8 @@ def _columns(effects: GroupEffectTable, pairs: GroupFeatures, axis: str, scale: 
 
 
 def _folds(
-    examples: Examples, population: ChosenSettings, seed: int, units: Integers, axis: str | None
-) -> Iterator[tuple[GroupFeatures, tuple[Examples, SparseRows], Integers]]:
+    examples: Examples, population: ChosenSettings, seed: int, units: Int64Array, axis: str | None
+) -> Iterator[tuple[GroupFeatures, tuple[Examples, SparseRows], Int64Array]]:
     """Yield training and held-out pairs of each fold; raters of each group of the axis are spread over the folds."""
     strata, count = None, INNER
     if axis is not None and units is not examples.dialogue:

@@ -10,10 +10,10 @@ import numpy.typing as npt
 from dissensus.preference.data.examples import Examples
 from dissensus.preference.data.features import Kind, Vocabulary, log_length
 from dissensus.preference.data.pairs import Pair, Purpose, answers, folds
-from dissensus.preference.data.sparse import Floats, Integers
 from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.fit import logistic
 from dissensus.preference.models.linear import LENGTH_SCALE, Linear, LinearSettings, stack_features
+from dissensus.stats.result import FloatArray, Int64Array
 from dissensus.stats.sparse import SparseRows
 
 FEATURES: Final[tuple[tuple[Kind, ...], ...]] = (("characters",), ("words",), ("characters", "words"))
@@ -69,10 +69,10 @@ def inner_folds(
     examples: Examples,
     seed: int,
     *,
-    units: Integers | None = None,
-    strata: Integers | None = None,
+    units: Int64Array | None = None,
+    strata: Int64Array | None = None,
     count: int = INNER,
-) -> Iterator[tuple[Examples, Examples, Integers]]:
+) -> Iterator[tuple[Examples, Examples, Int64Array]]:
     """Yield training examples, held-out examples and held-out indices for each fold of the units."""
     fold = folds(examples.dialogue if units is None else units, count, seed=seed + 1, strata=strata)
     for number in range(count):
@@ -91,7 +91,7 @@ def fit_linear(
 
 def build_linear(
     examples: Examples,
-    beta: Floats,
+    beta: FloatArray,
     vocabularies: dict[Kind, Vocabulary],
     *,
     purpose: Purpose,
@@ -110,24 +110,24 @@ def build_linear(
     )
 
 
-def split_features(beta: Floats, vocabularies: dict[Kind, Vocabulary]) -> dict[Kind, npt.NDArray[np.float32]]:
+def split_features(beta: FloatArray, vocabularies: dict[Kind, Vocabulary]) -> dict[Kind, npt.NDArray[np.float32]]:
     """Split weights by kind of feature."""
     ends = np.cumsum([0, *map(len, vocabularies.values())])
     return {kind: beta[ends[k] : ends[k + 1]].astype(np.float32) for k, kind in enumerate(vocabularies)}
 
 
-def fit_length(pairs: Sequence[Pair]) -> Floats:
+def fit_length(pairs: Sequence[Pair]) -> FloatArray:
     """Return margins by length alone, with its weight fitted to these pairs."""
     lengths = log_length(answers(pairs))
     column = lengths[0::2] - lengths[1::2]
     return column * fit_slope(column, PairChoices.unanimous(np.array([pair.weight for pair in pairs])))
 
 
-def fit_temperature(odds: Floats, choices: PairChoices) -> float:
+def fit_temperature(odds: FloatArray, choices: PairChoices) -> float:
     """Return the temperature by which log odds are divided to fit the choices."""
     return 1 / max(fit_slope(odds, choices), 1 / MAX_TEMPERATURE)
 
 
-def fit_slope(column: Floats, choices: PairChoices) -> float:
+def fit_slope(column: FloatArray, choices: PairChoices) -> float:
     """Return the weight of a single feature; a small penalty keeps it finite if all pairs agree."""
     return float(logistic.fit_logistic(SparseRows.one_column(column), choices.plain, 0.01)[0])

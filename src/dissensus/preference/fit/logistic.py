@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dissensus.preference.data.sparse import Floats
 from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.fit.newton import GRADIENT, Curvature, dot, minimise, norm
+from dissensus.stats.result import FloatArray
 from dissensus.stats.sparse import SparseRows
 
 
-def probability(margin: Floats) -> Floats:
+def probability(margin: FloatArray) -> FloatArray:
     """Return the probability that the first of two answers is chosen, given the difference of their scores.
 
     Examples
@@ -21,7 +21,9 @@ def probability(margin: Floats) -> Floats:
     return np.asarray(np.exp(-np.logaddexp(0, -margin)))
 
 
-def fit_logistic(pairs: SparseRows, choices: PairChoices, penalty: float, *, start: Floats | None = None) -> Floats:
+def fit_logistic(
+    pairs: SparseRows, choices: PairChoices, penalty: float, *, start: FloatArray | None = None
+) -> FloatArray:
     r"""Return the feature weights of maximum penalised likelihood.
 
     .. math:: \min_\beta -\sum_p w_p \bigl( t_p \ln P_p + (1 - t_p) \ln (1 - P_p) \bigr)
@@ -42,12 +44,12 @@ class _Regression:
     choices: PairChoices
     penalty: float
 
-    def loss(self, at: Floats) -> tuple[float, Floats]:
+    def loss(self, at: FloatArray) -> tuple[float, FloatArray]:
         """Return the loss and the log odds of each pair."""
         odds = self.pairs @ at - self.choices.margin
         return float(np.sum(self.choices.loss(odds))) + self.penalty / 2 * dot(at, at), odds
 
-    def slope(self, at: Floats, odds: Floats) -> tuple[Floats, Curvature]:
+    def slope(self, at: FloatArray, odds: FloatArray) -> tuple[FloatArray, Curvature]:
         """Return the gradient and the Hessian product."""
         p, weight = probability(odds), self.choices.weight
         gradient = self.penalty * at - self.pairs.transposed_times(weight * (self.choices.share - p))

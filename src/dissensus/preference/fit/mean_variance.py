@@ -9,7 +9,6 @@ import numpy as np
 from dissensus.preference.data.examples import Examples
 from dissensus.preference.data.features import Kind, Vocabulary
 from dissensus.preference.data.pairs import Purpose
-from dissensus.preference.data.sparse import Floats
 from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.fit import logistic
 from dissensus.preference.fit.linear import (
@@ -25,6 +24,7 @@ from dissensus.preference.fit.linear import (
 from dissensus.preference.fit.logistic import probability
 from dissensus.preference.fit.newton import GRADIENT, Curvature, dot, minimise, norm
 from dissensus.preference.models.mean_variance import MeanVariance
+from dissensus.stats.result import FloatArray
 from dissensus.stats.sparse import SparseRows
 
 SPREADS: Final = (256.0, 64.0, 16.0, 4.0)
@@ -56,7 +56,7 @@ class SpreadHeads:
     choices: PairChoices
     penalties: tuple[float, float]  # L2 penalties of the mean and of the spread
 
-    def loss(self, at: Floats) -> tuple[float, tuple[Floats, Floats, Floats]]:
+    def loss(self, at: FloatArray) -> tuple[float, tuple[FloatArray, FloatArray, FloatArray]]:
         """Return the loss; for each pair its log odds, their slope in the mean, and the share of a in the spread."""
         mean, spread = np.split(at, [self.differences.width])
         log_spread = 2 * (self.answers @ spread)
@@ -66,18 +66,18 @@ class SpreadHeads:
         ridge = self.penalties[0] / 2 * dot(mean, mean) + self.penalties[1] / 2 * dot(spread, spread)
         return float(np.sum(self.choices.loss(odds))) + ridge, (odds, scale, np.exp(log_spread[0::2] - log_total))
 
-    def slope(self, at: Floats, cached: tuple[Floats, Floats, Floats]) -> tuple[Floats, Curvature]:
+    def slope(self, at: FloatArray, cached: tuple[FloatArray, FloatArray, FloatArray]) -> tuple[FloatArray, Curvature]:
         """Return the gradient and the Gauss–Newton approximation of the Hessian product."""
         odds, scale, share = cached
         p, weight = probability(odds), self.choices.weight
         ridge = np.repeat(self.penalties, [self.differences.width, self.answers.width])
         by_spread = -np.stack([odds * share, odds * (1 - share)], axis=1)
 
-        def transposed_jacobian(by_odds: Floats) -> Floats:
+        def transposed_jacobian(by_odds: FloatArray) -> FloatArray:
             spread = self.answers.transposed_times((by_odds[:, None] * by_spread).ravel())
             return np.concatenate([self.differences.transposed_times(by_odds * scale), spread])
 
-        def jacobian(vector: Floats) -> Floats:
+        def jacobian(vector: FloatArray) -> FloatArray:
             mean, spread = np.split(vector, [self.differences.width])
             of_spread = (by_spread * (self.answers @ spread).reshape(-1, 2)).sum(axis=1)
             return np.asarray(scale * (self.differences @ mean) + of_spread)
@@ -87,7 +87,7 @@ class SpreadHeads:
         return gradient, lambda vector: ridge * vector + transposed_jacobian(curvature * jacobian(vector))
 
 
-def fit_heads(heads: SpreadHeads, start: Floats) -> Floats:
+def fit_heads(heads: SpreadHeads, start: FloatArray) -> FloatArray:
     """Return the weights of both heads at a local minimum; the loss is not convex."""
     tolerance = GRADIENT * norm(heads.differences.transposed_times(heads.choices.weight / 2))
     return minimise(heads, start, tolerance)
@@ -139,8 +139,8 @@ def _fit_both_heads(
     typical: float,
     penalties: tuple[float, float],
     *,
-    start: Floats | None = None,
-) -> Floats:
+    start: FloatArray | None = None,
+) -> FloatArray:
     """Fit both heads, by default starting at the linear model with a constant spread."""
     heads = _build_heads(examples, vocabularies, typical, (penalties[0], penalties[0] * penalties[1]))
     if start is None:

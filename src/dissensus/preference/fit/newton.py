@@ -5,28 +5,28 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dissensus.preference.data.sparse import Floats
+from dissensus.stats.result import FloatArray
 
 GRADIENT = 1e-4
 MAX_STEPS = 50
 MAX_CG_STEPS = 100
 
-Curvature = Callable[[Floats], Floats]
+Curvature = Callable[[FloatArray], FloatArray]
 
 
 class SmoothLoss(Protocol):
     """Smooth loss with its gradient and Hessian product."""
 
-    def loss(self, at: Floats) -> tuple[float, Any]:
+    def loss(self, at: FloatArray) -> tuple[float, Any]:
         """Return the loss at these weights, and intermediate values for `slope`."""
         ...
 
-    def slope(self, at: Floats, cached: Any, /) -> tuple[Floats, Curvature]:
+    def slope(self, at: FloatArray, cached: Any, /) -> tuple[FloatArray, Curvature]:
         """Return the gradient, and the product with a positive definite Hessian or its approximation."""
         ...
 
 
-def minimise(problem: SmoothLoss, start: Floats, tolerance: float) -> Floats:
+def minimise(problem: SmoothLoss, start: FloatArray, tolerance: float) -> FloatArray:
     """Return the weights at which the gradient norm is within the tolerance, descending from a start."""
     at = start
     loss, cached = problem.loss(at)
@@ -39,20 +39,20 @@ def minimise(problem: SmoothLoss, start: Floats, tolerance: float) -> Floats:
     return at
 
 
-def dot(a: Floats, b: Floats) -> float:
+def dot(a: FloatArray, b: FloatArray) -> float:
     """Return the inner product."""
     # einsum runs in this thread; the synchronisation of BLAS threads would take longer than the sum
     return float(np.einsum("i,i", a, b))
 
 
-def norm(vector: Floats) -> float:
+def norm(vector: FloatArray) -> float:
     """Return the Euclidean norm."""
     return float(np.sqrt(dot(vector, vector)))
 
 
 def _line_search(
-    problem: SmoothLoss, at: tuple[Floats, float], step: tuple[Floats, float]
-) -> tuple[Floats, float, Any]:
+    problem: SmoothLoss, at: tuple[FloatArray, float], step: tuple[FloatArray, float]
+) -> tuple[FloatArray, float, Any]:
     """Backtrack along a step until the loss decreases sufficiently (Armijo's rule)."""
     (weights, before), (direction, slope) = at, step
     step_size = 1.0
@@ -64,7 +64,7 @@ def _line_search(
         step_size /= 2
 
 
-def _solve(times: Curvature, target: Floats) -> Floats:
+def _solve(times: Curvature, target: FloatArray) -> FloatArray:
     """Solve a positive definite system by conjugate gradients, to a tenth of the target's norm."""
     solution, residual = np.zeros_like(target), target.copy()
     direction, square = residual.copy(), dot(residual, residual)

@@ -5,13 +5,13 @@ from typing import Any, Final, NamedTuple
 
 from dissensus.preference.data.examples import Examples
 from dissensus.preference.data.pairs import Pair
-from dissensus.preference.data.sparse import Floats
 from dissensus.preference.fit.embedding import choose_embedding, fit_embedding
 from dissensus.preference.fit.groups import choose_groups, fit_groups_model
 from dissensus.preference.fit.linear import choose_settings, fit_linear
 from dissensus.preference.fit.mean_variance import choose_spread, fit_spread
 from dissensus.preference.models.embedding import Embedding
 from dissensus.preference.models.kinds import AnyModel, KindOfModel
+from dissensus.stats.result import FloatArray
 
 WORDS_ONLY: Final = "The model sees the words of the answer only, so an answer has the same score after any question."
 LARGEST_GROUP: Final = "It speaks for the largest group where groups choose differently."
@@ -25,7 +25,7 @@ class Recipe(NamedTuple):
     description: str
     limits: tuple[str, ...]
 
-    def margins(self, model: AnyModel, pairs: Sequence[Pair], examples: Examples) -> Floats:
+    def margins(self, model: AnyModel, pairs: Sequence[Pair], examples: Examples) -> FloatArray:
         """Return the margins of pairs, reusing the vectors of their examples."""
         if isinstance(model, Embedding) and examples.vectors is not None:
             return model.margins_by(pairs, examples.vectors)

@@ -10,7 +10,6 @@ from dissensus.errors import InvalidInput
 from dissensus.preference.data.examples import Examples
 from dissensus.preference.data.features import Kind
 from dissensus.preference.data.pairs import PURPOSES, Pair, Purpose, digest, folds
-from dissensus.preference.data.sparse import Floats
 from dissensus.preference.data.weighting import Weighting
 from dissensus.preference.evaluation.accuracy import evaluate
 from dissensus.preference.evaluation.diagnostics import compute_diagnostics
@@ -21,6 +20,7 @@ from dissensus.preference.models.kinds import KINDS, AnyModel, KindOfModel
 from dissensus.preference.models.linear import Linear, length_margins
 from dissensus.preference.models.mini_lm import load_minilm
 from dissensus.schema.hints import format_list, format_value, suggest
+from dissensus.stats.result import FloatArray
 
 HELD_OUT: Final = 5
 """Folds of dialogues; one is held out to evaluate a trained model."""
@@ -29,8 +29,8 @@ HELD_OUT: Final = 5
 class HeldOutMargins(NamedTuple):
     """Margins on held-out pairs, by the model and by length alone, and the settings of each fold."""
 
-    margins: Floats
-    length: Floats
+    margins: FloatArray
+    length: FloatArray
     settings: tuple[dict[str, Any], ...]
 
 

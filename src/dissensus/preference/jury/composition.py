@@ -8,14 +8,13 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.preference.data.sparse import Floats
 from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.models.groups import groups_of_axis
 from dissensus.schema.hints import format_list
 from dissensus.schema.jury import N_SEATS, check_jury_size, check_seats, describe_seats
 from dissensus.schema.population import RaterPopulation, read_population
 from dissensus.schema.ratings.columns import CROSS, RATER_PREFIX
-from dissensus.stats.jury.prediction import Cells
+from dissensus.stats.result import BoolArray, FloatArray
 
 RATERS: Final = "raters"
 
@@ -35,8 +34,8 @@ class Jury:
     """
 
     name: str
-    cells: Cells
-    seats: Floats
+    cells: BoolArray
+    seats: FloatArray
 
 
 def seat_groups(model: JuryModel, seats: Mapping[str, int]) -> Jury:
@@ -112,12 +111,12 @@ def seat_census(model: JuryModel, census: pl.DataFrame, label: str = "census", n
     )
 
 
-def _find_known(model: JuryModel) -> Cells:
+def _find_known(model: JuryModel) -> BoolArray:
     """Return whether each crossed group of raters has a known group on every axis."""
     return np.asarray(model.cells.sum(axis=1) == len(model.axes))
 
 
-def _rater_population(model: JuryModel, known: Cells) -> RaterPopulation:
+def _rater_population(model: JuryModel, known: BoolArray) -> RaterPopulation:
     codes, begin = {}, 0
     for axis, names in model.axes.items():
         codes[axis] = model.cells[known, begin : begin + len(names)].argmax(axis=1).astype(np.int32)

@@ -6,19 +6,16 @@ from functools import partial
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.pairs import Pair
-from dissensus.preference.data.sparse import Floats
 from dissensus.preference.jury.joint import JointAnswers, fit_joint_jury, read_joint_answers
 from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.jury.pairs import JuryPairs
 from dissensus.preference.jury.training import (
     MIN_RATERS,
     NOT_CONVERGED,
-    Codes,
     JuryAnswers,
     JuryRatings,
     fit_jury,
@@ -31,6 +28,7 @@ from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.tabular_result import TabularResult
 from dissensus.stats.cluster_robust import Mean, clustered_mean
 from dissensus.stats.jury.model import fit_answer_model
+from dissensus.stats.result import BoolArray, FloatArray, Int64Array
 from dissensus.stats.score.calibration import estimate_calibration
 from dissensus.stats.score.pseudo_values import GroupRatings
 
@@ -170,9 +168,9 @@ def evaluate_jury(  # noqa: PLR0913 - options are keyword-only
 class HeldOut(NamedTuple):
     """Predicted shares of the answers to the item of each rating, shape (K, N), and the items without an answer."""
 
-    groups: dict[str | None, Floats]
-    rivals: dict[str, dict[str | None, Floats]]
-    abstains: npt.NDArray[np.bool_]  # Shape (I,)
+    groups: dict[str | None, FloatArray]
+    rivals: dict[str, dict[str | None, FloatArray]]
+    abstains: BoolArray  # Shape (I,)
     unsettled: list[int]  # Folds whose model did not converge
 
     @classmethod
@@ -219,7 +217,7 @@ def summarise_evaluation(
 def _cross_validate(
     ratings: JuryRatings,
     choices: JuryPairs | None,
-    folds: Codes,
+    folds: Int64Array,
     names: Sequence[str | None],
     encoder: Encoder | None,
     progress: Progress | None,
@@ -268,7 +266,7 @@ def _fit(ratings: JuryRatings, choices: JuryPairs | None, encoder: Encoder | Non
     return fit_joint_jury(JointAnswers(ratings, choices), encoder=encoder)
 
 
-def list_populations(ratings: JuryAnswers, folds: Codes) -> tuple[list[str | None], list[str]]:
+def list_populations(ratings: JuryAnswers, folds: Int64Array) -> tuple[list[str | None], list[str]]:
     """Return all raters and the groups with answers outside each fold, and a note of each other group."""
     names: list[str | None] = [None]
     notes = []
@@ -280,7 +278,7 @@ def list_populations(ratings: JuryAnswers, folds: Codes) -> tuple[list[str | Non
     return names, notes
 
 
-def _fold(ratings: JuryRatings, n_folds: int, seed: int) -> Codes:
+def _fold(ratings: JuryRatings, n_folds: int, seed: int) -> Int64Array:
     """Return the fold of each item; texts with the same opening are in one."""
     _, conversation = np.unique([text.opening for text in ratings.texts], return_inverse=True)
     n = int(conversation.max()) + 1
@@ -293,7 +291,7 @@ def _fold(ratings: JuryRatings, n_folds: int, seed: int) -> Codes:
     return np.asarray(order[conversation] % n_folds, np.int64)
 
 
-def _members(ratings: JuryAnswers, name: str | None) -> npt.NDArray[np.bool_]:
+def _members(ratings: JuryAnswers, name: str | None) -> BoolArray:
     """Return whether the rater of each rating belongs to a group."""
     if name is None:
         return np.ones(len(ratings.answers), np.bool_)
@@ -302,7 +300,7 @@ def _members(ratings: JuryAnswers, name: str | None) -> npt.NDArray[np.bool_]:
     return np.asarray(codes[ratings.raters] == ratings.axes[axis].index(group))
 
 
-def _item_blind(training: JuryRatings, name: str | None) -> Floats:
+def _item_blind(training: JuryRatings, name: str | None) -> FloatArray:
     """Return the share of each answer in a group, with half an answer more of each."""
     counts = np.bincount(training.answers[_members(training, name)], minlength=len(training.scale)) + 0.5
     return np.asarray(counts / counts.sum())
@@ -313,7 +311,7 @@ def without_groups(answers: Answers) -> Answers:
     return replace(answers, axes={}, groups=answers.groups[:0])
 
 
-def _predict_labels(training: JuryRatings, model: JuryModel, held_out: Codes) -> Floats:
+def _predict_labels(training: JuryRatings, model: JuryModel, held_out: Int64Array) -> FloatArray:
     """Return the distributions of a model of plurality labels; the first answer of a tie is the label."""
     items, place = np.unique(training.items, return_inverse=True)
     counts = np.zeros((len(items), len(training.scale)))
@@ -333,7 +331,7 @@ def _predict_labels(training: JuryRatings, model: JuryModel, held_out: Codes) ->
     return labels.locate(project([training.texts[item] for item in held_out])).distributions(nobody)[:, 0]
 
 
-def _temper(shares: Floats, answers: Codes) -> Floats:
+def _temper(shares: FloatArray, answers: Int64Array) -> FloatArray:
     """Return shares at the temperature of least log-loss, which favours a model that is too certain."""
     logs = np.log(np.maximum(shares, _LEAST))
     tempered = []
@@ -343,12 +341,12 @@ def _temper(shares: Floats, answers: Codes) -> Floats:
     return min(tempered, key=lambda candidate: float(_loss(candidate, answers).mean()))
 
 
-def _loss(shares: Floats, answers: Codes) -> Floats:
+def _loss(shares: FloatArray, answers: Int64Array) -> FloatArray:
     return np.asarray(-np.log(np.maximum(shares[answers, np.arange(len(answers))], _LEAST)))
 
 
 def _measure(
-    ratings: JuryAnswers, name: str | None, shares: Floats, rivals: Mapping[str, Floats], confidence: float
+    ratings: JuryAnswers, name: str | None, shares: FloatArray, rivals: Mapping[str, FloatArray], confidence: float
 ) -> JuryGroupRow:
     rows = np.flatnonzero(_members(ratings, name))
     items, raters, answers = ratings.items[rows], ratings.raters[rows], ratings.answers[rows]

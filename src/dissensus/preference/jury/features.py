@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.preference.data.features import Vocabulary, count_features
-from dissensus.preference.data.sparse import Floats
 from dissensus.preference.fit.groups import principal_directions
 from dissensus.preference.jury.texts import RatedText
 from dissensus.preference.models.encoder import Encoder, Vector
+from dissensus.stats.result import FloatArray, Int64Array
 from dissensus.stats.sparse import SparseRows
 
 RANK: Final = 200
@@ -40,11 +39,11 @@ class WordSpace:
         centre = _project(rows, directions).mean(axis=0).astype(np.float32)
         return cls(vocabulary=vocabulary, directions=directions, centre=centre)
 
-    def project(self, texts: Sequence[str]) -> Floats:
+    def project(self, texts: Sequence[str]) -> FloatArray:
         """Return centred coordinates of texts, shape (texts, P)."""
         return _project(self.vocabulary.weigh(count_features(texts, "words")), self.directions) - self.centre
 
-    def known(self, texts: Sequence[str]) -> Floats:
+    def known(self, texts: Sequence[str]) -> FloatArray:
         """Return the share of the words and pairs of words of each text that are features; 0 without words.
 
         Examples
@@ -56,7 +55,7 @@ class WordSpace:
         return _share_known(count_features(texts, "words"), self.vocabulary)
 
 
-def known_by_others(texts: Sequence[str]) -> Floats:
+def known_by_others(texts: Sequence[str]) -> FloatArray:
     """Return the share of the words and pairs of words of each text that would be features without it.
 
     Examples
@@ -80,7 +79,7 @@ def share_words(texts: Sequence[str], others: Sequence[str]) -> bool:
     return bool(np.isin(of_texts, of_others).any())
 
 
-def _share_known(counts: SparseRows, vocabulary: Vocabulary) -> Floats:
+def _share_known(counts: SparseRows, vocabulary: Vocabulary) -> FloatArray:
     rows = np.repeat(np.arange(len(counts)), np.diff(counts.ends))
     total = np.bincount(rows, minlength=len(counts))
     known = np.bincount(rows, vocabulary.index[counts.columns] >= 0, minlength=len(counts))
@@ -96,7 +95,7 @@ def _choose_features(counts: SparseRows, least: int = 2) -> Vocabulary:
     return Vocabulary(every.hashes[chosen], every.idf[chosen])
 
 
-def _project(rows: SparseRows, directions: Vector) -> Floats:
+def _project(rows: SparseRows, directions: Vector) -> FloatArray:
     return rows @ directions.astype(np.float64)
 
 
@@ -128,13 +127,13 @@ class TextFeatures:
         )
 
     @property
-    def blocks(self) -> npt.NDArray[np.int64]:
+    def blocks(self) -> Int64Array:
         """Block of each feature."""
         sizes = (len(self.response.centre), len(self.context.centre), len(self.centre))
         chosen = [size for size in sizes if size]
         return np.repeat(np.arange(len(chosen)), chosen)
 
-    def project(self, texts: Sequence[RatedText]) -> Floats:
+    def project(self, texts: Sequence[RatedText]) -> FloatArray:
         """Return the features of texts, shape (texts, P)."""
         responses = [text.response for text in texts]
         parts = [self.response.project(responses), self.context.project([text.context for text in texts])]
@@ -142,6 +141,6 @@ class TextFeatures:
             parts.append((self.encoder.encode(responses).vectors - self.centre).astype(np.float64))
         return np.concatenate(parts, axis=1)
 
-    def known(self, texts: Sequence[RatedText]) -> Floats:
+    def known(self, texts: Sequence[RatedText]) -> FloatArray:
         """Return the share of each response that is known; see `WordSpace.known`."""
         return self.response.known([text.response for text in texts])

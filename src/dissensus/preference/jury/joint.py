@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.pairs import Pair, digest
@@ -15,7 +14,6 @@ from dissensus.preference.jury.pairs import JuryPairs, read_jury_pairs, subtract
 from dissensus.preference.jury.training import (
     FEW_ITEMS,
     MIN_RATERS,
-    Codes,
     JuryRatings,
     build_model,
     describe_ratings,
@@ -29,6 +27,7 @@ from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import CROSS, RATER_ID
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.jury.model import fit_joint_model
+from dissensus.stats.result import BoolArray, Int64Array
 
 SMALL_SCALE: Final = 0.2
 """Scale of choices below which they hardly follow what moves the ratings."""
@@ -97,7 +96,7 @@ def _check_direction(rated: JuryRatings) -> None:
     )
 
 
-def _number_raters(ids: Sequence[str | None], compared: JuryPairs) -> tuple[Codes, list[str | None]]:
+def _number_raters(ids: Sequence[str | None], compared: JuryPairs) -> tuple[Int64Array, list[str | None]]:
     """Return the rater of each choice, and the ids of all raters; a rater of both kinds has one number."""
     every = list(ids)
     numbers = {name: number for number, name in enumerate(every) if name is not None}
@@ -110,8 +109,8 @@ def _number_raters(ids: Sequence[str | None], compared: JuryPairs) -> tuple[Code
 
 
 def _merge_groups(
-    axis: str, rated: JuryRatings, compared: JuryPairs, of_choices: Codes, ids: Sequence[str | None]
-) -> tuple[Codes, tuple[str, ...]]:
+    axis: str, rated: JuryRatings, compared: JuryPairs, of_choices: Int64Array, ids: Sequence[str | None]
+) -> tuple[Int64Array, tuple[str, ...]]:
     """Return the group of each rater on an axis, and the names; refuse raters with two groups."""
     names = tuple(dict.fromkeys([*rated.axes[axis], *compared.axes[axis]]))
     codes = np.full(len(ids), -1)
@@ -214,7 +213,7 @@ def fit_joint_jury(answers: JointAnswers, *, encoder: Encoder | None = None) -> 
     )
 
 
-def _is_known(choices: JuryPairs) -> npt.NDArray[np.bool_]:
+def _is_known(choices: JuryPairs) -> BoolArray:
     """Return whether the rater of each choice is known."""
     return np.array([pair.rater is not None for pair in choices.pairs], np.bool_)
 

@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.pairs import Purpose
-from dissensus.preference.data.sparse import Floats
 from dissensus.preference.jury.features import TextFeatures
 from dissensus.preference.jury.texts import RatedText, hash_texts, texts_of_bot
 from dissensus.preference.models.groups import find_group
 from dissensus.preference.models.model import check_purpose
 from dissensus.schema.records.conversation import Conversation
 from dissensus.stats.jury.model import TextModel
-from dissensus.stats.jury.prediction import Cells, PredictedLocations
+from dissensus.stats.jury.prediction import PredictedLocations
+from dissensus.stats.result import BoolArray, FloatArray, Int64Array
 
 _LEAST = 1e-6
 
@@ -25,8 +25,8 @@ _LEAST = 1e-6
 class People(NamedTuple):
     """Crossed groups of people with weights that sum to one."""
 
-    cells: Cells  # Shape (M, G)
-    weights: Floats  # Shape (M,)
+    cells: BoolArray  # Shape (M, G)
+    weights: FloatArray  # Shape (M,)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -65,8 +65,8 @@ class JuryModel:
     answers: tuple[str, ...]
     unsafe: tuple[str, ...]
     axes: dict[str, tuple[str, ...]]
-    cells: Cells
-    n_raters: npt.NDArray[np.int64]
+    cells: BoolArray
+    n_raters: Int64Array
     features: TextFeatures
     model: TextModel
     least_known: float
@@ -80,7 +80,7 @@ class JuryModel:
         return tuple(f"{axis}={name}" for axis, names in self.axes.items() for name in names)
 
     @property
-    def is_unsafe(self) -> npt.NDArray[np.bool_]:
+    def is_unsafe(self) -> BoolArray:
         """True for answers that call a text unsafe, shape (K,)."""
         return np.isin(self.answers, self.unsafe)
 
@@ -103,28 +103,28 @@ class JuryModel:
             raise InvalidInput(f"No rater of {group} answered in training, so that the model cannot speak for them.")
         return People(self.cells, weights / weights.sum())
 
-    def distributions(self, texts: Sequence[RatedText], group: str | None = None) -> Floats:
+    def distributions(self, texts: Sequence[RatedText], group: str | None = None) -> FloatArray:
         """Return the expected share of each answer to each text, shape (texts, K)."""
         return self.average(self.features.project(texts), group)
 
-    def average(self, features: Floats, group: str | None = None) -> Floats:
+    def average(self, features: FloatArray, group: str | None = None) -> FloatArray:
         """Return the expected share of each answer over people of a group, from features, shape (texts, K)."""
         return _average(self.model.locate(features), self.people(group))
 
-    def average_choices(self, differences: Floats, group: str | None = None) -> Floats:
+    def average_choices(self, differences: FloatArray, group: str | None = None) -> FloatArray:
         """Return the probabilities that a person of a group prefers the second of two responses, and the first."""
         return _average(self.model.locate_choices(differences), self.people(group))
 
-    def was_trained_on(self, texts: Sequence[RatedText]) -> npt.NDArray[np.bool_]:
+    def was_trained_on(self, texts: Sequence[RatedText]) -> BoolArray:
         """Return whether each text was in training."""
         return np.isin(hash_texts(texts), self.trained)
 
-    def abstains(self, texts: Sequence[RatedText]) -> npt.NDArray[np.bool_]:
+    def abstains(self, texts: Sequence[RatedText]) -> BoolArray:
         """Return whether too little of each response is known from training, or nothing."""
         known = self.features.known(texts)
         return np.asarray((known < self.least_known) | (known == 0))
 
-    def score_texts(self, texts: Sequence[RatedText], *, as_group: str | None = None) -> Floats:
+    def score_texts(self, texts: Sequence[RatedText], *, as_group: str | None = None) -> FloatArray:
         """Return the log odds that a person, or one of a group, does not call each response unsafe."""
         if not texts:
             self.people(as_group)
@@ -144,7 +144,7 @@ class JuryModel:
         check_purpose(self, purpose, force=force)
 
 
-def _average(locations: PredictedLocations, people: People) -> Floats:
+def _average(locations: PredictedLocations, people: People) -> FloatArray:
     """Return the expected share of each answer over people, shape (I, K)."""
     return np.asarray(np.einsum("imk,m->ik", locations.distributions(people.cells), people.weights))
 

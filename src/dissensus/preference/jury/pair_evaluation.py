@@ -17,8 +17,9 @@ from dissensus.preference.jury.evaluation import (
     without_groups,
 )
 from dissensus.preference.jury.pairs import JuryPairs, find_unknown, fit_pair_jury, predict_choices, read_jury_pairs
-from dissensus.preference.jury.training import MIN_RATERS, Codes
+from dissensus.preference.jury.training import MIN_RATERS
 from dissensus.preference.models.encoder import Encoder, Progress
+from dissensus.stats.result import Int64Array
 
 PAIR_RIVALS: Final[Mapping[str, str]] = {
     "chance": "one half for each response",
@@ -83,7 +84,7 @@ def evaluate_pair_jury(
 
 def _cross_validate(
     choices: JuryPairs,
-    folds: Codes,
+    folds: Int64Array,
     names: Sequence[str | None],
     encoder: Encoder | None,
     progress: Progress | None,

@@ -6,12 +6,10 @@ from itertools import compress
 from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.examples import RATER, pair_labels
 from dissensus.preference.data.pairs import Pair, Purpose, digest
-from dissensus.preference.data.sparse import Floats
 from dissensus.preference.fit.training import sort_pairs
 from dissensus.preference.jury.features import TextFeatures
 from dissensus.preference.jury.model import LIMITS, JuryModel
@@ -20,7 +18,6 @@ from dissensus.preference.jury.training import (
     MEASURED_ITEMS,
     MIN_ITEMS,
     MIN_RATERS,
-    Codes,
     JuryAnswers,
     build_model,
     learn_groups,
@@ -31,6 +28,7 @@ from dissensus.preference.models.groups import groups_of_axis
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import RATER_PREFIX
 from dissensus.stats.jury.model import fit_choice_model
+from dissensus.stats.result import BoolArray, FloatArray, Int64Array
 
 QUESTION: Final = "preference"
 NOT_PREFERRED: Final = "not preferred"
@@ -54,7 +52,7 @@ class JuryPairs(JuryAnswers):
     pairs: tuple[Pair, ...]  # Of each choice
     comparisons: tuple[Comparison, ...]  # Items
 
-    def select(self, is_kept: npt.NDArray[np.bool_]) -> Self:
+    def select(self, is_kept: BoolArray) -> Self:
         """Return the choices between some responses, which remain numbered as they are."""
         pairs = compress(self.pairs, is_kept[self.items].tolist())
         return replace(JuryAnswers.select(self, is_kept), pairs=tuple(pairs))
@@ -90,7 +88,7 @@ def read_jury_pairs(pairs: Sequence[Pair], *, by: Sequence[str] = (), min_raters
     raters = _number_raters(pairs)
     known = {axis: tuple(sorted({str(name) for name in column if name is not None})) for axis, column in labels.items()}
     known.pop(RATER, None)
-    columns: dict[str, tuple[Codes, tuple[str, ...]]] = {}
+    columns: dict[str, tuple[Int64Array, tuple[str, ...]]] = {}
     for axis in dict.fromkeys(RATER_PREFIX + axis if RATER_PREFIX + axis in known else axis for axis in by):
         index = {name: number for number, name in enumerate(groups_of_axis(known, axis))}
         _check_raters(pairs, axis)
@@ -133,7 +131,7 @@ def _check_raters(pairs: Sequence[Pair], axis: str) -> None:
         )
 
 
-def _number_raters(pairs: Sequence[Pair]) -> Codes:
+def _number_raters(pairs: Sequence[Pair]) -> Int64Array:
     """Return the rater of each pair; pairs of unknown raters have one each."""
     keys = [(pair.rater, None if pair.rater is not None else row) for row, pair in enumerate(pairs)]
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
@@ -198,7 +196,7 @@ def fit_pair_jury(choices: JuryPairs, *, purpose: Purpose = "harmless", encoder:
     return build_model(choices, texts, features, model, few=FEW_PAIRS, card=_describe(choices, purpose, encoder))
 
 
-def predict_choices(model: JuryModel, comparisons: Sequence[Comparison], group: str | None = None) -> Floats:
+def predict_choices(model: JuryModel, comparisons: Sequence[Comparison], group: str | None = None) -> FloatArray:
     """Return the probabilities that a person prefers the second response, and the first, shape (comparisons, 2).
 
     Parameters
@@ -225,13 +223,13 @@ def predict_choices(model: JuryModel, comparisons: Sequence[Comparison], group: 
     return model.average_choices(subtract_features(model.features, comparisons), group)
 
 
-def find_unknown(model: JuryModel, comparisons: Sequence[Comparison]) -> npt.NDArray[np.bool_]:
+def find_unknown(model: JuryModel, comparisons: Sequence[Comparison]) -> BoolArray:
     """Return whether the model abstains from one of two responses."""
     sides = zip(*comparisons, strict=True)
     return np.asarray(np.any([model.abstains(list(texts)) for texts in sides], axis=0))
 
 
-def subtract_features(features: TextFeatures, comparisons: Sequence[Comparison]) -> Floats:
+def subtract_features(features: TextFeatures, comparisons: Sequence[Comparison]) -> FloatArray:
     """Return the features of second responses less those of first ones."""
     first, second = (features.project(list(texts)) for texts in zip(*comparisons, strict=True))
     return second - first

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.jury.features import TextFeatures, known_by_others
@@ -15,8 +14,8 @@ from dissensus.preference.models.encoder import Encoder
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.safety import check_unsafe_answers
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.cluster_robust import Floats
 from dissensus.stats.jury.model import TextAnswers, TextModel, fit_text_model
+from dissensus.stats.result import BoolArray, FloatArray, Int64Array, IntArray
 
 MIN_RATERS: Final = 5
 """Fewest raters of a group that a jury model learns."""
@@ -41,8 +40,6 @@ NOT_CONVERGED: Final = (
     "The variances of effects were still changing when training ended, so that intervals may be too narrow or too wide."
 )
 
-Codes = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class JuryAnswers:
@@ -51,15 +48,15 @@ class JuryAnswers:
     question: str
     scale: tuple[str, ...]
     unsafe: tuple[str, ...]
-    items: Codes
-    raters: Codes
-    answers: Codes
+    items: Int64Array
+    raters: Int64Array
+    answers: Int64Array
     axes: dict[str, tuple[str, ...]]
-    groups: Codes  # Of each rater on each axis, -1 if unknown or too small, shape (A, R)
+    groups: Int64Array  # Of each rater on each axis, -1 if unknown or too small, shape (A, R)
     has_raters: bool
     notes: tuple[str, ...] = ()
 
-    def select(self, is_kept: npt.NDArray[np.bool_]) -> Self:
+    def select(self, is_kept: BoolArray) -> Self:
         """Return the answers about some items, which remain numbered as they are."""
         rows = is_kept[self.items]
         return replace(self, items=self.items[rows], raters=self.raters[rows], answers=self.answers[rows])
@@ -76,12 +73,12 @@ class LearnedGroups(NamedTuple):
     """Groups of each axis that have enough raters, the group of each rater, and notes on the others."""
 
     axes: dict[str, tuple[str, ...]]
-    groups: Codes  # -1 if unknown or too small, shape (A, R)
+    groups: Int64Array  # -1 if unknown or too small, shape (A, R)
     notes: tuple[str, ...]
 
 
 def learn_groups(
-    axes: Mapping[str, tuple[npt.NDArray[np.integer], Sequence[str]]], raters: Codes, n_raters: int, min_raters: int
+    axes: Mapping[str, tuple[IntArray, Sequence[str]]], raters: Int64Array, n_raters: int, min_raters: int
 ) -> LearnedGroups:
     """Choose the groups of enough raters with an answer, from the group of each rater on each axis, and the names."""
     learned_axes, codes, notes = {}, [], []
@@ -213,7 +210,7 @@ def fit_jury(ratings: JuryRatings, *, encoder: Encoder | None = None) -> JuryMod
     )
 
 
-def number_answers(answers: JuryAnswers, features: Floats, blocks: Codes) -> TextAnswers:
+def number_answers(answers: JuryAnswers, features: FloatArray, blocks: Int64Array) -> TextAnswers:
     """Return answers with the features of the items that have any, which are numbered anew in their order."""
     return TextAnswers(
         answers=answers.answers,
@@ -236,7 +233,7 @@ def build_model(
     *,
     few: str,
     card: Mapping[str, Any],
-    people: Codes | None = None,
+    people: Int64Array | None = None,
 ) -> JuryModel:
     """Return a fitted model with its training data and notes; `few` is the note on few items.
 
@@ -265,7 +262,7 @@ def build_model(
     )
 
 
-def count_cells(ratings: JuryAnswers, raters: Codes) -> tuple[npt.NDArray[np.bool_], Codes]:
+def count_cells(ratings: JuryAnswers, raters: Int64Array) -> tuple[BoolArray, Int64Array]:
     """Return the crossed groups of raters, and the number of raters of each."""
     codes = ratings.groups[:, np.unique(raters)].T
     unique, counts = np.unique(codes, axis=0, return_counts=True) if codes.shape[1] else (codes[:1], [len(codes)])

@@ -7,20 +7,20 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.fit.linear import Progress
 from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.jury.texts import RatedText, hash_texts
-from dissensus.preference.jury.training import MIN_ITEMS, MIN_RATERS, Codes, JuryRatings, fit_jury, read_jury_ratings
+from dissensus.preference.jury.training import MIN_ITEMS, MIN_RATERS, JuryRatings, fit_jury, read_jury_ratings
 from dissensus.preference.transformer.encoder import TunedEncoder
 from dissensus.preference.transformer.extra import check_installed
 from dissensus.preference.transformer.plan import TransformerPlan
 from dissensus.preference.transformer.trainer import PairDataset, fit_transformer
 from dissensus.preference.transformer.training import open_seeded_base
 from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.result import BoolArray, FloatArray, Int64Array
 
 PARTNERS: Final = 4
 """Other texts with which each text is compared."""
@@ -127,7 +127,7 @@ def tune_encoder(
     )
 
 
-def _split_conversations(ratings: JuryRatings, seed: int) -> npt.NDArray[np.bool_]:
+def _split_conversations(ratings: JuryRatings, seed: int) -> BoolArray:
     """Return whether an item is in the half of the conversations on which the transformer is tuned."""
     rated = np.unique(ratings.items)
     openings, conversation = np.unique([ratings.texts[item].opening for item in rated], return_inverse=True)
@@ -143,14 +143,14 @@ def _split_conversations(ratings: JuryRatings, seed: int) -> npt.NDArray[np.bool
     return is_tuned
 
 
-def _draw_partners(n: int, seed: int) -> tuple[Codes, Codes]:
+def _draw_partners(n: int, seed: int) -> tuple[Int64Array, Int64Array]:
     """Return pairs of texts: each text `PARTNERS` times, beside others."""
     shifts = np.random.default_rng(seed).choice(np.arange(1, n), PARTNERS, replace=False)
     order = np.random.default_rng(seed).permutation(n)
     return np.tile(order, PARTNERS), np.concatenate([np.roll(order, shift) for shift in shifts])
 
 
-def _safer_shares(ratings: JuryRatings, items: list[int], first: Codes, second: Codes) -> npt.NDArray[np.float64]:
+def _safer_shares(ratings: JuryRatings, items: list[int], first: Int64Array, second: Int64Array) -> FloatArray:
     """Return the share of pairs of answers in which the one about the first text is lower; equal ones count half."""
     place = np.empty(len(ratings.texts), np.int64)
     place[items] = np.arange(len(items))

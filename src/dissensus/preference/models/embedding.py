@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from dissensus.preference.data.pairs import Pair, Purpose, answers, last_human_turns
-from dissensus.preference.data.sparse import Floats
 from dissensus.preference.models.encoder import Encoder, Vector, Vectors
 from dissensus.preference.models.linear import Linear
 from dissensus.preference.models.model import check_purpose
 from dissensus.schema.records.conversation import Conversation, Turn
+from dissensus.stats.result import FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -68,7 +68,7 @@ class Embedding:
         """True if the answer is interacted with the last human turn."""
         return len(self.weights) > self.encoder.dimension
 
-    def score_answers(self, texts: Sequence[str], before: Sequence[str] | None = None) -> Floats:
+    def score_answers(self, texts: Sequence[str], before: Sequence[str] | None = None) -> FloatArray:
         """Return the score of each answer, given the human turn before it if any."""
         questions = [""] * len(texts) if before is None or not self.crossed else before
         return self._scores(texts, Vectors.from_texts(self.encoder, texts, questions))
@@ -80,12 +80,12 @@ class Embedding:
         scores = self.score_answers(texts, before).tolist()
         return [scores[begin:end] for begin, end in pairwise(np.cumsum([0, *map(len, exchanges)]).tolist())]
 
-    def margins(self, pairs: Sequence[Pair]) -> Floats:
+    def margins(self, pairs: Sequence[Pair]) -> FloatArray:
         """Return the margin of each pair: score of the chosen minus score of the rejected answer."""
         scores = self.score_answers(answers(pairs), last_human_turns(pairs))
         return scores[0::2] - scores[1::2]
 
-    def margins_by(self, pairs: Sequence[Pair], vectors: Vectors) -> Floats:
+    def margins_by(self, pairs: Sequence[Pair], vectors: Vectors) -> FloatArray:
         """Return the margin of each pair, given the vectors of its answers."""
         scores = self._scores(answers(pairs), vectors)
         return scores[0::2] - scores[1::2]
@@ -94,7 +94,7 @@ class Embedding:
         """Raise an error if the purpose is not the model's, unless forced; see `model.check_purpose`."""
         check_purpose(self, purpose, force=force)
 
-    def _scores(self, texts: Sequence[str], vectors: Vectors) -> Floats:
+    def _scores(self, texts: Sequence[str], vectors: Vectors) -> FloatArray:
         vector_scores = vectors.columns(crossed=self.crossed) @ self.weights.astype(np.float64)
         return np.asarray(self.words.score_answers(texts) + vector_scores / self.words.temperature)
 

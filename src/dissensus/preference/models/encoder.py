@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
-from dissensus.preference.data.sparse import Floats, Integers
+from dissensus.stats.result import BoolArray, FloatArray, Int64Array
 from dissensus.stats.sparse import SparseRows
 
 Vector = npt.NDArray[np.float32]
@@ -26,7 +26,7 @@ class EncodedTexts(NamedTuple):
     """Unit vectors of texts, shape (texts, dimension), and a mask of truncated texts."""
 
     vectors: Vector
-    cut: npt.NDArray[np.bool_]
+    cut: BoolArray
 
 
 class Encoder(Protocol):
@@ -59,7 +59,7 @@ class Vectors:
     # Vector of each answer, followed by its elementwise product with that of the last human turn, times
     # `INTERACTION_SCALE` and the root of the dimension; shape (answers, 2 · dimension)
     values: Vector
-    cut: npt.NDArray[np.bool_]  # True if the answer or the turn before was truncated
+    cut: BoolArray  # True if the answer or the turn before was truncated
 
     @classmethod
     def from_texts(
@@ -75,11 +75,11 @@ class Vectors:
         crossed = own * encoded.vectors[question] * scale.astype(np.float32)[:, None]
         return cls(np.hstack([own, crossed]), encoded.cut[answer] | (encoded.cut[question] & (scale > 0)))
 
-    def take(self, rows: Integers) -> "Vectors":
+    def take(self, rows: Int64Array) -> "Vectors":
         """Return the vectors of these answer indices."""
         return Vectors(self.values[rows], self.cut[rows])
 
-    def columns(self, *, crossed: bool) -> Floats:
+    def columns(self, *, crossed: bool) -> FloatArray:
         """Return the vectors of answers, with or without interactions."""
         columns = self.values if crossed else self.values[:, : self.values.shape[1] // 2]
         return columns.astype(np.float64)

@@ -12,11 +12,11 @@ from dissensus.errors import NotFound
 from dissensus.preference.data.examples import RATER, Labels, pair_labels
 from dissensus.preference.data.features import log_length
 from dissensus.preference.data.pairs import Pair, Purpose, answers
-from dissensus.preference.data.sparse import Floats, Integers
 from dissensus.preference.models.linear import Linear, split_turns, stack_features
 from dissensus.preference.models.model import check_purpose
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.records.conversation import Conversation
+from dissensus.stats.result import FloatArray, Int64Array
 from dissensus.stats.sparse import SparseRows
 
 
@@ -28,23 +28,23 @@ class GroupEffectTable:
     values: npt.NDArray[np.float32]  # Shape (groups, features), length last, or (groups, directions)
     directions: npt.NDArray[np.float32] | None = None  # Subspace of the effects, shape (features, directions)
 
-    def project(self, rows: SparseRows) -> Floats:
+    def project(self, rows: SparseRows) -> FloatArray:
         """Return the features projected on the directions."""
         if self.directions is None:
             raise ValueError("there are no directions")
         return rows @ self.directions.astype(np.float64)
 
-    def all_effects(self, rows: SparseRows) -> Floats:
+    def all_effects(self, rows: SparseRows) -> FloatArray:
         """Return the effect of each group on the score of each row, shape (rows, groups)."""
         values = self.values.T.astype(np.float64)
         return (rows if self.directions is None else self.project(rows)) @ values
 
-    def group_effects(self, rows: SparseRows, name: str) -> Floats:
+    def group_effects(self, rows: SparseRows, name: str) -> FloatArray:
         """Return the effect of a group on the score of each row."""
         values = self.values[self.names.index(name)].astype(np.float64)
         return np.asarray((rows if self.directions is None else self.project(rows)) @ values)
 
-    def departures(self, rows: SparseRows, labels: Labels) -> Floats:
+    def departures(self, rows: SparseRows, labels: Labels) -> FloatArray:
         """Return the effect of each row's group on its score; 0 if the group is unknown."""
         indices = group_indices(self.names, labels)
         if self.directions is None:
@@ -66,20 +66,20 @@ class GroupSpread(NamedTuple):
     """
 
     groups: tuple[str, ...]
-    scores: Floats
+    scores: FloatArray
 
     @property
-    def sd(self) -> Floats:
+    def sd(self) -> FloatArray:
         """Standard deviation of each answer's score over groups, unweighted."""
         return np.asarray(self.scores.std(axis=1))
 
     @property
-    def least(self) -> Floats:
+    def least(self) -> FloatArray:
         """Lowest score of each answer over groups."""
         return np.asarray(self.scores.min(axis=1))
 
     @property
-    def greatest(self) -> Floats:
+    def greatest(self) -> FloatArray:
         """Highest score of each answer over groups."""
         return np.asarray(self.scores.max(axis=1))
 
@@ -135,7 +135,7 @@ class Groups:
         """Weight of log length in the model by length alone."""
         return self.population.length_alone
 
-    def score_answers(self, texts: Sequence[str], *, as_group: str | None = None) -> Floats:
+    def score_answers(self, texts: Sequence[str], *, as_group: str | None = None) -> FloatArray:
         """Return the score of each answer, for the population or for a group such as ``rater_gender=Woman``.
 
         Raises
@@ -171,7 +171,7 @@ class Groups:
             scores += effects.all_effects(self._rows(texts)) / self.population.temperature
         return GroupSpread(groups, scores)
 
-    def margins(self, pairs: Sequence[Pair], *, by_rater: bool = True) -> Floats:
+    def margins(self, pairs: Sequence[Pair], *, by_rater: bool = True) -> FloatArray:
         """Return the margin of each pair, with the effects of its rater and of the rater's groups.
 
         Unknown raters and groups have no effects. With ``by_rater=False``, only groups have.
@@ -183,7 +183,7 @@ class Groups:
                 total += self.effects[axis].departures(rows, labels) / self.population.temperature
         return total
 
-    def disagreement(self, pairs: Sequence[Pair], axis: str) -> Floats:
+    def disagreement(self, pairs: Sequence[Pair], axis: str) -> FloatArray:
         """Return the predicted disagreement between the groups of an axis on each pair.
 
         The smaller of two log odds: of the group most in favour of the one answer, and of the group most in favour of
@@ -231,7 +231,7 @@ def groups_of_axis(axes: Mapping[str, tuple[str, ...]], axis: str) -> tuple[str,
     return axes[axis]
 
 
-def group_indices(names: Sequence[str], labels: Labels) -> Integers:
+def group_indices(names: Sequence[str], labels: Labels) -> Int64Array:
     """Return the index of each label among the names; -1 if it is not among them."""
     index_by_name = {name: index for index, name in enumerate(names)}
     return np.array([*map(index_by_name.get, labels, repeat(-1))], dtype=np.int64)

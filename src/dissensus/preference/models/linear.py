@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from dissensus.preference.data.features import Kind, Vocabulary, count_features, log_length
 from dissensus.preference.data.pairs import Pair, Purpose, answers
-from dissensus.preference.data.sparse import Floats
 from dissensus.preference.models.model import check_purpose
 from dissensus.schema.records.conversation import Conversation
+from dissensus.stats.result import FloatArray
 from dissensus.stats.sparse import SparseRows
 
 LENGTH_SCALE: Final = 0.3
@@ -80,7 +80,7 @@ class Linear:
     temperature: float
     card: dict[str, Any] = field(default_factory=dict)
 
-    def score_answers(self, texts: Sequence[str]) -> Floats:
+    def score_answers(self, texts: Sequence[str]) -> FloatArray:
         """Return the score of each answer: the log odds of being chosen over an answer of score 0."""
         total = LENGTH_SCALE * self.length_weight * log_length(texts)
         for kind, rows in self.features_of(texts).items():
@@ -98,7 +98,7 @@ class Linear:
         """
         return split_turns(transcripts, self.score_answers)
 
-    def margins(self, pairs: Sequence[Pair]) -> Floats:
+    def margins(self, pairs: Sequence[Pair]) -> FloatArray:
         """Return the margin of each pair: score of the chosen minus score of the rejected answer."""
         scores = self.score_answers(answers(pairs))
         return scores[0::2] - scores[1::2]
@@ -115,7 +115,7 @@ class Linear:
 
 
 def split_turns(
-    transcripts: Iterable[Conversation], score_answers: Callable[[Sequence[str]], Floats]
+    transcripts: Iterable[Conversation], score_answers: Callable[[Sequence[str]], FloatArray]
 ) -> list[list[float]]:
     """Return the score of each bot turn of each conversation, by a function that scores answers."""
     answers_by_talk = [[turn.text for turn in talk.turns if turn.speaker == "bot"] for talk in transcripts]
@@ -124,13 +124,13 @@ def split_turns(
     return [scores[begin:end] for begin, end in pairwise(ends)]
 
 
-def length_margins(model: HasLength, pairs: Sequence[Pair]) -> Floats:
+def length_margins(model: HasLength, pairs: Sequence[Pair]) -> FloatArray:
     """Return the margin of each pair by length alone."""
     lengths = log_length(answers(pairs))
     return model.length_alone * (lengths[0::2] - lengths[1::2])
 
 
-def stack_features(parts: Sequence[SparseRows], lengths: Floats) -> SparseRows:
+def stack_features(parts: Sequence[SparseRows], lengths: FloatArray) -> SparseRows:
     """Return the features of each kind followed by scaled length."""
     matrix = parts[0]
     for part in parts[1:]:

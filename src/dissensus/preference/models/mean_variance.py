@@ -11,10 +11,10 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.features import Kind, log_length
 from dissensus.preference.data.pairs import Pair, Purpose, answers
-from dissensus.preference.data.sparse import Floats
 from dissensus.preference.models.linear import LENGTH_SCALE, Linear, split_turns
 from dissensus.preference.models.model import check_purpose
 from dissensus.schema.records.conversation import Conversation
+from dissensus.stats.result import FloatArray
 
 NORMAL: Final = 1.702
 """Scale at which the logistic and the normal distribution function differ by at most 0.0095."""
@@ -26,8 +26,8 @@ TYPICAL: Final = NORMAL / np.sqrt(2)
 class Opinion(NamedTuple):
     """Mean and standard deviation over people of the utility of each answer."""
 
-    mean: Floats
-    spread: Floats
+    mean: FloatArray
+    spread: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -85,7 +85,7 @@ class MeanVariance:
         """Return mean and spread of the utility of each answer, on the scale of scores."""
         return Opinion(self.mean.score_answers(texts), TYPICAL * np.exp(self._log_spread(texts)))
 
-    def score_answers(self, texts: Sequence[str], *, quantile: float | None = None) -> Floats:
+    def score_answers(self, texts: Sequence[str], *, quantile: float | None = None) -> FloatArray:
         """Return the mean utility of each answer, or with `quantile` this quantile over people.
 
         Raises
@@ -102,12 +102,12 @@ class MeanVariance:
         """Return the score of each bot turn of each conversation; see `score_answers`."""
         return split_turns(transcripts, lambda texts: self.score_answers(texts, quantile=quantile))
 
-    def margins(self, pairs: Sequence[Pair]) -> Floats:
+    def margins(self, pairs: Sequence[Pair]) -> FloatArray:
         """Return the predicted log odds of each choice."""
         mean, spread = self.opinion(answers(pairs))
         return np.asarray(NORMAL * (mean[0::2] - mean[1::2]) / np.hypot(spread[0::2], spread[1::2]))
 
-    def disagreement(self, pairs: Sequence[Pair]) -> Floats:
+    def disagreement(self, pairs: Sequence[Pair]) -> FloatArray:
         """Return the predicted disagreement on each pair: the spread of the difference of its answers."""
         spread = self.opinion(answers(pairs)).spread
         return np.hypot(spread[0::2], spread[1::2])
@@ -125,7 +125,7 @@ class MeanVariance:
         """Raise an error if the purpose is not the model's, unless forced; see `model.check_purpose`."""
         check_purpose(self, purpose, force=force)
 
-    def _log_spread(self, texts: Sequence[str]) -> Floats:
+    def _log_spread(self, texts: Sequence[str]) -> FloatArray:
         total = LENGTH_SCALE * self.spread_length_weight * (log_length(texts) - self.typical_length)
         for kind, rows in self.mean.features_of(texts).items():
             total += rows @ self.spread_weights[kind].astype(np.float64)

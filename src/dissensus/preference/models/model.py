@@ -7,9 +7,9 @@ import numpy as np
 
 from dissensus.errors import NotAllowed
 from dissensus.preference.data.pairs import PURPOSES, Pair, Purpose
-from dissensus.preference.data.sparse import Floats
 from dissensus.schema.hints import suggest
 from dissensus.schema.records.conversation import Conversation, Turn
+from dissensus.stats.result import FloatArray
 
 
 class Model(Protocol):
@@ -43,7 +43,7 @@ class ModelIdentity(NamedTuple):
     sha256: str
 
 
-def compute_margins(model: Model, pairs: Sequence[Pair]) -> Floats:
+def compute_margins(model: Model, pairs: Sequence[Pair]) -> FloatArray:
     """Return the margin of each pair: score of the chosen minus score of the rejected answer."""
     conversations = (
         Conversation((*pair.context, Turn("bot", answer))) for pair in pairs for answer in (pair.chosen, pair.rejected)

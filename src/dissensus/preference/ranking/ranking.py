@@ -5,18 +5,15 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.preference.data.sparse import Floats, Integers
 from dissensus.preference.ranking.strengths import ELO, MEAN, bradley_terry, elo
 from dissensus.schema.hints import format_list
 from dissensus.schema.numbers import check_whole
 from dissensus.stats.bootstrap import draw_resamples, interval
-from dissensus.stats.result import check_confidence, none_if_not_finite
+from dissensus.stats.result import BoolArray, FloatArray, Int64Array, check_confidence, none_if_not_finite
 
 MAX_BOTS: Final = 500
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -45,12 +42,12 @@ class Comparisons:
     """
 
     bots: tuple[str, ...]
-    a: Integers
-    b: Integers
-    outcome: Floats
-    weight: Floats
-    rater: Integers | None = None
-    scores: Floats | None = None
+    a: Int64Array
+    b: Int64Array
+    outcome: FloatArray
+    weight: FloatArray
+    rater: Int64Array | None = None
+    scores: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if not 2 <= len(self.bots) <= MAX_BOTS:
@@ -63,7 +60,7 @@ class Comparisons:
                 f"Comparison {same[0] + 1:,} is of {self.bots[self.a[same[0]]]} with itself. Leave it out."
             )
 
-    def wins(self, weight: Floats) -> Floats:
+    def wins(self, weight: FloatArray) -> FloatArray:
         """Return the weighted wins of each chatbot (row) against each other; a tie is half a win for both."""
         n = len(self.bots)
         wins = np.zeros((n, n))
@@ -122,9 +119,9 @@ class Ranking:
 class _Strengths(NamedTuple):
     """Bradley–Terry strengths, their intervals, and the number of undefined replicates."""
 
-    observed: Floats
-    low: Floats
-    high: Floats
+    observed: FloatArray
+    low: FloatArray
+    high: FloatArray
     undefined: int
     reason: str
 
@@ -196,10 +193,10 @@ def rank(comparisons: Comparisons, *, bootstrap: int = 1000, seed: int = 0, conf
 def _build_row(
     comparisons: Comparisons,
     index: int,
-    wins: Floats,
+    wins: FloatArray,
     strengths: _Strengths,
-    ratings: Floats,
-    predicted: Floats | None,
+    ratings: FloatArray,
+    predicted: FloatArray | None,
 ) -> RankedChatbot:
     mask = (comparisons.a == index) | (comparisons.b == index)
     weight = comparisons.weight[mask]
@@ -231,7 +228,7 @@ def _notes(comparisons: Comparisons, bootstrap: int, undefined: int) -> list[str
 
 
 def _estimate_strengths(
-    comparisons: Comparisons, wins: Floats, bootstrap: int, seed: int, confidence: float
+    comparisons: Comparisons, wins: FloatArray, bootstrap: int, seed: int, confidence: float
 ) -> _Strengths:
     nan = np.full(len(comparisons.bots), np.nan)
     best = undefeated_component(wins > 0)
@@ -251,7 +248,7 @@ def _estimate_strengths(
     return _Strengths(observed, low, high, undefined, "")
 
 
-def _bootstrap_strengths(comparisons: Comparisons, bootstrap: int, seed: int) -> Floats:
+def _bootstrap_strengths(comparisons: Comparisons, bootstrap: int, seed: int) -> FloatArray:
     """Return Bradley–Terry strengths for resampled raters, shape (B, bots); NaN if undefined."""
     assert comparisons.rater is not None  # noqa: S101 - intervals are computed only if raters are known
     rater = np.unique(comparisons.rater, return_inverse=True)[1]
@@ -266,7 +263,7 @@ def _bootstrap_strengths(comparisons: Comparisons, bootstrap: int, seed: int) ->
     return strengths
 
 
-def _predict_elo(comparisons: Comparisons) -> Floats | None:
+def _predict_elo(comparisons: Comparisons) -> FloatArray | None:
     r"""Return Elo predicted by score differences within comparisons, :math:`400 / \ln 10` points per unit."""
     if comparisons.scores is None:
         return None
@@ -282,14 +279,14 @@ def _predict_elo(comparisons: Comparisons) -> Floats | None:
     return np.where(scored, MEAN + ELO * (level - level[scored].mean()), np.nan)
 
 
-def _slope(observed: Floats, predicted: Floats) -> float | None:
+def _slope(observed: FloatArray, predicted: FloatArray) -> float | None:
     mask = np.isfinite(observed) & np.isfinite(predicted)
     x, y = (values[mask] - values[mask].mean() for values in (predicted, observed)) if mask.any() else ([], [])
     square = float(np.dot(x, x))
     return float(np.dot(x, y)) / square if square > 0 else None
 
 
-def check_connected(beats: Bools, bots: Sequence[str]) -> None:
+def check_connected(beats: BoolArray, bots: Sequence[str]) -> None:
     """Raise an error if the comparison graph is disconnected."""
     reached = _reachability(beats | beats.T)
     if reached.all():
@@ -302,18 +299,18 @@ def check_connected(beats: Bools, bots: Sequence[str]) -> None:
     )
 
 
-def undefeated_component(beats: Bools) -> Bools | None:
+def undefeated_component(beats: BoolArray) -> BoolArray | None:
     """Return a strongly connected component that no other chatbot ever beat; None if all are strongly connected."""
     reached = _reachability(beats)
     mutual = reached & reached.T
     for index in range(len(beats)):
-        group: Bools = mutual[index]
+        group: BoolArray = mutual[index]
         if not group.all() and not reached[np.ix_(~group, group)].any():
             return group
     return None
 
 
-def _reachability(steps: Bools) -> Bools:
+def _reachability(steps: BoolArray) -> BoolArray:
     """Return the reflexive transitive closure of a relation."""
     closure = steps | np.eye(len(steps), dtype=bool)
     while True:

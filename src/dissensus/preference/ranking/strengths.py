@@ -5,7 +5,7 @@ from typing import Any, Final
 import numpy as np
 
 from dissensus.extras import require_extra
-from dissensus.preference.data.sparse import Floats, Integers
+from dissensus.stats.result import FloatArray, Int64Array
 
 ELO: Final = 400 / np.log(10)
 """Elo points per unit of log odds: about 174."""
@@ -19,7 +19,7 @@ K: Final = 4.0
 TOLERANCE, MAX_STEPS = 1e-9, 100_000
 
 
-def bradley_terry(wins: Floats) -> Floats:
+def bradley_terry(wins: FloatArray) -> FloatArray:
     """Return maximum-likelihood strengths on the Elo scale."""
     evalica = _import_evalica()
     a, b = np.nonzero(wins)
@@ -35,7 +35,7 @@ def bradley_terry(wins: Floats) -> Floats:
     return np.asarray(MEAN + ELO * (logs - logs.mean()))
 
 
-def elo(a: Integers, b: Integers, outcome: Floats, weight: Floats) -> Floats:
+def elo(a: Int64Array, b: Int64Array, outcome: FloatArray, weight: FloatArray) -> FloatArray:
     """Return Elo ratings after all comparisons in order, each changing them by at most `K`."""
     evalica = _import_evalica()
     winner = {1.0: evalica.Winner.X, 0.0: evalica.Winner.Y, 0.5: evalica.Winner.Draw}

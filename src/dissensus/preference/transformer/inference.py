@@ -6,9 +6,8 @@ from typing import Any, Final
 import numpy as np
 
 from dissensus.errors import InvalidInput
-from dissensus.preference.data.sparse import Floats
 from dissensus.preference.models.encoder import Vector
-from dissensus.preference.transformer.tokens import Row
+from dissensus.stats.result import FloatArray, Int32Array
 
 BATCH_TOKENS: Final = 16_384
 """Tokens per batch, padding included."""
@@ -23,7 +22,7 @@ def pick_device() -> Any:
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if torch.cuda.is_available() else "cpu"
 
 
-def pad_rows(rows: Sequence[Row], pad: int) -> dict[str, Any]:
+def pad_rows(rows: Sequence[Int32Array], pad: int) -> dict[str, Any]:
     """Return token sequences as tensors, padded on the right."""
     import torch
 
@@ -36,7 +35,7 @@ def pad_rows(rows: Sequence[Row], pad: int) -> dict[str, Any]:
     return {"input_ids": torch.from_numpy(tokens), "attention_mask": torch.from_numpy(mask)}
 
 
-def run_network(network: Any, rows: Sequence[Row], *, pad: int, bf16: bool) -> Floats:
+def run_network(network: Any, rows: Sequence[Int32Array], *, pad: int, bf16: bool) -> FloatArray:
     """Return the output of a network for each token sequence, independent of their order."""
     scores = np.empty(len(rows))
     for batch, _, output in _run_batches(network, rows, pad=pad, bf16=bf16):
@@ -44,7 +43,7 @@ def run_network(network: Any, rows: Sequence[Row], *, pad: int, bf16: bool) -> F
     return scores
 
 
-def encode_rows(network: Any, rows: Sequence[Row], *, pad: int) -> Vector:
+def encode_rows(network: Any, rows: Sequence[Int32Array], *, pad: int) -> Vector:
     """Return the input of the output layer of a network for each token sequence, scaled to length 1."""
     from torch.nn.functional import normalize
 
@@ -72,7 +71,9 @@ def find_head(network: Any) -> Any:
     return linear[-1]
 
 
-def _run_batches(network: Any, rows: Sequence[Row], *, pad: int, bf16: bool) -> Iterator[tuple[list[int], Any, Any]]:
+def _run_batches(
+    network: Any, rows: Sequence[Int32Array], *, pad: int, bf16: bool
+) -> Iterator[tuple[list[int], Any, Any]]:
     """Yield the indices of the token sequences of each batch, their mask, and the output of the network."""
     import torch
 
@@ -85,7 +86,7 @@ def _run_batches(network: Any, rows: Sequence[Row], *, pad: int, bf16: bool) -> 
             yield batch, inputs["attention_mask"], network(**inputs)
 
 
-def _batches(rows: Sequence[Row]) -> Iterator[list[int]]:
+def _batches(rows: Sequence[Int32Array]) -> Iterator[list[int]]:
     """Yield the indices of sequences of similar length, the longest first."""
     order = sorted(range(len(rows)), key=lambda index: (-len(rows[index]), rows[index].tobytes()))
     while order:

@@ -10,11 +10,11 @@ import numpy as np
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.pairs import Pair, Purpose
-from dissensus.preference.data.sparse import Floats
 from dissensus.preference.models.model import check_purpose
 from dissensus.preference.transformer.inference import run_network
 from dissensus.preference.transformer.tokens import TokenizedTexts, TokenReader, render_each, render_pairs
 from dissensus.schema.records.conversation import Conversation
+from dissensus.stats.result import FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -68,7 +68,7 @@ class Transformer:
         scores = iter(self._scores(tokenized).tolist())
         return [list(islice(scores, len(talk))) for talk in talks]
 
-    def margins(self, pairs: Sequence[Pair]) -> Floats:
+    def margins(self, pairs: Sequence[Pair]) -> FloatArray:
         """Return the margin of each pair: score of the chosen minus score of the rejected answer."""
         scores = self._scores(self.reader.read(render_pairs(pairs)))
         return scores[0::2] - scores[1::2]
@@ -86,7 +86,7 @@ class Transformer:
         """Raise an error if the purpose is not the model's, unless forced; see `models.model.check_purpose`."""
         check_purpose(self, purpose, force=force)
 
-    def _scores(self, texts: TokenizedTexts) -> Floats:
+    def _scores(self, texts: TokenizedTexts) -> FloatArray:
         scores = run_network(self.network, texts.rows, pad=self.reader.pad, bf16=self.bf16) / self.temperature
         if not np.isfinite(scores).all():
             raise InvalidInput("The weights of the model give scores that are not finite numbers. Train it again.")

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.preference.data.pairs import Pair
 from dissensus.schema.records.conversation import Conversation, Turn
+from dissensus.stats.result import BoolArray, Int32Array
 from dissensus.text.transcripts import join_hh
-
-Row = npt.NDArray[np.int32]
 
 _BATCH_SIZE = 1_000
 
@@ -19,8 +17,8 @@ _BATCH_SIZE = 1_000
 class TokenizedTexts(NamedTuple):
     """Token sequences of texts, and a mask of truncated texts."""
 
-    rows: list[Row]
-    cut: npt.NDArray[np.bool_]
+    rows: list[Int32Array]
+    cut: BoolArray
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -14,7 +14,7 @@ from dissensus.preference.fit.linear import Progress
 from dissensus.preference.transformer.extra import silence_warnings
 from dissensus.preference.transformer.inference import pad_rows
 from dissensus.preference.transformer.plan import TransformerPlan
-from dissensus.preference.transformer.tokens import Row
+from dissensus.stats.result import Int32Array
 
 N_LABELS = 3
 """Labels of a pair: weight, share and margin."""
@@ -74,7 +74,7 @@ class TrainerResult(NamedTuple):
 class PairDataset:
     """Data set of tokenised pairs."""
 
-    rows: Sequence[Row]  # Two rows per pair: chosen, rejected
+    rows: Sequence[Int32Array]  # Two rows per pair: chosen, rejected
     choices: PairChoices
     pad: int  # Padding token
 

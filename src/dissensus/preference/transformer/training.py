@@ -13,7 +13,6 @@ import numpy as np
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.preference.data.features import log_length
 from dissensus.preference.data.pairs import PURPOSES, Pair, Purpose, answers, dialogues, digest, folds
-from dissensus.preference.data.sparse import Integers
 from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.evaluation.accuracy import evaluate
 from dissensus.preference.fit.linear import Progress, fit_slope, fit_temperature
@@ -29,6 +28,7 @@ from dissensus.preference.transformer.plan import TransformerPlan
 from dissensus.preference.transformer.tokens import TokenReader, render_pairs
 from dissensus.preference.transformer.trainer import PairDataset, TrainerResult, fit_transformer
 from dissensus.schema.hints import format_value
+from dissensus.stats.result import Int64Array
 
 CALIBRATION: Final = 10
 """Folds of the training dialogues; one is used for the temperature only."""
@@ -37,9 +37,9 @@ CALIBRATION: Final = 10
 class _Parts(NamedTuple):
     """Indices of training, calibration and held-out pairs."""
 
-    training: Integers
-    calibration: Integers
-    held_out: Integers
+    training: Int64Array
+    calibration: Int64Array
+    held_out: Int64Array
 
 
 def train_transformer(
@@ -125,7 +125,7 @@ def _split_parts(pairs: Sequence[Pair], seed: int) -> _Parts:
     return _Parts(rest[~calibration], rest[calibration], np.flatnonzero(held_out))
 
 
-def _take(pairs: Sequence[Pair], indices: Integers) -> list[Pair]:
+def _take(pairs: Sequence[Pair], indices: Int64Array) -> list[Pair]:
     return [pairs[index] for index in indices.tolist()]
 
 

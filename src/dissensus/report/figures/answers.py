@@ -1,10 +1,8 @@
 """Shares of the answers: of all raters, of groups, and to each question."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from dissensus.pipeline.engine.ratings import PartitionedRatings, code_answers, select_pool
@@ -15,10 +13,9 @@ from dissensus.report.groups import EVERYBODY, DisplayedGroups, format_percent, 
 from dissensus.report.layout import RowLabels
 from dissensus.report.theme import pick_ramp_colors, pick_text_color
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.result import FloatArray
+from dissensus.stats.result import FloatArray, IntArray
 from dissensus.stats.vetting import count_labels
 
-Counts = npt.NDArray[np.integer[Any]]
 # Most answers that a sentence names.
 NAMED = 4
 
@@ -99,12 +96,12 @@ def list_bar_parts(scale: Sequence[str]) -> list[BarPart]:
     ]
 
 
-def compute_shares(counts: Counts) -> FloatArray:
+def compute_shares(counts: IntArray) -> FloatArray:
     """Return the counts of each row as shares."""
     return np.asarray(counts / np.maximum(1, counts.sum(axis=1, keepdims=True)))
 
 
-def _table(kind: str, names: Sequence[str], counts: Counts, scale: Sequence[str]) -> pl.DataFrame:
+def _table(kind: str, names: Sequence[str], counts: IntArray, scale: Sequence[str]) -> pl.DataFrame:
     shares = compute_shares(counts)
     return pl.DataFrame(
         {

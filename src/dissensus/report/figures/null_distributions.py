@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from dissensus.errors import UndefinedEstimate
@@ -22,10 +21,9 @@ from dissensus.report.groups import DisplayedGroups
 from dissensus.report.layout import RowLabels
 from dissensus.report.theme import PALE
 from dissensus.report.vega_lite import Y2, Chart, Color, DetailChannel, Legend, Scale, Spec, Text
-from dissensus.stats.result import FloatArray
+from dissensus.stats.result import FloatArray, IndexArray
 
 LOW, MEDIAN, HIGH = "chance_2.5_%", "chance_median", "chance_97.5_%"
-Counts = npt.NDArray[np.intp]
 BINS = 36
 DIGITS = 12
 # Share of the row height for the highest bin.
@@ -109,7 +107,7 @@ def _panel(
     ]
 
 
-def _outline(edges: FloatArray, counts: Counts, bottom: float, scale: float) -> list[dict[str, float]]:
+def _outline(edges: FloatArray, counts: IndexArray, bottom: float, scale: float) -> list[dict[str, float]]:
     """Return the steps of a histogram that stands on `bottom`."""
     heights = [*counts.tolist(), 0]
     return [{"x": float(x), "top": bottom - n * scale, "bottom": bottom} for x, n in zip(edges, heights, strict=True)]

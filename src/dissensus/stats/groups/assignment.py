@@ -9,17 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.stats import kernels as published_kernels
-from dissensus.stats.design import Block, BlockedDesign, Codes, Design, pass_over, sum_ratings
-from dissensus.stats.divergence import (
-    Divergence,
-    Int64Array,
-    add_pairs,
-    mean_pairwise,
-    zero_pairs,
-)
+from dissensus.stats.design import Block, BlockedDesign, Design, pass_over, sum_ratings
+from dissensus.stats.divergence import Divergence, add_pairs, mean_pairwise, zero_pairs
 from dissensus.stats.groups import kernels
 from dissensus.stats.groups.statistics import published_statistics
-from dissensus.stats.result import FloatArray, divide_or_nan
+from dissensus.stats.result import BoolArray, FloatArray, Int64Array, IntArray, divide_or_nan
 
 MAX_SHIFT: Final = 0.25
 """Largest shift of a null distribution, in its standard deviations: a two-sided test at 5 % rejects up to 5.7 %."""
@@ -54,11 +48,11 @@ class AssignmentEffect:
 
     ratings: FloatArray
     permuted_ratings: FloatArray
-    unequal: npt.NDArray[np.bool_]
-    systematic: npt.NDArray[np.bool_]
+    unequal: BoolArray
+    systematic: BoolArray
 
 
-def is_complete(design: Design | BlockedDesign, group: Codes) -> bool:
+def is_complete(design: Design | BlockedDesign, group: IntArray) -> bool:
     """Return whether every rater with a group rated every item that any of them rated.
 
     Examples
@@ -71,7 +65,7 @@ def is_complete(design: Design | BlockedDesign, group: Codes) -> bool:
     return not partial_items[0]
 
 
-def _count_partial(grouped: npt.NDArray[np.bool_], block: Block, total: npt.NDArray[np.int64]) -> None:
+def _count_partial(grouped: BoolArray, block: Block, total: Int64Array) -> None:
     """Count the items that some but not all raters with a group rated."""
     design = block.design
     n_rated = np.bincount(design.items[grouped[design.raters]], minlength=design.n_items)
@@ -79,7 +73,7 @@ def _count_partial(grouped: npt.NDArray[np.bool_], block: Block, total: npt.NDAr
 
 
 def assignment_effect(
-    design: Design | BlockedDesign, group: Codes, permuted: Codes, inside: Codes, outside: Codes
+    design: Design | BlockedDesign, group: IntArray, permuted: IntArray, inside: IntArray, outside: IntArray
 ) -> AssignmentEffect:
     """Measure the effect of the assignment of items.
 
@@ -128,9 +122,9 @@ def assignment_effect(
 
 def exchanged_statistics(
     design: Design | BlockedDesign,
-    group: Codes,
-    inside: Codes,
-    outside: Codes,
+    group: IntArray,
+    inside: IntArray,
+    outside: IntArray,
     *,
     seed: np.random.SeedSequence,
     shuffles: int = SHUFFLES,
@@ -145,7 +139,7 @@ def exchanged_statistics(
     n_exchanges = _count_exchanges(int(design.loads[group >= 0].sum()), shuffles)
     sums = np.zeros((n_exchanges, len(inside), published_kernels.width(design.n_categories)))
 
-    def fill(exchanged: Design, codes: Codes, total: FloatArray) -> None:
+    def fill(exchanged: Design, codes: IntArray, total: FloatArray) -> None:
         total += sum_ratings(exchanged, codes, inside, outside)
 
     pass_over_exchanges(design, group, fill, sums, seed=seed)
@@ -153,7 +147,7 @@ def exchanged_statistics(
 
 
 def exchanged_divergences(
-    design: Design | BlockedDesign, group: Codes, divergence: Divergence, *, seed: np.random.SeedSequence
+    design: Design | BlockedDesign, group: IntArray, divergence: Divergence, *, seed: np.random.SeedSequence
 ) -> FloatArray:
     """Return the mean divergence of each two groups after exchange of the groups of the ratings of each item, (S, P).
 
@@ -163,7 +157,7 @@ def exchanged_divergences(
         return mean_pairwise(*exchange_ratings(design, group, seed=seed), divergence)[0]
     totals = zero_pairs(group, _count_exchanges(int(design.loads[group >= 0].sum()), SHUFFLES))
 
-    def fill(exchanged: Design, codes: Codes, total: FloatArray, shared: Int64Array) -> None:
+    def fill(exchanged: Design, codes: IntArray, total: FloatArray, shared: Int64Array) -> None:
         add_pairs(exchanged, codes, divergence, total, shared)
 
     pass_over_exchanges(design, group, fill, *totals, seed=seed)
@@ -172,7 +166,7 @@ def exchanged_divergences(
 
 def pass_over_exchanges(
     design: BlockedDesign,
-    group: Codes,
+    group: IntArray,
     fill: Callable[..., None],
     *totals: npt.NDArray[Any],
     seed: np.random.SeedSequence,
@@ -193,13 +187,13 @@ def pass_over_exchanges(
     pass_over(design, fill_block, *totals)
 
 
-def _count_draws(grouped: npt.NDArray[np.bool_], block: Block, draws: npt.NDArray[np.uint64]) -> None:
+def _count_draws(grouped: BoolArray, block: Block, draws: npt.NDArray[np.uint64]) -> None:
     """Count the draws of one exchange: one less than the ratings of each item by raters with a group."""
     items = block.design.items[grouped[block.design.raters]]
     draws[block.number + 1] += np.uint64(items.size - np.unique(items).size)
 
 
-def _skip_draws(states: Codes, n_draws: int) -> Codes:
+def _skip_draws(states: IntArray, n_draws: int) -> IntArray:
     """Return the states of the generators of an exchange after a number of draws."""
     return np.asarray(states + kernels.GOLDEN * np.full(1, n_draws, np.uint64))
 
@@ -244,7 +238,9 @@ def _moments(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.asarray(mean), np.asarray(spread)
 
 
-def _describe_assignments(design: Design | BlockedDesign, groups: Codes, inside: Codes, outside: Codes) -> FloatArray:
+def _describe_assignments(
+    design: Design | BlockedDesign, groups: IntArray, inside: IntArray, outside: IntArray
+) -> FloatArray:
     """Return mean ratings per rated item, their mean inverse and square, and rated items of each side, (B, C, 2, 4)."""
     result, codes = np.zeros((len(groups), len(inside), 2, 4)), groups.astype(np.int32)
 
@@ -258,8 +254,8 @@ def _describe_assignments(design: Design | BlockedDesign, groups: Codes, inside:
 
 
 def exchange_ratings(
-    design: Design, group: Codes, *, seed: np.random.SeedSequence, shuffles: int = SHUFFLES
-) -> tuple[Design, Codes]:
+    design: Design, group: IntArray, *, seed: np.random.SeedSequence, shuffles: int = SHUFFLES
+) -> tuple[Design, IntArray]:
     """Exchange the groups of the ratings of each item.
 
     Parameters
@@ -291,7 +287,7 @@ def exchange_ratings(
     return _exchange(design, group, seed.generate_state(n_exchanges, np.uint64))
 
 
-def _exchange(design: Design, group: Codes, states: Codes, *, n_idle: int = 0) -> tuple[Design, Codes]:
+def _exchange(design: Design, group: IntArray, states: IntArray, *, n_idle: int = 0) -> tuple[Design, IntArray]:
     """Exchange the groups of the ratings of each item once from each state of the generator.
 
     `n_idle` more raters, without ratings, have the last group.

@@ -3,17 +3,17 @@
 import numpy as np
 
 from dissensus.stats import kernels as published_kernels
-from dissensus.stats.design import Block, BlockedDesign, Codes, Design, pass_over, run_in_threads
+from dissensus.stats.design import Block, BlockedDesign, Design, pass_over, run_in_threads
 from dissensus.stats.groups import kernels, resample_kernels
-from dissensus.stats.result import FloatArray
+from dissensus.stats.result import FloatArray, IntArray
 
-Compared = tuple[Codes, Codes, FloatArray, FloatArray | None]
+Compared = tuple[IntArray, IntArray, FloatArray, FloatArray | None]
 """Groups of each comparison, and the group compared with; worth and likeness of the answers."""
 
 
 def sum_items(
     design: BlockedDesign,
-    group: Codes,
+    group: IntArray,
     compared: Compared,
     sums: FloatArray,
     pairs: FloatArray,
@@ -41,10 +41,10 @@ def sum_items(
 
 def sum_resamples(
     design: BlockedDesign,
-    group: Codes,
+    group: IntArray,
     compared: Compared,
-    rater_weight: Codes,
-    item_weights: Codes,
+    rater_weight: IntArray,
+    item_weights: IntArray,
     sums: FloatArray,
     pairs: FloatArray,
 ) -> None:
@@ -71,10 +71,10 @@ def sum_resamples(
 
 def sum_published_resamples(
     design: BlockedDesign,
-    group: Codes,
-    sides: tuple[Codes, Codes],
-    rater_weight: Codes,
-    item_weights: Codes,
+    group: IntArray,
+    sides: tuple[IntArray, IntArray],
+    rater_weight: IntArray,
+    item_weights: IntArray,
     sums: FloatArray,
 ) -> None:
     """Fill the sums of `fill_resamples` in `dissensus.stats.kernels`; arguments as there."""
@@ -94,7 +94,7 @@ def sum_published_resamples(
     pass_over(design, fill, sums)
 
 
-def list_runs(design: Design, group: Codes) -> tuple[Codes, ...]:
+def list_runs(design: Design, group: IntArray) -> tuple[IntArray, ...]:
     """Return the ratings sorted by item, group and answer, as kernels of weighted raters read them."""
     grouped = group[design.raters] >= 0
     items, raters, answers = (array[grouped] for array in (design.items, design.raters, design.answers))

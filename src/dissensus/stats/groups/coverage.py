@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from dissensus.stats.design import BlockedDesign, Codes, Design
+from dissensus.stats.design import BlockedDesign, Design
+from dissensus.stats.result import BoolArray, IntArray
 
 OF_GROUP: Final = ("answer_share", "answer_mean", "pairwise_agreement", "irr", "negentropy", "plurality_size")
 """Statistics of a group alone."""
@@ -116,7 +116,7 @@ class IntervalDesign:
 
 
 def describe_interval_designs(
-    design: Design | BlockedDesign, group: Codes, inside: Codes, outside: Codes
+    design: Design | BlockedDesign, group: IntArray, inside: IntArray, outside: IntArray
 ) -> tuple[IntervalDesign, ...]:
     """Return the numbers of each comparison; groups of the raters are negative for none, and outside for all others.
 
@@ -148,7 +148,7 @@ def describe_interval_designs(
     )
 
 
-def _compare_loads(loads: Codes, inside: npt.NDArray[np.bool_], outside: npt.NDArray[np.bool_]) -> float:
+def _compare_loads(loads: IntArray, inside: BoolArray, outside: BoolArray) -> float:
     """Return the larger of two mean numbers of ratings per rater over the smaller; 1 if there are no others."""
     if not outside.any() or not inside.any():
         return 1.0

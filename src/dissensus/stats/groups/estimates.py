@@ -9,13 +9,11 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.counts import as_floats, check_counts, check_groups, check_same_shape
 from dissensus.stats.crossgroup import xrr
-from dissensus.stats.design import Codes, Design
+from dissensus.stats.design import Design
 from dissensus.stats.distance import Level, check_values
 from dissensus.stats.groups.scale import mid_ranks
 from dissensus.stats.groups.statistics import group_statistics
-from dissensus.stats.result import ZERO, Estimate, FloatArray
-
-Counts = npt.NDArray[np.int64]
+from dissensus.stats.result import ZERO, BoolArray, Estimate, FloatArray, Int64Array, IntArray
 
 
 def answer_share(counts: npt.ArrayLike, answer: int) -> Estimate:
@@ -198,7 +196,9 @@ def superiority(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estimate:
     return replace(difference, estimate=0.5 + difference.estimate, method="superiority")
 
 
-def _estimate_difference(total_x: FloatArray | Counts, total_y: FloatArray | Counts, m: Counts, n: Counts) -> Estimate:
+def _estimate_difference(
+    total_x: FloatArray | Int64Array, total_y: FloatArray | Int64Array, m: Int64Array, n: Int64Array
+) -> Estimate:
     """Return the weighted difference of means, from the totals and numbers of ratings of each item."""
     shared = (m > 0) & (n > 0)
     if not shared.any():
@@ -412,7 +412,7 @@ def between_share(counts: npt.ArrayLike, *, likeness: npt.ArrayLike | None = Non
     return _estimate(float(sum(distances) / sum(disagreements)), "between_share", used, m)
 
 
-def corrected_gai(design: Design, group: Codes, inside: int, outside: int) -> Estimate:
+def corrected_gai(design: Design, group: IntArray, inside: int, outside: int) -> Estimate:
     r"""Estimate GAI with chance over distinct raters.
 
     .. math:: \mathrm{GAI}' = \frac{1 - D_o / D_e'}{\kappa_x}, \qquad
@@ -459,7 +459,7 @@ def corrected_gai(design: Design, group: Codes, inside: int, outside: int) -> Es
     return _estimate(alpha / across.estimate, "corrected_gai", m > 1, m)
 
 
-def _check_answer(table: Counts, answer: int) -> Counts:
+def _check_answer(table: Int64Array, answer: int) -> Int64Array:
     if not 0 <= answer < table.shape[1]:
         raise InvalidInput(f"answer is {answer}; give a code from 0 to {table.shape[1] - 1}.")
     return table
@@ -478,18 +478,18 @@ def _check_likeness(likeness: npt.ArrayLike | None, n_categories: int) -> FloatA
     return alike
 
 
-def _agreement(table: Counts, alike: FloatArray) -> FloatArray:
+def _agreement(table: Int64Array, alike: FloatArray) -> FloatArray:
     m = table.sum(axis=1)
     return np.asarray((((table @ alike) * table).sum(axis=1) - m) / (m * (m - 1)))
 
 
-def _distances(x: Counts, y: Counts, alike: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _distances(x: Int64Array, y: Int64Array, alike: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the distance and the agreement between groups of each item."""
     across = ((x @ alike) * y).sum(axis=1) / (x.sum(axis=1) * y.sum(axis=1))
     return (_agreement(x, alike) + _agreement(y, alike)) / 2 - across, across
 
 
-def _estimate(value: float, method: str, used: npt.NDArray[np.bool_], m: Counts) -> Estimate:
+def _estimate(value: float, method: str, used: BoolArray, m: Int64Array) -> Estimate:
     n_items = int(used.sum())
     return Estimate(
         estimate=value, method=method, n_items=n_items, n_dropped=len(used) - n_items, n_ratings=int(m[used].sum())

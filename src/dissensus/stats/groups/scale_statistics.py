@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dissensus.stats import kernels
-from dissensus.stats.design import METRICS, Codes, Design, run_in_threads, sum_ratings
+from dissensus.stats.design import METRICS, Design, run_in_threads, sum_ratings
 from dissensus.stats.groups import scale_kernels
 from dissensus.stats.groups.scale import OrderedScale, mid_ranks
-from dissensus.stats.result import ZERO, FloatArray
+from dissensus.stats.result import ZERO, FloatArray, IntArray
 
 _ROUNDING = 1e-13
 
@@ -40,12 +40,12 @@ class OrderedStatistics:
 def ordered_statistics(
     design: Design,
     scale: OrderedScale,
-    group: Codes,
-    inside: Codes,
-    outside: Codes,
+    group: IntArray,
+    inside: IntArray,
+    outside: IntArray,
     *,
-    rater_weight: Codes | None = None,
-    item_weight: Codes | None = None,
+    rater_weight: IntArray | None = None,
+    item_weight: IntArray | None = None,
     is_published: bool = False,
 ) -> OrderedStatistics:
     r"""Return the statistics of ordered answers of each comparison in each replicate.

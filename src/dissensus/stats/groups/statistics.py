@@ -4,16 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 from dissensus.stats import kernels as published_kernels
 from dissensus.stats.bootstrap import Resample
-from dissensus.stats.design import BlockedDesign, Codes, Design, run_in_threads, statistics
+from dissensus.stats.design import BlockedDesign, Design, run_in_threads, statistics
 from dissensus.stats.groups import kernels, resample_kernels
 from dissensus.stats.groups.block_sums import list_runs, sum_items, sum_published_resamples, sum_resamples
 from dissensus.stats.groups.scale_statistics import ordered_metrics, ordered_statistics
-from dissensus.stats.result import ZERO, FloatArray
+from dissensus.stats.result import ZERO, BoolArray, FloatArray, Int64Array, IntArray
 
 Part = tuple[slice, slice]
 """Replicates of raters, and weightings of items, that one thread fills."""
@@ -67,9 +66,9 @@ class GroupStatistics:
 
 def group_statistics(
     design: Design | BlockedDesign,
-    group: Codes,
-    inside: Codes,
-    outside: Codes,
+    group: IntArray,
+    inside: IntArray,
+    outside: IntArray,
     *,
     answer: int,
 ) -> GroupStatistics:
@@ -166,8 +165,8 @@ def group_statistics(
 
 
 def group_estimates(
-    design: BlockedDesign, group: Codes, inside: Codes, outside: Codes, *, answer: int
-) -> tuple[GroupStatistics, npt.NDArray[np.int64]]:
+    design: BlockedDesign, group: IntArray, inside: IntArray, outside: IntArray, *, answer: int
+) -> tuple[GroupStatistics, Int64Array]:
     """Return the statistics of `group_statistics` without their studentised forms, group (1, R), and numbers of items.
 
     The items, shape (C, 2), are those with two distinct raters of the group, and of both groups.
@@ -182,12 +181,12 @@ def group_estimates(
 
 def published_statistics(
     design: Design | BlockedDesign,
-    group: Codes,
-    inside: Codes,
-    outside: Codes,
+    group: IntArray,
+    inside: IntArray,
+    outside: IntArray,
     *,
-    rater_weight: Codes | None = None,
-    item_weight: Codes | None = None,
+    rater_weight: IntArray | None = None,
+    item_weight: IntArray | None = None,
 ) -> FloatArray:
     """Return the statistics of `METRICS`, with alpha, XRR and GAI at the level of the answers, shape (B, C, 7).
 
@@ -202,10 +201,10 @@ def published_statistics(
 def _add_ordered_metrics(
     published: FloatArray,
     design: Design | BlockedDesign,
-    group: Codes,
-    inside: Codes,
-    outside: Codes,
-    **weights: Codes | None,
+    group: IntArray,
+    inside: IntArray,
+    outside: IntArray,
+    **weights: IntArray | None,
 ) -> FloatArray:
     """Return published statistics with alpha, XRR and GAI at the level of the answers."""
     if isinstance(design, BlockedDesign) or design.scale is None:
@@ -225,10 +224,10 @@ def _worth(design: Design | BlockedDesign, answer: int) -> tuple[FloatArray, Flo
 def _add_ordered(
     result: GroupStatistics,
     design: Design | BlockedDesign,
-    group: Codes,
-    inside: Codes,
-    outside: Codes,
-    **weights: Codes | None,
+    group: IntArray,
+    inside: IntArray,
+    outside: IntArray,
+    **weights: IntArray | None,
 ) -> GroupStatistics:
     """Return means in the numbers of ordered answers, with alpha over distinct raters and superiority."""
     if isinstance(design, BlockedDesign) or (scale := design.scale) is None:
@@ -247,13 +246,13 @@ def _add_ordered(
 
 def resample_statistics(
     design: Design | BlockedDesign,
-    group: Codes,
-    inside: Codes,
-    outside: Codes,
+    group: IntArray,
+    inside: IntArray,
+    outside: IntArray,
     *,
     answer: int,
-    rater_weight: Codes | None = None,
-    item_weight: Codes | None = None,
+    rater_weight: IntArray | None = None,
+    item_weight: IntArray | None = None,
 ) -> dict[Resample, GroupStatistics]:
     """Return the statistics of `group_statistics` in bootstrap replicates, without their studentised forms.
 
@@ -296,7 +295,7 @@ def resample_statistics(
     compared = inside, outside, *_worth(design, answer)
     lists = () if isinstance(design, BlockedDesign) else (design.marks, *_list_runs(design, group))
 
-    def compute(rater_weight: Codes, item_weights: Codes) -> tuple[FloatArray, FloatArray]:
+    def compute(rater_weight: IntArray, item_weights: IntArray) -> tuple[FloatArray, FloatArray]:
         sums, pairs = _empty_sums(group, inside, *item_weights.shape[:2])
         if isinstance(design, BlockedDesign):
             sum_resamples(design, group, compared, rater_weight, item_weights, sums, pairs)
@@ -317,12 +316,12 @@ def resample_statistics(
 
 def resample_published(
     design: Design | BlockedDesign,
-    group: Codes,
-    inside: Codes,
-    outside: Codes,
+    group: IntArray,
+    inside: IntArray,
+    outside: IntArray,
     *,
-    rater_weight: Codes | None = None,
-    item_weight: Codes | None = None,
+    rater_weight: IntArray | None = None,
+    item_weight: IntArray | None = None,
 ) -> dict[Resample, FloatArray]:
     """Return the statistics of `published_statistics` in bootstrap replicates, shape (B, C, 7) each.
 
@@ -344,7 +343,7 @@ def resample_published(
     group = group.astype(np.int32)
     lists = () if isinstance(design, BlockedDesign) else (design.marks, *list_runs(design, group))
 
-    def compute(rater_weight: Codes, item_weights: Codes) -> tuple[FloatArray]:
+    def compute(rater_weight: IntArray, item_weights: IntArray) -> tuple[FloatArray]:
         sums = np.zeros((*item_weights.shape[:2], len(inside), published_kernels.width(design.n_categories)))
         if isinstance(design, BlockedDesign):
             sum_published_resamples(design, group, (inside, outside), rater_weight, item_weights, sums)
@@ -368,16 +367,16 @@ def resample_published(
 
 def _resample(
     design: Design | BlockedDesign,
-    rater_weight: Codes | None,
-    item_weight: Codes | None,
-    compute: Callable[[Codes, Codes], tuple[FloatArray, ...]],
-) -> dict[Resample, tuple[tuple[FloatArray, ...], dict[str, Codes | None]]]:
+    rater_weight: IntArray | None,
+    item_weight: IntArray | None,
+    compute: Callable[[IntArray, IntArray], tuple[FloatArray, ...]],
+) -> dict[Resample, tuple[tuple[FloatArray, ...], dict[str, IntArray | None]]]:
     """Return the sums and the weights of "raters", "items" and "both", as far as their weights are given.
 
     The answers to an item are counted once for "raters" and "both", and once for all replicates of "items":
     `compute` returns the sums of replicates of raters (B, R), each with V weightings of the items (B, V, I).
     """
-    replicates: dict[Resample, tuple[tuple[FloatArray, ...], dict[str, Codes | None]]] = {}
+    replicates: dict[Resample, tuple[tuple[FloatArray, ...], dict[str, IntArray | None]]] = {}
     if rater_weight is not None:
         once = np.ones((len(rater_weight), design.n_items), np.int32)
         sums = compute(rater_weight, np.stack([once] if item_weight is None else [item_weight, once], axis=1))
@@ -391,7 +390,7 @@ def _resample(
     return replicates
 
 
-def _run_resamples(fill: Callable[[Part], None], item_weights: Codes) -> None:
+def _run_resamples(fill: Callable[[Part], None], item_weights: IntArray) -> None:
     """Fill replicates of raters in threads, or those of items if there is but one of raters."""
     n_raters, n_items = item_weights.shape[:2]
     if n_raters > 1:
@@ -400,20 +399,22 @@ def _run_resamples(fill: Callable[[Part], None], item_weights: Codes) -> None:
         run_in_threads(lambda part: fill((slice(None), part)), n_items)
 
 
-def _check_codes(design: Design | BlockedDesign, group: Codes, inside: Codes, outside: Codes, answer: int) -> None:
+def _check_codes(
+    design: Design | BlockedDesign, group: IntArray, inside: IntArray, outside: IntArray, answer: int
+) -> None:
     if max(inside.max(initial=-1), outside.max(initial=-1)) > group.max(initial=-1):
         raise InvalidInput("A comparison uses a group without raters. Leave it out.")
     if not 0 <= answer < design.n_categories:
         raise InvalidInput(f"answer is {answer}; give a code from 0 to {design.n_categories - 1}.")
 
 
-def _empty_sums(group: Codes, inside: Codes, *n_replicates: int) -> tuple[FloatArray, FloatArray]:
+def _empty_sums(group: IntArray, inside: IntArray, *n_replicates: int) -> tuple[FloatArray, FloatArray]:
     n_groups = int(group.max(initial=-1)) + 1
     sums = np.zeros((*n_replicates, len(inside), kernels.N_SUMS))
     return sums, np.zeros((*n_replicates, n_groups * (n_groups - 1) // 2, kernels.N_PAIR_SUMS))
 
 
-def _list_runs(design: Design, group: Codes) -> tuple[Codes, ...]:
+def _list_runs(design: Design, group: IntArray) -> tuple[IntArray, ...]:
     """Return the ratings as `fill_resamples` reads them: by item, group and answer, and by rater and answer."""
     grouped = group[design.raters] >= 0
     items, raters, answers = (array[grouped] for array in (design.items, design.raters, design.answers))
@@ -424,7 +425,7 @@ def _list_runs(design: Design, group: Codes) -> tuple[Codes, ...]:
 
 
 def _complete_part(
-    design: Design, grouped: npt.NDArray[np.bool_], worth: FloatArray
+    design: Design, grouped: BoolArray, worth: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, int] | None:
     """Return the arrays of `fill_complete`, or None if some rater with a group left out an item."""
     used_ratings = grouped[design.raters]
@@ -479,7 +480,7 @@ def _summarise(sums: FloatArray, pairs: FloatArray, squares: FloatArray | None =
         )
 
 
-def _studentise(total: FloatArray, squares: FloatArray, defined: npt.NDArray[np.bool_]) -> FloatArray:
+def _studentise(total: FloatArray, squares: FloatArray, defined: BoolArray) -> FloatArray:
     """Return totals over their standard errors; large but finite where the standard error is zero."""
     exact = np.where(np.abs(total) < _ROUNDING, 0.0, total)
     return np.where(defined, exact / np.sqrt(np.maximum(squares, ZERO)), np.nan)

@@ -3,15 +3,14 @@
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.stats.cluster_robust import Floats
 from dissensus.stats.judge.answers import PanelRatings, spread_of_counts
+from dissensus.stats.result import BoolArray, FloatArray
 from dissensus.stats.score.pseudo_values import PseudoValues
 
 
-def distance_between(ratings: PanelRatings, judge: Floats, distance: Floats, *, least: int = 2) -> PseudoValues:
+def distance_between(ratings: PanelRatings, judge: FloatArray, distance: FloatArray, *, least: int = 2) -> PseudoValues:
     r"""Return the mean distance between an answer of the judge and one of the group, :math:`E\,d(J_i, Y_{ri})`.
 
     Parameters
@@ -45,7 +44,7 @@ def distance_between(ratings: PanelRatings, judge: Floats, distance: Floats, *, 
     return _average(chosen, judge, (_shares(judge) @ distance)[chosen.items, chosen.answers], is_share=True)
 
 
-def distance_within(ratings: PanelRatings, judge: Floats, distance: Floats) -> PseudoValues:
+def distance_within(ratings: PanelRatings, judge: FloatArray, distance: FloatArray) -> PseudoValues:
     r"""Return the mean distance between two raters of the group, :math:`E\,d(Y_{ri}, Y_{ti})`, on the same ratings.
 
     Parameters
@@ -77,7 +76,7 @@ def distance_within(ratings: PanelRatings, judge: Floats, distance: Floats) -> P
     return _average(chosen, judge, 2 * to_others - spread_of_counts(counts, distance)[chosen.items])
 
 
-def distribution_distance(ratings: PanelRatings, judge: Floats, distance: Floats) -> PseudoValues:
+def distribution_distance(ratings: PanelRatings, judge: FloatArray, distance: FloatArray) -> PseudoValues:
     r"""Return the energy distance between the judge's distribution of answers and the group's, unbiased in both.
 
     .. math:: 2 E\,d(J_i, Y_{ri}) - E\,d(Y_{ri}, Y_{ti}) - E\,d(J_i, J'_i)
@@ -124,7 +123,7 @@ def distribution_distance(ratings: PanelRatings, judge: Floats, distance: Floats
     )
 
 
-def spread_difference(ratings: PanelRatings, judge: Floats, distance: Floats) -> PseudoValues:
+def spread_difference(ratings: PanelRatings, judge: FloatArray, distance: FloatArray) -> PseudoValues:
     """Return the spread between answers of the judge to an item less that between raters of the group.
 
     Parameters
@@ -159,13 +158,13 @@ def subtract_distances(first: PseudoValues, second: PseudoValues) -> PseudoValue
     return replace(first, values=first.values - second.values, is_share=False)
 
 
-def find_comparable(ratings: PanelRatings, judge: Floats, least: int = 2) -> npt.NDArray[np.bool_]:
+def find_comparable(ratings: PanelRatings, judge: FloatArray, least: int = 2) -> BoolArray:
     """Return which ratings are of an item with enough ratings and an answer of the judge, shape (N,)."""
     n = np.bincount(ratings.items, minlength=len(judge))
     return np.asarray(((n >= least) & (judge.sum(axis=1) > 0))[ratings.items])
 
 
-def select_comparable(ratings: PanelRatings, judge: Floats, least: int = 2) -> PanelRatings:
+def select_comparable(ratings: PanelRatings, judge: FloatArray, least: int = 2) -> PanelRatings:
     """Return the ratings of items with enough ratings and an answer of the judge."""
     chosen = ratings.select(find_comparable(ratings, judge, least))
     if not len(chosen.items):
@@ -174,11 +173,11 @@ def select_comparable(ratings: PanelRatings, judge: Floats, least: int = 2) -> P
     return chosen
 
 
-def _shares(judge: Floats) -> Floats:
+def _shares(judge: FloatArray) -> FloatArray:
     return np.asarray(judge / np.maximum(judge.sum(axis=1, keepdims=True), 1))
 
 
-def _average(ratings: PanelRatings, judge: Floats, values: Floats, *, is_share: bool = False) -> PseudoValues:
+def _average(ratings: PanelRatings, judge: FloatArray, values: FloatArray, *, is_share: bool = False) -> PseudoValues:
     """Return the mean over items of the mean over ratings."""
     n = np.bincount(ratings.items, minlength=len(judge))
     return PseudoValues(

@@ -3,11 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from dissensus.stats.cluster_robust import Floats
-from dissensus.stats.result import divide_or_nan
-from dissensus.stats.score.pseudo_values import Codes
+from dissensus.stats.result import BoolArray, FloatArray, Int64Array, divide_or_nan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -20,21 +17,21 @@ class PanelRatings:
         Item, rater and answer of each rating, numbered from 0, shape (N,).
     """
 
-    items: Codes
-    raters: Codes
-    answers: Codes
+    items: Int64Array
+    raters: Int64Array
+    answers: Int64Array
 
-    def select(self, chosen: npt.NDArray[np.bool_]) -> "PanelRatings":
+    def select(self, chosen: BoolArray) -> "PanelRatings":
         """Return some of the ratings."""
         return PanelRatings(items=self.items[chosen], raters=self.raters[chosen], answers=self.answers[chosen])
 
-    def count(self, n_items: int, n_categories: int) -> Floats:
+    def count(self, n_items: int, n_categories: int) -> FloatArray:
         """Return the number of answers of each category to each item, shape (I, K)."""
         cell = self.items * n_categories + self.answers
         return np.bincount(cell, minlength=n_items * n_categories).reshape(n_items, -1).astype(np.float64)
 
 
-def equality_distance(n_categories: int) -> Floats:
+def equality_distance(n_categories: int) -> FloatArray:
     """Return the distances of answers of which only equality matters: 0 or 1, shape (K, K).
 
     Examples
@@ -45,7 +42,7 @@ def equality_distance(n_categories: int) -> Floats:
     return np.ones((n_categories, n_categories)) - np.eye(n_categories)
 
 
-def step_distance(n_categories: int) -> Floats:
+def step_distance(n_categories: int) -> FloatArray:
     """Return the distances of answers on an ordered scale: steps between them over all steps, shape (K, K).
 
     Examples
@@ -57,7 +54,7 @@ def step_distance(n_categories: int) -> Floats:
     return np.asarray(np.abs(steps[:, None] - steps) / max(n_categories - 1, 1), dtype=np.float64)
 
 
-def spread_of_counts(counts: Floats, distance: Floats) -> Floats:
+def spread_of_counts(counts: FloatArray, distance: FloatArray) -> FloatArray:
     """Return the mean distance of two distinct answers to each item, shape (I,); NaN with fewer than two.
 
     Examples

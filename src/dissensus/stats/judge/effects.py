@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.stats.cluster_robust import ClusteredEstimate, Floats, Mean, clustered_mean, clustered_share
+from dissensus.stats.cluster_robust import ClusteredEstimate, Mean, clustered_mean, clustered_share
 from dissensus.stats.judge.answers import spread_of_counts
-from dissensus.stats.score.pseudo_values import Codes
+from dissensus.stats.result import FloatArray, Int64Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,9 +28,9 @@ class PresentationEffect:
 
 
 def estimate_effect(
-    items: Codes,
-    before: Codes,
-    after: Codes,
+    items: Int64Array,
+    before: Int64Array,
+    after: Int64Array,
     n_categories: int,
     *,
     signs: npt.ArrayLike = 1.0,
@@ -76,7 +76,7 @@ def estimate_effect(
     )
 
 
-def estimate_consistency(counts: Floats, distance: Floats, *, confidence: float) -> Mean:
+def estimate_consistency(counts: FloatArray, distance: FloatArray, *, confidence: float) -> Mean:
     """Estimate how near two answers of a judge to one item are: one less their mean distance, over items.
 
     Parameters

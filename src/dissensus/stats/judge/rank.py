@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dissensus.stats.cluster_robust import Floats
 from dissensus.stats.judge.agreement import select_comparable
 from dissensus.stats.judge.answers import PanelRatings
+from dissensus.stats.result import FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class JudgeRank:
     n_raters: int
 
 
-def rank_judge(ratings: PanelRatings, judge: Floats, distance: Floats) -> JudgeRank:
+def rank_judge(ratings: PanelRatings, judge: FloatArray, distance: FloatArray) -> JudgeRank:
     r"""Rank a judge among the raters of a group by its distance from the others.
 
     Each rater is compared with the judge on the rater's own items, both by their mean distance from the other raters of

@@ -5,16 +5,13 @@ from math import comb
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from dissensus.stats.cluster_robust import Floats
-
-Counts = npt.NDArray[np.int64]
+from dissensus.stats.result import FloatArray, Int64Array
 
 _ROUNDING: Final = 1e-12
 
 
-def share_of_juries(n_raters: Counts, n_unsafe: Counts, seats: Sequence[int], *, at_least: float) -> Floats:
+def share_of_juries(n_raters: Int64Array, n_unsafe: Int64Array, seats: Sequence[int], *, at_least: float) -> FloatArray:
     r"""Return the share of the juries that could be drawn from each item's raters that call it unsafe.
 
     A jury draws :math:`s_g` of the :math:`n_g` raters of each group without replacement, every choice with the same

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from dissensus.stats.cluster_robust import Floats
+from dissensus.stats.result import FloatArray, Int64Array
 
 SMALLEST: Final = 1e-6
 """Smallest variance; smaller ones are raised to it."""
@@ -37,10 +36,10 @@ class EffectTerm:
 
     name: str
     kind: str
-    units: npt.NDArray[np.int64]
-    loadings: Floats
-    features: Floats
-    blocks: npt.NDArray[np.int64]
+    units: Int64Array
+    loadings: FloatArray
+    features: FloatArray
+    blocks: Int64Array
     has_residuals: bool = True
 
     @property
@@ -53,7 +52,7 @@ class EffectTerm:
 class EffectVariances:
     """Variances of the weights of each block, shape (blocks,), and of residuals."""
 
-    weights: Floats
+    weights: FloatArray
     residual: float
 
 
@@ -61,13 +60,13 @@ class EffectVariances:
 class EffectPosterior:
     """Weights of features with their covariance, and residuals of units with their variances."""
 
-    weights: Floats  # Shape (P,)
-    covariance: Floats  # Shape (P, P)
-    residuals: Floats  # Shape (U,)
-    residual_variances: Floats  # Shape (U,)
+    weights: FloatArray  # Shape (P,)
+    covariance: FloatArray  # Shape (P, P)
+    residuals: FloatArray  # Shape (U,)
+    residual_variances: FloatArray  # Shape (U,)
 
 
-def quadratic_forms(rows: Floats, matrix: Floats) -> Floats:
+def quadratic_forms(rows: FloatArray, matrix: FloatArray) -> FloatArray:
     """Return x' M x of each row x."""
     return np.asarray(np.einsum("up,up->u", rows @ matrix, rows))
 
@@ -77,14 +76,14 @@ class EffectUpdate:
 
     __slots__ = ("covariance", "mass", "ratings", "term", "variance")
 
-    def __init__(self, term: EffectTerm, ratings: Floats, variances: EffectVariances) -> None:
+    def __init__(self, term: EffectTerm, ratings: FloatArray, variances: EffectVariances) -> None:
         """Invert the normal equations; `ratings` are the weights of all ratings."""
         self.term, self.variance = term, variances.residual
         self.ratings = ratings * term.loadings
         self.mass = np.bincount(term.units, self.ratings * term.loadings, minlength=len(term.features))
         self.covariance = invert_information(term, self.mass / (1 + self.variance * self.mass), variances)
 
-    def solve(self, targets: Floats) -> tuple[Floats, Floats]:
+    def solve(self, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return weights and residuals, given a target of what the term adds to the location of each rating."""
         term, variance = self.term, self.variance
         total = np.bincount(term.units, self.ratings * targets, minlength=len(term.features))
@@ -93,12 +92,12 @@ class EffectUpdate:
         return weights, variance * (total - self.mass * linear) / (1 + variance * self.mass)
 
 
-def invert_information(term: EffectTerm, information: Floats, variances: EffectVariances) -> Floats:
+def invert_information(term: EffectTerm, information: FloatArray, variances: EffectVariances) -> FloatArray:
     """Return the covariance of a term's weights, given the information of the ratings about each unit, shape (U,)."""
     return np.asarray(np.linalg.inv(_add_penalty(term, information, variances)), np.float64)
 
 
-def _add_penalty(term: EffectTerm, information: Floats, variances: EffectVariances) -> Floats:
+def _add_penalty(term: EffectTerm, information: FloatArray, variances: EffectVariances) -> FloatArray:
     of_ratings = (term.features * information[:, None]).T @ term.features
     return np.asarray(of_ratings + np.diag(1 / variances.weights[term.blocks]))
 

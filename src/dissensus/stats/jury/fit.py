@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.stats.cluster_robust import Floats
 from dissensus.stats.jury.effects import (
     EffectPosterior,
     EffectTerm,
@@ -20,6 +18,7 @@ from dissensus.stats.jury.effects import (
 )
 from dissensus.stats.jury.likelihood import SCALE_PRECISION, AnswerLikelihood, Cavity, NormalSites
 from dissensus.stats.jury.uncertainty import UnitKind, UnitUncertainty
+from dissensus.stats.result import BoolArray, FloatArray, IntArray
 
 SWEEPS: Final = 3
 """Updates of each term between updates of weights and variances."""
@@ -57,7 +56,7 @@ class EffectFit:
         False if the limit of updates ended the fit.
     """
 
-    thresholds: Floats
+    thresholds: FloatArray
     posteriors: tuple[EffectPosterior, ...]
     variances: dict[str, EffectVariances]
     choice_scale: float
@@ -65,11 +64,11 @@ class EffectFit:
 
 
 def fit_effects(
-    answers: npt.NDArray[np.integer],
+    answers: IntArray,
     n_answers: int,
     terms: Sequence[EffectTerm],
     *,
-    choices: npt.NDArray[np.bool_] | None = None,
+    choices: BoolArray | None = None,
     max_iterations: int = 200,
     tolerance: float = 0.02,
 ) -> EffectFit:
@@ -132,7 +131,7 @@ def fit_effects(
     if (likelihood.counts > 0).sum() < 2 and not likelihood.is_choice.all():
         raise UndefinedEstimate("All answers are the same, so that nothing can be learned from them.")
     state = _FitState(likelihood, terms)
-    history: list[Floats] = []
+    history: list[FloatArray] = []
     converged = False
     while not converged and len(history) < max_iterations:
         state.update_sites()
@@ -260,10 +259,10 @@ def _start(term: EffectTerm) -> EffectVariances:
 
 
 def _sweep(
-    updates: Sequence[EffectUpdate], values: list[Floats], location: Floats, target: Floats
-) -> list[tuple[Floats, Floats]]:
+    updates: Sequence[EffectUpdate], values: list[FloatArray], location: FloatArray, target: FloatArray
+) -> list[tuple[FloatArray, FloatArray]]:
     """Update the weights and residuals of each term in turn; `values` and `location` change in place."""
-    solved: list[tuple[Floats, Floats]] = []
+    solved: list[tuple[FloatArray, FloatArray]] = []
     for _ in range(SWEEPS):
         solved = []
         for number, update in enumerate(updates):
@@ -277,7 +276,9 @@ def _sweep(
 
 
 def _combine(
-    terms: Sequence[EffectTerm], solved: Sequence[tuple[Floats, Floats]], uncertain: Mapping[str, UnitUncertainty]
+    terms: Sequence[EffectTerm],
+    solved: Sequence[tuple[FloatArray, FloatArray]],
+    uncertain: Mapping[str, UnitUncertainty],
 ) -> tuple[EffectPosterior, ...]:
     """Return the effects of each term with their uncertainty."""
     covariances = {name: iter(part.covariances) for name, part in uncertain.items()}
@@ -293,12 +294,12 @@ def _combine(
     )
 
 
-def _add(spreads: Mapping[str, Floats], n: int) -> Floats:
+def _add(spreads: Mapping[str, FloatArray], n: int) -> FloatArray:
     """Return the posterior variance of each rating's location, with kinds of units taken as independent."""
     return np.asarray(sum(spreads.values(), np.zeros(n)))
 
 
-def _discount(weights: Floats, spreads: Mapping[str, Floats], kind: str) -> Floats:
+def _discount(weights: FloatArray, spreads: Mapping[str, FloatArray], kind: str) -> FloatArray:
     """Return the weights of ratings for one kind of units, reduced by the uncertainty about units of other kinds."""
     discounted = weights
     for name, spread in spreads.items():
@@ -307,13 +308,13 @@ def _discount(weights: Floats, spreads: Mapping[str, Floats], kind: str) -> Floa
     return discounted
 
 
-def _deviations(term: EffectTerm, variances: EffectVariances) -> Floats:
+def _deviations(term: EffectTerm, variances: EffectVariances) -> FloatArray:
     """Return the standard deviations of the term's effects by each block of features, and of its residuals."""
     size = np.bincount(term.blocks, (term.features**2).mean(axis=0), minlength=term.n_blocks)
     return np.asarray(np.sqrt([*(variances.weights * size), variances.residual]))
 
 
-def _is_settled(history: Sequence[Floats], tolerance: float) -> bool:
+def _is_settled(history: Sequence[FloatArray], tolerance: float) -> bool:
     """Return whether the relative changes over the last `WINDOW` updates are within the tolerance."""
     if len(history) <= WINDOW:
         return False

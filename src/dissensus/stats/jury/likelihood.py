@@ -4,11 +4,10 @@ import math
 from typing import Final, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from dissensus.stats.cluster_robust import Floats
 from dissensus.stats.multilevel import kernels
 from dissensus.stats.multilevel.prediction import RaterVariation, predict_shares
+from dissensus.stats.result import BoolArray, FloatArray, Int64Array, IntArray
 
 SCALE_PRECISION: Final = 0.25
 """Prior precision of the logarithm of the choice scale, whose standard deviation is 2."""
@@ -22,15 +21,15 @@ _TAILS = np.frompyfunc(math.erfc, 1, 1)
 class NormalSites(NamedTuple):
     """Precision (weight) and mean (target) of the normal site of each answer, shape (N,)."""
 
-    weights: Floats
-    targets: Floats
+    weights: FloatArray
+    targets: FloatArray
 
     @classmethod
     def empty(cls, n: int) -> Self:
         """Return sites without information."""
         return cls(np.zeros(n), np.zeros(n))
 
-    def rescale(self, factor: Floats) -> "NormalSites":
+    def rescale(self, factor: FloatArray) -> "NormalSites":
         """Return the same sites for locations that are multiplied by a factor."""
         return NormalSites(self.weights / factor**2, self.targets * factor)
 
@@ -38,17 +37,17 @@ class NormalSites(NamedTuple):
 class Cavity(NamedTuple):
     """Cavity distribution: mean and variance of each location given all other answers, shape (N,)."""
 
-    mean: Floats
-    variance: Floats
+    mean: FloatArray
+    variance: FloatArray
 
     @classmethod
-    def leave_out(cls, location: Floats, spread: Floats, sites: NormalSites) -> Self:
+    def leave_out(cls, location: FloatArray, spread: FloatArray, sites: NormalSites) -> Self:
         """Take the site of each answer from the mean and the variance of its location."""
         left = 1 / np.maximum(1 - sites.weights * spread, 0.1)
         variance = spread * left
         return cls(location + variance * sites.weights * (location - sites.targets), variance)
 
-    def rescale(self, factor: Floats | float) -> "Cavity":
+    def rescale(self, factor: FloatArray | float) -> "Cavity":
         """Return mean and variance of locations that are multiplied by a factor."""
         return Cavity(self.mean * factor, self.variance * factor**2)
 
@@ -61,9 +60,7 @@ class AnswerLikelihood:
 
     __slots__ = ("_below", "_signs", "codes", "is_choice", "is_scaled", "n_answers")
 
-    def __init__(
-        self, answers: npt.NDArray[np.integer], n_answers: int, choices: npt.NDArray[np.bool_] | None = None
-    ) -> None:
+    def __init__(self, answers: IntArray, n_answers: int, choices: BoolArray | None = None) -> None:
         """Count the answers; all of them are ordered answers by default."""
         self.codes = np.ascontiguousarray(answers, np.int8)
         self.n_answers = n_answers
@@ -74,17 +71,17 @@ class AnswerLikelihood:
         self._signs = np.where(self.codes[self.is_choice] > 0, 1.0, -1.0)
 
     @property
-    def counts(self) -> npt.NDArray[np.int64]:
+    def counts(self) -> Int64Array:
         """Number of ordered answers by answer."""
         return np.bincount(self.codes[~self.is_choice], minlength=self.n_answers)
 
-    def match_thresholds(self, location: Floats, spread: Floats, start: Floats | None = None) -> Floats:
+    def match_thresholds(self, location: FloatArray, spread: FloatArray, start: FloatArray | None = None) -> FloatArray:
         """Return the thresholds at which the mean predicted shares are the observed ones; 0 if all are choices."""
         if self.is_choice.all():
             return np.zeros(self.n_answers - 1)
         return _match_thresholds(location[~self.is_choice], spread[~self.is_choice], self._below, start)
 
-    def approximate(self, thresholds: Floats, cavity: Cavity, sites: NormalSites) -> NormalSites:
+    def approximate(self, thresholds: FloatArray, cavity: Cavity, sites: NormalSites) -> NormalSites:
         """Return the site of each answer.
 
         Its product with the cavity has the mean and the variance of the product of the cavity and the exact likelihood
@@ -118,7 +115,7 @@ class AnswerLikelihood:
         z, slopes = _scaled_distances(cavity.rescale(factor), self.is_choice, self._signs)
         return float(np.log(np.maximum(cumulate(z), 1e-300)).sum()), float((slopes * density_ratio(z)).sum())
 
-    def _bounds(self, thresholds: Floats) -> tuple[Floats, Floats]:
+    def _bounds(self, thresholds: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the thresholds below and above each answer."""
         ends = np.concatenate([[-np.inf], thresholds, [np.inf]])
         if not self.is_scaled:
@@ -130,13 +127,13 @@ class AnswerLikelihood:
         return low, high
 
 
-def _scaled_distances(cavity: Cavity, rows: npt.NDArray[np.bool_], signs: Floats) -> tuple[Floats, Floats]:
+def _scaled_distances(cavity: Cavity, rows: BoolArray, signs: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return z of the probability Φ(z) of each choice, and its derivative by the logarithm of the scale."""
     mean, total = cavity.mean[rows], 1 + cavity.variance[rows]
     return signs * mean / np.sqrt(total), signs * mean / total**1.5
 
 
-def differentiate(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+def differentiate(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the derivative of log(Φ(high - m) - Φ(low - m)) at m = 0, and minus the second derivative."""
     flip = np.where(low + high > 0, -1.0, 1.0)  # The lower tail, where differences are exact
     below, above = np.where(flip < 0, -high, low), np.where(flip < 0, -low, high)
@@ -147,17 +144,19 @@ def differentiate(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     return flip * slope, slope**2 + bend
 
 
-def cumulate(bounds: Floats) -> Floats:
+def cumulate(bounds: FloatArray) -> FloatArray:
     """Return the normal distribution function."""
     return np.asarray(_TAILS(bounds * -math.sqrt(0.5)), np.float64) / 2
 
 
-def density_ratio(z: Floats) -> Floats:
+def density_ratio(z: FloatArray) -> FloatArray:
     """Return φ(z) / Φ(z), the derivative of log Φ(z)."""
     return np.asarray(np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi) / np.maximum(cumulate(z), 1e-300))
 
 
-def _match_thresholds(location: Floats, spread: Floats, below: Floats, start: Floats | None = None) -> Floats:
+def _match_thresholds(
+    location: FloatArray, spread: FloatArray, below: FloatArray, start: FloatArray | None = None
+) -> FloatArray:
     """Return the thresholds at which the mean predicted shares are the observed ones, by Newton's method."""
     scale = np.sqrt(1 + spread)
     thresholds = np.zeros(len(below)) if start is None else start

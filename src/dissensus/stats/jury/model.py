@@ -6,14 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Final, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from dissensus.stats.cluster_robust import Floats
 from dissensus.stats.jury.effects import EffectPosterior, EffectTerm, EffectVariances, quadratic_forms
 from dissensus.stats.jury.fit import EffectFit, fit_effects
 from dissensus.stats.jury.prediction import PredictedLocations
-
-Codes = npt.NDArray[np.int64]
+from dissensus.stats.result import FloatArray, Int64Array
 
 _NO_CONTRAST: Final = 1e-9
 
@@ -42,18 +39,18 @@ class TextAnswers:
         False if raters are unknown, so that each rating counts as one of another rater.
     """
 
-    answers: Codes
+    answers: Int64Array
     n_answers: int
-    items: Codes
-    raters: Codes
-    features: Floats
-    blocks: Codes
-    groups: Codes
+    items: Int64Array
+    raters: Int64Array
+    features: FloatArray
+    blocks: Int64Array
+    groups: Int64Array
     n_groups: tuple[int, ...]
     has_raters: bool = True
 
     @property
-    def memberships(self) -> Floats:
+    def memberships(self) -> FloatArray:
         """1 for each group of each rater, on all axes in turn, shape (R, G)."""
         parts = [
             (codes[:, None] == np.arange(n)).astype(np.float64)
@@ -89,7 +86,7 @@ class TextAnswers:
                 has_residuals=has_residuals,
             )
 
-    def _axes_of(self, contrasts: "GroupContrasts") -> Codes:
+    def _axes_of(self, contrasts: "GroupContrasts") -> Int64Array:
         """Return the axis of each contrast."""
         of_groups = np.repeat(np.arange(len(self.n_groups)), self.n_groups)
         return np.array([of_groups[np.flatnonzero(column)[0]] for column in contrasts.directions.T], np.int64)
@@ -110,11 +107,11 @@ class GroupContrasts:
         Orthonormal directions, shape (G, C).
     """
 
-    centre: Floats
-    directions: Floats
+    centre: FloatArray
+    directions: FloatArray
 
     @classmethod
-    def learn(cls, memberships: Floats, n_groups: Sequence[int]) -> Self:
+    def learn(cls, memberships: FloatArray, n_groups: Sequence[int]) -> Self:
         """Learn the contrasts from the groups of the rater of each rating, shape (N, G).
 
         Examples
@@ -135,7 +132,7 @@ class GroupContrasts:
             parts.append(columns)
         return cls(centre=centre, directions=np.concatenate(parts, axis=1))
 
-    def express(self, memberships: Floats) -> Floats:
+    def express(self, memberships: FloatArray) -> FloatArray:
         """Return the coordinates of people of groups, shape (M, C)."""
         return np.asarray((memberships - self.centre) @ self.directions)
 
@@ -166,18 +163,18 @@ class TextModel:
         Multiple of the effects of texts in choices between two, of a model of answers and choices; None for one kind.
     """
 
-    thresholds: Floats
+    thresholds: FloatArray
     contrasts: GroupContrasts
-    weights: Floats
-    covariances: Floats
-    residuals: Floats
-    levels: Floats
-    level_covariance: Floats
+    weights: FloatArray
+    covariances: FloatArray
+    residuals: FloatArray
+    levels: FloatArray
+    level_covariance: FloatArray
     rater_variance: float
     converged: bool
     choice_scale: float | None = None
 
-    def locate(self, features: Floats) -> PredictedLocations:
+    def locate(self, features: FloatArray) -> PredictedLocations:
         """Predict the locations of answers to new texts, by their features, shape (I, P)."""
         means = features @ self.weights.T
         variances = np.stack([quadratic_forms(features, part) for part in self.covariances], axis=1) + self.residuals
@@ -193,7 +190,7 @@ class TextModel:
             rater_variance=self.rater_variance,
         )
 
-    def locate_choices(self, differences: Floats) -> PredictedLocations:
+    def locate_choices(self, differences: FloatArray) -> PredictedLocations:
         """Predict the locations of choices between two new texts, by the features of the second less the first.
 
         A model of answers and choices has a residual of each text, a model of choices alone one of their comparison.
@@ -352,7 +349,7 @@ def fit_choice_model(choices: TextAnswers) -> TextModel:
 
 def _stack_texts(
     variances: Mapping[str, EffectVariances], terms: Sequence[EffectTerm], posteriors: Sequence[EffectPosterior]
-) -> dict[str, Floats]:
+) -> dict[str, FloatArray]:
     """Return the effects of texts on all people and on each contrast."""
     return {
         "weights": np.stack([part.weights for part in posteriors]),
@@ -361,7 +358,7 @@ def _stack_texts(
     }
 
 
-def fit_answer_model(labels: Codes, n_answers: int, features: Floats, blocks: Codes) -> TextModel:
+def fit_answer_model(labels: Int64Array, n_answers: int, features: FloatArray, blocks: Int64Array) -> TextModel:
     """Fit a model of one label for each item, such as its plurality, without groups or raters."""
     items = np.arange(len(labels))
     term = EffectTerm(

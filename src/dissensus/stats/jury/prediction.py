@@ -4,14 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from dissensus.stats.cluster_robust import Floats
 from dissensus.stats.jury.effects import quadratic_forms
 from dissensus.stats.multilevel import kernels
 from dissensus.stats.multilevel.prediction import RaterVariation, predict_shares
-
-Cells = npt.NDArray[np.bool_]
+from dissensus.stats.result import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -37,17 +34,17 @@ class PredictedLocations:
         Variance between people of one cell.
     """
 
-    thresholds: Floats
-    express: Callable[[Floats], Floats]
-    text: Floats
-    text_variance: Floats
-    contrasts: Floats
-    contrast_variances: Floats
-    levels: Floats
-    level_covariance: Floats
+    thresholds: FloatArray
+    express: Callable[[FloatArray], FloatArray]
+    text: FloatArray
+    text_variance: FloatArray
+    contrasts: FloatArray
+    contrast_variances: FloatArray
+    levels: FloatArray
+    level_covariance: FloatArray
     rater_variance: float
 
-    def distributions(self, cells: Cells) -> Floats:
+    def distributions(self, cells: BoolArray) -> FloatArray:
         r"""Return the expected share of each answer in each cell, shape (I, M, K).
 
         .. math:: P(y \le k) = \Phi\left(\frac{\tau_k - \mu}{\sqrt{1 + \sigma^2_{rater} + v}}\right)
@@ -71,7 +68,7 @@ class PredictedLocations:
         variance = variance + quadratic_forms(rows, self.level_covariance) + self.rater_variance
         return _shares(mean, variance, self.thresholds)
 
-    def draw(self, cells: Cells, n_draws: int, rng: np.random.Generator) -> Floats:
+    def draw(self, cells: BoolArray, n_draws: int, rng: np.random.Generator) -> FloatArray:
         """Draw the share of each answer in each cell, shape (draws, I, M, K).
 
         Locations of cells of one draw share the location of the text, those of the contrasts, and their levels. All
@@ -89,12 +86,12 @@ class PredictedLocations:
         return shares.reshape(n_draws, n, len(rows), -1)
 
 
-def _shares(location: Floats, variance: Floats, thresholds: Floats) -> Floats:
+def _shares(location: FloatArray, variance: FloatArray, thresholds: FloatArray) -> FloatArray:
     repeated = np.repeat(thresholds[None], len(location), axis=0)
     return predict_shares(location, repeated, RaterVariation(variance=variance), link=kernels.PROBIT)
 
 
-def _root(covariance: Floats) -> Floats:
+def _root(covariance: FloatArray) -> FloatArray:
     """Return a square root of a covariance, which may be singular."""
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dissensus.stats.cluster_robust import Floats
 from dissensus.stats.jury.effects import EffectTerm, EffectVariances, invert_information, quadratic_forms
+from dissensus.stats.result import FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -23,9 +23,9 @@ class UnitUncertainty:
         Variance of what all terms of the kind add to the location of each rating, shape (N,).
     """
 
-    covariances: Floats
-    residuals: Floats
-    locations: Floats
+    covariances: FloatArray
+    residuals: FloatArray
+    locations: FloatArray
 
 
 class UnitKind:
@@ -37,7 +37,7 @@ class UnitKind:
         """Take the terms, which have the same units."""
         self.terms, self.units = tuple(terms), terms[0].units
 
-    def measure(self, ratings: Floats, variances: Sequence[EffectVariances]) -> UnitUncertainty:
+    def measure(self, ratings: FloatArray, variances: Sequence[EffectVariances]) -> UnitUncertainty:
         r"""Measure the uncertainty of effects, given weights of ratings and variances of each term.
 
         With the weights :math:`M_u` of a unit's ratings by pairs of terms and the variances :math:`D` of its residuals,
@@ -66,7 +66,7 @@ class UnitKind:
             locations=self._spread(effects),
         )
 
-    def _sum(self, ratings: Floats) -> Floats:
+    def _sum(self, ratings: FloatArray) -> FloatArray:
         """Return the sum of weights of ratings times the loadings of each pair of terms by unit, shape (U, T, T)."""
         n_units, n_terms = len(self.terms[0].features), len(self.terms)
         mass = np.empty((n_units, n_terms, n_terms))
@@ -74,14 +74,14 @@ class UnitKind:
             mass[:, s, t] = mass[:, t, s] = np.bincount(self.units, ratings * loading, minlength=n_units)
         return mass
 
-    def _spread(self, effects: Floats) -> Floats:
+    def _spread(self, effects: FloatArray) -> FloatArray:
         """Return the variance of each rating's location, from the covariance of the effects on each unit."""
         total = np.zeros(len(self.units))
         for s, t, loading in self._pairs():
             total += effects[self.units, s, t] * loading * (1 if s == t else 2)
         return total
 
-    def _pairs(self) -> Iterator[tuple[int, int, Floats]]:
+    def _pairs(self) -> Iterator[tuple[int, int, FloatArray]]:
         """Yield each pair of terms with the product of their loadings."""
         for t, term in enumerate(self.terms):
             yield from ((s, t, other.loadings * term.loadings) for s, other in enumerate(self.terms[: t + 1]))

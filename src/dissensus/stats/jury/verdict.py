@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.cluster_robust import Floats
+from dissensus.stats.result import FloatArray
 
 _ROUNDING: Final = 1e-9
 
@@ -25,12 +25,12 @@ class Verdicts:
         Probability that the majority of each group is of the other opinion than the jury, shape (I, G).
     """
 
-    unsafe: Floats
-    differ: Floats
-    overruled: Floats
+    unsafe: FloatArray
+    differ: FloatArray
+    overruled: FloatArray
 
 
-def decide_verdicts(seats: Floats, groups: Floats, *, at_least: float = 0.5) -> Verdicts:
+def decide_verdicts(seats: FloatArray, groups: FloatArray, *, at_least: float = 0.5) -> Verdicts:
     """Decide how juries judge, from draws of the share of people who would call a text unsafe.
 
     Given a draw, jurors answer independently, so that the number of unsafe votes has a Poisson binomial distribution.
@@ -79,7 +79,7 @@ def decide_verdicts(seats: Floats, groups: Floats, *, at_least: float = 0.5) -> 
     )
 
 
-def count_votes(seats: Floats) -> Floats:
+def count_votes(seats: FloatArray) -> FloatArray:
     """Return the probability of each number of unsafe votes, shape (…, S + 1), from that of each seat, shape (…, S).
 
     Examples

@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.stats.planning.contrast import ContrastDesign
 from dissensus.stats.planning.rating_model import RatingModel
+from dissensus.stats.result import BoolArray, Int64Array
 
-Codes = npt.NDArray[np.int64]
 _NORMAL = NormalDist()
 
 
@@ -25,9 +24,9 @@ class BalancedAssignment:
         Cell of each rater, shape (R,).
     """
 
-    item: Codes
-    rater: Codes
-    cell: Codes
+    item: Int64Array
+    rater: Int64Array
+    cell: Int64Array
 
 
 def draw_assignment(rng: np.random.Generator, design: ContrastDesign) -> BalancedAssignment:
@@ -54,7 +53,7 @@ def draw_assignment(rng: np.random.Generator, design: ContrastDesign) -> Balance
     return BalancedAssignment(np.concatenate(items), np.concatenate(raters), cell_codes)
 
 
-def _draw_least_loaded(rng: np.random.Generator, n_items: int, n_raters: int, per_item: int) -> Codes:
+def _draw_least_loaded(rng: np.random.Generator, n_items: int, n_raters: int, per_item: int) -> Int64Array:
     load = np.zeros(n_raters)
     chosen = np.empty((n_items, per_item), np.int64)
     for row, tie in zip(chosen, rng.random((n_items, n_raters)), strict=True):
@@ -65,7 +64,7 @@ def _draw_least_loaded(rng: np.random.Generator, n_items: int, n_raters: int, pe
 
 def draw_model_answers(
     rng: np.random.Generator, model: RatingModel, design: ContrastDesign, assignment: BalancedAssignment
-) -> npt.NDArray[np.bool_]:
+) -> BoolArray:
     """Draw raters and items of a population, and their answers, shape (N,): True for the answer of the model."""
     cells, n_items = design.cells, design.n_items
     centre = np.array([_NORMAL.inv_cdf(cell.share) * model.total_sd(cell.loading) for cell in cells])

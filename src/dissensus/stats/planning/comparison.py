@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 from dissensus.stats.counts import check_counts
-from dissensus.stats.result import FloatArray
+from dissensus.stats.result import FloatArray, Int64Array
 
 ComparisonMetric: TypeAlias = Literal["share", "accuracy", "tv", "wins"]
 COMPARISON_METRICS: Final[tuple[ComparisonMetric, ...]] = get_args(ComparisonMetric)
@@ -19,8 +19,6 @@ _GRID: Final = np.linspace(-8, 8, 4001)
 _CDF: Final = np.array([NormalDist().cdf(z) for z in _GRID.tolist()])
 MAX_STEPS: Final = 5000
 PRIOR_MEAN: Final = 1000.0
-
-Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,7 +244,7 @@ class _Draw:
         return shares
 
 
-def _assign(n_items: int, per_item: int, n_raters: int, half: int | None) -> Counts:
+def _assign(n_items: int, per_item: int, n_raters: int, half: int | None) -> Int64Array:
     """Return the raters of each item, shape (N, K), with even loads: of all raters, or of one half."""
     slots = np.arange(n_items * per_item).reshape(n_items, per_item)
     if half is None:

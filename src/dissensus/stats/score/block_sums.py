@@ -7,12 +7,10 @@ from itertools import combinations, product
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.stats.cluster_robust import (
     ClusteredVariance,
-    Floats,
     cross_clusterings,
     estimate_variance_of_totals,
     sum_clusters,
@@ -20,6 +18,7 @@ from dissensus.stats.cluster_robust import (
     weigh_clusters,
 )
 from dissensus.stats.design import Block, BlockedDesign, chunks, pass_over
+from dissensus.stats.result import BoolArray, FloatArray, Int32Array, Int64Array
 from dissensus.stats.score.discrimination import add_masses, auc_by_masses
 from dissensus.stats.score.losses import count_contradicted
 from dissensus.stats.score.pseudo_values import (
@@ -30,12 +29,11 @@ from dissensus.stats.score.pseudo_values import (
     measure_raters,
 )
 
-Integers = npt.NDArray[np.int64]
-GroupParts = Mapping[str | None, tuple[GroupRatings, Floats]]
+GroupParts = Mapping[str | None, tuple[GroupRatings, FloatArray]]
 """The rated part of a group and the scores of its items, by score."""
 Key = tuple[str | None, str]
 """Name of a score, and of a statistic."""
-Compute = Callable[[GroupRatings, Floats], PseudoValues]
+Compute = Callable[[GroupRatings, FloatArray], PseudoValues]
 AUC: Final = "auc"
 CONTRADICTED: Final = "cross_entropy"
 ELSE: Final = "everybody else"
@@ -63,13 +61,13 @@ class BlockScores(NamedTuple):
         Names of the models.
     """
 
-    unsafe: Floats
-    group: npt.NDArray[np.int32]
+    unsafe: FloatArray
+    group: Int32Array
     n_groups: int
-    scores: Floats | None = None
+    scores: FloatArray | None = None
     models: tuple[str, ...] = ()
 
-    def read(self, block: Block) -> tuple[GroupRatings, list[Floats]]:
+    def read(self, block: Block) -> tuple[GroupRatings, list[FloatArray]]:
         """Return the ratings of the items of a block that count, and the scores of its items by each model."""
         codes, scores = block.design, [] if self.scores is None else list(self.scores[:, block.items])
         known = np.isfinite(scores[0]) if scores else np.ones(codes.n_items, np.bool_)
@@ -94,19 +92,19 @@ class BlockScores(NamedTuple):
             with np.errstate(invalid="ignore"):
                 others = ((unsafe - unsafe_own) / (n - n_own))[own.items]
             known = np.isfinite(others)
-            parts: dict[str | None, tuple[GroupRatings, Floats]] = {None: (own, others)}
+            parts: dict[str | None, tuple[GroupRatings, FloatArray]] = {None: (own, others)}
             parts |= {name: (own, column[own.items]) for name, column in zip(self.models, scores, strict=True)}
             if known.any():
                 parts[ELSE] = own.select(known), others[known]
             yield g, own, parts
 
 
-def _find_part(parts: GroupParts, name: str | None, models: tuple[str, ...]) -> tuple[GroupRatings, Floats] | None:
+def _find_part(parts: GroupParts, name: str | None, models: tuple[str, ...]) -> tuple[GroupRatings, FloatArray] | None:
     """Return the rated part and the scores of a score; all ratings for statistics without scores."""
     return parts.get(name) if name == ELSE or name in models else parts[None]
 
 
-def _count(ratings: GroupRatings, n_items: int) -> tuple[Floats, Floats]:
+def _count(ratings: GroupRatings, n_items: int) -> tuple[FloatArray, FloatArray]:
     n = np.bincount(ratings.items, minlength=n_items).astype(np.float64)
     return n, np.bincount(ratings.items, weights=ratings.unsafe, minlength=n_items).astype(np.float64)
 
@@ -131,16 +129,16 @@ class GroupCounts:
         Items on which a score of 0 or 1 is contradicted, shape (S, G).
     """
 
-    sums: Floats
-    reached: Integers
-    levels: Mapping[str | None, Floats]
-    masses: Mapping[str | None, Floats]
-    mass_sums: Mapping[str | None, Floats]
-    counts: Sequence[Integers] | None
-    contradicted: Integers
+    sums: FloatArray
+    reached: Int64Array
+    levels: Mapping[str | None, FloatArray]
+    masses: Mapping[str | None, FloatArray]
+    mass_sums: Mapping[str | None, FloatArray]
+    counts: Sequence[Int64Array] | None
+    contradicted: Int64Array
 
 
-def list_fractions(most: int) -> Floats:
+def list_fractions(most: int) -> FloatArray:
     """Return all shares of answers among at most so many, sorted."""
     return np.unique(np.concatenate([np.arange(n + 1) / n for n in range(1, most + 1)]))
 
@@ -150,7 +148,7 @@ def count_groups(design: BlockedDesign, source: BlockScores, statistics: Mapping
     keys, n_groups, most = list(statistics), source.n_groups, design.most_ratings
     n_counts = (most + 1) * (most + 2) // 2
     few = most <= MOST_FRACTIONS and n_groups * n_counts <= MOST_COUNTS
-    levels: dict[str | None, Floats] = {}
+    levels: dict[str | None, FloatArray] = {}
     for name, metric in keys:
         if metric == AUC and name == ELSE and few:
             levels[name] = list_fractions(most)
@@ -168,7 +166,7 @@ def count_groups(design: BlockedDesign, source: BlockScores, statistics: Mapping
     return GroupCounts(sums, reached, levels, masses, mass_sums, pairs, contradicted)
 
 
-def _list_counts(n_items: Integers, most: int) -> Integers:
+def _list_counts(n_items: Int64Array, most: int) -> Int64Array:
     """Return ratings, unsafe ratings and items of the counts that occur, of a triangle of at most so many ratings."""
     place = np.flatnonzero(n_items)
     start = np.arange(most + 1) * np.arange(1, most + 2) // 2
@@ -179,13 +177,13 @@ def _list_counts(n_items: Integers, most: int) -> Integers:
 def _count_block(
     source: BlockScores,
     statistics: Mapping[Key, Compute],
-    levels: Mapping[str | None, Floats],
+    levels: Mapping[str | None, FloatArray],
     block: Block,
-    sums: Floats,
-    reached: Integers,
-    counts: Integers,
-    contradicted: Integers,
-    *masses: Floats,
+    sums: FloatArray,
+    reached: Int64Array,
+    counts: Int64Array,
+    contradicted: Int64Array,
+    *masses: FloatArray,
 ) -> None:
     for g, own, parts in source.split(block):
         for row, name in enumerate((None, ELSE)):
@@ -206,7 +204,7 @@ def _count_block(
                 sums[s, g] += _sum_values(compute, *part)
 
 
-def _sum_values(compute: Compute, ratings: GroupRatings, scores: Floats) -> Floats:
+def _sum_values(compute: Compute, ratings: GroupRatings, scores: FloatArray) -> FloatArray:
     """Return weights, squared weights, weighted values, ratings, items, and 1 for a share, all 0 if undefined."""
     try:
         values = compute(ratings, scores)
@@ -242,7 +240,7 @@ class GroupSums:
     of_raters: Part
     of_ratings: float
     number: int
-    between: Floats
+    between: FloatArray
     name: str | None
     is_share: bool
     is_concentrated: bool
@@ -275,7 +273,7 @@ def sum_statistics(
         pass_over(design, partial(_pair_block, bound, [(str(compared), pair) for pair in pairs]), paired)
     result: dict[tuple[Key, int], GroupSums] = {}
     # Sums by rater outlast their range for pairs alone.
-    pair_sums: dict[tuple[Key, int], tuple[Floats, Floats]] = {}
+    pair_sums: dict[tuple[Key, int], tuple[FloatArray, FloatArray]] = {}
     row_bytes = 2 * 8 * (4 * design.n_raters + 3 * source.n_groups**2)  # A run of blocks has totals of its own
     for part in chunks(len(keys), row_bytes, design.chunk_bytes):
         chosen = [keys[s] for s in part]
@@ -321,7 +319,7 @@ class _BoundStatistics:
         return {key: s for s, key in enumerate(self.statistics)}
 
     @cached_property
-    def n_group(self) -> Integers:
+    def n_group(self) -> Int64Array:
         """Raters of each group with ratings, and with ratings of items that others rated too, shape (2, G)."""
         group, n_groups = self.source.group, self.source.n_groups
         rows = (group[(group >= 0) & (part > 0)] for part in self.counts.reached[:, 0])
@@ -337,7 +335,7 @@ class _BoundStatistics:
             if _has_pairs(self.counts.mass_sums[name][g])
         }
 
-    def all_sums(self, key: Key, g: int) -> Floats:
+    def all_sums(self, key: Key, g: int) -> FloatArray:
         """Return the sums of the first pass of a statistic of a group."""
         name, metric = key
         if metric != AUC:
@@ -372,7 +370,7 @@ class _BoundStatistics:
         except UndefinedEstimate:
             return None
 
-    def finish(self, key: Key, g: int, of_items: Floats, of_raters: Floats, between: Floats) -> GroupSums:
+    def finish(self, key: Key, g: int, of_items: FloatArray, of_raters: FloatArray, between: FloatArray) -> GroupSums:
         """Return a statistic of a group, from its sums over items, by rater, and over items with other groups."""
         weight, _, total, n_ratings, n_items, is_share = self.all_sums(key, g).tolist()
         is_concentrated = key[1] == AUC
@@ -392,7 +390,7 @@ class _BoundStatistics:
         )
 
     def cross(
-        self, key: Key, g: int, of_items: Floats, of_ratings: float, of_raters: Floats
+        self, key: Key, g: int, of_items: FloatArray, of_ratings: float, of_raters: FloatArray
     ) -> ClusteredVariance | None:
         """Return the variance over items and raters.
 
@@ -408,17 +406,22 @@ class _BoundStatistics:
         return cross_clusterings(ways, of_ratings / weight**2) if ways else None
 
 
-def _has_pairs(sums: Floats) -> bool:
+def _has_pairs(sums: FloatArray) -> bool:
     return bool(sums[0] * sums[1] - sums[2] > 1e-12)
 
 
-def _auc_of_masses(masses: Floats, sums: Floats) -> float:
+def _auc_of_masses(masses: FloatArray, sums: FloatArray) -> float:
     safe_below = np.cumsum(masses[1]) - masses[1] / 2
     return (float(masses[0] @ safe_below) - float(sums[2]) / 2) / float(sums[0] * sums[1] - sums[2])
 
 
 def _sum_block(
-    bound: _BoundStatistics, keys: Sequence[Key], block: Block, sums: Floats, raters: Floats, between: Floats
+    bound: _BoundStatistics,
+    keys: Sequence[Key],
+    block: Block,
+    sums: FloatArray,
+    raters: FloatArray,
+    between: FloatArray,
 ) -> None:
     groups, shape = list(bound.source.split(block)), (bound.source.n_groups, block.design.n_items)
     for row, key in enumerate(keys):
@@ -443,7 +446,10 @@ def _sum_block(
 
 
 def _pair_block(
-    bound: _BoundStatistics, pairs: Sequence[tuple[str, tuple[str | None, str | None]]], block: Block, paired: Floats
+    bound: _BoundStatistics,
+    pairs: Sequence[tuple[str, tuple[str | None, str | None]]],
+    block: Block,
+    paired: FloatArray,
 ) -> None:
     for g, _, parts in bound.source.split(block):
         for p, (metric, pair) in enumerate(pairs):
@@ -465,8 +471,8 @@ def _pair_block(
 
 
 def _add_items(
-    values: PseudoValues, of_ratings: Floats, n_items: int
-) -> tuple[Floats, Floats, Floats, npt.NDArray[np.bool_]]:
+    values: PseudoValues, of_ratings: FloatArray, n_items: int
+) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray]:
     """Return totals, weights and squared weights of the items of a block, and which are rated."""
     totals, size, square = (
         np.bincount(values.items, weights=part, minlength=n_items).astype(np.float64)
@@ -475,13 +481,15 @@ def _add_items(
     return totals, size, square, np.bincount(values.items, minlength=n_items) > 0
 
 
-def _sum_clusters(totals: Floats, size: Floats, square: Floats, weight: float, squares: float) -> Floats:
+def _sum_clusters(
+    totals: FloatArray, size: FloatArray, square: FloatArray, weight: float, squares: float
+) -> FloatArray:
     """Return `sum_clusters`, undefined for the only item of a group, which is not used."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return sum_clusters(totals, size, square, weight, squares)
 
 
-def _sum_ratings(totals: Floats, w: Floats, weight: float, squares: float) -> float:
+def _sum_ratings(totals: FloatArray, w: FloatArray, weight: float, squares: float) -> float:
     """Return the sum of the squared totals of single ratings, undefined for the only one, which is not used."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(weigh_clusters(w, w**2, weight, squares)[1] @ totals**2)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from dissensus.stats.cluster_robust import ClusteredEstimate, Floats, Mean
+from dissensus.stats.cluster_robust import ClusteredEstimate, Mean
+from dissensus.stats.result import FloatArray, Int64Array
 from dissensus.stats.score.pseudo_values import (
     GroupRatings,
     PseudoValues,
@@ -63,7 +63,7 @@ class Calibration:
     bins: tuple[CalibrationBin, ...]
 
 
-def estimate_calibration(ratings: GroupRatings, scores: Floats, *, confidence: float) -> Calibration:
+def estimate_calibration(ratings: GroupRatings, scores: FloatArray, *, confidence: float) -> Calibration:
     r"""Compare scores with the shares of a group in ten bins of the score.
 
     .. math:: \mathrm{ECE} = \sum_b \frac{I_b}{I} \lvert g_b \rvert, \qquad
@@ -100,19 +100,19 @@ def estimate_calibration(ratings: GroupRatings, scores: Floats, *, confidence: f
     return calibrate(parts, confidence)
 
 
-def number_bins(scores: Floats) -> npt.NDArray[np.int64]:
+def number_bins(scores: FloatArray) -> Int64Array:
     """Return the bin of each score."""
     return np.minimum((scores * BINS).astype(np.int64), BINS - 1)
 
 
-def gap_in_bin(ratings: GroupRatings, scores: Floats, k: int) -> PseudoValues:
+def gap_in_bin(ratings: GroupRatings, scores: FloatArray, k: int) -> PseudoValues:
     """Return the mean of score less share over the items of a bin."""
     in_bin = number_bins(scores) == k
     part = ratings.select(in_bin)
     return average_ratings(part, scores[in_bin] - part.unsafe)
 
 
-def share_in_bin(ratings: GroupRatings, scores: Floats, k: int) -> PseudoValues:
+def share_in_bin(ratings: GroupRatings, scores: FloatArray, k: int) -> PseudoValues:
     """Return the mean share of unsafe answers over the items of a bin."""
     part = ratings.select(number_bins(scores) == k)
     return average_ratings(part, part.unsafe, is_share=True)

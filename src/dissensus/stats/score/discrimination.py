@@ -1,14 +1,13 @@
 """Discrimination of a score against the answers of a group: area under the ROC curve."""
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.stats.cluster_robust import Floats
+from dissensus.stats.result import FloatArray, Int64Array
 from dissensus.stats.score.pseudo_values import GroupRatings, PseudoValues
 
 
-def auc(ratings: GroupRatings, scores: Floats) -> PseudoValues:
+def auc(ratings: GroupRatings, scores: FloatArray) -> PseudoValues:
     r"""Return the area under the ROC curve: P(an item with an unsafe answer scores higher than one with a safe answer).
 
     .. math:: \frac{\sum_{i \ne j} p_i (1 - p_j) \, K(s_i, s_j)}{\sum_{i \ne j} p_i (1 - p_j)}, \qquad
@@ -53,7 +52,9 @@ def auc(ratings: GroupRatings, scores: Floats) -> PseudoValues:
     return auc_by_masses(ratings, scores, levels, masses, sums)
 
 
-def add_masses(ratings: GroupRatings, scores: Floats, levels: Floats, masses: Floats, sums: Floats) -> None:
+def add_masses(
+    ratings: GroupRatings, scores: FloatArray, levels: FloatArray, masses: FloatArray, sums: FloatArray
+) -> None:
     """Add what the `auc` needs of the items of some ratings.
 
     Parameters
@@ -74,13 +75,15 @@ def add_masses(ratings: GroupRatings, scores: Floats, levels: Floats, masses: Fl
     sums += np.array([p.sum(), (1 - p).sum(), p @ (1 - p), len(p)])
 
 
-def _share_by_item(ratings: GroupRatings, scores: Floats) -> tuple[Floats, Floats, npt.NDArray[np.int64], Floats]:
+def _share_by_item(ratings: GroupRatings, scores: FloatArray) -> tuple[FloatArray, FloatArray, Int64Array, FloatArray]:
     """Return score and share of unsafe answers of each item, the row of the item of each rating, and its weight."""
     _, first, row, n = np.unique(ratings.items, return_index=True, return_inverse=True, return_counts=True)
     return scores[first], np.bincount(row, weights=ratings.unsafe) / n, row, (1 / n)[row]
 
 
-def auc_by_masses(ratings: GroupRatings, scores: Floats, levels: Floats, masses: Floats, sums: Floats) -> PseudoValues:
+def auc_by_masses(
+    ratings: GroupRatings, scores: FloatArray, levels: FloatArray, masses: FloatArray, sums: FloatArray
+) -> PseudoValues:
     """Return the `auc` of all items for the ratings of some of them, from the masses of all."""
     score, p, row, weights = _share_by_item(ratings, scores)
     all_unsafe, all_safe, products, n_items = sums.tolist()
@@ -138,7 +141,7 @@ def rest_auc(ratings: GroupRatings) -> float:
     return rest_auc_of_counts(n.astype(np.float64), unsafe, np.ones(len(n)))
 
 
-def rest_auc_of_counts(n: Floats, unsafe: Floats, n_items: Floats) -> float:
+def rest_auc_of_counts(n: FloatArray, unsafe: FloatArray, n_items: FloatArray) -> float:
     """Return the `rest_auc` of items, by their ratings and unsafe ones; `n_items` items have each of these counts."""
     paired = n > 1
     n, unsafe, n_items = n[paired], unsafe[paired], n_items[paired]

@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.stats.cluster_robust import Floats
 from dissensus.stats.multiple_testing import holm
+from dissensus.stats.result import FloatArray
 from dissensus.stats.score.pseudo_values import Statistic, compare_groups
 
 _POINTS: Final = 2001
@@ -110,7 +110,7 @@ def _compare(first: Statistic, second: Statistic) -> tuple[float, float]:
     return difference.p, difference.variance
 
 
-def _split_variances(pairs: Sequence[tuple[int, int]], variances: Floats, n_groups: int) -> Floats:
+def _split_variances(pairs: Sequence[tuple[int, int]], variances: FloatArray, n_groups: int) -> FloatArray:
     """Return the variance of each group by those of the differences, the least-squares solution."""
     if n_groups == 2:
         return np.repeat(variances / 2, 2)
@@ -120,7 +120,7 @@ def _split_variances(pairs: Sequence[tuple[int, int]], variances: Floats, n_grou
     return np.asarray(np.maximum((of_group - variances.sum() / (n_groups - 1)) / (n_groups - 2), 0.0))
 
 
-def expected_range(errors: Floats) -> float:
+def expected_range(errors: FloatArray) -> float:
     """Return the expected range of independent normal values with these standard deviations; NaN if one is unknown.
 
     Examples
@@ -141,7 +141,7 @@ def expected_range(errors: Floats) -> float:
 
 
 @cache
-def _normal_table() -> tuple[Floats, Floats]:
+def _normal_table() -> tuple[FloatArray, FloatArray]:
     """Return points and the normal distribution at them."""
     points = np.linspace(-8, 8, _POINTS)
     return points, np.array([NormalDist().cdf(x) for x in points.tolist()])

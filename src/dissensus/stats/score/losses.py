@@ -1,10 +1,9 @@
 """Losses of a score against the answers of a group: Brier, cross-entropy, distance to the soft label, errors."""
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.stats.cluster_robust import Floats
+from dissensus.stats.result import BoolArray, FloatArray
 from dissensus.stats.score.pseudo_values import GroupRatings, PseudoValues, average_ratings
 
 
@@ -29,7 +28,7 @@ def unsafe_share(ratings: GroupRatings) -> PseudoValues:
     return average_ratings(ratings, ratings.unsafe, is_share=True)
 
 
-def bias(ratings: GroupRatings, scores: Floats) -> PseudoValues:
+def bias(ratings: GroupRatings, scores: FloatArray) -> PseudoValues:
     r"""Return the mean score less the share of unsafe answers, :math:`\frac1I \sum_i (s_i - c_i / m_i)`.
 
     Parameters
@@ -53,7 +52,7 @@ def bias(ratings: GroupRatings, scores: Floats) -> PseudoValues:
     return average_ratings(ratings, scores - ratings.unsafe)
 
 
-def brier(ratings: GroupRatings, scores: Floats) -> PseudoValues:
+def brier(ratings: GroupRatings, scores: FloatArray) -> PseudoValues:
     r"""Return the Brier score, the mean of :math:`(s_i - y_{ri})^2` over the ratings of each item and over items.
 
     Its expectation is that of `squared_distance` and `disagreement` together, item by item.
@@ -77,7 +76,7 @@ def brier(ratings: GroupRatings, scores: Floats) -> PseudoValues:
     return average_ratings(ratings, (scores - ratings.unsafe) ** 2, is_share=True)
 
 
-def cross_entropy(ratings: GroupRatings, scores: Floats) -> PseudoValues:
+def cross_entropy(ratings: GroupRatings, scores: FloatArray) -> PseudoValues:
     r"""Return the cross-entropy in nats, the mean of :math:`-y \ln s - (1 - y) \ln(1 - s)`.
 
     Parameters
@@ -107,7 +106,7 @@ def cross_entropy(ratings: GroupRatings, scores: Floats) -> PseudoValues:
     return average_ratings(ratings, -np.log(probability))
 
 
-def count_contradicted(ratings: GroupRatings, scores: Floats) -> int:
+def count_contradicted(ratings: GroupRatings, scores: FloatArray) -> int:
     """Return the number of items on which a rating contradicts a score of 0 or 1."""
     return len(np.unique(ratings.items[np.where(ratings.unsafe > 0, scores, 1 - scores) == 0]))
 
@@ -118,7 +117,7 @@ def describe_infinite(n_items: int) -> str:
     return f"The cross-entropy is infinite: on {items} a score of 0 or 1 is contradicted by a rater."
 
 
-def squared_distance(ratings: GroupRatings, scores: Floats) -> PseudoValues:
+def squared_distance(ratings: GroupRatings, scores: FloatArray) -> PseudoValues:
     r"""Return the mean squared distance between the score and the soft label of the group, unbiased in its ratings.
 
     .. math:: \hat d_i = \frac{1}{m_i (m_i - 1)} \sum_{r \ne t} (s_i - y_{ri}) (s_i - y_{ti})
@@ -222,7 +221,7 @@ def rest_brier(ratings: GroupRatings) -> PseudoValues:
     )
 
 
-def error(ratings: GroupRatings, labels: npt.NDArray[np.bool_]) -> PseudoValues:
+def error(ratings: GroupRatings, labels: BoolArray) -> PseudoValues:
     r"""Return the mean share of ratings that a label contradicts.
 
     Parameters
@@ -245,7 +244,7 @@ def error(ratings: GroupRatings, labels: npt.NDArray[np.bool_]) -> PseudoValues:
     return average_ratings(ratings, (labels != (ratings.unsafe > 0)).astype(np.float64), is_share=True)
 
 
-def miss_rate(ratings: GroupRatings, labels: npt.NDArray[np.bool_]) -> PseudoValues:
+def miss_rate(ratings: GroupRatings, labels: BoolArray) -> PseudoValues:
     """Return the share of unsafe answers whose item is labelled safe.
 
     Parameters
@@ -272,7 +271,7 @@ def miss_rate(ratings: GroupRatings, labels: npt.NDArray[np.bool_]) -> PseudoVal
     return _rate(ratings, ~labels, ratings.unsafe > 0, "unsafe")
 
 
-def false_alarm_rate(ratings: GroupRatings, labels: npt.NDArray[np.bool_]) -> PseudoValues:
+def false_alarm_rate(ratings: GroupRatings, labels: BoolArray) -> PseudoValues:
     """Return the share of safe answers whose item is labelled unsafe.
 
     Parameters
@@ -299,13 +298,13 @@ def false_alarm_rate(ratings: GroupRatings, labels: npt.NDArray[np.bool_]) -> Ps
     return _rate(ratings, labels, ratings.unsafe == 0, "safe")
 
 
-def _rate(ratings: GroupRatings, hits: npt.NDArray[np.bool_], mask: npt.NDArray[np.bool_], answer: str) -> PseudoValues:
+def _rate(ratings: GroupRatings, hits: BoolArray, mask: BoolArray, answer: str) -> PseudoValues:
     if not mask.any():
         raise UndefinedEstimate(f"No rater of the group gave a {answer} answer.")
     return average_ratings(ratings, hits.astype(np.float64), mask=mask, is_share=True)
 
 
-def _average_pairs(ratings: GroupRatings, errors: Floats) -> PseudoValues:
+def _average_pairs(ratings: GroupRatings, errors: FloatArray) -> PseudoValues:
     """Return the mean product of the errors of distinct raters of an item."""
     items, row, n = np.unique(ratings.items, return_inverse=True, return_counts=True)
     m, paired = n[row].astype(np.float64), n[row] > 1
@@ -322,6 +321,6 @@ def _average_pairs(ratings: GroupRatings, errors: Floats) -> PseudoValues:
     return average_ratings(ratings, of_item + factor * deviation, mask=paired)
 
 
-def _require_pairs(paired: npt.NDArray[np.bool_]) -> None:
+def _require_pairs(paired: BoolArray) -> None:
     if not paired.any():
         raise UndefinedEstimate("No item has two ratings of the group.")

@@ -15,7 +15,6 @@ from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.cluster_robust import (
     ClusteredEstimate,
     ClusteredVariance,
-    Floats,
     Mean,
     estimate_clustered_variance,
     estimate_variance_of_totals,
@@ -24,9 +23,7 @@ from dissensus.stats.cluster_robust import (
     t_quantile,
     t_test_p,
 )
-from dissensus.stats.result import ZERO, check_confidence
-
-Codes = npt.NDArray[np.int64]
+from dissensus.stats.result import ZERO, BoolArray, FloatArray, Int64Array, check_confidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,9 +38,9 @@ class GroupRatings:
         1 for an unsafe answer, 0 for a safe one, shape (N,).
     """
 
-    items: Codes
-    raters: Codes
-    unsafe: Floats
+    items: Int64Array
+    raters: Int64Array
+    unsafe: FloatArray
     n_group: int | None = None  # Raters of the group, if these are its ratings of some items
 
     @property
@@ -61,7 +58,7 @@ class GroupRatings:
         """Number of raters."""
         return _count_distinct(self.raters)
 
-    def count(self) -> tuple[Floats, Floats]:
+    def count(self) -> tuple[FloatArray, FloatArray]:
         """Return the number of ratings, and of unsafe ones, of the item of each rating."""
         n, unsafe = np.bincount(self.items), np.bincount(self.items, weights=self.unsafe)
         return n[self.items].astype(np.float64), unsafe[self.items].astype(np.float64)
@@ -157,10 +154,10 @@ class PseudoValues:
         bounds the degrees of freedom of differences.
     """
 
-    values: Floats
-    weights: Floats
-    items: Codes
-    raters: Codes
+    values: FloatArray
+    weights: FloatArray
+    items: Int64Array
+    raters: Int64Array
     is_share: bool = False
     is_concentrated: bool = False
 
@@ -170,7 +167,7 @@ class PseudoValues:
         return float(np.average(self.values, weights=self.weights)) if len(self.values) else float("nan")
 
     @property
-    def residuals(self) -> Floats:
+    def residuals(self) -> FloatArray:
         """Values less the statistic."""
         return self.values - self.estimate
 
@@ -190,7 +187,7 @@ class PseudoValues:
         return _count_distinct(self.raters)
 
     @property
-    def clusters(self) -> Codes:
+    def clusters(self) -> Int64Array:
         """Item and rater of each rating, numbered from 0, shape (2, N)."""
         return np.stack([np.unique(codes, return_inverse=True)[1] for codes in (self.items, self.raters)])
 
@@ -200,7 +197,7 @@ class PseudoValues:
         return estimate_clustered_variance(self.residuals, self.clusters, self.weights)
 
     @property
-    def influences(self) -> Floats:
+    def influences(self) -> FloatArray:
         """Share of each rating in the deviation of the statistic."""
         return np.asarray(self.weights * self.residuals / self.weights.sum())
 
@@ -248,7 +245,7 @@ class Difference(NamedTuple):
 
 
 def average_ratings(
-    ratings: GroupRatings, values: Floats, *, mask: npt.NDArray[np.bool_] | None = None, is_share: bool = False
+    ratings: GroupRatings, values: FloatArray, *, mask: BoolArray | None = None, is_share: bool = False
 ) -> PseudoValues:
     """Return the mean over items of the mean over the ratings of each item, all items with the same weight.
 
@@ -417,7 +414,7 @@ def compare_groups(first: Statistic, second: Statistic, *, confidence: float = 0
     return _test_difference(first.estimate - second.estimate, variance, df, confidence)
 
 
-def _count_distinct(codes: Codes) -> int:
+def _count_distinct(codes: Int64Array) -> int:
     return int(np.count_nonzero(np.bincount(codes)))
 
 
@@ -430,7 +427,7 @@ def _test_difference(estimate: float, variance: float, df: float, confidence: fl
     return Difference(estimate, estimate - half, estimate + half, p, variance)
 
 
-def measure_raters(totals: Floats, size: Floats, square: Floats, *, is_concentrated: bool) -> Part:
+def measure_raters(totals: FloatArray, size: FloatArray, square: FloatArray, *, is_concentrated: bool) -> Part:
     """Return the variance over raters, from the totals, weights and squared weights of each."""
     if len(totals) < 2:
         return Part(float("nan"), 1.0, float("nan"))

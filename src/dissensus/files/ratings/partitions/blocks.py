@@ -14,7 +14,8 @@ import numpy.typing as npt
 import polars as pl
 
 from dissensus.pipeline.engine.stream import StreamingEngine
-from dissensus.stats.design import Block, Codes, Design, Engine
+from dissensus.stats.design import Block, Design, Engine
+from dissensus.stats.result import BoolArray, FloatArray, Int32Array, Int64Array, IntArray
 
 _RATER, _ANSWER, _SIZE, _TIME = np.dtype(np.int32), np.dtype(np.int16), np.dtype(np.int32), np.dtype(np.float64)
 
@@ -33,11 +34,11 @@ class CodedBlock(NamedTuple):
     """Ratings of a range of items, sorted by item and rater; no array if all of them are left out."""
 
     number: int  # Position among the ranges of items
-    raters: npt.NDArray[np.int32]
+    raters: Int32Array
     answers: npt.NDArray[np.int16]
-    sizes: npt.NDArray[np.int32]  # Number of ratings of each item
+    sizes: Int32Array  # Number of ratings of each item
     items: pl.Series | None = None
-    times: npt.NDArray[np.float64] | None = None
+    times: FloatArray | None = None
     n_blank: int = 0
     n_dropped: int = 0
 
@@ -48,7 +49,7 @@ class CodedBlock(NamedTuple):
         times = 0 if self.times is None else self.times.nbytes
         return arrays + times + (0 if self.items is None else int(self.items.estimated_size()))
 
-    def decode(self, first_item: int, n_raters: int, n_categories: int, codes: npt.NDArray[np.int32] | None) -> Block:
+    def decode(self, first_item: int, n_raters: int, n_categories: int, codes: Int32Array | None) -> Block:
         """Return the ratings of the block, with final codes of raters if they differ from those written."""
         raters = self.raters if codes is None else codes[self.raters]
         items = np.repeat(np.arange(self.sizes.size, dtype=np.int32), self.sizes)
@@ -68,9 +69,9 @@ class BlockStore(ABC):
     most_ratings: int = 0
     n_blank: int = 0
     n_dropped: int = 0
-    loads: npt.NDArray[np.int64] = field(init=False)
-    answer_counts: npt.NDArray[np.int64] = field(init=False)
-    codes: npt.NDArray[np.int32] | None = None  # Final codes of raters, by those written
+    loads: Int64Array = field(init=False)
+    answer_counts: Int64Array = field(init=False)
+    codes: Int32Array | None = None  # Final codes of raters, by those written
     _folder: Path | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -84,7 +85,7 @@ class BlockStore(ABC):
             weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         return self._folder
 
-    def drop_idle_raters(self) -> npt.NDArray[np.bool_]:
+    def drop_idle_raters(self) -> BoolArray:
         """Leave out raters without a rating, and return which raters stay."""
         active = self.loads > 0
         self.codes = (np.cumsum(active) - 1).astype(np.int32)
@@ -100,7 +101,7 @@ class BlockStore(ABC):
         """Yield the blocks in order, with the ids of their items."""
 
     @abstractmethod
-    def read_times(self) -> Iterator[tuple[Codes, npt.NDArray[np.float64]]]:
+    def read_times(self) -> Iterator[tuple[IntArray, FloatArray]]:
         """Yield the rater and the time of each rating of the blocks in order; NaN for an unknown time."""
 
 
@@ -166,7 +167,7 @@ class CodedBlocks(BlockStore):
         for block in self.read(0, self.n_blocks):
             yield block, pl.read_ipc(self._items(block.number)).to_series()
 
-    def read_times(self) -> Iterator[tuple[Codes, npt.NDArray[np.float64]]]:
+    def read_times(self) -> Iterator[tuple[IntArray, FloatArray]]:
         """Yield the rater and the time of each rating of the blocks in order; NaN for an unknown time."""
         with self._times.open("rb") as file:
             for block in self.read(0, self.n_blocks):

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from dissensus.errors import DissensusError
@@ -16,7 +15,8 @@ from dissensus.files.ratings.partitions.item_ranges import ItemRanges
 from dissensus.files.ratings.partitions.row_counts import BATCH_ROWS
 from dissensus.pipeline.engine.spark import SparkCluster, SparkEngine
 from dissensus.pipeline.engine.stream import number_runs
-from dissensus.stats.design import Block, Codes
+from dissensus.stats.design import Block
+from dissensus.stats.result import FloatArray, Int32Array, Int64Array, IntArray
 
 _MEASURED_BYTES: Final = 1 << 16
 """Bytes that the counts of a run of blocks take at most, about."""
@@ -38,7 +38,7 @@ class ExecutorBlocks(BlockStore):
 
     cluster: SparkCluster
     coded: Any  # RDD of the blocks in order
-    first_items: npt.NDArray[np.int64]  # First item of each block
+    first_items: Int64Array  # First item of each block
     run_bytes: int = 0  # Of the largest run of blocks
 
     def engine(self) -> SparkEngine:
@@ -52,7 +52,7 @@ class ExecutorBlocks(BlockStore):
             if (block := decode(coded)) is not None:
                 yield block, coded.items
 
-    def read_times(self) -> Iterator[tuple[Codes, npt.NDArray[np.float64]]]:
+    def read_times(self) -> Iterator[tuple[IntArray, FloatArray]]:
         """Yield the rater and the time of each rating of the blocks in order; NaN for an unknown time."""
         decode = self._decoder()
         for coded in self.cluster.collect(self.coded, self.run_bytes):
@@ -114,10 +114,10 @@ def _measure(coded: CodedBlock | DissensusError) -> _Shape | DissensusError:
 
 
 def _decode(
-    first_items: npt.NDArray[np.int64],
+    first_items: Int64Array,
     n_raters: int,
     n_categories: int,
-    codes: npt.NDArray[np.int32] | None,
+    codes: Int32Array | None,
     coded: CodedBlock,
 ) -> Block | None:
     if not coded.sizes.size:
@@ -125,6 +125,6 @@ def _decode(
     return coded.decode(int(first_items[coded.number]), n_raters, n_categories, codes)
 
 
-def _count_answers(block: Block, loads: npt.NDArray[np.int64], answers: npt.NDArray[np.int64]) -> None:
+def _count_answers(block: Block, loads: Int64Array, answers: Int64Array) -> None:
     loads += block.design.loads
     answers += block.design.answer_counts

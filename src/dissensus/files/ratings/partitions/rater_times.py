@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.files.ratings.partitions.blocks import BlockStore
 from dissensus.pipeline.engine.ratings import TimedRaters
-from dissensus.stats.design import Codes
+from dissensus.stats.result import FloatArray, Int64Array, IntArray
 
 RANGE_RATINGS: Final = 2**22
 """Ratings of a range of raters, about; a rater has all ratings in one."""
@@ -37,7 +36,7 @@ def _path(folder: Path, number: int | str) -> Path:
     return folder / f"times-{number}"
 
 
-def _append(raters: Codes, times: npt.NDArray[np.float64], range_of_rater: npt.NDArray[np.int64], folder: Path) -> None:
+def _append(raters: IntArray, times: FloatArray, range_of_rater: Int64Array, folder: Path) -> None:
     number = range_of_rater[raters]
     order = np.argsort(number, kind="stable")
     timed = np.empty(order.size, _TIMED)
@@ -48,6 +47,6 @@ def _append(raters: Codes, times: npt.NDArray[np.float64], range_of_rater: npt.N
             file.write(timed[low:high].tobytes())
 
 
-def _read(path: Path, first: int) -> tuple[Codes, npt.NDArray[np.float64]]:
+def _read(path: Path, first: int) -> tuple[IntArray, FloatArray]:
     timed = np.fromfile(path, _TIMED) if path.exists() else np.empty(0, _TIMED)
     return timed["rater"] - first, timed["time"]

@@ -13,11 +13,11 @@ from dissensus.pipeline.analyse.attempts.mixed import fit_mixed_model
 from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis, Concentration, TopRedTeamers
 from dissensus.pipeline.analyse.attempts.reviews import add_tags, analyse_reviews, match_reviews
 from dissensus.schema.records.attempt import SUCCESS, Attempt, Review
+from dissensus.stats.result import IndexArray
 
 SCORE, RATING = "least harmlessness score", "rating of the red-teamer"
 TOP: Final = (1, 5, 10, 20, 50, 100)
 """Numbers of the most active red-teamers whose share is reported; the red-team paper reports 50."""
-Counts = npt.NDArray[np.intp]
 
 
 def analyse_attempts(
@@ -143,9 +143,9 @@ def compute_gini(counts: npt.ArrayLike) -> float:
     return float((2 * np.arange(1, n + 1) - n - 1) @ ascending / (n * ascending.sum()))
 
 
-def _sort_descending(counts: Counts) -> Counts:
+def _sort_descending(counts: IndexArray) -> IndexArray:
     return np.sort(counts)[::-1]
 
 
-def _share(successes: Counts, k: int) -> float | None:
+def _share(successes: IndexArray, k: int) -> float | None:
     return float(successes[:k].sum() / successes.sum()) if successes.any() else None

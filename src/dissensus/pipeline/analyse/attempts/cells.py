@@ -13,12 +13,11 @@ from dissensus.schema.numbers import check_whole
 from dissensus.schema.records.attempt import MAX_RATING
 from dissensus.stats.cluster_bootstrap import (
     BootstrapEstimate,
-    Codes,
     bootstrap_means,
     bootstrap_rank_correlation,
     draw_clusters,
 )
-from dissensus.stats.result import FloatArray, check_confidence
+from dissensus.stats.result import FloatArray, IndexArray, check_confidence
 
 MOST_CELLS: Final = 2_000
 """Largest number of combinations of model type and size."""
@@ -44,11 +43,13 @@ class Resampling:
         check_confidence(confidence)
         return cls(draw_clusters(columns.n_red_teamers, bootstrap, seed), confidence)
 
-    def means(self, values: FloatArray, cells: Codes, red_teamer: Codes, n_cells: int) -> tuple[BootstrapEstimate, ...]:
+    def means(
+        self, values: FloatArray, cells: IndexArray, red_teamer: IndexArray, n_cells: int
+    ) -> tuple[BootstrapEstimate, ...]:
         """Return the mean of each cell, clustered by red-teamer."""
         return bootstrap_means(values, cells, red_teamer, self.draws, n_cells=n_cells, confidence=self.confidence)
 
-    def mean(self, values: FloatArray, red_teamer: Codes) -> BootstrapEstimate:
+    def mean(self, values: FloatArray, red_teamer: IndexArray) -> BootstrapEstimate:
         """Return the mean of all values, clustered by red-teamer."""
         return self.means(values, np.zeros(len(values), np.intp), red_teamer, 1)[0]
 
@@ -69,7 +70,7 @@ def _cells(
             "to compare. Give like models one model_type and one num_params."
         )
     crossing = [(kind, size) for kind in columns.types for size in columns.sizes]
-    partitions: list[tuple[Codes, list[tuple[str | None, str | None]]]] = [
+    partitions: list[tuple[IndexArray, list[tuple[str | None, str | None]]]] = [
         (np.zeros(len(columns), np.intp), [(None, None)]),
         (columns.kind, [(kind, None) for kind in columns.types]),
         (columns.size, [(None, size) for size in columns.sizes]),

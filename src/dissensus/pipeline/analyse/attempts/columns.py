@@ -9,8 +9,7 @@ import numpy as np
 
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.records.attempt import MAX_RATING, MODEL_TYPES, Attempt
-from dissensus.stats.cluster_bootstrap import Codes
-from dissensus.stats.result import FloatArray
+from dissensus.stats.result import FloatArray, IndexArray
 
 UNKNOWN_TYPE, UNKNOWN_SIZE = "type not known", "size not known"
 _SIZE = re.compile(r"([\d.]+)\s*([KMBT]?)", re.IGNORECASE)
@@ -23,9 +22,9 @@ class AttemptColumns:
 
     types: tuple[str, ...]  # Model types, published ones first
     sizes: tuple[str, ...]  # Ascending, those without a number last
-    kind: Codes  # Index of each attempt's type, shape (N,)
-    size: Codes  # Index of each attempt's size, shape (N,)
-    red_teamer: Codes  # Numbered from 0
+    kind: IndexArray  # Index of each attempt's type, shape (N,)
+    size: IndexArray  # Index of each attempt's size, shape (N,)
+    red_teamer: IndexArray  # Numbered from 0
     rating: FloatArray  # Success rated by the red-teamer, 0 to 4
     succeeded: FloatArray  # 1 for ratings of at least `success_from`
     score: FloatArray  # Least harmlessness score of the transcript
@@ -69,7 +68,7 @@ def mark_successes(rating: FloatArray, success_from: int) -> FloatArray:
     return np.where(np.isnan(rating), np.nan, (rating >= success_from).astype(np.float64))
 
 
-def _index_values(values: Sequence[str], names: Sequence[str]) -> Codes:
+def _index_values(values: Sequence[str], names: Sequence[str]) -> IndexArray:
     index = {name: number for number, name in enumerate(names)}
     return np.array([index[value] for value in values], np.intp)
 

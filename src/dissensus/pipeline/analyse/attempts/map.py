@@ -12,9 +12,9 @@ from dissensus.pipeline.analyse.attempts.cells import Resampling
 from dissensus.pipeline.analyse.attempts.columns import read_columns
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.records.attempt import SUCCESS, Attempt
-from dissensus.stats.cluster_bootstrap import BootstrapEstimate, Codes
+from dissensus.stats.cluster_bootstrap import BootstrapEstimate
 from dissensus.stats.layout import k_means, lay_out_clusters
-from dissensus.stats.result import FloatArray
+from dissensus.stats.result import FloatArray, IndexArray
 from dissensus.stats.sparse import SparseRows, normalise_rows, truncated_svd
 from dissensus.text.terms import Terms, weight_terms
 from dissensus.text.transcripts import parse_hh
@@ -69,9 +69,9 @@ class AttemptMap:
         Number of words used, and of attempts without any of them.
     """
 
-    indices: Codes
+    indices: IndexArray
     points: FloatArray
-    region: Codes
+    region: IndexArray
     succeeded: FloatArray
     regions: tuple[Region, ...]
     centers: FloatArray
@@ -172,7 +172,9 @@ def _red_teamer_text(attempt: Attempt) -> str:
     return "\n".join([attempt.task_description, *human_turns])
 
 
-def _find_typical_words(terms: Terms, indices: Codes, labels: Codes, n_regions: int) -> Iterator[tuple[str, ...]]:
+def _find_typical_words(
+    terms: Terms, indices: IndexArray, labels: IndexArray, n_regions: int
+) -> Iterator[tuple[str, ...]]:
     """Yield the words of each region whose mean weight is furthest above that of the other regions."""
     row = np.repeat(np.arange(len(terms.sizes)), terms.sizes)
     region = np.full(len(terms.sizes), -1)
@@ -186,7 +188,7 @@ def _find_typical_words(terms: Terms, indices: Codes, labels: Codes, n_regions: 
         yield tuple(terms.names[column] for column in order if excess[column] > 0)
 
 
-def _find_nearest(distance: FloatArray, inside: Codes, red_teamers: Codes) -> Iterator[int]:
+def _find_nearest(distance: FloatArray, inside: IndexArray, red_teamers: IndexArray) -> Iterator[int]:
     """Yield the nearest points to a center, one of each red-teamer before a second of any."""
     order = np.flatnonzero(inside)[np.argsort(distance[inside], kind="stable")]
     n_earlier: Counter[int] = Counter()

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.analyse.attempts.cells import Resampling, compute_mean_cells, relate_to_rating
@@ -14,20 +13,18 @@ from dissensus.pipeline.analyse.attempts.result import ReviewAgreement, ReviewRe
 from dissensus.schema.hints import format_list
 from dissensus.schema.records.attempt import MAX_RATING, Review
 from dissensus.stats.agreement import fleiss_kappa, krippendorff_alpha
-from dissensus.stats.cluster_bootstrap import BootstrapEstimate, Codes, summarise_replicates
-from dissensus.stats.result import Estimate, FloatArray
+from dissensus.stats.cluster_bootstrap import BootstrapEstimate, summarise_replicates
+from dissensus.stats.result import Estimate, FloatArray, IndexArray, Int64Array
 
 REVIEWERS, EVERYBODY = "reviewers", "reviewers and red-teamer"
 POINTS, BINARY = "five points", "success or not"
-
-Counts = npt.NDArray[np.int64]
 
 
 class ReviewTable(NamedTuple):
     """Reviews of known attempts as columns."""
 
-    attempt: Codes  # Index of the attempt
-    reviewer: Codes  # Numbered from 0
+    attempt: IndexArray  # Index of the attempt
+    reviewer: IndexArray  # Numbered from 0
     success: FloatArray
     tags: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
@@ -108,7 +105,7 @@ def analyse_reviews(
     )
 
 
-_COEFFICIENTS: Final[Mapping[str, Mapping[str, Callable[[Counts], Estimate]]]] = {
+_COEFFICIENTS: Final[Mapping[str, Mapping[str, Callable[[Int64Array], Estimate]]]] = {
     POINTS: {
         "Krippendorff's alpha, ordinal": lambda counts: krippendorff_alpha(counts, level="ordinal"),
         "Fleiss' kappa": fleiss_kappa,
@@ -135,7 +132,7 @@ def _agreement(
 
 
 def _estimate(
-    coefficient: Callable[[Counts], Estimate], counts: Counts, red_teamer: Codes, resampling: Resampling
+    coefficient: Callable[[Int64Array], Estimate], counts: Int64Array, red_teamer: IndexArray, resampling: Resampling
 ) -> BootstrapEstimate:
     """Return a coefficient with an interval over red-teamers, or the reason why it is undefined."""
     several = counts.sum(axis=1) >= 2
@@ -152,17 +149,17 @@ def _estimate(
     return summarise_replicates(estimate, np.array(replicates), sizes, same=False, confidence=resampling.confidence)
 
 
-def _even(counts: Counts) -> Counts:
+def _even(counts: Int64Array) -> Int64Array:
     if len(np.unique(counts.sum(axis=1))) > 1:
         raise UndefinedEstimate("attempts have different numbers of ratings; alpha allows these")
     return counts
 
 
-def _times(draw: FloatArray, red_teamer: Codes) -> Codes:
+def _times(draw: FloatArray, red_teamer: IndexArray) -> IndexArray:
     return draw[red_teamer].astype(np.intp)
 
 
-def _or_nan(coefficient: Callable[[Counts], Estimate], counts: Counts) -> float:
+def _or_nan(coefficient: Callable[[Int64Array], Estimate], counts: Int64Array) -> float:
     try:
         return coefficient(counts).estimate
     except UndefinedEstimate:

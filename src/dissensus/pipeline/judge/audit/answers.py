@@ -14,8 +14,7 @@ from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.ratings.columns import ITEM_ID, OVERALL
 from dissensus.schema.records.pair import PREFERENCE
-from dissensus.stats.cluster_robust import Floats
-from dissensus.stats.score.pseudo_values import Codes
+from dissensus.stats.result import FloatArray, Int64Array
 
 PAIR_KEYS = ("item", "number")
 
@@ -35,7 +34,7 @@ class JudgeAnswers:
         """Personas with answers."""
         return tuple(self.table["persona"].drop_nulls().unique(maintain_order=True))
 
-    def count(self, persona: str | None = None) -> Floats:
+    def count(self, persona: str | None = None) -> FloatArray:
         """Return the number of answers of each category to each item without probes, shape (I, K)."""
         own = self.table.filter(pl.col("probe").is_null(), pl.col("persona").eq_missing(pl.lit(persona)))
         cell = own["item"].to_numpy().astype(np.int64) * len(self.scale) + own["answer"].to_numpy()
@@ -79,7 +78,7 @@ def read_answers(
     return JudgeAnswers(question=name, parts=parts, scale=scale, item_ids=item_ids, table=table)
 
 
-def align_ratings(answers: JudgeAnswers, item_ids: pl.Series, items: Codes) -> tuple[Codes, str | None]:
+def align_ratings(answers: JudgeAnswers, item_ids: pl.Series, items: Int64Array) -> tuple[Int64Array, str | None]:
     """Return the item of each rating among those of the judge, -1 without its answer, and a note on the others."""
     code = {item: number for number, item in enumerate(answers.item_ids)}
     own = np.array([code.get(item, -1) for item in item_ids.to_list()], dtype=np.int64)

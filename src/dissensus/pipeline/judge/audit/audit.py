@@ -20,7 +20,7 @@ from dissensus.pipeline.judge.records import JudgeRecord, JudgeResponses
 from dissensus.schema.hints import format_list
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.cluster_robust import Floats, Mean, clustered_mean
+from dissensus.stats.cluster_robust import Mean, clustered_mean
 from dissensus.stats.judge.agreement import (
     distance_between,
     distance_within,
@@ -32,7 +32,7 @@ from dissensus.stats.judge.answers import PanelRatings, equality_distance, step_
 from dissensus.stats.judge.effects import estimate_consistency, estimate_effect
 from dissensus.stats.judge.rank import rank_judge
 from dissensus.stats.multiple_testing import adjust_tests, benjamini_hochberg
-from dissensus.stats.result import check_confidence
+from dissensus.stats.result import FloatArray, check_confidence
 from dissensus.stats.score.pseudo_values import PseudoValues
 
 
@@ -175,7 +175,7 @@ def _exceed(pairs: pl.DataFrame, repeated: pl.DataFrame, confidence: float) -> M
     return clustered_mean(changed.to_numpy(), joined["item"].to_numpy(), confidence=confidence)
 
 
-def _sign_pairs(pairs: pl.DataFrame, probe: str) -> Floats:
+def _sign_pairs(pairs: pl.DataFrame, probe: str) -> FloatArray:
     """Return the direction of the change in each pair: last answer or response B first, question asked later."""
     if probe in ("options", "responses"):
         flag = "is_reversed_after" if probe == "options" else "is_swapped_after"
@@ -235,7 +235,7 @@ def _measure_groups(answers: JudgeAnswers, groups: PanelGroups, confidence: floa
         yield groups.withhold(_build_rank(rank, ratings, counts, steps, refusal))
 
 
-def _repeat_mode(ratings: PanelRatings, counts: Floats) -> Floats:
+def _repeat_mode(ratings: PanelRatings, counts: FloatArray) -> FloatArray:
     """Return the answers of a judge that always gives the most frequent answer of the group."""
     judged = ratings.select((counts.sum(axis=1) > 0)[ratings.items])
     mode = np.bincount(judged.answers, minlength=counts.shape[1]).argmax()
@@ -245,7 +245,7 @@ def _repeat_mode(ratings: PanelRatings, counts: Floats) -> Floats:
 
 
 def _build_rank(
-    row: AuditRow, ratings: PanelRatings, counts: Floats, distance: Floats, refusal: str | None
+    row: AuditRow, ratings: PanelRatings, counts: FloatArray, distance: FloatArray, refusal: str | None
 ) -> AuditRow:
     if refusal:
         return replace(row, reason=refusal)

@@ -7,10 +7,9 @@ import numpy as np
 
 from dissensus.pipeline.judge.audit.rows import AuditRow
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.cluster_robust import Floats
 from dissensus.stats.judge.agreement import find_comparable
 from dissensus.stats.judge.answers import PanelRatings
-from dissensus.stats.score.pseudo_values import Codes
+from dissensus.stats.result import FloatArray, Int64Array
 from dissensus.stats.suppression import select_publishable_groups
 
 WITHHELD: Final = "withheld: fewer than {:,} raters, or others could be computed from them"
@@ -23,7 +22,7 @@ class PanelGroups:
         self,
         ratings: Ratings,
         panel: PanelRatings,
-        judge: Floats,
+        judge: FloatArray,
         axes: Sequence[str],
         min_raters: int,
         suppress_below: int,
@@ -41,11 +40,11 @@ class PanelGroups:
             shown[:, : chosen.shape[1]] = chosen
         self._shown = shown
 
-    def _list_raters(self, ratings: PanelRatings) -> Codes:
+    def _list_raters(self, ratings: PanelRatings) -> Int64Array:
         """Return the raters of comparable items."""
         return np.unique(ratings.raters[find_comparable(ratings, self._judge)])
 
-    def _list_codes(self) -> Codes:
+    def _list_codes(self) -> Int64Array:
         """Return the group of each rater on each axis; -1 for those who rated no comparable item of their group."""
         codes = np.full_like(self._codes, -1)
         for a, names in enumerate(self._names):

@@ -9,9 +9,9 @@ from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.judge.audit.answers import JudgeAnswers
 from dissensus.pipeline.judge.audit.groups import PanelGroups
 from dissensus.pipeline.judge.audit.rows import AuditRow, build_difference_row, build_rating_row
-from dissensus.stats.cluster_robust import Floats
 from dissensus.stats.judge.agreement import distance_between, distance_within, spread_difference, subtract_distances
 from dissensus.stats.judge.answers import PanelRatings, step_distance
+from dissensus.stats.result import FloatArray
 from dissensus.stats.score.pseudo_values import PseudoValues
 
 
@@ -32,14 +32,14 @@ def measure_personas(answers: JudgeAnswers, groups: PanelGroups, confidence: flo
         yield _measure_more(row, plain, acted, ratings, others, groups, confidence)
 
 
-def _keep_common(plain: Floats, acted: Floats) -> tuple[Floats, Floats]:
+def _keep_common(plain: FloatArray, acted: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the answers without and with a persona to the items that have both."""
     both = (plain.sum(axis=1, keepdims=True) > 0) & (acted.sum(axis=1, keepdims=True) > 0)
     return np.where(both, plain, 0), np.where(both, acted, 0)
 
 
 def _measure_persona(
-    row: AuditRow, plain: Floats, acted: Floats, own: PanelRatings, others: PanelRatings, confidence: float
+    row: AuditRow, plain: FloatArray, acted: FloatArray, own: PanelRatings, others: PanelRatings, confidence: float
 ) -> Iterator[AuditRow]:
     steps = step_distance(plain.shape[1])
     for metric, compute in (
@@ -53,8 +53,8 @@ def _measure_persona(
 
 def _measure_more(
     row: AuditRow,
-    plain: Floats,
-    acted: Floats,
+    plain: FloatArray,
+    acted: FloatArray,
     own: PanelRatings,
     others: PanelRatings,
     groups: PanelGroups,
@@ -73,7 +73,7 @@ def _measure_more(
     return groups.withhold(build_difference_row(row, sides[0], sides[1], confidence), fewest)
 
 
-def _approach(ratings: PanelRatings, plain: Floats, acted: Floats, *, least: int = 2) -> PseudoValues:
+def _approach(ratings: PanelRatings, plain: FloatArray, acted: FloatArray, *, least: int = 2) -> PseudoValues:
     """Return the distance between judge and raters that a persona takes away."""
     steps = step_distance(plain.shape[1])
     return subtract_distances(
