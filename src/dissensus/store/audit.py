@@ -34,6 +34,7 @@ from dissensus.store.care import CareSurveyTable
 from dissensus.store.chats import ChatTable
 from dissensus.store.check_answers import CheckAnswerTable
 from dissensus.store.consents import ConsentTable, ConsentTextTable
+from dissensus.store.core.orm import list_columns
 from dissensus.store.flags import FlagDecisionTable
 from dissensus.store.gold import GoldDecisionTable, GoldLabelTable
 from dissensus.store.items import ERASED_CONTENT, ItemTable, derive_columns
@@ -62,7 +63,7 @@ class StoredCampaign:
 
 def load_stored_campaign(tx: Connection, campaign_id: str) -> StoredCampaign:
     """Return the row of a campaign; nothing of it is cached."""
-    columns = [getattr(CampaignTable, name) for name in StoredCampaign.__dataclass_fields__]
+    columns = list_columns(CampaignTable, StoredCampaign)
     return StoredCampaign(**tx.execute(select(*columns).where(CampaignTable.id == campaign_id)).one()._mapping)
 
 

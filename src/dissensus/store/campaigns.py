@@ -16,7 +16,7 @@ from dissensus.schema.campaign.roles import Role, parse_role
 from dissensus.schema.canonical_json import digest_json
 from dissensus.schema.hints import format_value
 from dissensus.store import audit_log
-from dissensus.store.core.orm import HASH, ID, Base, check_in, new_id
+from dissensus.store.core.orm import HASH, ID, Base, check_in, find_row, list_columns, list_rows, new_id
 from dissensus.store.identity.api_tokens import ApiTokenExclusionTable
 from dissensus.store.members import MemberTable
 
@@ -66,7 +66,7 @@ class CampaignRow:
 
 
 IS_PRESENT = CampaignTable.deleted_at.is_(None)
-CAMPAIGN_COLUMNS = [getattr(CampaignTable, name) for name in CampaignRow.__dataclass_fields__]
+CAMPAIGN_COLUMNS = list_columns(CampaignTable, CampaignRow)
 
 
 _SELECT_BY_ID = select(*CAMPAIGN_COLUMNS).where(CampaignTable.id == bindparam("campaign_id"))
@@ -123,12 +123,11 @@ def blank_campaign(tx: Connection, campaign_row: CampaignRow, *, now: datetime) 
 
 def get_campaign_by_name(tx: Connection, name: str, *, lock: bool = False) -> CampaignRow:
     """Return a campaign by its name; `lock` locks its row."""
-    row = tx.execute(
-        _lock_row(select(*CAMPAIGN_COLUMNS).where(CampaignTable.name == name, IS_PRESENT), lock)
-    ).one_or_none()
+    query = select(*CAMPAIGN_COLUMNS).where(CampaignTable.name == name, IS_PRESENT)
+    row = find_row(tx, _lock_row(query, lock), CampaignRow)
     if row is None:
         raise NotFound(f"There is no campaign {format_value(name)}.")
-    return CampaignRow(**row._mapping)
+    return row
 
 
 def get_campaign(tx: Connection, campaign_id: str, *, lock: bool = False) -> CampaignRow:
@@ -145,13 +144,13 @@ def list_member_campaigns(tx: Connection, staff_id: str) -> tuple[CampaignRow, .
     """Return the campaigns of a member, the latest first."""
     owned = select(MemberTable.campaign_id).where(MemberTable.staff_id == staff_id)
     query = select(*CAMPAIGN_COLUMNS).where(CampaignTable.id.in_(owned)).order_by(CampaignTable.id.desc())
-    return tuple(CampaignRow(**row._mapping) for row in tx.execute(query))
+    return list_rows(tx, query, CampaignRow)
 
 
 def list_campaigns(tx: Connection) -> tuple[CampaignRow, ...]:
     """Return all campaigns, the latest first."""
     query = select(*CAMPAIGN_COLUMNS).where(IS_PRESENT).order_by(CampaignTable.id.desc())
-    return tuple(CampaignRow(**row._mapping) for row in tx.execute(query))
+    return list_rows(tx, query, CampaignRow)
 
 
 def load_all_roles(tx: Connection) -> dict[str, list[tuple[str, Role]]]:
@@ -206,7 +205,7 @@ def list_member_campaigns_after(
     query = select(*CAMPAIGN_COLUMNS).where(
         CampaignTable.id.in_(joined), CampaignTable.id.not_in(ended), CampaignTable.id > after
     )
-    return tuple(CampaignRow(**row._mapping) for row in tx.execute(query.order_by(CampaignTable.id).limit(most)))
+    return list_rows(tx, query.order_by(CampaignTable.id).limit(most), CampaignRow)
 
 
 HEAD_LENGTH = 2_000
@@ -240,7 +239,7 @@ class WorkingCopyRow:
     changed_at: datetime
 
 
-WORKING_COPY_COLUMNS = [getattr(WorkingCopyTable, name) for name in WorkingCopyRow.__dataclass_fields__]
+_SELECT_COPY = select(*list_columns(WorkingCopyTable, WorkingCopyRow))
 
 
 def add_working_copy(tx: Connection, text: str, *, staff_id: str, campaign_id: str | None, now: datetime) -> str:
@@ -257,14 +256,12 @@ def add_working_copy(tx: Connection, text: str, *, staff_id: str, campaign_id: s
 def find_working_copy(tx: Connection, copy_id: str) -> WorkingCopyRow | None:
     """Return the working copy of a new campaign, None if there is none."""
     is_new = WorkingCopyTable.campaign_id.is_(None)
-    row = tx.execute(select(*WORKING_COPY_COLUMNS).where(WorkingCopyTable.id == copy_id, is_new)).one_or_none()
-    return None if row is None else WorkingCopyRow(**row._mapping)
+    return find_row(tx, _SELECT_COPY.where(WorkingCopyTable.id == copy_id, is_new), WorkingCopyRow)
 
 
 def find_campaign_copy(tx: Connection, campaign_id: str) -> WorkingCopyRow | None:
     """Return the working copy of a campaign, None if there is none."""
-    row = tx.execute(select(*WORKING_COPY_COLUMNS).where(WorkingCopyTable.campaign_id == campaign_id)).one_or_none()
-    return None if row is None else WorkingCopyRow(**row._mapping)
+    return find_row(tx, _SELECT_COPY.where(WorkingCopyTable.campaign_id == campaign_id), WorkingCopyRow)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,8 +278,7 @@ def list_working_copies(tx: Connection, staff_id: str) -> tuple[ListedWorkingCop
     mine = (WorkingCopyTable.staff_id == staff_id) & WorkingCopyTable.campaign_id.is_(None)
     head = func.substr(WorkingCopyTable.text, 1, HEAD_LENGTH).label("head")
     query = select(WorkingCopyTable.id, head, WorkingCopyTable.changed_at)
-    rows = tx.execute(query.where(mine).order_by(WorkingCopyTable.id.desc()))
-    return tuple(ListedWorkingCopy(**row._mapping) for row in rows)
+    return list_rows(tx, query.where(mine).order_by(WorkingCopyTable.id.desc()), ListedWorkingCopy)
 
 
 def count_working_copies(tx: Connection, staff_id: str) -> int:

@@ -16,7 +16,7 @@ from dissensus.pipeline.collect.chat import (
     ResponseFailure,
     ResponsePick,
 )
-from dissensus.store.core.orm import ID, Base, RaterData, check_in
+from dissensus.store.core.orm import ID, Base, RaterData, check_in, list_rows
 
 
 class ChatTable(RaterData, Base):
@@ -300,7 +300,7 @@ def list_pending_responses(tx: Connection, exchange_id: str) -> tuple[PendingRes
         .where(ChatCandidateTable.exchange_id == exchange_id, _is_pending())
         .order_by(ChatCandidateTable.position)
     )
-    return tuple(PendingResponse(**row._mapping) for row in tx.execute(query))
+    return list_rows(tx, query, PendingResponse)
 
 
 def set_response(tx: Connection, exchange_id: str, position: int, response: ChatbotResponse) -> bool:

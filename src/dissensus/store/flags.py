@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from sqlalchemy import ColumnElement, Connection, ForeignKey, and_, insert, or_, select
 from sqlalchemy.orm import Mapped, aliased, mapped_column
 
-from dissensus.store.core.orm import ID, Base, RaterData, check_in
+from dissensus.store.core.orm import ID, Base, RaterData, check_in, find_row, list_columns, list_rows
 from dissensus.store.raters import RaterTable
 from dissensus.store.staff import StaffTable
 
@@ -66,15 +66,7 @@ class FlagDecisionRow:
 
 
 _SELECT = (
-    select(
-        FlagDecisionTable.id,
-        FlagDecisionTable.rater_id,
-        FlagDecisionTable.verdict,
-        FlagDecisionTable.reason,
-        FlagDecisionTable.evidence,
-        StaffTable.name.label("by"),
-        FlagDecisionTable.at,
-    )
+    select(*list_columns(FlagDecisionTable, FlagDecisionRow, joined={"by"}), StaffTable.name.label("by"))
     .join(StaffTable, StaffTable.id == FlagDecisionTable.staff_id)
     .order_by(FlagDecisionTable.at, FlagDecisionTable.id)
 )
@@ -83,8 +75,8 @@ _SELECT = (
 def load_flag_decisions(tx: Connection, campaign_id: str) -> dict[str, FlagDecisionRow]:
     """Return the current decision about each flagged rater of a campaign."""
     query = _SELECT.join(RaterTable, RaterTable.id == FlagDecisionTable.rater_id)
-    rows = tx.execute(query.where(RaterTable.campaign_id == campaign_id))
-    return {row.rater_id: FlagDecisionRow(**row._mapping) for row in rows}
+    rows = list_rows(tx, query.where(RaterTable.campaign_id == campaign_id), FlagDecisionRow)
+    return {row.rater_id: row for row in rows}
 
 
 def has_verdict(rater_id: Any, verdict: FlagVerdict | None = None) -> ColumnElement[bool]:
@@ -100,14 +92,12 @@ def has_verdict(rater_id: Any, verdict: FlagVerdict | None = None) -> ColumnElem
 
 def list_flag_decisions(tx: Connection, rater_id: str) -> tuple[FlagDecisionRow, ...]:
     """Return all decisions about a rater, the latest first."""
-    rows = tx.execute(_SELECT.where(FlagDecisionTable.rater_id == rater_id)).all()
-    return tuple(FlagDecisionRow(**row._mapping) for row in reversed(rows))
+    return list_rows(tx, _SELECT.where(FlagDecisionTable.rater_id == rater_id), FlagDecisionRow)[::-1]
 
 
 def find_flag_decision(tx: Connection, decision_id: str) -> FlagDecisionRow | None:
     """Return a decision by its id, or None."""
-    row = tx.execute(_SELECT.where(FlagDecisionTable.id == decision_id)).one_or_none()
-    return None if row is None else FlagDecisionRow(**row._mapping)
+    return find_row(tx, _SELECT.where(FlagDecisionTable.id == decision_id), FlagDecisionRow)
 
 
 def load_excluded_raters(tx: Connection, campaign_id: str) -> frozenset[str]:

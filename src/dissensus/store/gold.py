@@ -13,7 +13,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from dissensus.campaign.audit_log import digest_sequence
 from dissensus.campaign.gold_labels import ITEM_STATES, GoldAnswers, GoldDecision, GoldLabel, ItemState
 from dissensus.schema.campaign.gold import PARTS
-from dissensus.store.core.orm import ID, Base, Document, check_in, new_id
+from dissensus.store.core.orm import ID, Base, Document, check_in, find_row, list_rows, new_id
 from dissensus.store.items import MAX_IDS_PER_STATEMENT, ItemTable
 from dissensus.store.staff import StaffTable
 
@@ -122,13 +122,13 @@ def list_targets(tx: Connection, campaign_id: str, positions: Collection[int] | 
     """Return all items of a campaign, or those at some positions, in their order."""
     query = select(*_TARGET_COLUMNS).where(ItemTable.campaign_id == campaign_id).order_by(ItemTable.position)
     query = query if positions is None else query.where(ItemTable.position.in_(positions))
-    return tuple(GoldTarget(**row._mapping) for row in tx.execute(query.execution_options(yield_per=WINDOW)))
+    return list_rows(tx, query.execution_options(yield_per=WINDOW), GoldTarget)
 
 
 def list_targets_by_name(tx: Connection, campaign_id: str, names: Collection[str]) -> tuple[GoldTarget, ...]:
     """Return the items of a campaign with some names."""
     query = select(*_TARGET_COLUMNS).where(ItemTable.campaign_id == campaign_id, ItemTable.name.in_(names))
-    return tuple(GoldTarget(**row._mapping) for row in tx.execute(query))
+    return list_rows(tx, query, GoldTarget)
 
 
 def set_sample(tx: Connection, campaign_id: str, names: Sequence[str] | None) -> None:
@@ -150,8 +150,7 @@ def digest_sample(tx: Connection, campaign_id: str) -> str:
 def find_target(tx: Connection, campaign_id: str, position: int) -> GoldTarget | None:
     """Return an item of a campaign by its position, or None."""
     query = select(*_TARGET_COLUMNS).where(ItemTable.campaign_id == campaign_id, ItemTable.position == position)
-    row = tx.execute(query).one_or_none()
-    return None if row is None else GoldTarget(**row._mapping)
+    return find_row(tx, query, GoldTarget)
 
 
 def load_labels(

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, ForeignKey, delete, insert, literal, select
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.schema.records.image import StoredImage
-from dissensus.store.core.orm import HASH, Base, UtcDateTime
+from dissensus.store.core.orm import HASH, Base, UtcDateTime, list_columns, list_rows
 
 
 class ImageTable(Base):
@@ -71,14 +71,14 @@ def copy_images(tx: Connection, campaign_id: str, to: str, *, now: datetime) -> 
 
 def list_images(tx: Connection, campaign_id: str) -> tuple[ImageRow, ...]:
     """Return the images of a campaign by name, without their content."""
-    columns = [getattr(ImageTable, field) for field in ImageRow.__dataclass_fields__]
+    columns = list_columns(ImageTable, ImageRow)
     query = select(*columns).where(ImageTable.campaign_id == campaign_id).order_by(ImageTable.name)
-    return tuple(ImageRow(**row._mapping) for row in tx.execute(query))
+    return list_rows(tx, query, ImageRow)
 
 
 def find_image(tx: Connection, campaign_id: str, name: str) -> StoredImage | None:
     """Return an image of a campaign, or None."""
-    columns = [getattr(ImageTable, field) for field in StoredImage.__dataclass_fields__]
+    columns = list_columns(ImageTable, StoredImage)
     query = select(*columns).where(ImageTable.campaign_id == campaign_id, ImageTable.name == name)
     row = tx.execute(query).one_or_none()
     return None if row is None else StoredImage(**{**row._mapping, "content": b64decode(row.content)})

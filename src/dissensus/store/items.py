@@ -30,7 +30,7 @@ from dissensus.schema.hints import count_rest, format_value
 from dissensus.schema.ratings.columns import GOLD
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
-from dissensus.store.core.orm import HASH, ID, Base, new_id
+from dissensus.store.core.orm import HASH, ID, Base, list_rows, new_id
 
 
 class ItemTable(Base):
@@ -224,8 +224,7 @@ def list_item_states(tx: Connection, campaign_id: str, positions: Sequence[int])
     """Return items at some positions of a campaign, at most `MAX_IDS_PER_STATEMENT`, in their order."""
     columns = (ItemTable.id, ItemTable.position, ItemTable.name, ItemTable.withheld)
     query = select(*columns, ItemTable.salt.is_(None).label("erased")).where(ItemTable.campaign_id == campaign_id)
-    rows = tx.execute(query.where(ItemTable.position.in_(positions)).order_by(ItemTable.position))
-    return tuple(ItemState(**row._mapping) for row in rows)
+    return list_rows(tx, query.where(ItemTable.position.in_(positions)).order_by(ItemTable.position), ItemState)
 
 
 def erase_item(tx: Connection, item_id: str) -> None:

@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Connection, ForeignKey, delete, func, inse
 from sqlalchemy.orm import Mapped, aliased, mapped_column
 
 from dissensus.schema.campaign.roles import ROLES, Role, parse_role
-from dissensus.store.core.orm import HASH, Base, check_in, hash_key
+from dissensus.store.core.orm import HASH, Base, check_in, find_row, hash_key, list_columns, list_rows
 from dissensus.store.identity.api_tokens import ApiTokenExclusionTable, ApiTokenTable
 from dissensus.store.staff import StaffTable
 
@@ -101,7 +101,7 @@ def list_members(tx: Connection, campaign_id: str) -> tuple[MemberRow, ...]:
         .where(MemberTable.campaign_id == campaign_id)
         .order_by(MemberTable.created_at, StaffTable.name)
     )
-    return tuple(MemberRow(**row._mapping) for row in tx.execute(query))
+    return list_rows(tx, query, MemberRow)
 
 
 def load_roles(tx: Connection, staff_id: str) -> dict[str, Role]:
@@ -167,7 +167,7 @@ def list_pending_invitations(
         .where(chosen, _is_valid(now))
         .order_by(table.expires_at, table.key_hash)
     )
-    return tuple(PendingInvitation(**row._mapping) for row in tx.execute(query))
+    return list_rows(tx, query, PendingInvitation)
 
 
 def revoke_invitation(
@@ -194,9 +194,8 @@ def revoke_invitations_through(tx: Connection, campaign_id: str, token_id: str) 
 def find_invitation(tx: Connection, key: str, *, now: datetime) -> ValidInvitation | None:
     """Return a valid invitation, or None."""
     table = StaffInvitationTable
-    query = select(table.campaign_id, table.role, table.staff_id, table.address).where(_has_key(key), _is_valid(now))
-    row = tx.execute(query).one_or_none()
-    return None if row is None else ValidInvitation(**row._mapping)
+    query = select(*list_columns(table, ValidInvitation)).where(_has_key(key), _is_valid(now))
+    return find_row(tx, query, ValidInvitation)
 
 
 def use_invitation(tx: Connection, key: str, *, now: datetime) -> bool:

@@ -20,7 +20,7 @@ from dissensus.store.answer_drafts import AnswerTable, SaveTable, to_received_sa
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.campaigns import CAMPAIGN_COLUMNS, IS_PRESENT, CampaignRow, CampaignTable
 from dissensus.store.consents import ConsentTable, has_agreed
-from dissensus.store.core.orm import ID, Base, Document, Number, RaterData
+from dissensus.store.core.orm import ID, Base, Document, Number, RaterData, list_rows
 from dissensus.store.items import ItemTable
 from dissensus.store.raters import DeclarationTable, RaterTable, is_participant
 
@@ -151,7 +151,7 @@ def list_campaigns_to_monitor(tx: Connection, *, now: datetime) -> tuple[Campaig
             )
         )
     )
-    return tuple(CampaignRow(**row._mapping) for row in tx.execute(query))
+    return list_rows(tx, query, CampaignRow)
 
 
 def list_participants(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> tuple[Participant, ...]:

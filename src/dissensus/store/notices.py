@@ -9,7 +9,7 @@ from sqlalchemy import Connection, ForeignKey, Select, func, insert, select, upd
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.store.assignments import AssignmentTable
-from dissensus.store.core.orm import ID, Base, RaterData, check_in, new_id
+from dissensus.store.core.orm import ID, Base, RaterData, check_in, find_row, list_rows, new_id
 from dissensus.store.items import ItemTable
 from dissensus.store.raters import RaterTable
 
@@ -50,13 +50,13 @@ class NoticeRow:
 def list_notices(tx: Connection, campaign_id: str, *, start: int = 0, most: int) -> tuple[NoticeRow, ...]:
     """Return open notices of a campaign, the latest first."""
     query = _select_open(campaign_id).order_by(NoticeTable.id.desc()).offset(start).limit(most)
-    return tuple(NoticeRow(**row._mapping) for row in tx.execute(query))
+    return list_rows(tx, query, NoticeRow)
 
 
 def list_notices_after(tx: Connection, campaign_id: str, *, after: str, most: int) -> tuple[NoticeRow, ...]:
     """Return the open notices of a campaign, the earliest first, after an id."""
     query = _select_open(campaign_id).where(NoticeTable.id > after).order_by(NoticeTable.id).limit(most)
-    return tuple(NoticeRow(**row._mapping) for row in tx.execute(query))
+    return list_rows(tx, query, NoticeRow)
 
 
 def count_open_notices(tx: Connection, campaign_id: str) -> int:
@@ -99,8 +99,7 @@ def find_notice_subject(tx: Connection, campaign_id: str, notice_id: str) -> Not
         .outerjoin(ItemTable, ItemTable.id == AssignmentTable.item_id)
         .where(NoticeTable.id == notice_id, RaterTable.campaign_id == campaign_id)
     )
-    row = tx.execute(query).one_or_none()
-    return None if row is None else NoticeSubject(**row._mapping)
+    return find_row(tx, query, NoticeSubject)
 
 
 def settle_notices(

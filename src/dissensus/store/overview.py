@@ -26,6 +26,7 @@ from dissensus.schema.records.item import Item
 from dissensus.store.answer_drafts import SaveTable
 from dissensus.store.assignments import IS_FIRST, AssignmentState, AssignmentTable
 from dissensus.store.chats import ChatExchangeTable, ChatTable
+from dissensus.store.core.orm import list_rows
 from dissensus.store.gold import GoldProgressTable
 from dissensus.store.items import ItemTable, contains_text, count_items, to_item
 from dissensus.store.monitoring import ItemSummaryTable
@@ -376,13 +377,13 @@ def find_item_detail(tx: Connection, campaign_id: str, position: int) -> ItemDet
     finished = select(AssignmentTable.id).where(done).order_by(AssignmentTable.id)
     columns = (NoticeTable.id, NoticeTable.text, NoticeTable.at, NoticeTable.settled_at, NoticeTable.shown_again)
     query = _select_reported(*columns, StaffTable.name.label("settled_by")).where(owned).order_by(NoticeTable.id)
-    reports = tx.execute(query.outerjoin(StaffTable, StaffTable.id == NoticeTable.settled_by))
+    settled = StaffTable.id == NoticeTable.settled_by
     return ItemDetail(
         position=position,
         item=to_item(row.name, row.content),
         withheld=row.withheld,
         n_skipped=tx.scalar(_select_skipped(func.count()).where(owned)) or 0,
-        reports=tuple(ItemReport(**report._mapping) for report in reports),
+        reports=list_rows(tx, query.outerjoin(StaffTable, settled), ItemReport),
         assignment_ids=tuple(tx.scalars(finished)),
     )
 

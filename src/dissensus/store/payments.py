@@ -27,7 +27,7 @@ from dissensus.campaign.pay import MAX_VISIT_MS
 from dissensus.store.answer_drafts import SaveTable
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.chats import ChatExchangeTable, ChatPickTable, ChatTable
-from dissensus.store.core.orm import ID, Base, new_id
+from dissensus.store.core.orm import ID, Base, find_row, list_columns, list_rows, new_id
 from dissensus.store.raters import RaterState, RaterTable
 from dissensus.store.recruits import RecruitTable
 from dissensus.store.staff import StaffTable
@@ -59,7 +59,7 @@ class PaymentRow:
 
 
 _SELECT_PAYMENTS = select(
-    PaymentTable.id, PaymentTable.rater_id, PaymentTable.amount, StaffTable.name.label("by"), PaymentTable.at
+    *list_columns(PaymentTable, PaymentRow, joined={"by"}), StaffTable.name.label("by")
 ).outerjoin(StaffTable, StaffTable.id == PaymentTable.staff_id)
 
 
@@ -68,13 +68,12 @@ def list_payments(tx: Connection, rater_id: str) -> tuple[PaymentRow, ...]:
     query = _SELECT_PAYMENTS.where(PaymentTable.rater_id == rater_id).order_by(
         PaymentTable.at.desc(), PaymentTable.id.desc()
     )
-    return tuple(PaymentRow(**row._mapping) for row in tx.execute(query))
+    return list_rows(tx, query, PaymentRow)
 
 
 def find_payment(tx: Connection, payment_id: str) -> PaymentRow | None:
     """Return a payment by its id, or None."""
-    row = tx.execute(_SELECT_PAYMENTS.where(PaymentTable.id == payment_id)).one_or_none()
-    return None if row is None else PaymentRow(**row._mapping)
+    return find_row(tx, _SELECT_PAYMENTS.where(PaymentTable.id == payment_id), PaymentRow)
 
 
 def add_payment(
@@ -132,7 +131,7 @@ def load_work(tx: Connection, campaign_id: str, *, rater_ids: Collection[str] | 
         .where(owned)
         .order_by(RaterTable.number)
     )
-    return tuple(RaterWork(**row._mapping) for row in tx.execute(query))
+    return list_rows(tx, query, RaterWork)
 
 
 def list_rater_ids_after(tx: Connection, campaign_id: str, *, after: int, most: int) -> tuple[str, ...]:

@@ -27,7 +27,18 @@ from sqlalchemy.orm import Mapped, mapped_column
 from dissensus.campaign.rate_limits import NO_LIMIT, RateLimit, to_milliseconds
 from dissensus.errors import NotAllowed
 from dissensus.store.campaigns import CampaignTable
-from dissensus.store.core.orm import HASH, ID, Base, RaterData, check_in, hash_key, new_id
+from dissensus.store.core.orm import (
+    HASH,
+    ID,
+    Base,
+    RaterData,
+    check_in,
+    find_row,
+    hash_key,
+    list_columns,
+    list_rows,
+    new_id,
+)
 from dissensus.store.core.rate_limits import take_expression, take_parameters
 from dissensus.store.staff import SessionTable
 
@@ -125,7 +136,7 @@ class RaterRow:
     full_at_ms: int = field(default=0, compare=False)  # Time when the token bucket of the rater is full again
 
 
-RATER_COLUMNS = [getattr(RaterTable, name) for name in RaterRow.__dataclass_fields__]
+RATER_COLUMNS = list_columns(RaterTable, RaterRow)
 
 
 # Statements of every submit are built once: building one takes longer than running it.
@@ -191,21 +202,19 @@ def check_invitation(tx: Connection, campaign_id: str, key: str) -> str | None:
 def find_invited_rater(tx: Connection, key: str, *, lock: bool = False) -> RaterRow | None:
     """Return the rater of a personal link, or None; `lock` keeps them from being erased."""
     query = select(*RATER_COLUMNS).where(RaterTable.invitation_hash == hash_key(key))
-    row = tx.execute(query.with_for_update(read=True, key_share=True) if lock else query).one_or_none()
-    return None if row is None else RaterRow(**row._mapping)
+    return find_row(tx, query.with_for_update(read=True, key_share=True) if lock else query, RaterRow)
 
 
 def find_rater(tx: Connection, rater_id: str) -> RaterRow | None:
     """Return a rater by their id."""
-    row = tx.execute(select(*RATER_COLUMNS).where(RaterTable.id == rater_id)).one_or_none()
-    return None if row is None else RaterRow(**row._mapping)
+    return find_row(tx, select(*RATER_COLUMNS).where(RaterTable.id == rater_id), RaterRow)
 
 
 def list_raters_by_number(tx: Connection, campaign_id: str, numbers: Collection[int]) -> tuple[RaterRow, ...]:
     """Return the raters of a campaign with some entry numbers, in their order."""
     owned = (RaterTable.campaign_id == campaign_id) & RaterTable.number.in_(numbers)
-    rows = tx.execute(select(*RATER_COLUMNS).where(owned, ~RaterTable.rehearsal).order_by(RaterTable.number))
-    return tuple(RaterRow(**row._mapping) for row in rows)
+    query = select(*RATER_COLUMNS).where(owned, ~RaterTable.rehearsal).order_by(RaterTable.number)
+    return list_rows(tx, query, RaterRow)
 
 
 def entered_by_open_link(tx: Connection, rater_id: str) -> bool:
@@ -227,14 +236,12 @@ def mark_seen(
     Writes are taken from the token bucket of the rater.
     """
     bucket = take_parameters(limit, n_writes, now_ms=to_milliseconds(now))
-    row = tx.execute(_MARK_SEEN, {"rater_id": rater_id, "now": now, **bucket}).one_or_none()
-    return None if row is None else RaterRow(**row._mapping)
+    return find_row(tx, _MARK_SEEN, RaterRow, parameters={"rater_id": rater_id, "now": now, **bucket})
 
 
 def find_signed_in_rater(tx: Connection, key: str, *, now: datetime) -> RaterRow | None:
     """Return the rater of a valid session, or None."""
-    row = tx.execute(_SELECT_SIGNED_IN, {"key_hash": hash_key(key), "now": now}).one_or_none()
-    return None if row is None else RaterRow(**row._mapping)
+    return find_row(tx, _SELECT_SIGNED_IN, RaterRow, parameters={"key_hash": hash_key(key), "now": now})
 
 
 def add_rater_session(tx: Connection, rater_id: str, key: str, *, expires_at: datetime) -> None:

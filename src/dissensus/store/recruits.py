@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.errors import Conflict
-from dissensus.store.core.orm import Base, RaterData
+from dissensus.store.core.orm import Base, RaterData, find_row, list_columns, list_rows
 from dissensus.store.raters import RATER_COLUMNS, RaterRow, RaterState, RaterTable
 
 
@@ -41,8 +41,7 @@ def find_recruited_rater(tx: Connection, person: str, submission: str, *, lock: 
     has_ids = (RecruitTable.person == person) & (RecruitTable.submission == submission)
     query = select(*RATER_COLUMNS).join(RecruitTable, RecruitTable.rater_id == RaterTable.id).where(has_ids)
     locked = query.with_for_update(read=True, key_share=True, of=RaterTable)
-    row = tx.execute(locked if lock else query).one_or_none()
-    return None if row is None else RaterRow(**row._mapping)
+    return find_row(tx, locked if lock else query, RaterRow)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,26 +55,23 @@ class RecruitRow:
     status: str | None  # Last status at the recruiter, if any
 
 
-_COLUMNS = [getattr(RecruitTable, name) for name in RecruitRow.__dataclass_fields__]
+_COLUMNS = list_columns(RecruitTable, RecruitRow)
 
 
 def find_recruit(tx: Connection, campaign_id: str, person: str) -> RecruitRow | None:
     """Return a participant by the recruiter's id of the person, or None."""
     in_campaign = (RecruitTable.campaign_id == campaign_id) & (RecruitTable.person == person)
-    row = tx.execute(select(*_COLUMNS).where(in_campaign)).one_or_none()
-    return None if row is None else RecruitRow(**row._mapping)
+    return find_row(tx, select(*_COLUMNS).where(in_campaign), RecruitRow)
 
 
 def find_recruit_by_submission(tx: Connection, submission: str) -> RecruitRow | None:
     """Return a participant by the recruiter's id of the submission, or None."""
-    row = tx.execute(select(*_COLUMNS).where(RecruitTable.submission == submission)).one_or_none()
-    return None if row is None else RecruitRow(**row._mapping)
+    return find_row(tx, select(*_COLUMNS).where(RecruitTable.submission == submission), RecruitRow)
 
 
 def find_recruit_of_rater(tx: Connection, rater_id: str) -> RecruitRow | None:
     """Return the participant who is this rater, or None."""
-    row = tx.execute(select(*_COLUMNS).where(RecruitTable.rater_id == rater_id)).one_or_none()
-    return None if row is None else RecruitRow(**row._mapping)
+    return find_row(tx, select(*_COLUMNS).where(RecruitTable.rater_id == rater_id), RecruitRow)
 
 
 def add_recruit(
@@ -157,7 +153,7 @@ def list_submissions(
     """Return a page of submissions: those of one status first, then in order of entry."""
     order = (case((RecruitTable.status == first, 0), else_=1), RecruitTable.entered_at, RecruitTable.submission)
     query = _select_submissions(campaign_id).order_by(*order).offset(start).limit(most)
-    return tuple(SubmissionRow(**row._mapping) for row in tx.execute(query))
+    return list_rows(tx, query, SubmissionRow)
 
 
 def list_submissions_after(
@@ -166,14 +162,12 @@ def list_submissions_after(
     """Return submissions, or those of one status, in the order of their ids, after an id."""
     query = _select_submissions(campaign_id).where(RecruitTable.submission > after)
     query = query if status is None else query.where(RecruitTable.status == status)
-    rows = tx.execute(query.order_by(RecruitTable.submission).limit(most))
-    return tuple(SubmissionRow(**row._mapping) for row in rows)
+    return list_rows(tx, query.order_by(RecruitTable.submission).limit(most), SubmissionRow)
 
 
 def find_submission(tx: Connection, campaign_id: str, submission: str) -> SubmissionRow | None:
     """Return a submission of a campaign, or None."""
-    row = tx.execute(_select_submissions(campaign_id).where(RecruitTable.submission == submission)).one_or_none()
-    return None if row is None else SubmissionRow(**row._mapping)
+    return find_row(tx, _select_submissions(campaign_id).where(RecruitTable.submission == submission), SubmissionRow)
 
 
 def count_submissions(tx: Connection, campaign_id: str, *, status: str | None = None) -> int:

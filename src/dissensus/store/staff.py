@@ -21,7 +21,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.errors import Conflict
 from dissensus.schema.hints import format_value
-from dissensus.store.core.orm import HASH, ID, Base, RaterData, hash_key, new_id
+from dissensus.store.core.orm import HASH, ID, Base, RaterData, find_row, hash_key, list_columns, list_rows, new_id
 
 
 class SessionTable(RaterData, Base):
@@ -98,7 +98,7 @@ class SignedInStaff:
     confirmed_at: datetime | None
 
 
-_COLUMNS = [getattr(StaffTable, name) for name in StaffRow.__dataclass_fields__]
+_COLUMNS = list_columns(StaffTable, StaffRow)
 
 
 def add_staff(tx: Connection, name: str, *, now: datetime) -> StaffRow:
@@ -113,13 +113,12 @@ def add_staff(tx: Connection, name: str, *, now: datetime) -> StaffRow:
 
 def list_staff(tx: Connection) -> tuple[StaffRow, ...]:
     """Return all staff accounts, by name."""
-    return tuple(StaffRow(**row._mapping) for row in tx.execute(select(*_COLUMNS).order_by(StaffTable.name)))
+    return list_rows(tx, select(*_COLUMNS).order_by(StaffTable.name), StaffRow)
 
 
 def find_staff_by_name(tx: Connection, name: str) -> StaffRow | None:
     """Return a staff account by its name, or None."""
-    row = tx.execute(select(*_COLUMNS).where(StaffTable.name == name)).one_or_none()
-    return None if row is None else StaffRow(**row._mapping)
+    return find_row(tx, select(*_COLUMNS).where(StaffTable.name == name), StaffRow)
 
 
 def load_disabled_accounts(tx: Connection) -> dict[str, datetime]:
@@ -199,8 +198,7 @@ def find_pending_staff(tx: Connection, key: str, *, now: datetime) -> StaffRow |
         .where(SessionTable.key_hash == hash_key(key), SessionTable.expires_at > now, SessionTable.pending)
         .where(StaffTable.disabled_at.is_(None))
     )
-    row = tx.execute(query).one_or_none()
-    return None if row is None else StaffRow(**row._mapping)
+    return find_row(tx, query, StaffRow)
 
 
 def find_signed_in_staff(tx: Connection, key: str, *, now: datetime, idle: timedelta) -> SignedInStaff | None:
@@ -257,7 +255,7 @@ def list_sessions(tx: Connection, staff_id: str, *, now: datetime, idle: timedel
         .where(SessionTable.staff_id == staff_id, _is_active(now, idle))
         .order_by(SessionTable.expires_at.desc(), SessionTable.key_hash)
     )
-    return tuple(StaffSession(**row._mapping) for row in tx.execute(query))
+    return list_rows(tx, query, StaffSession)
 
 
 def end_session(tx: Connection, staff_id: str, session_id: str) -> bool:
@@ -279,21 +277,18 @@ def list_password_hashes(tx: Connection) -> tuple[str, ...]:
 
 def find_staff_by_subject(tx: Connection, *, subject: str) -> StaffRow | None:
     """Return the account of an OpenID Connect subject, or None."""
-    row = tx.execute(select(*_COLUMNS).where(StaffTable.subject == subject)).one_or_none()
-    return None if row is None else StaffRow(**row._mapping)
+    return find_row(tx, select(*_COLUMNS).where(StaffTable.subject == subject), StaffRow)
 
 
 def claim_subject(tx: Connection, email: str, subject: str) -> StaffRow | None:
     """Link a subject to the account with this email and no subject; return it, or None."""
     unlinked = (StaffTable.email == email) & StaffTable.subject.is_(None)
-    row = tx.execute(update(StaffTable).where(unlinked).values(subject=subject).returning(*_COLUMNS)).one_or_none()
-    return None if row is None else StaffRow(**row._mapping)
+    return find_row(tx, update(StaffTable).where(unlinked).values(subject=subject).returning(*_COLUMNS), StaffRow)
 
 
 def find_staff_by_email(tx: Connection, email: str) -> StaffRow | None:
     """Return the account with an email, or None."""
-    row = tx.execute(select(*_COLUMNS).where(StaffTable.email == email)).one_or_none()
-    return None if row is None else StaffRow(**row._mapping)
+    return find_row(tx, select(*_COLUMNS).where(StaffTable.email == email), StaffRow)
 
 
 def find_email(tx: Connection, staff_id: str) -> str | None:

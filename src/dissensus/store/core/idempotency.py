@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Connection, ForeignKey, delete, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.store.core.orm import HASH, Base, dialect_insert
+from dissensus.store.core.orm import HASH, Base, dialect_insert, find_row, list_columns
 
 
 class IdempotencyTable(Base):
@@ -41,9 +41,8 @@ def begin_request(tx: Connection, token_id: str, key: str, *, digest: str, now: 
 
 def find_response(tx: Connection, token_id: str, key: str) -> IdempotentResponse | None:
     """Return the stored response to a request."""
-    columns = (IdempotencyTable.digest, IdempotencyTable.status, IdempotencyTable.encrypted_body)
-    row = tx.execute(select(*columns).where(_has_key(token_id, key))).one_or_none()
-    return None if row is None else IdempotentResponse(**row._mapping)
+    columns = list_columns(IdempotencyTable, IdempotentResponse)
+    return find_row(tx, select(*columns).where(_has_key(token_id, key)), IdempotentResponse)
 
 
 def store_response(tx: Connection, token_id: str, key: str, *, status: int, encrypted_body: str) -> None:

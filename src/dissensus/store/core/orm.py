@@ -2,8 +2,9 @@
 
 import hashlib
 import secrets
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from sqlalchemy import JSON, BigInteger, CheckConstraint, Connection, DateTime, Integer, MetaData, String
@@ -11,6 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.sql.base import Executable
 from sqlalchemy.types import TypeDecorator
 
 KEY_BYTES = 24
@@ -26,6 +28,8 @@ NAMING_CONVENTION = {
 }
 # Ids are UUIDs of version 7 as text; keys that give access are stored as hexadecimal SHA-256.
 ID, HASH = String(36), String(64)
+
+Row = TypeVar("Row")
 
 
 def new_id(now: datetime) -> str:
@@ -83,6 +87,24 @@ class RaterData:
 def dialect_insert(tx: Connection, table: type[Base]) -> sqlite.Insert | postgresql.Insert:
     """Return the INSERT of a dialect, which supports ON CONFLICT."""
     return sqlite.insert(table) if tx.dialect.name == "sqlite" else postgresql.insert(table)
+
+
+def list_columns(table: type[Base], row: type[Any], *, joined: Collection[str] = ()) -> list[Any]:
+    """Return the columns of a table by the fields of a row class, without the fields that come from other tables."""
+    return [getattr(table, name) for name in row.__dataclass_fields__ if name not in joined]
+
+
+def find_row(
+    tx: Connection, query: Executable, row: type[Row], *, parameters: Mapping[str, Any] | None = None
+) -> Row | None:
+    """Return the only row of a query, whose columns are the fields of a row class; None without one."""
+    values = tx.execute(query, parameters).one_or_none()
+    return None if values is None else row(**values._mapping)
+
+
+def list_rows(tx: Connection, query: Executable, row: type[Row]) -> tuple[Row, ...]:
+    """Return the rows of a query, whose columns are the fields of a row class."""
+    return tuple(row(**values._mapping) for values in tx.execute(query))
 
 
 def check_in(column: str, *values: str) -> CheckConstraint:

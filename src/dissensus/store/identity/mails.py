@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, ForeignKey, delete, insert, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.store.core.orm import Base, Number
+from dissensus.store.core.orm import Base, Number, list_columns, list_rows
 from dissensus.store.staff import StaffTable, find_email
 
 
@@ -77,7 +77,7 @@ def is_mail_waiting(tx: Connection, staff_id: str, kind: str, content: Mapping[s
 def list_due_mails(tx: Connection, *, now: datetime, limit: int) -> tuple[MailRow, ...]:
     """Return mails that are due, the earliest first."""
     table = MailTable
-    columns = [getattr(table, name) for name in MailRow.__dataclass_fields__ if name != "person"]
+    columns = list_columns(table, MailRow, joined={"person"})
     query = (
         select(*columns, StaffTable.name.label("person"))
         .outerjoin(StaffTable, StaffTable.id == table.staff_id)
@@ -85,7 +85,7 @@ def list_due_mails(tx: Connection, *, now: datetime, limit: int) -> tuple[MailRo
         .order_by(table.number)
         .limit(limit)
     )
-    return tuple(MailRow(**row._mapping) for row in tx.execute(query))
+    return list_rows(tx, query, MailRow)
 
 
 def postpone_mails(tx: Connection, numbers: Collection[int], *, due_at: datetime) -> None:

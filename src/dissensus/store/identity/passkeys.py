@@ -6,7 +6,18 @@ from datetime import datetime
 from sqlalchemy import Connection, ForeignKey, delete, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.store.core.orm import HASH, ID, Base, Number, dialect_insert, hash_key, new_id
+from dissensus.store.core.orm import (
+    HASH,
+    ID,
+    Base,
+    Number,
+    dialect_insert,
+    find_row,
+    hash_key,
+    list_columns,
+    list_rows,
+    new_id,
+)
 
 
 class PasskeyTable(Base):
@@ -49,7 +60,7 @@ class PasskeyRow:
     used_at: datetime | None
 
 
-_COLUMNS = [getattr(PasskeyTable, name) for name in PasskeyRow.__dataclass_fields__]
+_COLUMNS = list_columns(PasskeyTable, PasskeyRow)
 
 
 def list_passkeys(tx: Connection, staff_id: str) -> tuple[PasskeyRow, ...]:
@@ -57,7 +68,7 @@ def list_passkeys(tx: Connection, staff_id: str) -> tuple[PasskeyRow, ...]:
     query = (
         select(*_COLUMNS).where(PasskeyTable.staff_id == staff_id).order_by(PasskeyTable.created_at, PasskeyTable.id)
     )
-    return tuple(PasskeyRow(**row._mapping) for row in tx.execute(query))
+    return list_rows(tx, query, PasskeyRow)
 
 
 def has_passkey(tx: Connection, staff_id: str) -> bool:
@@ -67,8 +78,7 @@ def has_passkey(tx: Connection, staff_id: str) -> bool:
 
 def find_passkey(tx: Connection, credential_id: str) -> PasskeyRow | None:
     """Return a passkey by the id of its credential, or None."""
-    row = tx.execute(select(*_COLUMNS).where(PasskeyTable.credential_id == credential_id)).one_or_none()
-    return None if row is None else PasskeyRow(**row._mapping)
+    return find_row(tx, select(*_COLUMNS).where(PasskeyTable.credential_id == credential_id), PasskeyRow)
 
 
 def add_passkey(

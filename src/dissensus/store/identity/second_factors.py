@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import Connection, ForeignKey, delete, func, insert, select, union, update
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.store.core.orm import HASH, Base, Number, hash_key
+from dissensus.store.core.orm import HASH, Base, Number, find_row, hash_key, list_columns
 from dissensus.store.identity.passkeys import PasskeyTable, delete_passkeys, has_passkey
 
 
@@ -42,9 +42,8 @@ class TotpRow:
 
 def find_totp(tx: Connection, staff_id: str) -> TotpRow | None:
     """Return the TOTP secret of an account, confirmed or not, or None."""
-    query = select(TotpTable.secret, TotpTable.confirmed_at).where(TotpTable.staff_id == staff_id)
-    row = tx.execute(query).one_or_none()
-    return None if row is None else TotpRow(**row._mapping)
+    query = select(*list_columns(TotpTable, TotpRow)).where(TotpTable.staff_id == staff_id)
+    return find_row(tx, query, TotpRow)
 
 
 def has_second_factor(tx: Connection, staff_id: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, get_args
 from sqlalchemy import Connection, ForeignKey, delete, func, insert, select, true
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.store.core.orm import Base, Number, check_in
+from dissensus.store.core.orm import Base, Number, check_in, list_rows
 from dissensus.store.identity.mails import add_mail
 from dissensus.store.staff import StaffTable
 
@@ -108,7 +108,7 @@ def list_security_events(tx: Connection, *, since: datetime, staff_id: str | Non
         .where(table.at >= since, true() if staff_id is None else table.staff_id == staff_id)
         .order_by(table.number)
     )
-    return tuple(SecurityEvent(**row._mapping) for row in tx.execute(query))
+    return list_rows(tx, query, SecurityEvent)
 
 
 def load_last_sign_ins(tx: Connection) -> dict[str, datetime]:

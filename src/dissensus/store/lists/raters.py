@@ -27,7 +27,7 @@ from dissensus.pipeline.monitor import WITHIN, RaterFigures
 from dissensus.store.answer_drafts import AnswerTable, SaveTable
 from dissensus.store.assignments import AssignmentState, AssignmentTable
 from dissensus.store.chats import ChatTable
-from dissensus.store.core.orm import Base, Document, RaterData
+from dissensus.store.core.orm import Base, Document, RaterData, list_rows
 from dissensus.store.flags import FlagDecisionRow, FlagVerdict, has_verdict, load_flag_decisions
 from dissensus.store.items import ItemTable
 from dissensus.store.monitoring import ItemSummaryTable
@@ -343,4 +343,4 @@ def list_rater_notices(tx: Connection, rater_id: str) -> tuple[RaterNotice, ...]
         .where(NoticeTable.rater_id == rater_id)
         .order_by(NoticeTable.id.desc())
     )
-    return tuple(RaterNotice(**row._mapping) for row in tx.execute(query))
+    return list_rows(tx, query, RaterNotice)

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.store.campaigns import CampaignTable
 from dissensus.store.chats import ChatTable
-from dissensus.store.core.orm import ID, Base, check_in
+from dissensus.store.core.orm import ID, Base, check_in, find_row, list_columns, list_rows
 from dissensus.store.items import ItemTable
 from dissensus.store.raters import RaterTable
 from dissensus.store.staff import StaffTable
@@ -88,9 +88,9 @@ class StoredReport:
 
 
 _TABLE = CampaignReportTable
-_SELECT = select(
-    *(getattr(_TABLE, name) for name in ReportRow.__dataclass_fields__ if name != "by"), StaffTable.name.label("by")
-).join(StaffTable, StaffTable.id == _TABLE.staff_id)
+_SELECT = select(*list_columns(_TABLE, ReportRow, joined={"by"}), StaffTable.name.label("by")).join(
+    StaffTable, StaffTable.id == _TABLE.staff_id
+)
 
 
 def add_report(
@@ -108,13 +108,12 @@ def list_reports(
     query = _SELECT.where(_TABLE.campaign_id == campaign_id).order_by(_TABLE.at.desc(), _TABLE.id.desc())
     query = query if with_raters else query.where(~_TABLE.with_raters)
     query = query if staff_id is None else query.where(_TABLE.staff_id == staff_id)
-    return tuple(ReportRow(**row._mapping) for row in tx.execute(query))
+    return list_rows(tx, query, ReportRow)
 
 
 def find_report(tx: Connection, campaign_id: str, report_id: str) -> ReportRow | None:
     """Return a report of a campaign, or None."""
-    row = tx.execute(_SELECT.where(_TABLE.campaign_id == campaign_id, _TABLE.id == report_id)).one_or_none()
-    return None if row is None else ReportRow(**row._mapping)
+    return find_row(tx, _SELECT.where(_TABLE.campaign_id == campaign_id, _TABLE.id == report_id), ReportRow)
 
 
 def delete_oldest_reports(tx: Connection, campaign_id: str, *, most: int) -> None:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
+from dissensus.store.core.orm import list_rows
 from dissensus.store.items import ItemTable
 from dissensus.store.raters import RaterTable, is_participant
 
@@ -22,7 +23,7 @@ def list_finished_raters(tx: Connection, campaign_id: str) -> tuple[FinishedRate
     """Return the raters in the order in which they first finished, with those who rate more items since."""
     time = RaterTable.finished_at
     query = select(RaterTable.id, time.label("at")).where(is_participant(campaign_id), time.is_not(None))
-    return tuple(FinishedRater(**row._mapping) for row in tx.execute(query.order_by(time, RaterTable.number)))
+    return list_rows(tx, query.order_by(time, RaterTable.number), FinishedRater)
 
 
 def find_extreme_loads(tx: Connection, campaign_id: str) -> tuple[int, int] | None:
