@@ -107,7 +107,6 @@ class AssignmentRow:
     state: AssignmentState
     offered_at: datetime | None  # Time when it was first shown, if it was
     item: Item
-    showing: int = FIRST
     counts: bool  # True if it is load of the item: rehearsals and second showings are not
     shown_first: Side | None = None  # Response of a pair on the left
 
@@ -317,7 +316,6 @@ def _to_row(row: Any) -> AssignmentRow:
         state=row.state,
         offered_at=row.offered_at,
         item=to_item(row.name, row.content),
-        showing=row.showing,
         counts=not row.rehearsal and row.showing == FIRST,
         shown_first=row.shown_first,
     )

@@ -233,7 +233,6 @@ class WorkingCopyRow:
 
     id: str
     staff_id: str
-    campaign_id: str | None
     text: str
     revision: int
     changed_at: datetime

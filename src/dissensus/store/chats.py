@@ -17,6 +17,7 @@ from dissensus.pipeline.collect.chat import (
     ResponsePick,
 )
 from dissensus.store.core.orm import ID, Base, RaterData, check_in, list_rows
+from dissensus.store.raters import RaterTable
 
 
 class ChatTable(RaterData, Base):
@@ -144,6 +145,12 @@ def count_chats(tx: Connection, rater_id: str, *, since: datetime | None = None)
     done = func.count().filter(ChatTable.state == "done")
     n, n_done = tx.execute(select(func.count(), done).where(owned)).one()
     return int(n), int(n_done)
+
+
+def count_matching_chats(tx: Connection, condition: ColumnElement[bool]) -> int:
+    """Count the conversations that match a condition on them and their raters."""
+    query = select(func.count()).select_from(ChatTable).join(RaterTable, RaterTable.id == ChatTable.rater_id)
+    return tx.scalar(query.where(condition)) or 0
 
 
 def find_last_chat(tx: Connection, rater_id: str) -> ChatRow | None:

@@ -30,7 +30,7 @@ def erase_rater(tx: Connection, rater: RaterRow) -> int:
     loaded = (AssignmentTable.rater_id == rater.id) & AssignmentTable.state.in_(LOAD_STATES) & IS_FIRST
     item_ids = list(tx.scalars(select(AssignmentTable.item_id).where(loaded)))
     for table in rater_data_tables():
-        tx.execute(delete(table).where(_belongs_to(table, rater.id)))
+        tx.execute(delete(table).where(_belongs_to(table, "rater", rater.id)))
     if not rater.rehearsal:
         change_loads(tx, item_ids, -1)
     audit_log.erase_rater_events(tx, rater.id)
@@ -55,55 +55,44 @@ def rater_data_tables() -> Iterator[Table]:
     yield from (table for table in reversed(METADATA.sorted_tables) if table in marked)
 
 
-def _belongs_to(table: Table, rater_id: str) -> ColumnElement[bool]:
-    """Return the condition that a row belongs to a rater, directly or through the rows that it refers to."""
-    if "rater_id" in table.c:
-        condition: ColumnElement[bool] = table.c.rater_id == rater_id
+def _belongs_to(table: Table, owner: str, owner_id: str) -> ColumnElement[bool]:
+    """Return the condition that a row belongs to a rater or campaign, directly or through rows it refers to."""
+    column = f"{owner}_id"
+    if column in table.c:
+        condition: ColumnElement[bool] = table.c[column] == owner_id
         return condition
-    owners = []
-    for key in table.foreign_keys:
-        owned = select(key.column).where(_belongs_to(key.column.table, rater_id))
-        owners.append(key.parent.in_(owned))
+    owners = [
+        key.parent.in_(select(key.column).where(_belongs_to(key.column.table, owner, owner_id)))
+        for key in table.foreign_keys
+        if _leads_to(key.column.table, owner)
+    ]
     return or_(*owners)
+
+
+def _leads_to(table: Table, owner: str) -> bool:
+    return table.name != owner and any(
+        key.column.table.name == owner or _leads_to(key.column.table, owner) for key in table.foreign_keys
+    )
 
 
 def delete_campaign_rows(tx: Connection, campaign_id: str) -> None:
     """Delete all rows of a campaign but its own and the audit log, whose events of raters are erased."""
     for table in campaign_tables():
-        tx.execute(delete(table).where(_belongs_to_campaign(table, campaign_id)))
+        tx.execute(delete(table).where(_belongs_to(table, "campaign", campaign_id)))
     audit_log.erase_campaign_rater_events(tx, campaign_id)
 
 
 def has_campaign_rows(tx: Connection, campaign_id: str) -> bool:
     """Return whether rows of a campaign are left besides its own and the audit log."""
-    owned = (select(table).where(_belongs_to_campaign(table, campaign_id)).limit(1) for table in campaign_tables())
+    owned = (select(table).where(_belongs_to(table, "campaign", campaign_id)).limit(1) for table in campaign_tables())
     return any(tx.execute(query).first() is not None for query in owned)
 
 
 def campaign_tables() -> Iterator[Table]:
     """Yield the tables whose rows belong to campaigns, each before those that it refers to, without the audit log."""
     for table in reversed(METADATA.sorted_tables):
-        if table.name not in AUDIT_TABLES and _leads_to_campaign(table):
+        if table.name not in AUDIT_TABLES and _leads_to(table, "campaign"):
             yield table
-
-
-def _leads_to_campaign(table: Table) -> bool:
-    return table.name != "campaign" and any(
-        key.column.table.name == "campaign" or _leads_to_campaign(key.column.table) for key in table.foreign_keys
-    )
-
-
-def _belongs_to_campaign(table: Table, campaign_id: str) -> ColumnElement[bool]:
-    """Return the condition that a row belongs to a campaign, directly or through the rows that it refers to."""
-    if "campaign_id" in table.c:
-        condition: ColumnElement[bool] = table.c.campaign_id == campaign_id
-        return condition
-    owners = [
-        key.parent.in_(select(key.column).where(_belongs_to_campaign(key.column.table, campaign_id)))
-        for key in table.foreign_keys
-        if _leads_to_campaign(key.column.table)
-    ]
-    return or_(*owners)
 
 
 def remove_items(tx: Connection, campaign_id: str) -> int:

@@ -47,9 +47,9 @@ def count_chat_export(tx: Connection, campaign_id: str, purposes: Sequence[str])
     """Count the conversations that an export leaves out."""
     in_campaign, agreed, done = RaterTable.campaign_id == campaign_id, has_agreed(purposes), ChatTable.state == "done"
     return ChatExportCounts(
-        rehearsal=_count_chats(tx, and_(in_campaign, RaterTable.rehearsal)),
-        without_consent=_count_chats(tx, and_(is_participant(campaign_id), ~agreed, done)),
-        unfinished=_count_chats(tx, and_(is_participant(campaign_id), agreed, ~done)),
+        rehearsal=chats.count_matching_chats(tx, and_(in_campaign, RaterTable.rehearsal)),
+        without_consent=chats.count_matching_chats(tx, and_(is_participant(campaign_id), ~agreed, done)),
+        unfinished=chats.count_matching_chats(tx, and_(is_participant(campaign_id), agreed, ~done)),
         withdrawn=_count_withdrawn(tx, campaign_id),
     )
 
@@ -57,11 +57,6 @@ def count_chat_export(tx: Connection, campaign_id: str, purposes: Sequence[str])
 def _count_withdrawn(tx: Connection, campaign_id: str) -> int:
     withdrawn = (RaterTable.campaign_id == campaign_id) & ~RaterTable.rehearsal & (RaterTable.state == "withdrawn")
     return tx.scalar(select(func.count()).select_from(RaterTable).where(withdrawn)) or 0
-
-
-def _count_chats(tx: Connection, condition: ColumnElement[bool]) -> int:
-    query = select(func.count()).select_from(ChatTable).join(RaterTable, RaterTable.id == ChatTable.rater_id)
-    return tx.scalar(query.where(condition)) or 0
 
 
 def iterate_ended_chats(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> Iterator[EndedChat]:

@@ -11,9 +11,9 @@ from sqlalchemy import ColumnElement, Connection, ForeignKey, Index, UniqueConst
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.campaign.audit_log import digest_sequence
-from dissensus.campaign.gold_labels import ITEM_STATES, GoldAnswers, GoldDecision, GoldLabel, ItemState
+from dissensus.campaign.gold_labels import ITEM_STATES, Entry, GoldAnswers, GoldDecision, GoldLabel, ItemState
 from dissensus.schema.campaign.gold import PARTS
-from dissensus.store.core.orm import ID, Base, Document, check_in, find_row, list_rows, new_id
+from dissensus.store.core.orm import ID, Base, Document, check_in, find_row, list_columns, list_rows, new_id
 from dissensus.store.items import MAX_IDS_PER_STATEMENT, ItemTable
 from dissensus.store.staff import StaffTable
 
@@ -157,34 +157,32 @@ def load_labels(
     tx: Connection, campaign_id: str, *, item_ids: Collection[str] | None = None
 ) -> Mapping[str, Sequence[GoldLabel]]:
     """Return all labels of the items of a campaign, or of some, by item id."""
-    query = (
-        select(GoldLabelTable, StaffTable.name)
-        .join(ItemTable, ItemTable.id == GoldLabelTable.item_id)
-        .join(StaffTable, StaffTable.id == GoldLabelTable.staff_id)
-        .where(_is_item_of(campaign_id, item_ids))
-    )
-    result: defaultdict[str, list[GoldLabel]] = defaultdict(list)
-    for row in tx.execute(query).mappings():
-        fields = {name: row[name] for name in ("staff_id", "name", "part", "position", "revision", "at")}
-        result[row["item_id"]].append(GoldLabel(**fields, answers=_parse_answers(row["answers"])))
-    return result
+    return _load_by_item(tx, GoldLabelTable, GoldLabel, _is_item_of(campaign_id, item_ids))
 
 
 def load_decisions(
     tx: Connection, campaign_id: str, *, item_ids: Collection[str] | None = None
 ) -> Mapping[str, Sequence[GoldDecision]]:
     """Return all decisions on the items of a campaign, or on some, by item id and in order."""
+    order = (GoldDecisionTable.part, GoldDecisionTable.revision)
+    return _load_by_item(tx, GoldDecisionTable, GoldDecision, _is_item_of(campaign_id, item_ids), *order)
+
+
+def _load_by_item(
+    tx: Connection, table: Any, entry: type[Entry], condition: ColumnElement[bool], *order: Any
+) -> Mapping[str, Sequence[Entry]]:
     query = (
-        select(GoldDecisionTable, StaffTable.name)
-        .join(ItemTable, ItemTable.id == GoldDecisionTable.item_id)
-        .join(StaffTable, StaffTable.id == GoldDecisionTable.staff_id)
-        .where(_is_item_of(campaign_id, item_ids))
-        .order_by(GoldDecisionTable.part, GoldDecisionTable.revision)
+        select(table.item_id, *list_columns(table, entry, joined={"name"}), StaffTable.name)
+        .join(ItemTable, ItemTable.id == table.item_id)
+        .join(StaffTable, StaffTable.id == table.staff_id)
+        .where(condition)
+        .order_by(*order)
     )
-    result: defaultdict[str, list[GoldDecision]] = defaultdict(list)
-    for row in tx.execute(query).mappings():
-        fields = {name: row[name] for name in ("staff_id", "name", "part", "revision", "reason", "at")}
-        result[row["item_id"]].append(GoldDecision(**fields, answers=_parse_answers(row["answers"])))
+    result: defaultdict[str, list[Entry]] = defaultdict(list)
+    for row in tx.execute(query):
+        fields = dict(row._mapping)
+        item_id, answers = fields.pop("item_id"), _parse_answers(fields.pop("answers"))
+        result[item_id].append(entry(**fields, answers=answers))
     return result
 
 
@@ -215,16 +213,18 @@ def count_labels_and_decisions(tx: Connection, campaign_id: str) -> int:
 
 def add_label(tx: Connection, item_id: str, label: GoldLabel) -> None:
     """Insert a label; the campaign must be locked."""
-    fields = {name: getattr(label, name) for name in ("staff_id", "part", "position", "revision", "at")}
-    row = {"id": new_id(label.at), "item_id": item_id, "answers": dict(label.answers), **fields}
-    tx.execute(insert(GoldLabelTable).values(**row))
+    _add_entry(tx, GoldLabelTable, item_id, label)
 
 
 def add_decision(tx: Connection, item_id: str, decision: GoldDecision) -> None:
     """Insert a decision; the campaign must be locked."""
-    fields = {name: getattr(decision, name) for name in ("staff_id", "part", "revision", "reason", "at")}
-    row = {"id": new_id(decision.at), "item_id": item_id, "answers": dict(decision.answers), **fields}
-    tx.execute(insert(GoldDecisionTable).values(**row))
+    _add_entry(tx, GoldDecisionTable, item_id, decision)
+
+
+def _add_entry(tx: Connection, table: type[Base], item_id: str, entry: GoldLabel | GoldDecision) -> None:
+    fields = {name: getattr(entry, name) for name in entry.__dataclass_fields__ if name not in ("name", "answers")}
+    row = {"id": new_id(entry.at), "item_id": item_id, "answers": dict(entry.answers), **fields}
+    tx.execute(insert(table).values(**row))
 
 
 def set_progress(tx: Connection, campaign_id: str, item_id: str, progress: GoldProgressRow) -> None:
@@ -238,19 +238,13 @@ def set_progress(tx: Connection, campaign_id: str, item_id: str, progress: GoldP
 def load_progress(tx: Connection, campaign_id: str) -> dict[str, GoldProgressRow]:
     """Return the stored states of labels by item id."""
     table = GoldProgressTable
-    rows = tx.execute(select(table).where(table.campaign_id == campaign_id))
-    return {
-        row.item_id: GoldProgressRow(
-            position=row.position,
-            state=row.state,
-            safety=row.safety,
-            n_safety=row.n_safety,
-            n_degree=row.n_degree,
-            n_topics=row.n_topics,
-            labellers=row.labellers,
-        )
-        for row in rows
-    }
+    query = select(table.item_id, *list_columns(table, GoldProgressRow)).where(table.campaign_id == campaign_id)
+    result = {}
+    for row in tx.execute(query):
+        fields = dict(row._mapping)
+        item_id = fields.pop("item_id")
+        result[item_id] = GoldProgressRow(**fields)
+    return result
 
 
 def load_settled_labels(tx: Connection, campaign_id: str) -> dict[str, str]:

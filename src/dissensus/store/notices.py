@@ -110,26 +110,30 @@ def settle_notices(
     tx.execute(update(NoticeTable).where(NoticeTable.id.in_(notice_ids)).values(**values))
 
 
-def _select_reports(item_id: str, *columns: Any) -> Select[Any]:
-    """Return the query of reports of an item by raters, without rehearsals."""
+def select_illegal_reports(*columns: Any) -> Select[Any]:
+    """Return the query of reports of illegal items, without rehearsals."""
     return (
         select(*columns)
         .select_from(NoticeTable)
         .join(AssignmentTable, AssignmentTable.id == NoticeTable.assignment_id)
         .join(RaterTable, RaterTable.id == NoticeTable.rater_id)
-        .where(AssignmentTable.item_id == item_id, NoticeTable.kind == "illegal", ~RaterTable.rehearsal)
+        .where(NoticeTable.kind == "illegal", ~RaterTable.rehearsal)
     )
+
+
+def _select_item_reports(item_id: str, *columns: Any) -> Select[Any]:
+    return select_illegal_reports(*columns).where(AssignmentTable.item_id == item_id)
 
 
 def list_open_reports(tx: Connection, item_id: str) -> list[str]:
     """Return the ids of the open reports of an item."""
-    return list(tx.scalars(_select_reports(item_id, NoticeTable.id).where(NoticeTable.settled_at.is_(None))))
+    return list(tx.scalars(_select_item_reports(item_id, NoticeTable.id).where(NoticeTable.settled_at.is_(None))))
 
 
 def count_reporters(tx: Connection, item_id: str) -> int:
     """Count the reporters of an item in open reports; raters by an open link from one address are one reporter."""
     reporter = func.coalesce(NoticeTable.reporter, NoticeTable.rater_id)
-    query = _select_reports(item_id, func.count(reporter.distinct()))
+    query = _select_item_reports(item_id, func.count(reporter.distinct()))
     return tx.scalar(query.where(NoticeTable.settled_at.is_(None))) or 0
 
 
@@ -142,13 +146,13 @@ def list_reported_items(tx: Connection, rater_id: str) -> frozenset[str]:
 
 def has_settled_report(tx: Connection, item_id: str) -> bool:
     """Return whether an owner has decided about a report of an item."""
-    query = _select_reports(item_id, func.count()).where(NoticeTable.settled_at.is_not(None))
+    query = _select_item_reports(item_id, func.count()).where(NoticeTable.settled_at.is_not(None))
     return bool(tx.scalar(query))
 
 
 def is_withheld_by_decision(tx: Connection, item_id: str) -> bool:
     """Return whether the last decision about a report of an item was to withhold it."""
-    query = _select_reports(item_id, NoticeTable.shown_again).where(NoticeTable.shown_again.is_not(None))
+    query = _select_item_reports(item_id, NoticeTable.shown_again).where(NoticeTable.shown_again.is_not(None))
     return tx.scalar(query.order_by(NoticeTable.settled_at.desc()).limit(1)) is False
 
 

@@ -25,12 +25,12 @@ from dissensus.pipeline.monitor import WITHIN
 from dissensus.schema.records.item import Item
 from dissensus.store.answer_drafts import SaveTable
 from dissensus.store.assignments import IS_FIRST, AssignmentState, AssignmentTable
-from dissensus.store.chats import ChatExchangeTable, ChatTable
+from dissensus.store.chats import ChatExchangeTable, ChatTable, count_matching_chats
 from dissensus.store.core.orm import list_rows
 from dissensus.store.gold import GoldProgressTable
 from dissensus.store.items import ItemTable, contains_text, count_items, to_item
 from dissensus.store.monitoring import ItemSummaryTable
-from dissensus.store.notices import NoticeTable
+from dissensus.store.notices import NoticeTable, select_illegal_reports
 from dissensus.store.raters import InvitationTable, RaterState, RaterTable
 from dissensus.store.staff import StaffTable
 
@@ -73,11 +73,12 @@ def _to_progress(tx: Connection, campaign_id: str, load: int) -> CampaignProgres
 
     The load of an item counts assignments that are open or done, so that the many done ones need no reading.
     """
+    in_campaign = (RaterTable.campaign_id == campaign_id) & ~RaterTable.rehearsal
     return CampaignProgress(
         n_items=count_items(tx, campaign_id),
         raters=count_raters(tx, campaign_id),
         n_done=load - _count_assignments(tx, campaign_id, "open"),
-        n_chats=_count_chats(tx, RaterTable.campaign_id == campaign_id),
+        n_chats=count_matching_chats(tx, in_campaign & (ChatTable.state == "done")),
     )
 
 
@@ -121,11 +122,6 @@ def _count_assignments(tx: Connection, campaign_id: str, state: AssignmentState)
     of_rater = select(func.count()).where(AssignmentTable.rater_id == RaterTable.id, in_state, IS_FIRST)
     in_campaign = (RaterTable.campaign_id == campaign_id) & ~RaterTable.rehearsal
     return int(tx.scalar(select(func.sum(of_rater.scalar_subquery())).where(in_campaign)) or 0)
-
-
-def _count_chats(tx: Connection, in_campaign: ColumnElement[bool]) -> int:
-    chats = select(func.count()).select_from(ChatTable).join(RaterTable, RaterTable.id == ChatTable.rater_id)
-    return tx.scalar(chats.where(in_campaign, ~RaterTable.rehearsal, ChatTable.state == "done")) or 0
 
 
 def _count_exchanges(tx: Connection, in_campaign: ColumnElement[bool]) -> int:
@@ -277,7 +273,7 @@ def _filter_items(tx: Connection, campaign_id: str, item_filter: ItemFilter, wit
     elif item_filter.flag == "reported":
         # From the raters of the campaign, so that notices of others are not read.
         in_campaign = RaterTable.campaign_id == campaign_id
-        conditions.append(ItemTable.id.in_(_select_reported(AssignmentTable.item_id).where(in_campaign)))
+        conditions.append(ItemTable.id.in_(select_illegal_reports(AssignmentTable.item_id).where(in_campaign)))
     elif item_filter.flag == "skipped":
         conditions.append(_select_skipped(AssignmentTable.id).where(AssignmentTable.item_id == ItemTable.id).exists())
     return conditions
@@ -298,16 +294,6 @@ def _is_written(tx: Connection, text: str) -> list[ColumnElement[bool]]:
     return [type_coerce(ItemTable.content, String).contains(json.dumps(text)[1:-1], autoescape=True)]
 
 
-def _select_reported(*columns: Any) -> Select[Any]:
-    return (
-        select(*columns)
-        .select_from(NoticeTable)
-        .join(AssignmentTable, AssignmentTable.id == NoticeTable.assignment_id)
-        .join(RaterTable, RaterTable.id == NoticeTable.rater_id)
-        .where(NoticeTable.kind == "illegal", ~RaterTable.rehearsal)
-    )
-
-
 def _select_skipped(*columns: Any) -> Select[Any]:
     return (
         select(*columns)
@@ -322,7 +308,7 @@ def _count_flags(tx: Connection, item_ids: Sequence[str]) -> tuple[dict[str, int
     listed, columns = AssignmentTable.item_id.in_(item_ids), (AssignmentTable.item_id, func.count())
     queries = (
         query.where(listed).group_by(AssignmentTable.item_id)
-        for query in (_select_skipped(*columns), _select_reported(*columns))
+        for query in (_select_skipped(*columns), select_illegal_reports(*columns))
     )
     skipped, reported = (tx.execute(query).all() for query in queries)
     return dict(skipped), dict(reported)
@@ -376,7 +362,7 @@ def find_item_detail(tx: Connection, campaign_id: str, position: int) -> ItemDet
     done = owned & IS_FIRST & (AssignmentTable.state == "done")
     finished = select(AssignmentTable.id).where(done).order_by(AssignmentTable.id)
     columns = (NoticeTable.id, NoticeTable.text, NoticeTable.at, NoticeTable.settled_at, NoticeTable.shown_again)
-    query = _select_reported(*columns, StaffTable.name.label("settled_by")).where(owned).order_by(NoticeTable.id)
+    query = select_illegal_reports(*columns, StaffTable.name.label("settled_by")).where(owned).order_by(NoticeTable.id)
     settled = StaffTable.id == NoticeTable.settled_by
     return ItemDetail(
         position=position,

@@ -66,7 +66,6 @@ class ReportRow:
     """A report of a campaign."""
 
     id: str
-    campaign_id: str
     staff_id: str
     by: str  # Name of who asked for it
     request: str
@@ -74,7 +73,6 @@ class ReportRow:
     state: ReportState
     progress: float
     at: datetime
-    finished_at: datetime | None
     fault: str | None
 
 
