@@ -69,7 +69,7 @@ class AttackedSite:
         """The path of an endpoint, and the form token and the headers of somebody with access."""
         platform, tokens = self.live.platform, self.live.site.tokens
         link = staff.create_sign_in_link(platform, self.staff_name, now=NOW)
-        session = staff.sign_in_with_link(platform, link.key, now=NOW)
+        session = staff.sign_in_with_link(platform, link.key, network=None, now=NOW)
         rater, rater_session = enrolment.enrol_rater(platform, Arrival("pilot", self.key, "en"), AGREED, now=NOW)
         arrival = Arrival("pilot", self.key, "en", enrolment.new_entry_id(NOW))
         cookies = {

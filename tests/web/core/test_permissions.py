@@ -104,7 +104,7 @@ class StaffedCampaign:
         if visitor == "rater":
             return enrolment.enrol_rater(platform, Arrival("pilot", self.key, "en"), AGREED, now=NOW)[1]
         link = staff.create_sign_in_link(platform, self.people[visitor].name, now=NOW)
-        return staff.sign_in_with_link(platform, link.key, now=NOW)
+        return staff.sign_in_with_link(platform, link.key, network=None, now=NOW)
 
     def _by_token(self, method: str, path: str, visitor: str) -> str:
         """Send a request with the token of this visitor; raters and strangers have none."""
@@ -219,7 +219,9 @@ def test_every_staff_form_without_its_csrf_token_is_refused(staff_site: StaffedC
     platform = staff_site.live.platform
     actors = (*ROLES, "operator")
     links = {role: staff.create_sign_in_link(platform, staff_site.people[role].name, now=NOW) for role in actors}
-    sessions = {role: staff.sign_in_with_link(platform, link.key, now=NOW) for role, link in links.items()}
+    sessions = {
+        role: staff.sign_in_with_link(platform, link.key, network=None, now=NOW) for role, link in links.items()
+    }
     accepted, n_forms = [], 0
     for route in routes_of(staff_site.live.app):
         calls = {dependant.call for dependant in _flat(route.dependant)}
@@ -265,7 +267,9 @@ def test_a_token_without_the_scope_is_rejected_everywhere(staff_site: StaffedCam
 @sqlite_only
 def test_forbidden_actions_are_rejected_with_the_reason(staff_site: StaffedCampaign, live: LiveSite) -> None:
     platform = live.platform
-    session = staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "analyst", now=NOW).key, now=NOW)
+    session = staff.sign_in_with_link(
+        platform, staff.create_sign_in_link(platform, "analyst", now=NOW).key, network=None, now=NOW
+    )
     with httpx.Client(base_url=live.url, cookies={"dissensus_staff": session}) as browser:
         text = browser.get("/campaigns/pilot/revise").text
     assert "You are a member of pilot as analyst, and only owners may change its definition. Ask an owner." in text

@@ -50,7 +50,9 @@ def test_an_invitation_works_once(platform: Platform, pilot: CampaignRow) -> Non
     assert members_workflow.preview_member_invitation(platform, key, now=NOW) == members_workflow.MemberInvitation(
         "pilot", "analyst"
     )
-    campaign, session = members_workflow.accept_invitation_as_new(platform, HASHER, key, " grace ", PASSWORD, now=NOW)
+    campaign, session = members_workflow.accept_invitation_as_new(
+        platform, HASHER, key, " grace ", PASSWORD, network=None, now=NOW
+    )
     grace = staff.staff_of_session(platform, session, now=NOW)
     assert grace is not None
     assert (campaign, grace.name) == ("pilot", "grace")
@@ -58,7 +60,9 @@ def test_an_invitation_works_once(platform: Platform, pilot: CampaignRow) -> Non
     for action in (
         lambda: members_workflow.preview_member_invitation(platform, key, now=NOW),
         lambda: members_workflow.accept_invitation(platform, key, staff_id=staff_id_of(platform, "eve"), now=NOW),
-        lambda: members_workflow.accept_invitation_as_new(platform, HASHER, key, "mallory", PASSWORD, now=NOW),
+        lambda: members_workflow.accept_invitation_as_new(
+            platform, HASHER, key, "mallory", PASSWORD, network=None, now=NOW
+        ),
     ):
         with pytest.raises(NotAllowed, match=r"This link was used or revoked, is older than 7 days"):
             action()
@@ -114,9 +118,9 @@ def _run_concurrently(works: list[Callable[[], None]]) -> None:
 def test_an_invitation_cannot_take_over_an_existing_name(platform: Platform, pilot: CampaignRow) -> None:
     key = members_workflow.create_member_invitation(platform, "pilot", "owner", staff_id=pilot.staff_id, now=NOW)
     with pytest.raises(Conflict, match=r"Somebody is called 'owner'. If that is you, sign in first"):
-        members_workflow.accept_invitation_as_new(platform, HASHER, key, "owner", PASSWORD, now=NOW)
+        members_workflow.accept_invitation_as_new(platform, HASHER, key, "owner", PASSWORD, network=None, now=NOW)
     with pytest.raises(InvalidInput, match="is not a valid name"):
-        members_workflow.accept_invitation_as_new(platform, HASHER, key, "a\nb", PASSWORD, now=NOW)
+        members_workflow.accept_invitation_as_new(platform, HASHER, key, "a\nb", PASSWORD, network=None, now=NOW)
     with pytest.raises(Conflict, match=r"You belong to pilot already, as owner"):
         members_workflow.accept_invitation(platform, key, staff_id=pilot.staff_id, now=NOW)
     assert members_workflow.preview_member_invitation(platform, key, now=NOW).role == "owner"
@@ -162,7 +166,7 @@ def test_concurrent_registrations_of_a_name_admit_one(platform: Platform, pilot:
 
     def enter(key: str) -> None:
         try:
-            members_workflow.accept_invitation_as_new(platform, HASHER, key, "grace", PASSWORD, now=NOW)
+            members_workflow.accept_invitation_as_new(platform, HASHER, key, "grace", PASSWORD, network=None, now=NOW)
         except Conflict as error:
             errors.append(str(error))
 

@@ -24,11 +24,11 @@ def create_token(platform: Platform, owner: StaffRow, name: str = "nightly", day
 
 def test_a_token_identifies_its_owner_until_it_expires(platform: Platform, ada: StaffRow) -> None:
     key = create_token(platform, ada)
-    authenticated = api_tokens.authenticate_token(platform, key, now=NOW)
+    authenticated = api_tokens.authenticate_token(platform, key, network=None, now=NOW)
     assert authenticated is not None
     assert (authenticated[0], authenticated[1].name, authenticated[1].scopes) == (ada, "nightly", frozenset({"export"}))
-    assert api_tokens.authenticate_token(platform, key, now=NOW + timedelta(days=30)) is None
-    assert api_tokens.authenticate_token(platform, f"{key}x", now=NOW) is None
+    assert api_tokens.authenticate_token(platform, key, network=None, now=NOW + timedelta(days=30)) is None
+    assert api_tokens.authenticate_token(platform, f"{key}x", network=None, now=NOW) is None
     with platform.database.reading() as tx:
         assert key not in {*tx.scalars(select(ApiTokenTable.key_hash)), *tx.scalars(select(ApiTokenTable.name))}
 
@@ -41,7 +41,7 @@ def test_the_last_use_is_stored_to_the_minute(platform: Platform, ada: StaffRow)
 
     assert last_use() is None
     for seconds, stored_seconds in ((0, 0), (59, 0), (60, 60), (90, 60)):
-        api_tokens.authenticate_token(platform, key, now=NOW + timedelta(seconds=seconds))
+        api_tokens.authenticate_token(platform, key, network=None, now=NOW + timedelta(seconds=seconds))
         assert last_use() == NOW + timedelta(seconds=stored_seconds)
 
 
@@ -49,9 +49,9 @@ def test_only_its_owner_revokes_a_token(platform: Platform, ada: StaffRow) -> No
     key, eve = create_token(platform, ada), staff.create_sign_in_link(platform, "eve", now=NOW).staff
     (token,) = api_tokens.list_tokens(platform, ada, now=NOW)
     api_tokens.revoke_token(platform, eve, token.id, now=NOW)
-    assert api_tokens.authenticate_token(platform, key, now=NOW) is not None
+    assert api_tokens.authenticate_token(platform, key, network=None, now=NOW) is not None
     api_tokens.revoke_token(platform, ada, token.id, now=NOW)
-    assert api_tokens.authenticate_token(platform, key, now=NOW) is None
+    assert api_tokens.authenticate_token(platform, key, network=None, now=NOW) is None
     assert create_token(platform, ada)
 
 

@@ -42,7 +42,9 @@ def phone() -> Authenticator:
 
 def sign_in(platform: Platform, name: str = "ada") -> str:
     """Use a sign-in link and return the session, which is pending with a second factor."""
-    return staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, name, now=NOW).key, now=NOW)
+    return staff.sign_in_with_link(
+        platform, staff.create_sign_in_link(platform, name, now=NOW).key, network=None, now=NOW
+    )
 
 
 def register(platform: Platform, person: StaffRow, device: Authenticator, name: str = "phone") -> tuple[str, ...]:
@@ -57,7 +59,9 @@ def options_for_form(platform: Platform, form_key: str = FORM) -> dict[str, Any]
 
 
 def use_form(platform: Platform, answer: str, form_key: str = FORM) -> str:
-    return passkeys.sign_in_with_passkey(platform, PARTY, answer, form_key=form_key, traces=TRACES, now=NOW)
+    return passkeys.sign_in_with_passkey(
+        platform, PARTY, answer, form_key=form_key, traces=TRACES, network=None, now=NOW
+    )
 
 
 def options_for_session(platform: Platform, session: str, person: StaffRow) -> dict[str, Any]:
@@ -65,7 +69,7 @@ def options_for_session(platform: Platform, session: str, person: StaffRow) -> d
 
 
 def use_session(platform: Platform, session: str, answer: str) -> str:
-    return passkeys.finish_second_factor(platform, PARTY, session, answer, now=NOW)
+    return passkeys.finish_second_factor(platform, PARTY, session, answer, network=None, now=NOW)
 
 
 def kinds(platform: Platform, person: StaffRow) -> list[str]:
@@ -112,7 +116,9 @@ def test_a_passkey_confirms_the_identity(platform: Platform, ada: StaffRow, phon
 def test_recovery_codes_replace_a_lost_passkey(platform: Platform, ada: StaffRow, phone: Authenticator) -> None:
     codes = register(platform, ada, phone)
     traces = {"code": NAME_LIMIT}
-    opened = second_factors.finish_sign_in(platform, KEYS, sign_in(platform), codes[0], traces=traces, now=NOW)
+    opened = second_factors.finish_sign_in(
+        platform, KEYS, sign_in(platform), codes[0], traces=traces, network=None, now=NOW
+    )
     assert staff.staff_of_session(platform, opened, now=NOW) == ada
     event = next(event for event in security_log.list_own_events(platform, ada, since=NOW) if "left" in event.content)
     assert (event.kind, event.content) == ("recovery_code_used", {"left": 9})
@@ -147,7 +153,7 @@ def test_a_secret_without_a_first_code_is_no_second_factor(
     assert enrolment is not None
     code, traces = pyotp.TOTP(enrolment.secret).at(NOW), {"code": NAME_LIMIT}
     with pytest.raises(NotAllowed, match="The code is wrong"):
-        second_factors.finish_sign_in(platform, KEYS, sign_in(platform), code, traces=traces, now=NOW)
+        second_factors.finish_sign_in(platform, KEYS, sign_in(platform), code, traces=traces, network=None, now=NOW)
 
 
 def test_a_new_passkey_ends_other_sessions_and_a_removed_one_opens_none(
@@ -252,7 +258,7 @@ def test_challenges_belong_to_a_session_a_purpose_and_five_minutes(
         use_form(platform, phone.get(options), session)
     with pytest.raises(NotAllowed, match="was answered before"):
         passkeys.finish_second_factor(
-            platform, PARTY, session, phone.get(options), now=NOW + timedelta(minutes=5, seconds=1)
+            platform, PARTY, session, phone.get(options), network=None, now=NOW + timedelta(minutes=5, seconds=1)
         )
     assert use_session(platform, session, phone.get(options))
 

@@ -31,7 +31,9 @@ def ada(platform: Platform) -> StaffRow:
 
 def sign_in(platform: Platform, name: str = "ada", *, now: datetime = NOW) -> str:
     """Use a sign-in link and return the session, which is pending with a second factor."""
-    return staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, name, now=now).key, now=now)
+    return staff.sign_in_with_link(
+        platform, staff.create_sign_in_link(platform, name, now=now).key, network=None, now=now
+    )
 
 
 def enrol(platform: Platform, ada: StaffRow) -> tuple[str, tuple[str, ...]]:
@@ -45,7 +47,7 @@ def enrol(platform: Platform, ada: StaffRow) -> tuple[str, tuple[str, ...]]:
 
 
 def finish(platform: Platform, session: str, code: str, *, now: datetime = NOW, keys: SecretKeys = KEYS) -> str:
-    return second_factors.finish_sign_in(platform, keys, session, code, traces=TRACES, now=now)
+    return second_factors.finish_sign_in(platform, keys, session, code, traces=TRACES, network=None, now=now)
 
 
 @pytest.mark.parametrize(

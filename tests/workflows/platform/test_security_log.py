@@ -57,13 +57,15 @@ def test_sign_ins_and_failures_are_logged(platform: Platform) -> None:
 
 def test_second_factors_are_logged(platform: Platform) -> None:
     link = staff.create_sign_in_link(platform, "ada", now=NOW)
-    session = staff.sign_in_with_link(platform, link.key, now=NOW)
+    session = staff.sign_in_with_link(platform, link.key, network=None, now=NOW)
     second_factors.begin_enrolment(platform, KEYS, link.staff, now=NOW)
     enrolment_view = second_factors.load_enrolment(platform, KEYS, link.staff, issuer="rate.example.org")
     assert enrolment_view is not None
     app = pyotp.TOTP(enrolment_view.secret)
     second_factors.confirm_enrolment(platform, KEYS, link.staff, app.at(NOW), session=session, now=NOW)
-    pending = staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "ada", now=NOW).key, now=NOW)
+    pending = staff.sign_in_with_link(
+        platform, staff.create_sign_in_link(platform, "ada", now=NOW).key, network=None, now=NOW
+    )
     options = {"traces": {"code": NAME_LIMIT}, "network": NETWORK, "now": NOW}
     with pytest.raises(NotAllowed):
         second_factors.finish_sign_in(platform, KEYS, pending, "000000", **options)  # type: ignore[arg-type]
@@ -118,7 +120,7 @@ def test_nothing_of_raters_is_logged(platform: Platform) -> None:
 def test_events_are_deleted_after_a_number_of_days(platform: Platform) -> None:
     for days in (0, 20):
         at = NOW + timedelta(days=days)
-        staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "ada", now=at).key, now=at)
+        staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "ada", now=at).key, network=None, now=at)
     job = default_jobs(security_log_days=30)["delete expired security events"]
     job(platform, NOW + timedelta(days=31))
     _, kept_event = security_log.list_security_events(platform, person=None, since=NOW)

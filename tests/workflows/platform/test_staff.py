@@ -26,7 +26,7 @@ def test_a_link_signs_in_once(platform: Platform) -> None:
     assert (link.staff.name, link.new) == ("ada", True)
     staff.check_sign_in_link(platform, link.key, now=NOW)
     staff.check_sign_in_link(platform, link.key, now=NOW)
-    session = staff.sign_in_with_link(platform, link.key, now=NOW)
+    session = staff.sign_in_with_link(platform, link.key, network=None, now=NOW)
     assert staff.staff_of_session(platform, session, now=NOW) == link.staff
     for use in (staff.check_sign_in_link, staff.sign_in_with_link):
         with pytest.raises(NotAllowed, match="This link was used, is older than 15 minutes, or is incomplete"):
@@ -38,7 +38,7 @@ def test_concurrent_uses_of_a_link_open_one_session(platform: Platform) -> None:
 
     def enter() -> None:
         try:
-            inside.append(staff.sign_in_with_link(platform, key, now=NOW))
+            inside.append(staff.sign_in_with_link(platform, key, network=None, now=NOW))
         except NotAllowed:
             return
 
@@ -53,17 +53,17 @@ def test_concurrent_uses_of_a_link_open_one_session(platform: Platform) -> None:
 @pytest.mark.parametrize("key", ["", "guess", "\udc80", "é" * 500])
 def test_invalid_keys_are_refused(platform: Platform, key: str) -> None:
     with pytest.raises(NotAllowed):
-        staff.sign_in_with_link(platform, key, now=NOW)
+        staff.sign_in_with_link(platform, key, network=None, now=NOW)
     assert staff.staff_of_session(platform, key, now=NOW) is None
 
 
 def test_links_and_sessions_expire(platform: Platform) -> None:
     link = staff.create_sign_in_link(platform, "ada", now=NOW)
     with pytest.raises(NotAllowed):
-        staff.sign_in_with_link(platform, link.key, now=LATER)
+        staff.sign_in_with_link(platform, link.key, network=None, now=LATER)
     again = staff.create_sign_in_link(platform, "ada", now=NOW)
     assert (again.staff, again.new) == (link.staff, False)
-    session = staff.sign_in_with_link(platform, again.key, now=NOW)
+    session = staff.sign_in_with_link(platform, again.key, network=None, now=NOW)
     for minutes in range(0, 12 * 60, 59):
         assert staff.staff_of_session(platform, session, now=NOW + timedelta(minutes=minutes)) is not None
     assert staff.staff_of_session(platform, session, now=NOW + timedelta(hours=12)) is None
@@ -71,27 +71,31 @@ def test_links_and_sessions_expire(platform: Platform) -> None:
 
 def test_idle_sessions_end(platform: Platform) -> None:
     link = staff.create_sign_in_link(platform, "ada", now=NOW)
-    session = staff.sign_in_with_link(platform, link.key, now=NOW)
+    session = staff.sign_in_with_link(platform, link.key, network=None, now=NOW)
     assert staff.staff_of_session(platform, session, now=NOW + timedelta(minutes=40)) is not None
     assert staff.staff_of_session(platform, session, now=NOW + timedelta(minutes=99)) is not None
     assert len(staff.list_sessions(platform, link.staff, now=NOW + timedelta(minutes=150))) == 1
     assert staff.staff_of_session(platform, session, now=NOW + timedelta(minutes=160)) is None
     assert staff.list_sessions(platform, link.staff, now=NOW + timedelta(minutes=160)) == ()
     strict = replace(platform, session_idle=timedelta(minutes=5))
-    session = staff.sign_in_with_link(strict, staff.create_sign_in_link(strict, "ada", now=NOW).key, now=NOW)
+    session = staff.sign_in_with_link(
+        strict, staff.create_sign_in_link(strict, "ada", now=NOW).key, network=None, now=NOW
+    )
     assert staff.staff_of_session(strict, session, now=NOW + timedelta(minutes=5)) is None
 
 
 def test_signing_out_ends_one_session_or_all_and_the_links(platform: Platform) -> None:
     keys = [staff.create_sign_in_link(platform, "ada", now=NOW).key for _ in range(4)]
-    other = staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "bob", now=NOW).key, now=NOW)
-    sessions = [staff.sign_in_with_link(platform, key, now=NOW) for key in keys[:3]]
+    other = staff.sign_in_with_link(
+        platform, staff.create_sign_in_link(platform, "bob", now=NOW).key, network=None, now=NOW
+    )
+    sessions = [staff.sign_in_with_link(platform, key, network=None, now=NOW) for key in keys[:3]]
     staff.sign_out(platform, sessions[0])
     assert [staff.staff_of_session(platform, one, now=NOW) is not None for one in sessions] == [False, True, True]
     assert staff.sign_out_everywhere(platform, "ada", now=NOW) == 2
     assert not any(staff.staff_of_session(platform, one, now=NOW) for one in sessions)
     with pytest.raises(NotAllowed):
-        staff.sign_in_with_link(platform, keys[3], now=NOW)
+        staff.sign_in_with_link(platform, keys[3], network=None, now=NOW)
     assert staff.staff_of_session(platform, other, now=NOW) is not None
     with pytest.raises(NotFound, match="There is no person called 'eve'; there are 'ada', 'bob'"):
         staff.sign_out_everywhere(platform, "eve", now=NOW)
@@ -99,7 +103,7 @@ def test_signing_out_ends_one_session_or_all_and_the_links(platform: Platform) -
 
 def test_keys_are_not_stored(platform: Platform) -> None:
     key = staff.create_sign_in_link(platform, "ada", now=NOW).key
-    session = staff.sign_in_with_link(platform, key, now=NOW)
+    session = staff.sign_in_with_link(platform, key, network=None, now=NOW)
     with platform.database.reading() as tx:
         stored = [*tx.scalars(select(SignInLinkTable.key_hash)), *tx.scalars(select(SessionTable.key_hash))]
     assert all(len(one) == 64 for one in stored)
@@ -107,7 +111,7 @@ def test_keys_are_not_stored(platform: Platform) -> None:
 
 
 def test_expired_links_and_sessions_are_removed_with_the_next_link(platform: Platform) -> None:
-    staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "ada", now=NOW).key, now=NOW)
+    staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "ada", now=NOW).key, network=None, now=NOW)
     staff.create_sign_in_link(platform, "ada", now=NOW)
     later = NOW + timedelta(hours=13)
     staff.create_sign_in_link(platform, "ada", now=later)
@@ -119,7 +123,9 @@ def test_expired_links_and_sessions_are_removed_with_the_next_link(platform: Pla
 def test_sessions_of_raters_and_staff_are_separate(platform: Platform) -> None:
     campaign = open_campaign(platform)
     _, raters_key = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)
-    owners_key = staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "ada", now=NOW).key, now=NOW)
+    owners_key = staff.sign_in_with_link(
+        platform, staff.create_sign_in_link(platform, "ada", now=NOW).key, network=None, now=NOW
+    )
     assert staff.staff_of_session(platform, raters_key, now=NOW) is None
     assert enrolment.rater_of_session(platform, owners_key, now=NOW) is None
     staff.sign_out(platform, raters_key)

@@ -225,7 +225,7 @@ def accept_invitation_as_new(
     person: str,
     password: str,
     *,
-    network: str | None = None,
+    network: str | None,
     now: datetime,
 ) -> tuple[str, str]:
     """Use an invitation link for a new person; return the campaign's name and a session key.

@@ -45,7 +45,7 @@ def create_token(
 
 
 def authenticate_token(
-    platform: Platform, key: str, *, network: str | None = None, now: datetime
+    platform: Platform, key: str, *, network: str | None, now: datetime
 ) -> tuple[StaffRow, ApiTokenRow] | None:
     """Return the owner and token of a valid key and record its use; None for any other key."""
     with platform.database.reading() as tx:

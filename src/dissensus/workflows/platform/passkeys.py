@@ -175,7 +175,7 @@ def sign_in_with_passkey(
     *,
     form_key: str,
     traces: SignInTraces,
-    network: str | None = None,
+    network: str | None,
     now: datetime,
 ) -> str:
     """Return the key of a new session for a passkey, which needs no further factor."""
@@ -195,7 +195,7 @@ def sign_in_with_passkey(
 
 
 def finish_second_factor(
-    platform: Platform, party: RelyingParty, session: str, credential: str, *, network: str | None = None, now: datetime
+    platform: Platform, party: RelyingParty, session: str, credential: str, *, network: str | None, now: datetime
 ) -> str:
     """Replace a pending session by a new one for a passkey of its person, and return the key."""
     staff = find_pending_staff(platform, session, now=now)

@@ -50,7 +50,7 @@ def sign_in_with_password(
     password: str,
     *,
     traces: SignInTraces,
-    network: str | None = None,
+    network: str | None,
     now: datetime,
 ) -> str:
     """Return the key of a new session for a correct password."""

@@ -164,7 +164,7 @@ def finish_sign_in(
     code: str,
     *,
     traces: SignInTraces,
-    network: str | None = None,
+    network: str | None,
     now: datetime,
 ) -> str:
     """Replace a pending session by a new one if the code of the second factor is right, and return its key."""
@@ -197,14 +197,14 @@ def confirm_code(
     """Check a code of a signed-in person, and record that they proved their identity."""
     count_attempt(platform, traces, now)
     with platform.database.writing() as tx:
-        _check_code(tx, keys, staff.id, code, now=now)
+        _check_code(tx, keys, staff.id, code, network=None, now=now)
         record_success(tx, traces)
         people.record_session_confirmation(tx, session, now=now)
         log_security_event(tx, "identity_confirmed", staff.id, now, {"by": "second factor"})
 
 
 def _check_code(
-    tx: Connection, keys: SecretKeys, staff_id: str, code: str, *, network: str | None = None, now: datetime
+    tx: Connection, keys: SecretKeys, staff_id: str, code: str, *, network: str | None, now: datetime
 ) -> None:
     if store.has_second_factor(tx, staff_id) and store.use_recovery_code(tx, staff_id, _normalise_code(code)):
         left = {"left": store.count_recovery_codes(tx, staff_id)}

@@ -115,7 +115,7 @@ def check_sign_in_link(platform: Platform, key: str, *, now: datetime) -> None:
             raise _stale_link()
 
 
-def sign_in_with_link(platform: Platform, key: str, *, network: str | None = None, now: datetime) -> str:
+def sign_in_with_link(platform: Platform, key: str, *, network: str | None, now: datetime) -> str:
     """Use a sign-in link and return the key of a new session."""
     with platform.database.writing() as tx:
         staff_id = store.use_sign_in_link(tx, key, now=now)
@@ -203,7 +203,7 @@ def list_sessions(platform: Platform, staff: StaffRow, *, now: datetime) -> tupl
 
 
 def sign_in_by_provider(
-    platform: Platform, *, subject: str, email: str | None, network: str | None = None, now: datetime
+    platform: Platform, *, subject: str, email: str | None, network: str | None, now: datetime
 ) -> str:
     """Return the session key of a person authenticated by a provider, found by subject or first by verified e-mail.
 

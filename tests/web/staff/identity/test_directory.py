@@ -65,9 +65,11 @@ def test_a_disabled_account_is_admitted_by_no_door_until_it_is_enabled(
     assert grace.get("/campaigns/pilot").status_code == 403
     assert staff_site.stranger().get("/api/v1/campaigns/pilot", **api).status_code == 401
     with pytest.raises(NotAllowed):
-        staff.sign_in_with_link(platform, link, now=NOW)
+        staff.sign_in_with_link(platform, link, network=None, now=NOW)
     with pytest.raises(NotAllowed, match="This account is disabled"):
-        staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "grace", now=NOW).key, now=NOW)
+        staff.sign_in_with_link(
+            platform, staff.create_sign_in_link(platform, "grace", now=NOW).key, network=None, now=NOW
+        )
     refused = sign_in(staff_site)
     assert (refused.status_code, "This account is disabled" in refused.text) == (403, True)
     # Neither the links that she gave away nor a session that began meanwhile.
