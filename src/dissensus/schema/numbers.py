@@ -1,4 +1,4 @@
-"""Parsing of digits, and range checks for numbers in options and definitions."""
+"""Parsing of digits, range checks for numbers in options and definitions, and page numbers."""
 
 from collections.abc import Iterable
 from math import isfinite
@@ -60,3 +60,10 @@ def check_weights(name: str, weights: Iterable[float]) -> None:
         raise InvalidInput(f"The weights of {name} are {values}; at least one must be above 0.")
     if not isfinite(sum(values)):
         raise InvalidInput(f"The weights of {name} are {values}, whose sum is too large. Divide them by one number.")
+
+
+def clamp_page(page: int, n: int, size: int) -> tuple[int, int, int]:
+    """Return a page number from 1, at most the last one, with the number of pages and the position of its first row."""
+    pages = max(1, -(-n // size))
+    page = min(page, pages)
+    return page, pages, (page - 1) * size

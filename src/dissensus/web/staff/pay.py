@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.schema.advice import site_message
 from dissensus.schema.money import parse_minor_units, to_major_units
+from dissensus.schema.numbers import clamp_page
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
@@ -68,13 +69,12 @@ def show_pay(
     """Show rater accounts, largest amount due first."""
     ledger = pay.load_ledger(site.platform, name, staff_id=caller.staff.id)
     raters = ledger.due if due else ledger.raters
-    pages = max(1, -(-len(raters) // PAGE_SIZE))
-    number = min(number, pages)
+    number, pages, start = clamp_page(number, len(raters), PAGE_SIZE)
     context = caller.page(
         PayPage,
         name=name,
         ledger=ledger,
-        raters=raters[(number - 1) * PAGE_SIZE : number * PAGE_SIZE],
+        raters=raters[start : start + PAGE_SIZE],
         only_due=due,
         page=number,
         pages=pages,

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from dissensus.errors import Conflict, NotFound
+from dissensus.schema.numbers import clamp_page
 from dissensus.store import assignments
 from dissensus.store import notices as store
 from dissensus.store.notices import NoticeRow
@@ -30,9 +31,8 @@ def load_notice_queue(platform: Platform, name: str, *, page: int, staff_id: str
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         n = store.count_open_notices(tx, campaign_row.id)
-        pages = max(1, -(-n // PAGE_SIZE))
-        page = min(page, pages)
-        notices = store.list_notices(tx, campaign_row.id, start=(page - 1) * PAGE_SIZE, most=PAGE_SIZE)
+        page, pages, start = clamp_page(page, n, PAGE_SIZE)
+        notices = store.list_notices(tx, campaign_row.id, start=start, most=PAGE_SIZE)
         return NoticeQueue(notices=notices, n=n, page=page, pages=pages)
 
 

@@ -13,6 +13,7 @@ from dissensus.recruit.prolific import ProlificClient, RejectionCategory, Submis
 from dissensus.schema.campaign.attention_check import CheckVerdict
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.hints import format_value
+from dissensus.schema.numbers import clamp_page
 from dissensus.store import check_answers, payments, raters, recruits
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.recruits import SubmissionRow
@@ -71,12 +72,9 @@ def load_queue(platform: Platform, name: str, *, page: int = 1, staff_id: str) -
     with platform.database.reading() as tx:
         campaign_row, campaign = _load_prolific_campaign(tx, platform, name, staff_id)
         n = recruits.count_submissions(tx, campaign_row.id)
-        pages = max(1, -(-n // PAGE_SIZE))
-        page = min(page, pages)
+        page, pages, start = clamp_page(page, n, PAGE_SIZE)
         waiting = SubmissionStatus.AWAITING_REVIEW.value
-        rows = recruits.list_submissions(
-            tx, campaign_row.id, first=waiting, start=(page - 1) * PAGE_SIZE, most=PAGE_SIZE
-        )
+        rows = recruits.list_submissions(tx, campaign_row.id, first=waiting, start=start, most=PAGE_SIZE)
         return SubmissionQueue(
             cases=_to_cases(tx, campaign, rows),
             n=n,

@@ -8,6 +8,7 @@ from dissensus.campaign import gold_labels as core
 from dissensus.campaign.gold_labels import GoldAnswers, ItemState
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.gold import Gold
+from dissensus.schema.numbers import clamp_page
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.records.item import Item
 from dissensus.store import items as items_store
@@ -156,8 +157,7 @@ def load_labels_page(
         gold = gold_settings_of(platform.definitions.load(tx, campaign_row))
         counts = lists.count_gold_items(tx, campaign_row.id).states
         n = sum(counts.values()) if only is None else counts[only]
-        pages = max(1, -(-n // size))
-        page = min(page, pages)
-        positions = lists.list_positions(tx, campaign_row.id, only, offset=(page - 1) * size, most=size)
+        page, pages, offset = clamp_page(page, n, size)
+        positions = lists.list_positions(tx, campaign_row.id, only, offset=offset, most=size)
         items = list_labelled_items_at(tx, campaign_row, gold, positions)
         return LabelsPage(gold=gold, counts=counts, items=items, page=page, pages=pages)
