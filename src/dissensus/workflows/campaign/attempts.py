@@ -14,8 +14,8 @@ from dissensus.store import raters
 from dissensus.text.near_duplicates import near_duplicates
 from dissensus.text.personal_data import find_personal_data
 from dissensus.workflows.campaign.chats import list_chat_warnings
-from dissensus.workflows.campaign.conversations import iter_reviews
-from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.conversations import iter_reviews, to_completed_chat
+from dissensus.workflows.campaign.members import load_member_campaign
 from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.platform.platform import Platform
 
@@ -49,14 +49,13 @@ class AttemptSummary:
 def summarise_attempts(platform: Platform, name: str, *, staff_id: str) -> AttemptSummary | None:
     """Summarise the finished attempts of raters who gave the required consent; None if there is none yet."""
     with platform.database.reading() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.load(tx, campaign_row)
+        campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
         if campaign.chat is None:
             raise NotFound(f"In {name} raters rate items: there are no attempts. See its items.")
         ended = list(store.iterate_ended_chats(tx, campaign_row.id, required_purposes(campaign, ())))
         numbers = raters.load_rater_numbers(tx, campaign_row.id)
         reviews = list(iter_reviews(tx, platform, [row.chat for row in ended], campaign.chat, staff_id=staff_id))
-    chats = [_to_completed_chat(row, numbers) for row in ended]
+    chats = [to_completed_chat(row.chat, member=numbers[row.chat.rater_id], success=row.success) for row in ended]
     pairs = [(chat, attempt) for chat in chats if (attempt := to_attempt(chat, campaign.chat)) is not None]
     if not pairs:
         return None
@@ -67,17 +66,6 @@ def summarise_attempts(platform: Platform, name: str, *, staff_id: str) -> Attem
         if review.attempt_id in attempt_ids
     ]
     return _summarise(pairs, reviews, list_chat_warnings(campaign))
-
-
-def _to_completed_chat(row: store.EndedChat, numbers: Mapping[str, int]) -> CompletedChat:
-    return CompletedChat(
-        id=row.chat.id,
-        rater_id=row.chat.rater_id,
-        member=numbers[row.chat.rater_id],
-        exchanges=row.chat.exchanges,
-        intent=row.chat.intent,
-        success=row.success,
-    )
 
 
 def _summarise(

@@ -23,7 +23,7 @@ from dissensus.store.core.orm import new_key
 from dissensus.store.planning import campaign_plans
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.images import check_item_images
-from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.members import campaign_for_member, load_member_campaign
 from dissensus.workflows.gold.item_sample import draw_gold_sample
 from dissensus.workflows.platform.platform import Platform
 
@@ -352,8 +352,7 @@ def _check_cell(campaign: Campaign, cell: str | None) -> None:
 def load_campaign(platform: Platform, name: str, *, staff_id: str) -> tuple[CampaignRow, Campaign]:
     """Return a campaign with its definition."""
     with platform.database.reading() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        return campaign_row, platform.definitions.load(tx, campaign_row)
+        return load_member_campaign(tx, platform, name, staff_id)
 
 
 def load_definition(platform: Platform, name: str, *, staff_id: str) -> Campaign:

@@ -20,7 +20,7 @@ from dissensus.store.lists import chats as store
 from dissensus.store.lists.chats import ListedChat
 from dissensus.text.personal_data import find_personal_data
 from dissensus.workflows.campaign.conversations import iter_reviews
-from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.members import load_member_campaign
 from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.platform.platform import Platform
 
@@ -93,8 +93,7 @@ def load_chat(platform: Platform, name: str, chat_id: str, *, staff_id: str) -> 
 def _load_chat_campaign(
     platform: Platform, tx: Connection, name: str, staff_id: str
 ) -> tuple[CampaignRow, Campaign, ChatSettings]:
-    campaign_row, _ = campaign_for_member(tx, name, staff_id)
-    campaign = platform.definitions.load(tx, campaign_row)
+    campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
     if campaign.chat is None:
         raise NotFound(f"In {name} raters rate items, and have no conversations. See its items.")
     return campaign_row, campaign, campaign.chat

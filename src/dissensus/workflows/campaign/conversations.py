@@ -21,7 +21,7 @@ from dissensus.schema.records.attempt import Review
 from dissensus.schema.records.item import Item
 from dissensus.store import answer_drafts, assignments, audit_log, campaigns, chats, export, items, members
 from dissensus.store.lists import reports
-from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.members import load_member_campaign
 from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.export.ratings import ExportOptions, log_export
 from dissensus.workflows.platform.platform import Platform
@@ -34,8 +34,7 @@ MAX_BATCH: Final = 500
 def list_conversation_items(platform: Platform, name: str, *, staff_id: str, now: datetime) -> tuple[Item, ...]:
     """Return the finished conversations of raters who gave the required consent, as items."""
     with platform.database.reading() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.load(tx, campaign_row)
+        campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
         if campaign.chat is None:
             raise InvalidInput(f"In {name} raters rate items, and have no conversations.")
         result = tuple(_completed_items(tx, campaign_row.id, campaign, campaign.chat))
@@ -47,13 +46,16 @@ def list_conversation_items(platform: Platform, name: str, *, staff_id: str, now
 
 def _completed_items(tx: Connection, campaign_id: str, campaign: Campaign, chat: ChatSettings) -> Iterator[Item]:
     for ended in export.iterate_ended_chats(tx, campaign_id, required_purposes(campaign, ())):
-        item = to_item(_to_completed_chat(ended.chat), chat)
+        item = to_item(to_completed_chat(ended.chat), chat)
         if item is not None:
             yield item
 
 
-def _to_completed_chat(row: chats.ChatRow) -> CompletedChat:
-    return CompletedChat(id=row.id, rater_id=row.rater_id, member=0, exchanges=row.exchanges, intent=row.intent)
+def to_completed_chat(row: chats.ChatRow, *, member: int = 0, success: int | None = None) -> CompletedChat:
+    """Return a stored conversation as the stages take it."""
+    return CompletedChat(
+        id=row.id, rater_id=row.rater_id, member=member, exchanges=row.exchanges, intent=row.intent, success=success
+    )
 
 
 def erase_conversation_items(tx: Connection, rater_id: str, chat: ChatSettings, *, now: datetime) -> int:
@@ -73,7 +75,7 @@ def erase_conversation_items(tx: Connection, rater_id: str, chat: ChatSettings, 
 
 def find_item_copies(tx: Connection, rows: Iterable[chats.ChatRow], chat: ChatSettings) -> Iterator[items.ItemCopy]:
     """Yield the items of other campaigns that were made from the given conversations."""
-    originals = {row.id: to_item(_to_completed_chat(row), chat) for row in rows}
+    originals = {row.id: to_item(to_completed_chat(row), chat) for row in rows}
     for copy in items.iterate_item_copies(tx, list(originals)):
         item = originals[copy.item.item_id]
         if item is not None and copy.item.conversation == item.conversation:

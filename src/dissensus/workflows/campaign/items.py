@@ -20,7 +20,7 @@ from dissensus.store.campaigns import CampaignRow
 from dissensus.store.items import ItemState
 from dissensus.store.overview import ItemDetail, ListedItem
 from dissensus.workflows.campaign.audit_log import log_staff_event
-from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.members import campaign_for_member, load_member_campaign
 from dissensus.workflows.campaign.monitoring import monitoring_axes, to_monitored_rater
 from dissensus.workflows.gold.labelling import gold_columns_by_item
 from dissensus.workflows.platform.platform import Platform
@@ -64,8 +64,7 @@ def list_items(
 ) -> ItemListing:
     """Return items after a cursor in the order of a filter, by default by the answers to the primary question."""
     with platform.database.reading() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.load(tx, campaign_row)
+        campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
         scales, axes = read_scales(campaign.questionnaire), tuple(monitoring_axes(campaign))
         item_filter = _check_filter(item_filter, scales, axes)
         attributes = store.list_attribute_names(tx, campaign_row.id)
@@ -109,8 +108,7 @@ def _check_filter(item_filter: ItemFilter, scales: QuestionScales, axes: tuple[s
 def load_item(platform: Platform, name: str, position: int, item_filter: ItemFilter, *, staff_id: str) -> ItemView:
     """Return an item with the answers of the raters who agreed to all required purposes."""
     with platform.database.reading() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.load(tx, campaign_row)
+        campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
         detail = store.find_item_detail(tx, campaign_row.id, position)
         if detail is None:
             raise NotFound(f"{name} has no item number {position + 1}. Open one from the list of items.")

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from dissensus.encryption import SecretKeys
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
+from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.roles import Role
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.store import campaigns
@@ -70,6 +71,14 @@ def campaign_for_member(tx: Connection, name: str, staff_id: str, *, lock: bool 
     if role is None:
         raise NotFound(f"There is no campaign {format_value(name)}.")
     return campaign_row, role
+
+
+def load_member_campaign(
+    tx: Connection, platform: Platform, name: str, staff_id: str, *, lock: bool = False
+) -> tuple[CampaignRow, Campaign]:
+    """Return a campaign of a member with its definition; to others it does not exist."""
+    campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=lock)
+    return campaign_row, platform.definitions.load(tx, campaign_row)
 
 
 def member_role(platform: Platform, name: str, staff_id: str, *, token_id: str | None = None) -> Role:

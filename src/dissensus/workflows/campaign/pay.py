@@ -21,7 +21,7 @@ from dissensus.store import recruits as recruits_store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.payments import PaymentRow, RaterWork
 from dissensus.workflows.campaign.audit_log import log_staff_event
-from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.members import campaign_for_member, load_member_campaign
 from dissensus.workflows.platform.idempotency import parse_form_id
 from dissensus.workflows.platform.platform import Platform
 
@@ -101,8 +101,7 @@ def is_pay_due(tx: Connection, campaign_id: str, campaign: Campaign) -> bool:
 
 
 def _load_paying_campaign(tx: Connection, platform: Platform, name: str, staff_id: str) -> tuple[CampaignRow, Campaign]:
-    campaign_row, _ = campaign_for_member(tx, name, staff_id)
-    campaign = platform.definitions.load(tx, campaign_row)
+    campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
     if campaign.pay is None and campaign.recruit is None:
         raise NotFound(
             f"{name} has neither [pay] nor [recruit]. Add to its definition [pay], with "

@@ -27,7 +27,7 @@ from dissensus.store.lists import raters as store
 from dissensus.store.lists.raters import ListedRater, RaterCounts, RaterDates, RaterItem, RaterNotice
 from dissensus.store.overview import RATER_STATES
 from dissensus.store.raters import RaterRow, RaterState
-from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.members import load_member_campaign
 from dissensus.workflows.campaign.monitoring import monitoring_axes, to_monitored_rater
 from dissensus.workflows.platform.platform import Platform
 
@@ -95,8 +95,7 @@ def list_raters(
 ) -> RaterListing:
     """Return raters in the order of a filter after one of them; with `rated` the ratings of each are counted."""
     with platform.database.reading() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.load(tx, campaign_row)
+        campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
         cells = () if campaign.quota is None else tuple(campaign.quota.targets)
         if rater_filter.cell and rater_filter.cell not in cells:
             allowed = f"Choose one of {format_list(cells)}." if cells else "The campaign has no quota."
@@ -120,8 +119,7 @@ def load_rater(
 ) -> RaterView:
     """Return a rater with answers to one question about items after a place in their order."""
     with platform.database.reading() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.load(tx, campaign_row)
+        campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
         rater = raters.find_rater(tx, rater_id)
         if rater is None or rater.campaign_id != campaign_row.id or rater.rehearsal:
             raise NotFound(f"{name} has no such rater. Open one from the list of raters.")

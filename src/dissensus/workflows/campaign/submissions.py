@@ -18,7 +18,7 @@ from dissensus.store import check_answers, payments, raters, recruits
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.recruits import SubmissionRow
 from dissensus.workflows.campaign.audit_log import log_event_about, log_staff_event
-from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.members import campaign_for_member, load_member_campaign
 from dissensus.workflows.campaign.pay import account_of_screened_out, record_prolific_payment
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.recruitment import set_submission_status
@@ -109,8 +109,7 @@ def load_case(platform: Platform, name: str, submission: str, *, staff_id: str) 
 def _load_recruiting_campaign(
     tx: Connection, platform: Platform, name: str, staff_id: str
 ) -> tuple[CampaignRow, Campaign]:
-    campaign_row, _ = campaign_for_member(tx, name, staff_id)
-    campaign = platform.definitions.load(tx, campaign_row)
+    campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
     if campaign.recruit is None:
         raise NotFound(f"{name} has no recruiter: its definition has no [recruit].")
     return campaign_row, campaign

@@ -10,15 +10,14 @@ from dissensus.schema.campaign.definition import Campaign
 from dissensus.store import care, flags, members, notices, recruits
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.lists import gold, raters
-from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.members import load_member_campaign
 from dissensus.workflows.platform.platform import Platform
 
 
 def count_tasks(platform: Platform, name: str, actions: frozenset[str], *, staff_id: str) -> dict[str, int]:
     """Return the number of open tasks of a member for each of these actions that has some."""
     with platform.database.reading() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.load(tx, campaign_row)
+        campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
         counts = {
             action: count(tx, campaign_row, campaign, staff_id) for action, count in TASKS.items() if action in actions
         }

@@ -24,7 +24,7 @@ from dissensus.store.chats import ChatRow
 from dissensus.text.personal_data import find_personal_data
 from dissensus.workflows.campaign import overview
 from dissensus.workflows.campaign.conversations import iter_reviews
-from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.members import load_member_campaign
 from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.export.folder import (
     PAIRS,
@@ -61,8 +61,7 @@ def export_conversations(
     """Write the finished conversations of raters who gave consent to a new or empty folder, by default for an owner."""
     staff_id = staff_id or overview.owner_id_of(platform, name)
     with platform.database.reading() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.load(tx, campaign_row)
+        campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
         if campaign.chat is None:
             raise InvalidInput(f"In {name} raters rate items. Name a file for their ratings: -o {name}.csv")
         purposes = required_purposes(campaign, options.purposes if options else ())

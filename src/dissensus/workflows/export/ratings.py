@@ -27,7 +27,7 @@ from dissensus.store.campaigns import CampaignRow
 from dissensus.store.export import RatingExportCounts
 from dissensus.workflows.campaign import overview
 from dissensus.workflows.campaign.audit_log import log_staff_event
-from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.members import campaign_for_member, load_member_campaign
 from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.export.folder import describe_omissions, provenance_lines
 from dissensus.workflows.export.source_notices import list_warnings
@@ -176,8 +176,7 @@ class RatingsExportSource:
 def open_export(platform: Platform, name: str, staff_id: str, options: ExportOptions) -> Iterator[RatingsExportSource]:
     """Open an export within a transaction that sees one state of the database."""
     with platform.database.reading() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.load(tx, campaign_row)
+        campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
         if campaign.chat is not None:
             raise InvalidInput(f"In {name} raters talk with chatbots. Name a folder for the conversations: -o {name}")
         purposes = required_purposes(campaign, options.purposes)
@@ -271,8 +270,7 @@ class RatingsPage:
 def begin_export(platform: Platform, name: str, *, options: ExportOptions, staff_id: str, now: datetime) -> PageCursor:
     """Log the start of an export with its columns and return the first cursor."""
     with platform.database.reading() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.load(tx, campaign_row)
+        campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
         required_purposes(campaign, options.purposes)
         columns, _ = load_export_columns(tx, campaign_row, campaign)
     content = {"purposes": list(options.purposes), "with_text": options.with_text, **columns}
@@ -292,8 +290,7 @@ def read_ratings_page(
 ) -> RatingsPage:
     """Return ratings finished before the export began, after a cursor; `public` maps rater ids to export ids."""
     with platform.database.reading() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.load(tx, campaign_row)
+        campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
         event = _load_begin_event(tx, campaign_row, cursor)
         form = _export_form(campaign, options, event)
         purposes = required_purposes(campaign, options.purposes)

@@ -23,7 +23,7 @@ from dissensus.store import export, gold
 from dissensus.store import items as items_store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign.audit_log import log_staff_event
-from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.members import campaign_for_member, load_member_campaign
 from dissensus.workflows.export.ratings import add_gold_attributes
 from dissensus.workflows.gold.labelling import gold_columns_by_item, gold_settings_of
 from dissensus.workflows.platform.platform import Platform
@@ -46,8 +46,7 @@ class GoldComparison:
 def compare_gold(platform: Platform, name: str, *, staff_id: str) -> GoldComparison:
     """Compare gold with finished ratings of consenting raters, and with platinum."""
     with platform.database.reading() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.load(tx, campaign_row)
+        campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
         gold_settings_of(campaign)
         settled = gold_columns_by_item(tx, campaign, campaign_row)
         attributes_of = {

@@ -21,7 +21,7 @@ from dissensus.store import gold as store
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.gold import GoldProgressRow, GoldTarget
 from dissensus.workflows.campaign.audit_log import log_staff_event
-from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.members import load_member_campaign
 from dissensus.workflows.platform.platform import Platform
 
 LabelOutcome = Literal["first", "further", "partly"]
@@ -143,8 +143,7 @@ def load_labelled_item(
     tx: Connection, platform: Platform, name: str, position: int, staff_id: str, *, lock: bool = False
 ) -> tuple[CampaignRow, Campaign, LabelledItem]:
     """Return one item with its labels; `lock` blocks other labels until the transaction ends."""
-    campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=lock)
-    campaign = platform.definitions.load(tx, campaign_row)
+    campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id, lock=lock)
     gold = gold_settings_of(campaign)
     target = store.find_target(tx, campaign_row.id, position)
     if target is None:

@@ -14,7 +14,7 @@ from dissensus.schema.records.item import Item
 from dissensus.store import items as items_store
 from dissensus.store.lists import gold as lists
 from dissensus.store.lists.gold import OpenItems
-from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.members import campaign_for_member, load_member_campaign
 from dissensus.workflows.gold.adjudication import count_decisions, decision_form, latest_decisions
 from dissensus.workflows.gold.labelling import (
     LabelledItem,
@@ -73,8 +73,7 @@ class GoldTask:
 def load_gold_queue(platform: Platform, name: str, *, staff_id: str) -> GoldQueue:
     """Return the work available to an expert."""
     with platform.database.reading() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.load(tx, campaign_row)
+        campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
         gold, counts = gold_settings_of(campaign), lists.count_gold_items(tx, campaign_row.id)
         open_items = lists.count_open_items(tx, campaign_row.id, staff_id)
         n_correctable = sum(items.n for items in open_items if items.are_correctable)

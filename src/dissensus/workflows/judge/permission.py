@@ -12,7 +12,7 @@ from dissensus.schema.urls import check_secure_url
 from dissensus.store import campaigns as store
 from dissensus.store import items as items_store
 from dissensus.workflows.campaign.audit_log import log_staff_event
-from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.members import campaign_for_member, load_member_campaign
 from dissensus.workflows.judge.run import JudgeRun
 from dissensus.workflows.platform.platform import Platform
 
@@ -41,8 +41,7 @@ def permit_judge(
 def load_judged_campaign(platform: Platform, name: str, *, staff_id: str) -> JudgedCampaign:
     """Return the questions of a campaign, and its items that are neither withheld nor erased."""
     with platform.database.reading() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        definition = platform.definitions.load(tx, campaign_row)
+        campaign_row, definition = load_member_campaign(tx, platform, name, staff_id)
         items = tuple(items_store.iterate_visible_items(tx, campaign_row.id))
     return JudgedCampaign(questionnaire_for_judge(definition), items)
 

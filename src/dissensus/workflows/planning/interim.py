@@ -17,7 +17,7 @@ from dissensus.store.campaigns import CampaignRow
 from dissensus.store.lists import raters as rater_lists
 from dissensus.store.planning import finish_order
 from dissensus.store.planning.finish_order import FinishedRater
-from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.members import load_member_campaign
 from dissensus.workflows.campaign.monitoring import monitoring_axes, to_monitored_rater
 from dissensus.workflows.platform.platform import Platform
 
@@ -50,8 +50,7 @@ class InterimView:
 def load_interim(platform: Platform, name: str, request: InterimRequest, *, staff_id: str) -> InterimView:
     """Return an interim look at the raters who finished, by the cells of a quota if no axis is chosen."""
     with platform.database.reading() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.load(tx, campaign_row)
+        campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
         scales, axes = read_scales(campaign.questionnaire), _list_axes(campaign)
         if campaign.quota is not None and not request.axis:
             request = replace(request, axis=CELL)

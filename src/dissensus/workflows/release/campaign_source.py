@@ -24,7 +24,7 @@ from dissensus.workflows.campaign import overview
 from dissensus.workflows.campaign.audit import link_pending_events
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.images import load_image
-from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.members import campaign_for_member, load_member_campaign
 from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.release.collection import collect_chats, collect_ratings
@@ -54,8 +54,7 @@ def load_source(
     staff_id = staff_id or overview.owner_id_of(platform, name)
     link_pending_events(platform)
     with platform.database.reading() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.load(tx, campaign_row)
+        campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
         purposes = required_purposes(campaign, _list_requested(campaign, plan))
         _check_size(tx, campaign_row, campaign, purposes, most)
         collected = (

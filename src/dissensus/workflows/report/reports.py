@@ -18,7 +18,7 @@ from dissensus.store.campaigns import CampaignRow
 from dissensus.store.core.orm import new_id
 from dissensus.store.lists import reports as store
 from dissensus.store.lists.reports import ReportRow
-from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.members import campaign_for_member, load_member_campaign
 from dissensus.workflows.campaign.monitoring import monitoring_axes
 from dissensus.workflows.platform.platform import Platform
 
@@ -44,8 +44,7 @@ class ReportChoices:
 def list_reports(platform: Platform, name: str, *, with_raters: bool, staff_id: str) -> ReportChoices:
     """Return the reports of a campaign, and the choices for another one."""
     with platform.database.reading() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.load(tx, campaign_row)
+        campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
         reader = _only_reader(campaign, staff_id)
         reports = store.list_reports(tx, campaign_row.id, with_raters=with_raters, staff_id=reader)
         return _list_choices(tx, campaign_row, campaign, reports)
@@ -85,8 +84,7 @@ def request_report(
 ) -> str:
     """Ask for a report and return its id; the same one if it is under way already."""
     with platform.database.writing() as tx:
-        campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.load(tx, campaign_row)
+        campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
         reports = store.list_reports(tx, campaign_row.id, with_raters=True)
         _check_request(request, _list_choices(tx, campaign_row, campaign, reports))
         text = request.to_json()
