@@ -93,7 +93,7 @@ TECHNICAL: Final = """
 """
 FEATURES: Final = tuple(STEMS.split())
 TECHNICAL_MODULES: Final = frozenset(TECHNICAL.split())
-WINGS: Final = frozenset(FEATURES) - {"campaign", "rater", "staff"}  # folders of one feature
+WINGS: Final = frozenset(FEATURES) - {"campaign", "rater", "staff"} | {"webhooks"}  # folders of one feature
 PUBLIC: Final = frozenset(
     name
     for package in ("dissensus", "dissensus.preference", "dissensus.report")

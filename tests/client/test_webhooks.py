@@ -20,7 +20,7 @@ from tests.support.webhook_receiver import Receiver, receiving
 from dissensus import Client, InvalidInput, NotAllowed, NotFound
 from dissensus.campaign.audit_log import EventKind
 from dissensus.campaign.public_events import EVENT_KINDS
-from dissensus.campaign.webhook_signatures import derive_secret, sign_webhook
+from dissensus.campaign.webhooks.signatures import derive_secret, sign_webhook
 from dissensus.client import VerifiedDelivery, verify_webhook
 
 SECRET = derive_secret("of a site", "of a webhook")

@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import Field, ValidationError
 
 from dissensus.api_models.webhooks import WebhookBatchResource, WebhookMessageResource
-from dissensus.campaign.webhook_batches import BATCH_TYPE
-from dissensus.campaign.webhook_signatures import TOLERANCE, verify_signature
+from dissensus.campaign.webhooks.batches import BATCH_TYPE
+from dissensus.campaign.webhooks.signatures import TOLERANCE, verify_signature
 from dissensus.errors import InvalidInput
 
 

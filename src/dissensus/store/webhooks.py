@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, ForeignKey, Select, case, dele
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.campaign.audit_log import AuditEntry
-from dissensus.campaign.webhook_batches import MAX_BATCH_EVENTS
+from dissensus.campaign.webhooks.batches import MAX_BATCH_EVENTS
 from dissensus.store import audit_log
 from dissensus.store.audit_log import EventChainTable, EventTable
 from dissensus.store.campaigns import CampaignTable
@@ -19,7 +19,7 @@ from dissensus.store.staff import StaffTable
 
 
 class WebhookTable(Base):
-    """A webhook of a campaign; see `dissensus.campaign.webhook_batches`."""
+    """A webhook of a campaign; see `dissensus.campaign.webhooks.batches`."""
 
     __tablename__ = "webhook"
 

@@ -19,7 +19,7 @@ from tests.support.webhook_deliverer import (
 )
 from tests.support.webhook_receiver import Receiver, receiving
 
-from dissensus.campaign.webhook_batches import MAX_BATCH_EVENTS, PAUSE_AFTER
+from dissensus.campaign.webhooks.batches import MAX_BATCH_EVENTS, PAUSE_AFTER
 from dissensus.encryption import SecretKeys
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.store import audit_log

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from sqlalchemy import Connection
 
 from dissensus.campaign.public_events import EVENT_KINDS
-from dissensus.campaign.webhook_signatures import derive_secret
+from dissensus.campaign.webhooks.signatures import derive_secret
 from dissensus.encryption import SecretKeys
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.schema.advice import site_message

@@ -1,0 +1,1 @@
+"""Webhooks: batches of events with their retries, and signatures of requests."""
