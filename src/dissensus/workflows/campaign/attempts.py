@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from dissensus.campaign.consent_scope import required_purposes
 from dissensus.errors import NotFound
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis, analyse_attempts
 from dissensus.pipeline.collect.completed_chats import CompletedChat, to_attempt
@@ -16,7 +17,6 @@ from dissensus.text.personal_data import find_personal_data
 from dissensus.workflows.campaign.chats import list_chat_warnings
 from dissensus.workflows.campaign.conversations import iter_reviews, to_completed_chat
 from dissensus.workflows.campaign.members import load_member_campaign
-from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.platform.platform import Platform
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from dissensus.campaign.consent_scope import required_purposes
 from dissensus.campaign.filters.chat_filter import ChatCursor, ChatFilter
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.release.source_notices import describe_warnings
@@ -21,7 +22,6 @@ from dissensus.store.lists.chats import ListedChat
 from dissensus.text.personal_data import find_personal_data
 from dissensus.workflows.campaign.conversations import iter_reviews
 from dissensus.workflows.campaign.members import load_member_campaign
-from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.platform.platform import Platform
 
 WINDOW_SIZE: Final = 200

@@ -9,6 +9,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from dissensus.campaign.answer_drafts import AnswerSave, select_submitted
+from dissensus.campaign.consent_scope import required_purposes
 from dissensus.campaign.opening import ATTEMPT_REVIEW
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.collect.completed_chats import CompletedChat, to_item
@@ -22,7 +23,6 @@ from dissensus.schema.records.item import Item
 from dissensus.store import answer_drafts, assignments, audit_log, campaigns, chats, export, items, members
 from dissensus.store.lists import reports
 from dissensus.workflows.campaign.members import load_member_campaign
-from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.export.ratings import ExportOptions, log_export
 from dissensus.workflows.platform.platform import Platform
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from dissensus.campaign.consent_scope import required_purposes
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.attempts.tables import write_attempts
 from dissensus.files.raw.atomic_write import write_atomically
@@ -25,7 +26,6 @@ from dissensus.text.personal_data import find_personal_data
 from dissensus.workflows.campaign import overview
 from dissensus.workflows.campaign.conversations import iter_reviews
 from dissensus.workflows.campaign.members import load_member_campaign
-from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.export.folder import (
     PAIRS,
     PREFERENCES,

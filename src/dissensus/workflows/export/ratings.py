@@ -12,6 +12,7 @@ import polars as pl
 from sqlalchemy import Connection
 
 from dissensus.campaign.audit_log import AuditEvent
+from dissensus.campaign.consent_scope import required_purposes
 from dissensus.campaign.export_table import ExportedRating, ExportForm, export_form, to_frame
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.raw import table_stream, table_writer
@@ -28,7 +29,6 @@ from dissensus.store.export import RatingExportCounts
 from dissensus.workflows.campaign import overview
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member, load_member_campaign
-from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.export.folder import describe_omissions, provenance_lines
 from dissensus.workflows.export.source_notices import list_warnings
 from dissensus.workflows.gold.labelling import gold_columns_by_item

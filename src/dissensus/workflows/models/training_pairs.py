@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from dissensus.campaign.consent_scope import required_purposes
 from dissensus.campaign.preferences import build_preferences
 from dissensus.pipeline.collect.completed_chats import CompletedChat, to_preferences
 from dissensus.pipeline.release.pseudonyms import Pseudonyms
@@ -15,7 +16,6 @@ from dissensus.schema.records.preference import Preference
 from dissensus.store import campaigns, export, flags
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.chats import ChatRow
-from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.platform.platform import Platform
 
 

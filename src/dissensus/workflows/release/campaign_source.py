@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from dissensus.campaign.audit_log import AuditEvent
+from dissensus.campaign.consent_scope import required_purposes
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.files.catalogue import load_source_notice
 from dissensus.pipeline.release.publication import redact
@@ -25,7 +26,6 @@ from dissensus.workflows.campaign.audit import link_pending_events
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.images import load_image
 from dissensus.workflows.campaign.members import campaign_for_member, load_member_campaign
-from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.release.collection import collect_chats, collect_ratings
 
