@@ -1,5 +1,7 @@
 """Consent scope of an export or a release: the purposes that raters must have agreed to."""
 
+from collections.abc import Sequence
+
 from dissensus.errors import NotFound
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.hints import format_list, format_value, suggest
@@ -16,3 +18,8 @@ def required_purposes(campaign: Campaign, requested: tuple[str, ...]) -> tuple[s
             )
     required = {purpose.name for purpose in campaign.consent.purposes if purpose.required}
     return tuple(name for name in names if name in required or name in requested)
+
+
+def describe_refusal(purposes: Sequence[str]) -> str:
+    """Return the phrase for raters whose data an export leaves out, for want of their consent."""
+    return f"of raters who did not agree to {' and '.join(purposes) or 'anything'}"

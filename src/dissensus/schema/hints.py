@@ -1,12 +1,17 @@
-"""Formatting for error messages: quoted values, truncated lists, suggestions."""
+"""Formatting for error messages: quoted values, truncated lists, suggestions; and choices of a list."""
 
 import csv
 import shlex
 from collections.abc import Sequence
 from difflib import get_close_matches
 from io import StringIO
+from typing import TypeVar
+
+from dissensus.errors import InvalidInput
 
 MAX_VALUE_LENGTH = 60
+
+Choice = TypeVar("Choice", bound=str)
 
 
 def format_value(value: object) -> str:
@@ -44,6 +49,14 @@ def suggest(value: str, allowed: Sequence[str]) -> str:
     plain = {name.strip().casefold(): name for name in reversed(allowed)}
     near = get_close_matches(value[:200].strip().casefold(), plain, n=1, cutoff=0.6)
     return f" Did you mean {format_value(plain[near[0]])}?" if near else ""
+
+
+def parse_choice(value: str, allowed: Sequence[Choice], noun: str) -> Choice:
+    """Return the allowed value that a text names, or raise `InvalidInput`."""
+    chosen = next((one for one in allowed if one == value), None)
+    if chosen is None:
+        raise InvalidInput(f"{format_value(value)} is not {noun}. Choose one of {format_list(allowed)}.")
+    return chosen
 
 
 def count_noun(n: int, noun: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, ClassVar, Final, Literal, TypeVar
+from typing import Annotated, ClassVar, Final, Literal
 
 from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import Response
@@ -13,7 +13,7 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.collect.chat import Exchange, Position, choose_better_response
 from dissensus.schema.campaign.chat import SUCCESS_SCALE, ChatSettings
 from dissensus.schema.campaign.definition import ResponseFormat
-from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.hints import format_value, parse_choice
 from dissensus.schema.numbers import parse_digits
 from dissensus.schema.records.attempt import TAGS
 from dissensus.schema.records.preference import STRENGTHS
@@ -32,7 +32,6 @@ Authorized = Annotated[StaffRequest, Depends(Require("raters"))]
 ChatId = Annotated[str, Path(max_length=36)]
 PAGE_SIZE: Final = 25
 STATES: Final[tuple[Literal["open", "done"], ...]] = ("open", "done")
-Choice = TypeVar("Choice", bound=str)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,23 +51,16 @@ class ChatQuery(ListQuery):
     def to_filter(self) -> ChatFilter:
         """Return the filter, or raise `InvalidInput`."""
         return ChatFilter(
-            order=_choose(self.order or "latest", CHAT_ORDERS, "an order"),
+            order=parse_choice(self.order or "latest", CHAT_ORDERS, "an order"),
             search=self.search.strip(),
             mode=self.mode,
-            state=_choose(self.state, STATES, "a state") if self.state else "",
+            state=parse_choice(self.state, STATES, "a state") if self.state else "",
             rater=_read_number(self.rater, "the number of a rater", 1),
             success=_read_number(self.success, "a success", 0),
             chatbot=self.chatbot,
-            outcome=_choose(self.outcome, CHAT_OUTCOMES, "an outcome") if self.outcome else None,
+            outcome=parse_choice(self.outcome, CHAT_OUTCOMES, "an outcome") if self.outcome else None,
             tag=self.tag,
         )
-
-
-def _choose(value: str, allowed: tuple[Choice, ...], noun: str) -> Choice:
-    chosen = next((one for one in allowed if one == value), None)
-    if chosen is None:
-        raise InvalidInput(f"{format_value(value)} is not {noun}. Choose one of {format_list(list(allowed))}.")
-    return chosen
 
 
 def _read_number(text: str, noun: str, first: int) -> int | None:

@@ -16,7 +16,7 @@ from dissensus.pipeline.aggregate import GoldAgainstCrowd
 from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.gold import Gold, GoldPart
-from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.hints import parse_choice
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.web.core.forms import QuestionForm, parse_whole_number, read_answers, read_uploaded
 from dissensus.web.core.responses import SEE_OTHER, page
@@ -277,9 +277,7 @@ def show_labels(
     number: Annotated[Number, Query(alias="page")] = 1,
 ) -> Response:
     """Show the labelling state of all items."""
-    if state and state not in ITEM_STATES:
-        raise InvalidInput(f"{format_value(state)} is not a state of an item. States are {format_list(ITEM_STATES)}.")
-    selected = next((known for known in ITEM_STATES if known == state), None)
+    selected = parse_choice(state, ITEM_STATES, "a state of an item") if state else None
     labels = queue_workflow.load_labels_page(
         site.platform, name, only=selected, page=number, size=PAGE_SIZE, staff_id=caller.staff.id
     )

@@ -11,7 +11,7 @@ from starlette.datastructures import FormData
 from dissensus.campaign.filters.rater_filter import RATER_FLAGS, RATER_ORDERS, RaterFilter
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.schema.advice import site_message
-from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.hints import format_value, parse_choice
 from dissensus.schema.numbers import parse_digits
 from dissensus.web.core.list_query import MAX_PLACE, ListQuery, Text, read_rank_cursor, read_selected
 from dissensus.web.core.responses import SEE_OTHER, page
@@ -46,13 +46,8 @@ class RaterQuery(ListQuery):
 
     def to_filter(self) -> RaterFilter:
         """Return the filter, or raise `InvalidInput`."""
-        order = next((name for name in RATER_ORDERS if name == (self.order or "entry")), None)
-        flag = next((name for name in RATER_FLAGS if name == self.flag), None)
-        if order is None:
-            allowed = format_list(RATER_ORDERS)
-            raise InvalidInput(f"{format_value(self.order)} is not an order. Choose one of {allowed}.")
-        if self.flag and flag is None:
-            raise InvalidInput(f"{format_value(self.flag)} is not a filter. Choose one of {format_list(RATER_FLAGS)}.")
+        order = parse_choice(self.order or "entry", RATER_ORDERS, "an order")
+        flag = parse_choice(self.flag, RATER_FLAGS, "a filter") if self.flag else None
         search = self.search.strip()
         if search and not parse_digits(search):
             raise InvalidInput(f"{format_value(search)} is not the number of a rater. Give one such as 12.")

@@ -9,11 +9,11 @@ from sqlalchemy import Connection
 
 from dissensus.campaign.consent_scope import required_purposes
 from dissensus.campaign.filters.chat_filter import ChatCursor, ChatFilter
-from dissensus.errors import InvalidInput, NotFound
+from dissensus.errors import NotFound
 from dissensus.pipeline.release.source_notices import describe_warnings
 from dissensus.schema.campaign.chat import SUCCESS_SCALE, ChatSettings
 from dissensus.schema.campaign.definition import Campaign, CampaignState
-from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.hints import parse_choice
 from dissensus.schema.records.attempt import TAGS, Review
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.chats import ChatRow
@@ -109,8 +109,8 @@ def _check_filter(chat_filter: ChatFilter, chat: ChatSettings) -> None:
         (success, "a rating of success", [*map(str, SUCCESS_SCALE)]),
     )
     for value, noun, allowed in choices:
-        if value and value not in allowed:
-            raise InvalidInput(f"{format_value(value)} is not {noun}. Choose one of {format_list(list(allowed))}.")
+        if value:
+            parse_choice(value, allowed, noun)
 
 
 def _group_reviews(

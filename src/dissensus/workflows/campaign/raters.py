@@ -18,7 +18,7 @@ from dissensus.pipeline.monitor import (
     read_scales,
 )
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.hints import format_list, format_value, parse_choice
 from dissensus.schema.questionnaire.question import Answer
 from dissensus.stats.suppression import MIN_CELL
 from dissensus.store import answer_drafts, flags, monitoring, raters
@@ -100,9 +100,8 @@ def list_raters(
         if rater_filter.cell and rater_filter.cell not in cells:
             allowed = f"Choose one of {format_list(cells)}." if cells else "The campaign has no quota."
             raise InvalidInput(f"{format_value(rater_filter.cell)} is not a quota cell of {name}. {allowed}")
-        if rater_filter.state and rater_filter.state not in RATER_STATES:
-            allowed = format_list(RATER_STATES)
-            raise InvalidInput(f"{format_value(rater_filter.state)} is not a state of raters. Choose one of {allowed}.")
+        if rater_filter.state:
+            parse_choice(rater_filter.state, RATER_STATES, "a state of raters")
         rows = store.list_raters(tx, campaign_row.id, rater_filter, after=after, most=most)
         return RaterListing(
             campaign=campaign,
@@ -155,9 +154,9 @@ def _find_bulk_share(tx: Connection, campaign: Campaign, rater_id: str) -> float
 
 def _choose_question(question: str, questions: Sequence[str], scales: QuestionScales) -> str | None:
     """Return the question, by default the primary one, or raise `InvalidInput` for another one."""
-    if question and question not in questions:
-        raise InvalidInput(f"{format_value(question)} is not a question. Choose one of {format_list(list(questions))}.")
-    return question or scales.primary_question or next(iter(questions), None)
+    if question:
+        return parse_choice(question, questions, "a question")
+    return scales.primary_question or next(iter(questions), None)
 
 
 def _load_groups(tx: Connection, campaign: Campaign, rater_id: str) -> Mapping[str, str]:

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from dissensus.campaign.consent_scope import required_purposes
+from dissensus.campaign.consent_scope import describe_refusal, required_purposes
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.attempts.tables import write_attempts
 from dissensus.files.raw.atomic_write import write_atomically
@@ -186,10 +186,9 @@ class _ConversationCollector:
 
     def describe_omissions(self, purposes: Sequence[str]) -> list[str]:
         """Describe omissions with their reasons, one sentence each."""
-        agreed = f"of raters who did not agree to {' and '.join(purposes) or 'anything'}"
         reasons = (
             (self.counts.rehearsal, "conversations of previews are left out"),
-            (self.counts.without_consent, f"conversations {agreed} are left out"),
+            (self.counts.without_consent, f"conversations {describe_refusal(purposes)} are left out"),
             (
                 sum(not any(exchange.response is not None for exchange in chat.exchanges) for chat in self.chats),
                 f"conversations have no response, and are in {FAILURES} alone",

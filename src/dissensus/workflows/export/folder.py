@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import dissensus
+from dissensus.campaign.consent_scope import describe_refusal
 from dissensus.errors import Conflict
 from dissensus.files.pairs.release import write_pairs
 from dissensus.files.raw.atomic_write import make_folder, write_atomically
@@ -67,7 +68,7 @@ def describe_omissions(counts: RatingExportCounts, purposes: tuple[str, ...]) ->
     """Describe omitted ratings with the reasons, one sentence each."""
     reasons = (
         (counts.rehearsal, "of previews and dry runs"),
-        (counts.without_consent, f"of raters who did not agree to {' and '.join(purposes) or 'anything'}"),
+        (counts.without_consent, describe_refusal(purposes)),
     )
     lines = [
         f"{count.ratings:,} ratings by {count.raters:,} {reason} are left out."

@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sqlalchemy import Connection
 
-from dissensus.errors import InvalidInput
 from dissensus.pipeline.monitor import CELL, MonitoredRater, QuestionScales, read_scales
 from dissensus.pipeline.plan.interim import ADVISED_ITEMS, FewestRatings, InterimLook, WatchedAnswer, look_at_shares
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.quota import REST
-from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.hints import parse_choice
 from dissensus.store import monitoring
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.lists import raters as rater_lists
@@ -114,11 +113,9 @@ def _load_shares(
     if question is None:
         return [], []
     scale = tuple(scales.all[question])
-    if request.axis and request.axis not in axes:
-        raise InvalidInput(f"{format_value(request.axis)} is not an axis. Choose one of {format_list(list(axes))}.")
-    if request.answer and request.answer not in scale:
-        raise InvalidInput(f"{format_value(request.answer)} is not an answer. Choose one of {format_list(scale)}.")
-    place = scale.index(request.answer) if request.answer else len(scale) - 1
+    if request.axis:
+        parse_choice(request.axis, list(axes), "an axis")
+    place = scale.index(parse_choice(request.answer, scale, "an answer")) if request.answer else len(scale) - 1
     purposes = [purpose.name for purpose in campaign.consent.purposes if purpose.required]
     participants = {rater.rater_id: rater for rater in monitoring.list_participants(tx, campaign_row.id, purposes)}
     figures = rater_lists.load_rater_figures(tx, campaign_row.id)

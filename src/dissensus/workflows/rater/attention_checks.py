@@ -7,8 +7,8 @@ from sqlalchemy import Connection
 
 from dissensus.campaign.attention_checks import is_unfit
 from dissensus.campaign.audit_log import digest_values
-from dissensus.errors import InvalidInput, NotFound
-from dissensus.schema.hints import format_list, format_value
+from dissensus.errors import NotFound
+from dissensus.schema.hints import parse_choice
 from dissensus.store import assignments, check_answers, raters, seats
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_rater_event
@@ -46,8 +46,7 @@ def _validate_answer(context: RaterContext, name: str, value: str) -> None:
     check = next((check for check in context.campaign.checks if check.name == name), None)
     if check is None:
         raise NotFound("There is no such check in this campaign. Load the page again.")
-    if value not in check.scale:
-        raise InvalidInput(f"{format_value(value)} is not an answer to it. Choose one of {format_list(check.scale)}.")
+    parse_choice(value, check.scale, "an answer to it")
 
 
 def _end_visit(tx: Connection, context: RaterContext, now: datetime) -> RaterContext:

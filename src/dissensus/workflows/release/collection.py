@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 from sqlalchemy import Connection
 
+from dissensus.campaign.consent_scope import describe_refusal
 from dissensus.campaign.export_table import ExportedRating, export_form, to_frame
 from dissensus.campaign.preferences import build_preferences
 from dissensus.errors import InvalidInput, NotFound
@@ -162,8 +163,7 @@ def collect_chats(
 
 def _describe_chat_omissions(counts: ChatExportCounts, purposes: tuple[str, ...]) -> Iterator[str]:
     if counts.without_consent:
-        agreed = " and ".join(purposes)
-        yield f"{counts.without_consent:,} conversations of raters who did not agree to {agreed} are left out."
+        yield f"{counts.without_consent:,} conversations {describe_refusal(purposes)} are left out."
     if counts.unfinished:
         yield f"{counts.unfinished:,} conversations that have not ended are left out."
 
