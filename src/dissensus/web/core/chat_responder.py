@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias
 
-import anyio.to_thread
+from anyio import to_thread
 
 from dissensus.campaign.chatbot_access import check_chatbot_allowed
 from dissensus.chat import Bot, ProviderRefusal, Response, open_chatbot
@@ -35,8 +35,6 @@ MAX_STREAM_S: Final = 20.0
 """Maximum duration of one event stream; the browser reconnects."""
 
 StreamEvent: TypeAlias = tuple[Literal["start", "chunk", "end"], dict[str, object]]
-
-Result = TypeVar("Result")
 
 log = logging.getLogger("dissensus.chat")
 
@@ -119,7 +117,7 @@ class ChatResponder:
 
     async def _run(self, stream: ExchangeStream, rater: "RaterRow", exchange_id: str) -> None:
         try:
-            request = await _run_in_thread(
+            request = await to_thread.run_sync(
                 lambda: chat_responses.claim_responses(self._platform, rater, exchange_id, now=self._clock())
             )
             if request is not None:
@@ -145,7 +143,7 @@ class ChatResponder:
             stopped.set()
             await heartbeat
             if not stream.complete:
-                await _run_in_thread(lambda: chat_responses.release_claim(self._platform, request.exchange_id))
+                await to_thread.run_sync(lambda: chat_responses.release_claim(self._platform, request.exchange_id))
 
     async def _renew_claim(self, exchange_id: str, stopped: asyncio.Event) -> None:
         while True:
@@ -154,7 +152,7 @@ class ChatResponder:
             if stopped.is_set():
                 return
             try:
-                await _run_in_thread(
+                await to_thread.run_sync(
                     lambda: chat_responses.prolong_claim(self._platform, exchange_id, now=self._clock())
                 )
             except DissensusError as error:
@@ -175,7 +173,7 @@ class ChatResponder:
             async with aclosing(bot.stream(request.conversation, pending.seed)) as chunks:
                 async for chunk in chunks:
                     if isinstance(chunk, Response):
-                        await _run_in_thread(partial(self._store, rater, request, pending, chunk))
+                        await to_thread.run_sync(partial(self._store, rater, request, pending, chunk))
                     else:
                         stream.add(pending.position, chunk)
         except DissensusError as error:
@@ -193,7 +191,7 @@ class ChatResponder:
         self, stream: ExchangeStream, request: ResponseRequest, pending: "PendingResponse", failure: "ResponseFailure"
     ) -> None:
         stream.failed = True
-        await _run_in_thread(
+        await to_thread.run_sync(
             lambda: chat_responses.mark_response_failed(self._platform, request.exchange_id, pending, failure)
         )
 
@@ -229,7 +227,7 @@ class ChatResponder:
                     break
                 if not stream.ended or n < len(stream.chunks):
                     continue
-            state = await _run_in_thread(
+            state = await to_thread.run_sync(
                 lambda: chat_responses.response_state(self._platform, rater, exchange_id, now=self._clock())
             )
             if state in ("complete", "failed"):
@@ -240,7 +238,3 @@ class ChatResponder:
         else:
             return
         yield "end", {}
-
-
-async def _run_in_thread(function: Callable[[], Result]) -> Result:
-    return await anyio.to_thread.run_sync(function)

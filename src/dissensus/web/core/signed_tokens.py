@@ -14,6 +14,7 @@ from itsdangerous import BadSignature, URLSafeSerializer
 from dissensus.encryption import SecretKeys
 from dissensus.errors import NotAllowed
 from dissensus.recruit.entry import RecruitEntry
+from dissensus.workflows.platform.second_factors import SIGN_IN_EXPIRED
 from dissensus.workflows.rater.enrolment import Arrival
 
 ARRIVAL_S: Final = 3600
@@ -61,7 +62,7 @@ class TokenSigner:
         """Return the content of a token; raise `NotAllowed` if it is invalid or expired."""
         made_at, *flow = self._read("oidc_flow", token, NO_FLOW)
         if now.timestamp() - made_at > OIDC_FLOW_S:
-            raise NotAllowed("Signing in took too long. Begin again at /sign-in.")
+            raise NotAllowed(SIGN_IN_EXPIRED)
         return OidcFlow(*flow)
 
     def sign_turned_away(self, campaign_id: str) -> str:

@@ -18,7 +18,7 @@ from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.platform.second_factors import (
     add_recovery_codes,
     delete_idle_recovery_codes,
-    find_pending_staff,
+    get_pending_staff,
 )
 from dissensus.workflows.platform.sign_in_limits import SignInTraces, count_attempt, record_success
 from dissensus.workflows.platform.staff import delete_expired_keys, open_session, validate_name
@@ -198,9 +198,7 @@ def finish_second_factor(
     platform: Platform, party: RelyingParty, session: str, credential: str, *, network: str | None, now: datetime
 ) -> str:
     """Replace a pending session by a new one for a passkey of its person, and return the key."""
-    staff = find_pending_staff(platform, session, now=now)
-    if staff is None:
-        raise NotAllowed("Signing in took too long. Begin again at /sign-in.")
+    staff = get_pending_staff(platform, session, now=now)
     challenge = _take_challenge(platform, session, "second factor", now=now)
     try:
         passkey = _find_passkey(platform, credential, staff.id)

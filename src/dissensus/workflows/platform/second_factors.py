@@ -30,6 +30,7 @@ CLOCK_SKEW_STEPS: Final = (-1, 0, 1)
 N_RECOVERY_CODES: Final = 10
 RECOVERY_CODE_BYTES: Final = 10
 GROUP_LENGTH: Final = 4
+SIGN_IN_EXPIRED: Final = "Signing in took too long. Begin again at /sign-in."
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def begin_enrolment(platform: Platform, keys: SecretKeys, staff: StaffRow, *, no
     with platform.database.writing() as tx:
         totp = store.find_totp(tx, staff.id)
         if totp is not None and totp.confirmed_at is not None:
-            raise Conflict("You use codes of an app. Remove the app first.")
+            raise _app_in_use()
         store.replace_totp(tx, staff.id, secret, now=now)
 
 
@@ -99,10 +100,14 @@ def confirm_enrolment(
                 "The code is wrong. Enter the current code of the app, and check that the clock of its device is right."
             )
         if not store.confirm_totp(tx, staff.id, now=now):
-            raise Conflict("You use codes of an app. Remove the app first.")
+            raise _app_in_use()
         people.end_other_sessions(tx, staff.id, session)
         log_security_event(tx, "second_factor_added", staff.id, now, {})
         return add_recovery_codes(tx, staff.id)
+
+
+def _app_in_use() -> Conflict:
+    return Conflict("You use codes of an app. Remove the app first.")
 
 
 def add_recovery_codes(tx: Connection, staff_id: str) -> tuple[str, ...]:
@@ -157,6 +162,14 @@ def find_pending_staff(platform: Platform, session: str, *, now: datetime) -> St
         return people.find_pending_staff(tx, session, now=now)
 
 
+def get_pending_staff(platform: Platform, session: str, *, now: datetime) -> StaffRow:
+    """Return the person of a session whose second factor is missing; NotAllowed if it has expired."""
+    staff = find_pending_staff(platform, session, now=now)
+    if staff is None:
+        raise NotAllowed(SIGN_IN_EXPIRED)
+    return staff
+
+
 def finish_sign_in(
     platform: Platform,
     keys: SecretKeys,
@@ -168,9 +181,7 @@ def finish_sign_in(
     now: datetime,
 ) -> str:
     """Replace a pending session by a new one if the code of the second factor is right, and return its key."""
-    staff = find_pending_staff(platform, session, now=now)
-    if staff is None:
-        raise NotAllowed("Signing in took too long. Begin again at /sign-in.")
+    staff = get_pending_staff(platform, session, now=now)
     count_attempt(platform, traces, now)
     try:
         with platform.database.writing() as tx:

@@ -115,7 +115,7 @@ def begin_second_factor(site: SiteOf, request: Request, form: PublicForm, sessio
     """Return the options for finishing a sign-in."""
     staff_row = second_factors.find_pending_staff(site.platform, session, now=site.clock())
     if staff_row is None:
-        raise InvalidInput("Signing in took too long. Begin again at /sign-in.")
+        raise InvalidInput(second_factors.SIGN_IN_EXPIRED)
     site.tokens.check_csrf_token(session, str(form.get("form_token", "")))
     party = require_relying_party(site, request)
     return passkeys.begin_second_factor(site.platform, party, staff_row, session=session, now=site.clock())
