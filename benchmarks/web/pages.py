@@ -306,8 +306,8 @@ FILL: Final = (
     "INSERT INTO declaration (id, rater_id, content, at) SELECT id, id, "
     """<json:'{"rater_gender":"' || cell || '","rater_age":"' || (CASE number % 3 WHEN 0 THEN '18-29' WHEN 1 THEN """
     """'30-49' ELSE '50+' END) || '"}'>, <at> FROM rater""",
-    "INSERT INTO consent_text (id, campaign_id, version, digest, content, created_at)"
-    " SELECT 'consent', id, 9, 'x', <json:'{}'>, <at> FROM campaign",
+    "INSERT INTO consent_text (id, campaign_id, version, digest, content)"
+    " SELECT 'consent', id, 9, 'x', <json:'{}'> FROM campaign",
     "INSERT INTO consent (rater_id, consent_text_id, purpose, agreed, at)"
     " SELECT id, 'consent', 'rating', <yes>, <at> FROM rater",
     "INSERT INTO assignment (id, rater_id, item_id, showing, position, state, planned_at, offered_at, closed_at) "

@@ -29,7 +29,7 @@ from dissensus.workflows.platform.mail_delivery import MailDelivery
 
 __all__ = ("OUTCOMES", "ROLES", "SCOPES", "main", "openapi_document", "permission_table")
 
-MEASURED = frozenset({"first_ms", "total_ms"})
+MEASURED = frozenset({"first_ms"})
 """Columns and fields that hold measured durations."""
 RANDOM_BYTES = 10
 """Random bytes in an id that sorts by time."""

@@ -66,7 +66,7 @@ def answer_exchange(platform: Platform, rater: RaterRow, exchange_id: str, ranke
     assert claim is not None
     for response in claim.pending:
         text = f"Response {'AB'[response.position]}"
-        come = ChatbotResponse(text=text, finish="stop", first_ms=20, total_ms=900, ranked_by=ranked_by)
+        come = ChatbotResponse(text=text, ranked_by=ranked_by)
         chat_responses.store_chat_response(platform, rater, exchange_id, response, come, now=NOW)
     chat_responses.release_claim(platform, exchange_id)
 

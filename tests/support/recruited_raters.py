@@ -41,9 +41,8 @@ def add_submission(
     ids = {"id": submission, "study": "5" * 24, "participant_id": person, "study_code": None}
     prolific.submissions[submission] = {**ids, "status": status, "return_requested": None}
     with platform.database.writing() as tx:
-        row = {"submission": submission, "campaign_id": campaign_id, "person": person, "study": "5" * 24}
-        times = {"entered_at": NOW, "changed_at": NOW}
-        tx.execute(insert(RecruitTable).values(**row, **times, rater_id=rater_id, status=status, n_repeat_visits=0))
+        row = {"submission": submission, "campaign_id": campaign_id, "person": person, "entered_at": NOW}
+        tx.execute(insert(RecruitTable).values(**row, rater_id=rater_id, status=status, n_repeat_visits=0))
     return submission
 
 

@@ -21,7 +21,6 @@ class RecruitEntry:
 
     person: str = field(repr=False)  # The recruiter's id of the person, which must not be logged or exported
     submission: str  # Id of the submission; a panel has none, and a digest of the person stands for it
-    study: str | None = None
     query: Mapping[str, str] = field(repr=False)  # of the address
 
 
@@ -50,7 +49,7 @@ def parse_entry(settings: RecruitSettings, campaign_id: str, query: Mapping[str,
     """
     if settings.kind == "prolific":
         entry = prolific.parse_entry(query)
-        return RecruitEntry(person=entry.pid, submission=entry.submission, study=entry.study, query=entry.query)
+        return RecruitEntry(person=entry.pid, submission=entry.submission, query=entry.query)
     person = query.get(settings.parameter) or ""
     if not PANEL_ID.fullmatch(person):
         fault = "is not a valid id" if person else "is missing"

@@ -65,9 +65,6 @@ class ChatCandidateTable(RaterData, Base):
     chatbot: Mapped[str]
     seed: Mapped[int]
     response: Mapped[str | None] = mapped_column(doc="Null until it arrives.")
-    finish: Mapped[str | None]
-    first_ms: Mapped[int | None] = mapped_column(doc="Time to the first token.")
-    total_ms: Mapped[int | None]
     failure: Mapped[str | None] = mapped_column(doc="Reason of the last failure; null while pending, or arrived.")
     n_failures: Mapped[int] = mapped_column(doc="Number of failed requests.")
     ranked_by: Mapped[str | None] = mapped_column(doc="Version of the registered model that chose it.")
@@ -122,9 +119,6 @@ class ChatbotResponse:
     """A response of a chatbot."""
 
     text: str
-    finish: str
-    first_ms: int | None  # Time to the first token
-    total_ms: int
     ranked_by: str | None = None  # Version of the registered model that chose it
 
 
@@ -312,13 +306,7 @@ def list_pending_responses(tx: Connection, exchange_id: str) -> tuple[PendingRes
 
 def set_response(tx: Connection, exchange_id: str, position: int, response: ChatbotResponse) -> bool:
     """Store a response and return True, unless one has arrived meanwhile or the rater has withdrawn."""
-    values = {
-        "response": response.text,
-        "finish": response.finish,
-        "first_ms": response.first_ms,
-        "total_ms": response.total_ms,
-        "ranked_by": response.ranked_by,
-    }
+    values = {"response": response.text, "ranked_by": response.ranked_by}
     pending = _is_candidate(exchange_id, position) & _is_pending()
     return bool(tx.execute(update(ChatCandidateTable).where(pending).values(**values)).rowcount)
 

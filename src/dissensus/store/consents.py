@@ -27,7 +27,6 @@ class ConsentTextTable(Base):
     version: Mapped[int]
     digest: Mapped[str] = mapped_column(HASH)
     content: Mapped[dict[str, Any]]
-    created_at: Mapped[datetime]
 
 
 class ConsentTable(RaterData, Base):
@@ -54,7 +53,7 @@ def ensure_consent_text(tx: Connection, campaign_id: str, consent: Consent, *, n
         return last.id, last.version
     text_id, version = new_id(now), 1 if last is None else last.version + 1
     row = {"id": text_id, "campaign_id": campaign_id, "version": version, "digest": consent.digest}
-    tx.execute(insert(ConsentTextTable).values(**row, content=to_mapping(consent), created_at=now))
+    tx.execute(insert(ConsentTextTable).values(**row, content=to_mapping(consent)))
     return text_id, version
 
 

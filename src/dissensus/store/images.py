@@ -3,13 +3,12 @@
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from sqlalchemy import Connection, ForeignKey, delete, insert, literal, select
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.schema.records.image import StoredImage
-from dissensus.store.core.orm import HASH, Base, UtcDateTime, list_columns, list_rows
+from dissensus.store.core.orm import HASH, Base, list_columns, list_rows
 
 
 class ImageTable(Base):
@@ -25,7 +24,6 @@ class ImageTable(Base):
     height: Mapped[int]
     n_bytes: Mapped[int] = mapped_column(doc="Of the content, before it is encoded in base64.")
     content: Mapped[str] = mapped_column(doc="In base64, which backups hold as text.")
-    added_at: Mapped[datetime]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +37,7 @@ class ImageRow:
     n_bytes: int
 
 
-def add_images(tx: Connection, campaign_id: str, images: Sequence[StoredImage], *, now: datetime) -> None:
+def add_images(tx: Connection, campaign_id: str, images: Sequence[StoredImage]) -> None:
     """Insert images; those with a name of an earlier one replace it."""
     names = [image.name for image in images]
     tx.execute(delete(ImageTable).where(ImageTable.campaign_id == campaign_id, ImageTable.name.in_(names)))
@@ -53,7 +51,6 @@ def add_images(tx: Connection, campaign_id: str, images: Sequence[StoredImage], 
             "height": image.height,
             "n_bytes": len(image.content),
             "content": b64encode(image.content).decode(),
-            "added_at": now,
         }
         for image in images
     ]
@@ -61,12 +58,12 @@ def add_images(tx: Connection, campaign_id: str, images: Sequence[StoredImage], 
         tx.execute(insert(ImageTable), rows)
 
 
-def copy_images(tx: Connection, campaign_id: str, to: str, *, now: datetime) -> None:
+def copy_images(tx: Connection, campaign_id: str, to: str) -> None:
     """Copy the images of a campaign to another one."""
     names = ("name", "digest", "media_type", "width", "height", "n_bytes", "content")
     same = [getattr(ImageTable, name) for name in names]
-    source = select(literal(to), literal(now, UtcDateTime()), *same).where(ImageTable.campaign_id == campaign_id)
-    tx.execute(insert(ImageTable).from_select(["campaign_id", "added_at", *(column.key for column in same)], source))
+    source = select(literal(to), *same).where(ImageTable.campaign_id == campaign_id)
+    tx.execute(insert(ImageTable).from_select(["campaign_id", *names], source))
 
 
 def list_images(tx: Connection, campaign_id: str) -> tuple[ImageRow, ...]:

@@ -51,7 +51,6 @@ class InvitationTable(Base):
     key_hash: Mapped[str] = mapped_column(HASH, primary_key=True)
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), index=True)
     cell: Mapped[str | None] = mapped_column(doc="Quota cell, if the recruiter fills the quota.")
-    created_at: Mapped[datetime]
     revoked_at: Mapped[datetime | None]
 
 
@@ -100,9 +99,9 @@ class DeclarationTable(RaterData, Base):
     at: Mapped[datetime]
 
 
-def add_invitations(tx: Connection, campaign_id: str, keys: Sequence[str], *, cell: str | None, now: datetime) -> None:
+def add_invitations(tx: Connection, campaign_id: str, keys: Sequence[str], *, cell: str | None) -> None:
     """Insert personal links by the hashes of their keys, for a cell if the recruiter chooses by cells."""
-    rows = [{"key_hash": hash_key(key), "campaign_id": campaign_id, "cell": cell, "created_at": now} for key in keys]
+    rows = [{"key_hash": hash_key(key), "campaign_id": campaign_id, "cell": cell} for key in keys]
     if rows:
         tx.execute(insert(InvitationTable), rows)
 

@@ -25,7 +25,6 @@ class RecruitTable(RaterData, Base):
     )
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"))
     person: Mapped[str] = mapped_column(doc="The recruiter's id of the person.")
-    study: Mapped[str | None] = mapped_column(doc="The recruiter's id of the study; null for a panel.")
     rater_id: Mapped[str | None] = mapped_column(
         ForeignKey("rater.id"), unique=True, doc="Null for a participant who was turned away."
     )
@@ -33,7 +32,6 @@ class RecruitTable(RaterData, Base):
     n_repeat_visits: Mapped[int] = mapped_column(default=0, doc="Number of visits by another submission.")
     return_requested_at: Mapped[datetime | None] = mapped_column(doc="Time when an owner requested the return.")
     entered_at: Mapped[datetime]
-    changed_at: Mapped[datetime]
 
 
 def find_recruited_rater(tx: Connection, person: str, submission: str, *, lock: bool = False) -> RaterRow | None:
@@ -75,13 +73,13 @@ def find_recruit_of_rater(tx: Connection, rater_id: str) -> RecruitRow | None:
 
 
 def add_recruit(
-    tx: Connection, campaign_id: str, rater_id: str, *, person: str, study: str | None, submission: str, now: datetime
+    tx: Connection, campaign_id: str, rater_id: str, *, person: str, submission: str, now: datetime
 ) -> None:
     """Insert a participant; Conflict if the submission was just used for another campaign."""
-    ids = {"submission": submission, "campaign_id": campaign_id, "person": person, "study": study, "rater_id": rater_id}
+    ids = {"submission": submission, "campaign_id": campaign_id, "person": person, "rater_id": rater_id}
     try:
         with tx.begin_nested():
-            tx.execute(insert(RecruitTable).values(**ids, n_repeat_visits=0, entered_at=now, changed_at=now))
+            tx.execute(insert(RecruitTable).values(**ids, n_repeat_visits=0, entered_at=now))
     except IntegrityError:
         raise Conflict("This submission is used for another campaign. Nothing about you was stored here.") from None
 
@@ -99,14 +97,14 @@ def count_repeat_visit(tx: Connection, submission: str) -> None:
     )
 
 
-def turn_away_recruit(tx: Connection, rater_id: str, *, now: datetime) -> None:
+def turn_away_recruit(tx: Connection, rater_id: str) -> None:
     """Detach a participant from their rater, who is to be deleted; the submission stays."""
-    tx.execute(update(RecruitTable).where(RecruitTable.rater_id == rater_id).values(rater_id=None, changed_at=now))
+    tx.execute(update(RecruitTable).where(RecruitTable.rater_id == rater_id).values(rater_id=None))
 
 
-def set_recruit_status(tx: Connection, submission: str, status: str, *, now: datetime) -> None:
+def set_recruit_status(tx: Connection, submission: str, status: str) -> None:
     """Set the recruiter's status of a submission."""
-    tx.execute(update(RecruitTable).where(RecruitTable.submission == submission).values(status=status, changed_at=now))
+    tx.execute(update(RecruitTable).where(RecruitTable.submission == submission).values(status=status))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,6 @@ class SeatTable(Base):
     cell: Mapped[str]
     state: Mapped[str] = mapped_column(doc="`held` by a rater at work, or `taken` by one who has finished.")
     rater_id: Mapped[str | None] = mapped_column(ForeignKey("rater.id"), unique=True)
-    changed_at: Mapped[datetime]
 
 
 class ScreenOutTable(Base):
@@ -72,7 +71,7 @@ def set_seats(tx: Connection, campaign_id: str, capacity: Mapping[str, int], *, 
     query = select(SeatTable.cell, func.count()).where(SeatTable.campaign_id == campaign_id).group_by(SeatTable.cell)
     present, required = Counter(dict(tx.execute(query).all())), Counter(capacity)
     rows = [
-        {"id": new_id(now), "campaign_id": campaign_id, "cell": cell, "state": "free", "changed_at": now}
+        {"id": new_id(now), "campaign_id": campaign_id, "cell": cell, "state": "free"}
         for cell in (required - present).elements()
     ]
     if rows:
@@ -95,7 +94,7 @@ def has_free_seat(tx: Connection, campaign_id: str, capacity: Mapping[str, int],
 
 
 def claim_seat(
-    tx: Connection, campaign_id: str, cell: str, rater_id: str, *, capacity: int, unseen_since: datetime, now: datetime
+    tx: Connection, campaign_id: str, cell: str, rater_id: str, *, capacity: int, unseen_since: datetime
 ) -> bool:
     """Claim a seat in a cell for a rater, and return whether there was one.
 
@@ -115,7 +114,7 @@ def claim_seat(
     for row in tx.execute(query.limit(1 + _count_held(tx, campaign_id, cell))).all():
         unchanged = SeatTable.rater_id.is_not_distinct_from(row.rater_id) & (SeatTable.state != "taken")
         seat = (SeatTable.id == row.id) & unchanged
-        if tx.execute(update(SeatTable).where(seat).values(rater_id=rater_id, state="held", changed_at=now)).rowcount:
+        if tx.execute(update(SeatTable).where(seat).values(rater_id=rater_id, state="held")).rowcount:
             return True
     return False
 
@@ -135,16 +134,16 @@ def has_seat(tx: Connection, rater_id: str) -> bool:
     return bool(tx.scalar(select(func.count()).where(SeatTable.rater_id == rater_id)))
 
 
-def take_seat(tx: Connection, rater_id: str, *, now: datetime) -> None:
+def take_seat(tx: Connection, rater_id: str) -> None:
     """Mark the seat of a rater who has finished as taken."""
     held = (SeatTable.rater_id == rater_id) & (SeatTable.state == "held")
-    tx.execute(update(SeatTable).where(held).values(state="taken", changed_at=now))
+    tx.execute(update(SeatTable).where(held).values(state="taken"))
 
 
-def release_seat(tx: Connection, rater_id: str, *, now: datetime) -> None:
+def release_seat(tx: Connection, rater_id: str) -> None:
     """Free the seat of a rater."""
     owned = SeatTable.rater_id == rater_id
-    tx.execute(update(SeatTable).where(owned).values(state="free", rater_id=None, changed_at=now))
+    tx.execute(update(SeatTable).where(owned).values(state="free", rater_id=None))
 
 
 def count_screen_out(tx: Connection, campaign_id: str, cell: str) -> None:

@@ -116,7 +116,7 @@ def test_altered_withdrawal_links_are_rejected(staff_site: StaffSite) -> None:
 @sqlite_only
 def test_altered_tokens_are_rejected(live: LiveSite) -> None:
     tokens = live.site.tokens
-    entry = RecruitEntry(person="a" * 24, study="b" * 24, submission="c" * 24, query={"PROLIFIC_PID": "a" * 24})
+    entry = RecruitEntry(person="a" * 24, submission="c" * 24, query={"PROLIFIC_PID": "a" * 24})
     arrival = Arrival("pilot", "k", "en", enrolment.new_entry_id(NOW), entry)
     away, token = tokens.sign_turned_away("one"), tokens.sign_arrival(arrival, now=NOW)
     assert tokens.read_arrival(token, now=NOW) == arrival

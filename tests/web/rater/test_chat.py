@@ -80,7 +80,6 @@ def test_a_red_team_conversation_works_without_scripts(live: LiveSite) -> None:
         assert tx.scalars(select(ChatPickTable.strength).order_by(ChatPickTable.at)).all() == [-2, 3]
         for candidate in tx.execute(select(ChatCandidateTable)):
             assert candidate.response
-            assert candidate.total_ms is not None
 
 
 def test_a_single_response_continues_the_conversation(live: LiveSite) -> None:

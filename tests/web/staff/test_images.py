@@ -186,7 +186,7 @@ def test_an_archive_of_pairs_offers_images_where_there_are_some(staff_site: Staf
     browser = staff_site.owner()
     assert "with preferences, pairs, content warning and sources" in browser.get("/campaigns/pilot").text
     with staff_site.platform.database.writing() as tx:
-        add_images(tx, row.id, [read_image("a.png", draw())], now=NOW)
+        add_images(tx, row.id, [read_image("a.png", draw())])
     assert "preferences, pairs, images of items, content warning and sources" in browser.get("/campaigns/pilot").text
 
 

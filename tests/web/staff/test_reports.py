@@ -48,7 +48,7 @@ def store_report(staff_site: StaffSite, path: str, report: report_store.StoredRe
     """Store a report as made, in place of the job."""
     with staff_site.platform.database.writing() as tx:
         report_store.claim_report(tx, until=NOW, now=NOW)
-        report_store.finish_report(tx, path.rpartition("/")[2], report, now=NOW)
+        report_store.finish_report(tx, path.rpartition("/")[2], report)
 
 
 @sqlite_only

@@ -141,7 +141,7 @@ def test_failed_responses_are_exported_with_their_outcome(platform: Platform, tm
             if outcome is not None:
                 chat_responses.mark_response_failed(platform, exchange_id, pending, outcome)
             else:
-                arrived = ChatbotResponse(text="Calm.", finish="stop", first_ms=1, total_ms=2)
+                arrived = ChatbotResponse(text="Calm.")
                 chat_responses.store_chat_response(platform, rater, exchange_id, pending, arrived, now=NOW)
         if None in outcomes:
             chat.continue_with_response(platform, rater, exchange_id, now=NOW)

@@ -87,7 +87,7 @@ def record_preferences(
         harmful_position = number % 2
         for candidate in claim.pending:
             text = f"{BAD if candidate.position == harmful_position else GOOD} ({number})"
-            response = ChatbotResponse(text=text, finish="stop", first_ms=1, total_ms=2, ranked_by="harmless/3")
+            response = ChatbotResponse(text=text, ranked_by="harmless/3")
             chat_responses.store_chat_response(platform, rater, exchange_id, candidate, response, now=NOW)
         chat.pick_response(platform, rater, exchange_id, ResponsePick(strength=2 if harmful_position else -2), now=NOW)
         if ends:

@@ -103,7 +103,7 @@ def full_campaign(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Campai
         tx.execute(
             insert(ApiTokenTable).values(key_hash="k6", staff_id=campaign.staff_id, name="x", scopes="export", **times)
         )
-        tx.execute(insert(TotpTable).values(staff_id=campaign.staff_id, secret="s", created_at=NOW, last_step=1))
+        tx.execute(insert(TotpTable).values(staff_id=campaign.staff_id, secret="s", last_step=1))
         passkey = {"id": "p", "credential_id": "c", "public_key": "k", "sign_count": 1, "name": "phone"}
         tx.execute(insert(PasskeyTable).values(staff_id=campaign.staff_id, created_at=NOW, **passkey))
         mail = {"address": "ada@example.org", "kind": "passkey_added", "content": {"passkey": "phone"}}
@@ -132,8 +132,8 @@ def full_campaign(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Campai
         tx.execute(insert(FlagDecisionTable).values(id="d", **decision, at=NOW))
         tx.execute(insert(FlagNoticeTable).values(rater_id=rater.id, at=NOW))
         tx.execute(insert(LeaseTable).values(name="jobs", holder="h", expires_at=NOW))
-        ids = {"submission": "a", "person": "b", "study": "c", "campaign_id": rater.campaign_id, "rater_id": rater.id}
-        tx.execute(insert(RecruitTable).values(**ids, entered_at=NOW, changed_at=NOW))
+        ids = {"submission": "a", "person": "b", "campaign_id": rater.campaign_id, "rater_id": rater.id}
+        tx.execute(insert(RecruitTable).values(**ids, entered_at=NOW))
         about = {
             "item_id": assignment.item_id,
             "staff_id": campaign.staff_id,
@@ -152,7 +152,7 @@ def full_campaign(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Campai
         }
         state = {"n_failures": 1, "failing_since": NOW, "failure_reason": "Ä", "pause_reason": "", "created_at": NOW}
         responsible = {"campaign_id": rater.campaign_id, "staff_id": campaign.staff_id}
-        images.add_images(tx, campaign.id, [read_image("a.png", draw())], now=NOW)
+        images.add_images(tx, campaign.id, [read_image("a.png", draw())])
         tx.execute(insert(WebhookTable).values(id="w", **responsible, **delivery, **state))
         tx.execute(insert(GoldDecisionTable).values(id="d", answers={"safety": "No"}, reason="So.", **about))
         progress = {"item_id": about["item_id"], "campaign_id": campaign.id, "state": "settled", "safety": "No"}
@@ -172,7 +172,7 @@ def full_campaign(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Campai
         tx.execute(insert(ChatPickTable).values(exchange_id="e", continues=0, worked_ms=1, at=NOW))
         tx.execute(update(AssignmentTable).where(AssignmentTable.id == assignment.id).values(shown_first="b"))
         campaign_store.add_working_copy(tx, 'name = "Ä"', staff_id=campaign.staff_id, campaign_id=None, now=NOW)
-        release_plans.save_plan(tx, campaign.id, 'name = "Ä"', staff_id=campaign.staff_id, now=NOW)
+        release_plans.save_plan(tx, campaign.id, 'name = "Ä"')
         plan = campaign_plans.NewPlan(question="pool", file="{}", content='{"summary": "Ä"}')
         campaign_plans.add_plan(tx, campaign.id, plan, staff_id=campaign.staff_id, now=NOW)
         reports.add_report(tx, "r", campaign.id, "{}", with_raters=True, staff_id=campaign.staff_id, now=NOW)

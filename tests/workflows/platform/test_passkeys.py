@@ -129,7 +129,7 @@ def test_factors_share_recovery_codes_until_the_last_is_removed(
 ) -> None:
     register(platform, ada, phone)
     assert register(platform, ada, Authenticator(PARTY.origin), "key") == ()
-    second_factors.begin_enrolment(platform, KEYS, ada, now=NOW)
+    second_factors.begin_enrolment(platform, KEYS, ada)
     enrolment = second_factors.load_enrolment(platform, KEYS, ada, issuer="rate.example.org")
     assert enrolment is not None
     code = pyotp.TOTP(enrolment.secret).at(NOW)
@@ -148,7 +148,7 @@ def test_a_secret_without_a_first_code_is_no_second_factor(
     platform: Platform, ada: StaffRow, phone: Authenticator
 ) -> None:
     register(platform, ada, phone)
-    second_factors.begin_enrolment(platform, KEYS, ada, now=NOW)
+    second_factors.begin_enrolment(platform, KEYS, ada)
     enrolment = second_factors.load_enrolment(platform, KEYS, ada, issuer="rate.example.org")
     assert enrolment is not None
     code, traces = pyotp.TOTP(enrolment.secret).at(NOW), {"code": NAME_LIMIT}

@@ -38,7 +38,7 @@ def sign_in(platform: Platform, name: str = "ada", *, now: datetime = NOW) -> st
 
 def enrol(platform: Platform, ada: StaffRow) -> tuple[str, tuple[str, ...]]:
     """Set up a second factor with the code of now; return its secret and the recovery codes."""
-    second_factors.begin_enrolment(platform, KEYS, ada, now=NOW)
+    second_factors.begin_enrolment(platform, KEYS, ada)
     enrolment = second_factors.load_enrolment(platform, KEYS, ada, issuer="rate.example.org")
     assert enrolment is not None
     code = pyotp.TOTP(enrolment.secret).at(NOW)
@@ -68,7 +68,7 @@ def test_codes_are_those_of_rfc_6238(platform: Platform, ada: StaffRow, seconds:
 
 
 def test_a_second_factor_is_in_use_after_its_first_code(platform: Platform, ada: StaffRow) -> None:
-    second_factors.begin_enrolment(platform, KEYS, ada, now=NOW)
+    second_factors.begin_enrolment(platform, KEYS, ada)
     session = sign_in(platform)
     assert staff.staff_of_session(platform, session, now=NOW) == ada
     with pytest.raises(NotAllowed, match=r"The code is wrong. Enter the current code of the app"):
@@ -78,7 +78,7 @@ def test_a_second_factor_is_in_use_after_its_first_code(platform: Platform, ada:
     assert staff.staff_of_session(platform, session, now=NOW) is None
     assert staff.staff_of_session(platform, sign_in(platform), now=NOW) is None
     with pytest.raises(Conflict, match="You use codes of an app"):
-        second_factors.begin_enrolment(platform, KEYS, ada, now=NOW)
+        second_factors.begin_enrolment(platform, KEYS, ada)
 
 
 def test_a_code_works_once(platform: Platform, ada: StaffRow) -> None:

@@ -58,7 +58,7 @@ def test_sign_ins_and_failures_are_logged(platform: Platform) -> None:
 def test_second_factors_are_logged(platform: Platform) -> None:
     link = staff.create_sign_in_link(platform, "ada", now=NOW)
     session = staff.sign_in_with_link(platform, link.key, network=None, now=NOW)
-    second_factors.begin_enrolment(platform, KEYS, link.staff, now=NOW)
+    second_factors.begin_enrolment(platform, KEYS, link.staff)
     enrolment_view = second_factors.load_enrolment(platform, KEYS, link.staff, issuer="rate.example.org")
     assert enrolment_view is not None
     app = pyotp.TOTP(enrolment_view.secret)

@@ -243,7 +243,7 @@ def test_another_process_claims_responses_after_the_first_dies(platform: Platfor
 
 
 def _make_response(text: str) -> ChatbotResponse:
-    return ChatbotResponse(text=text, finish="stop", first_ms=1, total_ms=2)
+    return ChatbotResponse(text=text)
 
 
 def test_a_withdrawal_erases_conversations(platform: Platform) -> None:

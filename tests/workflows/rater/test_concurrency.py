@@ -167,7 +167,7 @@ def test_resuming_during_a_return_is_refused(crowded: Platform) -> None:
             campaigns.get_campaign(tx, campaign.id, lock=True)
             going_on = threads.submit(rating.resume_rating, crowded, rater, now=NOW)
             wait([going_on], timeout=0.3)
-            recruits.set_recruit_status(tx, submission, "RETURNED", now=NOW)
+            recruits.set_recruit_status(tx, submission, "RETURNED")
         with pytest.raises(Conflict, match="further work would not be paid"):
             going_on.result()
 

@@ -299,7 +299,7 @@ def test_both_kinds_of_database_give_the_same_bytes(
     taken = Image.Exif()
     taken[0x013B] = "Ann Lee"  # artist
     with platform.database.writing() as tx:
-        images.add_images(tx, campaign.id, [read_image("a.jpg", draw("JPEG", exif=taken))], now=NOW)
+        images.add_images(tx, campaign.id, [read_image("a.jpg", draw("JPEG", exif=taken))])
         item_id, content = tx.execute(select(ItemTable.id, ItemTable.content).limit(1)).one()
         shown = {**content["attributes"], "item_image": "a.jpg", "item_image_alt": "Two colours."}
         shown["item_source"] = "hh-rlhf"  # official files have no such column, and the terms travel with them too

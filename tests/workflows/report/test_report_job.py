@@ -44,7 +44,7 @@ def test_one_report_is_claimed_at_a_time(platform: Platform) -> None:
         assert store.claim_report(tx, until=later, now=NOW) is None
         again = store.claim_report(tx, until=later + timedelta(minutes=1), now=later)
         assert again == first
-        store.fail_report(tx, first.id, "It failed.", now=later)
+        store.fail_report(tx, first.id, "It failed.")
         second = store.claim_report(tx, until=later, now=NOW)
     assert second is not None
     assert {first.id, second.id} == set(ids)

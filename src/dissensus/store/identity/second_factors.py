@@ -18,7 +18,6 @@ class TotpTable(Base):
 
     staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), primary_key=True)
     secret: Mapped[str] = mapped_column(doc="Encrypted under the secret key of the site, in base64.")
-    created_at: Mapped[datetime]
     confirmed_at: Mapped[datetime | None] = mapped_column(doc="Null until the first code was entered.")
     last_step: Mapped[int | None] = mapped_column(Number, doc="Time step of the last accepted code.")
 
@@ -58,10 +57,10 @@ def list_second_factor_owners(tx: Connection) -> frozenset[str]:
     return frozenset(tx.scalars(union(confirmed, select(PasskeyTable.staff_id))))
 
 
-def replace_totp(tx: Connection, staff_id: str, secret: str, *, now: datetime) -> None:
+def replace_totp(tx: Connection, staff_id: str, secret: str) -> None:
     """Insert an unconfirmed secret in place of an earlier one."""
     tx.execute(delete(TotpTable).where(TotpTable.staff_id == staff_id))
-    tx.execute(insert(TotpTable).values(staff_id=staff_id, secret=secret, created_at=now))
+    tx.execute(insert(TotpTable).values(staff_id=staff_id, secret=secret))
 
 
 def confirm_totp(tx: Connection, staff_id: str, *, now: datetime) -> bool:

@@ -34,7 +34,6 @@ class CampaignReportTable(Base):
     at: Mapped[datetime]
     claimed_until: Mapped[datetime | None] = mapped_column(doc="End of the claim of the process that works on it.")
     n_claims: Mapped[int] = mapped_column(doc="Processes that began it; it fails when several of them have died.")
-    finished_at: Mapped[datetime | None]
     fault: Mapped[str | None]
     content: Mapped[str | None] = mapped_column(doc="First page as JSON text.")
 
@@ -151,7 +150,7 @@ def has_unfinished_report(tx: Connection) -> bool:
 def fail_lost_reports(tx: Connection, fault: str, *, most: int, now: datetime) -> None:
     """Mark reports whose processes have died so many times as failed, with the reason."""
     lost = (_TABLE.state == "working") & (_TABLE.claimed_until <= now) & (_TABLE.n_claims >= most)
-    tx.execute(update(_TABLE).where(lost).values(state="failed", fault=fault, finished_at=now))
+    tx.execute(update(_TABLE).where(lost).values(state="failed", fault=fault))
 
 
 def claim_report(tx: Connection, *, until: datetime, now: datetime) -> ClaimedReport | None:
@@ -183,15 +182,14 @@ def extend_report_claim(tx: Connection, report_id: str, progress: float, *, unti
     return bool(tx.execute(update(_TABLE).where(_is_worked_on(report_id)).values(**values)).rowcount)
 
 
-def fail_report(tx: Connection, report_id: str, fault: str, *, now: datetime) -> None:
+def fail_report(tx: Connection, report_id: str, fault: str) -> None:
     """Mark a report as failed, with the reason."""
-    values = {"state": "failed", "fault": fault, "finished_at": now}
-    tx.execute(update(_TABLE).where(_is_worked_on(report_id)).values(**values))
+    tx.execute(update(_TABLE).where(_is_worked_on(report_id)).values(state="failed", fault=fault))
 
 
-def finish_report(tx: Connection, report_id: str, stored: StoredReport, *, now: datetime) -> None:
+def finish_report(tx: Connection, report_id: str, stored: StoredReport) -> None:
     """Store the texts of a report, unless it was deleted meanwhile."""
-    values = {"state": "done", "progress": 1.0, "finished_at": now, "content": stored.content}
+    values = {"state": "done", "progress": 1.0, "content": stored.content}
     if not tx.execute(update(_TABLE).where(_is_worked_on(report_id)).values(**values)).rowcount:
         return
     sections = [{"report_id": report_id, "name": name, "content": content} for name, content in stored.sections]

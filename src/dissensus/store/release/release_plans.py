@@ -1,7 +1,5 @@
 """Plan of the release of a campaign, as it is judged on the site."""
 
-from datetime import datetime
-
 from sqlalchemy import Connection, ForeignKey, delete, insert, select
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -14,16 +12,13 @@ class ReleasePlanTable(Base):
     __tablename__ = "release_plan"
 
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), primary_key=True)
-    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), doc="Who changed it last.")
-    changed_at: Mapped[datetime]
     text: Mapped[str] = mapped_column(doc="TOML.")
 
 
-def save_plan(tx: Connection, campaign_id: str, text: str, *, staff_id: str, now: datetime) -> None:
+def save_plan(tx: Connection, campaign_id: str, text: str) -> None:
     """Replace the plan of a campaign, which must be locked."""
     tx.execute(delete(ReleasePlanTable).where(ReleasePlanTable.campaign_id == campaign_id))
-    row = {"campaign_id": campaign_id, "staff_id": staff_id, "changed_at": now, "text": text}
-    tx.execute(insert(ReleasePlanTable), row)
+    tx.execute(insert(ReleasePlanTable).values(campaign_id=campaign_id, text=text))
 
 
 def find_plan(tx: Connection, campaign_id: str) -> str | None:

@@ -314,7 +314,7 @@ def clone_campaign(platform: Platform, name: str, new_name: str, *, staff_id: st
         key = None if campaign_row.key is None else new_key()
         campaign_id = store.add_campaign(tx, campaign, staff_id=staff_id, key=key, now=now)
         items_store.add_items(tx, campaign_id, tuple(items_store.iterate_visible_items(tx, campaign_row.id)), now=now)
-        images.copy_images(tx, campaign_row.id, campaign_id, now=now)
+        images.copy_images(tx, campaign_row.id, campaign_id)
         content = {"cloned_from": name, **_describe_items(tx, campaign_id, campaign)}
         log_staff_event(tx, campaign_id, "created", staff_id, now, definition=campaign.digest, **content)
         digests = {row.name: row.digest for row in images.list_images(tx, campaign_id)}
@@ -333,7 +333,7 @@ def create_invitations(
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         _check_cell(platform.definitions.load(tx, campaign_row), cell)
-        raters.add_invitations(tx, campaign_row.id, keys, cell=cell, now=now)
+        raters.add_invitations(tx, campaign_row.id, keys, cell=cell)
         log_staff_event(tx, campaign_row.id, "links_created", staff_id, now, n=n, cell=cell)
     return keys
 

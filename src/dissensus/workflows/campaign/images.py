@@ -38,7 +38,7 @@ def add_images(
             sizes |= {image.name: len(image.content) for image in added}
             _check_names(sizes)
             _check_sizes(name, sizes.values())
-            images.add_images(tx, campaign_row.id, added, now=now)
+            images.add_images(tx, campaign_row.id, added)
             digests = {image.name: image.digest for image in added}
             log_staff_event(tx, campaign_row.id, "images_changed", staff_id, now, added=digests)
         return images.list_images(tx, campaign_row.id)

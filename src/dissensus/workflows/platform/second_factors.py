@@ -70,14 +70,14 @@ def has_second_factor(platform: Platform, staff_id: str) -> bool:
         return store.has_second_factor(tx, staff_id)
 
 
-def begin_enrolment(platform: Platform, keys: SecretKeys, staff: StaffRow, *, now: datetime) -> None:
+def begin_enrolment(platform: Platform, keys: SecretKeys, staff: StaffRow) -> None:
     """Create a new secret, which is not in use until its first code was entered."""
     secret = base64.b64encode(keys.encrypt(pyotp.random_base32().encode(), PURPOSE, staff.id)).decode()
     with platform.database.writing() as tx:
         totp = store.find_totp(tx, staff.id)
         if totp is not None and totp.confirmed_at is not None:
             raise _app_in_use()
-        store.replace_totp(tx, staff.id, secret, now=now)
+        store.replace_totp(tx, staff.id, secret)
 
 
 def load_enrolment(platform: Platform, keys: SecretKeys, staff: StaffRow, *, issuer: str) -> TotpEnrolment | None:

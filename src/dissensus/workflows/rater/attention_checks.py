@@ -52,6 +52,6 @@ def _validate_answer(context: RaterContext, name: str, value: str) -> None:
 def _end_visit(tx: Connection, context: RaterContext, now: datetime) -> RaterContext:
     """Release the seat and items of a rater who does not continue."""
     assignments.reclaim_open_assignments(tx, context.rater, now=now)
-    seats.release_seat(tx, context.rater.id, now=now)
+    seats.release_seat(tx, context.rater.id)
     raters.set_rater_state(tx, context.rater.id, "stopped", now=now)
     return replace(context, rater=replace(context.rater, state="stopped"))

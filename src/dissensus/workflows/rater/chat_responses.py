@@ -82,14 +82,7 @@ def store_chat_response(
 
 def to_stored_response(response: Response) -> ChatbotResponse:
     """Return a response in its stored form."""
-    first_s = response.first_token_s
-    return ChatbotResponse(
-        text=response.text,
-        finish=response.finish,
-        first_ms=None if first_s is None else round(1000 * first_s),
-        total_ms=round(1000 * response.total_s),
-        ranked_by=response.ranked_by or None,
-    )
+    return ChatbotResponse(text=response.text, ranked_by=response.ranked_by or None)
 
 
 ResponseState: TypeAlias = Literal["complete", "pending", "failed", "unclaimed"]

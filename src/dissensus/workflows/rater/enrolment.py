@@ -123,7 +123,6 @@ def _add_recruit(tx: Connection, rater: RaterRow, entry: RecruitEntry, now: date
         rater.campaign_id,
         rater.id,
         person=entry.person,
-        study=entry.study,
         submission=entry.submission,
         now=now,
     )

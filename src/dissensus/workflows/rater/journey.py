@@ -136,9 +136,9 @@ def finish_rater(tx: Connection, context: RaterContext, now: datetime) -> RaterS
     progress = _load_progress(tx, context, now)
     raters.set_rater_state(tx, context.rater.id, "finished", now=now)
     if progress.n_done:
-        seats.take_seat(tx, context.rater.id, now=now)
+        seats.take_seat(tx, context.rater.id)
     else:
-        seats.release_seat(tx, context.rater.id, now=now)
+        seats.release_seat(tx, context.rater.id)
     return _state_without_item(tx, context, _last_stage(tx, context), progress)
 
 
@@ -149,9 +149,7 @@ def claim_seat(tx: Connection, context: RaterContext, *, now: datetime) -> bool:
         return False
     unseen_since = abandoned_before(context.campaign_row, quota.hold_minutes / 60, now)
     capacity = quota.capacities.get(rater.cell, 0)
-    return seats.claim_seat(
-        tx, rater.campaign_id, rater.cell, rater.id, capacity=capacity, unseen_since=unseen_since, now=now
-    )
+    return seats.claim_seat(tx, rater.campaign_id, rater.cell, rater.id, capacity=capacity, unseen_since=unseen_since)
 
 
 def assign_cell(tx: Connection, context: RaterContext, cell: str) -> RaterContext:

@@ -32,7 +32,7 @@ def screen_rater(
         context = assign_cell(tx, context, quota.cell_of(checked))
         if not rater.rehearsal and not claim_seat(tx, context, now=now):
             seats.count_screen_out(tx, rater.campaign_id, str(context.rater.cell))
-            recruits.turn_away_recruit(tx, rater.id, now=now)
+            recruits.turn_away_recruit(tx, rater.id)
             erasure.delete_rater(tx, rater)
             content, subject_id = {"cell": context.rater.cell}, context.rater.subject_id
             audit_log.append_event(tx, rater.campaign_id, "turned_away", content, subject_id=subject_id, now=now)

@@ -43,11 +43,11 @@ def set_submission_status(platform: Platform, submission: str, status: Submissio
         recruit = recruits.find_recruit_by_submission(tx, submission)
         if recruit is None or not is_later_status(_status(recruit), status):
             return False
-        recruits.set_recruit_status(tx, submission, status.value, now=now)
+        recruits.set_recruit_status(tx, submission, status.value)
         rater = None if recruit.rater_id is None else raters.find_rater(tx, recruit.rater_id)
         log_event_about(tx, recruit.campaign_id, rater, "recruiter_event", {"status": status.value}, now=now)
         if rater is not None and status.frees_seat:
-            seats.release_seat(tx, rater.id, now=now)
+            seats.release_seat(tx, rater.id)
         if rater is not None and (status.frees_seat or status.ends):
             _end_work(tx, rater, now)
         return True

@@ -138,7 +138,7 @@ def _erase_rater(platform: Platform, rater_id: str, *, staff_id: str | None, now
             _preserve_account(tx, rater, campaign.pay, now)
         if campaign.chat is not None:
             erase_conversation_items(tx, rater_id, campaign.chat, now=now)
-        seats.release_seat(tx, rater_id, now=now)
+        seats.release_seat(tx, rater_id)
         monitoring.delete_figures(tx, rater_id, rater.campaign_id)
         n = erasure.erase_rater(tx, rater)
         rater_lists.delete_rater_figures(tx, rater.campaign_id)

@@ -87,7 +87,7 @@ def change_plan(platform: Platform, name: str, text: str, *, staff_id: str, now:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         if release_plans.find_plan(tx, campaign_row.id) == text:
             return
-        release_plans.save_plan(tx, campaign_row.id, text, staff_id=staff_id, now=now)
+        release_plans.save_plan(tx, campaign_row.id, text)
         digest = hashlib.sha256(text.encode()).hexdigest()
         log_staff_event(tx, campaign_row.id, "release_planned", staff_id, now, digest=digest)
 

@@ -71,17 +71,17 @@ class ReportJob:
                 path = folder / "job.json"
                 path.write_text(json.dumps(job), "utf-8")
             except DissensusError as error:
-                _fail(platform, claimed, site_message(error), clock())
+                _fail(platform, claimed, site_message(error))
                 return
             except OSError as error:
                 log.warning("The files of report %s of campaign %s: %s", claimed.id, claimed.campaign, error)
-                _fail(platform, claimed, NO_FILES, clock())
+                _fail(platform, claimed, NO_FILES)
                 return
             fault = self._run(platform, claimed, path, clock)
             if fault is not None:
-                _fail(platform, claimed, fault, clock())
+                _fail(platform, claimed, fault)
             elif not self.stopped.is_set():
-                _store(platform, claimed, json.loads(Path(job["output"]).read_text("utf-8")), clock())
+                _store(platform, claimed, json.loads(Path(job["output"]).read_text("utf-8")))
 
     def _run(self, platform: Platform, claimed: ClaimedReport, path: Path, clock: Callable[[], datetime]) -> str | None:
         """Run the process until it ends; kill it if the report is deleted or the job stopped. Return a fault."""
@@ -146,14 +146,14 @@ def _write_export(platform: Platform, claimed: ClaimedReport, folder: Path, now:
     return {**job, "source": str(path), "reviews": None}
 
 
-def _fail(platform: Platform, claimed: ClaimedReport, fault: str, now: datetime) -> None:
+def _fail(platform: Platform, claimed: ClaimedReport, fault: str) -> None:
     with platform.database.writing() as tx:
-        store.fail_report(tx, claimed.id, fault, now=now)
+        store.fail_report(tx, claimed.id, fault)
 
 
-def _store(platform: Platform, claimed: ClaimedReport, result: dict[str, Any], now: datetime) -> None:
+def _store(platform: Platform, claimed: ClaimedReport, result: dict[str, Any]) -> None:
     if "fault" in result:
-        _fail(platform, claimed, result["fault"], now)
+        _fail(platform, claimed, result["fault"])
         return
     stored = StoredReport(
         content=json.dumps(result["content"], ensure_ascii=False),
@@ -161,4 +161,4 @@ def _store(platform: Platform, claimed: ClaimedReport, result: dict[str, Any], n
         figures=[tuple(figure) for figure in result["figures"]],
     )
     with platform.database.writing() as tx:
-        store.finish_report(tx, claimed.id, stored, now=now)
+        store.finish_report(tx, claimed.id, stored)

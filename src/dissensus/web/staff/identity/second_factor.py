@@ -88,7 +88,7 @@ def second_factor_page(site: Site, caller: StaffRequest, request: Request, *faul
 def begin_enrolment(site: SiteOf, caller: RecentlyConfirmed, request: Request, _form: StaffForm) -> Response:
     """Create a secret."""
     try:
-        second_factors.begin_enrolment(site.platform, site.tokens.keys, caller.staff, now=site.clock())
+        second_factors.begin_enrolment(site.platform, site.tokens.keys, caller.staff)
     except Conflict as error:
         return second_factor_page(site, caller, request, site_message(error))
     return RedirectResponse(PAGE, SEE_OTHER)
