@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, ForeignKey, func, insert, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.store.core.orm import Base, RaterData
+from dissensus.store.core.orm import Base, RaterData, list_columns, list_rows
 from dissensus.store.raters import RaterTable, is_participant
 
 
@@ -68,23 +68,12 @@ def add_survey(
 def list_contact_requests(tx: Connection, campaign_id: str) -> tuple[CareSurveyRow, ...]:
     """Return the surveys that raters sent to the contact of a campaign: open ones first, then the latest."""
     query = (
-        select(CareSurveyTable, RaterTable.number.label("rater"))
+        select(*list_columns(CareSurveyTable, CareSurveyRow, joined={"rater"}), RaterTable.number.label("rater"))
         .join(RaterTable, RaterTable.id == CareSurveyTable.rater_id)
         .where(is_participant(campaign_id), CareSurveyTable.notify_contact)
         .order_by(CareSurveyTable.settled_at.is_not(None), CareSurveyTable.at.desc(), CareSurveyTable.rater_id)
     )
-    return tuple(
-        CareSurveyRow(
-            rater_id=row.rater_id,
-            rater=row.rater,
-            number=row.number,
-            answers=row.answers,
-            contact_info=row.contact_info,
-            at=row.at,
-            settled_at=row.settled_at,
-        )
-        for row in tx.execute(query)
-    )
+    return list_rows(tx, query, CareSurveyRow)
 
 
 def list_survey_answers(tx: Connection, campaign_id: str) -> tuple[tuple[str, Mapping[str, str | Sequence[str]]], ...]:

@@ -20,7 +20,7 @@ from dissensus.store.answer_drafts import AnswerTable, SaveTable, to_received_sa
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.campaigns import CAMPAIGN_COLUMNS, IS_PRESENT, CampaignRow, CampaignTable
 from dissensus.store.consents import ConsentTable, has_agreed
-from dissensus.store.core.orm import ID, Base, Document, Number, RaterData, list_rows
+from dissensus.store.core.orm import ID, Base, Document, Number, RaterData, find_row, list_columns, list_rows
 from dissensus.store.items import ItemTable
 from dissensus.store.raters import DeclarationTable, RaterTable, is_participant
 
@@ -228,9 +228,8 @@ def list_unfinished(tx: Connection, assignment_ids: Sequence[str]) -> list[tuple
 def find_progress(tx: Connection, campaign_id: str) -> MonitoringProgress | None:
     """Return the progress of storing the ratings of a campaign as codes, None without any."""
     table = MonitoringProgressTable
-    query = select(table.version, table.layout, table.through).where(table.campaign_id == campaign_id)
-    row = tx.execute(query).one_or_none()
-    return None if row is None else MonitoringProgress(version=row.version, layout=row.layout, through=row.through)
+    query = select(*list_columns(table, MonitoringProgress)).where(table.campaign_id == campaign_id)
+    return find_row(tx, query, MonitoringProgress)
 
 
 def set_progress(tx: Connection, campaign_id: str, progress: MonitoringProgress) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, ForeignKey, Select, delete, insert, select, update
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.store.core.orm import ID, Base, new_id
+from dissensus.store.core.orm import ID, Base, find_row, list_columns, list_rows, new_id
 from dissensus.store.staff import StaffTable
 
 
@@ -60,22 +60,26 @@ def add_plan(tx: Connection, campaign_id: str, plan: NewPlan, *, staff_id: str, 
 def list_plans(tx: Connection, campaign_id: str) -> tuple[PlanRow, ...]:
     """Return the plans of a campaign, the latest first."""
     query = _select_rows(_TABLE.campaign_id == campaign_id).order_by(_TABLE.id.desc())
-    return tuple(PlanRow(**row) for row in tx.execute(query).mappings())
+    return list_rows(tx, query, PlanRow)
 
 
 def find_plan(tx: Connection, campaign_id: str, plan_id: str) -> tuple[PlanRow, str, str | None] | None:
     """Return a plan of a campaign with its file and its content, None if there is none."""
     own = (_TABLE.campaign_id == campaign_id) & (_TABLE.id == plan_id)
-    row = tx.execute(_select_rows(own)).mappings().one_or_none()
+    row = find_row(tx, _select_rows(own), PlanRow)
     if row is None:
         return None
     file, content = tx.execute(select(_TABLE.file, _TABLE.content).where(own)).one()
-    return PlanRow(**row), file, content
+    return row, file, content
 
 
 def _select_rows(condition: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
-    columns = (_TABLE.id, StaffTable.name.label("by"), _TABLE.at, _TABLE.question, _TABLE.adopted_at)
-    return select(*columns).join(StaffTable, StaffTable.id == _TABLE.staff_id).where(condition)
+    columns = list_columns(_TABLE, PlanRow, joined={"by"})
+    return (
+        select(*columns, StaffTable.name.label("by"))
+        .join(StaffTable, StaffTable.id == _TABLE.staff_id)
+        .where(condition)
+    )
 
 
 def mark_adopted(tx: Connection, campaign_id: str, plan_id: str, *, now: datetime) -> None:
