@@ -52,7 +52,13 @@ def suggest(value: str, allowed: Sequence[str]) -> str:
 
 
 def parse_choice(value: str, allowed: Sequence[Choice], noun: str) -> Choice:
-    """Return the allowed value that a text names, or raise `InvalidInput`."""
+    """Return the allowed value that a text names, or raise `InvalidInput`.
+
+    Examples
+    --------
+    >>> parse_choice("turns", ["latest", "turns"], "an order")
+    'turns'
+    """
     chosen = next((one for one in allowed if one == value), None)
     if chosen is None:
         raise InvalidInput(f"{format_value(value)} is not {noun}. Choose one of {format_list(allowed)}.")

@@ -63,7 +63,13 @@ def check_weights(name: str, weights: Iterable[float]) -> None:
 
 
 def clamp_page(page: int, n: int, size: int) -> tuple[int, int, int]:
-    """Return a page number from 1, at most the last one, with the number of pages and the position of its first row."""
+    """Return a page number from 1, at most the last one, with the number of pages and the position of its first row.
+
+    Examples
+    --------
+    >>> clamp_page(2, 51, 50), clamp_page(9, 51, 50), clamp_page(1, 0, 50)
+    ((2, 2, 50), (2, 2, 50), (1, 1, 0))
+    """
     pages = max(1, -(-n // size))
     page = min(page, pages)
     return page, pages, (page - 1) * size

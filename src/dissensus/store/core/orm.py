@@ -1,4 +1,4 @@
-"""Declarative base, ids, column types and constraint names of all tables."""
+"""Declarative base, ids, column types and constraint names of all tables; rows of queries."""
 
 import hashlib
 import secrets
@@ -7,12 +7,21 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
-from sqlalchemy import JSON, BigInteger, CheckConstraint, Connection, DateTime, Integer, MetaData, String
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    Connection,
+    DateTime,
+    Executable,
+    Integer,
+    MetaData,
+    String,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase
-from sqlalchemy.sql.base import Executable
 from sqlalchemy.types import TypeDecorator
 
 KEY_BYTES = 24

@@ -100,6 +100,8 @@ def test_answers_that_do_not_fit_open_nothing(staff_site: StaffSite) -> None:
     for path in ("/second-factor/passkey-options", "/second-factor/passkey"):
         assert pending.post(path, data={"form_token": "0" * 64}).status_code == 403
     assert stranger.post("/second-factor/passkey").headers["location"] == "/sign-in"
+    expired = stranger.post("/second-factor/passkey-options")
+    assert (expired.status_code, "Signing in took too long" in expired.text) == (422, True)
 
 
 def test_changes_of_passkeys_need_a_recent_confirmation(staff_site: StaffSite) -> None:
