@@ -164,7 +164,7 @@ def test_images_are_added_before_the_items_that_show_them(run: RunCommand, tmp_p
     (tmp_path / "a.png").write_bytes(draw())
     (tmp_path / "b.png").write_bytes(b"<svg/>")
     assert "b.png: The file is not a PNG" in run("campaign", "add-images", "pilot", "a.png", "b.png").stderr
-    assert "c.png cannot be read" in run("campaign", "add-images", "pilot", "c.png").stderr
+    assert "There is no file c.png." in run("campaign", "add-images", "pilot", "c.png").stderr
     assert run("campaign", "add-images", "pilot", "a.png").stdout == "Added 1 image; pilot has 1.\n"
     assert run("campaign", "add-items", "pilot", "more.csv").stdout == "Added 1 item; pilot has 1.\n"
 
@@ -266,7 +266,7 @@ def test_with_several_owners_one_must_be_named(run: RunCommand) -> None:
         (("new", "bad.toml", "--items", "items.txt"), "The campaign has"),
         (("new", "broken.toml", "--items", "items.txt"), "The campaign is not TOML"),
         (("new", "noise.toml", "--items", "items.txt"), "noise.toml holds UTF-16 text"),
-        (("new", ".", "--items", "items.txt"), ". cannot be read: Is a directory"),
+        (("new", ".", "--items", "items.txt"), ". is a folder. Name a file in it."),
         (("new", "dices-350", "--items", "nowhere.csv"), "There is no file nowhere.csv"),
         (("new", "dices-350", "--items", "items.txt", "--name", "A B"), "name: Write up to 60 of a to z"),
         (("open", "nothing"), "There is no campaign 'nothing'"),

@@ -346,7 +346,7 @@ def test_a_row_without_consent_is_named(run: RunCommand, folder: Path, consents:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("release", "none.toml"), "The plan none.toml cannot be read"),
+        (("release", "none.toml"), "There is no file none.toml."),
         (("release", "ratings.csv"), "The plan is not TOML"),
         (("release", "plan.toml", "-o", "."), "is there already. A release is never changed"),
         (("release", "plan.toml", "-o", "no/out"), "no is not a folder"),

@@ -98,6 +98,7 @@ def _load_signing_key(settings: Settings, key: Path | None) -> Ed25519PrivateKey
 
 
 def _read_key(path: Path) -> bytes:
+    # A pipe may name a key, so it need not be a regular file.
     try:
         return path.read_bytes()
     except OSError as error:

@@ -12,6 +12,7 @@ from dissensus.errors import InvalidInput
 from dissensus.files.images import read_image_files
 from dissensus.files.item_import import read_renamed_items
 from dissensus.files.pairs.items import reader_for
+from dissensus.files.raw.content import read_bytes
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.pipeline.tables import format_count
 from dissensus.workflows.campaign import campaigns, images, overview, rehearsal
@@ -55,7 +56,7 @@ def add_images(
 
     Example: dissensus campaign add-images pilot pictures.zip
     """
-    read = read_image_files([(file.name, _read_bytes(file)) for file in files])
+    read = read_image_files([(file.name, read_bytes(file)) for file in files])
     if read.refused:
         reasons = " ".join(f"{refused.name}: {refused.reason}" for refused in read.refused)
         more = read.n_refused - len(read.refused)
@@ -64,13 +65,6 @@ def add_images(
         staff_id = overview.owner_id_of(platform, name)
         n = len(images.add_images(platform, name, read.images, staff_id=staff_id, now=utc_now()))
     typer.echo(f"Added {format_count(len(read.images), 'image')}; {name} has {n:,}.")
-
-
-def _read_bytes(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"{file} cannot be read: {error.strerror}.") from None
 
 
 def remove_items(

@@ -7,7 +7,7 @@ import typer
 
 from dissensus.campaign.decision_rule_adoption import read_adopted_rule
 from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, open_site_platform, utc_now
-from dissensus.errors import InvalidInput
+from dissensus.files.raw.content import read_bytes
 from dissensus.workflows.campaign import campaigns, overview
 
 
@@ -25,11 +25,7 @@ def adopt_rule(
 
     Example: dissensus campaign adopt-rule pilot comparison.json --decision "share at 1:4"
     """
-    try:
-        content = comparison.read_bytes()
-    except OSError as error:
-        raise InvalidInput(f"{comparison} cannot be read: {error.strerror}.") from None
-    rule = read_adopted_rule(content, decision)
+    rule = read_adopted_rule(read_bytes(comparison), decision)
     with open_site_platform(load_settings(settings)) as platform:
         campaigns.adopt_rule(platform, name, rule, staff_id=overview.owner_id_of(platform, name), now=utc_now())
     typer.echo(f"{name} has adopted {rule.decision}: it blocks {rule.n_blocked:,} of {rule.n_items:,} items.")

@@ -92,11 +92,17 @@ def open_checked(path: Path) -> Iterator[tuple[BinaryIO, int]]:
 
 def read_content(path: Path) -> bytes:
     """Read the bytes of a text file, decompressed if they are gzip data under any name."""
+    return decompress(read_bytes(path), path)
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read the bytes of a file; raise `NotFound` if there is none."""
+    check_file(path)
     with open_checked(path) as (file, size):
         data = file.read(size + 1)
     if len(data) != size:
         raise InvalidInput(f"{path} changed while it was read. Wait until it is written, or read a copy.")
-    return decompress(data, path)
+    return data
 
 
 def decompress(data: bytes, path: Path) -> bytes:
@@ -130,8 +136,6 @@ def decode_utf8(data: bytes, path: Path) -> str:
 
 def read_text(path: Path) -> str:
     """Read a file of UTF-8 text, such as a definition; raise `NotFound` if there is none."""
-    if not path.exists():
-        raise NotFound(f"There is no file {path}.")
     return decode_utf8(read_content(path), path)
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from dissensus.errors import InvalidInput
-from dissensus.files.raw.content import decode_utf8, digest_file
+from dissensus.files.raw.content import digest_file, read_text
 from dissensus.files.releases.folder import (
     MANIFEST,
     read_derived_tables,
@@ -44,10 +44,7 @@ from dissensus.workflows.release.registration import (
 
 def read_plan(path: Path) -> ReleasePlan:
     """Read a plan from a TOML file."""
-    try:
-        return parse_plan(decode_utf8(path.read_bytes(), path))
-    except OSError as error:
-        raise InvalidInput(f"The plan {path} cannot be read: {error.strerror}.") from None
+    return parse_plan(read_text(path))
 
 
 def prepare_release(plan: ReleasePlan, folder: Path, platform: Platform | None = None) -> PreparedRelease:
