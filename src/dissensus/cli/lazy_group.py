@@ -42,14 +42,14 @@ def lazy_group(commands: Mapping[str, LazyCommand]) -> type[TyperGroup]:
             name, _, remaining = super().resolve_command(ctx, args)
             with require_extra(f"{ctx.command_path} {name}"):
                 loaded = commands[str(name)].load()
-            return name, _click_command(str(name), loaded), remaining
+            return name, _click_command(str(name), loaded, commands[str(name)].help), remaining
 
     return LazyGroup
 
 
-def _click_command(name: str, loaded: Any) -> Any:
+def _click_command(name: str, loaded: Any, line: str) -> Any:
     if isinstance(loaded, typer.Typer):
-        loaded.info.name = name
+        loaded.info.name, loaded.info.help = name, line
         return typer.main.get_group(loaded)
     program = typer.Typer(add_completion=False)
     program.command(name)(loaded)

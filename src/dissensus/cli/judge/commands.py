@@ -22,9 +22,5 @@ COMMANDS: Final = {
     ),
 }
 
-app = typer.Typer(
-    cls=lazy_group(COMMANDS),
-    no_args_is_help=True,
-    help="Let language models answer a questionnaire as raters of their own kind, and audit them against people.",
-)
+app = typer.Typer(cls=lazy_group(COMMANDS), no_args_is_help=True)
 """Commands below `judge`."""

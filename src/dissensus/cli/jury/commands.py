@@ -24,8 +24,4 @@ COMMANDS: Final = {
     ),
 }
 
-app = typer.Typer(
-    cls=lazy_group(COMMANDS),
-    no_args_is_help=True,
-    help="Predict how groups of raters would answer about texts that nobody has rated, and simulate juries.",
-)
+app = typer.Typer(cls=lazy_group(COMMANDS), no_args_is_help=True)

@@ -34,8 +34,4 @@ COMMANDS: Final = {
     ),
 }
 
-app = typer.Typer(
-    cls=lazy_group(COMMANDS),
-    no_args_is_help=True,
-    help="Plan raters, items and money of a campaign before its first answer.",
-)
+app = typer.Typer(cls=lazy_group(COMMANDS), no_args_is_help=True)

@@ -5,7 +5,7 @@ import typer
 from dissensus.cli.platform.options import SettingsOption, load_settings, print_durability_risks
 from dissensus.workflows.platform.platform import check_schema, upgrade_schema
 
-app = typer.Typer(help="Create, upgrade and check the tables of the database.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command("upgrade")

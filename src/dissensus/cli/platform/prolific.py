@@ -14,7 +14,7 @@ from dissensus.settings import Settings, load_prolific_token
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.rater.invite_links import EntryLinks, load_entry_links
 
-app = typer.Typer(help="Recruit raters on Prolific for a campaign.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 RANGE = re.compile(r"([0-9]*)\.\.([0-9]*)")
 

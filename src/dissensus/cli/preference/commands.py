@@ -59,8 +59,4 @@ COMMANDS: Final = {
     ),
 }
 
-app = typer.Typer(
-    cls=lazy_group(COMMANDS),
-    no_args_is_help=True,
-    help="Train, evaluate and use models of the responses that people choose.",
-)
+app = typer.Typer(cls=lazy_group(COMMANDS), no_args_is_help=True)
