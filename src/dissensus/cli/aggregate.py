@@ -11,11 +11,11 @@ import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.model_options import ModelOption, ModelOptions, split_model, with_model_options
-from dissensus.cli.options import SeatsOption
+from dissensus.cli.options import SeatsOption, drop_unset
 from dissensus.cli.partitions.labels import Label, choose_format, choose_label, write_labels
 from dissensus.cli.ratings_options import reads_folder, split_categories, with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
-from dissensus.cli.score.costs import split_costs
+from dissensus.cli.score.options import split_costs
 from dissensus.cli.score.rule_options import (
     AtLeastOption,
     CostsOption,
@@ -210,7 +210,6 @@ def _label_folder(
             f"are not in memory. Leave them out. {IN_MEMORY}"
         )
     kind = choose_format(format, output)
-    result_writer.check_output(output)
     write_labels(reading, label, kind, output)
 
 
@@ -234,8 +233,7 @@ def _label_by_rule(
         read = load_scores(ratings, scores, columns or None, options["unsafe"], reverse_columns)
         notes = (*read.notes, *filter(None, [read.describe_unrated(ratings.items[ITEM_ID])]))
         options["scores"] = read
-    set_options = {name: value for name, value in options.items() if value is not None}
-    labelled = label_by_rule(ratings, str(rule), by=by, **set_options)
+    labelled = label_by_rule(ratings, str(rule), by=by, **drop_unset(**options))
     if n := labelled["label"].null_count():
         need = "a rater for each seat" if rule is Rule.JURY else f"an answer for the rule {rule}"
         notes = (*notes, f"{format_count(n, 'item')} without {need}, and without a label.")

@@ -106,10 +106,9 @@ def analyse(
     from dissensus.pipeline.analyse import analyse as run
 
     refuse_attempt_options(reading.keywords["ratings"], reviews, success_from)
+    kind = result_writer.choose_format(format, output)
+    result_writer.check_figures_folder(figures)
     ratings = reading()
-    result_writer.check_output(output)
-    if figures is not None:
-        result_writer.check_folder_name("--figures", figures)
     with result_writer.progress_bar("Resampling") as progress:
         analysis = run(
             ratings,
@@ -132,7 +131,6 @@ def analyse(
             differences=differences,
             progress=progress,
         )
-    kind = result_writer.choose_format(format, output)
     if kind is Format.TABLE and output is None and sys.stdout.isatty():
         from dissensus.cli.analysis_terminal import print_analysis
 

@@ -54,8 +54,7 @@ def report_attempts(
     from dissensus.report.attempts import attempts_report
 
     result_writer.check_page_output(output)
-    if figures is not None:
-        result_writer.check_folder_name("--figures", figures)
+    result_writer.check_figures_folder(figures)
     with result_writer.progress_bar("Analysing") as progress:
         report_progress = progress or (lambda _: None)
         result = _analyse_file(path, reviews, success_from, bootstrap=bootstrap, seed=seed)
@@ -96,7 +95,6 @@ def print_attempt_analysis(
 ) -> None:
     """Print the analysis of a file of attempts."""
     kind = result_writer.choose_format(format, output)
-    result_writer.check_output(output)
     result = _analyse_file(path, reviews, success_from, bootstrap=bootstrap, seed=seed, confidence=confidence)
     for note in (*result.notes, *result.analysis.notes):
         typer.echo(f"Note: {note}", err=True)

@@ -52,6 +52,7 @@ def gold(
 
     Example: dissensus gold ratings.csv --exclude-flagged --by race --ties safe --bootstrap 1000
     """
+    kind = result_writer.choose_format(format, output)
     if reasons:
         of_labels = {"--gold": gold != GOLD, "--platinum": platinum, "--by": by, "--ties": ties != "apart"}
         for option, value in (of_labels | {"--bootstrap": bootstrap}).items():
@@ -60,7 +61,7 @@ def gold(
                     f"{option} applies to labels, and --reasons compares reasons. Leave out one of them."
                 )
         _write_reasons(
-            compare_reasons(reading(all_questions=True), unsafe=split_categories(unsafe) or ()), format, output
+            compare_reasons(reading(all_questions=True), unsafe=split_categories(unsafe) or ()), kind, output
         )
         return
     ratings = reading()
@@ -76,7 +77,6 @@ def gold(
         confidence=confidence,
         seed=seed,
     )
-    kind = result_writer.choose_format(format, output)
     for note in ratings.notes:
         typer.echo(f"Note: {note}", err=True)
     if kind is Format.TABLE:
@@ -87,8 +87,7 @@ def gold(
         result_writer.write_text(result_writer.to_csv(result.summary), output)
 
 
-def _write_reasons(result: GoldReasons, format: Format | None, output: Path | None) -> None:  # noqa: A002
-    kind = result_writer.choose_format(format, output)
+def _write_reasons(result: GoldReasons, kind: Format, output: Path | None) -> None:
     if kind is Format.TABLE:
         result_writer.write_pages([reasons_page(result)], output)
     elif kind is Format.JSON:

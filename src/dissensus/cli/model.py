@@ -78,7 +78,6 @@ def model(
     --base "race=White"
     """
     kind = result_writer.choose_format(format, output)
-    result_writer.check_output(output)
     options = shared(
         formula=formula,
         preset=preset,

@@ -1,7 +1,7 @@
 """Options that several commands share, each under one panel of the help."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -221,3 +221,8 @@ PageOutputOption = Annotated[
     typer.Option("-o", "--output", metavar="FILE", help="Write to FILE instead; .html is a report with figures."),
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")]
+
+
+def drop_unset(**options: Any) -> dict[str, Any]:
+    """Return the options that were set."""
+    return {name: value for name, value in options.items() if value is not None}

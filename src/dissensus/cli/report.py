@@ -108,8 +108,7 @@ def report(
     """
     refuse_attempt_options(reading.keywords["ratings"], reviews, success_from)
     result_writer.check_page_output(output)
-    if figures is not None:
-        result_writer.check_folder_name("--figures", figures)
+    result_writer.check_figures_folder(figures)
     formula, preset = split_model(model)
     options = shared(
         formula=formula,

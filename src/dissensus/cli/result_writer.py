@@ -80,9 +80,9 @@ def resolve_target(format: Format | None, output: Path | None, figures: Path | N
     """Return the target of a result; refuse a file or a folder that cannot be written, before work begins."""
     paged = format is None and output is not None and output.suffix.lower() in PAGE_SUFFIXES
     kind = None if paged else choose_format(format, output)
-    check_output(output)
-    if figures is not None:
-        check_folder_name("--figures", figures)
+    if output is not None:
+        check_folder(output)
+    check_figures_folder(figures)
     return OutputTarget(kind, output, figures)
 
 
@@ -114,7 +114,9 @@ def format_command() -> str:
 
 
 def choose_format(format: Format | None, output: Path | None) -> Format:  # noqa: A002 - the option's name
-    """Return the format: the option, else the suffix of the file, else a table."""
+    """Return the format: the option, else the suffix of the file, else a table; refuse an unwritable file."""
+    if output is not None:
+        check_folder(output)
     if format is not None:
         return format
     suffix = output.suffix.lstrip(".").lower() if output is not None else ""
@@ -183,23 +185,19 @@ def to_csv(frame: "pl.DataFrame", *, header: bool = True) -> str:
     return escaped.rename({name: str(mark_formula(name)) for name in escaped.columns}).write_csv(include_header=header)
 
 
-def check_output(output: Path | None) -> None:
-    """Refuse an unwritable output file before work begins."""
-    if output is not None:
-        check_folder(output)
-
-
 def check_page_output(output: Path) -> None:
     """Refuse an output that is not an HTML file or not writable."""
     if output.suffix.lower() not in PAGE_SUFFIXES:
         raise InvalidInput(f"-o {output} is not an HTML page; name an .html file.")
-    check_output(output)
+    check_folder(output)
 
 
-def check_folder_name(option: str, folder: Path) -> None:
+def check_figures_folder(folder: Path | None) -> None:
     """Refuse a folder that cannot be made; none is left behind, so that nothing remains of an interrupted command."""
+    if folder is None:
+        return
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    make_folder(option, folder)
+    make_folder("--figures", folder)
     for path in missing:
         path.rmdir()
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from dissensus.cli import result_writer
-from dissensus.cli.options import SeedOption
+from dissensus.cli.options import SeedOption, drop_unset
 from dissensus.errors import InvalidInput
 from dissensus.files.attempts.tables import write_attempts
 from dissensus.files.raw.table_writer import check_overwrite, extension_of, write_frame
@@ -159,8 +159,8 @@ def _campaign(
         items=start.items if items is None else replace(start.items, count=items),
         pool=pool,
         effects=replace(start.effects, groups=groups),
-        careless=replace(start.careless, **_set_options(careless)),
-        **_set_options(design),
+        careless=replace(start.careless, **drop_unset(**careless)),
+        **drop_unset(**design),
     )
 
 
@@ -174,7 +174,3 @@ def _group_effects(campaign: SimulationDesign, text: str) -> tuple[str, GroupEff
     axis = short if short.startswith(RATER_PREFIX) else RATER_PREFIX + short
     effects = campaign.effects.groups.get(axis, GroupEffects())
     return axis, replace(effects, item_sd=dict.fromkeys(campaign.pool.groups(axis), sd))
-
-
-def _set_options(options: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None}

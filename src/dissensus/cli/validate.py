@@ -47,6 +47,7 @@ def validate(
     Example: dissensus validate ratings.csv --format csv -o problems.csv
     """
     check_distinct(files, [] if output is None else [output])
+    output_format = result_writer.choose_format(format, output)
     files = [spool(part) for path in files for part in list_data_files(path)]
     results = [
         validate_release(path)
@@ -56,7 +57,6 @@ def validate(
         else run(path, items=items, questions=question or "all", **table)
         for path in files
     ]
-    output_format = result_writer.choose_format(format, output)
     if output_format is Format.TABLE:
         text = "\n\n".join(map(str, results))
     elif output_format is Format.JSON:

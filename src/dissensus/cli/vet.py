@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dissensus.cli import result_writer
-from dissensus.cli.options import SeedOption
+from dissensus.cli.options import SeedOption, drop_unset
 from dissensus.cli.ratings_options import reads_folder, with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.errors import InvalidInput
@@ -91,7 +91,6 @@ def vet(
         raise InvalidInput(f"--within {within} applies to the audit; add --audit, or leave it out.")
     if draws != DRAWS and not audit:
         raise InvalidInput(f"--draws {draws} applies to the audit; add --audit, or leave it out.")
-    result_writer.check_output(output)
     kind, figure_kind = result_writer.choose_format(format, output), None if figure is None else detect_kind(figure)
     if figure_kind not in (None, "json"):
         check_extra("figures", "--figure")
@@ -109,7 +108,7 @@ def vet(
         "same_label": same_label,
         "min_ratings": min_ratings,
     }
-    criteria = Criteria(**{name: value for name, value in thresholds.items() if value is not None})  # type: ignore[arg-type]
+    criteria = Criteria(**drop_unset(**thresholds))
     vetting = vet_raters(ratings, criteria=criteria, by=by)
     filter_audit = _audit(ratings, vetting, by=by, draws=draws, within=within, seed=seed) if audit else None
     if figure is not None and figure_kind is not None:

@@ -60,7 +60,6 @@ def evaluate(
     from dissensus.cli.jury.display import jury_evaluation_page, write_tables
     from dissensus.preference.jury.evaluation import evaluate_jury
 
-    result_writer.check_output(output)
     form = result_writer.choose_format(format, output)
     options = {"--epochs": epochs, "--learning-rate": learning_rate}
     plan = make_plan(transformer, options, {"--embeddings": embeddings, "--pairs": pairs})

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from dissensus.cli.options import GROUPS
+from dissensus.cli.options import GROUPS, drop_unset
 from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def make_plan(base: str | None, options: "dict[str, Any]", others: "dict[str, An
     from dissensus.preference.transformer.extra import check_installed
     from dissensus.preference.transformer.plan import TransformerPlan
 
-    chosen = {name: value for name, value in options.items() if value is not None}
+    chosen = drop_unset(**options)
     if base is None:
         if chosen:
             raise InvalidInput(

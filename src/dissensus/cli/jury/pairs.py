@@ -51,7 +51,6 @@ def evaluate_on_pairs(
     output: Path | None,
 ) -> None:
     """Measure predicted preferences on dialogues held out of training."""
-    result_writer.check_output(output)
     form = result_writer.choose_format(format, output)
     encoder = pick_encoder(embeddings=embeddings)
     read = load_pairs(files, infer_purpose(files), raters)

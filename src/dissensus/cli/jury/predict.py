@@ -80,7 +80,6 @@ def predict(
     from dissensus.preference.jury.prediction import predict_opinions
     from dissensus.preference.jury.texts import text_of_turns
 
-    result_writer.check_output(output)
     form = result_writer.choose_format(format, output)
     trained = load_jury_model(model)
     jury = _compose(trained, seats, census, mix, size)

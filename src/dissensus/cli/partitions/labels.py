@@ -9,6 +9,7 @@ import polars as pl
 import typer
 
 from dissensus.cli import result_writer
+from dissensus.cli.options import drop_unset
 from dissensus.cli.result_writer import Format
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.aggregate import plurality, soft_labels
@@ -22,9 +23,7 @@ Label = Callable[[Ratings], pl.DataFrame]
 def choose_label(rule: str, by: str | None, **decision: Any) -> Label:
     """Return the labels that a rule gives to the items of a block."""
     if rule == "share":
-        return partial(
-            label_by_rule, rule=rule, **{name: value for name, value in decision.items() if value is not None}
-        )
+        return partial(label_by_rule, rule=rule, **drop_unset(**decision))
     labels = {"soft": soft_labels, "plurality": plurality}
     if rule not in labels:
         raise InvalidInput(

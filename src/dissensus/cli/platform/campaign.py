@@ -25,6 +25,7 @@ from dissensus.cli.result_writer import Format, FormatOption, OutputOption, Row
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.files.item_import import read_renamed_items
 from dissensus.files.pairs.items import reader_for
+from dissensus.files.raw.atomic_write import check_folder
 from dissensus.files.raw.content import read_text
 from dissensus.pipeline.tables import format_count
 from dissensus.schema.campaign.definition import Campaign, CampaignState, write_campaign
@@ -36,7 +37,7 @@ from dissensus.workflows.rater.invite_links import entry_links, personal_link_ur
 
 OtherNameOption = Annotated[str | None, typer.Option(metavar="NAME", help="Name to use instead of that in the file.")]
 
-app = typer.Typer(help="Create, open, pause, close, archive, delete and list campaigns.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 app.command("add-items")(campaign_items.add_items)
 app.command("add-images")(campaign_items.add_images)
 app.command("remove-items")(campaign_items.remove_items)
@@ -262,10 +263,10 @@ def list_(format: FormatOption = None, output: OutputOption = None, settings: Se
 
     Example: dissensus campaign list --format json
     """
+    kind = result_writer.choose_format(format, output)
     site_settings = load_settings(settings)
     with open_site_platform(site_settings) as platform:
         rows = [_row(entry, site_settings.address) for entry in overview.list_all_campaigns(platform)]
-    kind = result_writer.choose_format(format, output)
     if_empty = "There are no campaigns. Create one: dissensus campaign new FILE.toml --items FILE"
     columns = COLUMNS[:-1] if kind is Format.TABLE else COLUMNS
     result_writer.write_text(
@@ -314,7 +315,8 @@ def invite(
     Example: dissensus campaign invite pilot -n 50 --format csv -o links.csv
     """
     # Only the hashes of keys are stored, so links that cannot be written would be lost.
-    result_writer.check_output(output)
+    if output is not None:
+        check_folder(output)
     site_settings = load_settings(settings)
     with open_site_platform(site_settings) as platform:
         staff_id = overview.owner_id_of(platform, name)

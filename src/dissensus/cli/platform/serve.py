@@ -1,9 +1,10 @@
 """`dissensus serve`: web server of the platform."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from dissensus.cli.options import drop_unset
 from dissensus.cli.platform.options import SettingsOption, load_settings, print_durability_risks
 from dissensus.settings import load_secret_keys
 from dissensus.web import server
@@ -30,11 +31,8 @@ def serve(
 
     Example: dissensus serve --port 8000 --workers 2
     """
-    options: dict[str, Any] = {"host": host, "port": port, "workers": workers}
     file_settings = load_settings(settings)
-    site_settings = file_settings.model_copy(
-        update={name: value for name, value in options.items() if value is not None}
-    )
+    site_settings = file_settings.model_copy(update=drop_unset(host=host, port=port, workers=workers))
     prepare_schema(site_settings.database_url)
     keys = load_secret_keys(site_settings)
 

@@ -17,7 +17,7 @@ from dissensus.web.core.permissions import SCOPES
 from dissensus.workflows.campaign import members, overview
 from dissensus.workflows.platform import api_tokens, directory, passwords, second_factors, security_log, staff
 
-app = typer.Typer(help="Manage members of campaigns, their roles, passwords and API tokens.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True)
 
 PersonArgument = Annotated[str, typer.Argument(metavar="PERSON", help="Name of a person of the staff.")]
 RoleOption = Annotated[str, typer.Option(metavar="ROLE", help=f"Role in the campaign: {format_list(ROLES)}.")]
@@ -36,6 +36,7 @@ def list_(
 
     Example: dissensus staff list pilot --format json
     """
+    kind = result_writer.choose_format(format, output)
     with open_site_platform(load_settings(settings)) as platform:
         memberships = members.list_memberships(platform, name)
     rows = [
@@ -48,7 +49,6 @@ def list_(
         )
         for membership in memberships
     ]
-    kind = result_writer.choose_format(format, output)
     if_empty = "There are no staff. Add a person: dissensus sign-in NAME"
     result_writer.write_text(result_writer.format_rows(kind, rows, COLUMNS, name="staff", if_empty=if_empty), output)
 
@@ -246,6 +246,7 @@ def tokens(
 
     Example: dissensus staff tokens ada --format json
     """
+    kind = result_writer.choose_format(format, output)
     with open_site_platform(load_settings(settings)) as platform:
         active_tokens = api_tokens.list_tokens_for(platform, person, now=utc_now())
     rows = [
@@ -257,7 +258,6 @@ def tokens(
         }
         for token in active_tokens
     ]
-    kind = result_writer.choose_format(format, output)
     if_empty = f"{person.strip()} has no token. Create one: dissensus staff token {shlex.quote(person)} --scope export"
     result_writer.write_text(
         result_writer.format_rows(kind, rows, TOKEN_COLUMNS, name="tokens", if_empty=if_empty), output

@@ -86,7 +86,6 @@ def versions(
     Example: dissensus preference versions harmless
     """
     kind = result_writer.choose_format(format, output)
-    result_writer.check_output(output)
     registered = open_registered_model(registered_model_folder(load_settings(settings).model_registry, model))
     if kind is Format.JSON:
         terms = {

@@ -20,6 +20,7 @@ from dissensus.cli.result_writer import OutputOption
 from dissensus.errors import InvalidInput
 from dissensus.files.attempts.tables import holds_attempts
 from dissensus.files.conversations import find_conversation_columns, read_conversations
+from dissensus.files.raw.atomic_write import check_folder
 from dissensus.files.raw.table_reader import name_source, read_frame
 from dissensus.preference.jury.group_scorer import GroupScorer
 from dissensus.preference.models.model import Model, check_purpose
@@ -74,7 +75,8 @@ def score(
         )
     if of_attempts and output is None:
         raise InvalidInput("Scored attempts are written to a file. Name it: -o scored.jsonl")
-    result_writer.check_output(output)
+    if output is not None:
+        check_folder(output)
     with open_model(model, purpose=purpose, key=os.environ.get(SCORE_KEY, "")) as (trained, identity):
         check_purpose(trained, purpose or ("harmless" if of_attempts else trained.purpose), force=force)
         scorer = GroupScorer(model=trained, as_group=as_group, quantile=quantile)

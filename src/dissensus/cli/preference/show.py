@@ -30,7 +30,6 @@ def show(
     kind = result_writer.choose_format(format, output)
     if kind is Format.CSV:
         raise InvalidInput("A model card is not a table of rows. Choose --format table or --format json.")
-    result_writer.check_output(output)
     trained, identity = load_model(model), read_identity(model)
     summary = {"kind": model_kind(trained), "purpose": trained.purpose, "sha256": identity.sha256}
     if kind is Format.JSON:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from dissensus.cli import result_writer
+from dissensus.cli.options import drop_unset
 from dissensus.cli.preference import transformer as transformer_options
 from dissensus.cli.preference.options import (
     PairsArgument,
@@ -60,7 +61,7 @@ def train(
 
     Example: dissensus preference train export/preferences.jsonl --raters export/red-teamers.jsonl --kind groups -o m
     """
-    options = transformer_options.collect_options(
+    options = drop_unset(
         base=base,
         max_length=max_length,
         epochs=epochs,

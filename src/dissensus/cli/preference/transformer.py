@@ -75,11 +75,6 @@ PeakOption = Annotated[
 ]
 
 
-def collect_options(**options: Any) -> dict[str, Any]:
-    """Return the transformer options that were set."""
-    return {name: value for name, value in options.items() if value is not None}
-
-
 def make_transformer_plan(counting: Weighting, output: Path, options: dict[str, Any]) -> TransformerPlan:
     """Return the training plan; checkpoints are beside the folder of the model."""
     if "base" not in options:

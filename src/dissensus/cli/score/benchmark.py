@@ -9,7 +9,6 @@ from dissensus.cli import result_writer
 from dissensus.cli.options import ByItemOption, ConfidenceOption, CrossOption, PageOutputOption, SeatsOption
 from dissensus.cli.ratings_options import reads_folder, split_categories, with_ratings_options
 from dissensus.cli.result_writer import FiguresOption, FormatOption
-from dissensus.cli.score.costs import split_cost_list
 from dissensus.cli.score.options import (
     AdjustOption,
     AtLeastOption,
@@ -28,6 +27,7 @@ from dissensus.cli.score.options import (
     SuppressBelowOption,
     ThresholdOption,
     UnsafeOption,
+    split_cost_list,
 )
 from dissensus.cli.score.scores import load_scores
 from dissensus.errors import InvalidInput

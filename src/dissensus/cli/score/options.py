@@ -1,4 +1,4 @@
-"""Options of `dissensus benchmark`."""
+"""Options of `dissensus benchmark`, and costs of both errors as options have them."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from dissensus.cli.options import GROUPS, RULES_PANEL, SIGNIFICANCE
+from dissensus.errors import InvalidInput
 
 MODELS = "Models"
 
@@ -115,3 +116,17 @@ AdjustOption = Annotated[
     Literal["bh", "holm"],
     typer.Option(help="False discovery or family-wise error rate.", rich_help_panel=SIGNIFICANCE),
 ]
+
+
+def split_costs(text: str) -> tuple[float, float]:
+    """Parse the costs of blocking what is safe and of letting through what is not, such as 1:5."""
+    block, _, miss = text.partition(":")
+    try:
+        return float(block), float(miss)
+    except ValueError:
+        raise InvalidInput(f"--costs {text!r} is not like 1:5.") from None
+
+
+def split_cost_list(text: str) -> list[tuple[float, float]]:
+    """Parse a list of costs, such as 1:1,1:5."""
+    return [split_costs(part) for part in text.split(",")]
