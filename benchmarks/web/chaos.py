@@ -13,10 +13,12 @@ import platform
 import sqlite3
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -255,9 +257,12 @@ def page(results: dict[str, Any]) -> str:
         "",
         "## Saves",
         "",
-        "| Set-up | Disturbance | Times | Acknowledged | Sent again | Lost | Wrong | Doubled | Audit |",
-        "|---|---|--:|--:|--:|--:|--:|--:|---|",
-        *map(_format_saves, rows),
+        *_tabulate_by_setup(
+            "| Disturbance | Times | Acknowledged | Sent again | Lost | Wrong | Doubled | Audit |",
+            "|---|--:|--:|--:|--:|--:|--:|---|",
+            rows,
+            _format_saves,
+        ),
         "",
         *(f"- Skipped: {line}." for line in results["skipped"]),
         *([""] if results["skipped"] else []),
@@ -274,9 +279,14 @@ def page(results: dict[str, Any]) -> str:
         f"Raters, probes and site share {machine['cores']} cores ({machine['processor']}, Python {machine['python']}, "
         f"SQLite {machine['sqlite']}).",
         "",
-        "| Set-up | Disturbance | Save ms: median | p95 | max | `/readyz` ms: median | p95 | max | Outage s | MiB |",
-        "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|",
-        *map(_format_latencies, rows),
+        "Times are in milliseconds, outages in seconds, memory in MiB.",
+        "",
+        *_tabulate_by_setup(
+            "| Disturbance | Save: median | p95 | max | `/readyz`: median | p95 | max | Outage | Memory |",
+            "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
+            rows,
+            _format_latencies,
+        ),
         "",
         *_compare_peers(),
         "Both servers behind nginx are on the same machine. Loss of power, a second machine, and a full disk of "
@@ -291,16 +301,27 @@ def _describe_audits(rows: Sequence[dict[str, Any]]) -> str:
     return f"held {n_held} of {len(rows)} times"
 
 
+def _tabulate_by_setup(
+    head: str, alignment: str, rows: Sequence[dict[str, Any]], to_line: Callable[[dict[str, Any]], str]
+) -> Iterator[str]:
+    """Yield a table whose rows stand below the name of their set-up, which would make it wider than a page."""
+    yield from (head, alignment)
+    columns = head.count("|") - 1
+    for setup, group in groupby(rows, key=itemgetter("setup")):
+        yield f"| **{setup}** |" + " |" * (columns - 1)
+        yield from map(to_line, group)
+
+
 def _format_saves(row: dict[str, Any]) -> str:
     counts = " | ".join(f"{row[name]:,}" for name in ("n", "saves", "retries", "lost", "wrong", "doubled"))
-    return f"| {row['setup']} | {row['disturbance']} | {counts} | {'broken' if row['audit'] else 'holds'} |"
+    return f"| {row['disturbance']} | {counts} | {'broken' if row['audit'] else 'holds'} |"
 
 
 def _format_latencies(row: dict[str, Any]) -> str:
     latencies = [row[kind][name] for kind in ("save", "readyz") for name in ("median_ms", "p95_ms", "max_ms")]
     cells = " | ".join("–" if number is None else f"{number:,.0f}" for number in latencies)
     memory = " → ".join(f"{number:,.0f}" for number in row["memory_mib"])
-    return f"| {row['setup']} | {row['disturbance']} | {cells} | {row['longest_outage_s']:.1f} | {memory} |"
+    return f"| {row['disturbance']} | {cells} | {row['longest_outage_s']:.1f} | {memory} |"
 
 
 def _compare_peers() -> Iterator[str]:

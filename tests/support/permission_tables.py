@@ -1,26 +1,30 @@
 """Markdown tables of permissions, API routes and error statuses, as the documentation has them."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from dissensus.web.api.openapi import route_scope, token_routes
-from dissensus.web.core.permissions import ACTIONS, ACTORS
+from dissensus.web.core.permissions import ACTIONS, ACTORS, ANY_STAFF, ANYONE, MEMBERS, Actor
 from dissensus.web.core.problem import STATUS_DESCRIPTIONS
 
 
 def tabulate_permissions() -> str:
     """Return the table of actions and of those who may perform them."""
-    head = ["Action", "May", *ACTORS, "token", "logged"]
     rows = [
         [
             f"`{name}`",
             action.description,
-            *("✓" if actor in action.actors else "" for actor in ACTORS),
+            _list_actors(action.actors),
             "✓" if action.by_token else "",
             "✓" if action.shows_raters else "",
         ]
         for name, action in ACTIONS.items()
     ]
-    return _write_table(head, rows)
+    return _write_table(["Action", "May", "Who", "Token", "Logged"], rows)
+
+
+def _list_actors(actors: Set[Actor]) -> str:
+    groups = {ANYONE: "anyone", ANY_STAFF: "all staff", MEMBERS: "all members"}
+    return groups.get(frozenset(actors)) or ", ".join(actor for actor in ACTORS if actor in actors)
 
 
 def tabulate_routes() -> str:
