@@ -258,8 +258,8 @@ def page(results: dict[str, Any]) -> str:
         "## Saves",
         "",
         *_tabulate_by_setup(
-            "| Disturbance | Times | Acknowledged | Sent again | Lost | Wrong | Doubled | Audit |",
-            "|---|--:|--:|--:|--:|--:|--:|---|",
+            "| Disturbance | Times | Acknowledged | Sent again | Lost, wrong, doubled | Audit |",
+            "|---|--:|--:|--:|--:|---|",
             rows,
             _format_saves,
         ),
@@ -279,11 +279,11 @@ def page(results: dict[str, Any]) -> str:
         f"Raters, probes and site share {machine['cores']} cores ({machine['processor']}, Python {machine['python']}, "
         f"SQLite {machine['sqlite']}).",
         "",
-        "Times are in milliseconds, outages in seconds, memory in MiB.",
+        "Times are median, 95th percentile and maximum in milliseconds, outages in seconds, memory in MiB.",
         "",
         *_tabulate_by_setup(
-            "| Disturbance | Save: median | p95 | max | `/readyz`: median | p95 | max | Outage | Memory |",
-            "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
+            "| Disturbance | Save | `/readyz` | Outage | Memory |",
+            "|---|--:|--:|--:|--:|",
             rows,
             _format_latencies,
         ),
@@ -313,13 +313,19 @@ def _tabulate_by_setup(
 
 
 def _format_saves(row: dict[str, Any]) -> str:
-    counts = " | ".join(f"{row[name]:,}" for name in ("n", "saves", "retries", "lost", "wrong", "doubled"))
-    return f"| {row['disturbance']} | {counts} | {'broken' if row['audit'] else 'holds'} |"
+    counts = " | ".join(f"{row[name]:,}" for name in ("n", "saves", "retries"))
+    faults = ", ".join(f"{row[name]:,}" for name in ("lost", "wrong", "doubled"))
+    return f"| {row['disturbance']} | {counts} | {faults} | {'broken' if row['audit'] else 'holds'} |"
+
+
+LATENCIES = ("median_ms", "p95_ms", "max_ms")
 
 
 def _format_latencies(row: dict[str, Any]) -> str:
-    latencies = [row[kind][name] for kind in ("save", "readyz") for name in ("median_ms", "p95_ms", "max_ms")]
-    cells = " | ".join("–" if number is None else f"{number:,.0f}" for number in latencies)
+    cells = " | ".join(
+        " / ".join("–" if row[kind][name] is None else f"{row[kind][name]:,.0f}" for name in LATENCIES)
+        for kind in ("save", "readyz")
+    )
     memory = " → ".join(f"{number:,.0f}" for number in row["memory_mib"])
     return f"| {row['disturbance']} | {cells} | {row['longest_outage_s']:.1f} | {memory} |"
 
