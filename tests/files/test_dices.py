@@ -83,7 +83,7 @@ def test_other_quotes_or_line_ends_are_noted(tmp_path: Path) -> None:
         path = tmp_path / f"{number}.csv"
         frame.write_csv(path, **otherwise)  # type: ignore[call-overload]
         (note,) = read_long(path).notes
-        assert "converting back gives the same cells, not the same bytes" in note
+        assert "converting back preserves its cells, but not its bytes" in note
         convert_ratings(path, tmp_path / f"{number}.dices-990.csv")
         assert read_long(tmp_path / f"{number}.dices-990.csv").table.equals(frame)
 

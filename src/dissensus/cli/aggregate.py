@@ -83,9 +83,9 @@ def aggregate(
         Rule,
         typer.Option(
             help="soft: share of each answer. plurality: the most frequent. dices: each rater's overall answers, from "
-            "the detailed questions. poststratified: those that a population would give, by a multilevel model. "
+            "the detailed questions. poststratified: the labels that a population would give, by a multilevel model. "
             "share, any-question, group-balanced, any-group, worst-group, expert, score, jury: decision rules, which "
-            "call an item safe or unsafe. Others: models that treat disagreement as error."
+            "call an item safe or unsafe. dawid-skene, mace, glad: models that treat disagreement as error."
         ),
     ] = Rule.SOFT,
     by: Annotated[str | None, typer.Option(metavar="AXIS", help="Labels of each group of an axis.")] = None,

@@ -30,7 +30,7 @@ COMMANDS: Final = {
     "gold": LazyCommand(
         "dissensus.cli.gold",
         "gold",
-        "Compare the items that experts call unsafe with those that most raters, or most of each group, do.",
+        "Compare expert labels with the majority of all raters, or of each group.",
     ),
     "benchmark": LazyCommand(
         "dissensus.cli.score.benchmark",
@@ -99,7 +99,7 @@ COMMANDS: Final = {
     "sign-in": LazyCommand(
         "dissensus.cli.platform.sign_in",
         "sign_in",
-        "Print a sign-in link for a person of the staff, valid once and for 15 minutes.",
+        "Print a sign-in link for a staff member; it works once, within 15 minutes.",
     ),
     "export": LazyCommand(
         "dissensus.cli.platform.export",
@@ -132,7 +132,7 @@ COMMANDS: Final = {
         "Restore a backup into an empty database, all or nothing; also from SQLite to PostgreSQL and back.",
     ),
     "campaign": LazyCommand(
-        "dissensus.cli.platform.campaign", "app", "Create, open, pause, close, archive, delete and list campaigns."
+        "dissensus.cli.platform.campaign", "app", "Create and manage campaigns: definitions, items, states, links."
     ),
     "preference": LazyCommand(
         "dissensus.cli.preference.commands",

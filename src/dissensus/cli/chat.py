@@ -27,7 +27,12 @@ SEEDS = 2**31
 
 def chat(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Definition of a chatbot as TOML; see docs/chatbots.md.")
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="TOML file that defines a chatbot: name, kind, model_type, version, and a table named after its kind "
+            "(openai_compatible, best_of_n, scripted or local) with its settings.",
+        ),
     ],
     once: Annotated[
         str | None, typer.Option("--once", metavar="TEXT", help="Send TEXT, print the response, and exit.")

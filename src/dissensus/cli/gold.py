@@ -48,7 +48,7 @@ def gold(
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
-    """Compare the items that experts call unsafe with those that most raters, or most of each group, do.
+    """Compare expert labels with the majority of all raters, or of each group.
 
     Example: dissensus gold ratings.csv --exclude-flagged --by race --ties safe --bootstrap 1000
     """

@@ -43,7 +43,7 @@ LinkOption = Annotated[
 ]
 WidthsOption = Annotated[
     bool,
-    typer.Option("--widths", help="Give each rater distances between thresholds of their own.", rich_help_panel=MODEL),
+    typer.Option("--widths", help="Let the spacing of thresholds vary between raters.", rich_help_panel=MODEL),
 ]
 PopulationOption = Annotated[
     list[Path] | None,

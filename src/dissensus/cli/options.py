@@ -48,13 +48,14 @@ CategoriesOption = Annotated[
 
 ItemsOption = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Table with one row per item, to join to the items.", rich_help_panel=READING),
+    typer.Option(metavar="FILE", help="Table with one row per item, joined by item id.", rich_help_panel=READING),
 ]
 ItemTablesOption = Annotated[
     list[Path] | None,
     typer.Option(
         metavar="FILE",
-        help="Table with one row per item, to join to the items; for several files one for each, in their order.",
+        help="Table with one row per item, joined by item id; with several files of ratings, repeat it once per file, "
+        "in the same order.",
         rich_help_panel=READING,
     ),
 ]
@@ -70,7 +71,7 @@ MissingOption = Annotated[
     str | None,
     typer.Option(
         metavar="A,B,…",
-        help="Values that mean a missing one, besides NaN, NA, null and empty cells.",
+        help="Values to read as missing, in addition to NaN, NA, null and empty cells.",
         rich_help_panel=READING,
     ),
 ]
@@ -182,7 +183,9 @@ PermutationsOption = Annotated[
 PermuteWithinOption = Annotated[
     str | None,
     typer.Option(
-        metavar="COLUMN", help="Let raters change places within its values only.", rich_help_panel=SIGNIFICANCE
+        metavar="COLUMN",
+        help="Permute raters only among those with the same value of this column.",
+        rich_help_panel=SIGNIFICANCE,
     ),
 ]
 BootstrapOption = Annotated[
@@ -211,7 +214,7 @@ SuccessOption = Annotated[
         metavar="RATING",
         min=1,
         max=4,
-        help="Least rating that counts as a success. Default: 3.",
+        help="Minimum rating that counts as a success. Default: 3.",
         rich_help_panel=ATTEMPTS,
     ),
 ]

@@ -143,7 +143,7 @@ def load_ratings(
         typer.Argument(
             metavar="RATINGS",
             help="Ratings, one per row; a wide table or a LeWiDi file: csv, tsv, jsonl, json (each also .gz), parquet, "
-            "xlsx; the folder of a release; - reads standard input. Several files are read as one.",
+            "xlsx; the folder of a release; or - for standard input. Several files are read as one.",
         ),
     ],
     items: ItemTablesOption = None,

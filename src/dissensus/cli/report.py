@@ -46,7 +46,7 @@ def report(
         list[str] | None,
         typer.Option(
             metavar="AXIS",
-            help="Axis, such as race; repeatable. Default: those with 2 to 12 groups.",
+            help="Axis, such as race; repeatable. Default: attributes with 2 to 12 groups, at most six.",
             rich_help_panel=GROUPS,
         ),
     ] = None,

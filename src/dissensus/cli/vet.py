@@ -34,26 +34,39 @@ def vet(
     below_half: Annotated[
         float | None,
         typer.Option(
-            metavar="SHARE", help="Flag from this share of items in < 1/2 median time: .5.", rich_help_panel=THRESHOLDS
+            metavar="SHARE",
+            help="Flag raters with at least this share of items answered in less than half the median time. "
+            "Default: 0.5.",
+            rich_help_panel=THRESHOLDS,
         ),
     ] = None,
     below_third: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", help="The same for < 1/3 median time: 1/3.", rich_help_panel=THRESHOLDS),
+        typer.Option(
+            metavar="SHARE", help="The same for a third of the median time. Default: 1/3.", rich_help_panel=THRESHOLDS
+        ),
     ] = None,
     below_quarter: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", help="The same for < 1/4 median time: 1/4.", rich_help_panel=THRESHOLDS),
+        typer.Option(
+            metavar="SHARE", help="The same for a quarter of the median time. Default: 1/4.", rich_help_panel=THRESHOLDS
+        ),
     ] = None,
     same_label: Annotated[
         float | None,
         typer.Option(
-            metavar="SHARE", help="Flag from this share of answers with one label: .99.", rich_help_panel=THRESHOLDS
+            metavar="SHARE",
+            help="Flag raters with at least this share of equal answers. Default: 0.99.",
+            rich_help_panel=THRESHOLDS,
         ),
     ] = None,
     min_ratings: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Flag nobody with fewer ratings: 20.", rich_help_panel=THRESHOLDS),
+        typer.Option(
+            metavar="N",
+            help="Minimum number of ratings, or of timed items, for a flag. Default: 20.",
+            rich_help_panel=THRESHOLDS,
+        ),
     ] = None,
     audit: Annotated[
         bool,
@@ -68,7 +81,11 @@ def vet(
     ] = DRAWS,
     within: Annotated[
         str | None,
-        typer.Option(metavar="AXIS", help="Remove as many of each of its groups.", rich_help_panel=AUDIT),
+        typer.Option(
+            metavar="AXIS",
+            help="In random removals, remove as many raters of each group of this axis as the filter does.",
+            rich_help_panel=AUDIT,
+        ),
     ] = None,
     seed: SeedOption = 0,
     figure: Annotated[

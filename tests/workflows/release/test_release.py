@@ -178,7 +178,7 @@ def test_a_folder_that_no_log_knows_is_registered_or_refused(
     record_key_use(tmp_path / PLAN.key_file, KeyUse(name="crowded", version="1.0", manifest=manifest))
     rater = enrolment.enrol_rater(platform, Arrival("crowded", str(campaign.key), "en"), {"rating": True}, now=NOW)[0]
     prepared = prepare_release(signed, tmp_path, platform)
-    with pytest.raises(Conflict, match=r"no log knows it: the program stopped before\. Register it with --register"):
+    with pytest.raises(Conflict, match=r"was not logged: the program was interrupted\. Register it with --register"):
         write_prepared(prepared, tmp_path / "out", platform=platform, now=NOW)
     with pytest.raises(InvalidInput, match="was changed after the release was written"):
         register_folder(prepared, tmp_path / "edited", platform=platform, now=NOW)

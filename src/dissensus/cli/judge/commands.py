@@ -13,7 +13,7 @@ COMMANDS: Final = {
     "permit": LazyCommand(
         "dissensus.cli.judge.permit",
         "permit",
-        "Permit as the owner that texts of a campaign are sent to a model; the log of the campaign has it.",
+        "Allow, on behalf of its owner, the texts of a campaign to be sent to a model; the audit log records this.",
     ),
     "audit": LazyCommand(
         "dissensus.cli.judge.audit",

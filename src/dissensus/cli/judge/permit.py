@@ -15,13 +15,13 @@ def permit(
     url: Annotated[
         str | None, typer.Option(metavar="URL", help="Address of the model, as in its definition: its url.")
     ] = None,
-    revoke: Annotated[bool, typer.Option("--revoke", help="Permit no address any longer.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Withdraw the permission.")] = False,
     plain_http: Annotated[
         bool, typer.Option("--plain-http", help="Allow http to another machine, on a private network.")
     ] = False,
     settings: SettingsOption = None,
 ) -> None:
-    """Permit as the owner that texts of a campaign are sent to a model; the log of the campaign has it.
+    """Allow, on behalf of its owner, the texts of a campaign to be sent to a model; the audit log records this.
 
     One address at a time. A judge of kind local runs in this process and needs no permission; one of kind
     openai_compatible does, also on this machine.

@@ -46,9 +46,16 @@ def run(
         typer.Argument(metavar="[FILE]…", help="Conversations: csv, jsonl, json, parquet, or pasted text."),
     ] = None,
     *,
-    judge: Annotated[Path, typer.Option(metavar="FILE", help="Definition of the model as TOML; see docs/chatbots.md.")],
+    judge: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="TOML file that defines the model, of kind openai_compatible or local; see dissensus chat --help.",
+        ),
+    ],
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder of the answers; an interrupted run goes on.")
+        Path,
+        typer.Option("-o", "--output", metavar="DIR", help="Folder of the answers; an interrupted run is resumed."),
     ],
     questionnaire: Annotated[
         str | None,
@@ -60,7 +67,9 @@ def run(
         str | None,
         typer.Option(metavar="NAME", help="Campaign of the site, in place of files: its items and its questions."),
     ] = None,
-    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Answers to each item, each with another seed.")] = 3,
+    seeds: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Number of answers to each item, each with its own seed.")
+    ] = 3,
     probe: Annotated[
         list[str] | None,
         typer.Option(

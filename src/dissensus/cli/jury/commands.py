@@ -15,7 +15,7 @@ COMMANDS: Final = {
     "evaluate": LazyCommand(
         "dissensus.cli.jury.evaluate",
         "evaluate",
-        "Measure predicted answers on conversations held out of training, by group and beside baseline models.",
+        "Measure predicted answers on conversations held out of training, by group, compared with baseline models.",
     ),
     "predict": LazyCommand(
         "dissensus.cli.jury.predict",

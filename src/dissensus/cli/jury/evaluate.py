@@ -48,7 +48,7 @@ def evaluate(
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
-    """Measure predicted answers on conversations held out of training, by group and beside baseline models.
+    """Measure predicted answers on conversations held out of training, by group, compared with baseline models.
 
     Log-loss of the answers of each group, beside the shares of the group over all items, a model of plurality labels,
     and the model without groups; with --pairs, the model without the pairs. Of preference pairs: beside chance, and a

@@ -58,7 +58,7 @@ def predict(
         float | None,
         typer.Option(
             metavar="SHARE",
-            help="Least share of unsafe votes of an unsafe verdict, 0.5 by default.",
+            help="Minimum share of unsafe votes for an unsafe verdict. Default: 0.5.",
             rich_help_panel=JURY,
         ),
     ] = None,

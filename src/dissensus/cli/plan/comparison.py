@@ -39,7 +39,9 @@ def comparison(
     ] = "share",
     perturbation: Annotated[
         float,
-        typer.Option(metavar="SHARE", help="Answers to the second that differ.", rich_help_panel=TEST),
+        typer.Option(
+            metavar="SHARE", help="Share of answers that differ for the second chatbot or model.", rich_help_panel=TEST
+        ),
     ] = 0.1,
     per_item: Annotated[
         str,
@@ -50,7 +52,7 @@ def comparison(
         bool,
         typer.Option(
             "--same-raters/--different-raters",
-            help="Raters of an item answer about the responses of both chatbots, or about one.",
+            help="The same raters answer about both chatbots, or different raters about each.",
             rich_help_panel=DESIGN,
         ),
     ] = True,

@@ -67,14 +67,17 @@ def groups(
     others: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=2, help="Raters compared with, if not as many as in the group.", rich_help_panel=DESIGN
+            metavar="N",
+            min=2,
+            help="Number of raters in the comparison group. Default: as many as in the group.",
+            rich_help_panel=DESIGN,
         ),
     ] = None,
     share: Annotated[
         float | None,
         typer.Option(
             metavar="P",
-            help="Share of the answer in the group compared with. Default: that of the pilot.",
+            help="Share of the answer in the comparison group. Default: that of the pilot.",
             rich_help_panel=PILOT,
         ),
     ] = None,

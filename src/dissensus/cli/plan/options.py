@@ -108,13 +108,13 @@ def read_rates(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Definition of a campaign, or the name of a shipped one: rate, currency and minimum of its [pay].",
+            help="Definition of a campaign, or the name of a shipped one: rate, currency and minimum of its table pay.",
             rich_help_panel=COST,
         ),
     ] = None,
     hourly_rate: Annotated[
         float | None,
-        typer.Option(metavar="AMOUNT", min=0, help="Pay of an hour of work.", rich_help_panel=COST),
+        typer.Option(metavar="AMOUNT", min=0, help="Pay per hour of work.", rich_help_panel=COST),
     ] = None,
     currency: Annotated[
         str | None, typer.Option(metavar="CODE", help="Currency. Default: GBP.", rich_help_panel=COST)
@@ -122,12 +122,16 @@ def read_rates(
     minutes_per_item: Annotated[
         float | None,
         typer.Option(
-            metavar="M", help="Minutes of a rating. Default: the median of the pilot, else 2.", rich_help_panel=COST
+            metavar="M", help="Minutes per rating. Default: the median of the pilot, else 2.", rich_help_panel=COST
         ),
     ] = None,
     minutes_per_rater: Annotated[
         float | None,
-        typer.Option(metavar="M", help="Minutes beside ratings: consent, questions. Default: 5.", rich_help_panel=COST),
+        typer.Option(
+            metavar="M",
+            help="Additional minutes per rater, for consent and questions. Default: 5.",
+            rich_help_panel=COST,
+        ),
     ] = None,
     fee: Annotated[
         float | None,

@@ -32,13 +32,13 @@ def pool(
         int, typer.Option(metavar="N", min=1, help="Usable raters of each cell.", rich_help_panel=DESIGN)
     ] = 10,
     dropout: Annotated[
-        float, typer.Option(metavar="SHARE", help="People who begin and do not finish.", rich_help_panel=POOL)
+        float, typer.Option(metavar="SHARE", help="Share of people who begin and do not finish.", rich_help_panel=POOL)
     ] = 0.0,
     removal: Annotated[
         list[str] | None,
         typer.Option(
             metavar="SHARE|GROUP=SHARE",
-            help="Raters removed for their quality, of all or of a group (or AXIS.GROUP); repeatable.",
+            help="Share of raters removed for quality, overall or in a group (GROUP or AXIS.GROUP); repeatable.",
             rich_help_panel=POOL,
         ),
     ] = None,

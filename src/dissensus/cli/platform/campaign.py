@@ -64,7 +64,7 @@ def new(
     rename: RenameOption = None,
     name: OtherNameOption = None,
     owner: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Owner of the campaign. Default: the only person of the staff.")
+        str | None, typer.Option(metavar="NAME", help="Owner of the campaign. Default: the only staff member.")
     ] = None,
     open_link: Annotated[
         bool,

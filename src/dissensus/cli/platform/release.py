@@ -31,7 +31,7 @@ def release(
         bool,
         typer.Option(
             "--register",
-            help="Register the folder, which is complete and which no log knows, since the program stopped before.",
+            help="Register a complete folder that was not logged because the program was interrupted.",
         ),
     ] = False,
     format: FormatOption = None,  # noqa: A002 - the option's name
@@ -40,7 +40,7 @@ def release(
     """Write a public dataset with its documents, if it passes every check of the gate.
 
     Checks are of consent, withdrawals, ids, k-anonymity, diversity, membership, joins, times, texts, the datasheet and
-    the key. Some need the signature of a person: the verdict prints its code. Exits with 1 if it did not pass.
+    the key. Some need a person's signature: the verdict prints the code to sign. Exits with 1 if it did not pass.
 
     Example: dissensus release pilot.toml --dry-run
     """

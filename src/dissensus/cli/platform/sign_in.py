@@ -15,7 +15,7 @@ def sign_in(
     ] = False,
     settings: SettingsOption = None,
 ) -> None:
-    """Print a sign-in link for a person of the staff, valid once and for 15 minutes.
+    """Print a sign-in link for a staff member; it works once, within 15 minutes.
 
     Example: dissensus sign-in ada
     """

@@ -19,7 +19,7 @@ from dissensus.workflows.platform import api_tokens, directory, passwords, secon
 
 app = typer.Typer(no_args_is_help=True)
 
-PersonArgument = Annotated[str, typer.Argument(metavar="PERSON", help="Name of a person of the staff.")]
+PersonArgument = Annotated[str, typer.Argument(metavar="PERSON", help="Name of a staff member.")]
 RoleOption = Annotated[str, typer.Option(metavar="ROLE", help=f"Role in the campaign: {format_list(ROLES)}.")]
 COLUMNS = ("campaign", "person", "role", "since")
 TOKEN_COLUMNS = ("name", "scopes", "ends", "used")

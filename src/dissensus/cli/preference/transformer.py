@@ -29,7 +29,7 @@ MaxLengthOption = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Most tokens; longer texts lose their beginning. Default: 1024, or the limit of the model.",
+        help="Maximum number of tokens; longer texts lose their beginning. Default: 1024, or the limit of the model.",
         rich_help_panel=PANEL,
     ),
 ]

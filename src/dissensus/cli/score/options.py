@@ -84,7 +84,9 @@ CostsOption = Annotated[
 AtLeastOption = Annotated[
     float,
     typer.Option(
-        metavar="SHARE", help="Least share of one group at which any-group blocks.", rich_help_panel=RULES_PANEL
+        metavar="SHARE",
+        help="Threshold of the rule any-group: share of a group at which it blocks an item.",
+        rich_help_panel=RULES_PANEL,
     ),
 ]
 

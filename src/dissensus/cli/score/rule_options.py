@@ -29,7 +29,7 @@ AtLeastOption = Annotated[
     float | None,
     typer.Option(
         metavar="SHARE",
-        help="Share of one group from which on any-group calls an item unsafe. Default: 0.5.",
+        help="Threshold of the rule any-group: share of a group at which it calls an item unsafe. Default: 0.5.",
         rich_help_panel=RULES_PANEL,
     ),
 ]
@@ -59,7 +59,9 @@ ScoresOption = Annotated[
 
 ScoreColumnOption = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Column with the scores, if several are.", rich_help_panel=RULES_PANEL),
+    typer.Option(
+        metavar="COLUMN", help="Column with the scores, if several columns hold scores.", rich_help_panel=RULES_PANEL
+    ),
 ]
 
 ReverseOption = Annotated[

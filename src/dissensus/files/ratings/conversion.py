@@ -241,6 +241,6 @@ def _describe_formatting(frame: pl.DataFrame, path: Path) -> Notes:
     if delimited.dump(frame, separator=",") == content.read_content(path):
         return ()
     return (
-        f"{path} has other quotes or line ends than we write, so converting back gives the same cells, not the same "
-        "bytes.",
+        f"{path} uses different quoting or line endings from those we write, so converting back preserves its cells, "
+        "but not its bytes.",
     )

@@ -83,7 +83,7 @@ def compare_decisions(  # noqa: PLR0913 - options are keyword-only
     costs
         Pairs of the cost of blocking an item that is safe and of letting one through that is not.
     at_least
-        Least share of one group at which the rule any-group blocks.
+        Threshold of the rule any-group: share of a group at which it blocks an item.
     questions
         The first is the question on which people are overruled, the others are those of the rules dices and
         any-question; by default the overall ones, ``Q_overall`` first.

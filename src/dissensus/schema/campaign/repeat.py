@@ -13,7 +13,7 @@ DEFAULT_DISTANCE: Final = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatSettings:
-    """Items that each rater sees a second time, to tell belief from noise."""
+    """Items that each rater sees a second time, to separate stable opinion from noise."""
 
     share: float  # of the items that have enough others after them
     distance: int = DEFAULT_DISTANCE  # least number of items between the two showings

@@ -29,7 +29,7 @@ def share_of_juries(n_raters: Int64Array, n_unsafe: Int64Array, seats: Sequence[
     seats
         Seats of each group, shape (G,); one seat or more in all.
     at_least
-        Least share of unsafe votes of an unsafe verdict.
+        Minimum share of unsafe votes for an unsafe verdict.
 
     Returns
     -------

@@ -44,7 +44,7 @@ def decide_verdicts(seats: FloatArray, groups: FloatArray, *, at_least: float = 
     groups
         Share of each group that calls the text unsafe, shape (draws, I, G).
     at_least
-        Least share of unsafe votes of an unsafe verdict, above 0 and up to 1.
+        Minimum share of unsafe votes for an unsafe verdict, above 0 and up to 1.
 
     Returns
     -------

@@ -57,11 +57,12 @@ def check_passed(prepared: PreparedRelease) -> None:
 
 
 def check_folder(prepared: PreparedRelease, folder: Path) -> None:
-    """Raise if a folder exists, with a remedy where it is this release and no log knows it."""
+    """Raise if a folder exists, with a remedy where it is this release and was not logged."""
     if is_release(folder) and _is_named_so(prepared, folder) and not prepared.is_registered:
         raise Conflict(
-            f"{folder} is {prepared.plan.name} {prepared.plan.version}, and no log knows it: the program stopped "
-            "before. Register it with --register, or remove it and run the command again. Do not publish it as it is."
+            f"{folder} is {prepared.plan.name} {prepared.plan.version}, but was not logged: the program was "
+            "interrupted. Register it with --register, or remove it and run the command again. Do not publish it as it "
+            "is."
         )
     check_new_folder(folder)
 

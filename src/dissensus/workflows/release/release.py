@@ -1,4 +1,4 @@
-"""Write a release: plan, source, gate, folder, log; or register a folder that no log knows."""
+"""Write a release: plan, source, gate, folder, log; or register a folder that was not logged."""
 
 import os
 import tempfile
@@ -101,7 +101,7 @@ def write_prepared(prepared: PreparedRelease, folder: Path, *, platform: Platfor
 
 
 def register_folder(prepared: PreparedRelease, folder: Path, *, platform: Platform | None = None, now: datetime) -> str:
-    """Register a complete folder that no log knows, since the program stopped before that, and return its digest.
+    """Register a complete folder that was not logged because the program was interrupted, and return its digest.
 
     The release is made again in a temporary folder, with the head of the log that it states: only the same bytes are
     registered.
