@@ -104,7 +104,7 @@ def test_check_pages_are_accessible(live: LiveSite, page: Page, looks: tuple[str
     expect(page.get_by_role("alert")).to_be_visible()
     page.wait_for_load_state()
     send(page, "All of it")
-    judge("unfit", "Thank you for coming")
+    judge("unfit", "Your visit ends here")
     assert faults == []
 
 

@@ -198,7 +198,7 @@ def test_an_item_is_uncovered_and_answered_by_keys(live: LiveSite, page: Page) -
     expect(page.locator(".turn.rated")).to_be_visible()
     page.keyboard.press("1")
     page.keyboard.press("3")
-    rest = page.get_by_role("button", name="“No” to the rest")
+    rest = page.get_by_role("button", name="Answer “No” to the rest")
     for grid in range(rest.count()):
         rest.nth(grid).press("Enter")
     page.locator("[name=Q4_misinformation]").first.focus()

@@ -67,10 +67,10 @@ def test_raters_who_fail_comprehension_end_with_an_explanation(live: LiveSite) -
     page = visitor.enter(str(open_checked_campaign(live).key))
     for _ in range(2):
         page = visitor.send("/check", **hidden(page), answer="All of it")
-    assert heading(page) == "Thank you for coming"
+    assert heading(page) == "Your visit ends here"
     assert "Conversations rated 0" in page_text(page)
     assert "/withdraw/" in page.text
-    assert heading(visitor.get("/rate")) == "Thank you for coming"
+    assert heading(visitor.get("/rate")) == "Your visit ends here"
 
 
 def test_checks_look_like_other_questions(live: LiveSite) -> None:
@@ -185,4 +185,4 @@ def test_checks_are_shown_in_the_language_of_the_rater(live: LiveSite) -> None:
     assert "Was? The last answer! All of it!" in page_text(page)
     page = visitor.send("/check", **hidden(page), answer="All of it")
     assert "Diese Antwort war nicht richtig." in page_text(page)
-    assert heading(visitor.send("/check", **hidden(page), answer="All of it")) == "Danke, dass Sie gekommen sind"
+    assert heading(visitor.send("/check", **hidden(page), answer="All of it")) == "Ihr Besuch endet hier"

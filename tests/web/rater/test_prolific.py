@@ -70,7 +70,7 @@ def test_a_participant_enters_by_the_study_url_and_returns_with_a_code(live: Liv
     assert study.find_recruit(participant.submission).status == "APPROVED"
     over = participant.visitor.get("/rate")
     assert "complete?cc=" not in over.text
-    assert "On Prolific this visit has ended." in over.text
+    assert "This visit has ended on Prolific." in over.text
 
 
 def test_prolific_ids_are_in_one_table_and_are_deleted_with_the_answers(live: LiveSite, prolific: Prolific) -> None:
@@ -239,7 +239,7 @@ def test_a_return_frees_the_seat_and_ends_the_visit(live: LiveSite, prolific: Pr
     study.deliver_events()
     assert study.seats() == ["free"]
     over = leaves.visitor.get("/rate")
-    assert "On Prolific this visit has ended." in over.text
+    assert "This visit has ended on Prolific." in over.text
     assert "Continue rating" not in over.text
     refused = leaves.visitor.send("/resume", **hidden(over))
     assert (refused.status_code, "further work would not be paid" in refused.text) == (409, True)
@@ -277,7 +277,7 @@ def test_paid_participants_get_no_more_items(live: LiveSite, prolific: Prolific)
         prolific.move(participant.submission, status)
     study.deliver_events()
     over = participant.arrive()
-    assert "On Prolific this visit has ended." in over.text
+    assert "This visit has ended on Prolific." in over.text
     assert "/rate/" not in over.text
 
 

@@ -302,7 +302,7 @@ def test_answers_in_bulk_are_marked_until_they_are_changed(live: LiveSite, tmp_p
     campaign = open_campaign(live.platform, 1, questionnaire=grid, bulk_answers=True)
     visitor = live.visitor()
     page = visitor.enter(str(campaign.key))
-    (first,) = re.findall(r'name="bulk" value="([^"]+)"[^>]*>“No” to the rest<', page.text)
+    (first,) = re.findall(r'name="bulk" value="([^"]+)"[^>]*>Answer “No” to the rest<', page.text)
     page = visitor.rate(page, bulk=first, Q_a="Yes")
     assert "0 of 1 rated" in page_text(page)
     assert len(re.findall(r'value="No" checked', page.text)) == 3

@@ -209,7 +209,7 @@ def test_the_page_compares_gold_crowd_and_platinum(staff_site: StaffSite, live: 
     uploaded = upload_platinum(ada, table, source="The pilot of May")
     assert uploaded.status_code == 200
     assert "Labels of 2 items were saved." in uploaded.text
-    assert "Where platinum is unsafe" in uploaded.text
+    assert "Items with platinum label unsafe" in uploaded.text
     assert "Crowd and gold" in uploaded.text
     exported = ada.get("/campaigns/pilot/export.csv").text
     assert "safety_gold,safety_gold_motivation,safety_gold_reason,safety_platinum,safety_platinum_No," in exported

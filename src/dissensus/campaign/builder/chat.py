@@ -82,7 +82,7 @@ MODEL: Final[Mapping[str, Field]] = {
     "version": TextField(label="Version"),
     "system_prompt": TextField(rare=True, label="System prompt", lines=3),
     "parameters": TomlField(rare=True, label="Parameters of requests, as TOML", hint="Such as: temperature = 0.7"),
-    "max_length": NumberField(rare=True, label="Most characters of a response"),
+    "max_length": NumberField(rare=True, label="Maximum characters per response"),
     "request_policy": POLICY,
     "openai_compatible": TableField(
         label="Server with the API of OpenAI",
@@ -142,7 +142,7 @@ CHAT: Final = TableField(
         ),
         "allow_ties": FlagField(rare=True, label="Raters may say that both are equal"),
         "turns": NumberField(rare=True, label="Usual number of turns", hint="Blank: 4."),
-        "max_turns": NumberField(rare=True, label="Most turns", hint="Blank: 20."),
-        "max_conversations": NumberField(rare=True, label="Most conversations of a rater", hint="Blank: 5."),
+        "max_turns": NumberField(rare=True, label="Maximum turns", hint="Blank: 20."),
+        "max_conversations": NumberField(rare=True, label="Maximum conversations per rater", hint="Blank: 5."),
     },
 )

@@ -56,8 +56,8 @@ QUESTION: Final = TableField(
         ),
         "self_describe": TextField(rare=True, label="Answer that opens a text field"),
         "exclusive": TextsField(rare=True, label="Answers that exclude all others", lines=2),
-        "max_answers": NumberField(rare=True, label="Most answers"),
-        "max_length": NumberField(rare=True, label="Most characters of a text", hint="Blank: 2,000."),
+        "max_answers": NumberField(rare=True, label="Maximum answers"),
+        "max_length": NumberField(rare=True, label="Maximum characters per text", hint="Blank: 2,000."),
         "threshold": TextField(rare=True, label="First step that counts as yes"),
         "category": TextField(rare=True, label="Category", hint="Column that aggregates several questions."),
         "in_overall": ChoiceField(

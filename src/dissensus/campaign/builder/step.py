@@ -206,18 +206,18 @@ STEPS: Final = (
                 options=(("", "after the items"), ("before", "before the items")),
             ),
             "quota": QUOTA,
-            "replication": NumberField(label="Ratings of each item", hint="Blank: every rater rates all."),
-            "max_items": NumberField(label="Most items of a rater"),
+            "replication": NumberField(label="Ratings per item", hint="Blank: every rater rates all."),
+            "max_items": NumberField(label="Maximum items per rater"),
             "repeat": TableField(
                 label="Items that each rater sees twice",
                 optional=True,
-                hint="Equal answers to them tell belief from noise.",
+                hint="Repeated answers show how consistent raters are.",
                 fields={
                     "share": NumberField(decimal=True, label="Share of the items", hint="Such as 0.05."),
-                    "distance": NumberField(label="Least items between the two showings", hint="Blank: 10."),
+                    "distance": NumberField(label="Minimum items between the two showings", hint="Blank: 10."),
                 },
             ),
-            "max_per_day": NumberField(rare=True, label="Most items of a rater in 24 hours"),
+            "max_per_day": NumberField(rare=True, label="Maximum items per rater in 24 hours"),
             "phase": TextField(
                 rare=True, label="Phase of the collection", hint="For items that name none, such as Phase1."
             ),
@@ -243,7 +243,8 @@ STEPS: Final = (
                 optional=True,
                 fields={
                     "contact": WordingField(
-                        label="Contact", hint="Somebody who pays nobody and judges no work. Invite them as carer."
+                        label="Contact",
+                        hint="A person who neither pays raters nor reviews their work. Invite them as carer.",
                     ),
                     "survey": questionnaire_field("Survey", "rater", missing="The one that ships: care-survey"),
                     "survey_every": NumberField(label="Items between two surveys", hint="Blank: 10."),
@@ -261,7 +262,7 @@ STEPS: Final = (
     Step(
         name="consent",
         title="Consent",
-        explanation="What is kept and what for. Raters agree to each purpose by itself.",
+        explanation="What is kept and what for. Raters agree to each purpose separately.",
         preview="consent",
         fields={
             "consent": TableField(

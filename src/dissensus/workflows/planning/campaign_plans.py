@@ -144,8 +144,8 @@ def check_draft(campaign_row: CampaignRow) -> None:
     """Raise `Conflict` unless a campaign is a draft, whose numbers can still be planned."""
     if campaign_row.state != "draft":
         raise Conflict(
-            f"{campaign_row.name} is {campaign_row.state}, and its numbers were planned before. Clone the campaign to "
-            "plan another."
+            f"{campaign_row.name} is {campaign_row.state}, and plans can be made only for drafts. Clone the campaign "
+            "to plan another."
         )
 
 

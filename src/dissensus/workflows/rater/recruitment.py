@@ -113,7 +113,7 @@ def check_may_continue(tx: Connection, context: RaterContext) -> None:
         raise Conflict("Your visit has ended. Reload the page.")
     recruit = None if context.campaign.recruit is None else recruits.find_recruit_of_rater(tx, context.rater.id)
     if recruit is not None and _is_over(recruit):
-        raise Conflict("On Prolific this visit has ended, so further work would not be paid.")
+        raise Conflict("This visit has ended on Prolific, so further work would not be paid.")
 
 
 def withdrawal_return_link(platform: Platform, rater_id: str) -> ReturnLink | None:

@@ -101,7 +101,7 @@ def test_a_mailed_invitation_makes_an_account_that_signs_in_by_mail(mailing: Sta
     unknown = fill(mailing.stranger(), "/sign-in", "/sign-in/mail", address="eve@example.net")
     assert deliver(mailing, mailbox) == []
     assert strip_tokens(unknown.text) == strip_tokens(asked.text)
-    assert "a link that signs in is on its way" in unknown.text
+    assert "a sign-in link is on its way" in unknown.text
 
 
 def strip_tokens(text: str) -> str:
@@ -151,7 +151,7 @@ def test_without_a_server_nothing_is_mailed(staff_site: StaffSite) -> None:
     owner = staff_site.owner()
     page = owner.get("/campaigns/pilot/staff").text
     assert "E-mail address" not in page
-    assert "This site has no server for mails" in page
+    assert "This site has no mail server" in page
     assert "/join/" in send(owner, INVITE, role="carer", address="mia@example.net").text
     stranger = staff_site.stranger()
     assert "E-mail address" not in stranger.get("/sign-in").text
