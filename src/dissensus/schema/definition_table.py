@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
+from dissensus.schema.characters import find_control_character, normalise_line_ends
 from dissensus.schema.definition_errors import (
     DefinitionErrors,
     DefinitionFault,
@@ -17,7 +18,7 @@ from dissensus.schema.definition_errors import (
     format_path,
 )
 from dissensus.schema.hints import format_list, format_value, suggest
-from dissensus.schema.questionnaire.faults import MAX_LISTED, describe_type, find_control_character, normalise_line_ends
+from dissensus.schema.questionnaire.faults import MAX_LISTED, describe_type
 from dissensus.schema.questionnaire.question import MAX_ANSWER_LENGTH, MAX_WORDING_LENGTH, Wording, empty_wording
 
 SLUG: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,58}[a-z0-9])?")

@@ -11,9 +11,9 @@ from typing import Any, Final, TypeAlias
 import tomli_w
 
 from dissensus.schema.campaign.parser import MAX_FILE_LENGTH
+from dissensus.schema.characters import normalise_line_ends
 from dissensus.schema.definition_errors import InvalidToml, Path
 from dissensus.schema.definition_table import read_toml
-from dissensus.schema.questionnaire.faults import normalise_line_ends
 
 FormValues: TypeAlias = Mapping[str, str]
 """Submitted texts by the name of their field; an unchecked box has none."""

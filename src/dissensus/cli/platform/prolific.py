@@ -50,7 +50,7 @@ def study(
     chosen = load_settings(settings)
     campaign, links = _load_entry_links(chosen, name)
     if campaign.recruit is None or campaign.recruit.kind != "prolific":
-        raise InvalidInput(f'{name} has no [recruit] with kind = "prolific" and codes; docs/recruitment.md shows one.')
+        raise InvalidInput(f'{name} has no [recruit] with kind = "prolific" and codes. Add them to its definition.')
     language = campaign.languages[0]
     draft = Study(
         name=localise(campaign.title, language),

@@ -22,6 +22,7 @@ from dissensus.schema.campaign.chatbot import (
     ScriptedResponses,
     Source,
 )
+from dissensus.schema.characters import find_control_character, find_unstorable_character, normalise_line_ends
 from dissensus.schema.definition_errors import DefinitionErrors, InvalidDefinition
 from dissensus.schema.definition_table import (
     LINE_CHARACTERS,
@@ -31,13 +32,7 @@ from dissensus.schema.definition_table import (
     read_toml,
 )
 from dissensus.schema.hints import format_list, format_value
-from dissensus.schema.questionnaire.faults import (
-    describe_number,
-    describe_type,
-    find_control_character,
-    find_unstorable_character,
-    normalise_line_ends,
-)
+from dissensus.schema.questionnaire.faults import describe_number, describe_type
 from dissensus.schema.records.attempt import MODEL_TYPES
 from dissensus.schema.records.conversation import MAX_TURN_LENGTH
 from dissensus.schema.registered_model import names_registered_model, parse_registered_model
@@ -106,7 +101,9 @@ def parse_chatbot(data: Mapping[str, object] | str) -> Chatbot:
     """
     data = read_toml(data, "The chatbot", MAX_FILE_LENGTH) if isinstance(data, str) else data
     if not isinstance(data, Mapping):
-        raise InvalidInput(f"A chatbot is a table, and this is {describe_type(data)}. docs/chatbots.md shows one.")
+        raise InvalidInput(
+            f"A chatbot is a table, and this is {describe_type(data)}. Give its keys, such as name and kind."
+        )
     notes = DefinitionErrors()
     chatbot = parse_chatbot_table(make_table(data, notes))
     faults = notes.list_faults()

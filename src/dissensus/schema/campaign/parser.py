@@ -116,7 +116,9 @@ def parse_campaign(data: Mapping[str, object] | str) -> Campaign:
     """
     data = read_toml(data, "The campaign", MAX_FILE_LENGTH) if isinstance(data, str) else data
     if not isinstance(data, Mapping):
-        raise InvalidInput(f"A campaign is a table, and this is {describe_type(data)}. docs/campaigns.md shows one.")
+        raise InvalidInput(
+            f"A campaign is a table, and this is {describe_type(data)}. Give its keys, such as name and title."
+        )
     notes = DefinitionErrors()
     campaign = _parse_table(make_table(data, notes))
     faults = notes.list_faults()

@@ -2,14 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from dissensus.schema.characters import find_unstorable_character, normalise_line_ends
 from dissensus.schema.hints import format_list, format_value, suggest
-from dissensus.schema.questionnaire.faults import (
-    MAX_LISTED,
-    AnswerProblem,
-    describe_type,
-    find_unstorable_character,
-    normalise_line_ends,
-)
+from dissensus.schema.questionnaire.faults import MAX_LISTED, AnswerProblem, describe_type
 from dissensus.schema.questionnaire.question import Answer, Question, When
 
 

@@ -1,7 +1,6 @@
-"""Problems with answers and other texts, and error messages that list several problems."""
+"""Problems with answers, and error messages that list several problems."""
 
-import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -65,23 +64,3 @@ def describe_number(value: object) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool) and not abs(value) >= 2**63:
         return f"{value:g}"
     return describe_type(value)
-
-
-def normalise_line_ends(text: str) -> str:
-    r"""Return a text with \n at the end of each line, in place of \r\n and \r."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def find_unstorable_character(text: str) -> str | None:
-    """Return the first character that databases cannot store, None if there is none."""
-    return _first_code_point(char for char in text if char == "\0" or "\ud800" <= char <= "\udfff")
-
-
-def find_control_character(text: str, *, but: str = "") -> str | None:
-    """Return the first control character or lone surrogate, None if there is none."""
-    return _first_code_point(char for char in text if char not in but and unicodedata.category(char) in {"Cc", "Cs"})
-
-
-def _first_code_point(characters: Iterator[str]) -> str | None:
-    first = next(characters, None)
-    return None if first is None else f"U+{ord(first):04X}"

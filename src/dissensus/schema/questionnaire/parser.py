@@ -67,7 +67,7 @@ def parse_questionnaire(data: Mapping[str, object] | str) -> Questionnaire:
     data = read_toml(data, "The questionnaire", MAX_FILE_LENGTH) if isinstance(data, str) else data
     if not isinstance(data, Mapping):
         raise InvalidInput(
-            f"A questionnaire is a table, and this is {describe_type(data)}. docs/questionnaires.md shows one."
+            f"A questionnaire is a table, and this is {describe_type(data)}. Give its keys, such as name and questions."
         )
     notes = DefinitionErrors()
     questionnaire = _parse_table(make_table(data, notes))

@@ -78,7 +78,7 @@ Definition = Annotated[
     Any,
     AfterValidator(_check_definition),
     WithJsonSchema({"anyOf": [{"type": "string", "maxLength": MAX_FILE_LENGTH}, {"type": "object"}]}),
-    Field(description="TOML text, or the equivalent mapping; docs/campaigns.md lists all keys."),
+    Field(description="TOML text, or the equivalent mapping; the documentation of campaigns lists all keys."),
 ]
 DEFINITION_EXAMPLE: Final[dict[str, JsonValue]] = {
     "name": "pilot",

@@ -31,8 +31,8 @@ from dissensus.campaign.builder.template import load_template
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.characters import normalise_line_ends
 from dissensus.schema.definition_errors import DefinitionFault
-from dissensus.schema.questionnaire.faults import normalise_line_ends
 from dissensus.web.builder.preview import list_languages, list_pages, render_preview
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site

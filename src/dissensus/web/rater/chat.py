@@ -18,8 +18,8 @@ from dissensus.errors import Conflict, InvalidInput
 from dissensus.pipeline.collect.chat import ChatStep, ResponsePick, choose_next_step
 from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.chat import ChatMode
+from dissensus.schema.characters import normalise_line_ends
 from dissensus.schema.numbers import parse_digits
-from dissensus.schema.questionnaire.faults import normalise_line_ends
 from dissensus.schema.records.preference import MAX_STRENGTH
 from dissensus.web.core.chat_responder import StreamEvent
 from dissensus.web.core.forms import MAX_MS, check_storable

@@ -9,8 +9,8 @@ from dissensus.errors import Conflict, DissensusError, InvalidInput, NotAllowed,
 from dissensus.pipeline.release.assessment import AssessedRelease, assess_release
 from dissensus.pipeline.release.plan_draft import draft_plan
 from dissensus.schema.advice import site_message
+from dissensus.schema.characters import normalise_line_ends
 from dissensus.schema.hints import format_value
-from dissensus.schema.questionnaire.faults import normalise_line_ends
 from dissensus.schema.release.parser import parse_plan
 from dissensus.schema.release.plan import ReleasePlan
 from dissensus.store import audit_log, staff
