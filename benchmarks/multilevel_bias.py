@@ -40,7 +40,7 @@ if __name__ == "__main__":
         "% Made by `benchmarks/multilevel_bias.py`; do not edit.\n\n"
         f"Mean less the truth in {simulations} campaigns of {RATERS} raters and {ITEMS} items, with its simulation "
         "error, and the standard error of one estimate:\n\n"
-        "| Ratings of an item | Items, Laplace | Items, quadrature | one SE | Raters, Laplace | Raters, quadrature "
+        "| Ratings per item | Items, Laplace | Items, quadrature | one SE | Raters, Laplace | Raters, quadrature "
         f"| one SE |\n|--:|--:|--:|--:|--:|--:|--:|\n{table}\n",
         "utf-8",
     )

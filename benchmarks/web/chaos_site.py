@@ -29,7 +29,7 @@ from dissensus.schema.records.item import Item
 from dissensus.store.core import schema
 from dissensus.store.core.database import connect
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.platform.platform import Platform
 
 SECRET = "a secret of no consequence, for disturbances alone"
@@ -295,7 +295,7 @@ def _open_campaign(url: str) -> str:
     database, now = connect(url, pool_size=1), datetime.now(UTC)
     schema.upgrade(database)
     platform = Platform(database)
-    staff_id = staff.create_sign_in_link(platform, OWNER, now=now).staff.id
+    staff_id = sign_in_links.create_sign_in_link(platform, OWNER, now=now).staff.id
     items = [
         Item(f"{i}", Conversation.from_turns([("human", f"Q {i}"), ("bot", f"A {i}")]), {}) for i in range(N_ITEMS)
     ]
@@ -308,6 +308,6 @@ def _open_campaign(url: str) -> str:
 def sign_in_path(site: DisturbedSite) -> str:
     """Return the path of a sign-in link of the owner."""
     database = connect(site.url, pool_size=1)
-    link = staff.create_sign_in_link(Platform(database), OWNER, now=datetime.now(UTC))
+    link = sign_in_links.create_sign_in_link(Platform(database), OWNER, now=datetime.now(UTC))
     database.dispose()
     return f"/sign-in/{link.key}"

@@ -36,7 +36,7 @@ from dissensus.store.core import schema
 from dissensus.store.core.database import Database, connect
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 RESULTS = HERE / "results-pages.json"
 PAGE = HERE.parent.parent / "docs" / "benchmarks-pages.md"
@@ -231,7 +231,7 @@ def _ask(browser: httpx.Client, database: Engine, path: str, size: Size) -> dict
 
 
 def _make_campaign(staff_site: StaffSite) -> None:
-    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     campaign = definition(demographics=ABOUT, replication=20, quota=QUOTA, gold={})
     campaigns.create_campaign(staff_site.platform, campaign, items(1), staff_id=owner_id, now=NOW)
     campaigns.change_state(staff_site.platform, "pilot", "open", staff_id=owner_id, now=NOW)

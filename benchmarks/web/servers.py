@@ -38,7 +38,7 @@ from tests.support.ports import find_port
 
 from dissensus.store.core import schema
 from dissensus.store.core.database import Database, connect
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.platform.platform import Platform
 
 RESULTS = HERE / "results-servers.json"
@@ -92,7 +92,7 @@ def _measure(n_raters: int) -> Iterator[dict[str, Any]]:
         for site in sites:
             stack.callback(site.kill)
             site.start()
-        link = staff.create_sign_in_link(platform, "owner", now=datetime.now(UTC))
+        link = sign_in_links.create_sign_in_link(platform, "owner", now=datetime.now(UTC))
         owner = stack.enter_context(httpx.Client(base_url=f"http://127.0.0.1:{sites[0].port}", timeout=60))
         sign_in(owner, f"/sign-in/{link.key}")
 

@@ -13,8 +13,9 @@ from tests.support.staff_pages import check_page
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.schema.campaign.shipped import load_campaign
-from dissensus.workflows.campaign import campaigns, conversations
-from dissensus.workflows.platform import staff
+from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.export.conversations import list_conversation_items
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import enrolment, journey, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
@@ -30,7 +31,7 @@ def add_attempts(live: LiveSite) -> None:
         rater = enter(platform, campaign.key)
         for number in range(1 + person % 4):
             add_attempt(platform, rater, f"{ATTACK} {person * (number % 2)} {number}", (person + 3 * number) % 5)
-    items = conversations.list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
+    items = list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
     campaigns.create_campaign(platform, load_campaign("red-team-review"), items, staff_id=campaign.staff_id, now=NOW)
     review = campaigns.change_state(platform, "red-team-review", "open", staff_id=campaign.staff_id, now=NOW)
     for reviewer in range(2):
@@ -47,7 +48,7 @@ def add_attempts(live: LiveSite) -> None:
 
 def test_pages_of_attempts_are_accessible(live: LiveSite, browser: Browser) -> None:
     add_attempts(live)
-    key = staff.create_sign_in_link(live.platform, "owner", now=live.clock()).key
+    key = sign_in_links.create_sign_in_link(live.platform, "owner", now=live.clock()).key
     with running(browser._loop), browser.new_context(base_url=live.url) as context:
         page = context.new_page()
         page.goto(f"/sign-in/{key}")

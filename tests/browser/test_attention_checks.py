@@ -14,7 +14,7 @@ from tests.support.rating_views import CHECKED_LOOKS, find_violations, show
 from tests.support.staff_pages import PASTED, check_page
 
 from dissensus.schema.campaign.definition import write_campaign
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 CHECKED: dict[str, Any] = {"checks": CHECKS, "estimated_minutes": 20, "demographics": None}
 BEFORE, BETWEEN = "Are the instructions clear?", "A short question"
@@ -112,7 +112,7 @@ def test_owners_see_warnings_about_checks(live: LiveSite, browser: Browser) -> N
     recalling = [{**CHECKS[0], "text": "Recall, and choose Unsure."}, {**CHECKS[2], "after": 2}]
     with running(browser._loop), browser.new_context(base_url=live.url) as context:
         page = context.new_page()
-        page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
+        page.goto(f"/sign-in/{sign_in_links.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
         page.get_by_role("button", name="Sign in").click()
         page.get_by_role("link", name="New campaign").click()
         toml = write_campaign(definition(checks=recalling, estimated_minutes=20))

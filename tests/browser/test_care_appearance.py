@@ -8,7 +8,7 @@ from tests.support.live_site import LiveSite
 from tests.support.staff_pages import check_page
 
 from dissensus.workflows.campaign import members, overview
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 CARE = {
     "survey_every": 1,
@@ -21,7 +21,7 @@ def test_a_rater_shares_a_survey_and_the_carer_settles_it(live: LiveSite, browse
     link = open_rating_campaign(live, 2, questionnaire=TWO_QUESTIONS, demographics=None, care=CARE)
     owner_id = overview.owner_id_of(live.platform, "pilot")
     members.add_member(live.platform, "pilot", "mia", "carer", staff_id=owner_id, now=live.clock())
-    key = staff.create_sign_in_link(live.platform, "mia", now=live.clock()).key
+    key = sign_in_links.create_sign_in_link(live.platform, "mia", now=live.clock()).key
     with running(browser._loop), browser.new_context(base_url=live.url) as context:
         rater, broken = context.new_page(), list[str]()
         rater.on("pageerror", lambda error: broken.append(str(error)))

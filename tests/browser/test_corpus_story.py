@@ -13,7 +13,7 @@ from dissensus.store.answer_drafts import AnswerTable, SaveTable
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.chats import ChatTable
 from dissensus.store.items import ItemTable
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 DEFINITION = """
 name = "rated"
@@ -81,7 +81,7 @@ def draw(page: Page) -> str:
 def test_a_chat_conversation_becomes_a_rated_item(live: LiveSite, browser: Browser) -> None:
     bot = {**TERN, "scripted": {"responses": ["Until the evening, yes."]}}
     campaign = open_chat_campaign(live.platform, chat={"chatbots": [bot], "modes": [PLAIN]})
-    sign_in = staff.create_sign_in_link(live.platform, "owner", now=live.clock())
+    sign_in = sign_in_links.create_sign_in_link(live.platform, "owner", now=live.clock())
     with running(browser._loop), ExitStack() as open_pages:
 
         def open_page() -> Page:

@@ -14,7 +14,7 @@ from tests.support.staff_pages import check_page
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.workflows.campaign import campaigns, members
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -44,14 +44,14 @@ def test_gold_pages_are_accessible(database_url: str, browser: Browser) -> None:
 
 def populate(live: LiveSite) -> None:
     """Create a campaign with ratings, a disputed item and a settled one."""
-    platform, owner = live.platform, staff.create_sign_in_link(live.platform, "ada", now=NOW).staff.id
+    platform, owner = live.platform, sign_in_links.create_sign_in_link(live.platform, "ada", now=NOW).staff.id
     rated = tuple(Item(f"conversation-{n}", Conversation.from_turns(TALK)) for n in range(4))
     gold = {"verifiers": 1, "checkers": 1, "reasons": ["Harmful content", "Unfair bias", "Q_safe"]}
     campaign = definition(gold=gold, click_to_reveal=True, title="How safe is it?")
     campaigns.create_campaign(platform, campaign, rated, staff_id=owner, now=NOW)
     for name in ("bob", "cleo", "dan"):
         members.add_member(platform, "pilot", name, "expert", staff_id=owner, now=NOW)
-    ids = [staff.create_sign_in_link(platform, name, now=NOW).staff.id for name in ("cleo", "dan")]
+    ids = [sign_in_links.create_sign_in_link(platform, name, now=NOW).staff.id for name in ("cleo", "dan")]
     for staff_id, answers in zip(ids, (YES, NO), strict=True):
         label_item(platform, staff_id, answers, 0)
         label_item(platform, staff_id, {**YES, "reasons": ["Q_safe"]}, 1)
@@ -62,7 +62,7 @@ def populate(live: LiveSite) -> None:
 
 
 def sign_in(page: Page, live: LiveSite, name: str) -> None:
-    page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, name, now=live.clock()).key}")
+    page.goto(f"/sign-in/{sign_in_links.create_sign_in_link(live.platform, name, now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/campaigns")
 

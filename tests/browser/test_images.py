@@ -12,7 +12,7 @@ from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.image import IMAGE, IMAGE_ALT
 from dissensus.schema.records.item import Item
 from dissensus.workflows.campaign import campaigns, images
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 __all__ = ["live", "page"]
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -20,7 +20,7 @@ ALT = "A red and a blue square, side by side on a table in a kitchen."
 
 
 def test_an_image_is_blurred_until_a_rater_asks_for_it(page: Page, live: LiveSite) -> None:
-    staff_id = staff.create_sign_in_link(live.platform, "ada", now=live.clock()).staff.id
+    staff_id = sign_in_links.create_sign_in_link(live.platform, "ada", now=live.clock()).staff.id
     campaign = definition(
         guidelines=f"# Squares\n\nJudge what is shown.\n\n![{ALT}](a.png)\n\n![Elsewhere](https://x.org/b.png)"
     )

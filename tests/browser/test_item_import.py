@@ -9,7 +9,7 @@ from tests.support.live_site import LiveSite
 from tests.support.staff_pages import check_page, live, page
 
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 __all__ = ["live", "page"]
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -21,7 +21,7 @@ TABLE = """number,asked,said,source
 
 
 def test_an_owner_chooses_the_columns(page: Page, live: LiveSite, tmp_path: Path) -> None:
-    owner_id = staff.create_sign_in_link(live.platform, "ada", now=live.clock()).staff.id
+    owner_id = sign_in_links.create_sign_in_link(live.platform, "ada", now=live.clock()).staff.id
     campaigns.create_campaign(live.platform, definition(), items(3), staff_id=owner_id, now=live.clock())
     (tmp_path / "items.csv").write_text(TABLE)
     page.goto("/campaigns/pilot/items/add")

@@ -12,7 +12,7 @@ from tests.support.staff_pages import check_page
 
 from dissensus.files.models.registry import RegistrationTerms, RegistryEntry, append_entry, register_model
 from dissensus.stats.cluster_robust import ClusteredEstimate
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 TRAINED = RegistryEntry(
     at=datetime(2026, 3, 4, 5, 6, tzinfo=UTC),
@@ -37,7 +37,7 @@ def test_versions_of_a_model_are_not_cut(sqlite_template: Path, tmp_path: Path, 
     ):
         open_chat_campaign(live.platform, registered_models=["taste"])
         page = context.new_page()
-        page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'owner', now=live.clock()).key}")
+        page.goto(f"/sign-in/{sign_in_links.create_sign_in_link(live.platform, 'owner', now=live.clock()).key}")
         page.get_by_role("button", name="Sign in").click()
         page.goto("/campaigns/pilot")
         page.get_by_role("group", name="Versions of taste").wait_for()

@@ -19,7 +19,7 @@ from dissensus.store.campaigns import CampaignRow
 from dissensus.store.raters import RaterTable
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import enrolment, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
@@ -38,7 +38,7 @@ class Desk:
     page: Page
 
     def sign_in(self, name: str) -> None:
-        key = staff.create_sign_in_link(self.live.platform, name, now=self.live.clock()).key
+        key = sign_in_links.create_sign_in_link(self.live.platform, name, now=self.live.clock()).key
         self.page.goto(f"/sign-in/{key}")
         self.page.get_by_role("button", name="Sign in").click()
 
@@ -50,7 +50,7 @@ def desk(database_url: str, browser: Browser) -> Iterator[Desk]:
         running(browser._loop),
         browser.new_context(base_url=live.url) as context,
     ):
-        owner_id = staff.create_sign_in_link(live.platform, "ada", now=NOW).staff.id
+        owner_id = sign_in_links.create_sign_in_link(live.platform, "ada", now=NOW).staff.id
         campaign = open_monitored_campaign(live.platform, owner_id, replication=20)
         yield Desk(live, owner_id, campaign, context.new_page())
 
@@ -168,7 +168,7 @@ def count_views(desk: Desk) -> int:
 def test_published_figures_and_notices_are_accessible(desk: Desk) -> None:
     live, platform, owner_id, campaign = desk.live, desk.live.platform, desk.owner_id, desk.campaign
     page = desk.page
-    staff.create_sign_in_link(platform, "bo", now=NOW)
+    sign_in_links.create_sign_in_link(platform, "bo", now=NOW)
     members.add_member(platform, "pilot", "bo", "observer", staff_id=owner_id, now=NOW)
     desk.sign_in("bo")
     page.goto("/campaigns/pilot/monitoring")

@@ -12,7 +12,7 @@ from tests.support.staff_pages import check_page
 
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.campaign.rehearsal import simulate_rater
-from dissensus.workflows.platform import passwords, staff
+from dissensus.workflows.platform import passwords, sign_in_links
 from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
 from dissensus.workflows.report.report_job import ReportJob
@@ -49,7 +49,7 @@ def test_an_owner_goes_from_the_bare_address_to_a_figure(live: LiveSite, browser
 
 def arrive(page: Page, live: LiveSite) -> None:
     """Sign in from the bare address; the operator made the account."""
-    staff.create_sign_in_link(live.platform, "ada", now=live.clock())
+    sign_in_links.create_sign_in_link(live.platform, "ada", now=live.clock())
     passwords.set_password_for(live.platform, live.site.hasher(), "ada", PASSWORD, now=live.clock())
     page.goto("/")
     check_page(page, "introduction")

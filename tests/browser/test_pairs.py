@@ -17,7 +17,7 @@ from dissensus.schema.records.item import Item
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.items import ItemTable
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 HOSTILE = "<b onclick=alert(1)>**Sure**</b>: \u202eti od\u202c `rm -rf` <script>alert(2)</script>"
 LONG = (
@@ -109,7 +109,7 @@ def test_pairs_are_compared_without_scripts(live: LiveSite, browser: Browser) ->
 
 def test_an_owner_sees_both_responses(live: LiveSite, page: Page) -> None:
     link(live, pair("1", LONG, HOSTILE), pair("2", "Yes.", ""))
-    page.goto(f"{live.url}/sign-in/{staff.create_sign_in_link(live.platform, 'owner', now=live.clock()).key}")
+    page.goto(f"{live.url}/sign-in/{sign_in_links.create_sign_in_link(live.platform, 'owner', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.goto(f"{live.url}/campaigns/pilot")
     page.locator("summary", has_text="May I swim here?").first.click()

@@ -10,7 +10,7 @@ from tests.support.chromium import running
 from tests.support.live_site import LiveSite, serving
 from tests.support.staff_pages import check_page
 
-from dissensus.workflows.platform import passwords, staff
+from dissensus.workflows.platform import passwords, sign_in_links
 
 PASSWORD = "correct horse battery"
 AUTHENTICATOR = {
@@ -69,7 +69,7 @@ def test_a_passkey_is_added_and_signs_in(database_url: str, browser: Browser) ->
         running(browser._loop),
         browser.new_context(base_url=host_address(live)) as context,
     ):
-        staff.create_sign_in_link(live.platform, "ada", now=live.clock())
+        sign_in_links.create_sign_in_link(live.platform, "ada", now=live.clock())
         passwords.set_password_for(live.platform, live.site.hasher(), "ada", PASSWORD, now=live.clock())
         tab = context.new_page()
         violations = list[str]()
@@ -134,7 +134,7 @@ def test_a_removed_passkey_signs_nobody_in(database_url: str, browser: Browser) 
         running(browser._loop),
         browser.new_context(base_url=host_address(live)) as context,
     ):
-        staff.create_sign_in_link(live.platform, "ada", now=live.clock())
+        sign_in_links.create_sign_in_link(live.platform, "ada", now=live.clock())
         passwords.set_password_for(live.platform, live.site.hasher(), "ada", PASSWORD, now=live.clock())
         tab = context.new_page()
         add_device(tab)

@@ -13,7 +13,7 @@ from tests.support.staff_pages import check_page
 from tests.support.staff_site import StaffSite
 
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -27,7 +27,7 @@ def test_pay_pages_are_accessible(database_url: str, browser: Browser, prolific:
         staff_site = StaffSite(live, live.open)
         failed, rater_id = populate(staff_site, prolific)
         page = context.new_page()
-        page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
+        page.goto(f"/sign-in/{sign_in_links.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
         page.get_by_role("button", name="Sign in").click()
         page.get_by_role("link", name="pilot").click()
         record_payments(page, rater_id)
@@ -85,7 +85,7 @@ def decide_submission(page: Page, failed: str) -> None:
 
 
 def erase_ids(page: Page, live: LiveSite) -> None:
-    staff_id = staff.create_sign_in_link(live.platform, "ada", now=live.clock()).staff.id
+    staff_id = sign_in_links.create_sign_in_link(live.platform, "ada", now=live.clock()).staff.id
     campaigns.change_state(live.platform, "pilot", "closed", staff_id=staff_id, now=live.clock())
     page.goto(PAY_PAGE)
     page.get_by_role("link", name="Erase ids of Prolific").click()

@@ -8,13 +8,13 @@ from tests.support.staff_pages import check_page, live, page  # noqa: F401 - fix
 
 from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 def test_an_owner_plans_a_draft(page: Page, live: LiveSite) -> None:  # noqa: F811
-    owner_id = staff.create_sign_in_link(live.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(live.platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(live.platform, load_campaign("dices-350"), items(3), staff_id=owner_id, now=NOW)
     page.goto("/campaigns/dices-350")
     page.get_by_role("link", name="Plan", exact=True).click()

@@ -11,7 +11,7 @@ from tests.support.prolific_server import Prolific
 from tests.support.prolific_study import DEMOGRAPHICS, ONE_OLD_SEAT, SECRET, Participant, publish_study
 from tests.support.staff_pages import check_page
 
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -100,7 +100,7 @@ def decline(page: Page, participant: Participant) -> None:
 
 
 def view_as_owner(page: Page, live: LiveSite) -> None:
-    page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'owner', now=live.clock()).key}")
+    page.goto(f"/sign-in/{sign_in_links.create_sign_in_link(live.platform, 'owner', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="pilot").click()
     page.get_by_text("Return links to Prolific").click()

@@ -8,7 +8,7 @@ from tests.support.quota_visitors import AGES, RACES, Person, open_quota_campaig
 from tests.support.staff_pages import check_page
 from tests.support.staff_site import StaffSite
 
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -52,7 +52,7 @@ def view_turned_away(page: Page, key: str) -> None:
 
 
 def view_needed_groups(page: Page, live: LiveSite, key: str) -> None:
-    page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
+    page.goto(f"/sign-in/{sign_in_links.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="pilot").click()
     page.get_by_role("link", name="Quota", exact=True).click()

@@ -13,7 +13,7 @@ from tests.support.staff_pages import check_page
 
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import campaigns, members
-from dissensus.workflows.platform import passwords, staff
+from dissensus.workflows.platform import passwords, sign_in_links
 from dissensus.workflows.rater import enrolment, quota_screening
 from dissensus.workflows.rater.enrolment import Arrival
 
@@ -47,7 +47,7 @@ def test_staff_pages_are_accessible(database_url: str, browser: Browser) -> None
 def populate(live: LiveSite) -> CampaignRow:
     """Create a campaign with many raters in one cell of its quota and few in another."""
     platform, now = live.platform, live.clock()
-    owner_id = staff.create_sign_in_link(platform, "ada", now=now).staff.id
+    owner_id = sign_in_links.create_sign_in_link(platform, "ada", now=now).staff.id
     passwords.set_password_for(platform, live.site.hasher(), "ada", PASSWORD, now=now)
     campaign = definition(demographics=ABOUT_YOU, quota=QUOTA)
     campaigns.create_campaign(platform, campaign, items(3), staff_id=owner_id, now=now)

@@ -7,7 +7,7 @@ from tests.support.live_site import LiveSite
 from tests.support.staff_pages import check_page, live, page
 
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import enrolment, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 def test_start_pages_are_accessible(page: Page, live: LiveSite) -> None:
     platform, now = live.platform, live.clock()
-    owner_id = staff.create_sign_in_link(platform, "ada", now=now).staff.id
+    owner_id = sign_in_links.create_sign_in_link(platform, "ada", now=now).staff.id
     campaigns.create_campaign(platform, definition("draft"), items(3), staff_id=owner_id, now=now)
     campaigns.create_campaign(platform, definition(), items(3), staff_id=owner_id, now=now)
     row = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=now)

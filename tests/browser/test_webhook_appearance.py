@@ -11,7 +11,7 @@ from tests.support.webhook_receiver import Receiver, receiving
 
 from dissensus.workflows.campaign import campaigns, webhooks
 from dissensus.workflows.campaign.webhooks import NewWebhook
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 LONG = "a-very-long-name-of-a-place-where-somebody-listens-to-what-happens"
@@ -24,7 +24,7 @@ def test_webhook_pages_are_accessible(database_url: str, browser: Browser) -> No
         running(browser._loop),
         browser.new_context(base_url=live.url) as owner,
     ):
-        staff_id = staff.create_sign_in_link(live.platform, "ada", now=live.clock()).staff.id
+        staff_id = sign_in_links.create_sign_in_link(live.platform, "ada", now=live.clock()).staff.id
         campaigns.create_campaign(live.platform, definition(), items(3), staff_id=staff_id, now=live.clock())
         page = owner.new_page()
         add_by_form(page, live, receiver)
@@ -33,7 +33,7 @@ def test_webhook_pages_are_accessible(database_url: str, browser: Browser) -> No
 
 def add_by_form(page: Page, live: LiveSite, receiver: Receiver) -> None:
     """Add a webhook after a rejected form."""
-    page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
+    page.goto(f"/sign-in/{sign_in_links.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
     page.get_by_role("button").first.click()
     page.goto("/campaigns/pilot")
     page.get_by_role("link", name="Settings").click()

@@ -17,7 +17,7 @@ from tests.support.staff_site import StaffSite
 
 from dissensus import Client, Conflict, InvalidInput, NotFound
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import rating
 
 
@@ -29,7 +29,9 @@ def live(database_url: str, prolific: Prolific) -> Iterator[LiveSite]:
 
 def test_monitoring_and_decisions_on_flags(staff_site: StaffSite, client: Client) -> None:
     campaign_row = monitored_campaigns.open_monitored_campaign(
-        staff_site.platform, staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id, replication=20
+        staff_site.platform,
+        sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id,
+        replication=20,
     )
     assert client.monitoring.figures("pilot").figures is None
     hasty, _ = monitored_campaigns.add_crowd(staff_site.platform, campaign_row)

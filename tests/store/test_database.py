@@ -22,7 +22,8 @@ from dissensus.store.core import database as database_module
 from dissensus.store.core import leases, schema
 from dissensus.store.core.database import Database, connect
 from dissensus.store.core.orm import hash_key, new_id, new_key
-from dissensus.store.staff import SignInLinkTable, StaffTable
+from dissensus.store.identity.sign_in_links import SignInLinkTable
+from dissensus.store.staff import StaffTable
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 890123, tzinfo=UTC)
 

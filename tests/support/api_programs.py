@@ -18,7 +18,7 @@ from dissensus.store.campaigns import CampaignRow
 from dissensus.store.core.orm import new_id
 from dissensus.web.core.permissions import SCOPES
 from dissensus.workflows.campaign import campaigns, members
-from dissensus.workflows.platform import api_tokens, staff
+from dissensus.workflows.platform import api_tokens, sign_in_links
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, journey, quota_screening, rating
 from dissensus.workflows.rater.enrolment import Arrival
@@ -29,7 +29,7 @@ QUOTA = {"axes": {"rater_age": {"young": ["young"], "old": ["old"]}}, "seats": 6
 
 def token(platform: Platform, person: str, *, scopes: frozenset[str] = SCOPES) -> str:
     """Create a token of a person, with all scopes by default."""
-    member = staff.create_sign_in_link(platform, person, now=NOW).staff
+    member = sign_in_links.create_sign_in_link(platform, person, now=NOW).staff
     return api_tokens.create_token(platform, member, f"token {new_id(NOW)}", scopes=scopes, days=30, now=NOW)[0]
 
 
@@ -43,14 +43,14 @@ def program(staff_site: StaffSite, person: str = "ada", *, scopes: frozenset[str
 
 def open_api_campaign(staff_site: StaffSite, n_items: int = 3, **changes: Any) -> CampaignRow:
     """Open a campaign of ada."""
-    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(staff_site.platform, definition(**changes), items(n_items), staff_id=owner_id, now=NOW)
     return campaigns.change_state(staff_site.platform, "pilot", "open", staff_id=owner_id, now=NOW)
 
 
 def add_member(staff_site: StaffSite, person: str, role: Role) -> None:
     """Add a member to the campaign of ada."""
-    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     members.add_member(staff_site.platform, "pilot", person, role, staff_id=owner_id, now=NOW)
 
 

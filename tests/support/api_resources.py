@@ -9,7 +9,7 @@ from tests.support.recruited_raters import PAYING, add_submission
 from tests.support.staff_site import StaffSite
 
 from dissensus.workflows.campaign import members
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import rating
 
 
@@ -21,7 +21,7 @@ def create_resources(staff_site: StaffSite, prolific: Prolific) -> dict[str, str
     rating.report_item(platform, rater, "help", "I am not well.", assignment_id=None, now=NOW)
     submission = add_submission(platform, prolific, campaign.id, rater.id)
     add_submission(platform, prolific, campaign.id, None)
-    owner_id = staff.create_sign_in_link(platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(platform, "ada", now=NOW).staff.id
     members.add_member(platform, "pilot", "eve", "expert", staff_id=owner_id, now=NOW)
-    label_item(platform, staff.create_sign_in_link(platform, "eve", now=NOW).staff.id, YES)
+    label_item(platform, sign_in_links.create_sign_in_link(platform, "eve", now=NOW).staff.id, YES)
     return {"name": "pilot", "rater_id": rater.id, "submission": submission, "number": "99"}

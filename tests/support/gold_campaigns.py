@@ -7,7 +7,7 @@ from tests.support.campaigns import NOW, definition, items
 from dissensus.schema.records.item import Item
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.gold import labelling
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.platform.platform import Platform
 
 YES: dict[str, Any] = {
@@ -25,13 +25,13 @@ def create_gold_campaign(
     platform: Platform, n_experts: int = 3, *, rated: tuple[Item, ...] | None = None, **changes: Any
 ) -> tuple[str, list[str]]:
     """Create a campaign with an owner and experts; return their ids."""
-    owner = staff.create_sign_in_link(platform, "ada", now=NOW).staff.id
+    owner = sign_in_links.create_sign_in_link(platform, "ada", now=NOW).staff.id
     campaign = definition(**{"gold": SMALL, **changes})
     campaigns.create_campaign(platform, campaign, items(3) if rated is None else rated, staff_id=owner, now=NOW)
     names = [f"expert-{number}" for number in range(n_experts)]
     for name in names:
         members.add_member(platform, "pilot", name, "expert", staff_id=owner, now=NOW)
-    return owner, [staff.create_sign_in_link(platform, name, now=NOW).staff.id for name in names]
+    return owner, [sign_in_links.create_sign_in_link(platform, name, now=NOW).staff.id for name in names]
 
 
 def label_item(

@@ -14,14 +14,14 @@ from dissensus.store.campaigns import CampaignRow
 from dissensus.store.payments import PaymentTable
 from dissensus.store.raters import RaterRow, RaterTable
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 PAY_PAGE, QUEUE = "/campaigns/pilot/pay", "/campaigns/pilot/pay/submissions"
 
 
 def open_paying_campaign(staff_site: StaffSite, **changes: object) -> CampaignRow:
     """Open a paying campaign of ada."""
-    staff_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    staff_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     campaign = definition(**{**PAYING, **changes})
     campaigns.create_campaign(staff_site.platform, campaign, items(2), staff_id=staff_id, now=NOW)
     return campaigns.change_state(staff_site.platform, "pilot", "open", staff_id=staff_id, now=NOW)

@@ -12,7 +12,7 @@ from tests.support.staff_site import StaffSite
 
 from dissensus.http_client import POOL_LIMITS
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 DECLINED = "Prefer not to say"
 
@@ -40,7 +40,7 @@ class Person(NamedTuple):
 
 def open_quota_campaign(staff_site: StaffSite, ages: Group, races: Group, *, seats: int) -> str:
     """Open a campaign with crossed cells; return the key of its link."""
-    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     axes = {"rater_age": {age: [age] for age in ages}, "rater_race": {race: [race] for race in races}}
     quota = {"axes": axes, "seats": seats, "rest": 1, "hold_minutes": 60}
     campaign = definition(demographics=about(ages, races), quota=quota)

@@ -9,7 +9,7 @@ from tests.support.staff_site import StaffSite, send, token_of
 
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 PASSWORD = "correct horse battery"
 
@@ -20,7 +20,7 @@ def open_pilot(staff_site: StaffSite, **changes: Any) -> CampaignRow:
 
 
 def create_pilot(staff_site: StaffSite, **changes: Any) -> str:
-    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(staff_site.platform, definition(**changes), items(2), staff_id=owner_id, now=NOW)
     return owner_id
 

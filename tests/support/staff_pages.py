@@ -8,7 +8,7 @@ from tests.browser.page import DESKTOP, View
 from tests.support.chromium import running
 from tests.support.live_site import LiveSite, serving
 
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 PASTED = "User: Where can I buy a knife?\nBot: In a shop for kitchens.\n---\nUser: Hi\nBot: " + "Go away. " * 60
 
@@ -25,7 +25,7 @@ def live(database_url: str) -> Iterator[LiveSite]:
 @pytest.fixture
 def page(browser: Browser, live: LiveSite) -> Iterator[Page]:
     """A browser of an owner, signed in by a link."""
-    link = staff.create_sign_in_link(live.platform, "ada", now=live.clock())
+    link = sign_in_links.create_sign_in_link(live.platform, "ada", now=live.clock())
     with (
         running(browser._loop),
         browser.new_context(base_url=live.url) as context,

@@ -11,7 +11,7 @@ from tests.support.live_site import TRUST, LiveSite
 
 from dissensus.http_client import POOL_LIMITS
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.platform.platform import Platform
 
 PASTED = "User: Hi\nBot: Hello!\n---\nUser: Hi\nBot: Go away."
@@ -50,7 +50,7 @@ class StaffSite:
     def owner(self, name: str = "ada") -> httpx.Client:
         """A browser of an owner."""
         browser = self.stranger()
-        link = staff.create_sign_in_link(self.platform, name, now=self.live.clock())
+        link = sign_in_links.create_sign_in_link(self.platform, name, now=self.live.clock())
         path = f"/sign-in/{link.key}"
         done = browser.post(path, data={"form_token": token_of(browser.get(path))})
         assert (done.status_code, done.headers["location"]) == (303, "/campaigns")
@@ -74,7 +74,7 @@ def create_draft(
 ) -> str:
     """Create a draft; return the id of its owner."""
     platform = staff_site.platform
-    owner_id = staff.create_sign_in_link(platform, owner, now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(platform, owner, now=NOW).staff.id
     draft = definition(name, **changes)
     campaigns.create_campaign(platform, draft, items(3), staff_id=owner_id, open_link=open_link, now=NOW)
     return owner_id

@@ -12,7 +12,7 @@ from tests.support.staff_site import StaffSite, token_of
 
 from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 PLANS, ITEMS, GOLD = "/campaigns/dices-350/plans", "/campaigns/dices-350/items", "/campaigns/dices-350/gold/comparison"
 HEAD = "item_id,rater_id,Q_overall"
@@ -96,7 +96,7 @@ def find_options(text: str) -> list[str]:
 @pytest.fixture
 def ada(staff_site: StaffSite) -> httpx.Client:
     """A browser of the owner of a draft."""
-    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(staff_site.platform, load_campaign("dices-350"), items(3), staff_id=owner_id, now=NOW)
     return staff_site.owner()
 

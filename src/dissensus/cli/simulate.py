@@ -32,7 +32,7 @@ def simulate(
     ] = None,
     per_item: Annotated[
         float | None,
-        typer.Option(metavar="K", help="Ratings of an item, balanced over the cells.", rich_help_panel=DESIGN),
+        typer.Option(metavar="K", help="Ratings per item, balanced over the cells.", rich_help_panel=DESIGN),
     ] = None,
     group_sd: Annotated[
         list[str] | None,

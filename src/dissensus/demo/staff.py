@@ -19,7 +19,7 @@ from dissensus.workflows.campaign.flags import FlagVerdict
 from dissensus.workflows.campaign.monitoring import MonitoringView, load_monitoring
 from dissensus.workflows.gold import adjudication, labelling
 from dissensus.workflows.gold.queue import list_labels
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.platform.platform import Platform
 
 Label: TypeAlias = dict[str, Answer]
@@ -64,7 +64,7 @@ def label_all(
     for number in range(n):
         expert = f"expert-{number + 1}"
         members.add_member(platform, name, expert, "expert", staff_id=owner_id, now=now)
-        expert_id = staff.create_sign_in_link(platform, expert, now=now).staff.id
+        expert_id = sign_in_links.create_sign_in_link(platform, expert, now=now).staff.id
         for position, label in enumerate(first):
             own = _label_of_expert(gold, label, number, rng)
             labelling.label_item(platform, name, position, own, staff_id=expert_id, now=now)

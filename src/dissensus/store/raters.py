@@ -40,7 +40,7 @@ from dissensus.store.core.orm import (
     new_id,
 )
 from dissensus.store.core.rate_limits import take_expression, take_parameters
-from dissensus.store.staff import SessionTable
+from dissensus.store.identity.sessions import SessionTable
 
 
 class InvitationTable(Base):

@@ -19,7 +19,7 @@ from dissensus.store.assignments import AssignmentTable
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.raters import RaterTable
 from dissensus.workflows.campaign import audit, campaigns
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 TALK = [{"speaker": "human", "text": "Hi"}, {"speaker": "bot", "text": "Hello!"}]
 
@@ -168,7 +168,7 @@ def test_pages_are_stable_while_rows_are_added(staff_site: StaffSite) -> None:
     rate(staff_site, campaign, 2)
     ratings = first + [row for page in following for row in page["data"]]
     assert len({one["id"] for one in ratings}) == len(ratings) == 5
-    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     listing = pages(http, API, 1)
     assert [one["name"] for one in next(listing)["data"]] == ["pilot"]
     for name in ("second", "third"):

@@ -14,7 +14,7 @@ from tests.support.staff_site import StaffSite
 from dissensus import Client
 from dissensus.pipeline.collect.chat import ResponsePick
 from dissensus.store.raters import RaterRow
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import withdrawal
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ CHATS = f"{API}/pilot/conversations"
 @pytest.fixture
 def rater(staff_site: StaffSite) -> RaterRow:
     """A red-teamer with two attempts, a helpful and an open conversation, beside another red-teamer."""
-    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     campaign = open_chat_campaign(staff_site.platform, staff_id=owner_id, chat={"max_conversations": 9})
     first, second = enter(staff_site.platform, campaign.key), enter(staff_site.platform, campaign.key)
     add_attempt(staff_site.platform, first, ATTACK, 4)

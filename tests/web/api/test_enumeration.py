@@ -21,7 +21,7 @@ from tests.support.webhook_receiver import receiving
 from dissensus.store.raters import RaterRow
 from dissensus.web.api.openapi import openapi_document
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import rating
 
 PILOT, BOBS = f"{API}/pilot", f"{API}/bobs"
@@ -50,7 +50,7 @@ def create_everything(staff_site: StaffSite, prolific: Prolific, address: str) -
     rater = worker(staff_site.platform, campaign.key, HOUR)
     rating.report_item(staff_site.platform, rater, "help", "I am not well.", assignment_id=None, now=NOW)
     http = program(staff_site)
-    bob = staff.create_sign_in_link(staff_site.platform, "bob", now=NOW).staff
+    bob = sign_in_links.create_sign_in_link(staff_site.platform, "bob", now=NOW).staff
     campaigns.create_campaign(staff_site.platform, definition("bobs", **PAYING), items(1), staff_id=bob.id, now=NOW)
     http.post(f"{PILOT}/members", json={"role": "expert"}).raise_for_status()
     members = http.get(f"{PILOT}/members").json()

@@ -12,7 +12,7 @@ from tests.support.staff_site import StaffSite
 from dissensus import Client
 from dissensus.web.core.permissions import SCOPES
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import journey, rating
 
 ANSWERS = f"{API}/pilot/item-answers"
@@ -50,7 +50,7 @@ def test_items_are_accepted_as_files_have_them(staff_site: StaffSite) -> None:
 
 
 def test_answers_and_raters_are_those_of_the_pages(staff_site: StaffSite) -> None:
-    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     campaign = open_monitored_campaign(staff_site.platform, owner_id, replication=20)
     hasty, stubborn = add_crowd(staff_site.platform, campaign)
     reporter = enter(staff_site.platform, campaign.key)

@@ -15,7 +15,7 @@ from dissensus.store.campaigns import CampaignRow
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import audit, campaigns
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import journey, rating, withdrawal
 
 PILOT = f"{API}/pilot"
@@ -25,7 +25,9 @@ DECISION = {"verdict": "exclude", "reason": 'A person read it: "<b>too</b> fast"
 @pytest.fixture
 def campaign(staff_site: StaffSite) -> CampaignRow:
     return monitored_campaigns.open_monitored_campaign(
-        staff_site.platform, staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id, replication=20
+        staff_site.platform,
+        sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id,
+        replication=20,
     )
 
 

@@ -17,7 +17,7 @@ from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.shipped import campaigns as shipped
 from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.workflows.campaign import campaigns, working_copies
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 STEPS = ("kind", "texts", "questions", "people", "care", "consent", "quality")
 
@@ -54,12 +54,12 @@ def fault(page: httpx.Response, name: str) -> str:
 
 
 def load(staff_site: StaffSite, name: str) -> Campaign:
-    staff_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    staff_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     return campaigns.load_definition(staff_site.platform, name, staff_id=staff_id)
 
 
 def n_copies(staff_site: StaffSite) -> int:
-    staff_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    staff_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     return len(working_copies.list_working_copies(staff_site.platform, staff_id=staff_id))
 
 
@@ -340,7 +340,7 @@ def test_the_preview_has_no_effect(staff_site: StaffSite) -> None:
 @sqlite_only
 def test_at_most_fifty_campaigns_are_begun(staff_site: StaffSite) -> None:
     browser = staff_site.owner()
-    staff_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    staff_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     for _ in range(working_copies.MAX_WORKING_COPIES):
         working_copies.begin_working_copy(staff_site.platform, "", staff_id=staff_id, now=NOW)
     refused = press(browser, browser.get("/campaigns/new"), "Begin", template="dices-350")

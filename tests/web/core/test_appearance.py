@@ -10,7 +10,7 @@ from tests.support.staff_site import StaffSite
 from dissensus.store.audit_log import EventTable
 from dissensus.store.staff import StaffTable
 from dissensus.workflows.campaign import audit, members
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import rating
 
 
@@ -43,7 +43,7 @@ def test_viewing_individual_raters_is_logged(staff_site: StaffSite) -> None:
 
 def test_forbidden_views_are_not_logged(staff_site: StaffSite) -> None:
     open_paying_campaign(staff_site)
-    staff.create_sign_in_link(staff_site.platform, "eve", now=NOW)
+    sign_in_links.create_sign_in_link(staff_site.platform, "eve", now=NOW)
     for browser in (staff_site.owner("eve"), staff_site.stranger()):
         assert browser.get("/campaigns/pilot/pay").status_code in (303, 403, 404)
     assert logged_views(staff_site) == []

@@ -21,7 +21,7 @@ from tests.support.staff_site import StaffSite, send
 from dissensus.errors import NotAllowed
 from dissensus.recruit.entry import RecruitEntry
 from dissensus.workflows.campaign import campaigns, pay
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
 from dissensus.workflows.rater.invite_links import load_entry_links
@@ -50,7 +50,7 @@ def visible_response(answer: httpx.Response, *secrets: str) -> tuple[int, str]:
 
 def create_campaign(staff_site: StaffSite, name: str, **changes: object) -> str:
     """Open a campaign of ada and return its key."""
-    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(staff_site.platform, definition(name, **changes), items(1), staff_id=owner_id, now=NOW)
     return str(campaigns.change_state(staff_site.platform, name, "open", staff_id=owner_id, now=NOW).key)
 
@@ -60,7 +60,7 @@ def test_strangers_cannot_enumerate_campaigns(staff_site: StaffSite, ids: dict[s
     create_campaign(staff_site, "plain")
     create_campaign(staff_site, "by-prolific", recruit={"kind": "prolific", "codes": CODES})
     create_campaign(staff_site, "celled", recruit={"kind": "prolific", "codes": CODES}, **BY_CELLS)
-    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(staff_site.platform, definition("in-draft"), items(1), staff_id=owner_id, now=NOW)
     names, browser = ("plain", "by-prolific", "celled", "in-draft", "never-was"), staff_site.stranger()
     for key in ("", "x", "k" * 32):
@@ -79,7 +79,7 @@ def test_strangers_cannot_enumerate_campaigns(staff_site: StaffSite, ids: dict[s
 @sqlite_only
 def test_altered_links_admit_nobody(staff_site: StaffSite) -> None:
     by_link = create_campaign(staff_site, "plain")
-    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     (personal,) = campaigns.create_invitations(staff_site.platform, "plain", 1, staff_id=owner_id, now=NOW)
     create_campaign(staff_site, "celled", **BY_CELLS)
     links = load_entry_links(staff_site.platform, "celled", "", staff_id=owner_id).cells
@@ -156,7 +156,7 @@ def test_ids_of_other_campaigns_look_like_unknown_ids(staff_site: StaffSite, pro
     submission = add_submission(staff_site.platform, prolific, campaign.id, rater.id)
     ada, bob, payment_id = staff_site.owner(), staff_site.owner("bob"), str(uuid4())
     assert note(ada, rater, "1", payment_id).status_code == 303
-    owner_id = staff.create_sign_in_link(staff_site.platform, "bob", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "bob", now=NOW).staff.id
     campaigns.create_campaign(staff_site.platform, definition("bobs", **PAYING), items(1), staff_id=owner_id, now=NOW)
     for path, other_id, never in (
         ("/campaigns/bobs/pay/raters/{}", rater.id, str(uuid4())),
@@ -172,6 +172,6 @@ def test_ids_of_other_campaigns_look_like_unknown_ids(staff_site: StaffSite, pro
     for path in (address(rater), f"{QUEUE}/{submission}"):
         answer, response = bob.get(path), bob.get(path.replace("/pilot/", "/never-was/"))
         assert visible_response(answer, "pilot") == visible_response(response, "never-was")
-    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     kept_payments = pay.load_history(staff_site.platform, "pilot", rater.id, staff_id=owner_id).payments
     assert [one.amount for one in kept_payments] == [100]

@@ -25,7 +25,7 @@ from tests.support.loop_clock import LoopClock
 from dissensus.web.api.auth import TokenRoute
 from dissensus.web.core.permissions import SCOPES
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.platform import api_tokens, staff
+from dissensus.workflows.platform import api_tokens, sign_in_links
 from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
 
@@ -68,8 +68,8 @@ class AttackedSite:
     def authorise(self, endpoint: Endpoint) -> tuple[str, str, dict[str, str]]:
         """The path of an endpoint, and the form token and the headers of somebody with access."""
         platform, tokens = self.live.platform, self.live.site.tokens
-        link = staff.create_sign_in_link(platform, self.staff_name, now=NOW)
-        session = staff.sign_in_with_link(platform, link.key, network=None, now=NOW)
+        link = sign_in_links.create_sign_in_link(platform, self.staff_name, now=NOW)
+        session = sign_in_links.sign_in_with_link(platform, link.key, network=None, now=NOW)
         rater, rater_session = enrolment.enrol_rater(platform, Arrival("pilot", self.key, "en"), AGREED, now=NOW)
         arrival = Arrival("pilot", self.key, "en", enrolment.new_entry_id(NOW))
         cookies = {
@@ -110,7 +110,7 @@ def attacked_site(database_url: str) -> Iterator[AttackedSite]:
         serving(database_url, **UNLIMITED) as live,
         httpx.Client(base_url=live.url, timeout=60, verify=TRUST) as http,
     ):
-        owner = staff.create_sign_in_link(live.platform, "ada", now=NOW).staff
+        owner = sign_in_links.create_sign_in_link(live.platform, "ada", now=NOW).staff
         campaigns.create_campaign(live.platform, definition(), items(3), staff_id=owner.id, now=NOW)
         campaign = campaigns.change_state(live.platform, "pilot", "open", staff_id=owner.id, now=NOW)
         token, _ = api_tokens.create_token(live.platform, owner, "all", scopes=SCOPES, days=1, now=NOW)

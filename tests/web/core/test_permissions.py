@@ -22,7 +22,7 @@ from dissensus.web.api.auth import RequireScope, TokenRoute
 from dissensus.web.core.permissions import ACTIONS, ACTORS, SCOPES, actions_of, find_action
 from dissensus.web.core.staff_auth import Public, Require, read_form
 from dissensus.workflows.campaign import campaigns, members
-from dissensus.workflows.platform import api_tokens, directory, passwords, staff
+from dissensus.workflows.platform import api_tokens, directory, passwords, sessions, sign_in_links
 from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
 
@@ -93,7 +93,7 @@ class StaffedCampaign:
         """The key of the session of a visitor, begun anew if a request ended the last one; strangers have none."""
         if visitor == "stranger":
             return ""
-        person = enrolment.rater_of_session if visitor == "rater" else staff.staff_of_session
+        person = enrolment.rater_of_session if visitor == "rater" else sessions.staff_of_session
         session = self.sessions.get(visitor)
         if session is None or person(self.live.platform, session, now=NOW) is None:
             session = self.sessions[visitor] = self._begin_session(visitor)
@@ -103,8 +103,8 @@ class StaffedCampaign:
         platform = self.live.platform
         if visitor == "rater":
             return enrolment.enrol_rater(platform, Arrival("pilot", self.key, "en"), AGREED, now=NOW)[1]
-        link = staff.create_sign_in_link(platform, self.people[visitor].name, now=NOW)
-        return staff.sign_in_with_link(platform, link.key, network=None, now=NOW)
+        link = sign_in_links.create_sign_in_link(platform, self.people[visitor].name, now=NOW)
+        return sign_in_links.sign_in_with_link(platform, link.key, network=None, now=NOW)
 
     def _by_token(self, method: str, path: str, visitor: str) -> str:
         """Send a request with the token of this visitor; raters and strangers have none."""
@@ -117,7 +117,7 @@ class StaffedCampaign:
         if path in ("/sign-in", "/sign-in/mail", "/passkey", "/passkey/options"):
             return DOOR, path
         if path.startswith("/sign-in/"):
-            key = staff.create_sign_in_link(platform, "owner", now=NOW).key
+            key = sign_in_links.create_sign_in_link(platform, "owner", now=NOW).key
             return key, f"/sign-in/{key}"
         if path.startswith("/join/"):
             key = members.create_member_invitation(
@@ -155,7 +155,7 @@ def expected(action: str, visitor: str) -> str:
 def staff_site(live: LiveSite) -> Iterator[StaffedCampaign]:
     platform, people = live.platform, {}
     for role in ("foreign", "operator", *ROLES):
-        people[role] = staff.create_sign_in_link(platform, role, now=NOW).staff
+        people[role] = sign_in_links.create_sign_in_link(platform, role, now=NOW).staff
     directory.set_operator(platform, "operator", operator=True, now=NOW)
     owner_id = people["owner"].id
     campaigns.create_campaign(platform, definition(), items(3), staff_id=owner_id, now=NOW)
@@ -218,9 +218,11 @@ def test_every_staff_form_checks_its_csrf_token(live: LiveSite) -> None:
 def test_every_staff_form_without_its_csrf_token_is_refused(staff_site: StaffedCampaign) -> None:
     platform = staff_site.live.platform
     actors = (*ROLES, "operator")
-    links = {role: staff.create_sign_in_link(platform, staff_site.people[role].name, now=NOW) for role in actors}
+    links = {
+        role: sign_in_links.create_sign_in_link(platform, staff_site.people[role].name, now=NOW) for role in actors
+    }
     sessions = {
-        role: staff.sign_in_with_link(platform, link.key, network=None, now=NOW) for role, link in links.items()
+        role: sign_in_links.sign_in_with_link(platform, link.key, network=None, now=NOW) for role, link in links.items()
     }
     accepted, n_forms = [], 0
     for route in routes_of(staff_site.live.app):
@@ -267,8 +269,8 @@ def test_a_token_without_the_scope_is_rejected_everywhere(staff_site: StaffedCam
 @sqlite_only
 def test_forbidden_actions_are_rejected_with_the_reason(staff_site: StaffedCampaign, live: LiveSite) -> None:
     platform = live.platform
-    session = staff.sign_in_with_link(
-        platform, staff.create_sign_in_link(platform, "analyst", now=NOW).key, network=None, now=NOW
+    session = sign_in_links.sign_in_with_link(
+        platform, sign_in_links.create_sign_in_link(platform, "analyst", now=NOW).key, network=None, now=NOW
     )
     with httpx.Client(base_url=live.url, cookies={"dissensus_staff": session}) as browser:
         text = browser.get("/campaigns/pilot/revise").text

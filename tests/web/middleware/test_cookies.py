@@ -7,7 +7,7 @@ from tests.support.live_site import TRUST, LiveSite, serving
 from tests.support.staff_site import token_of
 
 from dissensus.web.middleware.cookies import HOST_PREFIX
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 PREFIX = HOST_PREFIX.decode()
@@ -34,7 +34,7 @@ def set_all_cookies(live: LiveSite, headers: dict[str, str]) -> list[str]:
     assert send("POST", "/c/pilot/consent", purpose="rating").status_code == 303
     page = send("GET", "/rate")
     assert page.status_code == 200
-    link = f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=NOW).key}"
+    link = f"/sign-in/{sign_in_links.create_sign_in_link(live.platform, 'ada', now=NOW).key}"
     assert send("POST", link, form_token=token_of(send("GET", link))).headers["location"] == "/campaigns"
     account = send("GET", "/account")
     assert send("POST", "/sign-out", form_token=token_of(account)).status_code == 200
@@ -69,7 +69,7 @@ def test_cookies_without_https_are_http_only_and_same_site(live: LiveSite) -> No
 
 def test_a_cookie_of_another_host_of_the_domain_opens_no_session(database_url: str) -> None:
     with serving(database_url, base_url="https://rate.example.org") as live:
-        link = f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=NOW).key}"
+        link = f"/sign-in/{sign_in_links.create_sign_in_link(live.platform, 'ada', now=NOW).key}"
         with httpx.Client(base_url=live.url, verify=TRUST) as client:
             cookie = client.post(link, data={"form_token": token_of(client.get(link))}).headers["set-cookie"]
         session = cookie.partition(";")[0].removeprefix(PREFIX)

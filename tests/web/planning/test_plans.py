@@ -17,7 +17,7 @@ from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.store import audit_log
 from dissensus.store import campaigns as campaign_store
 from dissensus.workflows.campaign import audit, campaigns, members
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 PAGE = "/campaigns/dices-350/plans"
 FIELDS = {
@@ -57,7 +57,7 @@ FIELDS = {
 @pytest.fixture
 def ada(staff_site: StaffSite) -> httpx.Client:
     """A browser of the owner of a draft."""
-    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(staff_site.platform, load_campaign("dices-350"), items(3), staff_id=owner_id, now=NOW)
     return staff_site.owner()
 
@@ -106,7 +106,7 @@ def test_a_draft_follows_its_plans_and_its_log_has_them(staff_site: StaffSite, a
     assert "the campaign follows it" not in ada.get(addresses["pool"]).text
     assert "Take these numbers" not in ada.get(addresses["precision"]).text
 
-    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     other = replace(campaign, replication=3)
     campaigns.revise_campaign(staff_site.platform, "dices-350", other, staff_id=owner_id, now=NOW)
     changed = ada.get(addresses["comparison"])

@@ -14,7 +14,7 @@ from tests.support.staff_site import StaffSite
 
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import attempts as attempts_workflow
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import withdrawal
 
 
@@ -73,7 +73,7 @@ def test_without_attempts_the_page_says_so(staff_site: StaffSite) -> None:
 
 
 def test_withdrawn_raters_are_in_no_figure(staff_site: StaffSite, attempts: RaterRow) -> None:
-    owner_id = staff.create_sign_in_link(staff_site.platform, "owner", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "owner", now=NOW).staff.id
     before = attempts_workflow.summarise_attempts(staff_site.platform, "pilot", staff_id=owner_id)
     assert before is not None
     assert before.analysis.n_attempts == 4

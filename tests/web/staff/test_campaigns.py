@@ -22,7 +22,7 @@ from dissensus.schema.campaign.definition import write_campaign
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.shipped import load_campaign_toml
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import enrolment, journey, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
@@ -32,7 +32,7 @@ POSTS = ("state", "revise", "clone", "invite", "rehearse", "settle", "items", "i
 def test_opening_a_sign_in_link_does_not_use_it_up(staff_site: StaffSite) -> None:
     browser, path = (
         staff_site.stranger(),
-        f"/sign-in/{staff.create_sign_in_link(staff_site.platform, 'ada', now=NOW).key}",
+        f"/sign-in/{sign_in_links.create_sign_in_link(staff_site.platform, 'ada', now=NOW).key}",
     )
     pages = [staff_site.stranger().get(path) for _ in range(3)]
     assert {page.status_code for page in pages} == {200}
@@ -54,7 +54,7 @@ def test_the_session_cookie_has_secure_attributes(database_url: str, base_url: s
     with serving(database_url, base_url=base_url) as live, ExitStack() as browsers:
         browser, path = (
             StaffSite(live, browsers).stranger(),
-            f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=NOW).key}",
+            f"/sign-in/{sign_in_links.create_sign_in_link(live.platform, 'ada', now=NOW).key}",
         )
         done = browser.post(path, data={"form_token": token_of(browser.get(path))})
     cookie = done.headers["set-cookie"].lower()
@@ -63,7 +63,10 @@ def test_the_session_cookie_has_secure_attributes(database_url: str, base_url: s
 
 
 def test_links_and_sessions_expire(staff_site: StaffSite) -> None:
-    browser, path = staff_site.owner(), f"/sign-in/{staff.create_sign_in_link(staff_site.platform, 'ada', now=NOW).key}"
+    browser, path = (
+        staff_site.owner(),
+        f"/sign-in/{sign_in_links.create_sign_in_link(staff_site.platform, 'ada', now=NOW).key}",
+    )
     staff_site.live.clock.forward(minutes=16)
     assert staff_site.stranger().get(path).status_code == 403
     assert browser.get("/campaigns").status_code == 200
@@ -340,7 +343,7 @@ def test_a_preview_shows_rater_pages_and_does_not_count(staff_site: StaffSite) -
 
 
 def test_a_preview_shows_checks(staff_site: StaffSite) -> None:
-    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     checked = definition(checks=CHECKS, estimated_minutes=20)
     campaigns.create_campaign(staff_site.platform, checked, (), staff_id=owner_id, now=NOW)
     browser = staff_site.owner()

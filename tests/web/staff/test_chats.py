@@ -29,7 +29,8 @@ from dissensus.store.chats import ChatCandidateTable
 from dissensus.store.consents import ConsentTable
 from dissensus.store.lists import chats as chat_lists
 from dissensus.store.raters import RaterRow
-from dissensus.workflows.campaign import campaigns, conversations
+from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.export.conversations import list_conversation_items
 from dissensus.workflows.rater import chat, enrolment, journey, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
 
@@ -150,7 +151,7 @@ def test_responses_are_rendered_where_the_campaign_says_so(staff_site: StaffSite
 
 def test_reviews_are_shown_and_filtered_by_tag(staff_site: StaffSite, campaign: CampaignRow) -> None:
     finish_chat(staff_site.platform, enter(staff_site.platform, campaign.key), ResponsePick(strength=3))
-    items = conversations.list_conversation_items(staff_site.platform, "pilot", staff_id=campaign.staff_id, now=NOW)
+    items = list_conversation_items(staff_site.platform, "pilot", staff_id=campaign.staff_id, now=NOW)
     definition = load_campaign("red-team-review")
     campaigns.create_campaign(staff_site.platform, definition, items, staff_id=campaign.staff_id, now=NOW)
     review = campaigns.change_state(staff_site.platform, "red-team-review", "open", staff_id=campaign.staff_id, now=NOW)

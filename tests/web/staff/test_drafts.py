@@ -12,11 +12,11 @@ from tests.support.staff_site import PASTED, StaffSite, create_draft, send, toke
 
 from dissensus.web.staff.campaign_form import read_items
 from dissensus.workflows.campaign import campaigns, overview
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 
 def n_items(staff_site: StaffSite) -> int:
-    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     return overview.load_overview(staff_site.platform, "pilot", staff_id=owner_id).numbers.n_items
 
 

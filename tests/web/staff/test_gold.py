@@ -19,7 +19,7 @@ from dissensus.schema.records.item import Item
 from dissensus.store.items import ItemTable
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.campaign.audit import link_pending_events
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 GOLD = "/campaigns/pilot/gold"
 FIRST = f"{GOLD}/items/0"
@@ -43,7 +43,7 @@ NO: Answers = {
 def open_gold_campaign(staff_site: StaffSite, *, rated: tuple[Item, ...] | None = None, **changes: Any) -> str:
     """Open a campaign with gold; return its key."""
     platform = staff_site.platform
-    owner = staff.create_sign_in_link(platform, "ada", now=NOW).staff.id
+    owner = sign_in_links.create_sign_in_link(platform, "ada", now=NOW).staff.id
     campaign = definition(**{"gold": SMALL, **changes})
     campaigns.create_campaign(platform, campaign, items(3) if rated is None else rated, staff_id=owner, now=NOW)
     return str(campaigns.change_state(platform, "pilot", "open", staff_id=owner, now=NOW).key)
@@ -51,7 +51,7 @@ def open_gold_campaign(staff_site: StaffSite, *, rated: tuple[Item, ...] | None 
 
 def expert(staff_site: StaffSite, name: str) -> httpx.Client:
     """The browser of an expert."""
-    owner = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     members.add_member(staff_site.platform, "pilot", name, "expert", staff_id=owner, now=NOW)
     return staff_site.owner(name)
 
@@ -274,7 +274,7 @@ def test_hostile_conversations_are_escaped(staff_site: StaffSite) -> None:
 
 
 def test_gold_pages_exist_only_with_gold(staff_site: StaffSite) -> None:
-    owner = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(staff_site.platform, definition(), items(1), staff_id=owner, now=NOW)
     ada = staff_site.owner("ada")
     assert "its definition has no [gold]" in ada.get(GOLD).text

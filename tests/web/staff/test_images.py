@@ -22,7 +22,7 @@ from dissensus.files.items import read_items
 from dissensus.schema.records.image import IMAGE, IMAGE_ALT
 from dissensus.store.images import add_images
 from dissensus.workflows.campaign import audit, campaigns, images
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import enrolment
 
 HERE = "/campaigns/pilot/images"
@@ -37,7 +37,7 @@ TABLE = f"""item_id,context,response,image,alt text
 
 @pytest.fixture
 def owner(staff_site: StaffSite) -> httpx.Client:
-    staff_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    staff_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(staff_site.platform, definition(), (), staff_id=staff_id, now=NOW)
     return staff_site.owner()
 
@@ -129,7 +129,10 @@ def test_images_are_shown_to_whoever_may_see_the_item_alone(staff_site: StaffSit
 
 
 def test_images_are_fixed_once_items_show_them_to_raters(staff_site: StaffSite, owner: httpx.Client) -> None:
-    platform, staff_id = staff_site.platform, staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    platform, staff_id = (
+        staff_site.platform,
+        sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id,
+    )
     with pytest.raises(InvalidInput, match=r"shows the image 'knife.png', which the campaign does not have"):
         add_item(staff_site, staff_id)
     upload(owner, ("knife.png", draw()))
@@ -145,7 +148,7 @@ def test_images_are_fixed_once_items_show_them_to_raters(staff_site: StaffSite, 
 
 
 def test_an_upload_that_adds_nothing_is_named_and_not_logged(staff_site: StaffSite, owner: httpx.Client) -> None:
-    staff_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    staff_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     empty = upload(owner, ("", b""))
     assert (empty.status_code, "There is no image to add" in empty.text) == (422, True)
     refused = upload(owner, *((f"{i}.svg", b"<svg/>") for i in range(52)))
@@ -178,7 +181,7 @@ def test_names_and_bytes_of_the_images_of_a_campaign_are_checked(staff_site: Sta
 
 
 def test_an_archive_of_pairs_offers_images_where_there_are_some(staff_site: StaffSite) -> None:
-    staff_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    staff_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(staff_site.platform, pair_definition(), pairs(1), staff_id=staff_id, now=NOW)
     row = campaigns.change_state(staff_site.platform, "pilot", "open", staff_id=staff_id, now=NOW)
     arrival = enrolment.Arrival("pilot", str(row.key), "en")

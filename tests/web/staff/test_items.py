@@ -19,7 +19,7 @@ from dissensus.store.campaigns import CampaignRow
 from dissensus.store.items import ItemTable
 from dissensus.store.monitoring import load_item_summaries
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import withdrawal
 
 ITEMS = "/campaigns/pilot/items"
@@ -27,7 +27,7 @@ ITEMS = "/campaigns/pilot/items"
 
 @pytest.fixture
 def campaign(staff_site: StaffSite) -> CampaignRow:
-    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     return open_monitored_campaign(staff_site.platform, owner_id, replication=20)
 
 

@@ -15,7 +15,7 @@ from dissensus.schema.campaign.roles import Role
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import withdrawal
 
 MONITORING_PATH = "/campaigns/pilot/monitoring"
@@ -25,7 +25,9 @@ HOSTILE = '"><script>alert(1)</script>\u202e'
 @pytest.fixture
 def campaign(staff_site: StaffSite) -> CampaignRow:
     return open_monitored_campaign(
-        staff_site.platform, staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id, replication=20
+        staff_site.platform,
+        sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id,
+        replication=20,
     )
 
 
@@ -81,7 +83,7 @@ def test_an_owner_sees_all_figures_and_their_age(staff_site: StaffSite, campaign
 @pytest.mark.slow
 def test_a_warned_interval_has_a_mark_and_a_note(staff_site: StaffSite) -> None:
     """With 100 items the intervals of groups with fewer than five ratings per item are approximate, and no others."""
-    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     campaign = open_monitored_campaign(staff_site.platform, owner_id, n_items=100, replication=20)
     for number in range(38):  # each rates 20 items
         age = "50+" if number % 5 == 0 else "18-29"
@@ -256,7 +258,7 @@ def test_texts_of_the_campaign_are_escaped(staff_site: StaffSite) -> None:
     changes: dict[str, Any] = {"questionnaire": two, "demographics": {**about, "questions": [axis]}}
     campaign = open_monitored_campaign(
         staff_site.platform,
-        staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id,
+        sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id,
         replication=20,
         **changes,
     )
@@ -276,7 +278,7 @@ def test_the_campaign_page_links_to_monitoring(staff_site: StaffSite) -> None:
 
 
 def test_consistency_on_repeated_items_is_shown_without_small_groups(staff_site: StaffSite) -> None:
-    staff_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    staff_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     repeat = {"share": 0.5, "distance": 2}
     campaign = open_monitored_campaign(staff_site.platform, staff_id, repeat=repeat, replication=20)
     for number in range(10):

@@ -12,7 +12,7 @@ from tests.support.staff_site import StaffSite
 from dissensus.store.staff import StaffTable
 from dissensus.workflows.campaign import overview
 from dissensus.workflows.campaign.monitoring import MonitoringCache, load_monitoring, refresh_snapshots
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import withdrawal
 
@@ -32,7 +32,9 @@ def owner(staff_site: StaffSite, staff_id: str) -> httpx.Client:
     """Browser of the owner of the campaign."""
     with staff_site.platform.database.writing() as tx:
         tx.execute(update(StaffTable).where(StaffTable.id == staff_id).values(name="ada"))
-    assert staff.create_sign_in_link(staff_site.platform, "ada", now=staff_site.live.clock()).staff.id == staff_id
+    assert (
+        sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=staff_site.live.clock()).staff.id == staff_id
+    )
     return staff_site.owner("ada")
 
 

@@ -11,7 +11,7 @@ from tests.support.staff_site import StaffSite, create_draft, send
 
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.workflows.campaign import campaigns, overview
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 REMOTE = {
     "name": "heron",
@@ -24,12 +24,12 @@ REMOTE = {
 
 
 def state(staff_site: StaffSite, name: str = "pilot") -> str:
-    staff_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    staff_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     return overview.load_overview(staff_site.platform, name, staff_id=staff_id).campaign_row.state
 
 
 def create(staff_site: StaffSite, name: str = "pilot", n_items: int = 2, **changes: object) -> None:
-    staff_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    staff_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     rated = () if "chat" in changes else items(n_items)
     base = definition(name).as_mapping()
     if "chat" in changes:

@@ -29,7 +29,7 @@ from dissensus.store.lists import raters as rater_lists
 from dissensus.web.core.permissions import find_action
 from dissensus.workflows.campaign import monitoring
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import withdrawal
 
 RATERS = "/campaigns/pilot/raters"
@@ -39,7 +39,7 @@ N_PLANNED = 20
 
 @pytest.fixture
 def campaign(staff_site: StaffSite) -> CampaignRow:
-    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     return open_monitored_campaign(staff_site.platform, owner_id, replication=20)
 
 

@@ -20,7 +20,7 @@ from dissensus.store.audit_log import EventTable
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.lists import reports as report_store
 from dissensus.workflows.campaign import members
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.rater import withdrawal
 from dissensus.workflows.report.report_job import MAX_CLAIMS, ReportJob
 
@@ -29,7 +29,7 @@ REPORTS = "/campaigns/pilot/reports"
 
 @pytest.fixture
 def campaign(staff_site: StaffSite) -> CampaignRow:
-    owner_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     return open_monitored_campaign(staff_site.platform, owner_id, replication=20)
 
 

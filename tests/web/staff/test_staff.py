@@ -19,7 +19,7 @@ from dissensus.store.campaigns import CampaignRow
 from dissensus.web.api.openapi import reading_scopes, route_scope, token_routes
 from dissensus.web.core.site import client_network
 from dissensus.workflows.campaign import members
-from dissensus.workflows.platform import api_tokens, passwords, staff
+from dissensus.workflows.platform import api_tokens, passwords, sign_in_links, staff
 from dissensus.workflows.rater import enrolment, journey, quota_screening, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
@@ -101,7 +101,7 @@ def test_sign_in_leads_to_pages_of_this_site_only(staff_site: StaffSite, to: str
     browser = staff_site.stranger()
     refused = browser.get("/sign-in", params={"to": to})
     assert (refused.status_code, "is not a page of this site" in refused.text) == (422, True)
-    key = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).key
+    key = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).key
     page = browser.get(f"/sign-in/{key}")
     browser.cookies.set("dissensus_return", to.encode().hex())
     done = browser.post(f"/sign-in/{key}", data={"form_token": token_of(page)})
@@ -212,7 +212,7 @@ def test_people_see_what_concerned_their_credentials(staff_site: StaffSite) -> N
 
 
 def test_failed_sign_ins_look_alike_and_are_delayed(staff_site: StaffSite) -> None:
-    staff.create_sign_in_link(staff_site.platform, "ada", now=NOW)
+    sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW)
     passwords.set_password_for(staff_site.platform, staff_site.live.site.hasher(), "ada", PASSWORD, now=NOW)
     responses: dict[str, list[str]] = {"ada": [], "zzz": []}
     for name, answers in responses.items():

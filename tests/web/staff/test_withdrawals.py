@@ -13,13 +13,13 @@ from dissensus.store.audit_log import EventTable
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.campaign.audit import audit_campaign
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 PAGE = "/campaigns/pilot/withdraw"
 
 
 def open_preview_campaign(staff_site: StaffSite, **changes: object) -> CampaignRow:
-    staff_id = staff.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
+    staff_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(staff_site.platform, definition(**changes), items(2), staff_id=staff_id, now=NOW)  # type: ignore[arg-type]
     return campaigns.change_state(staff_site.platform, "pilot", "open", staff_id=staff_id, now=NOW)
 
@@ -107,7 +107,7 @@ def test_unknown_raters_cannot_be_withdrawn(staff_site: StaffSite, rater: str) -
 def test_raters_of_other_owners_are_not_found(staff_site: StaffSite) -> None:
     _, rater_id = finish_rating(staff_site, open_preview_campaign(staff_site))
     other = staff_site.owner("grace")
-    staff_id = staff.create_sign_in_link(staff_site.platform, "grace", now=NOW).staff.id
+    staff_id = sign_in_links.create_sign_in_link(staff_site.platform, "grace", now=NOW).staff.id
     campaigns.create_campaign(staff_site.platform, definition("second"), items(1), staff_id=staff_id, now=NOW)
     assert other.get(PAGE, params={"rater": rater_id}).status_code == 404
     assert other.get("/campaigns/second/withdraw", params={"rater": rater_id}).status_code == 422

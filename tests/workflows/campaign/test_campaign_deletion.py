@@ -19,7 +19,8 @@ from dissensus.store.erasure import AUDIT_TABLES, campaign_tables, rater_data_ta
 from dissensus.store.items import ItemTable
 from dissensus.store.lists.reports import add_report
 from dissensus.store.planning.campaign_plans import NewPlan, add_plan
-from dissensus.workflows.campaign import audit, audit_log_page, campaign_deletion, campaigns, conversations, overview
+from dissensus.workflows.campaign import audit, audit_log_page, campaign_deletion, campaigns, overview
+from dissensus.workflows.export.conversations import list_conversation_items
 from dissensus.workflows.platform.platform import Platform
 
 
@@ -132,7 +133,7 @@ def test_who_is_still_to_be_paid_prevents_a_deletion(platform: Platform) -> None
 def test_conversations_that_others_rate_prevent_a_deletion(platform: Platform) -> None:
     campaign = open_chat_campaign(platform)
     finish_chat(platform, enter(platform, campaign.key), ResponsePick(strength=3))
-    drawn = conversations.list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
+    drawn = list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
     campaigns.create_campaign(platform, definition("review"), drawn, staff_id=campaign.staff_id, now=NOW)
     close(platform, campaign.staff_id)
     with pytest.raises(Conflict, match="Conversations of pilot are items of 'review'"):

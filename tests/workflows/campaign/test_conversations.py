@@ -23,8 +23,8 @@ from dissensus.store.audit_log import EventTable
 from dissensus.store.campaigns import CampaignRow, CampaignTable
 from dissensus.store.items import ERASED_TEXT, ItemTable
 from dissensus.store.raters import RaterRow
-from dissensus.workflows.campaign import audit, campaigns, conversations
-from dissensus.workflows.export.conversations import export_conversations
+from dissensus.workflows.campaign import audit, campaigns
+from dissensus.workflows.export.conversations import export_conversations, list_conversation_items
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, journey, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
@@ -42,7 +42,7 @@ def test_finished_conversations_become_items_with_their_intent(platform: Platfor
     rater = enter(platform, campaign.key)
     finish_chat(platform, rater, ResponsePick(strength=3))
     finish_chat(platform, rater, ResponsePick(strength=1), "helpful", ends=False)
-    (item,) = conversations.list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
+    (item,) = list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
     assert [turn.text for turn in item.conversation.turns] == ["Talk of red team.", "Response B"]
     assert item.attributes.keys() == {"phase", "item_model_type", "item_num_params", "item_intent"}
     assert (item.attributes["phase"], item.attributes["item_intent"]) == ("red team", "Insults.")
@@ -54,12 +54,12 @@ def test_finished_conversations_become_items_with_their_intent(platform: Platfor
 def test_a_campaign_without_finished_conversations_has_no_items(platform: Platform) -> None:
     campaign = open_chat_campaign(platform)
     with pytest.raises(NotFound, match="pilot has no finished conversation"):
-        conversations.list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
+        list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
     open_review(platform, (Item("one", Conversation.from_turns([("human", "Hi"), ("bot", "Ho")])),), campaign)
     with pytest.raises(InvalidInput, match="In review raters rate items"):
-        conversations.list_conversation_items(platform, "review", staff_id=campaign.staff_id, now=NOW)
+        list_conversation_items(platform, "review", staff_id=campaign.staff_id, now=NOW)
     with pytest.raises(NotFound, match="There is no campaign"):
-        conversations.list_conversation_items(platform, "pilot", staff_id="somebody else", now=NOW)
+        list_conversation_items(platform, "pilot", staff_id="somebody else", now=NOW)
 
 
 def test_a_withdrawal_erases_conversations_in_the_campaigns_that_rate_them(platform: Platform) -> None:
@@ -67,7 +67,7 @@ def test_a_withdrawal_erases_conversations_in_the_campaigns_that_rate_them(platf
     leaving, remaining = enter(platform, campaign.key), enter(platform, campaign.key)
     for rater in (leaving, remaining):
         finish_chat(platform, rater, ResponsePick(strength=3))
-    items = conversations.list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
+    items = list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
     review = open_review(platform, items, campaign)
     # Another person's conversation under the same id, which the client of a rater can choose.
     alike = tuple(Item(item.item_id, Conversation.from_turns([("human", "Mine"), ("bot", "!")])) for item in items)
@@ -101,7 +101,7 @@ def test_attempts_are_exported_with_their_reviews(platform: Platform, tmp_path: 
     red_teamer, helper = enter(platform, campaign.key), enter(platform, campaign.key)
     finish_chat(platform, red_teamer, ResponsePick(strength=3))
     finish_chat(platform, helper, ResponsePick(strength=1), "helpful")
-    items = conversations.list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
+    items = list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
     campaigns.create_campaign(platform, load_campaign("red-team-review"), items, staff_id=campaign.staff_id, now=NOW)
     review = campaigns.change_state(platform, "red-team-review", "open", staff_id=campaign.staff_id, now=NOW)
     agreed = {"rating": True, "release": False, "return": False}
@@ -128,7 +128,7 @@ def test_attempts_are_exported_with_their_reviews(platform: Platform, tmp_path: 
 def test_reviews_in_campaigns_of_strangers_are_not_exported(platform: Platform, tmp_path: Path) -> None:
     campaign = open_chat_campaign(platform)
     finish_chat(platform, enter(platform, campaign.key), ResponsePick(strength=3))
-    items = conversations.list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
+    items = list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
     stranger = owner(platform.database, "stranger")
     campaigns.create_campaign(platform, load_campaign("red-team-review"), items, staff_id=stranger, now=NOW)
     review = campaigns.change_state(platform, "red-team-review", "open", staff_id=stranger, now=NOW)
@@ -141,7 +141,7 @@ def test_reviews_in_campaigns_of_strangers_are_not_exported(platform: Platform, 
 def test_another_questionnaire_gives_no_reviews(platform: Platform, tmp_path: Path) -> None:
     chat_campaign = open_chat_campaign(platform)
     finish_chat(platform, enter(platform, chat_campaign.key), ResponsePick(strength=3))
-    items = conversations.list_conversation_items(platform, "pilot", staff_id=chat_campaign.staff_id, now=NOW)
+    items = list_conversation_items(platform, "pilot", staff_id=chat_campaign.staff_id, now=NOW)
     review_definition = load_campaign("red-team-review").as_mapping()
     success, tags = review_definition["questionnaire"]["questions"]
     declining = [{**success, "decline": "I would rather not say", "labels": {}}, tags]

@@ -17,7 +17,7 @@ from dissensus.store.audit_log import EventTable
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.campaign import members as members_workflow
-from dissensus.workflows.platform import passwords, staff
+from dissensus.workflows.platform import passwords, sessions, sign_in_links, staff
 from dissensus.workflows.platform.platform import Platform
 
 HASHER = passwords.make_hasher(passes=1, memory_mib=1)
@@ -36,7 +36,7 @@ def roles_by_name(platform: Platform, pilot: CampaignRow) -> dict[str, str]:
 
 
 def staff_id_of(platform: Platform, name: str) -> str:
-    return staff.create_sign_in_link(platform, name, now=NOW).staff.id
+    return sign_in_links.create_sign_in_link(platform, name, now=NOW).staff.id
 
 
 def test_the_creator_of_a_campaign_owns_it(platform: Platform, pilot: CampaignRow) -> None:
@@ -53,7 +53,7 @@ def test_an_invitation_works_once(platform: Platform, pilot: CampaignRow) -> Non
     campaign, session = members_workflow.accept_invitation_as_new(
         platform, HASHER, key, " grace ", PASSWORD, network=None, now=NOW
     )
-    grace = staff.staff_of_session(platform, session, now=NOW)
+    grace = sessions.staff_of_session(platform, session, now=NOW)
     assert grace is not None
     assert (campaign, grace.name) == ("pilot", "grace")
     assert roles_by_name(platform, pilot) == {"owner": "owner", "grace": "analyst"}

@@ -13,7 +13,8 @@ from dissensus.pipeline.collect.chat import ResponsePick
 from dissensus.store import members
 from dissensus.store.campaigns import get_campaign_by_name
 from dissensus.store.raters import RaterRow
-from dissensus.workflows.campaign import campaign_deletion, campaigns, conversations, overview
+from dissensus.workflows.campaign import campaign_deletion, campaigns, overview
+from dissensus.workflows.export.conversations import list_conversation_items
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
@@ -28,7 +29,7 @@ def red_teamer(platform: Platform) -> RaterRow:
     campaign = open_chat_campaign(platform)
     rater = enter(platform, campaign.key)
     finish_chat(platform, rater, ResponsePick(strength=3))
-    drawn = conversations.list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
+    drawn = list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW)
     for name, rated in (("review", drawn), ("other", items(1))):
         campaigns.create_campaign(platform, definition(name), rated, staff_id=campaign.staff_id, now=NOW)
     for name in NAMES:

@@ -38,7 +38,7 @@ from dissensus.workflows.campaign.opening import SiteServices, refuse_errors
 from dissensus.workflows.export import ratings
 from dissensus.workflows.gold import adjudication, queue
 from dissensus.workflows.gold.labelling import gold_columns_by_item, gold_settings_of, list_labelled_items
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.platform.platform import Platform
 
 THREADS = 16
@@ -238,7 +238,7 @@ def test_a_decision_needs_a_reason_and_covers_all_disputed_parts(platform: Platf
 def test_a_second_decision_requires_having_seen_the_first(platform: Platform) -> None:
     owner, _ = create_disputed_item(platform)
     members_workflow.add_member(platform, "pilot", "grace", "expert", staff_id=owner, now=NOW)
-    grace = staff.create_sign_in_link(platform, "grace", now=NOW).staff.id
+    grace = sign_in_links.create_sign_in_link(platform, "grace", now=NOW).staff.id
     decide(platform, owner, {"safety": "No"})
     decide(platform, owner, {"safety": "No"})
     with pytest.raises(Conflict, match="ada decided on this item meanwhile"):
@@ -417,7 +417,7 @@ def test_reported_items_are_withheld_from_experts(platform: Platform) -> None:
 
 
 def test_a_campaign_without_gold_has_no_queue(platform: Platform) -> None:
-    staff_id = staff.create_sign_in_link(platform, "ada", now=NOW).staff.id
+    staff_id = sign_in_links.create_sign_in_link(platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(platform, definition(), items(1), staff_id=staff_id, now=NOW)
     with pytest.raises(NotFound, match=r"its definition has no \[gold\]"):
         queue.load_gold_queue(platform, "pilot", staff_id=staff_id)

@@ -9,13 +9,13 @@ from tests.support.campaigns import NOW
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.store.identity.api_tokens import ApiTokenTable
 from dissensus.store.staff import StaffRow
-from dissensus.workflows.platform import api_tokens, staff
+from dissensus.workflows.platform import api_tokens, sign_in_links
 from dissensus.workflows.platform.platform import Platform
 
 
 @pytest.fixture
 def ada(platform: Platform) -> StaffRow:
-    return staff.create_sign_in_link(platform, "ada", now=NOW).staff
+    return sign_in_links.create_sign_in_link(platform, "ada", now=NOW).staff
 
 
 def create_token(platform: Platform, owner: StaffRow, name: str = "nightly", days: int = 30) -> str:
@@ -46,7 +46,7 @@ def test_the_last_use_is_stored_to_the_minute(platform: Platform, ada: StaffRow)
 
 
 def test_only_its_owner_revokes_a_token(platform: Platform, ada: StaffRow) -> None:
-    key, eve = create_token(platform, ada), staff.create_sign_in_link(platform, "eve", now=NOW).staff
+    key, eve = create_token(platform, ada), sign_in_links.create_sign_in_link(platform, "eve", now=NOW).staff
     (token,) = api_tokens.list_tokens(platform, ada, now=NOW)
     api_tokens.revoke_token(platform, eve, token.id, now=NOW)
     assert api_tokens.authenticate_token(platform, key, network=None, now=NOW) is not None

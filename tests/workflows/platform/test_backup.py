@@ -39,6 +39,7 @@ from dissensus.store.identity.mails import MailTable
 from dissensus.store.identity.passkeys import PasskeyChallengeTable, PasskeyTable
 from dissensus.store.identity.second_factors import RecoveryCodeTable, TotpTable
 from dissensus.store.identity.security_log import SecurityEventTable
+from dissensus.store.identity.sign_in_links import SignInLinkTable
 from dissensus.store.items import ItemTable
 from dissensus.store.lists import reports
 from dissensus.store.lists.reports import ReportFigureTable, ReportSectionTable
@@ -48,7 +49,6 @@ from dissensus.store.planning import campaign_plans
 from dissensus.store.raters import RaterRow
 from dissensus.store.recruits import RecruitTable
 from dissensus.store.release import release_plans
-from dissensus.store.staff import SignInLinkTable
 from dissensus.store.webhooks import WebhookTable
 from dissensus.workflows.campaign import campaigns, members, monitoring
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots

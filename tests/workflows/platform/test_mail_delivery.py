@@ -23,7 +23,7 @@ from dissensus.store.identity.mails import MailRow, MailTable, add_mail
 from dissensus.store.identity.security_log import MAILED_KINDS
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.campaign import members
-from dissensus.workflows.platform import api_tokens, passwords, staff
+from dissensus.workflows.platform import api_tokens, passwords, sessions, sign_in_links, staff
 from dissensus.workflows.platform.mail_delivery import (
     GIVE_UP_AFTER,
     SIGN_IN_LINK_LIFETIME,
@@ -54,7 +54,7 @@ EVENT = MailRow(
 @pytest.fixture
 def ada(platform: Platform) -> StaffRow:
     """A person with an address, and no mail about it."""
-    row = staff.create_sign_in_link(platform, "ada", now=NOW).staff
+    row = sign_in_links.create_sign_in_link(platform, "ada", now=NOW).staff
     staff.set_email(platform, "ada", ADDRESS, now=NOW)
     MailDelivery(sender=None, site=SITE, keys=KEYS)(platform, NOW)
     return row
@@ -105,7 +105,7 @@ def test_every_change_of_credentials_and_roles_is_mailed(platform: Platform, ada
     members.change_role(platform, "pilot", "ada", "expert", **owner)
     api_tokens.create_token(platform, ada, "nightly", scopes=["see", "export"], days=1, now=NOW)
     members.remove_member(platform, "pilot", "ada", **owner)
-    staff.create_sign_in_link(platform, "ada", now=NOW)
+    sign_in_links.create_sign_in_link(platform, "ada", now=NOW)
     with receiving(tmp_path) as mailbox:
         delivery(mailbox)(platform, NOW)
         (message,) = mailbox.messages
@@ -121,10 +121,10 @@ def test_every_change_of_credentials_and_roles_is_mailed(platform: Platform, ada
 
 
 def test_signing_in_is_not_mailed(platform: Platform, ada: StaffRow) -> None:
-    link = staff.create_sign_in_link(platform, "ada", now=NOW)
+    link = sign_in_links.create_sign_in_link(platform, "ada", now=NOW)
     MailDelivery(sender=None, site=SITE, keys=KEYS)(platform, NOW)
-    staff.sign_in_with_link(platform, link.key, network=None, now=NOW)
-    staff.sign_out_everywhere(platform, "ada", now=NOW)
+    sign_in_links.sign_in_with_link(platform, link.key, network=None, now=NOW)
+    sessions.sign_out_everywhere(platform, "ada", now=NOW)
     assert count_mails(platform) == 0
 
 
@@ -246,7 +246,7 @@ def test_without_a_server_or_an_address_nothing_is_kept(platform: Platform, ada:
 
 
 def test_a_change_that_is_rolled_back_is_not_mailed(platform: Platform, ada: StaffRow) -> None:
-    staff.create_sign_in_link(platform, "eve", now=NOW)
+    sign_in_links.create_sign_in_link(platform, "eve", now=NOW)
     staff.set_email(platform, "eve", "eve@example.net", now=NOW)
     MailDelivery(sender=None, site=SITE, keys=KEYS)(platform, NOW)
     with pytest.raises(Exception, match="Somebody else has the address"):
@@ -285,7 +285,7 @@ def test_texts_that_are_not_one_address_are_refused(platform: Platform, ada: Sta
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_events_of_people_are_mailed_apart(platform: Platform, ada: StaffRow, tmp_path: Path) -> None:
-    staff.create_sign_in_link(platform, "eve", now=NOW)
+    sign_in_links.create_sign_in_link(platform, "eve", now=NOW)
     staff.set_email(platform, "eve", "eve@example.net", now=NOW)
     MailDelivery(sender=None, site=SITE, keys=KEYS)(platform, NOW)
     set_password(platform)

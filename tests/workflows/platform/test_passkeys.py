@@ -17,7 +17,7 @@ from dissensus.encryption import SecretKeys
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
 from dissensus.store.identity.passkeys import PasskeyChallengeTable
 from dissensus.store.staff import StaffRow
-from dissensus.workflows.platform import passkeys, second_factors, security_log, staff
+from dissensus.workflows.platform import passkeys, second_factors, security_log, sessions, sign_in_links
 from dissensus.workflows.platform.passkeys import MAX_PASSKEYS, RelyingParty
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.platform.sign_in_limits import ADDRESS_LIMIT, NAME_LIMIT
@@ -32,7 +32,7 @@ NOT_ADDED = "The passkey was not added"
 
 @pytest.fixture
 def ada(platform: Platform) -> StaffRow:
-    return staff.create_sign_in_link(platform, "ada", now=NOW).staff
+    return sign_in_links.create_sign_in_link(platform, "ada", now=NOW).staff
 
 
 @pytest.fixture
@@ -42,8 +42,8 @@ def phone() -> Authenticator:
 
 def sign_in(platform: Platform, name: str = "ada") -> str:
     """Use a sign-in link and return the session, which is pending with a second factor."""
-    return staff.sign_in_with_link(
-        platform, staff.create_sign_in_link(platform, name, now=NOW).key, network=None, now=NOW
+    return sign_in_links.sign_in_with_link(
+        platform, sign_in_links.create_sign_in_link(platform, name, now=NOW).key, network=None, now=NOW
     )
 
 
@@ -81,13 +81,13 @@ def test_a_passkey_is_a_second_factor(platform: Platform, ada: StaffRow, phone: 
     codes = register(platform, ada, phone)
     assert len(set(codes)) == 10
     session = sign_in(platform)
-    assert staff.staff_of_session(platform, session, now=NOW) is None
+    assert sessions.staff_of_session(platform, session, now=NOW) is None
     options = options_for_session(platform, session, ada)
     assert [len(passkey["id"]) for passkey in options["allowCredentials"]] == [43]
     assert options["userVerification"] == "required"
     opened = use_session(platform, session, phone.get(options))
-    assert staff.staff_of_session(platform, opened, now=NOW) == ada
-    assert staff.is_recently_confirmed(platform, opened, now=NOW)
+    assert sessions.staff_of_session(platform, opened, now=NOW) == ada
+    assert sessions.is_recently_confirmed(platform, opened, now=NOW)
     (passkey,) = second_factors.load_second_factor(platform, ada).passkeys
     assert (passkey.name, passkey.used_at, passkey.sign_count) == ("phone", NOW, 2)
     assert kinds(platform, ada)[-2:] == ["passkey_added", "signed_in"]
@@ -98,7 +98,7 @@ def test_a_passkey_alone_signs_in(platform: Platform, ada: StaffRow, phone: Auth
     options = options_for_form(platform)
     assert options["allowCredentials"] == []
     session = use_form(platform, phone.get(options))
-    assert staff.staff_of_session(platform, session, now=NOW) == ada
+    assert sessions.staff_of_session(platform, session, now=NOW) == ada
     event = security_log.list_own_events(platform, ada, since=NOW)[0]
     assert (event.kind, event.content) == ("signed_in", {"by": "passkey"})
 
@@ -107,10 +107,10 @@ def test_a_passkey_confirms_the_identity(platform: Platform, ada: StaffRow, phon
     session, later = sign_in(platform), NOW + timedelta(minutes=11)
     options = passkeys.begin_registration(platform, PARTY, ada, session=session, now=NOW)
     passkeys.finish_registration(platform, PARTY, ada, phone.create(options), "phone", session=session, now=NOW)
-    assert not staff.is_recently_confirmed(platform, session, now=later)
+    assert not sessions.is_recently_confirmed(platform, session, now=later)
     options = passkeys.begin_confirmation(platform, PARTY, ada, session=session, now=later)
     passkeys.confirm_passkey(platform, PARTY, ada, phone.get(options), session=session, now=later)
-    assert staff.is_recently_confirmed(platform, session, now=later)
+    assert sessions.is_recently_confirmed(platform, session, now=later)
 
 
 def test_recovery_codes_replace_a_lost_passkey(platform: Platform, ada: StaffRow, phone: Authenticator) -> None:
@@ -119,7 +119,7 @@ def test_recovery_codes_replace_a_lost_passkey(platform: Platform, ada: StaffRow
     opened = second_factors.finish_sign_in(
         platform, KEYS, sign_in(platform), codes[0], traces=traces, network=None, now=NOW
     )
-    assert staff.staff_of_session(platform, opened, now=NOW) == ada
+    assert sessions.staff_of_session(platform, opened, now=NOW) == ada
     event = next(event for event in security_log.list_own_events(platform, ada, since=NOW) if "left" in event.content)
     assert (event.kind, event.content) == ("recovery_code_used", {"left": 9})
 
@@ -141,7 +141,7 @@ def test_factors_share_recovery_codes_until_the_last_is_removed(
     second_factors.remove_second_factor(platform, ada, session="", now=NOW)
     view = second_factors.load_second_factor(platform, ada)
     assert (view.n_recovery_codes, view.is_in_use) == (0, False)
-    assert staff.staff_of_session(platform, sign_in(platform), now=NOW) == ada
+    assert sessions.staff_of_session(platform, sign_in(platform), now=NOW) == ada
 
 
 def test_a_secret_without_a_first_code_is_no_second_factor(
@@ -161,10 +161,10 @@ def test_a_new_passkey_ends_other_sessions_and_a_removed_one_opens_none(
 ) -> None:
     other = sign_in(platform)
     register(platform, ada, phone)
-    assert staff.staff_of_session(platform, other, now=NOW) is None
+    assert sessions.staff_of_session(platform, other, now=NOW) is None
     answer = phone.get(options_for_form(platform))
     (passkey,) = second_factors.load_second_factor(platform, ada).passkeys
-    eve = staff.create_sign_in_link(platform, "eve", now=NOW).staff
+    eve = sign_in_links.create_sign_in_link(platform, "eve", now=NOW).staff
     passkeys.remove_passkey(platform, eve, passkey.id, session="", now=NOW)
     assert second_factors.has_second_factor(platform, ada.id)
     passkeys.remove_passkey(platform, ada, passkey.id, session="", now=NOW)
@@ -176,12 +176,12 @@ def test_the_operator_removes_lost_passkeys(platform: Platform, ada: StaffRow, p
     register(platform, ada, phone)
     assert second_factors.remove_second_factor_for(platform, "ada", now=NOW)
     assert not second_factors.load_second_factor(platform, ada).is_in_use
-    assert staff.staff_of_session(platform, sign_in(platform), now=NOW) == ada
+    assert sessions.staff_of_session(platform, sign_in(platform), now=NOW) == ada
 
 
 def test_a_credential_is_added_once_and_for_one_person(platform: Platform, ada: StaffRow, phone: Authenticator) -> None:
     register(platform, ada, phone)
-    eve = staff.create_sign_in_link(platform, "eve", now=NOW).staff
+    eve = sign_in_links.create_sign_in_link(platform, "eve", now=NOW).staff
     for person in (ada, eve):
         with pytest.raises(Conflict, match="This passkey was added before"):
             register(platform, person, phone)
@@ -264,7 +264,7 @@ def test_challenges_belong_to_a_session_a_purpose_and_five_minutes(
 
 
 def test_passkeys_of_others_are_refused(platform: Platform, ada: StaffRow, phone: Authenticator) -> None:
-    eve, other = staff.create_sign_in_link(platform, "eve", now=NOW).staff, Authenticator(PARTY.origin)
+    eve, other = sign_in_links.create_sign_in_link(platform, "eve", now=NOW).staff, Authenticator(PARTY.origin)
     register(platform, ada, phone)
     register(platform, eve, other)
     session = sign_in(platform)

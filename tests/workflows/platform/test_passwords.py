@@ -15,7 +15,7 @@ from tests.support.campaigns import NOW
 from dissensus.errors import InvalidInput, NotAllowed, NotFound
 from dissensus.store.core.sign_in_failures import SignInFailureTable
 from dissensus.store.staff import StaffTable
-from dissensus.workflows.platform import passwords, staff
+from dissensus.workflows.platform import passwords, sessions, sign_in_links
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.platform.sign_in_limits import ADDRESS_LIMIT, NAME_LIMIT, SignInTraces
 
@@ -27,7 +27,7 @@ WRONG = "The name or the password is wrong"
 
 @pytest.fixture
 def platform(platform: Platform) -> Platform:
-    staff.create_sign_in_link(platform, "ada", now=NOW)
+    sign_in_links.create_sign_in_link(platform, "ada", now=NOW)
     passwords.set_password_for(platform, CHEAP, "ada", GOOD, now=NOW)
     return platform
 
@@ -49,7 +49,7 @@ def stored_hash(platform: Platform) -> str:
 
 
 def test_a_password_signs_in_and_is_stored_as_argon2id(platform: Platform) -> None:
-    member = staff.staff_of_session(platform, enter(platform, name=" ada "), now=NOW)
+    member = sessions.staff_of_session(platform, enter(platform, name=" ada "), now=NOW)
     assert member is not None
     assert member.name == "ada"
     assert stored_hash(platform).startswith("$argon2id$v=19$m=1024,t=1,p=1$")
@@ -60,7 +60,7 @@ def test_a_password_signs_in_and_is_stored_as_argon2id(platform: Platform) -> No
 def test_the_refusal_does_not_say_whether_the_name_or_the_password_is_wrong(
     platform: Platform, name: str, password: str
 ) -> None:
-    staff.create_sign_in_link(platform, "new", now=NOW)
+    sign_in_links.create_sign_in_link(platform, "new", now=NOW)
     with pytest.raises(NotAllowed, match=f"^{WRONG}\\.$"):
         enter(platform, password, name)
 
@@ -84,7 +84,7 @@ def test_an_unknown_name_costs_the_same_work(platform: Platform, monkeypatch: py
 def test_a_higher_cost_does_not_reveal_which_names_exist(platform: Platform) -> None:
     dearer = passwords.make_hasher(passes=4, memory_mib=4)
     for new in ("new", "newer"):
-        staff.create_sign_in_link(platform, new, now=NOW)
+        sign_in_links.create_sign_in_link(platform, new, now=NOW)
         passwords.set_password_for(platform, dearer, new, GOOD, now=NOW)
 
     def shortest(person: str) -> float:
@@ -252,8 +252,8 @@ def test_a_higher_cost_applies_at_the_next_sign_in(platform: Platform) -> None:
 
 def test_a_new_password_needs_the_old_one_and_ends_other_sessions(platform: Platform) -> None:
     session, other_session = enter(platform), enter(platform)
-    link = staff.create_sign_in_link(platform, "ada", now=NOW).key
-    ada = staff.staff_of_session(platform, session, now=NOW)
+    link = sign_in_links.create_sign_in_link(platform, "ada", now=NOW).key
+    ada = sessions.staff_of_session(platform, session, now=NOW)
     assert ada is not None
 
     def change(old: str) -> None:
@@ -262,12 +262,12 @@ def test_a_new_password_needs_the_old_one_and_ends_other_sessions(platform: Plat
 
     with pytest.raises(NotAllowed, match="The current password is wrong"):
         change("wrong")
-    assert staff.staff_of_session(platform, other_session, now=NOW) is not None
+    assert sessions.staff_of_session(platform, other_session, now=NOW) is not None
     change(GOOD)
-    assert staff.staff_of_session(platform, session, now=NOW) == ada
-    assert staff.staff_of_session(platform, other_session, now=NOW) is None
+    assert sessions.staff_of_session(platform, session, now=NOW) == ada
+    assert sessions.staff_of_session(platform, other_session, now=NOW) is None
     with pytest.raises(NotAllowed):
-        staff.sign_in_with_link(platform, link, network=None, now=NOW)
+        sign_in_links.sign_in_with_link(platform, link, network=None, now=NOW)
     with pytest.raises(NotAllowed):
         enter(platform)
     assert enter(platform, "another good one")
@@ -275,13 +275,16 @@ def test_a_new_password_needs_the_old_one_and_ends_other_sessions(platform: Plat
 
 def test_only_their_owner_ends_sessions(platform: Platform) -> None:
     session, other_session = enter(platform), enter(platform, now=NOW + timedelta(minutes=1))
-    ada = staff.staff_of_session(platform, session, now=NOW)
-    eve = staff.create_sign_in_link(platform, "eve", now=NOW).staff
+    ada = sessions.staff_of_session(platform, session, now=NOW)
+    eve = sign_in_links.create_sign_in_link(platform, "eve", now=NOW).staff
     assert ada is not None
-    sessions = staff.list_sessions(platform, ada, now=NOW)
-    assert [one.id for one in sessions] == [staff.hash_session_key(other_session), staff.hash_session_key(session)]
-    staff.end_session(platform, eve, staff.hash_session_key(other_session), now=NOW)
-    assert len(staff.list_sessions(platform, ada, now=NOW)) == 2
-    staff.end_session(platform, ada, staff.hash_session_key(other_session), now=NOW)
-    assert staff.staff_of_session(platform, other_session, now=NOW) is None
-    assert staff.staff_of_session(platform, session, now=NOW) == ada
+    listed = [row.id for row in sessions.list_sessions(platform, ada, now=NOW)]
+    assert listed == [
+        sessions.hash_session_key(other_session),
+        sessions.hash_session_key(session),
+    ]
+    sessions.end_session(platform, eve, sessions.hash_session_key(other_session), now=NOW)
+    assert len(sessions.list_sessions(platform, ada, now=NOW)) == 2
+    sessions.end_session(platform, ada, sessions.hash_session_key(other_session), now=NOW)
+    assert sessions.staff_of_session(platform, other_session, now=NOW) is None
+    assert sessions.staff_of_session(platform, session, now=NOW) == ada

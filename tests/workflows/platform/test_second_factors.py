@@ -13,7 +13,7 @@ from dissensus.encryption import SecretKeys
 from dissensus.errors import Conflict, NotAllowed, NotFound
 from dissensus.store.identity.second_factors import RecoveryCodeTable, TotpTable
 from dissensus.store.staff import StaffRow
-from dissensus.workflows.platform import second_factors, staff
+from dissensus.workflows.platform import second_factors, sessions, sign_in_links
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.platform.sign_in_limits import NAME_LIMIT
 
@@ -26,13 +26,13 @@ STEP = timedelta(seconds=30)
 
 @pytest.fixture
 def ada(platform: Platform) -> StaffRow:
-    return staff.create_sign_in_link(platform, "ada", now=NOW).staff
+    return sign_in_links.create_sign_in_link(platform, "ada", now=NOW).staff
 
 
 def sign_in(platform: Platform, name: str = "ada", *, now: datetime = NOW) -> str:
     """Use a sign-in link and return the session, which is pending with a second factor."""
-    return staff.sign_in_with_link(
-        platform, staff.create_sign_in_link(platform, name, now=now).key, network=None, now=now
+    return sign_in_links.sign_in_with_link(
+        platform, sign_in_links.create_sign_in_link(platform, name, now=now).key, network=None, now=now
     )
 
 
@@ -61,22 +61,22 @@ def test_codes_are_those_of_rfc_6238(platform: Platform, ada: StaffRow, seconds:
         tx.execute(update(TotpTable).values(secret=encrypted, last_step=None))
     at = datetime.fromtimestamp(seconds, UTC)
     session = sign_in(platform, now=at)
-    assert staff.staff_of_session(platform, session, now=at) is None
+    assert sessions.staff_of_session(platform, session, now=at) is None
     with pytest.raises(NotAllowed, match=WRONG):
         finish(platform, session, "000000", now=at)
-    assert staff.staff_of_session(platform, finish(platform, session, code, now=at), now=at) == ada
+    assert sessions.staff_of_session(platform, finish(platform, session, code, now=at), now=at) == ada
 
 
 def test_a_second_factor_is_in_use_after_its_first_code(platform: Platform, ada: StaffRow) -> None:
     second_factors.begin_enrolment(platform, KEYS, ada)
     session = sign_in(platform)
-    assert staff.staff_of_session(platform, session, now=NOW) == ada
+    assert sessions.staff_of_session(platform, session, now=NOW) == ada
     with pytest.raises(NotAllowed, match=r"The code is wrong. Enter the current code of the app"):
         second_factors.confirm_enrolment(platform, KEYS, ada, "000000", session=session, now=NOW)
     _, codes = enrol(platform, ada)
     assert len(set(codes)) == 10
-    assert staff.staff_of_session(platform, session, now=NOW) is None
-    assert staff.staff_of_session(platform, sign_in(platform), now=NOW) is None
+    assert sessions.staff_of_session(platform, session, now=NOW) is None
+    assert sessions.staff_of_session(platform, sign_in(platform), now=NOW) is None
     with pytest.raises(Conflict, match="You use codes of an app"):
         second_factors.begin_enrolment(platform, KEYS, ada)
 
@@ -125,7 +125,7 @@ def test_wrong_codes_are_delayed_like_passwords(platform: Platform, ada: StaffRo
 
 def test_a_recovery_code_works_once(platform: Platform, ada: StaffRow) -> None:
     _, codes = enrol(platform, ada)
-    eve = staff.create_sign_in_link(platform, "eve", now=NOW).staff
+    eve = sign_in_links.create_sign_in_link(platform, "eve", now=NOW).staff
     assert finish(platform, sign_in(platform), f" {codes[0].upper()} ")
     with pytest.raises(NotAllowed, match=WRONG):
         finish(platform, sign_in(platform), codes[0])
@@ -170,6 +170,6 @@ def test_the_operator_removes_a_lost_second_factor(platform: Platform, ada: Staf
     enrol(platform, ada)
     assert second_factors.remove_second_factor_for(platform, "ada", now=NOW)
     assert not second_factors.remove_second_factor_for(platform, "ada", now=NOW)
-    assert staff.staff_of_session(platform, sign_in(platform), now=NOW) == ada
+    assert sessions.staff_of_session(platform, sign_in(platform), now=NOW) == ada
     with pytest.raises(NotFound, match="There is no person called 'eve'"):
         second_factors.remove_second_factor_for(platform, "eve", now=NOW)

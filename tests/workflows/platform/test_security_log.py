@@ -10,7 +10,15 @@ from dissensus.encryption import SecretKeys
 from dissensus.errors import NotAllowed, NotFound
 from dissensus.workflows.campaign import members
 from dissensus.workflows.jobs import default_jobs
-from dissensus.workflows.platform import api_tokens, passwords, second_factors, security_log, staff
+from dissensus.workflows.platform import (
+    api_tokens,
+    passwords,
+    second_factors,
+    security_log,
+    sessions,
+    sign_in_links,
+    staff,
+)
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.platform.sign_in_limits import NAME_LIMIT
 from dissensus.workflows.rater import enrolment
@@ -35,14 +43,14 @@ def sign_in(platform: Platform, name: str, password: str) -> str:
 
 
 def test_sign_ins_and_failures_are_logged(platform: Platform) -> None:
-    link = staff.create_sign_in_link(platform, "ada", now=NOW)
-    session = staff.sign_in_with_link(platform, link.key, network=NETWORK, now=NOW)
+    link = sign_in_links.create_sign_in_link(platform, "ada", now=NOW)
+    session = sign_in_links.sign_in_with_link(platform, link.key, network=NETWORK, now=NOW)
     passwords.change_password(platform, HASHER, link.staff, PASSWORD, session=session, now=NOW)
     sign_in(platform, "ada", PASSWORD)
     for name in ("ada", "my password by mistake"):
         with pytest.raises(NotAllowed):
             sign_in(platform, name, "wrong")
-    staff.sign_out_everywhere(platform, "ada", now=NOW)
+    sessions.sign_out_everywhere(platform, "ada", now=NOW)
     assert entries(platform) == [
         ("sign_in_link_created", "ada", None),
         ("signed_in", "ada", NETWORK),
@@ -56,15 +64,15 @@ def test_sign_ins_and_failures_are_logged(platform: Platform) -> None:
 
 
 def test_second_factors_are_logged(platform: Platform) -> None:
-    link = staff.create_sign_in_link(platform, "ada", now=NOW)
-    session = staff.sign_in_with_link(platform, link.key, network=None, now=NOW)
+    link = sign_in_links.create_sign_in_link(platform, "ada", now=NOW)
+    session = sign_in_links.sign_in_with_link(platform, link.key, network=None, now=NOW)
     second_factors.begin_enrolment(platform, KEYS, link.staff)
     enrolment_view = second_factors.load_enrolment(platform, KEYS, link.staff, issuer="rate.example.org")
     assert enrolment_view is not None
     app = pyotp.TOTP(enrolment_view.secret)
     second_factors.confirm_enrolment(platform, KEYS, link.staff, app.at(NOW), session=session, now=NOW)
-    pending = staff.sign_in_with_link(
-        platform, staff.create_sign_in_link(platform, "ada", now=NOW).key, network=None, now=NOW
+    pending = sign_in_links.sign_in_with_link(
+        platform, sign_in_links.create_sign_in_link(platform, "ada", now=NOW).key, network=None, now=NOW
     )
     options = {"traces": {"code": NAME_LIMIT}, "network": NETWORK, "now": NOW}
     with pytest.raises(NotAllowed):
@@ -120,7 +128,9 @@ def test_nothing_of_raters_is_logged(platform: Platform) -> None:
 def test_events_are_deleted_after_a_number_of_days(platform: Platform) -> None:
     for days in (0, 20):
         at = NOW + timedelta(days=days)
-        staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "ada", now=at).key, network=None, now=at)
+        sign_in_links.sign_in_with_link(
+            platform, sign_in_links.create_sign_in_link(platform, "ada", now=at).key, network=None, now=at
+        )
     job = default_jobs(security_log_days=30)["delete expired security events"]
     job(platform, NOW + timedelta(days=31))
     _, kept_event = security_log.list_security_events(platform, person=None, since=NOW)

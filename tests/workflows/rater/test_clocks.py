@@ -17,7 +17,7 @@ from dissensus.store.raters import RaterRow
 from dissensus.store.seats import SeatCounts
 from dissensus.workflows.campaign import audit, campaigns
 from dissensus.workflows.jobs import JobRunner, default_jobs
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sessions, sign_in_links
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import journey, rating, withdrawal
 
@@ -101,7 +101,7 @@ def test_two_workers_do_each_job_once(platform: Platform) -> None:
 
 def test_a_session_of_one_worker_is_valid_on_the_other(platform: Platform) -> None:
     for first, second in permutations((BEHIND, AHEAD)):
-        session = staff.sign_in_with_link(
-            platform, staff.create_sign_in_link(platform, "ada", now=first).key, network=None, now=second
+        session = sign_in_links.sign_in_with_link(
+            platform, sign_in_links.create_sign_in_link(platform, "ada", now=first).key, network=None, now=second
         )
-        assert staff.staff_of_session(platform, session, now=first) is not None
+        assert sessions.staff_of_session(platform, session, now=first) is not None

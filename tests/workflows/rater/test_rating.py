@@ -19,10 +19,10 @@ from dissensus.store.answer_drafts import AnswerTable
 from dissensus.store.assignments import AssignmentTable
 from dissensus.store.audit_log import EventTable
 from dissensus.store.consents import ConsentTable
+from dissensus.store.identity.sessions import SessionTable
 from dissensus.store.items import ItemTable
 from dissensus.store.notices import NoticeTable
 from dissensus.store.raters import DeclarationTable, RaterRow
-from dissensus.store.staff import SessionTable
 from dissensus.workflows.campaign import audit, campaigns, notices, overview
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, journey, rating, withdrawal

@@ -24,10 +24,10 @@ from dissensus.store.assignments import AssignmentTable
 from dissensus.store.consents import ConsentTable
 from dissensus.store.core.database import connect
 from dissensus.store.core.orm import new_id
+from dissensus.store.identity.sessions import SessionTable
 from dissensus.store.notices import NoticeTable
 from dissensus.store.raters import DeclarationTable, RaterRow, RaterTable
 from dissensus.store.seats import SeatCounts, SeatTable
-from dissensus.store.staff import SessionTable
 from dissensus.workflows.campaign import campaigns, quota
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, journey, quota_screening, rating, withdrawal

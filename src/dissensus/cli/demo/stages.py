@@ -35,7 +35,7 @@ from dissensus.settings import PREFIX, Settings
 from dissensus.workflows.campaign import audit, campaigns, overview
 from dissensus.workflows.export import ratings as ratings_workflow
 from dissensus.workflows.export.conversations import export_conversations
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links, staff
 from dissensus.workflows.rater.invite_links import personal_link_url
 
 NAME, OWNER = "demo", "owner"
@@ -305,7 +305,7 @@ def _audit(settings: Settings, activity: Activity) -> None:
 def _wait_for_visitors(settings: Settings) -> None:
     """Print the address of the site, and wait for an interrupt."""
     with open_site_platform(settings) as platform:
-        key = staff.create_sign_in_link(platform, OWNER, now=utc_now()).key
+        key = sign_in_links.create_sign_in_link(platform, OWNER, now=utc_now()).key
     typer.echo(
         f"\nThe site, signed in as the owner of its campaigns: {settings.address}/sign-in/{key}\n"
         f"The page of the campaign {NAME!r} has the link for raters. Ctrl-C ends."

@@ -51,8 +51,7 @@ def groups(
         str | None,
         typer.Option(
             metavar="K,K,…",
-            help="Ratings of an item, by all groups together, each number a size. Default: every rater rates every "
-            "item.",
+            help="Ratings per item, by all groups together, each number a size. Default: every rater rates every item.",
             rich_help_panel=DESIGN,
         ),
     ] = None,

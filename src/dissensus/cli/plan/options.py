@@ -29,7 +29,7 @@ PerItemOption = Annotated[
     typer.Option(
         metavar="K",
         min=1,
-        help="Ratings of an item, by all groups together. Default: every rater rates every item.",
+        help="Ratings per item, by all groups together. Default: every rater rates every item.",
         rich_help_panel=DESIGN,
     ),
 ]

@@ -27,7 +27,7 @@ def precision(
         str | None,
         typer.Option(
             metavar="K,K,…",
-            help="Ratings of an item. Default: every rater rates every item.",
+            help="Ratings per item. Default: every rater rates every item.",
             rich_help_panel=DESIGN,
         ),
     ] = None,

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from dissensus.cli.platform.options import SettingsOption, load_settings, open_site_platform, utc_now
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sessions, sign_in_links
 
 
 def sign_in(
@@ -22,10 +22,10 @@ def sign_in(
     site_settings = load_settings(settings)
     with open_site_platform(site_settings, create=not sign_out) as platform:
         if sign_out:
-            ended = staff.sign_out_everywhere(platform, name, now=utc_now())
+            ended = sessions.sign_out_everywhere(platform, name, now=utc_now())
             typer.echo(f"{name.strip()} is signed out; sessions ended: {ended:,}.")
             return
-        link = staff.create_sign_in_link(platform, name, now=utc_now())
+        link = sign_in_links.create_sign_in_link(platform, name, now=utc_now())
     if link.new:
         typer.echo(f"{link.staff.name} was added to the staff.", err=True)
     typer.echo(f"{site_settings.address}/sign-in/{link.key}")

@@ -40,7 +40,7 @@ def group_plan_page(plan: GroupPlan) -> Page:
     )
     has_cost = settings.rates is not None
     items = ("Items",) if several else ()
-    head = ("Raters per group", "Raters", *items, "Ratings of an item", "Items of a rater", "Power", "Simulated (95 %)")
+    head = ("Raters per group", "Raters", *items, "Ratings per item", "Items per rater", "Power", "Simulated (95 %)")
     extra = ("Detectable", "Design effect", *(("Minutes", f"Cost {settings.rates.currency}") if settings.rates else ()))
     lines = tuple(_design_line(design, has_cost=has_cost, has_items=several) for design in plan.designs)
     caption = "Detectable: the smallest difference that reaches the power."
@@ -103,8 +103,8 @@ def precision_plan_page(plan: PrecisionPlan) -> Page:
     )
     head = (
         "Raters",
-        "Ratings of an item",
-        "Items of a rater",
+        "Ratings per item",
+        "Items per rater",
         "Share ±",
         "Share of a group ±",
         "Difference of groups ±",

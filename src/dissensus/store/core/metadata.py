@@ -63,7 +63,15 @@ from dissensus.store import (  # noqa: F401
 )
 from dissensus.store.core import idempotency, leases, rate_limits, sign_in_failures  # noqa: F401
 from dissensus.store.core.orm import Base
-from dissensus.store.identity import api_tokens, mails, passkeys, second_factors, security_log  # noqa: F401
+from dissensus.store.identity import (  # noqa: F401
+    api_tokens,
+    mails,
+    passkeys,
+    second_factors,
+    security_log,
+    sessions,
+    sign_in_links,
+)
 from dissensus.store.lists import raters as rater_lists  # noqa: F401
 from dissensus.store.lists import reports  # noqa: F401
 from dissensus.store.planning import campaign_plans  # noqa: F401

@@ -19,7 +19,7 @@ from dissensus.web.core.site import Site, site_of, truncated_network
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
 from dissensus.web.middleware.request_limits import is_multipart
 from dissensus.workflows.campaign import audit, campaigns, members
-from dissensus.workflows.platform import api_tokens, second_factors, staff
+from dissensus.workflows.platform import api_tokens, second_factors, sessions
 
 if TYPE_CHECKING:
     from dissensus.store.identity.api_tokens import ApiTokenRow
@@ -115,7 +115,7 @@ def check_recent_confirmation(site: Site, request: Request, session: str) -> Non
 
     The page of a form is the parent of its address.
     """
-    if staff.is_recently_confirmed(site.platform, session, now=site.clock()):
+    if sessions.is_recently_confirmed(site.platform, session, now=site.clock()):
         return
     page_path = request.url.path.rpartition("/")[0]
     detail = "Confirm that it is you: this needs your password, or a new sign-in."
@@ -142,7 +142,7 @@ def authorize_token(request: Request, staff: "StaffRow", token: "ApiTokenRow", *
 
 
 def _authenticate_session(site: Site, request: Request, session: str) -> StaffRequest:
-    member = staff.staff_of_session(site.platform, session, now=site.clock()) if session else None
+    member = sessions.staff_of_session(site.platform, session, now=site.clock()) if session else None
     if member is None:
         detail = "You are not signed in (any more). Sign in at /sign-in, or with a link: dissensus sign-in NAME"
         # Programs keep the status, which redirects would hide.

@@ -110,7 +110,7 @@ def _groups_question(campaign: Campaign, items: PlanField, cost: Sequence[PlanFi
             ),
             PlanField(
                 name="per_items",
-                label="Ratings of an item",
+                label="Ratings per item",
                 kind="text",
                 default=str(campaign.replication or ""),
                 hint="Several such as 5,10,20; empty: every rater rates every item.",
@@ -135,7 +135,7 @@ def _precision_question(campaign: Campaign, items: PlanField, cost: Sequence[Pla
             *POPULATION,
             BY,
             PlanField(name="raters", label="Raters in all", kind="text", default="20,50,100,200"),
-            PlanField(name="per_items", label="Ratings of an item", kind="text", hint="Such as 5,10,20."),
+            PlanField(name="per_items", label="Ratings per item", kind="text", hint="Such as 5,10,20."),
             items,
             PlanField(name="groups", label="Groups of one size", default=str(_count_groups(campaign))),
             *cost,
@@ -173,7 +173,7 @@ def _pool_question(campaign: Campaign, items: PlanField, cost: Sequence[PlanFiel
             items,
             PlanField(
                 name="per_item",
-                label="Ratings of an item",
+                label="Ratings per item",
                 default=str(campaign.replication or ""),
                 hint="Empty: every rater rates every item.",
             ),

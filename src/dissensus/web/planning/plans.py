@@ -68,8 +68,8 @@ class PlanPage(StaffPage):
         )
         margin = f", and {quota['margin_percent']} % more" if quota.get("margin_percent") else ""
         facts = {
-            "Ratings of an item": _format_whole(numbers.get("replication")),
-            "Items of a rater, at most": _format_whole(numbers.get("max_items")),
+            "Ratings per item": _format_whole(numbers.get("replication")),
+            "Items per rater, at most": _format_whole(numbers.get("max_items")),
             "Seats of a cell": _format_whole(quota.get("seats")) + margin + cells,
             "Seats outside all groups": _format_whole(quota.get("rest")),
         }

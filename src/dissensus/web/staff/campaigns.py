@@ -29,7 +29,7 @@ from dissensus.workflows.campaign import campaigns, opening, overview, working_c
 from dissensus.workflows.campaign.overview import CampaignOverview
 from dissensus.workflows.export import export_archive, ratings
 from dissensus.workflows.models.campaign_models import CampaignModel, list_campaign_models
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sessions
 from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
 from dissensus.workflows.rater.invite_links import entry_links, personal_link_url
@@ -318,7 +318,7 @@ def start_preview(
     purposes = {purpose.name: True for purpose in campaign.consent.purposes}
     _, session = enrolment.enrol_rater(site.platform, arrival, purposes, rehearsal=True, now=site.clock())
     response = RedirectResponse("/rate", SEE_OTHER)
-    site.set_cookie(response, SESSION_COOKIE, session, int(staff.SESSION_LIFETIME.total_seconds()))
+    site.set_cookie(response, SESSION_COOKIE, session, int(sessions.SESSION_LIFETIME.total_seconds()))
     return response
 
 

@@ -24,7 +24,7 @@ from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.web.staff.campaign_form import NO_ITEMS, CampaignProposal, check_items, read_items
 from dissensus.web.staff.curation_form import ALL_KINDS, BY_NUMBERS, SamplePlanForm, draw_sample, read_plan_form
-from dissensus.workflows.campaign import conversations
+from dissensus.workflows.export.conversations import list_conversation_items
 
 router = APIRouter()
 
@@ -150,7 +150,7 @@ def curate_conversations(
     _slot: SlowRequestSlot,
 ) -> Response:
     """Show the plan form for the conversations of a campaign."""
-    items = conversations.list_conversation_items(site.platform, name, staff_id=caller.staff.id, now=site.clock())
+    items = list_conversation_items(site.platform, name, staff_id=caller.staff.id, now=site.clock())
     check_items(items)
     return _plan_page(site, caller, CampaignProposal(items=items), SamplePlanForm())
 

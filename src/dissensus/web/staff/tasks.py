@@ -13,7 +13,7 @@ from dissensus.web.core.staff_auth import Public, SessionKey, SiteOf, StaffPage
 from dissensus.web.core.suppression import VisibleCampaign, restrict_campaign
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
 from dissensus.workflows.campaign import overview, tasks
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sessions
 
 router = APIRouter()
 
@@ -58,7 +58,7 @@ class TasksPage(StaffPage):
 @router.get("/", dependencies=[Depends(Public("look"))])
 def show_start(site: SiteOf, session: SessionKey = "") -> Response:
     """Show open tasks to staff, and an introduction to everybody else."""
-    member = staff.staff_of_session(site.platform, session, now=site.clock()) if session else None
+    member = sessions.staff_of_session(site.platform, session, now=site.clock()) if session else None
     if member is None:
         return page(site, IntroductionPage())
     entries = []

@@ -1,4 +1,4 @@
-"""Finished conversations as items of other campaigns: export, erasure on withdrawal, and reviews from there."""
+"""Finished conversations that are items of other campaigns: erasure on withdrawal, and reviews from there."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -11,44 +11,19 @@ from sqlalchemy import Connection
 from dissensus.campaign.answer_drafts import AnswerSave, select_submitted
 from dissensus.campaign.consent_scope import required_purposes
 from dissensus.campaign.opening import ATTEMPT_REVIEW
-from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.collect.completed_chats import CompletedChat, to_item
 from dissensus.schema.campaign.chat import ChatSettings
-from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import Question
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.records.attempt import Review
-from dissensus.schema.records.item import Item
 from dissensus.store import answer_drafts, assignments, audit_log, campaigns, chats, export, items, members
 from dissensus.store.lists import reports
-from dissensus.workflows.campaign.members import load_member_campaign
-from dissensus.workflows.export.ratings import ExportOptions, log_export
 from dissensus.workflows.platform.platform import Platform
 
 SUCCESS, TAGS = "Q_success", "Q_tags"
 MAX_BATCH: Final = 500
 """Assignments whose answers are read at once."""
-
-
-def list_conversation_items(platform: Platform, name: str, *, staff_id: str, now: datetime) -> tuple[Item, ...]:
-    """Return the finished conversations of raters who gave the required consent, as items."""
-    with platform.database.reading() as tx:
-        campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
-        if campaign.chat is None:
-            raise InvalidInput(f"In {name} raters rate items, and have no conversations.")
-        result = tuple(_completed_items(tx, campaign_row.id, campaign, campaign.chat))
-    if not result:
-        raise NotFound(f"{name} has no finished conversation of a rater who agreed to its use.")
-    log_export(platform, name, staff_id, ExportOptions(with_text=True), now)
-    return result
-
-
-def _completed_items(tx: Connection, campaign_id: str, campaign: Campaign, chat: ChatSettings) -> Iterator[Item]:
-    for ended in export.iterate_ended_chats(tx, campaign_id, required_purposes(campaign, ())):
-        item = to_item(to_completed_chat(ended.chat), chat)
-        if item is not None:
-            yield item
 
 
 def to_completed_chat(row: chats.ChatRow, *, member: int = 0, success: int | None = None) -> CompletedChat:

@@ -18,7 +18,7 @@ from dissensus.store import members as store
 from dissensus.store import staff as people
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.core.orm import new_key
-from dissensus.store.identity import api_tokens
+from dissensus.store.identity import api_tokens, sessions
 from dissensus.store.identity.api_tokens import ApiTokenRow
 from dissensus.store.identity.mails import add_mail_to
 from dissensus.store.identity.security_log import log_security_event
@@ -28,7 +28,8 @@ from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.platform.mail_delivery import encrypt_link_key
 from dissensus.workflows.platform.passwords import hash_password
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.platform.staff import delete_expired_keys, normalise_email, open_session, validate_name
+from dissensus.workflows.platform.sessions import delete_expired_keys, open_session
+from dissensus.workflows.platform.staff import normalise_email, validate_name
 
 INVITATION_LIFETIME: Final = timedelta(days=7)
 """Validity of an invitation link of staff."""
@@ -339,7 +340,7 @@ def _end_rights(tx: Connection, campaign_row: CampaignRow, member: MemberRow, *,
     """End the links and tokens of a member in a campaign, and their sessions but the one that makes the change."""
     store.revoke_invitations_by(tx, campaign_row.id, member.staff_id)
     api_tokens.end_tokens_in_campaign(tx, campaign_row.id, staff_id=member.staff_id)
-    people.end_other_sessions(tx, member.staff_id, session)
+    sessions.end_other_sessions(tx, member.staff_id, session)
 
 
 def _find_member(tx: Connection, campaign_row: CampaignRow, person: str) -> MemberRow:

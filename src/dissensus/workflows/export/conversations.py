@@ -1,10 +1,12 @@
-"""Export the conversations of a campaign as internal files."""
+"""Export the conversations of a campaign, as internal files or as items of other campaigns."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
+
+from sqlalchemy import Connection
 
 from dissensus.campaign.consent_scope import describe_refusal, required_purposes
 from dissensus.errors import InvalidInput, NotFound
@@ -24,7 +26,7 @@ from dissensus.store.campaigns import CampaignRow
 from dissensus.store.chats import ChatRow
 from dissensus.text.personal_data import find_personal_data
 from dissensus.workflows.campaign import overview
-from dissensus.workflows.campaign.conversations import iter_reviews
+from dissensus.workflows.campaign.conversations import iter_reviews, to_completed_chat
 from dissensus.workflows.campaign.members import load_member_campaign
 from dissensus.workflows.export.folder import (
     PAIRS,
@@ -87,6 +89,26 @@ def export_conversations(
     write_atomically(("\n".join(_readme_lines(collector, exported, purposes, now)) + "\n").encode(), folder / README)
     log_export(platform, name, staff_id, ExportOptions(purposes=purposes, with_text=True), now)
     return exported
+
+
+def list_conversation_items(platform: Platform, name: str, *, staff_id: str, now: datetime) -> tuple[Item, ...]:
+    """Return the finished conversations of raters who gave the required consent, as items."""
+    with platform.database.reading() as tx:
+        campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
+        if campaign.chat is None:
+            raise InvalidInput(f"In {name} raters rate items, and have no conversations.")
+        result = tuple(_completed_items(tx, campaign_row.id, campaign, campaign.chat))
+    if not result:
+        raise NotFound(f"{name} has no finished conversation of a rater who agreed to its use.")
+    log_export(platform, name, staff_id, ExportOptions(with_text=True), now)
+    return result
+
+
+def _completed_items(tx: Connection, campaign_id: str, campaign: Campaign, chat: ChatSettings) -> Iterator[Item]:
+    for ended in store.iterate_ended_chats(tx, campaign_id, required_purposes(campaign, ())):
+        item = to_item(to_completed_chat(ended.chat), chat)
+        if item is not None:
+            yield item
 
 
 @dataclass(slots=True, kw_only=True)

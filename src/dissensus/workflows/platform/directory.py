@@ -8,6 +8,7 @@ from dissensus.errors import Conflict
 from dissensus.schema.campaign.roles import Role
 from dissensus.store import campaigns
 from dissensus.store import staff as store
+from dissensus.store.identity import sessions
 from dissensus.store.identity.second_factors import list_second_factor_owners
 from dissensus.store.identity.security_log import SecurityEventKind, load_last_sign_ins, log_security_event
 from dissensus.store.staff import StaffRow
@@ -55,7 +56,7 @@ def disable_account(platform: Platform, name: str, *, by: StaffRow | None = None
         if store.is_disabled(tx, staff.id):
             return
         store.set_disabled(tx, staff.id, at=now)
-        store.end_all_sessions(tx, staff.id)
+        sessions.end_all_sessions(tx, staff.id)
         log_security_event(tx, "account_disabled", staff.id, now, _actor(by))
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from sqlalchemy import Connection
 
 from dissensus.errors import Conflict, NotAllowed
-from dissensus.store import staff as people
 from dissensus.store.identity import passkeys as store
+from dissensus.store.identity import sessions
 from dissensus.store.identity.passkeys import PasskeyRow
 from dissensus.store.identity.security_log import log_security_event
 from dissensus.store.staff import StaffRow
@@ -20,8 +20,9 @@ from dissensus.workflows.platform.second_factors import (
     delete_idle_recovery_codes,
     get_pending_staff,
 )
+from dissensus.workflows.platform.sessions import delete_expired_keys, open_session
 from dissensus.workflows.platform.sign_in_limits import SignInTraces, count_attempt, record_success
-from dissensus.workflows.platform.staff import delete_expired_keys, open_session, validate_name
+from dissensus.workflows.platform.staff import validate_name
 
 if TYPE_CHECKING:
     from webauthn.authentication.verify_authentication_response import VerifiedAuthentication
@@ -109,7 +110,7 @@ def finish_registration(
         )
         if not is_new:
             raise Conflict("This passkey was added before.")
-        people.end_other_sessions(tx, staff.id, session)
+        sessions.end_other_sessions(tx, staff.id, session)
         log_security_event(tx, "passkey_added", staff.id, now, {"passkey": name})
         return add_recovery_codes(tx, staff.id)
 
@@ -121,7 +122,7 @@ def remove_passkey(platform: Platform, staff: StaffRow, passkey_id: str, *, sess
         if name is not None:
             log_security_event(tx, "passkey_removed", staff.id, now, {"passkey": name})
             delete_idle_recovery_codes(tx, staff.id)
-            people.end_other_sessions(tx, staff.id, session)
+            sessions.end_other_sessions(tx, staff.id, session)
 
 
 def begin_sign_in(
@@ -205,7 +206,7 @@ def finish_second_factor(
         sign_count = _check_assertion(party, passkey, credential, challenge)
         with platform.database.writing() as tx:
             _record_use(tx, passkey, sign_count, now=now)
-            people.end_session_by_key(tx, session)
+            sessions.end_session_by_key(tx, session)
             return open_session(tx, staff.id, "passkey", network=network, now=now)
     except NotAllowed:
         with platform.database.writing() as tx:
@@ -222,7 +223,7 @@ def confirm_passkey(
     sign_count = _check_assertion(party, passkey, credential, challenge)
     with platform.database.writing() as tx:
         _record_use(tx, passkey, sign_count, now=now)
-        people.record_session_confirmation(tx, session, now=now)
+        sessions.record_session_confirmation(tx, session, now=now)
         log_security_event(tx, "identity_confirmed", staff.id, now, {"by": "passkey"})
 
 

@@ -10,11 +10,13 @@ from argon2.exceptions import VerifyMismatchError
 
 from dissensus.errors import InvalidInput, NotAllowed
 from dissensus.store import staff as store
+from dissensus.store.identity import sessions
 from dissensus.store.identity.security_log import log_security_event
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.platform.sessions import delete_expired_keys, open_session
 from dissensus.workflows.platform.sign_in_limits import SignInTraces, count_attempt, record_success
-from dissensus.workflows.platform.staff import delete_expired_keys, find_staff, open_session
+from dissensus.workflows.platform.staff import find_staff
 
 MIN_LENGTH: Final = 12
 MAX_LENGTH: Final = 1_000
@@ -119,7 +121,7 @@ def confirm_password(
         raise NotAllowed("The current password is wrong.")
     with platform.database.writing() as tx:
         record_success(tx, traces)
-        store.record_session_confirmation(tx, session, now=now)
+        sessions.record_session_confirmation(tx, session, now=now)
         log_security_event(tx, "identity_confirmed", staff.id, now, {"by": "password"})
 
 
@@ -130,7 +132,7 @@ def change_password(
     password_hash = hash_password(hasher, password, staff.name)
     with platform.database.writing() as tx:
         store.set_password_hash(tx, staff.id, password_hash)
-        store.end_other_sessions(tx, staff.id, session)
+        sessions.end_other_sessions(tx, staff.id, session)
         log_security_event(tx, "password_changed", staff.id, now, {"by": "themselves"})
 
 
@@ -141,7 +143,7 @@ def set_password_for(platform: Platform, hasher: PasswordHasher, name: str, pass
         staff = find_staff(tx, name)
         store.set_password_hash(tx, staff.id, password_hash)
         log_security_event(tx, "password_changed", staff.id, now, {"by": "the operator"})
-        return store.end_all_sessions(tx, staff.id)
+        return sessions.end_all_sessions(tx, staff.id)
 
 
 def has_password(platform: Platform, staff: StaffRow) -> bool:

@@ -13,15 +13,15 @@ from sqlalchemy import Connection
 
 from dissensus.encryption import SecretKeys
 from dissensus.errors import Conflict, NotAllowed
-from dissensus.store import staff as people
-from dissensus.store.identity import passkeys
+from dissensus.store.identity import passkeys, sessions
 from dissensus.store.identity import second_factors as store
 from dissensus.store.identity.passkeys import PasskeyRow
 from dissensus.store.identity.security_log import log_security_event
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.platform.sessions import open_session
 from dissensus.workflows.platform.sign_in_limits import SignInTraces, count_attempt, record_success
-from dissensus.workflows.platform.staff import find_staff, open_session
+from dissensus.workflows.platform.staff import find_staff
 
 PURPOSE: Final = "totp"
 PERIOD_S: Final = 30
@@ -101,7 +101,7 @@ def confirm_enrolment(
             )
         if not store.confirm_totp(tx, staff.id, now=now):
             raise _app_in_use()
-        people.end_other_sessions(tx, staff.id, session)
+        sessions.end_other_sessions(tx, staff.id, session)
         log_security_event(tx, "second_factor_added", staff.id, now, {})
         return add_recovery_codes(tx, staff.id)
 
@@ -136,7 +136,7 @@ def remove_second_factor(platform: Platform, staff: StaffRow, *, session: str, n
         if store.delete_totp(tx, staff.id):
             log_security_event(tx, "second_factor_removed", staff.id, now, {"by": "themselves"})
         delete_idle_recovery_codes(tx, staff.id)
-        people.end_other_sessions(tx, staff.id, session)
+        sessions.end_other_sessions(tx, staff.id, session)
 
 
 def delete_idle_recovery_codes(tx: Connection, staff_id: str) -> None:
@@ -149,7 +149,7 @@ def remove_second_factor_for(platform: Platform, name: str, *, now: datetime) ->
     """Remove all second factors of a person who lost them, for the operator; return whether there were any."""
     with platform.database.writing() as tx:
         staff = find_staff(tx, name)
-        people.end_all_sessions(tx, staff.id)
+        sessions.end_all_sessions(tx, staff.id)
         removed = store.delete_second_factors(tx, staff.id)
         if removed:
             log_security_event(tx, "second_factor_removed", staff.id, now, {"by": "the operator"})
@@ -159,7 +159,7 @@ def remove_second_factor_for(platform: Platform, name: str, *, now: datetime) ->
 def find_pending_staff(platform: Platform, session: str, *, now: datetime) -> StaffRow | None:
     """Return the person of a session whose second factor is missing, or None."""
     with platform.database.reading() as tx:
-        return people.find_pending_staff(tx, session, now=now)
+        return sessions.find_pending_staff(tx, session, now=now)
 
 
 def get_pending_staff(platform: Platform, session: str, *, now: datetime) -> StaffRow:
@@ -187,7 +187,7 @@ def finish_sign_in(
         with platform.database.writing() as tx:
             _check_code(tx, keys, staff.id, code, network=network, now=now)
             record_success(tx, traces)
-            people.end_session_by_key(tx, session)
+            sessions.end_session_by_key(tx, session)
             return open_session(tx, staff.id, "second factor", network=network, now=now)
     except NotAllowed:
         with platform.database.writing() as tx:
@@ -210,7 +210,7 @@ def confirm_code(
     with platform.database.writing() as tx:
         _check_code(tx, keys, staff.id, code, network=None, now=now)
         record_success(tx, traces)
-        people.record_session_confirmation(tx, session, now=now)
+        sessions.record_session_confirmation(tx, session, now=now)
         log_security_event(tx, "identity_confirmed", staff.id, now, {"by": "second factor"})
 
 

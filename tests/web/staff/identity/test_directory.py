@@ -11,8 +11,8 @@ from tests.support.staff_members import PASSWORD, join_pilot
 from tests.support.staff_site import StaffSite, create_draft, send, token_of
 
 from dissensus.errors import NotAllowed
-from dissensus.store import staff as store
-from dissensus.workflows.platform import api_tokens, directory, security_log, staff
+from dissensus.store.identity.sessions import add_staff_session
+from dissensus.workflows.platform import api_tokens, directory, security_log, sessions, sign_in_links
 
 HERE = "/directory"
 
@@ -35,7 +35,7 @@ def rows(page: httpx.Response) -> dict[str, str]:
 
 def test_an_operator_sees_who_has_an_account(staff_site: StaffSite, operator: httpx.Client) -> None:
     join_pilot(staff_site, "grace", "analyst")
-    staff.create_sign_in_link(staff_site.platform, "mia", now=NOW)
+    sign_in_links.create_sign_in_link(staff_site.platform, "mia", now=NOW)
     assert 'href="/directory"' in operator.get("/account").text
     listed = rows(operator.get(HERE))
     assert list(listed) == ["ada", "grace", "mia"]
@@ -52,10 +52,10 @@ def test_a_disabled_account_is_admitted_by_no_door_until_it_is_enabled(
 ) -> None:
     platform = staff_site.platform
     grace = join_pilot(staff_site, "grace", "owner")
-    person = staff.create_sign_in_link(platform, "grace", now=NOW).staff
+    person = sign_in_links.create_sign_in_link(platform, "grace", now=NOW).staff
     key, _ = api_tokens.create_token(platform, person, "all", scopes=("see",), days=1, now=NOW)
     api: dict[str, Any] = {"headers": {"authorization": f"Bearer {key}"}}
-    link = staff.create_sign_in_link(platform, "grace", now=NOW).key
+    link = sign_in_links.create_sign_in_link(platform, "grace", now=NOW).key
     invited = send(grace, "/campaigns/pilot/staff/invite", role="owner")
     (invitation,) = re.findall(r'value="(http[^"]+/join/[^"]+)"', invited.text)
     assert grace.get("/campaigns/pilot").status_code == 200
@@ -65,20 +65,20 @@ def test_a_disabled_account_is_admitted_by_no_door_until_it_is_enabled(
     assert grace.get("/campaigns/pilot").status_code == 403
     assert staff_site.stranger().get("/api/v1/campaigns/pilot", **api).status_code == 401
     with pytest.raises(NotAllowed):
-        staff.sign_in_with_link(platform, link, network=None, now=NOW)
+        sign_in_links.sign_in_with_link(platform, link, network=None, now=NOW)
     with pytest.raises(NotAllowed, match="This account is disabled"):
-        staff.sign_in_with_link(
-            platform, staff.create_sign_in_link(platform, "grace", now=NOW).key, network=None, now=NOW
+        sign_in_links.sign_in_with_link(
+            platform, sign_in_links.create_sign_in_link(platform, "grace", now=NOW).key, network=None, now=NOW
         )
     refused = sign_in(staff_site)
     assert (refused.status_code, "This account is disabled" in refused.text) == (403, True)
     # Neither the links that she gave away nor a session that began meanwhile.
     assert staff_site.stranger().get(invitation).status_code == 403
     with platform.database.writing() as tx:
-        store.add_staff_session(tx, person.id, "late", now=NOW, expires_at=NOW + timedelta(days=1))
-    assert staff.staff_of_session(platform, "late", now=NOW) is None
+        add_staff_session(tx, person.id, "late", now=NOW, expires_at=NOW + timedelta(days=1))
+    assert sessions.staff_of_session(platform, "late", now=NOW) is None
     assert send(operator, f"{HERE}/enable", person="grace").status_code == 303
-    assert staff.staff_of_session(platform, "late", now=NOW) is not None
+    assert sessions.staff_of_session(platform, "late", now=NOW) is not None
     assert sign_in(staff_site).status_code == 303
     assert staff_site.stranger().get("/api/v1/campaigns/pilot", **api).status_code == 200
     kinds = [(event.kind, event.content) for event in security_log.list_own_events(platform, person, since=NOW)]

@@ -23,7 +23,7 @@ from dissensus.errors import InvalidInput, Unavailable
 from dissensus.settings import Settings, load_oidc_client_secret, read_settings
 from dissensus.web.app import create_app
 from dissensus.web.core import oidc
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links, staff
 
 ADA = {"email": "Ada@Example.org", "email_verified": True}
 UNTRUSTED = "The response of the provider could not be verified"
@@ -41,7 +41,7 @@ def staff_site(database_url: str, provider: Provider) -> Iterator[StaffSite]:
     settings = {"oidc_issuer": provider.url, "oidc_client_id": CLIENT, "oidc_client_secret": SECRET}
     with serving(database_url, **settings, oidc_button="Sign in at Example") as live, ExitStack() as browsers:
         staff_site = StaffSite(live, browsers)
-        staff.create_sign_in_link(staff_site.platform, "ada", now=NOW)
+        sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW)
         staff.set_email(staff_site.platform, "ada", " ada@example.ORG ", now=NOW)
         yield staff_site
 

@@ -13,7 +13,7 @@ from tests.support.authenticator import Authenticator
 from tests.support.live_site import serving
 from tests.support.staff_site import StaffSite, create_draft, send, token_of
 
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import sign_in_links
 
 PAGE = "/account/second-factor"
 ADDRESS = "http://localhost:8000"
@@ -50,7 +50,7 @@ def use(browser: httpx.Client, device: Authenticator, page: str) -> httpx.Respon
 def begin_sign_in(staff_site: StaffSite) -> httpx.Client:
     """A browser that used a sign-in link and is asked for a second factor."""
     browser = staff_site.stranger()
-    path = f"/sign-in/{staff.create_sign_in_link(staff_site.platform, 'ada', now=staff_site.live.clock()).key}"
+    path = f"/sign-in/{sign_in_links.create_sign_in_link(staff_site.platform, 'ada', now=staff_site.live.clock()).key}"
     asked = browser.post(path, data={"form_token": token_of(browser.get(path))})
     assert asked.headers["location"] == "/second-factor"
     return browser

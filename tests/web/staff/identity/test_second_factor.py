@@ -13,7 +13,7 @@ from tests.databases import sqlite_only
 from tests.support.live_site import serving
 from tests.support.staff_site import StaffSite, create_draft, send, token_of
 
-from dissensus.workflows.platform import api_tokens, staff
+from dissensus.workflows.platform import api_tokens, sign_in_links, staff
 
 PAGE = "/account/second-factor"
 STEP = timedelta(seconds=30)
@@ -34,7 +34,7 @@ def set_up(staff_site: StaffSite, browser: httpx.Client) -> tuple[pyotp.TOTP, li
 def begin_sign_in(staff_site: StaffSite) -> httpx.Client:
     """A browser that used a sign-in link and is asked for a code."""
     browser = staff_site.stranger()
-    link = staff.create_sign_in_link(staff_site.platform, "ada", now=staff_site.live.clock())
+    link = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=staff_site.live.clock())
     path = f"/sign-in/{link.key}"
     asked = browser.post(path, data={"form_token": token_of(browser.get(path))})
     assert (asked.status_code, asked.headers["location"]) == (303, "/second-factor")

@@ -16,8 +16,8 @@ from tests.support.staff_site import StaffSite, create_draft, send, token_of
 
 from dissensus.settings import load_mail_sender
 from dissensus.store.identity.mails import MailTable
+from dissensus.store.identity.sign_in_links import SignInLinkTable
 from dissensus.store.members import StaffInvitationTable
-from dissensus.store.staff import SignInLinkTable
 from dissensus.workflows.platform import staff
 from dissensus.workflows.platform.mail_delivery import MailDelivery
 

@@ -30,7 +30,7 @@ from dissensus.web.core.translations import DEFAULT_LANGUAGE
 from dissensus.web.staff.identity.passkey_relying_party import find_relying_party
 from dissensus.web.staff.identity.sign_in import code_traces
 from dissensus.workflows.campaign import members
-from dissensus.workflows.platform import api_tokens, passwords, second_factors, security_log, staff
+from dissensus.workflows.platform import api_tokens, passwords, second_factors, security_log, sessions, staff
 from dissensus.workflows.platform.api_tokens import MAX_DAYS
 from dissensus.workflows.platform.passwords import MIN_LENGTH
 from dissensus.workflows.platform.sign_in_limits import NAME_LIMIT
@@ -38,8 +38,8 @@ from dissensus.workflows.platform.sign_in_limits import NAME_LIMIT
 if TYPE_CHECKING:
     from dissensus.store.identity.api_tokens import ApiTokenRow
     from dissensus.store.identity.security_log import SecurityEvent
+    from dissensus.store.identity.sessions import StaffSession
     from dissensus.store.members import PendingInvitation
-    from dissensus.store.staff import StaffSession
     from dissensus.workflows.platform.second_factors import SecondFactorView
 
 
@@ -128,8 +128,8 @@ def _account(site: Site, caller: StaffRequest, *faults: str, outcome: str = "") 
         operator=caller.staff.operator,
         has_password=passwords.has_password(site.platform, caller.staff),
         factor=second_factors.load_second_factor(site.platform, caller.staff),
-        sessions=staff.list_sessions(site.platform, caller.staff, now=now),
-        this_session=staff.hash_session_key(caller.session),
+        sessions=sessions.list_sessions(site.platform, caller.staff, now=now),
+        this_session=sessions.hash_session_key(caller.session),
         tokens=tokens,
         token_exclusions=members.list_token_exclusions(site.platform, [token.id for token in tokens]),
         invitations=members.list_own_invitations(site.platform, staff_id=caller.staff.id, now=now),
@@ -235,7 +235,7 @@ def confirm_identity(site: SiteOf, caller: Authorized, request: Request, form: S
 @router.post("/account/sessions/end")
 def end_session(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
     """End a session."""
-    staff.end_session(site.platform, caller.staff, str(form.get("session", "")), now=site.clock())
+    sessions.end_session(site.platform, caller.staff, str(form.get("session", "")), now=site.clock())
     return RedirectResponse("/account", SEE_OTHER)
 
 
@@ -286,8 +286,8 @@ def revoke_invitation(site: SiteOf, caller: Authorized, form: StaffForm) -> Resp
 def sign_out(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
     """Sign out of the current session, or of all sessions."""
     if form.get("sessions") == "all":
-        staff.sign_out_everywhere(site.platform, caller.staff.name, now=site.clock())
-    staff.sign_out(site.platform, caller.session)
+        sessions.sign_out_everywhere(site.platform, caller.staff.name, now=site.clock())
+    sessions.sign_out(site.platform, caller.session)
     response = page(site, SignedOutPage())
     response.delete_cookie(STAFF_COOKIE)
     return response

@@ -13,7 +13,7 @@ from dissensus.web.core.signed_tokens import OIDC_FLOW_S
 from dissensus.web.core.site import Site, truncated_network
 from dissensus.web.core.staff_auth import Public, SiteOf
 from dissensus.web.staff.identity.sign_in import redirect_signed_in
-from dissensus.workflows.platform import staff
+from dissensus.workflows.platform import oidc_sign_in
 
 router = APIRouter(dependencies=[Depends(Public("sign-in"))])
 
@@ -48,7 +48,7 @@ def finish(
         raise NotAllowed("The provider did not confirm your sign-in. Begin again at /sign-in.")
     metadata, redirect_uri = site.oidc_metadata.get(site.settings), _callback_url(site, request)
     identity = oidc.fetch_identity(site.settings, metadata, flow, code, redirect_uri=redirect_uri, now=site.clock())
-    session = staff.sign_in_by_provider(
+    session = oidc_sign_in.sign_in_by_provider(
         site.platform,
         subject=identity.subject,
         email=identity.email,

@@ -20,7 +20,7 @@ from dissensus.web.core.translations import DEFAULT_LANGUAGE
 from dissensus.web.staff.identity.passkey_relying_party import find_relying_party
 from dissensus.workflows.campaign import members
 from dissensus.workflows.campaign.members import MemberInvitation
-from dissensus.workflows.platform import passwords, second_factors, staff
+from dissensus.workflows.platform import passwords, second_factors, sessions, sign_in_links
 from dissensus.workflows.platform.passwords import MIN_LENGTH
 from dissensus.workflows.platform.sign_in_limits import ADDRESS_LIMIT, MAIL_LIMIT, NAME_LIMIT, SignInTraces
 
@@ -169,7 +169,7 @@ def mail_link(site: SiteOf, request: Request, form: PublicForm, sign_in_key: Sig
         address_digest(site, request): ADDRESS_LIMIT,
     }
     try:
-        staff.mail_sign_in_link(
+        sign_in_links.mail_sign_in_link(
             site.platform,
             site.tokens.keys,
             address,
@@ -189,7 +189,7 @@ def redirect_signed_in(site: Site, request: Request, session: str, to: str | Non
     """
     is_pending = second_factors.find_pending_staff(site.platform, session, now=site.clock()) is not None
     response = RedirectResponse("/second-factor" if is_pending else to or _wanted_page(request), SEE_OTHER)
-    site.set_cookie(response, STAFF_COOKIE, session, int(staff.SESSION_LIFETIME.total_seconds()))
+    site.set_cookie(response, STAFF_COOKIE, session, int(sessions.SESSION_LIFETIME.total_seconds()))
     response.delete_cookie(SIGN_IN_COOKIE)
     if not is_pending:
         response.delete_cookie(RETURN_COOKIE)
@@ -268,7 +268,7 @@ def code_traces(site: Site, request: Request, staff_row: "StaffRow") -> SignInTr
 @router.get("/sign-in/{key}")
 def confirm_link(site: SiteOf, key: Key) -> Response:
     """Offer to sign in; a GET, such as by a mail scanner, does not use the link up."""
-    staff.check_sign_in_link(site.platform, key, now=site.clock())
+    sign_in_links.check_sign_in_link(site.platform, key, now=site.clock())
     return page(site, SignInLinkPage(key=key, form_token=site.tokens.csrf_token(key)))
 
 
@@ -276,7 +276,7 @@ def confirm_link(site: SiteOf, key: Key) -> Response:
 def submit_link(site: SiteOf, request: Request, key: Key, form: PublicForm) -> Response:
     """Sign in, and use the link up."""
     site.tokens.check_csrf_token(key, str(form.get("form_token", "")))
-    session = staff.sign_in_with_link(site.platform, key, network=truncated_network(request), now=site.clock())
+    session = sign_in_links.sign_in_with_link(site.platform, key, network=truncated_network(request), now=site.clock())
     return redirect_signed_in(site, request, session)
 
 
@@ -288,7 +288,7 @@ def see_invitation(site: SiteOf, key: Key, session: SessionKey = "") -> Response
 
 def _join_page(site: Site, key: str, session: str, name: str = "", *faults: str) -> Response:
     invitation = members.preview_member_invitation(site.platform, key, now=site.clock())
-    member = staff.staff_of_session(site.platform, session, now=site.clock()) if session else None
+    member = sessions.staff_of_session(site.platform, session, now=site.clock()) if session else None
     context = JoinPage(
         key=key,
         form_token=site.tokens.csrf_token(session if member else key),
@@ -304,7 +304,7 @@ def _join_page(site: Site, key: str, session: str, name: str = "", *faults: str)
 @router.post("/join/{key}")
 def join(site: SiteOf, request: Request, key: Key, form: PublicForm, session: SessionKey = "") -> Response:
     """Accept an invitation, signed in or as a new person."""
-    member = staff.staff_of_session(site.platform, session, now=site.clock()) if session else None
+    member = sessions.staff_of_session(site.platform, session, now=site.clock()) if session else None
     site.tokens.check_csrf_token(session if member else key, str(form.get("form_token", "")))
     name = str(form.get("name", ""))
     try:
