@@ -83,8 +83,8 @@ STEMS: Final = """
     consent conversation correction curation decision design directory draft enrolment entry erasure export flag
     gold guideline idempotency image invite_link item job judge mail member monitoring notice opening overview pair
     passkey password pay planning platinum preference quota rate_limit rater rating recruit registry rehearsal
-    release repeat report retraining scor screening seat second_factor security_log sign_in staff submission task
-    webhook withdrawal working_cop
+    release repeat report retraining scor screening seat second_factor security_log session sign_in staff submission
+    task webhook withdrawal working_cop
 """
 TECHNICAL: Final = """
     app auth check_answers client context definition journey lifecycle oidc_sign_in openapi openapi_pages
