@@ -21,7 +21,7 @@ from dissensus.stats.permutation import permutation_p
 from dissensus.stats.planning.alternatives import solve_group_item_sd, solve_loading
 from dissensus.stats.planning.assignment import draw_assignment, draw_model_answers
 from dissensus.stats.planning.confidence_sequence import log_capital
-from dissensus.stats.planning.contrast import ContrastDesign, DesignCell, contrast_power, contrast_variance
+from dissensus.stats.planning.contrast_power import ContrastDesign, DesignCell, contrast_power, contrast_variance
 from dissensus.stats.planning.rating_model import RatingModel
 from dissensus.stats.planning.simulated_power import PlannedStatistic, simulate_power
 

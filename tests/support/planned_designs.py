@@ -1,6 +1,6 @@
 """Designs of two groups, and a population like that of DICES-350."""
 
-from dissensus.stats.planning.contrast import ContrastDesign, DesignCell
+from dissensus.stats.planning.contrast_power import ContrastDesign, DesignCell
 from dissensus.stats.planning.rating_model import RatingModel
 
 MODEL = RatingModel(rater_sd=0.65, item_sd=0.75, group_item_sd=0.3)

@@ -18,7 +18,7 @@ from dissensus.stats.planning.alternatives import (
     solve_loading,
 )
 from dissensus.stats.planning.assignment import draw_assignment, draw_model_answers
-from dissensus.stats.planning.contrast import contrast_power, contrast_variance
+from dissensus.stats.planning.contrast_power import contrast_power, contrast_variance
 from dissensus.stats.planning.rating_model import RatingModel
 from dissensus.stats.planning.simulated_power import (
     PlannedStatistic,

@@ -1,4 +1,4 @@
-"""Webhook deliveries: batches of events, retries with exponential backoff, and pausing."""
+"""Webhook payloads: batches of events; pausing after continuous failure."""
 
 import json
 from collections.abc import Sequence
@@ -10,8 +10,6 @@ from dissensus.campaign.public_events import PublicEvent, format_utc
 
 BATCH_TYPE: Final = "campaign.events"
 MAX_BATCH_EVENTS: Final = 100
-FIRST_BACKOFF: Final = timedelta(seconds=5)
-MAX_BACKOFF: Final = timedelta(hours=6)
 PAUSE_AFTER: Final = timedelta(days=5)
 """Time of continuous failure after which a webhook is paused."""
 
@@ -52,24 +50,6 @@ class WebhookBatch:
         }
         message = {"type": BATCH_TYPE, "timestamp": None if last is None else format_utc(last), "data": data}
         return json.dumps(message, separators=(",", ":")).encode()
-
-
-def backoff_after(n_failures: int, *, retry_after_s: float, chance: float) -> timedelta:
-    """Return the backoff after consecutive failures.
-
-    It doubles from 5 seconds up to 6 hours, times a random factor between 0.5 and 1 (`chance` from 0 to 1) that spreads
-    simultaneous retries, and is at least what the receiver asks for.
-
-    Examples
-    --------
-    >>> [str(backoff_after(n, retry_after_s=0, chance=1)) for n in (1, 2, 10, 100)]
-    ['0:00:05', '0:00:10', '0:42:40', '6:00:00']
-    >>> str(backoff_after(1, retry_after_s=60, chance=0)), str(backoff_after(1, retry_after_s=1e9, chance=0))
-    ('0:01:00', '6:00:00')
-    """
-    backoff: timedelta = min(FIRST_BACKOFF * 2 ** min(n_failures - 1, 30), MAX_BACKOFF)
-    retry_after = timedelta(seconds=min(retry_after_s, MAX_BACKOFF.total_seconds()))
-    return max(backoff * (0.5 + chance / 2), retry_after)
 
 
 def should_pause(failing_since: datetime, *, now: datetime) -> bool:

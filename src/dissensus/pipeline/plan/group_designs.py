@@ -6,7 +6,7 @@ from typing import Final
 
 from dissensus.pipeline.plan.balance import split_ratings
 from dissensus.pipeline.plan.settings import MOST_RATERS, GroupPlanSettings
-from dissensus.stats.planning.contrast import (
+from dissensus.stats.planning.contrast_power import (
     ContrastDesign,
     DesignCell,
     contrast_power,

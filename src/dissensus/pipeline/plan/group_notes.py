@@ -12,7 +12,7 @@ from dissensus.pipeline.plan.group_designs import (
     most_raters,
 )
 from dissensus.pipeline.plan.settings import MOST_RATERS, GroupPlanSettings
-from dissensus.stats.planning.contrast import contrast_power, contrast_variance, find_smallest
+from dissensus.stats.planning.contrast_power import contrast_power, contrast_variance, find_smallest
 from dissensus.stats.planning.rating_model import RatingModel
 
 FEW_PER_GROUP: Final = 5

@@ -23,7 +23,7 @@ from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.plan.settings import GroupPlanSettings
 from dissensus.schema.tabular_result import JsonResult
 from dissensus.stats.planning.alternatives import solve_group_item_sd, solve_loading
-from dissensus.stats.planning.contrast import contrast_power, contrast_variance
+from dissensus.stats.planning.contrast_power import contrast_power, contrast_variance
 from dissensus.stats.planning.rating_model import RatingModel
 from dissensus.stats.planning.simulated_power import SimulatedPower, is_crossed, simulate_power
 

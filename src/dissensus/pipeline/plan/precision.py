@@ -11,7 +11,7 @@ from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.plan.settings import MOST_RATERS
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.tabular_result import JsonResult
-from dissensus.stats.planning.contrast import ContrastDesign, DesignCell
+from dissensus.stats.planning.contrast_power import ContrastDesign, DesignCell
 from dissensus.stats.planning.precision import (
     HalfWidth,
     ItemPrecision,

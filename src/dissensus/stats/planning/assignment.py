@@ -5,7 +5,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from dissensus.stats.planning.contrast import ContrastDesign
+from dissensus.stats.planning.contrast_power import ContrastDesign
 from dissensus.stats.planning.rating_model import RatingModel
 from dissensus.stats.result import BoolArray, Int64Array
 
@@ -34,7 +34,7 @@ def draw_assignment(rng: np.random.Generator, design: ContrastDesign) -> Balance
 
     Examples
     --------
-    >>> from dissensus.stats.planning.contrast import DesignCell
+    >>> from dissensus.stats.planning.contrast_power import DesignCell
     >>> cells = (DesignCell(share=0.5, n_raters=4, per_item=2, weight=1), )
     >>> drawn = draw_assignment(np.random.default_rng(0), ContrastDesign(cells, 6))
     >>> np.bincount(drawn.rater).tolist(), np.bincount(drawn.item).tolist()

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from dissensus.stats.cluster_robust import t_quantile
-from dissensus.stats.planning.contrast import ContrastDesign, DesignCell, contrast_variance
+from dissensus.stats.planning.contrast_power import ContrastDesign, DesignCell, contrast_variance
 from dissensus.stats.planning.rating_model import RatingModel, ShareComponents
 from dissensus.stats.result import check_confidence
 

@@ -16,7 +16,7 @@ from dissensus.stats.design import Design
 from dissensus.stats.groups.statistics import group_statistics
 from dissensus.stats.permutation import permutation_p
 from dissensus.stats.planning.assignment import BalancedAssignment, draw_assignment, draw_model_answers
-from dissensus.stats.planning.contrast import ContrastDesign
+from dissensus.stats.planning.contrast_power import ContrastDesign
 from dissensus.stats.planning.rating_model import RatingModel
 from dissensus.stats.result import FloatArray
 

@@ -1,4 +1,4 @@
-"""Sign-in with an OpenID provider: authorization code flow with PKCE (OpenID Connect Core 1.0, section 3.1)."""
+"""OpenID Connect protocol: authorization code flow with PKCE (OpenID Connect Core 1.0, section 3.1)."""
 
 import logging
 import secrets

@@ -1,4 +1,4 @@
-"""Responses and form data that routes of raters and of staff share."""
+"""Responses that routes share: pages, images, and paths that a redirect may lead to."""
 
 import re
 from typing import Annotated, Final

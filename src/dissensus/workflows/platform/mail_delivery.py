@@ -9,7 +9,7 @@ from random import SystemRandom
 from threading import Event
 from typing import Final
 
-from dissensus.campaign.webhooks.batches import backoff_after
+from dissensus.campaign.backoff import backoff_after
 from dissensus.encryption import SecretKeys
 from dissensus.errors import NotAllowed
 from dissensus.mail_transport import MailResult, MailSender

@@ -1,4 +1,4 @@
-"""Sign-in by an OpenID Connect provider."""
+"""Session of a person whom an OpenID provider authenticated."""
 
 from datetime import datetime
 

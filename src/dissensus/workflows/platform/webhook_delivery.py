@@ -11,8 +11,9 @@ from typing import Final, Literal, TypeAlias
 
 from sqlalchemy import Connection
 
+from dissensus.campaign.backoff import backoff_after
 from dissensus.campaign.public_events import to_public_event
-from dissensus.campaign.webhooks.batches import PAUSE_AFTER, WebhookBatch, backoff_after, should_pause
+from dissensus.campaign.webhooks.batches import PAUSE_AFTER, WebhookBatch, should_pause
 from dissensus.campaign.webhooks.signatures import sign_webhook
 from dissensus.store import audit_log
 from dissensus.store import webhooks as store

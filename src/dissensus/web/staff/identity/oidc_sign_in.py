@@ -1,4 +1,4 @@
-"""Sign-in of staff with an OpenID provider."""
+"""Routes of the sign-in by an OpenID provider: redirect to it, and callback."""
 
 from hmac import compare_digest
 from typing import Annotated, Final

@@ -16,7 +16,7 @@ from dissensus.stats.planning.alternatives import (
     solve_group_item_sd,
     solve_loading,
 )
-from dissensus.stats.planning.contrast import (
+from dissensus.stats.planning.contrast_power import (
     ContrastVariance,
     contrast_power,
     contrast_variance,
