@@ -219,7 +219,8 @@ def find_mutations(part: str) -> list[Mutation]:
 def record_coverage() -> None:
     """Run the quick tests, and record which of them execute a line."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    settings = FOLDER / "coverage.ini"
+    # Records named coverage.* in this folder are erased at the start.
+    settings = FOLDER / "settings.ini"
     settings.write_text(
         f"[run]\nbranch = true\nparallel = true\nsource = dissensus\npatch = subprocess\ndata_file = {RECORD}\n"
         "disable_warnings = no-data-collected,module-not-measured,module-not-imported\n"
