@@ -1,13 +1,25 @@
-"""Merging of answer saves, and answer times."""
+"""Merging and digests of answer saves, and answer times."""
 
+from dataclasses import replace
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.campaign import AnswerSave, DraftAnswer, answer_time_ms, merge_saves
-from dissensus.campaign.answer_drafts import find_superseded, open_time_ms
+from dissensus.campaign.answer_drafts import digest_save, find_superseded, open_time_ms
 
 VALUES = st.none() | st.sampled_from(["No", "Unsure", "Yes"])
+DRAFT = DraftAnswer(value="No", first_ms=1, last_ms=2, changes=3)
+DRAFT_CHANGES: tuple[dict[str, Any], ...] = (
+    {"value": "Yes"},
+    {"first_ms": 0},
+    {"last_ms": 3},
+    {"changes": 4},
+    {"bulk": True},
+)
 ANSWERS = st.dictionaries(st.sampled_from(["Q1", "Q2", "Q3"]), VALUES, max_size=3)
 
 
@@ -130,3 +142,23 @@ def test_the_open_time_is_the_sum_of_the_longest_of_each_visit() -> None:
     assert open_time_ms(page_saves) == 750
     assert open_time_ms(page_saves[:1]) is None
     assert open_time_ms(page_saves[n] for n in range(5) if n not in find_superseded(page_saves)) == 750
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"revision": 4},
+        {"visit": "w"},
+        {"visible_ms": 11},
+        {"idle_ms": 6},
+        {"open_ms": 0},
+        {"answers": {}},
+        *({"answers": {"Q1": replace(DRAFT, **part)}} for part in DRAFT_CHANGES),
+    ],
+    ids=str,
+)
+def test_the_digest_of_a_save_depends_on_each_of_its_fields(change: dict[str, Any]) -> None:
+    stored = AnswerSave(revision=3, visit="v", visible_ms=10, idle_ms=5, answers={"Q1": DRAFT})
+    assert digest_save(stored) == digest_save(replace(stored))
+    assert digest_save(replace(stored, **change)) != digest_save(stored)
+    assert len({digest_save(stored, first) for first in (None, "a", "b")}) == 3

@@ -12,7 +12,15 @@ from tests.support.builder_forms import fill_form
 from tests.support.campaign_definitions import REST, pilot
 
 from dissensus.campaign.builder.check import check_definition, place_faults, shorten_definition, write_definition
-from dissensus.campaign.builder.field import Field, FieldContext, FormNode, NumberField, TomlField, read_value
+from dissensus.campaign.builder.field import (
+    Field,
+    FieldContext,
+    FormNode,
+    LabelsField,
+    NumberField,
+    TomlField,
+    read_value,
+)
 from dissensus.campaign.builder.preview import make_preview
 from dissensus.campaign.builder.question import LISTS, read_question, show_question
 from dissensus.campaign.builder.step import STEPS, find_step
@@ -386,6 +394,38 @@ def test_cells_that_the_field_would_lose_are_shown_as_toml(damaged: object) -> N
 
     assert "toml" not in kinds(QUOTA["cells"])
     assert kinds([*QUOTA["cells"], damaged]) == {"toml"}
+
+
+def test_seats_of_cells_are_read_from_their_fields_and_kept_without_them() -> None:
+    step, definition = find_step("people"), pilot(demographics="demographics-dices", quota=QUOTA)
+    form = fill_form(step.show(definition))
+    typed = step.read({**form, "quota.cells.0": "7", "quota.cells.1": ""}, definition)
+    assert typed["quota"]["cells"] == [{"groups": {"rater_age": "young"}, "seats": 7}]
+    without = {name: text for name, text in form.items() if not name.startswith("quota.cells")}
+    assert step.read(without, definition)["quota"]["cells"] == QUOTA["cells"]
+
+
+@pytest.mark.parametrize(("label", "kind"), [("Yes, it is", "labels"), ("Yes,\nit is", "toml"), (5, "toml")])
+def test_labels_that_are_not_one_line_are_edited_as_toml(label: object, kind: str) -> None:
+    field, labels = LabelsField(label="Labels"), {"Yes": label, "No": "No, it is not"}
+    context = FieldContext(name="labels", path=("labels",), languages=("en",), table={"scale": ["Yes", "No"]})
+    node = field.show(labels, context)
+    assert node.kind == kind
+    assert field.read(fill_form([node]), "labels", None, context.table) in (
+        labels,
+        {answer: {"en": text} for answer, text in labels.items()},
+    )
+
+
+def test_the_declining_answer_has_a_label_too() -> None:
+    table = {"scale": ["Yes", "No"], "decline": "Rather not"}
+    node = LabelsField(label="Labels").show(None, FieldContext(name="labels", path=(), languages=("en",), table=table))
+    assert node.value.split("\n") == ["Yes", "No", "Rather not"]
+
+
+def test_a_row_whose_toml_is_blank_stays_a_row() -> None:
+    field = RowsField(label="Purposes", noun="purpose", row=TableField(label="", fields={}))
+    assert field.read({"rows.n": "1", "rows.0.toml": ""}, "rows", [], {}) == [{}]
 
 
 def test_a_choice_shows_its_options_and_a_word_that_is_none_of_them() -> None:

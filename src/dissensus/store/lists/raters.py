@@ -136,10 +136,10 @@ def delete_rater_figures(tx: Connection, campaign_id: str) -> None:
 class RaterCounts:
     """Counts of the work and messages of a rater, without ratings, which are too many for lists."""
 
-    n_skipped: int = 0
-    n_open: int = 0
-    n_chats: int = 0  # Ended conversations
-    n_notices: int = 0
+    n_skipped: int
+    n_open: int
+    n_chats: int  # Ended conversations
+    n_notices: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
