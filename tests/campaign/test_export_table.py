@@ -72,6 +72,11 @@ def test_every_attribute_has_a_distinct_column(attributes: set[str]) -> None:
     assert (row["item_id"], row["rater_id"]) == ("7", "r")
 
 
+def test_an_attribute_with_the_name_of_a_column_keeps_it() -> None:
+    form = export_form(definition(), {"a", "item_a"})
+    assert form.attributes == {"item_a": "item_a", "a": "item_item_a"}
+
+
 @pytest.mark.parametrize("name", ["dices-350", "dices-990"])
 def test_official_columns_and_types(name: str) -> None:
     campaign = make_campaign(name)

@@ -423,9 +423,10 @@ def test_the_declining_answer_has_a_label_too() -> None:
     assert node.value.split("\n") == ["Yes", "No", "Rather not"]
 
 
-def test_a_row_whose_toml_is_blank_stays_a_row() -> None:
+@pytest.mark.parametrize(("text", "row"), [("", {}), ('value = {name = "release"}', {"name": "release"})])
+def test_rows_are_edited_as_toml_and_a_blank_one_stays(text: str, row: dict[str, str]) -> None:
     field = RowsField(label="Purposes", noun="purpose", row=TableField(label="", fields={}))
-    assert field.read({"rows.n": "1", "rows.0.toml": ""}, "rows", [], {}) == [{}]
+    assert field.read({"rows.n": "1", "rows.0.toml": text}, "rows", [], {}) == [row]
 
 
 def test_a_choice_shows_its_options_and_a_word_that_is_none_of_them() -> None:

@@ -19,8 +19,10 @@ from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.schema.questionnaire.question import Answer
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
+from dissensus.store import export as export_store
 from dissensus.store.audit_log import EventTable
 from dissensus.store.campaigns import CampaignRow, CampaignTable
+from dissensus.store.chats import ChatTable
 from dissensus.store.items import ERASED_TEXT, ItemTable
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import audit, campaigns
@@ -94,6 +96,23 @@ def test_a_withdrawal_erases_conversations_in_the_campaigns_that_rate_them(platf
     with platform.database.writing() as tx:
         tx.execute(update(EventTable).where(EventTable.kind == "items_changed").values(content={"erased": "another"}))
     assert f"The text of item {erased.name} was erased" in " ".join(audit.audit_campaign(platform, "review").faults)
+
+
+def test_items_of_authors_who_refused_a_purpose_are_listed(platform: Platform) -> None:
+    campaign = open_chat_campaign(platform)
+    refusing = enter(platform, campaign.key)
+    agreed = {"rating": True, "release": True}
+    agreeing, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), agreed, now=NOW)
+    for rater in (refusing, agreeing):
+        finish_chat(platform, rater, ResponsePick(strength=3))
+    review = open_review(
+        platform, list_conversation_items(platform, "pilot", staff_id=campaign.staff_id, now=NOW), campaign
+    )
+    with platform.database.reading() as tx:
+        (refused,) = tx.scalars(select(ChatTable.id).where(ChatTable.rater_id == refusing.id))
+        assert export_store.list_refused_items(tx, review.id, ("release",)) == {refused}
+        assert export_store.list_refused_items(tx, review.id, ("rating",)) == frozenset()
+        assert export_store.list_refused_items(tx, campaign.id, ("release",)) == frozenset()
 
 
 def test_attempts_are_exported_with_their_reviews(platform: Platform, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.support.campaigns import NOW
 
 from dissensus.encryption import SecretKeys
 from dissensus.errors import Conflict, NotAllowed, NotFound
-from dissensus.store.identity.second_factors import RecoveryCodeTable, TotpTable
+from dissensus.store.identity.second_factors import RecoveryCodeTable, TotpTable, count_recovery_codes
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.platform import second_factors, sessions, sign_in_links
 from dissensus.workflows.platform.platform import Platform
@@ -97,7 +97,7 @@ def test_a_code_works_once(platform: Platform, ada: StaffRow) -> None:
 def test_concurrent_uses_of_a_code_open_one_session(platform: Platform, ada: StaffRow) -> None:
     secret, recovery_codes = enrol(platform, ada)
     for code in (pyotp.TOTP(secret).at(NOW + STEP), recovery_codes[0]):
-        sessions, opened = [sign_in(platform) for _ in range(4)], list[str]()
+        pending, opened = [sign_in(platform) for _ in range(4)], list[str]()
 
         def enter(session: str, code: str = code, opened: list[str] = opened) -> None:
             try:
@@ -105,7 +105,7 @@ def test_concurrent_uses_of_a_code_open_one_session(platform: Platform, ada: Sta
             except NotAllowed:
                 return
 
-        threads = [threading.Thread(target=enter, args=(session,)) for session in sessions]
+        threads = [threading.Thread(target=enter, args=(session,)) for session in pending]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -169,6 +169,8 @@ def test_a_pending_sign_in_expires(platform: Platform, ada: StaffRow) -> None:
 def test_the_operator_removes_a_lost_second_factor(platform: Platform, ada: StaffRow) -> None:
     enrol(platform, ada)
     assert second_factors.remove_second_factor_for(platform, "ada", now=NOW)
+    with platform.database.reading() as tx:
+        assert count_recovery_codes(tx, ada.id) == 0
     assert not second_factors.remove_second_factor_for(platform, "ada", now=NOW)
     assert sessions.staff_of_session(platform, sign_in(platform), now=NOW) == ada
     with pytest.raises(NotFound, match="There is no person called 'eve'"):

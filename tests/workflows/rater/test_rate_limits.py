@@ -32,6 +32,13 @@ def count(platform: Platform, table: type) -> int:
         return tx.scalar(select(func.count()).select_from(table)) or 0
 
 
+@pytest.mark.parametrize(("n", "wait"), [(0, 0), (1, 90), (60, 90)])
+def test_zero_is_no_limit_and_one_is_the_smallest(n: int, wait: int) -> None:
+    limit = RateLimit(n, period_s=60)
+    assert limit.wait_s(150_000, 0) == wait
+    assert limit.cost_ms() == {0: 0, 1: 60_000, 60: 1_000}[n]
+
+
 def test_a_hostile_rater_cannot_save_without_end(platform: Platform) -> None:
     rater = enter(platform, open_campaign(platform).key)
     state = journey.next_state(platform, rater, now=NOW)

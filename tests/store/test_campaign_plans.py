@@ -1,0 +1,33 @@
+"""Plans of campaigns in the store."""
+
+from datetime import timedelta
+
+from tests.support.campaigns import NOW, definition, open_campaign
+
+from dissensus.store.core.database import Database
+from dissensus.store.planning import campaign_plans
+from dissensus.store.planning.campaign_plans import NewPlan
+from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.platform.platform import Platform
+
+MINUTE = timedelta(minutes=1)
+
+
+def test_a_campaign_has_its_own_plans_the_latest_first(database: Database) -> None:
+    platform = Platform(database)
+    pilot = open_campaign(platform)
+    staff_id = pilot.staff_id
+    other = campaigns.create_campaign(platform, definition("other"), (), staff_id=staff_id, now=NOW)
+    with database.writing() as tx:
+        first, second, foreign = (
+            campaign_plans.add_plan(
+                tx, campaign_id, NewPlan(question=question, file="{}"), staff_id=staff_id, now=NOW + minutes * MINUTE
+            )
+            for minutes, (campaign_id, question) in enumerate(
+                ((pilot.id, "pool"), (pilot.id, "groups"), (other.id, "precision"))
+            )
+        )
+        assert [row.id for row in campaign_plans.list_plans(tx, pilot.id)] == [second, first]
+        assert [row.question for row in campaign_plans.list_plans(tx, other.id)] == ["precision"]
+        assert campaign_plans.find_plan(tx, pilot.id, foreign) is None
+        assert campaign_plans.find_plan(tx, other.id, foreign) is not None
