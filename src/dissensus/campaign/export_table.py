@@ -210,7 +210,7 @@ def _name_attributes(attributes: Collection[str], reserved: Collection[str]) -> 
     result: dict[str, str] = {}
     for name in sorted(attributes, key=lambda name: (not names.is_item_attribute(name), name)):
         column = name if names.is_item_attribute(name) else f"item_{name}"
-        while column in reserved or column in result.values() or column == names.ITEM_ID:
+        while column in reserved or column in result.values():
             column = f"item_{column}"
         result[name] = column
     return result
