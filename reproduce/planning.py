@@ -34,7 +34,7 @@ PICTURES = PAGES.parent / "_static" / "planning"
 RATES = CostRates(currency="GBP", hourly_rate=12, minutes_per_item=2)
 # Raters of DICES-350 who were kept, by group, and all others.
 GROUPS = {
-    "gender": {"Man": 49, "Woman": 55},
+    "gender": {"Man": 47, "Woman": 57},
     "age": {"gen z": 49, "millenial": 28, "gen x+": 27},
     "race": {"Asian": 21, "Black": 23, "Latine": 22, "Multiracial": 13, "White": 25},
 }

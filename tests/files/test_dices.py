@@ -53,6 +53,12 @@ def test_the_long_table_keeps_rows_and_columns_and_adds_the_flag(tmp_path: Path)
     assert "rater_flagged" not in read_long(write_official(official("dices-990", 50, 7), tmp_path, "dices-990")).table
 
 
+def test_a_file_without_listed_raters_has_no_flag(tmp_path: Path) -> None:
+    """Which of its raters were removed is unknown, as when it is read for an analysis."""
+    frame = official("dices-350", 175, 7).with_columns("other-" + pl.col("rater_id"))
+    assert read_long(write_official(frame, tmp_path, "dices-350")).table.equals(frame)
+
+
 def test_parquet_is_typed(tmp_path: Path) -> None:
     convert_ratings(write_official(official("dices-350", 20, 2), tmp_path, "dices-350"), tmp_path / "ours.parquet")
     schema = pl.read_parquet_schema(tmp_path / "ours.parquet")

@@ -14,11 +14,9 @@ def is_official(frame: pl.DataFrame, name: str) -> bool:
 
 
 def read(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Return the long table: all columns, and ``rater_flagged`` if the README lists removed raters."""
-    flagged = load_questionnaire(name).flagged_raters
-    if not flagged:
-        return frame
-    return frame.with_columns(pl.col(names.RATER_ID).is_in(flagged).fill_null(value=False).alias(names.FLAG))
+    """Return the long table: all columns, and ``rater_flagged`` if it has raters whom the README lists as removed."""
+    flagged = frame[names.RATER_ID].is_in(load_questionnaire(name).flagged_raters).fill_null(value=False)
+    return frame.with_columns(flagged.alias(names.FLAG)) if flagged.any() else frame
 
 
 def write(frame: pl.DataFrame, name: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
