@@ -32,6 +32,8 @@ def command_runner(
                 context.setenv(f"DISSENSUS_{name.upper()}", value)
             context.setenv("COLUMNS", "200")
             context.setattr(sys, "argv", ["dissensus", *map(str, words)])
+            # Usage shows the name of the program, also under `python -m pytest`.
+            context.setattr(sys.modules["__main__"], "__package__", None, raising=False)
             try:
                 main()
             except SystemExit as end:
