@@ -103,7 +103,7 @@ def view_as_owner(page: Page, live: LiveSite) -> None:
     page.goto(f"/sign-in/{sign_in_links.create_sign_in_link(live.platform, 'owner', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="pilot").click()
-    page.get_by_text("Return links to Prolific").click()
+    page.get_by_text("Completion codes for Prolific").click()
     check_page(page, "prolific-campaign")
     page.get_by_role("link", name="Quota", exact=True).click()
     row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="old", exact=True)).last
