@@ -5,7 +5,7 @@ from datetime import datetime
 
 from dissensus.encryption import SecretKeys
 from dissensus.errors import NotAllowed
-from dissensus.store import staff as accounts
+from dissensus.store import staff as people
 from dissensus.store.core.orm import new_key
 from dissensus.store.identity import sign_in_links as store
 from dissensus.store.identity.mails import add_mail
@@ -31,8 +31,8 @@ def create_sign_in_link(platform: Platform, name: str, *, now: datetime) -> Sign
     """Return a single-use sign-in link, valid for 15 minutes; registers unknown people."""
     name = validate_name(name)
     with platform.database.writing() as tx:
-        existing = accounts.find_staff_by_name(tx, name)
-        staff = existing or accounts.add_staff(tx, name, now=now)
+        existing = people.find_staff_by_name(tx, name)
+        staff = existing or people.add_staff(tx, name, now=now)
         delete_expired_keys(tx, now=now)
         key = new_key()
         store.add_sign_in_link(tx, staff.id, key, expires_at=now + SIGN_IN_LINK_LIFETIME)
@@ -49,8 +49,8 @@ def mail_sign_in_link(
     """
     count_attempt(platform, traces, now)
     with platform.database.writing() as tx:
-        staff = accounts.find_staff_by_email(tx, address.strip().casefold())
-        if staff is None or accounts.is_disabled(tx, staff.id):
+        staff = people.find_staff_by_email(tx, address.strip().casefold())
+        if staff is None or people.is_disabled(tx, staff.id):
             return
         delete_expired_keys(tx, now=now)
         key = new_key()
