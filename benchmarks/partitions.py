@@ -27,9 +27,9 @@ from reproduce.comparison import table
 from reproduce.gallery import picture
 
 from dissensus.report.figure import Figure
-from dissensus.report.layout import concat_horizontally, concat_vertically, stack_layers
-from dissensus.report.theme import BLUE, COLUMN_WIDTH, PADDING, TEXT_WIDTH, VERMILION
-from dissensus.report.vega_lite import Axis, Chart, Color, Scale, Spec, X, Y
+from dissensus.report.graphics.layout import concat_horizontally, concat_vertically, stack_layers
+from dissensus.report.graphics.theme import BLUE, COLUMN_WIDTH, PADDING, TEXT_WIDTH, VERMILION
+from dissensus.report.graphics.vega_lite import Axis, Chart, Color, Scale, Spec, X, Y
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 RESULTS = Path(__file__).with_suffix(".json")

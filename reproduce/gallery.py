@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dissensus.report.figure import Figure
-from dissensus.report.theme import COLUMN_WIDTH, DARK, FONT, NAMES, TEXT_WIDTH
+from dissensus.report.graphics.theme import COLUMN_WIDTH, DARK, FONT, NAMES, TEXT_WIDTH
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGES = DOCS / "gallery"

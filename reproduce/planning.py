@@ -19,11 +19,11 @@ from dissensus.pipeline.plan.precision import plan_precision
 from dissensus.pipeline.plan.settings import GroupPlanSettings
 from dissensus.pipeline.plan.shipped_presets import load_pilot
 from dissensus.report.figure import Figure
+from dissensus.report.graphics.theme import COLUMN_WIDTH, TEXT_WIDTH
 from dissensus.report.planning.comparison import comparison_power
 from dissensus.report.planning.groups import cost_frontier, power_curve
 from dissensus.report.planning.pool import pool_cells
 from dissensus.report.planning.precision import interval_widths
-from dissensus.report.theme import COLUMN_WIDTH, TEXT_WIDTH
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 

@@ -15,9 +15,9 @@ from reproduce.comparison import table
 from reproduce.gallery import picture
 
 from dissensus.report.figure import Figure
-from dissensus.report.layout import stack_layers
-from dissensus.report.theme import BLUE, COLUMN_WIDTH, LINE, MUTED, PADDING, TEXT_WIDTH, VERMILION
-from dissensus.report.vega_lite import Axis, Chart, Color, DetailChannel, Scale, Spec, X, Y
+from dissensus.report.graphics.layout import stack_layers
+from dissensus.report.graphics.theme import BLUE, COLUMN_WIDTH, LINE, MUTED, PADDING, TEXT_WIDTH, VERMILION
+from dissensus.report.graphics.vega_lite import Axis, Chart, Color, DetailChannel, Scale, Spec, X, Y
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent.parent / "docs"

@@ -4,7 +4,7 @@ import re
 import xml.etree.ElementTree as ET
 
 from dissensus.report.figure import Figure
-from dissensus.report.theme import COLUMN_WIDTH, TEXT_WIDTH
+from dissensus.report.graphics.theme import COLUMN_WIDTH, TEXT_WIDTH
 
 
 def texts(figure: Figure, width: int = TEXT_WIDTH) -> list[str]:

@@ -17,9 +17,9 @@ from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement
 from dissensus.report.figures.null_distributions import DIGITS, null_distributions
 from dissensus.report.figures.panels import NAMES, build_value_axis
+from dissensus.report.graphics.render import render_inline
+from dissensus.report.graphics.theme import TEXT_WIDTH
 from dissensus.report.groups import list_groups
-from dissensus.report.render import render_inline
-from dissensus.report.theme import TEXT_WIDTH
 from dissensus.schema.ratings.table import Ratings
 
 

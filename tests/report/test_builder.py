@@ -13,7 +13,7 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse import analyse
 from dissensus.pipeline.simulate import preset, simulate
 from dissensus.report.builder import build, list_figures
-from dissensus.report.drawing_process import open_drawing_process
+from dissensus.report.graphics.drawing_process import open_drawing_process
 from dissensus.report.result import Report
 from dissensus.schema.ratings.table import Ratings
 

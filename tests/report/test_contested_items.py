@@ -10,7 +10,7 @@ from tests.pipeline.tables import ratings_of, simulate_frame
 from tests.report.simulated import texts
 
 from dissensus.errors import InvalidInput
-from dissensus.report.contested_items import list_contested_items
+from dissensus.report.figures.contested_items import list_contested_items
 from dissensus.report.groups import list_groups
 from dissensus.schema.ratings.table import Ratings
 

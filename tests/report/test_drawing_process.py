@@ -7,9 +7,9 @@ import sys
 import pytest
 
 import dissensus as ds
-from dissensus.report.drawing_process import DrawingProcess, open_drawing_process
 from dissensus.report.figure import ON_PAGE, Figure
 from dissensus.report.figures.answers import answers
+from dissensus.report.graphics.drawing_process import DrawingProcess, open_drawing_process
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_closing_cancels_figures_that_are_not_drawn(figure: Figure) -> None:
 @pytest.mark.slow
 def test_the_process_ends_with_its_input(figure: Figure) -> None:
     line = json.dumps((figure.draw(400), "a", "A"))
-    command = [sys.executable, "-m", "dissensus.report.drawing_process"]
+    command = [sys.executable, "-m", "dissensus.report.graphics.drawing_process"]
     done = subprocess.run(command, input=f"{line}\n", capture_output=True, text=True, check=True)
     (drawing,) = map(json.loads, done.stdout.splitlines())
     assert drawing.startswith("<svg")

@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-from dissensus.report.fonts import CONFIGURATION, NO_FONTS
-from dissensus.report.theme import apply_theme
-from dissensus.report.vega_lite import Chart, X, Y
+from dissensus.report.graphics.fonts import CONFIGURATION, NO_FONTS
+from dissensus.report.graphics.theme import apply_theme
+from dissensus.report.graphics.vega_lite import Chart, X, Y
 
 DRAW = """
 import json, os, sys
-from dissensus.report.render import load_renderer
+from dissensus.report.graphics.render import load_renderer
 before = dict(os.environ)
 print(load_renderer().vegalite_to_svg(json.load(sys.stdin)))
 assert dict(os.environ) == before
@@ -45,7 +45,7 @@ def draw(*_, **__):
 renderer = types.ModuleType("vl_convert")
 renderer.vegalite_to_svg, renderer.register_font_directory = draw, lambda folder: None
 sys.modules["vl_convert"] = renderer
-from dissensus.report.render import load_renderer
+from dissensus.report.graphics.render import load_renderer
 def load_second():
     drawing.wait()
     load_renderer()

@@ -8,6 +8,7 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse import analyse
 from dissensus.pipeline.tables import format_count, format_interval
 from dissensus.report.figures.agreement import agreement
+from dissensus.report.graphics.layout import truncate_text
 from dissensus.report.groups import (
     DisplayedGroups,
     format_percent,
@@ -16,7 +17,6 @@ from dissensus.report.groups import (
     make_slug,
     number_repeated_names,
 )
-from dissensus.report.layout import truncate_text
 from dissensus.schema.axes import format_axis
 from dissensus.schema.ratings.table import Ratings
 

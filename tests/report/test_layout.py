@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.report.hostile import NAMES
 from tests.strategies import quick
 
-from dissensus.report.layout import (
+from dissensus.report.graphics.layout import (
     NAME_LINES,
     NAME_SHARE,
     RowLabels,
@@ -14,7 +14,7 @@ from dissensus.report.layout import (
     truncate_text,
     wrap_text,
 )
-from dissensus.report.theme import COLUMN_WIDTH, PADDING, TEXT_WIDTH
+from dissensus.report.graphics.theme import COLUMN_WIDTH, PADDING, TEXT_WIDTH
 
 TEXTS = st.text(max_size=80) | st.sampled_from(NAMES)
 

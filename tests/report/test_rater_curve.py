@@ -13,7 +13,7 @@ from dissensus.pipeline.analyse import RaterCurve
 from dissensus.pipeline.analyse import rater_curve as compute
 from dissensus.report.builder import build
 from dissensus.report.figures.rater_curve import PANELS, rater_curve
-from dissensus.report.theme import TEXT_WIDTH
+from dissensus.report.graphics.theme import TEXT_WIDTH
 from dissensus.schema.ratings.table import Ratings
 
 

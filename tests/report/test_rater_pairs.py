@@ -13,9 +13,9 @@ from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
 from dissensus.report.builder import build
 from dissensus.report.figures import rater_pairs as module
 from dissensus.report.figures.rater_pairs import rater_pairs
+from dissensus.report.graphics.layout import LINE_HEIGHT
+from dissensus.report.graphics.theme import COLUMN_WIDTH, TEXT_WIDTH
 from dissensus.report.groups import list_groups
-from dissensus.report.layout import LINE_HEIGHT
-from dissensus.report.theme import COLUMN_WIDTH, TEXT_WIDTH
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.raters.pairs import rater_pair_agreement
 

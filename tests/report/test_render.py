@@ -15,15 +15,13 @@ from tests.report.simulated import fits, texts
 from dissensus.errors import InvalidInput
 from dissensus.report.builder import build
 from dissensus.report.figure import Figure
-from dissensus.report.figure_kind import KINDS, detect_kind
 from dissensus.report.figures.answers import answers
 from dissensus.report.figures.panels import LOOKS
-from dissensus.report.groups import list_groups
-from dissensus.report.layout import stack_layers
-from dissensus.report.render import render
-from dissensus.report.result import Report
-from dissensus.report.text_layers import set_texts, take_texts
-from dissensus.report.theme import (
+from dissensus.report.graphics.figure_kind import KINDS, detect_kind
+from dissensus.report.graphics.layout import stack_layers
+from dissensus.report.graphics.render import render
+from dissensus.report.graphics.text_layers import set_texts, take_texts
+from dissensus.report.graphics.theme import (
     BLUE,
     COLUMN_WIDTH,
     DARK,
@@ -37,7 +35,9 @@ from dissensus.report.theme import (
     pick_ramp_colors,
     pick_text_color,
 )
-from dissensus.report.vega_lite import Chart, Scale, Spec, Text, X
+from dissensus.report.graphics.vega_lite import Chart, Scale, Spec, Text, X
+from dissensus.report.groups import list_groups
+from dissensus.report.result import Report
 from dissensus.schema.ratings.table import Ratings
 
 THEMES = ({color: color for color in NAMES}, DARK)

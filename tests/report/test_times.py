@@ -12,9 +12,9 @@ from dissensus.pipeline.vet import Vetting, vet
 from dissensus.report.builder import build
 from dissensus.report.figures.times import times
 from dissensus.report.figures.vetting import MET
+from dissensus.report.graphics.theme import TEXT_WIDTH
 from dissensus.report.groups import list_groups
 from dissensus.report.tables import time_table
-from dissensus.report.theme import TEXT_WIDTH
 from dissensus.schema.ratings.table import Ratings
 
 

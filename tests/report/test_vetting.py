@@ -13,7 +13,7 @@ from tests.report.simulated import fits, texts
 
 from dissensus.pipeline.vet import Vetting, vet
 from dissensus.report.figures.vetting import CRITERIA, IN_FILE, LOOKS, MET, NEITHER, ROW_HEIGHT, evidence
-from dissensus.report.theme import TEXT_WIDTH
+from dissensus.report.graphics.theme import TEXT_WIDTH
 from dissensus.schema.ratings.table import Ratings
 
 MEASURES = [*CRITERIA, "label_entropy", "flat", "agreement_pool", "agreement_rater_gender"]

@@ -3,19 +3,20 @@
 import re
 from collections.abc import Callable
 from html import unescape
+from inspect import getmembers, isfunction
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from dissensus import report
-from dissensus.report import theme
 from dissensus.report.figure import Figure
+from dissensus.report.graphics import theme
 from reproduce import gallery
 
 INDEX = (gallery.PAGES / "index.md").read_text(encoding="utf-8")
 PAGES = {page.stem: page.read_text(encoding="utf-8") for page in gallery.PAGES.glob("*.md") if page.stem != "index"}
-FIGURES = {name for name in dir(report) if "figures." in getattr(report, name).__module__} | {"list_contested_items"}
+FIGURES = {name for name, function in getmembers(report, isfunction) if "figures." in function.__module__}
 
 
 @pytest.fixture(scope="module")

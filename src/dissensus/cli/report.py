@@ -121,7 +121,7 @@ def report(
     one_question = any(reading.keywords[option] for option in ("question", "answer", "categories"))
     flagged_excluded = reading.keywords["exclude_flagged"]
     # Imported here, so that --help does not import polars, and the renderer loads beside the rest.
-    from dissensus.report.drawing_process import open_drawing_process
+    from dissensus.report.graphics.drawing_process import open_drawing_process
 
     with open_drawing_process() as drawing:
         from dissensus.report.builder import build

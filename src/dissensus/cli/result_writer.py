@@ -18,7 +18,7 @@ from dissensus.errors import InvalidInput
 from dissensus.extras import check_extra
 from dissensus.files.raw.atomic_write import check_folder, write_atomically
 from dissensus.pipeline.tables import Page, escape_unprintable, format_count
-from dissensus.report.figure_kind import KINDS
+from dissensus.report.graphics.figure_kind import KINDS
 
 if TYPE_CHECKING:
     import polars as pl

@@ -17,7 +17,7 @@ from dissensus.files.raw.atomic_write import write_atomically
 from dissensus.pipeline.engine.ratings import IN_MEMORY
 from dissensus.pipeline.vet import Criteria, FilterAudit, Vetting, audit_flagged
 from dissensus.pipeline.vet import vet as vet_raters
-from dissensus.report.figure_kind import Kind, detect_kind
+from dissensus.report.graphics.figure_kind import Kind, detect_kind
 from dissensus.schema.ratings.table import Ratings
 
 THRESHOLDS, AUDIT = "Thresholds", "Audit"

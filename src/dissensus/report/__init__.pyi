@@ -1,12 +1,12 @@
 from dissensus.report.builder import build as build
 from dissensus.report.builder import list_figures as list_figures
-from dissensus.report.contested_items import ContestedItems as ContestedItems
-from dissensus.report.contested_items import list_contested_items as list_contested_items
 from dissensus.report.figure import Figure as Figure
 from dissensus.report.figures.agreement import agreement as agreement
 from dissensus.report.figures.agreement import question_agreement as question_agreement
 from dissensus.report.figures.answers import answers as answers
 from dissensus.report.figures.answers import questions as questions
+from dissensus.report.figures.contested_items import ContestedItems as ContestedItems
+from dissensus.report.figures.contested_items import list_contested_items as list_contested_items
 from dissensus.report.figures.divergence import divergence as divergence
 from dissensus.report.figures.gold import gold as gold
 from dissensus.report.figures.item_attributes import item_attribute as item_attribute

@@ -13,11 +13,11 @@ from dissensus.pipeline.analyse.level import Level
 from dissensus.pipeline.analyse.table import resolve_axes, resolve_share
 from dissensus.pipeline.engine.ratings import PartitionedRatings, select_pool
 from dissensus.pipeline.tables import UNKNOWN, format_count, format_short
-from dissensus.report.drawing_process import DrawingProcess
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement
 from dissensus.report.figures.item_attributes import item_attribute, item_gaps
 from dissensus.report.figures.null_distributions import null_distributions
+from dissensus.report.graphics.drawing_process import DrawingProcess
 from dissensus.report.groups import number_repeated_names
 from dissensus.report.methods import METHODS, Method
 from dissensus.report.result import Report, Size

@@ -11,11 +11,11 @@ import polars as pl
 
 from dissensus.extras import is_installed
 from dissensus.pipeline.tables import escape_unprintable
-from dissensus.report.drawing_process import DrawingProcess
-from dissensus.report.figure_kind import Kind, detect_kind
-from dissensus.report.render import render, render_inline
-from dissensus.report.theme import COLUMN_WIDTH, TEXT_WIDTH, apply_theme
-from dissensus.report.vega_lite import Spec
+from dissensus.report.graphics.drawing_process import DrawingProcess
+from dissensus.report.graphics.figure_kind import Kind, detect_kind
+from dissensus.report.graphics.render import render, render_inline
+from dissensus.report.graphics.theme import COLUMN_WIDTH, TEXT_WIDTH, apply_theme
+from dissensus.report.graphics.vega_lite import Spec
 
 if TYPE_CHECKING:
     from altair import TopLevelMixin

@@ -12,8 +12,8 @@ from markupsafe import Markup
 from dissensus.extras import is_installed
 from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_short
 from dissensus.report.figure import ON_PAGE, Figure
+from dissensus.report.graphics.theme import DARK, NAMES
 from dissensus.report.tables import Disclosure, ReportTable
-from dissensus.report.theme import DARK, NAMES
 
 # Most rows of a table of numbers: the page must open on a phone.
 MOST_ROWS = 400

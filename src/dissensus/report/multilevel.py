@@ -18,7 +18,7 @@ from dissensus.pipeline.model.details_page import (
 )
 from dissensus.pipeline.model.result import MOST_CHANGED, describe_fit, estimate_grids, label_change_grids
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
-from dissensus.report.contested_items import read_passages
+from dissensus.report.figures.contested_items import read_passages
 from dissensus.report.figures.multilevel import join_first, list_most_divided
 from dissensus.report.groups import format_percent
 from dissensus.report.tables import Disclosure, HiddenPassage, ReportTable

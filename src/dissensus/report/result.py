@@ -5,8 +5,8 @@ from html import escape
 from pathlib import Path
 
 from dissensus.pipeline.analyse import Analysis
-from dissensus.report.contested_items import ContestedItems
 from dissensus.report.figure import Figure
+from dissensus.report.figures.contested_items import ContestedItems
 from dissensus.report.html import render_page
 from dissensus.report.methods import WORDS, Method
 from dissensus.report.sections import Section

@@ -15,11 +15,10 @@ from dissensus.pipeline.analyse.table import run_analysis
 from dissensus.pipeline.engine.ratings import IN_MEMORY, PartitionedRatings
 from dissensus.pipeline.tables import escape_unprintable
 from dissensus.pipeline.vet import Vetting, audit_flagged, vet
-from dissensus.report.contested_items import ContestedItems, list_contested_items
-from dissensus.report.drawing_process import DrawingProcess
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement, question_agreement
 from dissensus.report.figures.answers import answers, questions
+from dissensus.report.figures.contested_items import ContestedItems, list_contested_items
 from dissensus.report.figures.divergence import divergence
 from dissensus.report.figures.gold import gold
 from dissensus.report.figures.item_attributes import item_attribute, item_gaps
@@ -32,6 +31,7 @@ from dissensus.report.figures.raters import raters
 from dissensus.report.figures.removal import label_moves, removal
 from dissensus.report.figures.times import times
 from dissensus.report.figures.vetting import evidence
+from dissensus.report.graphics.drawing_process import DrawingProcess
 from dissensus.report.groups import DisplayedGroups, groups_of_axes, number_repeated_names
 from dissensus.report.tables import Disclosure, ReportTable, dataset, group_table, pool, time_table
 from dissensus.schema.advice import Advice, error_message

@@ -18,9 +18,9 @@ from dissensus.report.figures.panels import (
     draw_panels,
     select_rows,
 )
+from dissensus.report.graphics.layout import RowLabels
+from dissensus.report.graphics.vega_lite import Spec
 from dissensus.report.groups import DisplayedGroups, join_with_and
-from dissensus.report.layout import RowLabels
-from dissensus.report.vega_lite import Spec
 from dissensus.schema.ratings.table import Ratings
 
 TABLE = ("group", "metric", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "direction", "n_raters", "n_items")

@@ -8,10 +8,10 @@ import polars as pl
 from dissensus.pipeline.engine.ratings import PartitionedRatings, code_answers, select_pool
 from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.report.figure import Figure
-from dissensus.report.figures.bars import BarPart, draw_whole_bars
+from dissensus.report.graphics.bars import BarPart, draw_whole_bars
+from dissensus.report.graphics.layout import RowLabels
+from dissensus.report.graphics.theme import pick_ramp_colors, pick_text_color
 from dissensus.report.groups import EVERYBODY, DisplayedGroups, format_percent, join_with_and, list_groups
-from dissensus.report.layout import RowLabels
-from dissensus.report.theme import pick_ramp_colors, pick_text_color
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.result import FloatArray, IntArray
 from dissensus.stats.vetting import count_labels

@@ -10,10 +10,10 @@ from dissensus.pipeline.analyse.attempts import AttemptMap
 from dissensus.pipeline.tables import format_count
 from dissensus.report.figure import Figure
 from dissensus.report.figures.means import format_as_percent
+from dissensus.report.graphics.layout import stack_layers
+from dissensus.report.graphics.theme import BLUE, COLUMN_WIDTH, INK, PADDING, PALE, PAPER, VERMILION
+from dissensus.report.graphics.vega_lite import Chart, Color, Scale, Shape, Spec, Text, X, Y
 from dissensus.report.groups import format_percent
-from dissensus.report.layout import stack_layers
-from dissensus.report.theme import BLUE, COLUMN_WIDTH, INK, PADDING, PALE, PAPER, VERMILION
-from dissensus.report.vega_lite import Chart, Color, Scale, Shape, Spec, Text, X, Y
 
 MOST: Final = 1_500
 """Most attempts drawn: more overlap, and make a page large."""

@@ -9,10 +9,10 @@ import polars as pl
 from dissensus.pipeline.analyse.attempts.result import Concentration
 from dissensus.pipeline.tables import format_count, format_short
 from dissensus.report.figure import Figure
+from dissensus.report.graphics.layout import stack_layers
+from dissensus.report.graphics.theme import BLUE, COLUMN_WIDTH, MUTED, PADDING, VERMILION
+from dissensus.report.graphics.vega_lite import Axis, Chart, Color, Legend, Scale, Spec, StrokeDash, X, Y
 from dissensus.report.groups import format_percent
-from dissensus.report.layout import stack_layers
-from dissensus.report.theme import BLUE, COLUMN_WIDTH, MUTED, PADDING, VERMILION
-from dissensus.report.vega_lite import Axis, Chart, Color, Legend, Scale, Spec, StrokeDash, X, Y
 
 AXIS, WIDEST = 60, 520
 ATTEMPTS, SUCCESSES = "attempts", "successes"

@@ -11,10 +11,10 @@ from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.null_distributions import HIGH, LOW, MEDIAN, summarise_chance
 from dissensus.report.figures.panels import ADJUSTED, LOOKS, NOT, RAW, UNTESTED
+from dissensus.report.graphics.layout import RowLabels, stack_over_rows
+from dissensus.report.graphics.theme import LINE, MUTED, PAPER
+from dissensus.report.graphics.vega_lite import X2, Y2, Axis, Chart, Color, Scale, Shape, Spec, X
 from dissensus.report.groups import DisplayedGroups
-from dissensus.report.layout import RowLabels, stack_over_rows
-from dissensus.report.theme import LINE, MUTED, PAPER
-from dissensus.report.vega_lite import X2, Y2, Axis, Chart, Color, Scale, Shape, Spec, X
 from dissensus.schema.axes import format_axis
 
 MOST_PAIRS = 30

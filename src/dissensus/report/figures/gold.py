@@ -9,10 +9,10 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.aggregate.gold import GoldAgainstCrowd, describe_intervals
 from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.report.figure import Figure
-from dissensus.report.figures.bars import BarPart, draw_whole_bars
+from dissensus.report.graphics.bars import BarPart, draw_whole_bars
+from dissensus.report.graphics.layout import RowLabels
+from dissensus.report.graphics.theme import BLUE, INK, LINE, MUTED, ON_MIDDLE, ORANGE, PAPER, RAMP
 from dissensus.report.groups import EVERYBODY, MOST_GROUPS, DisplayedGroups, format_percent, make_slug
-from dissensus.report.layout import RowLabels
-from dissensus.report.theme import BLUE, INK, LINE, MUTED, ON_MIDDLE, ORANGE, PAPER, RAMP
 from dissensus.schema.axes import format_axis
 from dissensus.schema.ratings.columns import RATER_PREFIX
 

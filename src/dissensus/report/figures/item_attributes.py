@@ -9,9 +9,9 @@ from dissensus.pipeline.analyse.result import FEW, Analysis, ItemRow, location_h
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.panels import build_significance_scales, draw_estimates, draw_panels
+from dissensus.report.graphics.layout import RowLabels, truncate_text
+from dissensus.report.graphics.vega_lite import Spec
 from dissensus.report.groups import DisplayedGroups, make_slug, read_compared_groups
-from dissensus.report.layout import RowLabels, truncate_text
-from dissensus.report.vega_lite import Spec
 from dissensus.schema.axes import format_axis
 from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE
 

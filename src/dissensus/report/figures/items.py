@@ -8,11 +8,24 @@ import polars as pl
 from dissensus.errors import NotFound
 from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.report.figure import Figure
-from dissensus.report.figures.bars import Bar, draw_plain_bars, find_scale_end
+from dissensus.report.graphics.bars import Bar, draw_plain_bars, find_scale_end
+from dissensus.report.graphics.layout import RowLabels, count_legend_columns, stack_over_rows
+from dissensus.report.graphics.theme import BLUE, MUTED, PAPER, VERMILION
+from dissensus.report.graphics.vega_lite import (
+    X2,
+    Axis,
+    Chart,
+    Fill,
+    Legend,
+    Scale,
+    Shape,
+    SizeChannel,
+    Spec,
+    Stroke,
+    Text,
+    X,
+)
 from dissensus.report.groups import format_percent, join_with_and
-from dissensus.report.layout import RowLabels, count_legend_columns, stack_over_rows
-from dissensus.report.theme import BLUE, MUTED, PAPER, VERMILION
-from dissensus.report.vega_lite import X2, Axis, Chart, Fill, Legend, Scale, Shape, SizeChannel, Spec, Stroke, Text, X
 from dissensus.schema.advice import Advice
 from dissensus.schema.hints import format_list
 from dissensus.schema.ratings.columns import DEGREE, DEGREES, ITEM_ID

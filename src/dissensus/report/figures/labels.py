@@ -10,10 +10,10 @@ from dissensus.pipeline.engine.ratings import PartitionedRatings, code_answers, 
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.answers import compute_shares
+from dissensus.report.graphics.layout import count_legend_columns, stack_layers
+from dissensus.report.graphics.theme import BLUE, MUTED, PAPER, pick_ramp_colors
+from dissensus.report.graphics.vega_lite import X2, Y2, Axis, Chart, Color, Legend, Scale, Spec, X, Y
 from dissensus.report.groups import format_percent
-from dissensus.report.layout import count_legend_columns, stack_layers
-from dissensus.report.theme import BLUE, MUTED, PAPER, pick_ramp_colors
-from dissensus.report.vega_lite import X2, Y2, Axis, Chart, Color, Legend, Scale, Spec, X, Y
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.cohesion import compute_entropies
 from dissensus.stats.groups.item_counts import ItemCounts, compute_quantiles, count_items

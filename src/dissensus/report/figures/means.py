@@ -7,10 +7,10 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from dissensus.pipeline.tables import UNKNOWN, escape_unprintable, format_short
-from dissensus.report.layout import HeadedRows, RowBlock, stack_over_rows
-from dissensus.report.series import draw_series
-from dissensus.report.theme import BLUE, LINE, MUTED, ORANGE, PALE, VERMILION
-from dissensus.report.vega_lite import X2, Y2, Axis, Chart, Scale, Spec, X
+from dissensus.report.graphics.layout import HeadedRows, RowBlock, stack_over_rows
+from dissensus.report.graphics.series import draw_series
+from dissensus.report.graphics.theme import BLUE, LINE, MUTED, ORANGE, PALE, VERMILION
+from dissensus.report.graphics.vega_lite import X2, Y2, Axis, Chart, Scale, Spec, X
 from dissensus.stats.cluster_bootstrap import BootstrapEstimate
 
 LOOKS: Final = ((BLUE, "circle", 64), (VERMILION, "diamond", 64), (ORANGE, "square", 44))

@@ -13,8 +13,8 @@ from dissensus.pipeline.model.shares import PredictedShare
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.means import LOOKS, MeanRow, MeanRows, ScaleStyle, draw_means
+from dissensus.report.graphics.layout import concat_vertically
 from dissensus.report.groups import EVERYBODY, format_percent, join_with_and, make_slug
-from dissensus.report.layout import concat_vertically
 from dissensus.schema.axes import format_axis
 from dissensus.schema.ratings.columns import CROSSED, RATER_PREFIX
 from dissensus.stats.cluster_bootstrap import BootstrapEstimate

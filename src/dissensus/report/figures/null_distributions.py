@@ -17,10 +17,10 @@ from dissensus.report.figures.panels import (
     draw_panels,
     select_rows,
 )
+from dissensus.report.graphics.layout import RowLabels
+from dissensus.report.graphics.theme import PALE
+from dissensus.report.graphics.vega_lite import Y2, Chart, Color, DetailChannel, Legend, Scale, Spec, Text
 from dissensus.report.groups import DisplayedGroups
-from dissensus.report.layout import RowLabels
-from dissensus.report.theme import PALE
-from dissensus.report.vega_lite import Y2, Chart, Color, DetailChannel, Legend, Scale, Spec, Text
 from dissensus.stats.result import FloatArray, IndexArray
 
 LOW, MEDIAN, HIGH = "chance_2.5_%", "chance_median", "chance_97.5_%"

@@ -5,15 +5,15 @@ from math import floor, isclose, log10
 from typing import Any
 
 from dissensus.pipeline.analyse.result import Analysis, Row
-from dissensus.report.groups import DisplayedGroups, read_compared_groups
-from dissensus.report.layout import (
+from dissensus.report.graphics.layout import (
     RowLabels,
     concat_horizontally,
     concat_vertically,
     stack_over_rows,
 )
-from dissensus.report.theme import BLUE, COLUMN_WIDTH, INK, MUTED, PADDING, PAPER, VERMILION
-from dissensus.report.vega_lite import X2, Axis, Chart, Color, Legend, Scale, Shape, Spec, Text, X
+from dissensus.report.graphics.theme import BLUE, COLUMN_WIDTH, INK, MUTED, PADDING, PAPER, VERMILION
+from dissensus.report.graphics.vega_lite import X2, Axis, Chart, Color, Legend, Scale, Shape, Spec, Text, X
+from dissensus.report.groups import DisplayedGroups, read_compared_groups
 
 NAMES = {
     "irr": "IRR (alpha)",

@@ -9,10 +9,10 @@ from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.rater_curve import RaterCurve
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure
+from dissensus.report.graphics.layout import concat_horizontally, concat_vertically, stack_layers
+from dissensus.report.graphics.theme import BLUE, COLUMN_WIDTH, MUTED, PAPER
+from dissensus.report.graphics.vega_lite import Y2, Axis, Chart, Scale, Spec, X, Y
 from dissensus.report.groups import make_slug
-from dissensus.report.layout import concat_horizontally, concat_vertically, stack_layers
-from dissensus.report.theme import BLUE, COLUMN_WIDTH, MUTED, PAPER
-from dissensus.report.vega_lite import Y2, Axis, Chart, Scale, Spec, X, Y
 from dissensus.schema.axes import format_axis
 
 PANELS = {"irr": "IRR of all drawn raters", "between_share": "share of disagreement between groups"}

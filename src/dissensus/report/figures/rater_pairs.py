@@ -11,8 +11,7 @@ import polars as pl
 from dissensus.errors import NotFound, UndefinedEstimate
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure
-from dissensus.report.groups import EVERYBODY, DisplayedGroups, join_with_and, list_groups
-from dissensus.report.layout import (
+from dissensus.report.graphics.layout import (
     LINE_HEIGHT,
     NAME_GAP,
     NAME_SHARE,
@@ -21,8 +20,9 @@ from dissensus.report.layout import (
     stack_layers,
     truncate_text,
 )
-from dissensus.report.theme import INK, LINE, PADDING, pick_ramp_colors
-from dissensus.report.vega_lite import X2, Y2, Chart, Color, Legend, Scale, Shape, Spec, Text, X, Y
+from dissensus.report.graphics.theme import INK, LINE, PADDING, pick_ramp_colors
+from dissensus.report.graphics.vega_lite import X2, Y2, Chart, Color, Legend, Scale, Shape, Spec, Text, X, Y
+from dissensus.report.groups import EVERYBODY, DisplayedGroups, join_with_and, list_groups
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.raters.clusters import order_by_clusters
 from dissensus.stats.raters.pairs import MIN_SHARED, RaterPairAgreement, rater_pair_agreement

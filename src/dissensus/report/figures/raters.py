@@ -8,9 +8,8 @@ import polars as pl
 from dissensus.pipeline.analyse.result import FEW
 from dissensus.pipeline.tables import UNKNOWN, escape_unprintable, format_count
 from dissensus.report.figure import Figure
-from dissensus.report.figures.bars import Bar, draw_plain_bars, find_scale_end
-from dissensus.report.groups import DisplayedGroups, find_hidden_groups, list_groups
-from dissensus.report.layout import (
+from dissensus.report.graphics.bars import Bar, draw_plain_bars, find_scale_end
+from dissensus.report.graphics.layout import (
     RowLabels,
     concat_horizontally,
     concat_vertically,
@@ -18,8 +17,9 @@ from dissensus.report.layout import (
     stack_over_rows,
     wrap_text,
 )
-from dissensus.report.theme import SMALL
-from dissensus.report.vega_lite import Spec
+from dissensus.report.graphics.theme import SMALL
+from dissensus.report.graphics.vega_lite import Spec
+from dissensus.report.groups import DisplayedGroups, find_hidden_groups, list_groups
 from dissensus.schema.ratings.columns import CROSS, CROSSED
 from dissensus.schema.ratings.table import Ratings
 

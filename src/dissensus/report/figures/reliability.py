@@ -8,9 +8,9 @@ import polars as pl
 from dissensus.pipeline.tables import format_count, format_short
 from dissensus.preference.evaluation.accuracy import Bin, Evaluation, describe_population
 from dissensus.report.figure import Figure
-from dissensus.report.layout import concat_vertically, stack_layers
-from dissensus.report.theme import BLUE, COLUMN_WIDTH, INK, MUTED, PADDING, PALE, PAPER
-from dissensus.report.vega_lite import X2, Y2, Axis, Chart, Scale, Spec, Text, X, Y
+from dissensus.report.graphics.layout import concat_vertically, stack_layers
+from dissensus.report.graphics.theme import BLUE, COLUMN_WIDTH, INK, MUTED, PADDING, PALE, PAPER
+from dissensus.report.graphics.vega_lite import X2, Y2, Axis, Chart, Scale, Spec, Text, X, Y
 
 # Width of the y axis with its title, and the largest width of a plot.
 AXIS, WIDEST = 60, 440

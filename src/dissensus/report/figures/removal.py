@@ -10,11 +10,11 @@ from dissensus.errors import NotFound, UndefinedEstimate
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.pipeline.vet.audit_result import AxisRemoval, FilterAudit, GroupRemoval, LabelMove
 from dissensus.report.figure import Figure
-from dissensus.report.figures.bars import Bar, draw_plain_bars, find_scale_end
+from dissensus.report.graphics.bars import Bar, draw_plain_bars, find_scale_end
+from dissensus.report.graphics.layout import HeadedRows, RowBlock, RowLabels, stack_over_rows
+from dissensus.report.graphics.theme import BLUE, INK, LINE, PAPER
+from dissensus.report.graphics.vega_lite import X2, Y2, Axis, Chart, Scale, Spec, Text, X
 from dissensus.report.groups import DisplayedGroups, format_percent
-from dissensus.report.layout import HeadedRows, RowBlock, RowLabels, stack_over_rows
-from dissensus.report.theme import BLUE, INK, LINE, PAPER
-from dissensus.report.vega_lite import X2, Y2, Axis, Chart, Scale, Spec, Text, X
 from dissensus.schema.advice import format_message
 from dissensus.schema.axes import format_axis
 from dissensus.schema.hints import format_list

@@ -9,10 +9,10 @@ import polars as pl
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation, Slice, describe_population
 from dissensus.report.figure import Figure
-from dissensus.report.layout import HeadedRows, RowBlock, stack_over_rows
-from dissensus.report.series import draw_series
-from dissensus.report.theme import BLUE, MUTED, ORANGE, VERMILION
-from dissensus.report.vega_lite import Y2, Axis, Chart, Scale, Spec, X
+from dissensus.report.graphics.layout import HeadedRows, RowBlock, stack_over_rows
+from dissensus.report.graphics.series import draw_series
+from dissensus.report.graphics.theme import BLUE, MUTED, ORANGE, VERMILION
+from dissensus.report.graphics.vega_lite import Y2, Axis, Chart, Scale, Spec, X
 from dissensus.schema.axes import format_axis
 from dissensus.stats.cluster_robust import ClusteredEstimate
 

@@ -10,10 +10,10 @@ from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.preference.ranking.ranking import RankedChatbot, Ranking
 from dissensus.preference.ranking.strengths import MEAN
 from dissensus.report.figure import Figure
-from dissensus.report.layout import HeadedRows, RowBlock, stack_over_rows
-from dissensus.report.series import draw_series
-from dissensus.report.theme import BLUE, MUTED, ORANGE, VERMILION
-from dissensus.report.vega_lite import Y2, Axis, Chart, Scale, Spec, X
+from dissensus.report.graphics.layout import HeadedRows, RowBlock, stack_over_rows
+from dissensus.report.graphics.series import draw_series
+from dissensus.report.graphics.theme import BLUE, MUTED, ORANGE, VERMILION
+from dissensus.report.graphics.vega_lite import Y2, Axis, Chart, Scale, Spec, X
 from dissensus.schema.axes import format_axis
 
 STRENGTH, ELO, SCORES = "Bradley–Terry", "Elo", "predicted by scores"

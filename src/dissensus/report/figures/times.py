@@ -9,8 +9,8 @@ from dissensus.pipeline.tables import format_count, format_short
 from dissensus.pipeline.vet.result import Vetting
 from dissensus.report.figure import Figure
 from dissensus.report.figures.vetting import ORDER, encode_status, mark_status
-from dissensus.report.layout import stack_layers
-from dissensus.report.vega_lite import Axis, Chart, Scale, Spec, X, Y
+from dissensus.report.graphics.layout import stack_layers
+from dissensus.report.graphics.vega_lite import Axis, Chart, Scale, Spec, X, Y
 
 SIDE, HEIGHT = 56, 260
 LEAST = 0.1

@@ -10,9 +10,9 @@ import polars as pl
 from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.pipeline.vet.result import AGREEMENT, Vetting
 from dissensus.report.figure import Figure
-from dissensus.report.layout import HeadedRows, RowBlock, count_legend_columns, stack_over_rows
-from dissensus.report.theme import BLUE, INK, PALE, PAPER, VERMILION
-from dissensus.report.vega_lite import (
+from dissensus.report.graphics.layout import HeadedRows, RowBlock, count_legend_columns, stack_over_rows
+from dissensus.report.graphics.theme import BLUE, INK, PALE, PAPER, VERMILION
+from dissensus.report.graphics.vega_lite import (
     Y2,
     Axis,
     Chart,

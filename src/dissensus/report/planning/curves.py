@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dissensus.report.layout import (
+from dissensus.report.graphics.layout import (
     concat_horizontally,
     concat_vertically,
     count_legend_columns,
     stack_layers,
 )
-from dissensus.report.theme import BLUE, COLUMN_WIDTH, INK, MUTED, ORANGE, PAPER, VERMILION, pick_ramp_colors
-from dissensus.report.vega_lite import Y2, Axis, Chart, Color, Legend, Scale, Spec, X, Y
+from dissensus.report.graphics.theme import BLUE, COLUMN_WIDTH, INK, MUTED, ORANGE, PAPER, VERMILION, pick_ramp_colors
+from dissensus.report.graphics.vega_lite import Y2, Axis, Chart, Color, Legend, Scale, Spec, X, Y
 
 COLORS: Final = (BLUE, VERMILION, ORANGE, INK)
 SIDE, GAP, HEIGHT = 46, 22, 180

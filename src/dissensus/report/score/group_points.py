@@ -5,10 +5,10 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from dissensus.pipeline.tables import escape_unprintable
-from dissensus.report.layout import HeadedRows, RowBlock, count_legend_columns, stack_over_rows
-from dissensus.report.series import draw_series
-from dissensus.report.theme import BLUE, INK, ORANGE, VERMILION
-from dissensus.report.vega_lite import Axis, Chart, Color, Legend, Scale, Spec, X, Y
+from dissensus.report.graphics.layout import HeadedRows, RowBlock, count_legend_columns, stack_over_rows
+from dissensus.report.graphics.series import draw_series
+from dissensus.report.graphics.theme import BLUE, INK, ORANGE, VERMILION
+from dissensus.report.graphics.vega_lite import Axis, Chart, Color, Legend, Scale, Spec, X, Y
 
 LOOKS: Final = ((BLUE, "circle", 64), (VERMILION, "diamond", 64), (ORANGE, "square", 48), (INK, "triangle-up", 64))
 """Colour, shape and size of the marks of each series; more series share the last look."""

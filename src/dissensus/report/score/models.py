@@ -10,8 +10,10 @@ from dissensus.pipeline.score.display import explain_marks
 from dissensus.pipeline.score.model_display import pool_grids, rank_grids
 from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
+from dissensus.report.graphics.layout import concat_horizontally
+from dissensus.report.graphics.theme import BLUE, INK, PALE, VERMILION
+from dissensus.report.graphics.vega_lite import Spec
 from dissensus.report.groups import EVERYBODY
-from dissensus.report.layout import concat_horizontally
 from dissensus.report.methods import Method
 from dissensus.report.result import Document
 from dissensus.report.score.group_points import draw_group_lines, draw_group_points
@@ -25,8 +27,6 @@ from dissensus.report.score.scorecard import (
 )
 from dissensus.report.sections import Section
 from dissensus.report.tables import ReportTable
-from dissensus.report.theme import BLUE, INK, PALE, VERMILION
-from dissensus.report.vega_lite import Spec
 
 MODEL_METHODS: Final = (
     Method(

@@ -72,8 +72,8 @@ def list_plans(platform: Platform, name: str, *, staff_id: str) -> PlanListing:
 def write_content(plan: "Plan", page: Page) -> str:
     """Return the tables and figures of a plan as JSON text."""
     # Imported here, since Altair takes a fifth of a second.
+    from dissensus.report.graphics.theme import COLUMN_WIDTH
     from dissensus.report.planning.report import plan_figures
-    from dissensus.report.theme import COLUMN_WIDTH
 
     figures = [
         {
@@ -112,7 +112,7 @@ def load_plan(platform: Platform, name: str, plan_id: str, *, staff_id: str) -> 
 
 def load_figure(platform: Platform, name: str, plan_id: str, figure: str, kind: str, *, staff_id: str) -> bytes:
     """Return a figure of a plan as SVG: "svg", "narrow.svg", "dark.svg" or "narrow.dark.svg"."""
-    from dissensus.report.render import to_dark_svg
+    from dissensus.report.graphics.render import to_dark_svg
 
     stored = load_plan(platform, name, plan_id, staff_id=staff_id)
     drawn = next((one for one in (stored.content or {}).get("figures", ()) if one["name"] == figure), None)

@@ -22,13 +22,13 @@ from dissensus.pipeline.analyse.attempts import AttemptMap, attempt_map
 from dissensus.pipeline.analyse.attempts.analysis import analyse_attempts
 from dissensus.report.attempts import attempts_report
 from dissensus.report.builder import build
-from dissensus.report.contested_items import ContestedItems
 from dissensus.report.figure import Figure
+from dissensus.report.figures.contested_items import ContestedItems
+from dissensus.report.graphics.theme import COLUMN_WIDTH
 from dissensus.report.html import to_grid
 from dissensus.report.result import Document
 from dissensus.report.sections import Part, Section
 from dissensus.report.tables import ReportTable
-from dissensus.report.theme import COLUMN_WIDTH
 from dissensus.schema.advice import error_message, word_for_site
 from dissensus.schema.hints import format_list, format_value
 

@@ -144,7 +144,7 @@ def load_figure(
 ) -> tuple[ReportRow, bytes]:
     """Return a report with one of its figures as a drawing, or its numbers."""
     # Imported here, since Altair takes a fifth of a second.
-    from dissensus.report.render import to_dark_svg, to_png
+    from dissensus.report.graphics.render import to_dark_svg, to_png
 
     with platform.database.reading() as tx:
         report = _find_report(platform, tx, name, report_id, with_raters=with_raters, staff_id=staff_id)

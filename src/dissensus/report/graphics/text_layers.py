@@ -10,9 +10,9 @@ from html import escape
 from itertools import compress
 from typing import Any
 
-from dissensus.report.layout import estimate_text_width
-from dissensus.report.theme import SMALL
-from dissensus.report.vega_lite import Spec
+from dissensus.report.graphics.layout import estimate_text_width
+from dissensus.report.graphics.theme import SMALL
+from dissensus.report.graphics.vega_lite import Spec
 
 # Share of the estimated width of the widest name up to which another one is narrower for certain.
 NARROWER = 0.8

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from dissensus.report.layout import (
+from dissensus.report.graphics.layout import (
     RowLabels,
     count_legend_columns,
     estimate_text_width,
     stack_over_rows,
 )
-from dissensus.report.theme import BLUE, INK, PAPER
-from dissensus.report.vega_lite import X2, Y2, Axis, Chart, Color, Legend, Scale, Spec, Text, X
+from dissensus.report.graphics.theme import BLUE, INK, PAPER
+from dissensus.report.graphics.vega_lite import X2, Y2, Axis, Chart, Color, Legend, Scale, Spec, Text, X
 
 HEIGHT, PLAIN_HEIGHT = 20, 14
 SHARES = Axis(format="~%", values=[0, 0.25, 0.5, 0.75, 1], grid=False)

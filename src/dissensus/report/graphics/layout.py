@@ -6,8 +6,8 @@ from functools import cache
 from itertools import accumulate
 from typing import Any
 
-from dissensus.report.theme import INK, MUTED, PADDING, SMALL
-from dissensus.report.vega_lite import Chart, Color, Scale, Spec, Text, X, Y
+from dissensus.report.graphics.theme import INK, MUTED, PADDING, SMALL
+from dissensus.report.graphics.vega_lite import Chart, Color, Scale, Spec, Text, X, Y
 
 NAME_SHARE = 0.36  # Most of the width that names take
 NAME_LINES = 3  # Most lines of a name

@@ -14,7 +14,8 @@ from dissensus.pipeline.engine.ratings import PartitionedRatings, code_answers, 
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.answers import compute_shares, list_bar_parts
-from dissensus.report.figures.bars import draw_whole_bars
+from dissensus.report.graphics.bars import draw_whole_bars
+from dissensus.report.graphics.layout import HeadedRows, RowBlock
 from dissensus.report.groups import (
     EVERYBODY,
     DisplayedGroups,
@@ -24,7 +25,6 @@ from dissensus.report.groups import (
     make_slug,
     number_repeated_names,
 )
-from dissensus.report.layout import HeadedRows, RowBlock
 from dissensus.schema.ratings.columns import ITEM_ID, ITEM_TEXT
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.cohesion import compute_entropies

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from dissensus.report.layout import HeadedRows, count_legend_columns
-from dissensus.report.theme import PAPER
-from dissensus.report.vega_lite import X2, Chart, Color, Legend, Scale, Shape, SizeChannel, Spec, X
+from dissensus.report.graphics.layout import HeadedRows, count_legend_columns
+from dissensus.report.graphics.theme import PAPER
+from dissensus.report.graphics.vega_lite import X2, Chart, Color, Legend, Scale, Shape, SizeChannel, Spec, X
 
 Look = tuple[str, str, int]
 """Colour, shape and size of the marks of a series."""

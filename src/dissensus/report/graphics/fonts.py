@@ -5,7 +5,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-from dissensus.report.vega_lite import SCHEMA_URL
+from dissensus.report.graphics.vega_lite import SCHEMA_URL
 
 CONFIGURATION: Final = "FONTCONFIG_FILE"
 NO_FONTS: Final = Path(__file__).with_name("fonts.conf")

@@ -8,11 +8,11 @@ from html import escape
 from types import ModuleType
 
 from dissensus.extras import require_extra
-from dissensus.report.figure_kind import Kind
-from dissensus.report.fonts import prefer_shipped_fonts
-from dissensus.report.text_layers import set_texts, take_texts
-from dissensus.report.theme import DARK, NAMES, PAPER, apply_theme
-from dissensus.report.vega_lite import Spec
+from dissensus.report.graphics.figure_kind import Kind
+from dissensus.report.graphics.fonts import prefer_shipped_fonts
+from dissensus.report.graphics.text_layers import set_texts, take_texts
+from dissensus.report.graphics.theme import DARK, NAMES, PAPER, apply_theme
+from dissensus.report.graphics.vega_lite import Spec
 
 PNG_PER_INCH = 300
 

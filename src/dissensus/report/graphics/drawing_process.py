@@ -1,4 +1,4 @@
-"""Process that draws the figures of a page: ``python -m dissensus.report.drawing_process``.
+"""Process that draws the figures of a page: ``python -m dissensus.report.graphics.drawing_process``.
 
 The renderer holds the interpreter's lock while it draws, so a thread would draw instead of other work, not beside it.
 The process reads a figure a line from standard input, as JSON, and writes its drawing; it ends with its input.
@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from typing import Final
 
 from dissensus.extras import is_installed
-from dissensus.report.render import load_renderer, render_inline
-from dissensus.report.vega_lite import Spec
+from dissensus.report.graphics.render import load_renderer, render_inline
+from dissensus.report.graphics.vega_lite import Spec
 
-_COMMAND: Final = (sys.executable, "-P", "-m", "dissensus.report.drawing_process")
+_COMMAND: Final = (sys.executable, "-P", "-m", "dissensus.report.graphics.drawing_process")
 
 
 class DrawingProcess:

@@ -1,6 +1,6 @@
 """Theme of figures: sizes, fonts, colour-blind-safe colours."""
 
-from dissensus.report.vega_lite import SCHEMA_URL, Spec
+from dissensus.report.graphics.vega_lite import SCHEMA_URL, Spec
 
 # Widths on paper at 96 pixels per inch: full page, and one of two columns. Phones show the narrow one.
 TEXT_WIDTH, COLUMN_WIDTH = 672, 317

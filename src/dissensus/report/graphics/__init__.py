@@ -1,0 +1,1 @@
+"""Graphics that figures are made of: specifications, layout, theme, and rendering."""
