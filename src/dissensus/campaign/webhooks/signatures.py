@@ -1,11 +1,11 @@
 """Webhook signatures by the Standard Webhooks specification.
 
 The signature covers the id, time and body of a message: https://www.standardwebhooks.com. The secret of a webhook is
-derived from that of the site by HKDF with SHA-256 (RFC 5869), so that it is not stored.
+derived from that of the site by HKDF with SHA-256 (RFC 5869), so that it need not be stored. Receivers use this module
+without the libraries of the site, `cryptography` among them.
 """
 
 import base64
-import binascii
 import hashlib
 import hmac
 import re
@@ -15,16 +15,16 @@ from typing import Final
 
 from dissensus.errors import InvalidInput, NotAllowed
 
-ID: Final = "webhook-id"
-TIMESTAMP: Final = "webhook-timestamp"
-SIGNATURE: Final = "webhook-signature"
+ID_HEADER: Final = "webhook-id"
+TIMESTAMP_HEADER: Final = "webhook-timestamp"
+SIGNATURE_HEADER: Final = "webhook-signature"
 
 PREFIX: Final = "whsec_"
 VERSION: Final = "v1"
 MIN_SECRET_BYTES: Final = 24
-"""Minimum of Standard Webhooks."""
+"""Minimum length required by Standard Webhooks."""
 TOLERANCE: Final = timedelta(minutes=5)
-"""Maximum age of a message, against replay."""
+"""Maximum difference between the time of a signature and now, against replay."""
 
 
 def derive_secret(site_secret: str, webhook_id: str) -> str:
@@ -50,26 +50,26 @@ def sign_webhook(secret: str, message_id: str, body: bytes, *, now: datetime) ->
     """
     timestamp = str(int(now.timestamp()))
     signature = _signature(parse_secret(secret), message_id, timestamp, body)
-    return {ID: message_id, TIMESTAMP: timestamp, SIGNATURE: f"{VERSION},{signature}"}
+    return {ID_HEADER: message_id, TIMESTAMP_HEADER: timestamp, SIGNATURE_HEADER: f"{VERSION},{signature}"}
 
 
 def verify_signature(
     secret: str, headers: Mapping[str, str], body: bytes, *, now: datetime, tolerance: timedelta = TOLERANCE
 ) -> str:
-    """Verify the signature and the age of a message, and return its id."""
+    """Verify the signature of a message and its time, and return its id."""
     key = parse_secret(secret)
-    lowered = {name.lower(): value for name, value in headers.items()}
-    message_id, timestamp = lowered.get(ID, ""), lowered.get(TIMESTAMP, "")
+    headers_by_name = {name.lower(): value for name, value in headers.items()}
+    message_id, timestamp = headers_by_name.get(ID_HEADER, ""), headers_by_name.get(TIMESTAMP_HEADER, "")
     expected = _signature(key, message_id, timestamp, body).encode()
-    signatures = [value.partition(",") for value in lowered.get(SIGNATURE, "").split()]
+    received = [value.partition(",") for value in headers_by_name.get(SIGNATURE_HEADER, "").split()]
     # All signatures are compared, so that the time taken reveals nothing.
-    matches = [hmac.compare_digest(expected, _encode(text)) for version, _, text in signatures if version == VERSION]
+    matches = [hmac.compare_digest(expected, _encode(value)) for version, _, value in received if version == VERSION]
     if not any(matches) or not re.fullmatch("[0-9]{1,11}", timestamp):
         raise NotAllowed("The request is not signed with the secret of this webhook. Do nothing with it.")
-    at = datetime.fromtimestamp(int(timestamp), UTC)
-    if abs(now - at) > tolerance:
+    signed_at = datetime.fromtimestamp(int(timestamp), UTC)
+    if abs(now - signed_at) > tolerance:
         raise NotAllowed(
-            f"The request was signed at {at:%Y-%m-%d %H:%M:%S} UTC, too far from now, which is "
+            f"The request was signed at {signed_at:%Y-%m-%d %H:%M:%S} UTC, too far from now, which is "
             f"{now.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC. Do nothing with it. Check the clock of this machine."
         )
     return message_id
@@ -79,7 +79,7 @@ def parse_secret(secret: str) -> bytes:
     """Decode a secret; the error for an invalid one does not show it."""
     try:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
-    except (ValueError, binascii.Error):
+    except ValueError:
         key = b""
     if len(key) < MIN_SECRET_BYTES:
         raise InvalidInput(f"This is not the secret of a webhook. It begins with {PREFIX}; copy all of it again.")
