@@ -89,9 +89,9 @@ def simulate_people(group_sd: float, seed: int, *, rater_sd: float = 0.3, n_trai
     return SimulatedPeople(
         votes=collect_votes(simulation.preferences[:n_training], people, purpose="helpful").pairs,
         fresh=tuple(Pair(one.context, one.b, one.a) for one in simulation.preferences[n_training:]),
-        every=simulation.odds()[n_training:],
-        men=simulation.odds(MEN)[n_training:],
-        women=simulation.odds(WOMEN)[n_training:],
+        every=simulation.log_odds()[n_training:],
+        men=simulation.log_odds(MEN)[n_training:],
+        women=simulation.log_odds(WOMEN)[n_training:],
     )
 
 

@@ -17,7 +17,7 @@ def test_picks_follow_the_truth_of_each_group() -> None:
     simulation = simulate_preferences(n_comparisons=3000, group_sd=2.0, rater_sd=0.0, seed=4)
     gender = dict(simulation.raters.select("rater_id", "rater_gender").iter_rows())
     for name in ("Man", "Woman"):
-        p = 1 / (1 + np.exp(-simulation.odds(f"rater_gender={name}")))
+        p = 1 / (1 + np.exp(-simulation.log_odds(f"rater_gender={name}")))
         outcomes = [
             (pick.side == "b", chance)
             for preference, chance in zip(simulation.preferences, p, strict=True)
@@ -48,6 +48,12 @@ def test_counts_are_those_of_the_words_in_responses() -> None:
         assert len({pick.rater_id for pick in preference.picks}) == 4
 
 
+def test_raters_drawn_in_blocks_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = simulate_preferences(n_comparisons=50, seed=7)
+    monkeypatch.setattr("dissensus.pipeline.simulate.preferences.BLOCK_SIZE", 7 * 40)
+    assert simulate_preferences(n_comparisons=50, seed=7).preferences == whole.preferences
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -56,6 +62,7 @@ def test_counts_are_those_of_the_words_in_responses() -> None:
         ({"group_sd": -1.0}, "group_sd is -1.0; give a number from 0"),
         ({"rater_sd": float("nan")}, "rater_sd is nan"),
         ({"seed": -1}, "seed is -1"),
+        ({"n_comparisons": 100_000, "raters_each": 20}, "100,000 comparisons by 20 raters each are too many picks"),
     ],
 )
 def test_impossible_settings_are_refused(settings: dict[str, float], message: str) -> None:

@@ -31,7 +31,7 @@ def people(group_sd: float, *, seed: int = 0, n_training: int = 250, rater_sd: f
     simulation = simulate_preferences(n_comparisons=n_training + 200, group_sd=group_sd, rater_sd=rater_sd, seed=seed)
     votes = collect_votes(simulation.preferences[:n_training], read_people(simulation.raters), purpose="helpful")
     fresh = tuple(Pair(one.context, one.b, one.a) for one in simulation.preferences[n_training:])
-    men, women = (simulation.odds(f"rater_gender={one}")[n_training:] for one in ("Man", "Woman"))
+    men, women = (simulation.log_odds(f"rater_gender={one}")[n_training:] for one in ("Man", "Woman"))
     return People(votes.pairs, fresh, men, women)
 
 

@@ -129,7 +129,7 @@ def draw_minority(seed: int, *, size: int = 4, effect: float = 2.5, n_comparison
     rng = np.random.default_rng([seed, 1])
     few = rng.choice(simulation.raters["rater_id"].to_numpy(), size, replace=False).tolist()
     signs = rng.permutation(np.resize([1.0, -1.0], simulation.words.height))
-    odds = simulation.odds() + effect * simulation.counts @ signs
+    odds = simulation.log_odds() + effect * simulation.counts @ signs
     preferences = tuple(
         replace(
             preference,

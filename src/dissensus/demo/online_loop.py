@@ -24,7 +24,7 @@ from dissensus.files.models.registry import (
     register_model,
 )
 from dissensus.pipeline.simulate.latent import shuffled_scores
-from dissensus.pipeline.simulate.preferences import WORDS, WORDS_PER_RESPONSE, format_response
+from dissensus.pipeline.simulate.preferences import WORDS, WORDS_PER_RESPONSE, compose_response
 from dissensus.preference.evaluation.promotion import PromotionRule
 from dissensus.preference.models.model import Model
 from dissensus.schema.campaign.chatbot import ScriptedResponses
@@ -56,7 +56,7 @@ def _build_scripts() -> tuple[ScriptedResponses, ScriptedResponses]:
     """Return disjoint scripts for conversations and for trials."""
     rng = np.random.default_rng(0)
     drawn = (frozenset(rng.choice(WORDS, WORDS_PER_RESPONSE, replace=False).tolist()) for _ in range(10 * RESPONSES))
-    texts = [format_response(sorted(words)) for words in dict.fromkeys(drawn)][: 2 * RESPONSES]
+    texts = [compose_response(sorted(words)) for words in dict.fromkeys(drawn)][: 2 * RESPONSES]
     return ScriptedResponses(responses=tuple(texts[:RESPONSES])), ScriptedResponses(responses=tuple(texts[RESPONSES:]))
 
 

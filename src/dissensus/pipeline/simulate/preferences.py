@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from dissensus.errors import InvalidInput
 from dissensus.pipeline.simulate.latent import shuffled_scores
 from dissensus.schema.numbers import check_number, check_whole
 from dissensus.schema.records.conversation import Turn
@@ -14,22 +15,26 @@ from dissensus.schema.records.preference import Pick, Preference
 from dissensus.stats.result import FloatArray, Int64Array
 
 AXES: Final = {"rater_gender": ("Man", "Woman"), "rater_age": ("18-29", "30-49", "50+")}
-"""Groups of raters. Genders differ as requested, ages never do."""
+"""Groups of raters. Gender has an effect, age has none."""
 
 WORDS: Final = (
     "trains", "gardens", "tea", "clouds", "boats", "chess", "lighthouses", "socks", "maps", "moons", "bread",
     "bicycles", "ladders", "ponds", "clocks", "kites", "stamps", "rivers", "apples", "knots", "libraries", "penguins",
     "bridges", "lanterns",
 )  # fmt: skip
-"""Subjects of responses. Genders differ over every second one."""
+"""Words of responses. Gender has an effect on every second one."""
 
 WORDS_PER_RESPONSE: Final = 3
-"""Words in a response."""
 
 LEVELS: Final = 4
-"""Strengths of a pick: 1 up to a log odds of 1, and so on."""
+"""Strengths of a pick. Strength k means a utility difference from k - 1 to k; the last has no upper end."""
 
 MAX_SIZE: Final = 100_000
+"""Maximum number of comparisons, and of raters."""
+
+MAX_PICKS: Final = 1_000_000
+BLOCK_SIZE: Final = 10_000_000
+"""Comparisons times raters drawn at once, which bounds memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,11 +44,11 @@ class SimulatedPreferences:
     preferences: tuple[Preference, ...]
     raters: pl.DataFrame  # One row each: ``rater_id``, ``rater_gender``, ``rater_age``
     # One row each: ``word``; ``all``, its effect on the log odds of a response; and for each group, such as
-    # ``rater_gender=Woman``, the deviation from that
+    # ``rater_gender=Woman``, the deviation from ``all``
     words: pl.DataFrame
-    counts: FloatArray  # Occurrences of each word in b less those in a, shape (preferences, words)
+    counts: FloatArray  # Occurrences of each word in b minus those in a, shape (preferences, words)
 
-    def odds(self, group: str | None = None) -> FloatArray:
+    def log_odds(self, group: str | None = None) -> FloatArray:
         """Return the log odds that people, or those of a group, find b better than a, for each preference."""
         effect = self.words["all"] if group is None else self.words["all"] + self.words[group]
         return np.asarray(self.counts @ effect.to_numpy())
@@ -64,13 +69,14 @@ def simulate_preferences(
 
     .. math:: \eta = \sum_w n_w \bigl( v_w + d_{g(r) w} + u_{rw} \bigr)
 
-    with :math:`n_w` the occurrences of word w in b less those in a. :math:`v` is normal with a standard deviation of 1.
-    :math:`d` is a normal effect for women and its opposite for men, and 0 on every other word; :math:`u` is normal.
+    with :math:`n_w` the occurrences of word w in b minus those in a. The effects :math:`v` are normal scores in random
+    order, with mean 0 and standard deviation 1 exactly. The deviations :math:`d` of women are such scores times
+    `group_sd` on every second word and 0 on the words between; those of men are the opposite. :math:`u` is normal.
 
     Parameters
     ----------
     n_comparisons, n_raters
-        Numbers of comparisons and of raters; genders and ages are balanced.
+        Numbers of comparisons and of raters; genders and ages are balanced as far as the number of raters allows.
     raters_each
         Raters of each comparison.
     group_sd, rater_sd
@@ -81,12 +87,12 @@ def simulate_preferences(
     Returns
     -------
     SimulatedPreferences
-        Each comparison belongs to another conversation.
+        Each comparison has a conversation of its own.
 
     Raises
     ------
     InvalidInput
-        A size is out of range, or the seed or a standard deviation is below 0.
+        A size is out of range, the picks are more than 1,000,000, or the seed or a standard deviation is below 0.
 
     Examples
     --------
@@ -99,6 +105,11 @@ def simulate_preferences(
     check_whole("n_comparisons", n_comparisons, 1, MAX_SIZE)
     check_whole("n_raters", n_raters, 1, MAX_SIZE)
     check_whole("raters_each", raters_each, 1, n_raters)
+    if n_comparisons * raters_each > MAX_PICKS:
+        raise InvalidInput(
+            f"{n_comparisons:,} comparisons by {raters_each:,} raters each are too many picks to draw at once; at most "
+            f"{MAX_PICKS:,} are possible. Ask for fewer comparisons, or fewer raters of each."
+        )
     check_whole("seed", seed)
     check_number("group_sd", group_sd, 0)
     check_number("rater_sd", rater_sd, 0)
@@ -110,10 +121,12 @@ def simulate_preferences(
     counts = np.zeros((n_comparisons, len(WORDS)))
     for side, sign in ((0, -1), (1, 1)):
         np.add.at(counts, (np.arange(n_comparisons)[:, None], mentions[:, side]), sign)
-    chosen = np.argsort(rng.random((n_comparisons, n_raters)), axis=1)[:, :raters_each]
-    odds = np.einsum("nw,nrw->nr", counts, tastes[chosen]) + rng.logistic(size=chosen.shape)
+    assigned = _assign_raters(rng, n_comparisons, n_raters, raters_each)
+    utilities = np.einsum("nw,nrw->nr", counts, tastes[assigned]) + rng.logistic(size=assigned.shape)
     names = raters["rater_id"].to_list()
-    preferences = tuple(_preference(n, mentions[n], chosen[n], odds[n], names) for n in range(n_comparisons))
+    preferences = tuple(
+        _make_preference(n, mentions[n], assigned[n], utilities[n], names) for n in range(n_comparisons)
+    )
     return SimulatedPreferences(preferences=preferences, raters=raters, words=words, counts=counts)
 
 
@@ -133,8 +146,18 @@ def _draw_word_effects(rng: np.random.Generator, group_sd: float) -> pl.DataFram
     return pl.DataFrame({"word": WORDS, "all": shuffled_scores(rng, len(WORDS)), **deviations})
 
 
+def _assign_raters(rng: np.random.Generator, n_comparisons: int, n_raters: int, raters_each: int) -> Int64Array:
+    """Draw the raters of each comparison without replacement, shape (n_comparisons, raters_each)."""
+    n_block = max(1, BLOCK_SIZE // n_raters)
+    assigned = np.empty((n_comparisons, raters_each), np.int64)
+    for first in range(0, n_comparisons, n_block):
+        rows = assigned[first : first + n_block]
+        rows[:] = np.argsort(rng.random((len(rows), n_raters)), axis=1)[:, :raters_each]
+    return assigned
+
+
 def _draw_words(rng: np.random.Generator, n: int) -> Int64Array:
-    """Draw different words for both responses of n comparisons, shape (n, 2, words)."""
+    """Draw the words of both responses of n comparisons, never the same set for both, shape (n, 2, words)."""
     order = np.argsort(rng.random((n, 2, len(WORDS))), axis=2)
     words = order[:, :, :WORDS_PER_RESPONSE]
     same = (np.sort(words[:, 0], axis=1) == np.sort(words[:, 1], axis=1)).all(axis=1)
@@ -142,8 +165,10 @@ def _draw_words(rng: np.random.Generator, n: int) -> Int64Array:
     return words
 
 
-def _preference(index: int, mentions: Int64Array, raters: Int64Array, odds: FloatArray, names: list[str]) -> Preference:
-    a, b = (format_response([WORDS[word] for word in words]) for words in mentions)
+def _make_preference(
+    index: int, mentions: Int64Array, raters: Int64Array, utilities: FloatArray, names: list[str]
+) -> Preference:
+    a, b = (compose_response([WORDS[word] for word in words]) for words in mentions)
     return Preference(
         preference_id=f"p-{index + 1}",
         conversation_id=f"c-{index + 1}",
@@ -151,16 +176,18 @@ def _preference(index: int, mentions: Int64Array, raters: Int64Array, odds: Floa
         a=a,
         b=b,
         criterion="more helpful",
-        picks=tuple(_pick(names[rater], value) for rater, value in zip(raters.tolist(), odds.tolist(), strict=True)),
+        picks=tuple(
+            _to_pick(names[r], utility) for r, utility in zip(raters.tolist(), utilities.tolist(), strict=True)
+        ),
         levels=LEVELS,
     )
 
 
-def format_response(words: Sequence[str]) -> str:
+def compose_response(words: Sequence[str]) -> str:
     """Return a response that contains the words."""
     *first, last = words
     return f"Let us speak of {', '.join(first)} and {last}."
 
 
-def _pick(rater_id: str, odds: float) -> Pick:
-    return Pick(rater_id, "b" if odds > 0 else "a", min(1 + int(abs(odds)), LEVELS))
+def _to_pick(rater_id: str, utility: float) -> Pick:
+    return Pick(rater_id, "b" if utility > 0 else "a", min(1 + int(abs(utility)), LEVELS))
