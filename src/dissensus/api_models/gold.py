@@ -11,7 +11,7 @@ from dissensus.schema.campaign.gold import GoldPart
 
 GoldItemState = Literal["unlabelled", "in_progress", "disputed", "settled"]
 GoldPartState = Literal["file", "open", "agreed", "disputed", "decided"]
-GoldAnswers = Annotated[Mapping[str, str | tuple[str, ...]], Field(description="By question.")]
+GoldAnswers = Annotated[Mapping[str, str | tuple[str, ...]], Field(description="Answers by question.")]
 
 
 class GoldLabelResource(Resource):
@@ -24,7 +24,7 @@ class GoldLabelResource(Resource):
 
 
 class GoldDecisionResource(Resource):
-    """A decision between differing experts."""
+    """A decision on a part about which experts disagree."""
 
     by: Annotated[str, Field(description="Name of the member who decided.")]
     revision: Annotated[int, Field(description="Counts from 1; the latest one is in force.")]
@@ -41,12 +41,10 @@ class GoldPartResource(Resource):
     n_labels: int
     n_needed: Annotated[int, Field(description="Number of experts who label it.")]
     file_label: Annotated[str | None, Field(description="Label from the item file; if set, no expert is asked.")]
-    settled_answers: Annotated[
-        GoldAnswers | None, Field(description="Label in force; null if experts settled nothing.")
-    ]
+    settled_answers: Annotated[GoldAnswers | None, Field(description="Label in force; null until experts settle one.")]
     labels: Annotated[
         tuple[GoldLabelResource, ...] | None,
-        Field(description="With all corrections; null until all labels of the item are in."),
+        Field(description="All revisions; null until all labels of the item are in."),
     ]
     decisions: tuple[GoldDecisionResource, ...]
 
@@ -64,7 +62,7 @@ class GoldItemResource(Resource):
 
 
 class GoldSummaryResource(Resource):
-    """Items that gold and crowd call safe and unsafe."""
+    """Numbers of items by safety in gold and in the crowd."""
 
     n_raters: int | None
     n_items: int
@@ -74,7 +72,9 @@ class GoldSummaryResource(Resource):
     crowd_only: Annotated[int, Field(description="Items called unsafe by the crowd alone.")]
     tied: int
     disagreement: Annotated[float | None, Field(description="Share of items called unsafe by one of the two alone.")]
-    alpha: Annotated[float | None, Field(description="Nominal Krippendorff's alpha, null if undefined.")]
+    alpha: Annotated[
+        float | None, Field(description="Krippendorff's nominal alpha of gold and crowd; null if undefined.")
+    ]
     reason: Annotated[str | None, Field(description="Reason if it is undefined.")]
 
 
@@ -106,7 +106,8 @@ class GoldComparisonResource(Resource):
     n_items: int
     with_crowd: Annotated[CrowdComparisonResource | None, Field(description="Null if nothing can be compared yet.")]
     with_platinum: Annotated[
-        CrowdComparisonResource | None, Field(description="Of items with both labels, null if there are none.")
+        CrowdComparisonResource | None,
+        Field(description="Comparison on items with gold and platinum labels; null if there are none."),
     ]
     reason: Annotated[str | None, Field(description="Reason if nothing is compared.")]
 
@@ -114,4 +115,4 @@ class GoldComparisonResource(Resource):
 class PlatinumCountResource(Resource):
     """Result of adding platinum labels."""
 
-    items: Annotated[int, Field(description="Items with such a label now.")]
+    items: Annotated[int, Field(description="Number of items that now have a platinum label.")]

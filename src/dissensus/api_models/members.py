@@ -25,7 +25,7 @@ class RaterResource(Resource):
     median_ms: Annotated[float | None, Field(description="Median answer time; null before the first figures.")]
     agreement: Annotated[
         float | None,
-        Field(description="Share of answers equal to those of most others."),
+        Field(description="Share of items with the most frequent answer of the others."),
     ]
     flagged: Annotated[bool | None, Field(description="True if a criterion is met; null if the caller may not see it.")]
     verdict: Annotated[

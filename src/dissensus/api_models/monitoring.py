@@ -1,4 +1,4 @@
-"""Monitoring of a running campaign: agreement, pace, and decisions about flagged raters."""
+"""Monitoring figures of a campaign: agreement, pace, and decisions about flagged raters."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -13,7 +13,7 @@ class ForecastResource(Resource):
     """Expected completion of the ratings."""
 
     target: Annotated[int | None, Field(description="Planned number of ratings, null without a plan.")]
-    missing: int | None
+    missing: Annotated[int | None, Field(description="Ratings still missing, null without a plan.")]
     per_hour: Annotated[float, Field(description="Recent ratings per hour.")]
     completed_at: Annotated[datetime | None, Field(description="Expected completion at that pace, null if unknown.")]
 
@@ -27,7 +27,7 @@ class QuartilesResource(Resource):
 
 
 class AgreementResource(Resource):
-    """Agreement coefficient, Krippendorff's alpha unless named otherwise, with its 95 % interval."""
+    """Agreement coefficient with its 95 % interval: Krippendorff's alpha, or the named coefficient in `measures`."""
 
     estimate: float | None
     low: float | None
@@ -39,14 +39,14 @@ class AgreementResource(Resource):
 
 
 class GroupResource(Resource):
-    """Numbers of all raters, or of one group of an axis."""
+    """Figures of all raters, or of one group of an axis."""
 
     axis: Annotated[str, Field(description="Empty for all raters.")]
     group: Annotated[str, Field(description="Empty for all raters.")]
     n_raters: int
     n_ratings: int
-    min_ratings: Annotated[int, Field(description="Ratings of the item with the fewest ratings of this group.")]
-    max_ratings: Annotated[int, Field(description="Ratings of the item with the most ratings of this group.")]
+    min_ratings: Annotated[int, Field(description="Fewest ratings of an item by this group.")]
+    max_ratings: Annotated[int, Field(description="Most ratings of an item by this group.")]
     answers: Annotated[
         Mapping[str, tuple[int, ...]], Field(description="Answer counts by question, in the order of `scales`.")
     ]
@@ -55,7 +55,7 @@ class GroupResource(Resource):
 
 
 class CoefficientResource(Resource):
-    """Another agreement coefficient of all raters."""
+    """Agreement coefficient of all raters besides that of `pool`."""
 
     name: str
     n_items: Annotated[int, Field(description="Items with enough ratings for this coefficient.")]
@@ -71,17 +71,18 @@ class TimeBucketResource(Resource):
 
 
 class FiguresResource(Resource):
-    """Statistics of a running campaign."""
+    """Statistics of a campaign."""
 
     scales: Annotated[Mapping[str, tuple[str, ...]], Field(description="Answers in order, by question.")]
     primary_question: Annotated[str | None, Field(description="Question that agreement and gold refer to.")]
     n_items: int
     loads: Annotated[
-        tuple[tuple[int, int], ...], Field(description="Pairs of a number of ratings and the items that have it.")
+        tuple[tuple[int, int], ...],
+        Field(description="Pairs of a number of ratings and the number of items that have it."),
     ]
     hours: Annotated[
         tuple[TimeBucketResource, ...],
-        Field(description="Hours of the last two days with ratings; none in published figures."),
+        Field(description="Hours with ratings, the last 48 at most; none in published figures."),
     ]
     days: Annotated[
         tuple[TimeBucketResource, ...],
@@ -89,28 +90,32 @@ class FiguresResource(Resource):
     ]
     edges_s: Annotated[tuple[int, ...], Field(description="Bin edges of `times` in seconds.")]
     times: Annotated[
-        tuple[int, ...], Field(description="Ratings below the first edge, between each two, and from the last edge on.")
+        tuple[int, ...],
+        Field(description="Ratings below the first edge, between consecutive edges, and from the last edge on."),
     ]
     pool: Annotated[GroupResource, Field(description="All raters.")]
     groups: Annotated[tuple[GroupResource, ...], Field(description="Without small groups in published figures.")]
     measures: Annotated[
-        tuple[CoefficientResource, ...], Field(description="Present if the answers to `primary_question` are ordered.")
+        tuple[CoefficientResource, ...],
+        Field(description="Empty unless the answers to `primary_question` are ordered."),
     ]
     gold: Annotated[
         tuple[tuple[int, ...], ...] | None,
-        Field(description="Items by expert label (rows) and by majority of raters (columns); ties come last."),
+        Field(
+            description="Numbers of items by gold label (rows) and by plurality answer (columns, ties in the last one)."
+        ),
     ]
 
 
 class MonitoringResource(Resource):
-    """State of a running campaign."""
+    """Figures of a campaign, and the forecast of its completion."""
 
     raters: Annotated[int | None, Field(description="Raters with ratings; null without figures.")]
     hidden: Annotated[bool, Field(description="True for published figures, in which small groups are suppressed.")]
     figures: Annotated[FiguresResource | None, Field(description="Null before there are any that the caller may see.")]
     forecast: ForecastResource | None
     updated_at: Annotated[datetime | None, Field(description="Time when the figures last changed.")]
-    read_at: Annotated[datetime | None, Field(description="Time up to which the figures hold.")]
+    read_at: Annotated[datetime | None, Field(description="Time as of which the figures are current.")]
 
 
 class RaterEvidenceResource(Resource):
@@ -120,7 +125,8 @@ class RaterEvidenceResource(Resource):
     median_ms: Annotated[float | None, Field(description="Median answer time.")]
     reasons: Annotated[tuple[str, ...], Field(description="The criteria, in words.")]
     agreement: Annotated[
-        float | None, Field(description="Share of answers equal to those of most others. It flags nobody.")
+        float | None,
+        Field(description="Share of items with the most frequent answer of the others. Not a criterion of flagging."),
     ]
     group_agreement: Annotated[
         Mapping[str, float], Field(description="The same within the rater's own group, by axis.")
@@ -130,7 +136,7 @@ class RaterEvidenceResource(Resource):
 class FlagDecisionResource(Resource):
     """A decision about a flagged rater."""
 
-    verdict: Annotated[Literal["keep", "exclude"], Field(description="Excluded raters are flagged in exports.")]
+    verdict: Annotated[Literal["keep", "exclude"], Field(description="Excluded raters are marked in exports.")]
     reason: str
     evidence: Annotated[str, Field(description="Criteria that were met at that time, one per line.")]
     by: Annotated[str, Field(description="Name of the member who decided.")]

@@ -1,11 +1,11 @@
-"""Consistency of raters and groups: equal answers to items that they saw twice."""
+"""Consistency of raters and groups: equal answers to items rated twice."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 import polars as pl
 
-from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_short
+from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_interval, format_short
 from dissensus.schema.ratings.columns import RATER_PREFIX
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.raters.consistency import RepeatedAnswers, estimate_consistency
@@ -21,13 +21,13 @@ _SCHEMA = {
 def summarise_consistency(ratings: Ratings, repeated: RepeatedAnswers, axes: Sequence[str]) -> pl.DataFrame:
     """Return the consistency of all raters (axis and group are null), and of the groups of each axis."""
     rows = []
-    for axis, group, chosen in _list_groups(ratings, repeated, axes):
-        if len(chosen.first):
-            rows.append({"axis": axis, "group": group, **asdict(estimate_consistency(chosen))})
+    for axis, group, subset in _iterate_groups(ratings, repeated, axes):
+        if len(subset.first):
+            rows.append({"axis": axis, "group": group, **asdict(estimate_consistency(subset))})
     return pl.DataFrame(rows, schema=_SCHEMA)
 
 
-def _list_groups(
+def _iterate_groups(
     ratings: Ratings, repeated: RepeatedAnswers, axes: Sequence[str]
 ) -> Iterator[tuple[str | None, str | None, RepeatedAnswers]]:
     yield None, None, repeated
@@ -45,7 +45,7 @@ def grids_of_consistency(consistency: pl.DataFrame) -> Iterator[Grid]:
             f"{row['n_raters']:,}",
             f"{row['n_repeats']:,}",
             format_short(row["estimate"]),
-            f"{format_short(row['ci_low'])} – {format_short(row['ci_high'])}",
+            format_interval(row["ci_low"], row["ci_high"]),
             UNKNOWN if row["corrected"] is None else format_short(row["corrected"]),
         )
         for row in consistency.iter_rows(named=True)

@@ -6,7 +6,15 @@ from typing import Any
 
 import polars as pl
 
-from dissensus.pipeline.tables import UNKNOWN, Grid, Page, PagedResult, escape_unprintable, format_short
+from dissensus.pipeline.tables import (
+    UNKNOWN,
+    Grid,
+    Page,
+    PagedResult,
+    escape_unprintable,
+    format_interval,
+    format_short,
+)
 from dissensus.pipeline.vet.consistency import grids_of_consistency
 from dissensus.pipeline.vet.times import AnswerTimes
 from dissensus.schema.advice import format_message
@@ -203,7 +211,7 @@ def grids_of_times(times: AnswerTimes | None) -> Iterator[Grid]:
         (
             _heading(row["measure"]),
             format_short(row["rank_correlation"]),
-            UNKNOWN if row["ci_low"] is None else f"{format_short(row['ci_low'])} – {format_short(row['ci_high'])}",
+            format_interval(row["ci_low"], row["ci_high"]),
             f"{row['n_raters']:,}",
         )
         for row in times.correlations.iter_rows(named=True)

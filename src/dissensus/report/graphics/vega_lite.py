@@ -1,6 +1,7 @@
 """Vega-Lite specifications as plain dictionaries.
 
-Classes have the names of Altair, whose objects take longer to build than a drawing to render.
+Class names follow Altair, with the suffix Channel where the package has another class of that name. Altair itself is
+not used: building its objects takes longer than rendering the drawing.
 """
 
 from collections.abc import Sequence
@@ -11,12 +12,10 @@ Spec = dict[str, Any]
 
 SCHEMA_URL = "https://vega.github.io/schema/vega-lite/v6.4.1.json"
 TYPES = {"N": "nominal", "Q": "quantitative"}
-# Channels whose type is that of their main channel.
-SECONDARY = ("X2", "Y2")
 
 
 class Axis(Spec):
-    """Axis of a position."""
+    """Axis of a positional channel."""
 
 
 class Legend(Spec):
@@ -32,23 +31,30 @@ class Channel(Spec):
 
     def __init__(self, shorthand: str = "", **properties: Any) -> None:
         field, _, letter = shorthand.partition(":")
-        kind = {} if type(self).__name__ in SECONDARY else {"type": TYPES[letter]} if letter else {}
-        super().__init__(({"field": field} if field else {}) | kind | properties)
+        type_entry = {"type": TYPES[letter]} if letter else {}
+        super().__init__(({"field": field} if field else {}) | type_entry | properties)
+
+
+class SecondaryChannel(Channel):
+    """End of a span, whose type is that of its primary channel."""
+
+    def __init__(self, shorthand: str = "", **properties: Any) -> None:
+        super().__init__(shorthand.partition(":")[0], **properties)
 
 
 class X(Channel):
-    """Position from the left."""
+    """Horizontal position."""
 
 
-class X2(Channel):
+class X2(SecondaryChannel):
     """End of a span from `X`."""
 
 
 class Y(Channel):
-    """Position from the top."""
+    """Vertical position."""
 
 
-class Y2(Channel):
+class Y2(SecondaryChannel):
     """End of a span from `Y`."""
 
 
@@ -57,11 +63,11 @@ class Color(Channel):
 
 
 class DetailChannel(Channel):
-    """Field that divides the rows of one line or area from those of the next."""
+    """Field that groups rows into separate lines or areas."""
 
 
 class Fill(Channel):
-    """Colour of the inside."""
+    """Fill colour."""
 
 
 class Opacity(Channel):
@@ -77,11 +83,11 @@ class SizeChannel(Channel):
 
 
 class Stroke(Channel):
-    """Colour of the edge."""
+    """Stroke colour."""
 
 
 class StrokeDash(Channel):
-    """Pattern of a line."""
+    """Dash pattern of a line."""
 
 
 class Text(Channel):
@@ -89,10 +95,10 @@ class Text(Channel):
 
 
 class Chart:
-    """Rows of inline data, and the mark that is drawn of each."""
+    """Rows of inline data, and the mark that is drawn for each."""
 
     def __init__(self, rows: Sequence[Spec], mark: Spec | None = None) -> None:
-        self.rows, self._properties = rows, mark
+        self.rows, self._mark = rows, mark
 
     def mark(self, kind: str, **properties: Any) -> "Chart":
         """Draw each row, or each line or area of rows, as a mark of a kind, such as "point"."""
@@ -101,7 +107,7 @@ class Chart:
     def encode(self, *channels: Channel) -> Spec:
         """Return a layer with these channels."""
         encoding = {_name_channel(channel): channel for channel in channels}
-        return {"data": {"values": self.rows}, "mark": self._properties, "encoding": encoding}
+        return {"data": {"values": self.rows}, "mark": self._mark, "encoding": encoding}
 
 
 def _name_channel(channel: Channel) -> str:
