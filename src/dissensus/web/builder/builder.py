@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Final
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Query
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 from starlette.datastructures import FormData
 
 from dissensus.campaign.builder.check import (
@@ -34,7 +34,7 @@ from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.characters import normalise_line_ends
 from dissensus.schema.definition_errors import DefinitionFault
 from dissensus.web.builder.preview import list_languages, list_pages, render_preview
-from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
@@ -296,7 +296,7 @@ def _go_on(base: str, step: str, at: str, form: FormData, check: DefinitionCheck
 
 def _redirect(base: str, step: str, query: Mapping[str, str] | None = None, action: str = "") -> Response:
     fragment = f"#f-{action.partition(' ')[2]}" if action else ""
-    return RedirectResponse(f"{base}/{step}{'?' if query else ''}{urlencode(query or {})}{fragment}", SEE_OTHER)
+    return redirect_to(f"{base}/{step}{'?' if query else ''}{urlencode(query or {})}{fragment}")
 
 
 def _finish(draft: Draft, copy: WorkingCopy, form: FormData) -> Response:
@@ -311,7 +311,7 @@ def _finish(draft: Draft, copy: WorkingCopy, form: FormData) -> Response:
             return _page(draft, copy, SUMMARY, View(alert=alert, open_link=open_link), 409)
     if action == "discard":
         draft.discard(copy.revision)
-        return RedirectResponse(f"/campaigns/{draft.address.campaign_name}".rstrip("/"), SEE_OTHER)
+        return redirect_to(f"/campaigns/{draft.address.campaign_name}".rstrip("/"))
     if action != "save" or campaign is None:
         target = str(form.get("to", ""))
         return _redirect(draft.base, SUMMARY if target in ("", "stay") else target)
@@ -319,7 +319,7 @@ def _finish(draft: Draft, copy: WorkingCopy, form: FormData) -> Response:
         draft.finish(campaign, copy.revision, open_link=open_link)
     except (InvalidInput, Conflict) as error:
         return _page(draft, copy, SUMMARY, View(alert=site_message(error), open_link=open_link), 422)
-    return RedirectResponse(f"/campaigns/{campaign.name}", SEE_OTHER)
+    return redirect_to(f"/campaigns/{campaign.name}")
 
 
 def _page(draft: Draft, copy: WorkingCopy, step: str, view: View, status: int = 200) -> Response:

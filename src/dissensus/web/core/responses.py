@@ -1,10 +1,10 @@
-"""Responses that routes share: pages, images, and paths that a redirect may lead to."""
+"""Responses that routes share: pages, redirects, and images."""
 
 import re
 from typing import Annotated, Final
 
 from fastapi import Depends
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.datastructures import FormData
 
 from dissensus.schema.records.image import StoredImage
@@ -28,6 +28,11 @@ SubmittedForm = Annotated[FormData, Depends(read_form_data)]
 def page(site: Site, context: PageContext, status: int = 200) -> HTMLResponse:
     """Render a page as an HTML response."""
     return HTMLResponse(site.renderer.render(context), status)
+
+
+def redirect_to(path: str) -> RedirectResponse:
+    """Redirect to the page that follows a processed form, which the browser requests with GET."""
+    return RedirectResponse(path, SEE_OTHER)
 
 
 def image_response(image: StoredImage) -> Response:

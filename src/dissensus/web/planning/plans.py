@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 
 from fastapi import APIRouter, Depends, Path, Query
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotFound, UndefinedEstimate
 from dissensus.schema.advice import site_message
 from dissensus.schema.ratings.columns import CROSSED
-from dissensus.web.core.responses import FIGURE_POLICY, SEE_OTHER, SVG_TYPE, page
+from dissensus.web.core.responses import FIGURE_POLICY, SVG_TYPE, page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
@@ -102,7 +102,7 @@ def compute(site: SiteOf, caller: Authorized, name: Name, form: StaffForm, _slot
         )
     except (InvalidInput, UndefinedEstimate, NotFound, Conflict) as error:
         return _plans_page(site, caller, name, question.name, texts.values, error)
-    return RedirectResponse(f"/campaigns/{name}/plans/{plan_id}", SEE_OTHER)
+    return redirect_to(f"/campaigns/{name}/plans/{plan_id}")
 
 
 def _plans_page(
@@ -174,4 +174,4 @@ def adopt(site: SiteOf, caller: Authorized, name: Name, plan_id: PlanId, _form: 
         campaign_plans.adopt_plan(site.platform, name, plan_id, staff_id=caller.staff.id, now=site.clock())
     except (InvalidInput, Conflict) as error:
         return _plan_page(site, caller, name, plan_id, site_message(error))
-    return RedirectResponse(f"/campaigns/{name}/plans/{plan_id}", SEE_OTHER)
+    return redirect_to(f"/campaigns/{name}/plans/{plan_id}")

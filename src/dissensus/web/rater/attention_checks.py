@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import ClassVar, Final
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from dissensus.campaign.attention_checks import DueCheck
 from dissensus.schema.numbers import parse_digits
@@ -13,7 +13,7 @@ from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import Question
 from dissensus.web.core.forms import QuestionForm, check_storable
 from dissensus.web.core.rater_auth import SessionKey, rater_of_form
-from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
+from dissensus.web.core.responses import SubmittedForm, page, redirect_to
 from dissensus.web.core.staff_auth import Public, SiteOf
 from dissensus.workflows.rater import attention_checks, journey
 from dissensus.workflows.rater.journey import RaterState
@@ -61,4 +61,4 @@ def answer_check(site: SiteOf, request: Request, form: SubmittedForm, session: S
         context = AttentionCheckPage(language=rater.language, step=step, form_token=token, due=due, fault=fault)
         return page(site, context, HTTPStatus.UNPROCESSABLE_ENTITY)
     attention_checks.answer_check(site.platform, rater, name, value, attempt=attempt, now=site.clock())
-    return RedirectResponse("/rate", SEE_OTHER)
+    return redirect_to("/rate")

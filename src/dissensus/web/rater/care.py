@@ -5,13 +5,13 @@ from http import HTTPStatus
 from typing import ClassVar
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from dissensus.schema.campaign.care import MAX_CONTACT_LENGTH
 from dissensus.schema.numbers import parse_digits
 from dissensus.web.core.forms import QuestionForm, check_storable, read_answers
 from dissensus.web.core.rater_auth import SessionKey, rater_of_form
-from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
+from dissensus.web.core.responses import SubmittedForm, page, redirect_to
 from dissensus.web.core.staff_auth import Public, SiteOf
 from dissensus.workflows.rater import care as care_workflow
 from dissensus.workflows.rater import journey
@@ -55,7 +55,7 @@ def avoid_topics(site: SiteOf, request: Request, form: SubmittedForm, session: S
     """Store the topics that a rater wants to avoid."""
     rater = rater_of_form(site, request, session, form)
     care_workflow.avoid_topics(site.platform, rater, [str(name) for name in form.getlist("topic")], now=site.clock())
-    return RedirectResponse("/rate", SEE_OTHER)
+    return redirect_to("/rate")
 
 
 @router.post("/survey")
@@ -65,7 +65,7 @@ def answer_survey(site: SiteOf, request: Request, form: SubmittedForm, session: 
     step = journey.next_state(site.platform, rater, now=site.clock())
     care, number = step.campaign.care, parse_digits(str(form.get("number", "")))
     if care is None or step.stage != "survey" or number != step.n_asked:
-        return RedirectResponse("/rate", SEE_OTHER)
+        return redirect_to("/rate")
     answers, contact_info = read_answers(form, care.survey), str(form.get("contact_info", ""))
     faults = {fault.question: fault.check for fault in care.survey.faults(answers, complete=False)}
     contact = ContactRequest(notify="notify" in form, contact_info=contact_info)
@@ -83,4 +83,4 @@ def answer_survey(site: SiteOf, request: Request, form: SubmittedForm, session: 
         )
         return page(site, context, HTTPStatus.UNPROCESSABLE_ENTITY)
     care_workflow.answer_survey(site.platform, rater, number, answers, contact, now=site.clock())
-    return RedirectResponse("/rate", SEE_OTHER)
+    return redirect_to("/rate")

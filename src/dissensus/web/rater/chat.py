@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 import anyio.to_thread
 from fastapi import APIRouter, Depends, Path, Request
-from fastapi.responses import RedirectResponse, Response, StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 from starlette.datastructures import FormData
 
 from dissensus.errors import Conflict, InvalidInput
@@ -25,7 +25,7 @@ from dissensus.web.core.chat_responder import StreamEvent
 from dissensus.web.core.forms import MAX_MS, check_storable
 from dissensus.web.core.rater_auth import SessionKey, rater_of_form, rater_of_session
 from dissensus.web.core.renderer import MAX_RENDERED_LENGTH, format_response
-from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
+from dissensus.web.core.responses import SubmittedForm, page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Public, SiteOf
 from dissensus.workflows.rater import chat, chat_responses, journey
@@ -268,7 +268,7 @@ def _apply(site: Site, request: Request, session: str, form: FormData, transitio
             chat_page(site, step, session, typed={**typed, "fault": site_message(error)}),
             HTTPStatus.UNPROCESSABLE_ENTITY,
         )
-    return RedirectResponse(LATEST_TURN, SEE_OTHER)
+    return redirect_to(LATEST_TURN)
 
 
 def _edit(site: Site, rater: "RaterRow", exchange_id: str, form: FormData, pick: ResponsePick) -> str | None:

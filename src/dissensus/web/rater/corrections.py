@@ -5,11 +5,11 @@ from http import HTTPStatus
 from typing import Annotated, ClassVar
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from dissensus.web.core.forms import QuestionForm, check_storable
 from dissensus.web.core.rater_auth import SessionKey, rater_of_form, rater_of_session
-from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
+from dissensus.web.core.responses import SubmittedForm, page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Public, SiteOf
 from dissensus.web.rater.rating import RatingPage, rating_page, read_form_save, read_question_form, saved_question_form
@@ -54,7 +54,7 @@ def show_answers(
 def show_last_answers(site: SiteOf, session: SessionKey = "") -> Response:
     """Lead to the item that a rater submitted last, or to the list if there is none."""
     last = corrections.find_last_submitted(site.platform, rater_of_session(site, session))
-    return RedirectResponse("/answers" if last is None else f"/answers/{last}", SEE_OTHER)
+    return redirect_to("/answers" if last is None else f"/answers/{last}")
 
 
 @router.get("/answers/{assignment_id}")
@@ -78,7 +78,7 @@ def correct_answers(
         return page(site, _correction_page(site, step, session, question_form), HTTPStatus.UNPROCESSABLE_ENTITY)
     key, save = read_form_save(form, assignment_id, question_form)
     rating.submit_answers(site.platform, rater, assignment_id, key, save, now=site.clock())
-    return RedirectResponse("/answers", SEE_OTHER)
+    return redirect_to("/answers")
 
 
 def _correction_page(site: Site, step: RaterState, session: str, question_form: QuestionForm) -> RatingPage:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Cookie, Depends, Form, Query, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from dissensus.errors import Conflict, DissensusError, NotAllowed
 from dissensus.recruit.entry import ReturnLink
@@ -16,7 +16,7 @@ from dissensus.schema.campaign.definition import Campaign
 from dissensus.web.core.forms import MAX_FIELD_BYTES, check_storable
 from dissensus.web.core.rater_auth import SESSION_COOKIE, SessionKey
 from dissensus.web.core.renderer import PageContext
-from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
+from dissensus.web.core.responses import SubmittedForm, page, redirect_to
 from dissensus.web.core.signed_tokens import ARRIVAL_S
 from dissensus.web.core.site import Site, address_digest
 from dissensus.web.core.staff_auth import Public, SiteOf
@@ -120,7 +120,7 @@ def show_warning(
     if resumed is not None:
         return _sign_in(site, resumed[1])
     if session and enrolment.is_participant(site.platform, name, session, ids, now=now):
-        return RedirectResponse("/rate", SEE_OTHER)
+        return redirect_to("/rate")
     entry = check_entry(site.platform, name, key, ids, now=now)
     language = negotiate_language(lang or request.headers.get("accept-language", ""), entry.campaign.languages)
     was_away = bool(away) and site.tokens.is_turned_away(away, entry.campaign_id)
@@ -179,7 +179,7 @@ def accept_warning(
     )
     if entry.state != "open":
         return _redirect_to_entry(arrival)
-    response = RedirectResponse(f"/c/{name}/consent", SEE_OTHER)
+    response = redirect_to(f"/c/{name}/consent")
     site.set_cookie(response, ARRIVAL_COOKIE, site.tokens.sign_arrival(arrival, now=now), ARRIVAL_S)
     return response
 
@@ -187,7 +187,7 @@ def accept_warning(
 def _redirect_to_entry(arrival: Arrival) -> Response:
     """Redirect to the entry page, which explains why entry is closed."""
     query = urlencode({"key": arrival.key, "lang": arrival.language, **arrival.ids})
-    return RedirectResponse(f"/c/{arrival.campaign}?{query}", SEE_OTHER)
+    return redirect_to(f"/c/{arrival.campaign}?{query}")
 
 
 def _negotiate_browser_language(request: Request, lang: str) -> str:
@@ -262,6 +262,6 @@ def _check_arrival(site: Site, arrival: Arrival) -> EntryStatus:
 
 
 def _sign_in(site: Site, session: str) -> Response:
-    response = RedirectResponse("/rate", SEE_OTHER)
+    response = redirect_to("/rate")
     site.set_cookie(response, SESSION_COOKIE, session, int(SESSION_LIFETIME.total_seconds()))
     return response

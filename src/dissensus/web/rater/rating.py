@@ -9,7 +9,7 @@ from urllib.parse import quote
 from uuid import NAMESPACE_OID, uuid4, uuid5
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import JSONResponse, RedirectResponse, Response
+from fastapi.responses import JSONResponse, Response
 from starlette.datastructures import FormData
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
@@ -18,7 +18,7 @@ from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import Answer
 from dissensus.web.core.forms import QuestionForm, check_storable, read_answers, read_bulk_questions, read_save
 from dissensus.web.core.rater_auth import SESSION_COOKIE, SessionKey, rater_of_form, rater_of_session
-from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, image_response, page
+from dissensus.web.core.responses import SubmittedForm, image_response, page, redirect_to
 from dissensus.web.core.site import Site, address_digest
 from dissensus.web.core.staff_auth import Name, Public, SiteOf
 from dissensus.web.rater import chat, guidelines, step_json
@@ -177,14 +177,14 @@ def submit_answers(
         key, save = read_form_save(form, assignment_id, question_form)
         draft_key = str(uuid5(NAMESPACE_OID, f"draft {key}"))
         rating.save_answers(site.platform, rater, assignment_id, draft_key, save, now=site.clock())
-        return RedirectResponse(f"/rate?opened={assignment_id}" if opened else "/rate", SEE_OTHER)
+        return redirect_to(f"/rate?opened={assignment_id}" if opened else "/rate")
     covered = step.campaign.click_to_reveal and not opened
     if (question_form.faults or covered) and step.assignment is not None and step.assignment.id == assignment_id:
         context = rating_page(site, step, session, question_form)
         return page(site, replace(context, opened=opened, covered=covered), HTTPStatus.UNPROCESSABLE_ENTITY)
     key, save = read_form_save(form, assignment_id, question_form)
     rating.submit_answers(site.platform, rater, assignment_id, key, save, now=site.clock())
-    return RedirectResponse("/rate", SEE_OTHER)
+    return redirect_to("/rate")
 
 
 def read_form_save(form: FormData, assignment_id: str, question_form: QuestionForm) -> tuple[str, AnswerSave]:
@@ -252,7 +252,7 @@ def skip_item(
     step = rating.skip_item(site.platform, rater, assignment_id, now=site.clock())
     if request.headers.get("accept", "").startswith("application/json"):
         return JSONResponse(step_json.state_to_json(step, site.renderer))
-    return RedirectResponse("/rate", SEE_OTHER)
+    return redirect_to("/rate")
 
 
 @router.post("/notice")
@@ -263,7 +263,7 @@ def raise_notice(site: SiteOf, request: Request, form: SubmittedForm, session: S
     text, assignment_id = str(form.get("text", ""))[:MAX_NOTICE_LENGTH], str(form.get("assignment", "")) or None
     address = address_digest(site, request)
     rating.report_item(site.platform, rater, kind, text, assignment_id=assignment_id, address=address, now=site.clock())
-    return RedirectResponse("/rate?receipt=1", SEE_OTHER)
+    return redirect_to("/rate?receipt=1")
 
 
 @router.get("/about-you")
@@ -271,7 +271,7 @@ def ask_about_rater(site: SiteOf, session: SessionKey = "") -> Response:
     """Show the questions about a rater, which those who stopped may answer."""
     step = journey.next_state(site.platform, rater_of_session(site, session), now=site.clock())
     if step.about is None:
-        return RedirectResponse("/rate", SEE_OTHER)
+        return redirect_to("/rate")
     context = AboutYouPage(
         language=step.rater.language,
         step=step,
@@ -287,7 +287,7 @@ def declare_attributes(site: SiteOf, request: Request, form: SubmittedForm, sess
     rater = rater_of_form(site, request, session, form)
     step = journey.next_state(site.platform, rater, now=site.clock())
     if step.about is None:
-        return RedirectResponse("/rate", SEE_OTHER)
+        return redirect_to("/rate")
     question_form = to_question_form(step.about, read_answers(form, step.about))
     if question_form.faults:
         token = site.tokens.csrf_token(session)
@@ -296,14 +296,14 @@ def declare_attributes(site: SiteOf, request: Request, form: SubmittedForm, sess
     if step.stage == "screener":
         return _screen(site, step, question_form)
     rating.declare_attributes(site.platform, rater, question_form.answers, now=site.clock())
-    return RedirectResponse("/rate", SEE_OTHER)
+    return redirect_to("/rate")
 
 
 def _screen(site: Site, step: RaterState, question_form: QuestionForm) -> Response:
     """Assign a seat, or turn the rater away and forget them."""
     rater, visit = step.rater, recruitment.load_recruiter_visit(site.platform, step)
     if quota_screening.screen_rater(site.platform, rater, question_form.answers, now=site.clock()) is not None:
-        return RedirectResponse("/rate", SEE_OTHER)
+        return redirect_to("/rate")
     return_link = None if visit is None else visit.turned_away
     context = TurnedAwayPage(
         language=rater.language, campaign=step.campaign, recruited=visit is not None, return_link=return_link
@@ -322,21 +322,21 @@ def renew_consent(site: SiteOf, request: Request, form: SubmittedForm, session: 
     purposes = dict.fromkeys(map(str, form.getlist("purpose")), True)
     read = None if form.get("read") is None else str(form["read"])
     enrolment.renew_consent(site.platform, rater, purposes, text_digest=read, now=site.clock())
-    return RedirectResponse("/rate", SEE_OTHER)
+    return redirect_to("/rate")
 
 
 @router.post("/stop")
 def stop_rating(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Pause rating."""
     rating.stop_rating(site.platform, rater_of_form(site, request, session, form), now=site.clock())
-    return RedirectResponse("/rate", SEE_OTHER)
+    return redirect_to("/rate")
 
 
 @router.post("/resume")
 def resume_rating(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Resume rating after a pause."""
     rating.resume_rating(site.platform, rater_of_form(site, request, session, form), now=site.clock())
-    return RedirectResponse("/rate", SEE_OTHER)
+    return redirect_to("/rate")
 
 
 @router.post("/leave")

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from fastapi import APIRouter, Depends
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.workflows.campaign import campaign_deletion, campaigns
@@ -73,7 +73,7 @@ def permit_judge(
         permission.permit_judge(site.platform, name, url, staff_id=caller.staff.id, now=site.clock())
     except InvalidInput as error:
         return _settings_page(site, caller, name, site_message(error), judge_url=url or " ")
-    return RedirectResponse(f"/campaigns/{name}/settings#judge", SEE_OTHER)
+    return redirect_to(f"/campaigns/{name}/settings#judge")
 
 
 @router.post("/campaigns/{name}/archive")
@@ -85,7 +85,7 @@ def archive_campaign(
     campaign_deletion.archive_campaign(
         site.platform, name, archived=archived, staff_id=caller.staff.id, now=site.clock()
     )
-    return RedirectResponse(f"/campaigns/{name}", SEE_OTHER)
+    return redirect_to(f"/campaigns/{name}")
 
 
 @router.post("/campaigns/{name}/delete")
@@ -100,4 +100,4 @@ def delete_campaign(
         )
     except (Conflict, InvalidInput) as error:
         return _settings_page(site, caller, name, site_message(error), confirmation=confirmation)
-    return RedirectResponse("/campaigns", SEE_OTHER)
+    return redirect_to("/campaigns")

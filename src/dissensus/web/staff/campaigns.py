@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, ClassVar, Final
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from dissensus.campaign.builder.template import TEMPLATES, CampaignTemplate
 from dissensus.campaign.opening import Finding
@@ -19,7 +19,7 @@ from dissensus.schema.numbers import parse_digits
 from dissensus.web.core.charts import ChartScale
 from dissensus.web.core.permissions import Actor, actions_of
 from dissensus.web.core.rater_auth import SESSION_COOKIE
-from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Live, Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
@@ -317,11 +317,11 @@ def start_preview(
     arrival = Arrival(name, "", language if language in campaign.languages else campaign.languages[0])
     purposes = {purpose.name: True for purpose in campaign.consent.purposes}
     _, session = enrolment.enrol_rater(site.platform, arrival, purposes, rehearsal=True, now=site.clock())
-    response = RedirectResponse("/rate", SEE_OTHER)
+    response = redirect_to("/rate")
     site.set_cookie(response, SESSION_COOKIE, session, int(sessions.SESSION_LIFETIME.total_seconds()))
     return response
 
 
 def redirect_to_campaign(name: str) -> Response:
     """Redirect to the campaign page."""
-    return RedirectResponse(f"/campaigns/{name}", SEE_OTHER)
+    return redirect_to(f"/campaigns/{name}")

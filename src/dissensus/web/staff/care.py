@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from fastapi import APIRouter, Depends
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from dissensus.schema.campaign.definition import localise
 from dissensus.web.core.forms import parse_whole_number
-from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
 from dissensus.workflows.rater import care
@@ -88,4 +88,4 @@ def settle_survey(site: SiteOf, caller: Authorized, name: Name, form: StaffForm)
     number = parse_whole_number(str(form.get("number", "")), "of a survey", 0, MAX_SURVEY_NUMBER)
     rater_id = str(form.get("rater", ""))
     care.settle_contact_request(site.platform, name, rater_id, number, staff_id=caller.staff.id, now=site.clock())
-    return RedirectResponse(f"/campaigns/{name}/care", SEE_OTHER)
+    return redirect_to(f"/campaigns/{name}/care")

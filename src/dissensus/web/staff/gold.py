@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Final, TypeAlias
 
 import polars as pl
 from fastapi import APIRouter, Depends, Path, Query
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 from starlette.datastructures import FormData, UploadFile
 
 from dissensus.campaign.gold_labels import ITEM_STATES, ItemState
@@ -19,7 +19,7 @@ from dissensus.schema.campaign.gold import Gold, GoldPart
 from dissensus.schema.hints import parse_choice
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.web.core.forms import QuestionForm, parse_whole_number, read_answers, read_uploaded
-from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
@@ -179,7 +179,7 @@ def label_item(site: SiteOf, caller: Expert, name: Name, position: Position, for
         return _rejected_form(site, caller, name, position, task.label_form, answers, error)
     following = queue_workflow.load_gold_queue(site.platform, name, staff_id=caller.staff.id).next
     path = "" if following is None else f"/items/{following}"
-    return RedirectResponse(f"/campaigns/{name}/gold{path}?outcome={outcome}", SEE_OTHER)
+    return redirect_to(f"/campaigns/{name}/gold{path}?outcome={outcome}")
 
 
 @router.post("/campaigns/{name}/gold/items/{position}/decide")
@@ -207,7 +207,7 @@ def decide_item(
         )
     except (Conflict, InvalidInput) as error:
         return _rejected_form(site, caller, name, position, task.decision_form, answers, error)
-    return RedirectResponse(f"/campaigns/{name}/gold/items/{position}?outcome=decided", SEE_OTHER)
+    return redirect_to(f"/campaigns/{name}/gold/items/{position}?outcome=decided")
 
 
 def _check_answers(questionnaire: Questionnaire, answers: dict[str, object]) -> QuestionForm:

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from fastapi import APIRouter, Depends
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 from starlette.datastructures import FormData, UploadFile
 
 from dissensus.files.images import MAX_IMAGE_BYTES, MAX_PIXELS, RefusedImage, read_image_files
-from dissensus.web.core.responses import SEE_OTHER, image_response, page
+from dissensus.web.core.responses import image_response, page, redirect_to
 from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.workflows.campaign import images
@@ -72,7 +72,7 @@ def remove_images(
 ) -> Response:
     """Remove all images of a draft without items."""
     images.remove_images(site.platform, name, staff_id=caller.staff.id, now=site.clock())
-    return RedirectResponse(f"/campaigns/{name}/images", SEE_OTHER)
+    return redirect_to(f"/campaigns/{name}/images")
 
 
 @router.get("/campaigns/{name}/images/{image}")

@@ -5,7 +5,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from fastapi import APIRouter, Depends, Path, Query
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from dissensus.campaign.filters.item_filter import ItemFilter, ItemFlag
 from dissensus.errors import InvalidInput
@@ -14,7 +14,7 @@ from dissensus.schema.hints import format_value
 from dissensus.schema.numbers import parse_digits
 from dissensus.schema.questionnaire.question import Wording
 from dissensus.web.core.list_query import MAX_PLACE, ListQuery, Text, read_rank_cursor, read_selected
-from dissensus.web.core.responses import SEE_OTHER, is_local_path, page
+from dissensus.web.core.responses import is_local_path, page, redirect_to
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
 from dissensus.web.core.suppression import check_report_filter, restrict_item, restrict_items
 from dissensus.workflows.campaign import items
@@ -203,4 +203,4 @@ def withhold(site: SiteOf, caller: Owner, name: Name, form: StaffForm) -> Respon
     positions = read_selected(form, "item", "an item")
     items.withhold_items(site.platform, name, positions, withheld=withheld, staff_id=caller.staff.id, now=site.clock())
     path = f"/campaigns/{name}/items?{form.get('address', '')}"
-    return RedirectResponse(path if is_local_path(path) else f"/campaigns/{name}/items", SEE_OTHER)
+    return redirect_to(path if is_local_path(path) else f"/campaigns/{name}/items")

@@ -5,11 +5,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from dissensus.schema.campaign.roles import DUTIES, ROLES, Role, parse_role
 from dissensus.web.core.permissions import campaign_actions_of
-from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.workflows.campaign import members as members_workflow
@@ -164,8 +164,8 @@ def remove_member(site: SiteOf, caller: RecentlyConfirmed, name: Name, form: Sta
 
 def _redirect_member(name: str, person: str, caller: StaffRequest) -> Response:
     # Members who changed their own role may have lost access to the page.
-    return RedirectResponse("/campaigns", SEE_OTHER) if person == caller.staff.name else _redirect(name)
+    return redirect_to("/campaigns") if person == caller.staff.name else _redirect(name)
 
 
 def _redirect(name: str) -> Response:
-    return RedirectResponse(f"/campaigns/{name}/staff", SEE_OTHER)
+    return redirect_to(f"/campaigns/{name}/staff")

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from fastapi import APIRouter, Depends, Query
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from dissensus.web.core.forms import parse_whole_number
 from dissensus.web.core.list_query import MAX_PLACE
-from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.web.staff.pay import Number
 from dissensus.workflows.campaign import notices
@@ -47,5 +47,5 @@ def settle_notice(site: SiteOf, caller: Authorized, name: Name, form: StaffForm)
     )
     if item := form.get("item"):
         number = parse_whole_number(str(item), "of an item", 1, MAX_PLACE)
-        return RedirectResponse(f"/campaigns/{name}/items/{number}", SEE_OTHER)
-    return RedirectResponse(f"/campaigns/{name}{'/notices' if form.get('page') else ''}", SEE_OTHER)
+        return redirect_to(f"/campaigns/{name}/items/{number}")
+    return redirect_to(f"/campaigns/{name}{'/notices' if form.get('page') else ''}")

@@ -5,13 +5,13 @@ from typing import Annotated, ClassVar, Final
 from uuid import uuid4
 
 from fastapi import APIRouter, Depends, Path, Query
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.schema.advice import site_message
 from dissensus.schema.money import parse_minor_units, to_major_units
 from dissensus.schema.numbers import clamp_page
-from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.workflows.campaign import pay, submissions
@@ -101,7 +101,7 @@ def show_erase_form(site: SiteOf, caller: PayManager, name: Name) -> Response:
 def erase_submissions(site: SiteOf, caller: PayManager, name: Name, _form: StaffForm) -> Response:
     """Erase the recruiter's ids of a campaign."""
     submissions.erase_recruiter_ids(site.platform, name, staff_id=caller.staff.id, now=site.clock())
-    return RedirectResponse(f"/campaigns/{name}/pay", SEE_OTHER)
+    return redirect_to(f"/campaigns/{name}/pay")
 
 
 @router.get("/campaigns/{name}/pay/raters/{rater_id}")
@@ -156,4 +156,4 @@ def _rater_page(
 
 
 def _redirect(name: str, rater_id: str) -> Response:
-    return RedirectResponse(f"/campaigns/{name}/pay/raters/{rater_id}", SEE_OTHER)
+    return redirect_to(f"/campaigns/{name}/pay/raters/{rater_id}")

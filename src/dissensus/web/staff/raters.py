@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 from uuid import uuid4
 
 from fastapi import APIRouter, Depends, Query
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 from starlette.datastructures import FormData
 
 from dissensus.campaign.filters.rater_filter import RATER_FLAGS, RATER_ORDERS, RaterFilter
@@ -14,7 +14,7 @@ from dissensus.schema.advice import site_message
 from dissensus.schema.hints import format_value, parse_choice
 from dissensus.schema.numbers import parse_digits
 from dissensus.web.core.list_query import MAX_PLACE, ListQuery, Text, read_rank_cursor, read_selected
-from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
 from dissensus.web.staff.pay import RaterId
@@ -159,7 +159,7 @@ def decide_flags(site: SiteOf, caller: Reviewer, name: Name, query: RaterQueryOf
         flags.decide_flags(site.platform, name, selected, verdict, staff_id=caller.staff.id, now=site.clock())
     except (InvalidInput, Conflict) as error:
         return _flags_page(site, caller, name, query, form, faults=tuple(site_message(error).splitlines()))
-    return RedirectResponse(f"/campaigns/{name}/raters{'?' + query.address if query.address else ''}", SEE_OTHER)
+    return redirect_to(f"/campaigns/{name}/raters{'?' + query.address if query.address else ''}")
 
 
 def _flags_page(
@@ -216,7 +216,7 @@ def decide_flag(
         return _rater_page(
             site, caller, name, rater_id, verdict=verdict, faults=tuple(site_message(error).splitlines())
         )
-    return RedirectResponse(f"/campaigns/{name}/raters/{rater_id}", SEE_OTHER)
+    return redirect_to(f"/campaigns/{name}/raters/{rater_id}")
 
 
 def _rater_page(

@@ -5,12 +5,12 @@ from typing import Annotated, Any, ClassVar, Final, get_args
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Path
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from dissensus.campaign.report_request import ReportRequest, parse_report_request
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.advice import site_message
-from dissensus.web.core.responses import FIGURE_POLICY, SEE_OTHER, SVG_TYPE, page
+from dissensus.web.core.responses import FIGURE_POLICY, SVG_TYPE, page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
@@ -97,7 +97,7 @@ def request_report(site: SiteOf, caller: Authorized, name: Name, form: StaffForm
         )
     except InvalidInput as error:
         return _reports_page(site, caller, name, request, tuple(site_message(error).splitlines()))
-    return RedirectResponse(f"/campaigns/{name}/reports/{report_id}", SEE_OTHER)
+    return redirect_to(f"/campaigns/{name}/reports/{report_id}")
 
 
 def _shows_raters(caller: StaffRequest) -> bool:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Annotated, Any, ClassVar, Final
 
 from fastapi import APIRouter, Path, Query
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NoDatabase
 from dissensus.recruit.prolific import PROLIFIC_API, REJECTION_CATEGORIES, ProlificClient, RejectionCategory
@@ -15,7 +15,7 @@ from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.hints import format_list, format_value
 from dissensus.settings import load_prolific_token
-from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.web.staff.pay import Number, PayManager
@@ -92,7 +92,7 @@ def decide_submission(
     except DissensusError as error:
         typed = {field: str(form.get(field, "")) for field in ("reasons", "category", "reason") if field in form}
         return _submission_page(site, caller, name, submission, typed, site_message(error))
-    return RedirectResponse(f"/campaigns/{name}/pay/submissions/{submission}", SEE_OTHER)
+    return redirect_to(f"/campaigns/{name}/pay/submissions/{submission}")
 
 
 def parse_decision(decision: object, *, reasons: Sequence[str], rejection: tuple[str, str]) -> Callable[..., None]:

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from fastapi import APIRouter, Depends
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from dissensus.campaign.public_events import EVENT_KINDS
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.schema.advice import site_message
-from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
@@ -106,4 +106,4 @@ def remove_webhook(site: SiteOf, caller: Authorized, name: Name, form: StaffForm
 
 
 def _redirect(name: str) -> Response:
-    return RedirectResponse(f"/campaigns/{name}/webhooks", SEE_OTHER)
+    return redirect_to(f"/campaigns/{name}/webhooks")

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from fastapi import APIRouter, Depends, Query
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from dissensus.errors import NotFound
 from dissensus.schema.advice import site_message
 from dissensus.web.core.list_query import read_selected
-from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
@@ -94,4 +94,4 @@ def withdraw_selected(
     withdrawal.withdraw_raters_for(
         site.platform, name, read_selected(form, "rater", "a rater"), staff_id=caller.staff.id, now=site.clock()
     )
-    return RedirectResponse(f"/campaigns/{name}/raters{'?' + query.address if query.address else ''}", SEE_OTHER)
+    return redirect_to(f"/campaigns/{name}/raters{'?' + query.address if query.address else ''}")

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
 from dissensus.schema.advice import site_message
@@ -15,7 +15,7 @@ from dissensus.schema.hints import format_value
 from dissensus.schema.numbers import parse_digits
 from dissensus.web.api.openapi import reading_scopes, scopes_by_subject
 from dissensus.web.core.permissions import ACTIONS, SCOPES
-from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import (
     STAFF_COOKIE,
@@ -162,7 +162,7 @@ def change_password(site: SiteOf, caller: Authorized, request: Request, form: St
         passwords.change_password(site.platform, hasher, caller.staff, new, session=caller.session, now=site.clock())
     except (InvalidInput, NotAllowed) as error:
         return _account(site, caller, site_message(error))
-    return RedirectResponse("/account?outcome=password", SEE_OTHER)
+    return redirect_to("/account?outcome=password")
 
 
 def _confirm_password(site: Site, caller: StaffRequest, password: str) -> None:
@@ -229,14 +229,14 @@ def confirm_identity(site: SiteOf, caller: Authorized, request: Request, form: S
             _confirm_password(site, caller, str(form.get("password", "")))
     except NotAllowed as error:
         return confirmation_page(site, caller, request, to, site_message(error))
-    return RedirectResponse(to, SEE_OTHER)
+    return redirect_to(to)
 
 
 @router.post("/account/sessions/end")
 def end_session(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
     """End a session."""
     sessions.end_session(site.platform, caller.staff, str(form.get("session", "")), now=site.clock())
-    return RedirectResponse("/account", SEE_OTHER)
+    return redirect_to("/account")
 
 
 @router.post("/account/tokens")
@@ -272,14 +272,14 @@ def _days(text: str) -> int:
 def revoke_token(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
     """Revoke an API token."""
     api_tokens.revoke_token(site.platform, caller.staff, str(form.get("token", "")), now=site.clock())
-    return RedirectResponse("/account", SEE_OTHER)
+    return redirect_to("/account")
 
 
 @router.post("/account/invitations/revoke")
 def revoke_invitation(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
     """Revoke an unused invitation that the person made."""
     members.revoke_own_invitation(site.platform, str(form.get("invitation", "")), staff_id=caller.staff.id)
-    return RedirectResponse("/account", SEE_OTHER)
+    return redirect_to("/account")
 
 
 @router.post("/sign-out")

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from fastapi import APIRouter, Depends
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
-from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.staff_auth import Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.workflows.platform import directory
 from dissensus.workflows.platform.directory import StaffAccount
@@ -35,7 +35,7 @@ def disable_account(
 ) -> Response:
     """Disable an account."""
     directory.disable_account(site.platform, str(form.get("person", "")), by=caller.staff, now=site.clock())
-    return RedirectResponse("/directory", SEE_OTHER)
+    return redirect_to("/directory")
 
 
 @router.post("/directory/enable")
@@ -44,4 +44,4 @@ def enable_account(
 ) -> Response:
     """Enable a disabled account."""
     directory.enable_account(site.platform, str(form.get("person", "")), by=caller.staff, now=site.clock())
-    return RedirectResponse("/directory", SEE_OTHER)
+    return redirect_to("/directory")

@@ -4,11 +4,11 @@ from hmac import compare_digest
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Cookie, Depends, Query, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from dissensus.errors import NotAllowed, NotFound
 from dissensus.web.core import oidc
-from dissensus.web.core.responses import SEE_OTHER
+from dissensus.web.core.responses import redirect_to
 from dissensus.web.core.signed_tokens import OIDC_FLOW_S
 from dissensus.web.core.site import Site, truncated_network
 from dissensus.web.core.staff_auth import Public, SiteOf
@@ -28,7 +28,7 @@ def begin(site: SiteOf, request: Request) -> Response:
     flow = oidc.start_flow()
     metadata = site.oidc_metadata.get(site.settings)
     url = oidc.authorization_url(site.settings, metadata, flow, redirect_uri=_callback_url(site, request))
-    response = RedirectResponse(url, SEE_OTHER)
+    response = redirect_to(url)
     site.set_cookie(response, FLOW_COOKIE, site.tokens.sign_oidc_flow(flow, now=site.clock()), OIDC_FLOW_S)
     return response
 

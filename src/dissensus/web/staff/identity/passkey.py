@@ -6,11 +6,11 @@ A page asks for the options of the browser's dialog, and then sends the answer o
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
 from dissensus.schema.advice import site_message
-from dissensus.web.core.responses import SEE_OTHER
+from dissensus.web.core.responses import redirect_to
 from dissensus.web.core.site import Site, address_digest, truncated_network
 from dissensus.web.core.staff_auth import Public, PublicForm, Require, SessionKey, SiteOf, StaffForm, StaffRequest
 from dissensus.web.staff.identity.account import check_path, confirmation_page
@@ -46,7 +46,7 @@ def finish_registration(site: SiteOf, caller: RecentlyConfirmed, request: Reques
         )
     except (Conflict, InvalidInput, NotAllowed) as error:
         return second_factor_page(site, caller, request, site_message(error))
-    return recovery_codes_page(site, caller, codes) if codes else RedirectResponse(PAGE, SEE_OTHER)
+    return recovery_codes_page(site, caller, codes) if codes else redirect_to(PAGE)
 
 
 @router.post(f"{PAGE}/remove-passkey")
@@ -54,7 +54,7 @@ def remove_passkey(site: SiteOf, caller: RecentlyConfirmed, form: StaffForm) -> 
     """Remove a passkey."""
     passkey_id = str(form.get("passkey", ""))
     passkeys.remove_passkey(site.platform, caller.staff, passkey_id, session=caller.session, now=site.clock())
-    return RedirectResponse(PAGE, SEE_OTHER)
+    return redirect_to(PAGE)
 
 
 @router.post("/account/confirm/passkey-options")
@@ -75,7 +75,7 @@ def finish_confirmation(site: SiteOf, caller: Authorized, request: Request, form
         )
     except NotAllowed as error:
         return confirmation_page(site, caller, request, to, site_message(error))
-    return RedirectResponse(to, SEE_OTHER)
+    return redirect_to(to)
 
 
 @router.post("/passkey/options", dependencies=STRANGERS)

@@ -6,11 +6,11 @@ from urllib.parse import urlsplit
 
 import segno
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from dissensus.errors import Conflict, NotAllowed
 from dissensus.schema.advice import site_message
-from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.web.staff.identity.passkey_relying_party import find_relying_party
@@ -91,7 +91,7 @@ def begin_enrolment(site: SiteOf, caller: RecentlyConfirmed, request: Request, _
         second_factors.begin_enrolment(site.platform, site.tokens.keys, caller.staff)
     except Conflict as error:
         return second_factor_page(site, caller, request, site_message(error))
-    return RedirectResponse(PAGE, SEE_OTHER)
+    return redirect_to(PAGE)
 
 
 @router.post(f"{PAGE}/confirm")
@@ -104,7 +104,7 @@ def confirm_enrolment(site: SiteOf, caller: RecentlyConfirmed, request: Request,
         )
     except (Conflict, NotAllowed) as error:
         return second_factor_page(site, caller, request, site_message(error))
-    return recovery_codes_page(site, caller, codes) if codes else RedirectResponse(PAGE, SEE_OTHER)
+    return recovery_codes_page(site, caller, codes) if codes else redirect_to(PAGE)
 
 
 def recovery_codes_page(site: Site, caller: StaffRequest, codes: tuple[str, ...]) -> Response:
@@ -126,4 +126,4 @@ def renew_recovery_codes(site: SiteOf, caller: RecentlyConfirmed, request: Reque
 def remove_second_factor(site: SiteOf, caller: RecentlyConfirmed, _form: StaffForm) -> Response:
     """Remove the codes of an app."""
     second_factors.remove_second_factor(site.platform, caller.staff, session=caller.session, now=site.clock())
-    return RedirectResponse(PAGE, SEE_OTHER)
+    return redirect_to(PAGE)

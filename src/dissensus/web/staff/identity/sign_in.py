@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from fastapi import APIRouter, Cookie, Depends, Query, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 from starlette.datastructures import FormData
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.roles import DUTIES
 from dissensus.schema.hints import format_value
-from dissensus.web.core.responses import MAX_PATH_LENGTH, SEE_OTHER, is_local_path, page
+from dissensus.web.core.responses import MAX_PATH_LENGTH, is_local_path, page, redirect_to
 from dissensus.web.core.site import Site, address_digest, truncated_network
 from dissensus.web.core.staff_auth import STAFF_COOKIE, Key, Public, PublicForm, SessionKey, SiteOf
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
@@ -188,7 +188,7 @@ def redirect_signed_in(site: Site, request: Request, session: str, to: str | Non
     While a second factor is missing, redirect to its forms.
     """
     is_pending = second_factors.find_pending_staff(site.platform, session, now=site.clock()) is not None
-    response = RedirectResponse("/second-factor" if is_pending else to or _wanted_page(request), SEE_OTHER)
+    response = redirect_to("/second-factor" if is_pending else to or _wanted_page(request))
     site.set_cookie(response, STAFF_COOKIE, session, int(sessions.SESSION_LIFETIME.total_seconds()))
     response.delete_cookie(SIGN_IN_COOKIE)
     if not is_pending:
@@ -209,7 +209,7 @@ def ask_code(site: SiteOf, request: Request, session: SessionKey = "") -> Respon
     """Show the forms for a second factor."""
     staff_row = second_factors.find_pending_staff(site.platform, session, now=site.clock())
     if staff_row is None:
-        return RedirectResponse("/sign-in", SEE_OTHER)
+        return redirect_to("/sign-in")
     return code_page(site, request, staff_row, session)
 
 
@@ -248,7 +248,7 @@ def finish_pending(
     """Finish a sign-in with a second factor, or return to its forms."""
     staff_row = second_factors.find_pending_staff(site.platform, session, now=site.clock())
     if staff_row is None:
-        return RedirectResponse("/sign-in", SEE_OTHER)
+        return redirect_to("/sign-in")
     site.tokens.check_csrf_token(session, str(form.get("form_token", "")))
     try:
         new_session = finish(staff_row)
@@ -310,7 +310,7 @@ def join(site: SiteOf, request: Request, key: Key, form: PublicForm, session: Se
     try:
         if member is not None:
             campaign = members.accept_invitation(site.platform, key, staff_id=member.id, now=site.clock())
-            return RedirectResponse(f"/campaigns/{campaign}", SEE_OTHER)
+            return redirect_to(f"/campaigns/{campaign}")
         password = str(form.get("password", ""))
         if password != form.get("repeated", ""):
             raise InvalidInput("The two passwords differ. Enter the same one twice.")

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from fastapi import APIRouter, Depends
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.schema.advice import site_message
-from dissensus.web.core.responses import SEE_OTHER, page
+from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
@@ -55,7 +55,7 @@ def change_plan(site: SiteOf, caller: Authorized, name: Name, form: StaffForm, _
         sign_off.change_plan(site.platform, name, typed, staff_id=caller.staff.id, now=site.clock())
     except InvalidInput as error:
         return _release_page(site, caller, name, *site_message(error).splitlines(), typed=typed[:MAX_PLAN_LENGTH])
-    return RedirectResponse(f"/campaigns/{name}/release", SEE_OTHER)
+    return redirect_to(f"/campaigns/{name}/release")
 
 
 @router.post("/campaigns/{name}/release/signatures")
@@ -66,7 +66,7 @@ def sign_check(site: SiteOf, caller: Authorized, name: Name, form: StaffForm, _s
         sign_off.sign_check(site.platform, name, check, code, staff_id=caller.staff.id, now=site.clock())
     except Conflict as error:
         return _release_page(site, caller, name, site_message(error))
-    return RedirectResponse(f"/campaigns/{name}/release#check-{check}", SEE_OTHER)
+    return redirect_to(f"/campaigns/{name}/release#check-{check}")
 
 
 def _release_page(site: Site, caller: StaffRequest, name: str, *faults: str, typed: str | None = None) -> Response:
