@@ -167,6 +167,8 @@ def test_a_pilot_is_measured_and_a_small_one_refused(ada: httpx.Client) -> None:
     for n_raters, status in ((12, 303), (2, 422)):
         rows = [f"r{r},i{i},{answer}" for r, i, answer in cells if r < n_raters]
         file = "\n".join(["rater_id,item_id,Q_overall", *rows])
-        done = ada.post(PAGE, data=data, files={"pilot": ("pilot.csv", file.encode(), "text/csv")})
+        files = {"pilot": ("pilot.csv", file.encode(), "text/csv")}
+        # The fit takes seconds of a free processor.
+        done = ada.post(PAGE, data=data, files=files, timeout=60)
         assert done.status_code == status, unescape(done.text)
     assert "The pilot has 2 raters, too few to show how much raters differ. The least that works is 8" in done.text
