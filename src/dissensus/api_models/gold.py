@@ -2,15 +2,13 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from dissensus.api_models.resource import Resource
-from dissensus.schema.campaign.gold import GoldPart
+from dissensus.schema.campaign.gold import GoldItemState, GoldPart, GoldPartState
 
-GoldItemState = Literal["unlabelled", "in_progress", "disputed", "settled"]
-GoldPartState = Literal["file", "open", "agreed", "disputed", "decided"]
 GoldAnswers = Annotated[Mapping[str, str | tuple[str, ...]], Field(description="Answers by question.")]
 
 

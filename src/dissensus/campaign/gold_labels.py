@@ -5,16 +5,23 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
-from dissensus.schema.campaign.gold import COLUMNS, MOTIVATION, PARTS, REASON, TOPIC_SEPARATOR, Gold, GoldPart
+from dissensus.schema.campaign.gold import (
+    COLUMNS,
+    MOTIVATION,
+    PARTS,
+    REASON,
+    TOPIC_SEPARATOR,
+    Gold,
+    GoldItemState,
+    GoldPart,
+    GoldPartState,
+)
 from dissensus.schema.questionnaire.question import Answer
 
 GoldAnswers: TypeAlias = Mapping[str, Answer]
 """Answers to the questions of one part."""
-State = Literal["file", "open", "agreed", "disputed", "decided"]
-ItemState = Literal["unlabelled", "in_progress", "disputed", "settled"]
-ITEM_STATES: Final[tuple[ItemState, ...]] = ("unlabelled", "in_progress", "disputed", "settled")
 QUESTIONS: Final[Mapping[GoldPart, tuple[str, ...]]] = {
     "safety": ("safety", "reasons", "motivation"),
     "degree": ("degree",),
@@ -61,7 +68,7 @@ class PartProgress:
     labels: tuple[GoldLabel, ...]  # latest one of each expert, in order of position
     history: tuple[GoldLabel, ...]  # all revisions, by expert
     decisions: tuple[GoldDecision, ...]  # in order
-    state: State
+    state: GoldPartState
 
     @property
     def contested(self) -> bool:
@@ -113,7 +120,7 @@ def _part_progress(
 ) -> PartProgress:
     labels, n_needed = tuple({label.position: label for label in history}.values()), gold.needed(part)
     if COLUMNS[part] in file_labels:
-        state: State = "file"
+        state: GoldPartState = "file"
     elif len(labels) < n_needed:
         state = "open"
     elif len({label.answers[part] for label in labels}) == 1:
@@ -168,7 +175,7 @@ def is_first(progress: ItemProgress, staff_id: str) -> bool:
     return not labels or labels[0].staff_id == staff_id
 
 
-def item_state(progress: ItemProgress) -> ItemState:
+def item_state(progress: ItemProgress) -> GoldItemState:
     """Return the labelling state of an item."""
     if list_open_parts(progress):
         return "in_progress" if list_labellers(progress) else "unlabelled"

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
-from dissensus.api_models.gold import GoldComparisonResource, GoldItemResource, GoldItemState, PlatinumCountResource
+from dissensus.api_models.gold import GoldComparisonResource, GoldItemResource, PlatinumCountResource
 from dissensus.client.protocol import campaign_path, iterate_rows, parse_response, post_once
 from dissensus.errors import InvalidInput
 from dissensus.http_client import ServiceClient
+from dissensus.schema.campaign.gold import GoldItemState
 from dissensus.schema.hints import format_list
 
 

@@ -11,8 +11,8 @@ from sqlalchemy import ColumnElement, Connection, ForeignKey, Index, UniqueConst
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.campaign.audit_log import digest_sequence
-from dissensus.campaign.gold_labels import ITEM_STATES, Entry, GoldAnswers, GoldDecision, GoldLabel, ItemState
-from dissensus.schema.campaign.gold import PARTS
+from dissensus.campaign.gold_labels import Entry, GoldAnswers, GoldDecision, GoldLabel
+from dissensus.schema.campaign.gold import ITEM_STATES, PARTS, GoldItemState
 from dissensus.store.core.orm import ID, Base, Document, check_in, find_row, list_columns, list_rows, new_id
 from dissensus.store.items import MAX_IDS_PER_STATEMENT, ItemTable
 from dissensus.store.staff import StaffTable
@@ -110,7 +110,7 @@ class GoldProgressRow:
     """State of the labels of an item."""
 
     position: int  # Of the item
-    state: ItemState
+    state: GoldItemState
     safety: str | None  # Settled gold label
     n_safety: int  # Labels that each part still needs
     n_degree: int

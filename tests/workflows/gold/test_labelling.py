@@ -19,11 +19,12 @@ from tests.support.raters import enter, rate_all
 
 from dissensus.campaign.export_table import export_form
 from dissensus.campaign.filters.item_filter import ItemFilter
-from dissensus.campaign.gold_labels import ITEM_STATES, list_open_parts
+from dissensus.campaign.gold_labels import list_open_parts
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.pipeline.curate.plan import SamplePlan
 from dissensus.pipeline.curate.sampler import curate
+from dissensus.schema.campaign.gold import ITEM_STATES
 from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.schema.records.item import Item
 from dissensus.store.core.database import connect

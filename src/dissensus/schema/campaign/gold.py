@@ -1,4 +1,4 @@
-"""Gold labels: settings, parser, and the questions for experts."""
+"""Gold labels: settings, parser, states, and the questions for experts."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -15,6 +15,9 @@ GoldPart = Literal["safety", "degree", "topics"]
 PARTS: Final[tuple[GoldPart, ...]] = get_args(GoldPart)
 COLUMNS: Final[Mapping[GoldPart, str]] = {"safety": GOLD, "degree": DEGREE, "topics": "harm_type"}
 """Item attribute of the settled label of each part."""
+GoldPartState = Literal["file", "open", "agreed", "disputed", "decided"]
+GoldItemState = Literal["unlabelled", "in_progress", "disputed", "settled"]
+ITEM_STATES: Final[tuple[GoldItemState, ...]] = get_args(GoldItemState)
 REASON: Final = f"{GOLD}_reason"
 MOTIVATION: Final = f"{GOLD}_motivation"
 TOPIC_SEPARATOR: Final = ","

@@ -7,8 +7,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute
 
-from dissensus.campaign.gold_labels import ITEM_STATES, ItemState
-from dissensus.schema.campaign.gold import PARTS, GoldPart
+from dissensus.schema.campaign.gold import ITEM_STATES, PARTS, GoldItemState, GoldPart
 from dissensus.store.gold import GoldProgressTable
 from dissensus.store.items import ItemTable
 
@@ -17,7 +16,7 @@ from dissensus.store.items import ItemTable
 class GoldCounts:
     """Items that experts label by the state of their gold labels."""
 
-    states: Mapping[ItemState, int]
+    states: Mapping[GoldItemState, int]
     n_of_file: int  # Items with all labels from their file
     n_withheld: int
     n_first: int  # Items that experts may label, and nobody has
@@ -138,14 +137,14 @@ def _is_to_decide(campaign_id: str, staff_id: str) -> ColumnElement[bool]:
 
 
 def list_positions(
-    tx: Connection, campaign_id: str, state: ItemState | None, *, start: int = 0, offset: int = 0, most: int
+    tx: Connection, campaign_id: str, state: GoldItemState | None, *, start: int = 0, offset: int = 0, most: int
 ) -> tuple[int, ...]:
     """Return the positions of items that experts label, in a state or all, from a position on."""
     query = select(ItemTable.position).where(_is_in_state(campaign_id, state), ItemTable.position >= start)
     return tuple(tx.scalars(query.order_by(ItemTable.position).offset(offset).limit(most)))
 
 
-def _is_in_state(campaign_id: str, state: ItemState | None) -> ColumnElement[bool]:
+def _is_in_state(campaign_id: str, state: GoldItemState | None) -> ColumnElement[bool]:
     progress = GoldProgressTable
     in_campaign = and_(ItemTable.campaign_id == campaign_id, ItemTable.in_gold_sample)
     if state is None:

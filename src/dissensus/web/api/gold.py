@@ -15,9 +15,10 @@ from dissensus.api_models.gold import (
     PlatinumCountResource,
 )
 from dissensus.campaign import gold_labels as core
-from dissensus.campaign.gold_labels import GoldDecision, GoldLabel, ItemState, PartProgress
+from dissensus.campaign.gold_labels import GoldDecision, GoldLabel, PartProgress
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.aggregate import GoldAgainstCrowd
+from dissensus.schema.campaign.gold import GoldItemState
 from dissensus.schema.hints import format_value
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.web.api.auth import RequireScope, TokenRoute
@@ -42,7 +43,7 @@ def list_gold(
     site: SiteOf,
     caller: Authorized,
     name: Name,
-    state: Annotated[ItemState | None, Query(description="Leave it out for all items.")] = None,
+    state: Annotated[GoldItemState | None, Query(description="Leave it out for all items.")] = None,
     limit: Limit = 100,
     after: AfterCursor = "",
 ) -> CursorPage[GoldItemResource]:

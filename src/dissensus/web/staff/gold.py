@@ -9,13 +9,12 @@ from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import Response
 from starlette.datastructures import FormData, UploadFile
 
-from dissensus.campaign.gold_labels import ITEM_STATES, ItemState
 from dissensus.errors import Conflict, DissensusError, InvalidInput
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.pipeline.aggregate import GoldAgainstCrowd
 from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.schema.campaign.gold import Gold, GoldPart
+from dissensus.schema.campaign.gold import ITEM_STATES, Gold, GoldItemState, GoldPart
 from dissensus.schema.hints import parse_choice
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.web.core.forms import QuestionForm, parse_whole_number, read_answers, read_uploaded
@@ -49,7 +48,7 @@ OUTCOME_MESSAGES: Final[Mapping[str, str]] = {
 }
 """Confirmation messages, by their name in the query."""
 PARTS: Final[Mapping[GoldPart, str]] = {"safety": "safety", "degree": "degree of harm", "topics": "topics"}
-STATES: Final[Mapping[ItemState, str]] = {
+STATES: Final[Mapping[GoldItemState, str]] = {
     "unlabelled": "Not started",
     "in_progress": "In progress",
     "disputed": "Disputed",
@@ -101,11 +100,11 @@ class GoldLabelsPage(StaffPage):
 
     template: ClassVar[str] = "staff/gold-labels.html"
     parts: ClassVar[Mapping[GoldPart, str]] = PARTS
-    states: ClassVar[Mapping[ItemState, str]] = STATES
+    states: ClassVar[Mapping[GoldItemState, str]] = STATES
 
     name: str
     labels: LabelsPage
-    selected_state: ItemState | None
+    selected_state: GoldItemState | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,11 +8,11 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from dissensus.campaign import gold_labels as core
-from dissensus.campaign.gold_labels import GoldAnswers, GoldDecision, GoldLabel, ItemProgress, ItemState
+from dissensus.campaign.gold_labels import GoldAnswers, GoldDecision, GoldLabel, ItemProgress
 from dissensus.errors import Conflict, NotFound
 from dissensus.schema.campaign import gold as schema
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.schema.campaign.gold import Gold, GoldPart
+from dissensus.schema.campaign.gold import Gold, GoldItemState, GoldPart
 from dissensus.schema.hints import format_value
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import Wording
@@ -35,7 +35,7 @@ class LabelledItem:
     standings: ItemProgress
 
     @property
-    def state(self) -> ItemState:
+    def state(self) -> GoldItemState:
         """State of the item."""
         return core.item_state(self.standings)
 

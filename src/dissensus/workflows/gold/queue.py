@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from dissensus.campaign import gold_labels as core
-from dissensus.campaign.gold_labels import GoldAnswers, ItemState
+from dissensus.campaign.gold_labels import GoldAnswers
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.schema.campaign.gold import Gold
+from dissensus.schema.campaign.gold import Gold, GoldItemState
 from dissensus.schema.numbers import clamp_page
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.records.item import Item
@@ -38,7 +38,7 @@ class GoldQueue:
 
     campaign: Campaign
     gold: Gold
-    states: Mapping[ItemState, int]  # number of items by state
+    states: Mapping[GoldItemState, int]  # number of items by state
     n_first: int  # items that need a first label
     n_verify: int  # items whose safety needs verification
     n_check: int  # items whose degree or topics need a check
@@ -126,7 +126,7 @@ def load_gold_task(platform: Platform, name: str, position: int, *, staff_id: st
 
 
 def list_labels(
-    platform: Platform, name: str, *, only: ItemState | None = None, start: int = 0, most: int, staff_id: str
+    platform: Platform, name: str, *, only: GoldItemState | None = None, start: int = 0, most: int, staff_id: str
 ) -> tuple[LabelledItem, ...]:
     """Return items from a position on, of one state or all, with the state of their labels."""
     with platform.database.reading() as tx:
@@ -141,14 +141,14 @@ class LabelsPage:
     """A page of items with the state of their labels."""
 
     gold: Gold
-    counts: Mapping[ItemState, int]
+    counts: Mapping[GoldItemState, int]
     items: tuple[LabelledItem, ...]
     page: int
     pages: int
 
 
 def load_labels_page(
-    platform: Platform, name: str, *, only: ItemState | None, page: int, size: int, staff_id: str
+    platform: Platform, name: str, *, only: GoldItemState | None, page: int, size: int, staff_id: str
 ) -> LabelsPage:
     """Return a page of items of one state, or of all; the last one if there are fewer."""
     with platform.database.reading() as tx:
