@@ -47,6 +47,11 @@ def test_lines_in_values_of_several_lines_and_odd_keys() -> None:
     assert line_of(found, ("missing",)) is None
 
 
+def test_line_ends_of_windows_change_no_line() -> None:
+    text = 'name = "pilot"\n[[checks]]\nscale = [\n  "A",\n  "B" ]\nafter = 3\n'
+    assert find_lines(text.replace("\n", "\r\n")) == find_lines(text)
+
+
 def test_long_lists_take_linear_time() -> None:
     def find_last(length: int) -> None:
         text = "x = [\n" + "{ a = [1] },\n" * length + "]\nlast = 1\n"

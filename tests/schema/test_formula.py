@@ -69,6 +69,9 @@ def test_terms_and_random_effects_are_tuples_of_columns() -> None:
         ("Q ~ a + Q", 0, "'Q' both as response and as effect"),
         ("Q ~ `a", 4, "'`' where a term is expected"),
         ("Q ~ " + "(" * 25, 24, "'(' as bracket number 21 within another"),
+        ("Q ~ a `+` b", 6, "'+' after the last term"),
+        ("Q `~` a", 2, "'~' where ~ is expected"),
+        ("Q ~ (1 `|` g)", 7, "'|' where ) is expected"),
         ("Q ~ a*b*c*d*e*f*g*h*i*j", 19, "'*' and more than 500 terms with it"),
     ],
 )

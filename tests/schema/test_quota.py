@@ -1,5 +1,6 @@
 """Quotas: cells, shares, and rejection of quotas that cannot be filled."""
 
+import tracemalloc
 from copy import deepcopy
 from itertools import product
 from typing import Any
@@ -176,6 +177,22 @@ def test_two_cells_with_one_name_are_rejected() -> None:
     }
     with pytest.raises(InvalidInput, match="Two cells have one name"):
         with_quota(axes=axes)
+
+
+def test_cells_are_counted_before_they_are_listed() -> None:
+    answers = [str(number) for number in range(50)]
+    question = {"scale": answers, "decline": "No answer", "labels": {"No answer": "No answer"}}
+    names = [f"rater_{letter}" for letter in "abcd"]
+    questions = [{"name": name, "text": "Which?", **question} for name in names]
+    demographics = {"name": "many", "about": "rater", "languages": ["en"], "title": "You", "questions": questions}
+    axes = {name: {answer: [answer] for answer in answers} for name in names}
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidInput, match="They make 6,250,000 cells, and 500 are possible"):
+            with_quota(demographics, axes=axes)  # type: ignore[arg-type]
+        assert tracemalloc.get_traced_memory()[1] < 20 * 2**20
+    finally:
+        tracemalloc.stop()
 
 
 def test_the_replication_cannot_exceed_the_seats() -> None:

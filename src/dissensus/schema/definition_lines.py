@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from dissensus.schema.characters import normalise_line_ends
 from dissensus.schema.definition_errors import Path
 
 FEW_LINES: Final = 30
@@ -48,7 +49,7 @@ def line_of(lines: Mapping[Path, int], path: Path) -> int | None:
 
 def _iterate_statements(text: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """Yield each statement with its first line and its data."""
-    lines = text.split("\n")
+    lines = normalise_line_ends(text).split("\n")
     index = work = 0
     while index < len(lines) and work < MAX_WORK:
         size, data = 1, dict[str, Any]()

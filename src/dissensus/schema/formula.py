@@ -13,8 +13,10 @@ Term: TypeAlias = tuple[str, ...]
 
 CROSSED: Final = ":"
 END: Final = ""
-DEEPEST: Final = 20
-MOST_TERMS: Final = 500
+MAX_DEPTH: Final = 20
+"""Brackets within one another."""
+MAX_TERMS: Final = 500
+"""Terms of a product."""
 EXAMPLE: Final = "Q_overall ~ rater_race * rater_gender + (1 | rater_id) + (1 | item_id)"
 _TOKEN: Final = re.compile(r"`(?P<quoted>[^`]*)`|(?P<name>[^\W\d][\w.]*)|\d[\w.]*|\|\||\S")
 _PLAIN: Final = re.compile(r"[^\W\d][\w.]*")
@@ -56,8 +58,8 @@ def parse_formula(text: str) -> Formula:
 
     Terms are joined by `+`; `a:b` is an interaction, `a*b` is `a + b + a:b`, and brackets group terms, as in
     `a * (b + c)`. `(1 | g)` is a random intercept, `(x | g)` adds random slopes, `(0 + x | g)` has slopes alone, and a
-    group may be crossed: `(1 | a:b)`. Names with other signs than letters, digits, `_` and `.` stand in backquotes.
-    Terms that occur twice are folded; main effects precede interactions, as in R.
+    group may be crossed: `(1 | a:b)`. Names with other characters than letters, digits, `_` and `.` stand in
+    backquotes. Repeated terms count once; main effects precede interactions, as in R.
 
     Examples
     --------
@@ -87,7 +89,7 @@ class _Token:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """Terms of a sum, and its `0` or `1` where it was written."""
+    """Terms of a sum, and its `0` or `1`, None if it has neither."""
 
     terms: tuple[Term, ...] = ()
     random: tuple[GroupTerm, ...] = ()
@@ -108,12 +110,12 @@ class _Parser:
     def parse(self) -> Formula:
         start = self.next
         response = self._name("the column of the answers is expected", f"Write it like {EXAMPLE}.")
-        if self.next.text != "~":
+        if not self._is_next("~"):
             self._fail("where ~ is expected", f"Write it like {EXAMPLE}.")
         self._advance()
         right = self._sum()
         self._require_intercept(right)
-        if self.next.text != END:
+        if not self._is_next(END):
             self._fail("after the last term", "Join terms by +, * or :.")
         if response in self.names:
             self._fail("both as response and as effect", "Leave one of them out.", start)
@@ -121,7 +123,7 @@ class _Parser:
 
     def _sum(self) -> _Sum:
         parts = [self._product()]
-        while self.next.text == "+":
+        while self._is_next("+"):
             self._advance()
             parts.append(self._product())
         intercepts = [part.intercept for part in parts if part.intercept is not None]
@@ -134,7 +136,7 @@ class _Parser:
     def _product(self) -> _Sum:
         start = self.next
         total = self._interaction()
-        while self.next.text == "*":
+        while self._is_next("*"):
             sign = self._advance()
             right = self._interaction()
             self._require_fixed(total, right, sign, start)
@@ -144,7 +146,7 @@ class _Parser:
     def _interaction(self) -> _Sum:
         start = self.next
         total = self._factor()
-        while self.next.text == CROSSED:
+        while self._is_next(CROSSED):
             sign = self._advance()
             right = self._factor()
             self._require_fixed(total, right, sign, start)
@@ -167,16 +169,16 @@ class _Parser:
     def _bracket(self) -> _Sum:
         opening = self._advance()
         self.depth += 1
-        if self.depth > DEEPEST:
-            self._fail(f"as bracket number {self.depth} within another", f"At most {DEEPEST} are read.", opening)
+        if self.depth > MAX_DEPTH:
+            self._fail(f"as bracket number {self.depth} within another", f"At most {MAX_DEPTH} are read.", opening)
         inner = self._sum()
-        if self.next.text == "|":
+        if self._is_next("|"):
             inner = _Sum(random=(self._random(inner, opening),))
-        elif self.next.text == "||":
+        elif self._is_next("||"):
             self._fail("for uncorrelated effects", "Write two terms: (1 | group) + (0 + column | group).")
         else:
             self._require_intercept(inner)
-        if self.next.text != ")":
+        if not self._is_next(")"):
             self._fail("where ) is expected", "Close the bracket; join terms by +, * or :.")
         self._advance()
         self.depth -= 1
@@ -200,7 +202,7 @@ class _Parser:
 
     def _group(self) -> Term:
         names = self._column()
-        while self.next.text == CROSSED:
+        while self._is_next(CROSSED):
             self._advance()
             names += self._column()
         return tuple(dict.fromkeys(names))
@@ -220,8 +222,8 @@ class _Parser:
             self._fail("among fixed effects", "Leave it out: thresholds stand for the intercept.", fixed.intercept)
 
     def _limit(self, total: _Sum, sign: _Token) -> _Sum:
-        if len(total.terms) > MOST_TERMS:
-            self._fail(f"and more than {MOST_TERMS} terms with it", "Cross fewer columns.", sign)
+        if len(total.terms) > MAX_TERMS:
+            self._fail(f"and more than {MAX_TERMS} terms with it", "Cross fewer columns.", sign)
         return total
 
     def _require_fixed(self, left: _Sum, right: _Sum, sign: _Token, start: _Token) -> None:
@@ -234,6 +236,10 @@ class _Parser:
     def next(self) -> _Token:
         """The token to be read."""
         return self.tokens[self.position]
+
+    def _is_next(self, sign: str) -> bool:
+        """Return whether the next token is a sign, not a name in backquotes that is written like one."""
+        return not self.next.is_name and self.next.text == sign
 
     def _advance(self) -> _Token:
         token = self.next

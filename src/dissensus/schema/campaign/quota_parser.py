@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from itertools import product
+from math import prod
 from types import MappingProxyType
 from typing import Final
 
@@ -18,9 +19,9 @@ MAX_GROUPS: Final = 50
 MAX_CELLS: Final = 500
 MAX_SEATS: Final = 100_000
 MAX_MARGIN: Final = 200
-"""Percent."""
+"""Percent of the target of a cell."""
 MAX_HOLD: Final = 60 * 24 * 30
-"""Minutes."""
+"""Minutes for which the seat of an idle rater may be held: 30 days."""
 
 KEYS: Final = ("axes", "seats", "rest", "cells", "margin_percent", "hold_minutes", "source", "balanced")
 
@@ -56,8 +57,9 @@ def _axes(table: DefinitionTable, questions: Mapping[str, Question]) -> Mapping[
             table.add_error("axes", "There is none. Name each axis with its groups: [quota.axes.rater_age].")
         return {}
     axes: dict[str, Groups] = {}
+    order = {name: index for index, name in enumerate(questions)}
     # Sorted by question, and groups by answer, since databases do not keep the order of keys.
-    for name in sorted(rows.data, key=lambda name: list(questions).index(name) if name in questions else -1):
+    for name in sorted(rows.data, key=lambda axis: order.get(axis, -1)):
         question = questions.get(name)
         if question is None:
             rows.add_error(
@@ -70,15 +72,20 @@ def _axes(table: DefinitionTable, questions: Mapping[str, Question]) -> Mapping[
             rows.add_error(name, 'It cannot be declined. Give it an answer for that: decline = "Prefer not to answer".')
         elif (groups := rows.get_table(name, MAX_GROUPS)) is not None:
             axes[name] = _groups(groups, question)
-    names = [CROSSED.join(cell) for cell in product(*axes.values())] if len(axes) == len(rows.data) else []
-    if len(names) > MAX_CELLS:
-        table.add_error(
-            "axes", f"They make {len(names):,} cells, and {MAX_CELLS} are possible. Use fewer groups or axes."
-        )
-    if len(set(names)) < len(names):
-        table.add_error("axes", f"Two cells have one name. Leave {CROSSED.strip()} out of the names of groups.")
+    if len(axes) == len(rows.data):
+        _check_cell_names(table, axes)
     valid = "axes" not in table.invalid_keys and not rows.invalid_keys and all(axes.values())
     return MappingProxyType(axes) if valid else {}
+
+
+def _check_cell_names(table: DefinitionTable, axes: Mapping[str, Groups]) -> None:
+    """Record too many cells, or two with one name."""
+    # Counted before they are listed: four axes of fifty groups make six million.
+    n_cells = prod(map(len, axes.values()))
+    if n_cells > MAX_CELLS:
+        table.add_error("axes", f"They make {n_cells:,} cells, and {MAX_CELLS} are possible. Use fewer groups or axes.")
+    elif len({CROSSED.join(cell) for cell in product(*axes.values())}) < n_cells:
+        table.add_error("axes", f"Two cells have one name. Leave {CROSSED.strip()} out of the names of groups.")
 
 
 def _groups(table: DefinitionTable, question: Question) -> Groups:
@@ -142,6 +149,7 @@ def _check_rest(table: DefinitionTable, quota: Quota, demographics: Questionnair
 
 
 def _check_fillable(table: DefinitionTable, quota: Quota, replication: int | None) -> None:
+    """Record a quota without seats, with too few for the replication, or that cannot be balanced."""
     total = sum(quota.targets.values())
     if not total:
         table.add_error("seats", "There are no seats. Give some.")

@@ -27,6 +27,7 @@ def merge_ratings(parts: Sequence[Ratings], labels: Sequence[str]) -> Ratings:
     >>> merged.items["item_id"].to_list(), merged.n_raters
     (['first:1', 'second:1'], 2)
     """
+    # In the order of the ids of items, which begin with the label and a colon.
     order = sorted(range(len(parts)), key=lambda part: f"{labels[part]}:")
     parts, labels = [parts[part] for part in order], [labels[part] for part in order]
     _refuse_mixed_ids(parts, labels)
@@ -186,9 +187,10 @@ def label_sources(paths: Sequence[str | None]) -> list[str]:
     if len(set(labels)) < len(labels):
         twice = next(label for label in labels if labels.count(label) > 1)
         raise InvalidInput(f"{format_value(twice)} is named twice. Name each file once.")
-    return [label.replace(":", "_") for label in labels]
+    return labels
 
 
 def _split_path(path: str) -> list[str]:
-    *folders, name = path.replace("\\", "/").split("/")
+    """Return folders and file name without extension; colons, which end labels in ids of items, become underscores."""
+    *folders, name = path.replace("\\", "/").replace(":", "_").split("/")
     return [*(folder for folder in folders if folder), name.split(".")[0] or name]
