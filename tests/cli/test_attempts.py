@@ -124,7 +124,7 @@ def test_ids_in_the_file_are_those_of_reviews(run: RunCommand, tmp_path: Path) -
         (("report", "file.jsonl", "--reviews", "file.jsonl"), "record 1: there is no 'attempt_id'"),
         (("report", "ratings.csv", "--reviews", "reviews.jsonl"), "--reviews is about red-team attempts"),
         (("analyse", "ratings.csv", "--success-from", "4"), "--success-from is about red-team attempts"),
-        (("report", "broken.jsonl"), "record 2: rating is '9'; it is a whole number from 0 to 4"),
+        (("report", "broken.jsonl"), "record 2: rating is 9; give a whole number from 0 to 4"),
         (("report", "file.jsonl", "-o", "file.jsonl"), "file.jsonl"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

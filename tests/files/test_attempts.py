@@ -99,7 +99,7 @@ def test_the_reader_holds_one_record_at_a_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rating": 9}, "a.jsonl, record 2: rating is '9'; it is a whole number from 0 to 4"),
+        ({"rating": 9}, "a.jsonl, record 2: rating is 9; give a whole number from 0 to 4"),
         ({"transcript": "hello"}, "record 2: A transcript of hh-rlhf begins with a blank line"),
         ({"transcript": None}, "record 2: transcript is null; it is text"),
         ({"red_team_member_id": "ann"}, "record 2: red_team_member_id is 'ann'"),

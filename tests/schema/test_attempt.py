@@ -55,13 +55,13 @@ def test_values_may_be_text() -> None:
         ("transcript", None, "transcript is null; it is text"),
         ("transcript", "a\0b", "transcript has a NUL"),
         ("task_description", "\ud800", "half of a surrogate pair"),
-        ("rating", 5, "rating is '5'; it is a whole number from 0 to 4"),
+        ("rating", 5, "rating is 5; give a whole number from 0 to 4"),
         ("rating", 2.5, "rating is '2.5'; it is a whole number"),
         ("rating", True, "rating is 'True'"),
         ("rating", "good", "rating is 'good'; it is a number"),
-        ("red_team_member_id", -1, "red_team_member_id is '-1'"),
-        ("red_team_member_id", 10**30, "red_team_member_id is '1000000"),
-        ("red_team_member_id", None, "red_team_member_id is 'None'"),
+        ("red_team_member_id", -1, "red_team_member_id is -1;"),
+        ("red_team_member_id", 10**30, "red_team_member_id is 1000000"),
+        ("red_team_member_id", None, "red_team_member_id is None;"),
         ("min_harmlessness_score_transcript", float("nan"), "it is a number, or null where nothing was scored"),
         ("min_harmlessness_score_transcript", "1e999", "it is a number, or null"),
         ("is_upworker", "perhaps", "is_upworker is 'perhaps'; it is true, false or null"),
@@ -92,7 +92,7 @@ def test_attempts_convert_to_a_table_and_back() -> None:
     assert list(parse_attempts(table)) == attempts
     assert dict(to_attempts_table([]).schema) == SCHEMA
     invalid = table.with_columns(rating=pl.Series([1, 9]))
-    with pytest.raises(InvalidInput, match="Row 2: rating is '9'"):
+    with pytest.raises(InvalidInput, match="Row 2: rating is 9;"):
         list(parse_attempts(invalid))
 
 

@@ -79,7 +79,7 @@ def test_texts_are_stored_verbatim() -> None:
         (7, "Turn 2: The text is '7', which is not text"),
         (
             "x" * (limits.MAX_TURN_LENGTH + 1),
-            "Turn 2: The text has 1,048,577 characters, and at most 1,048,576 are kept",
+            "Turn 2: The text has 1,048,577 characters, and at most 1,048,576 are allowed",
         ),
     ],
 )
@@ -97,9 +97,9 @@ def test_the_longest_turn_is_kept() -> None:
 def test_limits_of_a_conversation() -> None:
     with pytest.raises(InvalidInput, match="has no turn"):
         Conversation(())
-    with pytest.raises(InvalidInput, match="has 1,001 turns, and at most 1,000 are kept"):
+    with pytest.raises(InvalidInput, match="has 1,001 turns, and at most 1,000 are allowed"):
         Conversation((Turn("bot", "a"),) * 1001)
-    with pytest.raises(InvalidInput, match="has 4,194,305 characters, and at most 4,194,304 are kept"):
+    with pytest.raises(InvalidInput, match="has 4,194,305 characters, and at most 4,194,304 are allowed"):
         Conversation((*(Turn("bot", "x" * limits.MAX_TURN_LENGTH),) * 4, Turn("bot", "y")))
 
 

@@ -34,7 +34,7 @@ class Advice(str):
 
 
 def format_message(template: str, message: str) -> str:
-    """Return a message in its place in another, in the words of the command line and of the site.
+    """Return a template with a message inserted, in the words of the command line and of the site.
 
     Examples
     --------

@@ -10,12 +10,12 @@ def normalise_line_ends(text: str) -> str:
 
 
 def find_unstorable_character(text: str) -> str | None:
-    """Return the first character that databases cannot store, None if there is none."""
+    """Return the code point of the first character that databases cannot store, such as U+0000, or None."""
     return _first_code_point(char for char in text if char == "\0" or "\ud800" <= char <= "\udfff")
 
 
 def find_control_character(text: str, *, but: str = "") -> str | None:
-    """Return the first control character or lone surrogate, None if there is none."""
+    """Return the code point of the first control character or lone surrogate that is not in `but`, or None."""
     return _first_code_point(char for char in text if char not in but and unicodedata.category(char) in {"Cc", "Cs"})
 
 

@@ -11,7 +11,7 @@ from dissensus.schema.hints import format_value
 from dissensus.schema.questionnaire.faults import combine_problems
 
 Path: TypeAlias = tuple[str | int, ...]
-"""Keys, and numbers in lists from 0, that lead from the file to a value."""
+"""Keys, and indices in lists, that lead from the file to a value."""
 
 BARE_KEY: Final = re.compile(r"[\w\[\]-]+")
 """Keys that messages show without quotes."""

@@ -41,7 +41,8 @@ MAX_LINE_LENGTH: Final = 150_000
 
 _NAME: Final = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
 _DOTTED: Final = rf"{_NAME}(?:[ \t]*\.[ \t]*{_NAME})"
-# Keys begin and end like this; longer chains, which no text has, are read before the parser finds that no key follows.
+# Dotted keys of more than MAX_KEY_PARTS parts where TOML has keys, and chains of more than 30 names anywhere: the
+# parser reads those as a key before it finds that none is allowed there.
 _LONG_KEY: Final = re.compile(
     rf"(?:^|[\[{{,])[ \t]*({_DOTTED}{{{MAX_KEY_PARTS},30}})[ \t]*[=\]]|(?<![\w-])({_DOTTED}{{30}})"
 )
@@ -137,7 +138,7 @@ class DefinitionTable:
         return default
 
     def get_texts(self, key: str, most: int, *, needed: bool = False) -> tuple[str, ...]:
-        """Return a list of distinct texts of one line."""
+        """Return a list of distinct texts of one line; with `needed`, an empty list is an error."""
         value = self.data.get(key, ())
         if not isinstance(value, (list, tuple)):
             self.add_error(key, f'It is {describe_type(value)}. Write a list of texts: {key} = ["…", "…"].')
@@ -168,7 +169,7 @@ class DefinitionTable:
         return None
 
     def get_tables(self, key: str, most: int) -> tuple["DefinitionTable", ...]:
-        """Return a list of tables; their paths count from 1."""
+        """Return a list of tables."""
         value = self.data.get(key, ())
         if not isinstance(value, (list, tuple)):
             self.add_error(
@@ -275,7 +276,7 @@ def make_table(
 
 
 def check_distinct_names(table: DefinitionTable, key: str, names: Sequence[str]) -> None:
-    """Record tables of a list that have one name; missing names are errors of their own."""
+    """Record that tables of a list have the same name; missing names are errors of their own."""
     if any(count > 1 for name, count in Counter(names).items() if name):
         table.add_error(key, "Two have the same name. Rename one.")
 

@@ -59,10 +59,10 @@ def parse_choice(value: str, allowed: Sequence[Choice], noun: str) -> Choice:
     >>> parse_choice("turns", ["latest", "turns"], "an order")
     'turns'
     """
-    chosen = next((one for one in allowed if one == value), None)
-    if chosen is None:
+    choice = next((choice for choice in allowed if choice == value), None)
+    if choice is None:
         raise InvalidInput(f"{format_value(value)} is not {noun}. Choose one of {format_list(allowed)}.")
-    return chosen
+    return choice
 
 
 def count_noun(n: int, noun: str) -> str:

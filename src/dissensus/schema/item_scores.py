@@ -1,7 +1,7 @@
 """Scores of items by models: predicted probabilities of an unsafe answer, or labels."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, NoReturn
 
 import polars as pl
@@ -36,7 +36,7 @@ class ItemScores:
 
     table: pl.DataFrame
     label_models: tuple[str, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ def describe_unscored(model: str, n: int, n_items: int) -> str:
 
 
 def refuse_unscored(scores: ItemScores, item_ids: Sequence[str]) -> NoReturn:
-    """Raise if no rated item has a score of every model; `item_ids` are those of the first rated items."""
+    """Raise the error that no rated item has a score of every model; `item_ids` are those of the first rated items."""
     raise InvalidInput(
         f"No rated item has a score of {'every model' if len(scores.models) > 1 else scores.models[0]}. Items are "
         f"rated as {format_list(item_ids, 3)} and scored as {format_list(scores.table[ITEM_ID].to_list(), 3)}; "
@@ -89,7 +89,7 @@ def build_item_scores(
     check_columns(names, frame.columns)
     for name in names:
         if models is not None:
-            _check_known(frame[name])
+            _require_values(frame[name])
         numbers = _read_numbers(frame[name])
         answers = None if numbers is None else _read_numeric_labels(numbers, ids, labels or {})
         if answers is not None:
@@ -119,7 +119,7 @@ def build_item_scores(
     return ItemScores(pl.DataFrame(columns), tuple(label_models), tuple(notes))
 
 
-def _check_known(values: pl.Series) -> None:
+def _require_values(values: pl.Series) -> None:
     if _fold(values).null_count() == len(values):
         raise InvalidInput(
             f"{format_value(values.name)} has no value. Fill in its scores, or name other columns: --score-column "
@@ -245,6 +245,7 @@ def _fold(values: pl.Series) -> pl.Series:
 
 
 def _is_label(values: pl.Series, known: Mapping[str, float]) -> bool:
+    """Return whether a column holds labels, a few of which may be unknown: those are an error, not another column."""
     folded = _fold(values).drop_nulls()
     return len(folded) > 0 and bool(folded.is_in(list(known)).any()) and folded.n_unique() <= len(known) + 3
 

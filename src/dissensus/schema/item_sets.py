@@ -57,7 +57,7 @@ def keep_distinct(values: Iterable[str]) -> tuple[str, ...]:
 
 
 def list_members(attribute: pl.Series, *, is_set: bool) -> pl.DataFrame:
-    """Return one line for each item and value of an attribute: the `row` of the item, and the `value`."""
+    """Return one row for each item and value of an attribute: the index `row` of the item, and the `value`."""
     known = pl.DataFrame({"value": attribute.cast(pl.String)}).with_row_index("row").drop_nulls("value")
     if not is_set:
         return known

@@ -9,9 +9,9 @@ from dissensus.schema.hints import format_value
 from dissensus.schema.numbers import check_whole
 
 N_SEATS: Final = 12
-"""Jurors of a jury, unless seats are named."""
+"""Default number of jurors."""
 
-MOST_SEATS: Final = 1_000
+MAX_SEATS: Final = 1_000
 
 _SEATS: Final = re.compile(r"\s*(.+?)\s*:\s*([0-9]{1,9})\s*(?:,|$)")
 
@@ -54,8 +54,8 @@ def check_seats(seats: Mapping[str, int]) -> None:
 
 def check_jury_size(n_seats: int) -> None:
     """Refuse a jury of nobody, or of too many."""
-    if not 1 <= n_seats <= MOST_SEATS:
-        raise InvalidInput(f"The jury has {n_seats:,} seats. Give 1 to {MOST_SEATS:,}, such as {N_SEATS}.")
+    if not 1 <= n_seats <= MAX_SEATS:
+        raise InvalidInput(f"The jury has {n_seats:,} seats. Give 1 to {MAX_SEATS:,}, such as {N_SEATS}.")
 
 
 def describe_seats(seats: Mapping[str, int]) -> str:

@@ -42,7 +42,7 @@ def check_number(name: str, value: object, least: float = float("-inf"), most: f
 
 
 def check_spread(name: str, value: float) -> None:
-    """Raise unless a value can be a standard deviation; beyond 10 the latent scale is meaningless."""
+    """Raise unless a value can be a standard deviation on the latent scale: beyond 10 that is meaningless."""
     check_number(name, value, 0, 10)
 
 

@@ -16,9 +16,10 @@ COUNTS: Final = ("count", "n", "weight", "share", "population")
 """Names of the column of counts in a population table."""
 MARGINS: Final = {"column", "level"}
 """Columns of a table of margins, beside the counts."""
-MOST_STEPS: Final = 1000
-RAKED: Final = 1e-10
-
+MAX_STEPS: Final = 1000
+"""Steps of raking; margins that contradict each other never converge."""
+TOLERANCE: Final = 1e-10
+"""Largest change of a weight in a step after which raking ends."""
 
 Counts = dict[tuple[int, ...], float]
 
@@ -27,13 +28,13 @@ Counts = dict[tuple[int, ...], float]
 class RaterPopulation:
     """Attributes of raters with their levels, and the crossed groups of the raters."""
 
-    levels: Mapping[str, Sequence[str]]  # Of each attribute
-    codes: Mapping[str, NDArray[np.int32]]  # Level of each crossed group on each attribute, shape (M,)
-    n_raters: NDArray[np.int64]  # Raters of each crossed group, shape (M,)
+    levels: Mapping[str, Sequence[str]]  # of each attribute
+    codes: Mapping[str, NDArray[np.int32]]  # level of each crossed group on each attribute, shape (M,)
+    n_raters: NDArray[np.int64]  # raters in each crossed group, shape (M,)
 
 
 def read_population(label: str, table: pl.DataFrame, raters: RaterPopulation) -> Counts:
-    """Return the count of each crossed group in a table of counts, or of margins, which are raked.
+    """Return the count of each crossed group in a table of counts, or its weight from a table of margins by raking.
 
     Crossed groups are codes of levels, in the order of the attributes.
     """
@@ -93,7 +94,7 @@ def _encode(label: str, name: str, levels: Sequence[str], values: Sequence[str |
 
 
 def _rake(raters: RaterPopulation, label: str, table: pl.DataFrame, counts: Sequence[float]) -> Counts:
-    """Return counts of the raters' crossed groups with the margins of a table (iterative proportional fitting)."""
+    """Return weights of the raters' crossed groups with the margins of a table (iterative proportional fitting)."""
     full = {name.removeprefix(RATER_PREFIX): name for name in raters.levels}
     full |= {name: name for name in full.values()}
     margins: dict[str, dict[int, float]] = {}
@@ -114,7 +115,7 @@ def _rake(raters: RaterPopulation, label: str, table: pl.DataFrame, counts: Sequ
             "people at each level, or leave the attribute out."
         )
     weights = raters.n_raters / raters.n_raters.sum()
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         before = weights.copy()
         for name, margin in margins.items():
             total = sum(margin.values())
@@ -127,7 +128,7 @@ def _rake(raters: RaterPopulation, label: str, table: pl.DataFrame, counts: Sequ
                     )
                 weights[inside] *= count / total / max(weights[inside].sum(), 1e-300)
             weights[~np.isin(raters.codes[name], list(margin))] = 0.0
-        if np.abs(weights - before).max() < RAKED:
+        if np.abs(weights - before).max() < TOLERANCE:
             break
     else:
         raise InvalidInput(

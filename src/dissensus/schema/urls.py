@@ -1,4 +1,4 @@
-"""Validation of service URLs: HTTPS is required except on loopback."""
+"""Validation of service URLs: HTTPS is required, except on loopback or where a setting allows HTTP."""
 
 import re
 from typing import Final

@@ -19,7 +19,7 @@ from dissensus.schema.numbers import check_whole
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.mapping import to_mapping
 from dissensus.schema.questionnaire.question import Answer, Wording, empty_wording
-from dissensus.schema.records.pair import PairSettings, without_preference
+from dissensus.schema.records.pair import PairSettings, remove_preference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,7 @@ class Campaign:
     show_topic: bool = False  # write the topic of a hidden conversation, as experts named it, on its cover
     reclaim_after_h: int = 48  # idle hours after which unbegun items are reassigned
     reports_to_withhold: int = 2  # raters who report an item before it is withheld from everybody
-    release_signers: int | None = None  # people who sign on the site what a release needs; None: its plan has them
+    release_signers: int | None = None  # owners who sign each check of a release; None: its plan has them
     seed: int = 0  # of all orders and choices of items
 
     @property
@@ -157,7 +157,7 @@ class Campaign:
 
     def as_mapping(self) -> dict[str, Any]:
         """Return the input of `parse_campaign`, with all questionnaires in full."""
-        questionnaire = self.questionnaire if self.pair is None else without_preference(self.questionnaire)
+        questionnaire = self.questionnaire if self.pair is None else remove_preference(self.questionnaire)
         tables = {} if not questionnaire.questions else {"questionnaire": questionnaire.as_mapping()}
         if self.chat is not None:
             tables = {"chat": self.chat.as_mapping()}

@@ -51,10 +51,10 @@ MAX_FILE_LENGTH: Final = 3_000_000
 MAX_PURPOSES: Final = 20
 MAX_REGISTERED_MODELS: Final = 10
 MAX_COUNT: Final = 1_000_000
-"""Upper limit of items, raters and hours."""
+"""Upper limit of items, raters, minutes, hours and amounts of pay."""
 MAX_SIGNERS: Final = 10
 MIN_HOLD: Final = 2 * 24 * 60
-"""Minutes for which a seat is held at least if raters have a limit per day."""
+"""Fewest minutes for which a seat is held if raters have a limit per day: two days."""
 RESERVED_SLUGS: Final = frozenset({"new"})
 """Names that are paths of the site."""
 

@@ -19,7 +19,7 @@ REST: Final = "rest"
 """Cell of raters outside the groups of an axis: they declined, described themselves, or gave several answers."""
 
 DEFAULT_HOLD: Final = 120
-"""Minutes."""
+"""Minutes for which the seat of an idle rater is held."""
 
 
 def no_groups() -> Mapping[str, Groups]:
@@ -53,7 +53,7 @@ class Quota:
     rest: int = 0  # of raters outside all groups
     cells: tuple[QuotaCell, ...] = ()  # cells with their own number
     margin_percent: int = 0  # over-recruitment; DICES-350 kept 104 of 123 raters
-    hold_minutes: int = DEFAULT_HOLD  # of idle raters
+    hold_minutes: int = DEFAULT_HOLD  # idle minutes after which another rater may claim a seat
     source: QuotaSource = "screener"  # ``recruiter``: a link per cell, and the axes are asked later
     balanced: bool = False  # each item is rated by a share of each cell
 
@@ -77,7 +77,7 @@ class Quota:
         return CROSSED.join(names) if len(names) == len(groups) else REST
 
     def shares(self, replication: int) -> dict[str, int]:
-        """Return the raters of each cell per item, in proportion to the seats, by largest remainders.
+        """Return the number of raters of each cell per item, in proportion to the seats, by largest remainders.
 
         Examples
         --------
@@ -108,5 +108,5 @@ def share_by_remainders(n: int, sizes: Sequence[int]) -> list[int]:
 
 
 def _find_group(groups: Groups, answer: Answer | None) -> str | None:
-    chosen = {answer} if isinstance(answer, str) else set(answer or ())
-    return next((name for name, answers in groups.items() if chosen and chosen <= set(answers)), None)
+    answers = {answer} if isinstance(answer, str) else set(answer or ())
+    return next((name for name, members in groups.items() if answers and answers <= set(members)), None)

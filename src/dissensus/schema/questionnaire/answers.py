@@ -107,23 +107,23 @@ def _check_choices(question: Question, value: object) -> tuple[str, ...] | Answe
         answer = _check_choice(question, choice)
         if isinstance(answer, AnswerProblem):
             return answer
-    chosen = tuple(answer for answer in question.answers if answer in value)
-    exclusive = next((answer for answer in chosen if answer in (*question.exclusive, question.decline)), None)
-    if exclusive is not None and len(chosen) > 1:
-        rest = format_list([answer for answer in chosen if answer != exclusive])
+    choices = tuple(answer for answer in question.answers if answer in value)
+    exclusive = next((answer for answer in choices if answer in (*question.exclusive, question.decline)), None)
+    if exclusive is not None and len(choices) > 1:
+        rest = format_list([answer for answer in choices if answer != exclusive])
         return AnswerProblem(
             question.name,
             "exclusive",
             f"{format_value(exclusive)} excludes other answers, and {rest} is chosen too. Choose one or the other.",
         )
-    if question.max_answers is not None and len(chosen) > question.max_answers:
+    if question.max_answers is not None and len(choices) > question.max_answers:
         return AnswerProblem(
             question.name,
             "many",
-            f"{format_list(chosen)} are {len(chosen)} answers, and at most {question.max_answers} may be chosen. "
+            f"{format_list(choices)} are {len(choices)} answers, and at most {question.max_answers} may be chosen. "
             "Leave some out.",
         )
-    return chosen or None
+    return choices or None
 
 
 def _check_text(name: str, value: object, max_length: int) -> str | AnswerProblem | None:
@@ -146,7 +146,7 @@ def _check_text(name: str, value: object, max_length: int) -> str | AnswerProble
 def _add_own_words(
     question: Question, answers: Mapping[str, object], canonical: dict[str, Answer], faults: list[AnswerProblem]
 ) -> None:
-    """Add the text that an answer opens; without that answer the text is dropped."""
+    """Add the text in which raters describe themselves; without the answer that opens its field it is dropped."""
     name, answer = question.own_words, canonical[question.name]
     if name is None or question.self_describe not in ((answer,) if isinstance(answer, str) else answer):
         return

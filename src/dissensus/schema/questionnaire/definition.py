@@ -37,7 +37,7 @@ class Questionnaire:
     questions
         The granular questions, in the order of their columns.
     overalls
-        Questions from which each aggregated column is computed.
+        Names of the questions from which each aggregated column is computed, by the name of the column.
     leading_columns
         Columns of its released file before those of the questions.
     flagged_raters
@@ -111,7 +111,7 @@ class Questionnaire:
         >>> [question.name for question in survey.applicable_questions({"Q1": "Yes"})]
         ['Q1', 'Why']
         """
-        return answers_schema.applicable_questions(self.questions, _mapping(answers))
+        return answers_schema.applicable_questions(self.questions, _require_mapping(answers))
 
     def check(self, answers: Mapping[str, object], *, complete: bool) -> dict[str, Answer]:
         """Validate answers, and return those to questions that apply in canonical form.
@@ -147,17 +147,17 @@ class Questionnaire:
         dissensus.errors.InvalidInput: The answer to survey has a fault:
         - Colours: 'none' excludes other answers, and 'red' is chosen too. Choose one or the other.
         """
-        canonical, faults = answers_schema.check_answers(self.questions, _mapping(answers), complete=complete)
+        canonical, faults = answers_schema.check_answers(self.questions, _require_mapping(answers), complete=complete)
         if faults:
             raise combine_problems(f"The answer to {self.name}", faults)
         return canonical
 
     def faults(self, answers: Mapping[str, object], *, complete: bool) -> tuple[AnswerProblem, ...]:
         """Return the problems that `check` raises, empty if the answers are valid."""
-        return answers_schema.check_answers(self.questions, _mapping(answers), complete=complete)[1]
+        return answers_schema.check_answers(self.questions, _require_mapping(answers), complete=complete)[1]
 
 
-def _mapping(answers: Mapping[str, object]) -> Mapping[str, object]:
+def _require_mapping(answers: Mapping[str, object]) -> Mapping[str, object]:
     if not isinstance(answers, Mapping):
         raise InvalidInput(
             f"Answers are {describe_type(answers)}. Give a mapping from the name of each question to its answer."

@@ -22,8 +22,8 @@ _OFFICIAL: Final = {
     "policy_polarizing": "Q6_policy_guidelines_polarizing_topics",
     "policy_endorsed": "Q6_policy_guidelines_making_endorsement",
 }
-"""By what they name. The README of DICES-350 had a table until 25 January 2024 whose rows were shuffled: for example it
-paired safety_harmful_advice with Q3_bias_targeting_inherited_attributes. It was removed there without another."""
+"""Reasons of the published file with the questions whose names match. Until 25 January 2024 the README of DICES-350 had
+a table whose rows were shuffled: it paired safety_harmful_advice with Q3_bias_targeting_inherited_attributes."""
 _OWN: Final = {
     "Harmful content": "Q2_harmful_content_overall",
     "Unfair bias": "Q3_bias_overall",
@@ -38,7 +38,7 @@ QUESTION_OF_REASON: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def find_question_of_reason(reason: str) -> str | None:
-    """Return the question that a reason names, in any case; None if it is unknown.
+    """Return the question of a reason, whatever its case; a name of a question is returned as it is, others give None.
 
     Examples
     --------

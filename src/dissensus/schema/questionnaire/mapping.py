@@ -27,6 +27,7 @@ def _default(field: "Field[Any]") -> object:
 
 
 def _without_implied(question: Question, values: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the scale of a text, and `in_overall` where it follows from the kind, as in the parser."""
     implied = {"scale": (), "in_overall": question.kind in COUNTED_KINDS}
     values = {**values, "in_overall": question.in_overall}
     return {name: value for name, value in values.items() if name not in implied or value != implied[name]}

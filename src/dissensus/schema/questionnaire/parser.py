@@ -143,10 +143,12 @@ def _parse_question(table: DefinitionTable, scale: tuple[str, ...], shared: Mapp
 
 
 def _headings(table: DefinitionTable) -> dict[str, Heading]:
+    headings: dict[str, Heading] = {}
     rows = table.get_table("headings")
-    headings = {}
-    for name in rows.data if rows else ():
-        row = rows.get_table(name) if rows else None
+    if rows is None:
+        return headings
+    for name in rows.data:
+        row = rows.get_table(name)
         if row is None:
             continue
         row.check_keys(("text", "help"))

@@ -51,7 +51,7 @@ class Question:
     """One question, answered once by each rater about an item, or once about themselves."""
 
     name: str
-    scale: tuple[str, ...]  # from no problem to the worst, if it counts; empty for a text
+    scale: tuple[str, ...]  # from no problem to the worst, if it counts towards an overall; empty for a text
     category: str | None = None  # aggregated column besides the overall
     in_overall: bool = True
     kind: QuestionKind = "single"  # one answer; ``multiple`` for any number, ``likert`` for a step, or ``text``

@@ -28,7 +28,8 @@ USUAL = (NO_YES, NO_UNSURE_YES, ("False", "True"))
 INTEGER = re.compile(r"[+-]?\d+")
 MAX_LABELS = 30
 """Distinct texts that may be the answers of a scale."""
-LONGEST_REMEDY = 900
+MAX_REMEDY_LENGTH = 900
+"""Characters of a remedy with options to paste; instead of a longer one another column is suggested."""
 MAX_NUMBERS = 1000
 """Distinct numbers of a scale; more are a measurement."""
 
@@ -67,7 +68,7 @@ def find_scale(column: CleanColumn) -> tuple[str, ...] | None:
 
 
 def complete_scales(scales: Sequence[tuple[str, ...] | None]) -> list[tuple[str, ...] | None]:
-    """Return the scales of questions that were read together: No, Yes has the third answer that another one has.
+    """Return the scales of questions that were read together: No, Yes gets Unsure if another one has it.
 
     Examples
     --------
@@ -115,7 +116,7 @@ def unknown_scale_error(question: str, answers: pl.Series) -> InvalidInput:
         f"Name them in their own order, not the alphabet's: {line} (in Python: {in_python}). If they have none, read "
         "one against the others: --has-label ANSWER (in Python: has_label=...)."
     )
-    if len(remedy) > LONGEST_REMEDY:
+    if len(remedy) > MAX_REMEDY_LENGTH:
         return InvalidInput(Advice(f"{known} Is it the right column? --answer names another.", site=known))
     if spellings:
         remedy = f"Some differ only in case or spaces: {'; '.join(map(format_list, spellings))}. {remedy}"

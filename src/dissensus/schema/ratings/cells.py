@@ -23,7 +23,7 @@ MANY_VALUES = 1000
 """Distinct values of a column beyond which it is not searched for groups."""
 _TEXT = (pl.String, pl.Categorical, pl.Enum)
 WHOLE = r"^-?\d+\.0+$"
-"""Ids that a program has taken for numbers."""
+"""Pattern of ids that a program has taken for numbers."""
 
 NORMALISE = Advice(
     "To read other spellings of the same answer: --normalise (in Python: normalise=True).",
@@ -49,7 +49,7 @@ def read_ids(column: pl.Series, report: CheckReport, *, trim: bool = True) -> pl
     if not (column.dtype in _TEXT or column.dtype.is_integer() or column.dtype == pl.Null):
         raise InvalidInput(f"Column {name} holds {column.dtype}; ids are text or whole numbers.")
     text = column.cast(pl.String)
-    if _were_numbers(text):
+    if _have_decimals(text):
         raise InvalidInput(
             f"The ids in column {name} are written as decimal numbers (row 1: {format_value(text[0])}): a program has "
             "taken them for numbers, and large ones are rounded. Go back to the original file and read the ids as text."
@@ -100,7 +100,7 @@ def _check_spelling_of_numbers(ids: pl.Series, report: CheckReport) -> None:
     )
 
 
-def _were_numbers(text: pl.Series) -> bool:
+def _have_decimals(text: pl.Series) -> bool:
     """Return whether all ids are formatted as decimal numbers; an id like 1e5 alone is valid."""
     first = text[0] if len(text) else None
     if first is None or not DECIMAL.match(first):
@@ -116,7 +116,7 @@ def encode_values(text: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:
 
 
 def to_text(column: pl.Series) -> pl.Series:
-    """Return answers or attributes as text, null if missing or empty; whole floats become integers."""
+    """Return answers or attributes as text, null if missing or empty; floats become integers if all are whole."""
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object, pl.Duration):
         raise InvalidInput(f"Column {column.name} holds {column.dtype}, not one value a row. Make it text first.")
     if column.dtype.is_float():

@@ -146,7 +146,7 @@ class CellCleaner:
         self._trimmed: dict[str, int] = {}
         self._missing: dict[str, Counter[str]] = {}
         self._merged: dict[str, list[str]] = {}
-        self._questions: list[Remark] = []
+        self._warnings: list[Remark] = []
 
     def clean_ids(self, column: pl.Series, report: CheckReport) -> pl.Series:
         """Return ids without surrounding spaces."""
@@ -159,20 +159,20 @@ class CellCleaner:
         """Return answers; words for missing values become null, unless they are declared answers."""
         clean = self._clean(column, MISSING_ANSWERS, declared or ())
         if declared is None:
-            self._ask_about_sentinels(clean, "an answer", numbers_only=True)
+            self._warn_about_sentinels(clean, "an answer", numbers_only=True)
         return clean
 
     def clean_attribute(self, column: pl.Series) -> CleanColumn:
         """Return an attribute of raters; words for missing values become null."""
         clean = self._clean(column, MISSING_WORDS, ())
         if not self.rules.as_written:
-            self._ask_about_sentinels(clean, "a group")
-            self._ask_about_spellings(clean)
+            self._warn_about_sentinels(clean, "a group")
+            self._warn_about_spellings(clean)
         return clean
 
     def remarks(self) -> Iterator[Remark]:
         """Yield the remarks on all cleaned columns."""
-        yield from self._questions
+        yield from self._warnings
         if self._trimmed:
             counts = ", ".join(f"{n:,} of {column}" for column, n in self._trimmed.items())
             yield Remark(f"Spaces around values are left out: {counts}.")
@@ -237,10 +237,10 @@ class CellCleaner:
             if plain != spelling[fold(plain)]:
                 merged.setdefault(spelling[fold(plain)], []).append(plain)
         if merged:
-            self._merged[column] = [format_list([chosen, *others]) for chosen, others in sorted(merged.items())]
+            self._merged[column] = [format_list([value, *others]) for value, others in sorted(merged.items())]
         return {value: spelling[fold(plain)] for value, plain in values.items()}
 
-    def _ask_about_sentinels(self, column: CleanColumn, role: str, *, numbers_only: bool = False) -> None:
+    def _warn_about_sentinels(self, column: CleanColumn, role: str, *, numbers_only: bool = False) -> None:
         if self.rules.as_written or len(column.values) > cells.MANY_VALUES:
             return
         text = column.text
@@ -254,11 +254,11 @@ class CellCleaner:
             )
             counted = f"{text.name} is {format_value(value)} in {_rows(len(rows))}, which counts as {role}."
             note = join_messages(counted, remedy)
-            self._questions.append(
+            self._warnings.append(
                 Remark(note, _warning("possible code for a missing value", text, rows, f"It counts as {role}.", remedy))
             )
 
-    def _ask_about_spellings(self, column: CleanColumn) -> None:
+    def _warn_about_spellings(self, column: CleanColumn) -> None:
         if len(column.values) > cells.MANY_VALUES:
             return
         text = column.text
@@ -271,7 +271,7 @@ class CellCleaner:
             note = join_messages(counted, remedy)
             rows = to_row_indices(text.is_in(spellings[1:]).fill_null(value=False).arg_true())
             allowed = f"{format_list(spellings)} count as {len(spellings)} groups."
-            self._questions.append(Remark(note, _warning("spellings of one value", text, rows, allowed, remedy)))
+            self._warnings.append(Remark(note, _warning("spellings of one value", text, rows, allowed, remedy)))
 
 
 def _warning(check: str, text: pl.Series, rows: "cells.Rows", allowed: str, remedy: str) -> FailedCheck:

@@ -79,13 +79,13 @@ def choose_columns(
     questions = questions if answer is None else [answer]
     attributes = _split_attributes(rater_attributes, columns)
     _check_columns(columns, item, rater, questions, attributes, frame)
-    chosen = _choose_questions(columns, questions)
-    if not chosen:
+    answers = _choose_questions(columns, questions)
+    if not answers:
         raise InvalidInput("questions is empty. Name at least one column with answers, or leave it out.")
     if AUTO in attributes and AUTO not in columns:
         used = [
             item,
-            *chosen,
+            *answers,
             *names.ITEM_ATTRIBUTES,
             names.ANSWER_TIME,
             names.OPEN_TIME,
@@ -100,20 +100,20 @@ def choose_columns(
         attributes = tuple(dict.fromkeys((*(name for name in attributes if name != AUTO), *others)))
     explicit = tuple(name for name in attributes if name not in (names.FLAG, names.REMOVED))
     ids = [item] if rater is None else [item, rater]
-    _check_unique(ids, [*chosen, *explicit])
-    used_ids = {*ids, *chosen, names.ITEM_ID, names.RATER_ID, names.REMOVED}
-    unused = [name for name in columns if name not in used_ids]
+    _check_unique(ids, [*answers, *explicit])
+    used_names = {*ids, *answers, names.ITEM_ID, names.RATER_ID, names.REMOVED}
+    unused = [name for name in columns if name not in used_names]
     about_raters = [name for name in unused if name in explicit or names.is_rater_attribute(name)]
-    about_items = [n for n in unused if names.is_item_attribute(n) and n not in about_raters]
+    about_items = [name for name in unused if names.is_item_attribute(name) and name not in about_raters]
     return ColumnChoice(
         item=item,
         rater=rater,
-        questions=chosen,
+        questions=answers,
         optional=questions == ALL,
         rater_attributes=() if rater is None else tuple(about_raters),
         item_attributes=tuple(about_items),
         text=_choose_text(text, unused, about_items, item, frame),
-        flag=None if rater is None else next((n for n in (names.FLAG, names.REMOVED) if n in columns), None),
+        flag=None if rater is None else next((name for name in (names.FLAG, names.REMOVED) if name in columns), None),
         time=names.ANSWER_TIME if names.ANSWER_TIME in unused else None,
         bulk=names.BULK_SHARE if names.BULK_SHARE in unused else None,
     )

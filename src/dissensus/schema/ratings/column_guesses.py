@@ -24,6 +24,8 @@ _ANSWER: Final = (
     *("answer", "label", "rating", "annotation", "score", "judgment", "judgement", "verdict", "vote", "choice"),
     *("class", "category", "value", "response_value", "decision"),
 )
+_ANSWER_ENDS: Final = tuple(f"_{name}" for name in _ANSWER[: _ANSWER.index("choice")])
+"""Ends of longer names of columns with answers, such as safety_rating; other usual names say too little there."""
 _ABOUT_PEOPLE: Final = re.compile(
     r"(.*_)?(gender|sex|age|age_group|race|ethnicity|education|nationality|country|religion|occupation|politics|"
     r"political_\w+|locale|language|income|disability|sexual_orientation)(_.*)?"
@@ -50,9 +52,10 @@ def guess_column(kind: str, frame: pl.DataFrame, used: Sequence[str] = ()) -> st
     simple = {simplify_name(column): column for column in reversed(frame.columns) if column not in used}
     candidates = [simple[name] for name in _KINDS[kind] if name in simple]
     if kind == "answer":
-        ends = tuple(f"_{name}" for name in _ANSWER[:9])
         candidates += [
-            column for name, column in reversed(simple.items()) if name.endswith(ends) and column not in candidates
+            column
+            for name, column in reversed(simple.items())
+            if name.endswith(_ANSWER_ENDS) and column not in candidates
         ]
     return next((column for column in candidates if _fits(kind, frame[column])), None)
 

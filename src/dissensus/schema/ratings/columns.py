@@ -43,7 +43,7 @@ TEXT: Final = "text"
 ITEM_TEXT: Final = "item_text"
 """Text of an item that is not a conversation."""
 INTENT: Final = "item_intent"
-"""What the person of a conversation wanted to reach."""
+"""Goal of the person in a conversation."""
 TEXTS: Final = ("context", "response", ITEM_TEXT)
 
 FLAG: Final = "rater_flagged"

@@ -128,7 +128,7 @@ def _order(
     report: CheckReport,
     rules: CleaningRules,
 ) -> tuple[pl.Series, tuple[str, ...]]:
-    """Return the row indices sorted by item, then rater; each pair occurs once at each showing."""
+    """Return the row indices sorted by item, then rater, and notes; a pair is a duplicate if its showing repeats."""
     pairs = pl.Series(2 * (item * (int(rater.max()) + 1) + rater) + second.to_numpy())
     order = pairs.arg_sort()
     if not pairs.gather(order).diff().eq(0).any():
@@ -138,12 +138,12 @@ def _order(
         _report_duplicates(pairs.set(~is_known, None), frame, choice, report)
         return order, ()
     answered = pairs.filter(~blank)
-    chosen = {
+    is_retained = {
         "first": answered.is_first_distinct,
         "last": answered.is_last_distinct,
         "drop": answered.is_unique,
     }[rules.duplicates]()
-    retained = blank.clone().scatter(blank.not_().arg_true(), chosen)
+    retained = blank.clone().scatter(blank.not_().arg_true(), is_retained)
     dropped = int((~retained).sum())
     left_out = f"{dropped:,} rating{'s' * (dropped != 1)} left out, because a rater rated an item more than once"
     note = Advice(f"{left_out} (--duplicates {rules.duplicates}).", site=f"{left_out}.")
@@ -240,7 +240,7 @@ def _flag(
     raters: pl.Series,
     report: CheckReport,
 ) -> tuple[list[pl.Series], tuple[str, ...]]:
-    """Return the flag column, if any, from the table or from the list of an official file."""
+    """Return the flag column, if any, from the table or from the raters that a published questionnaire lists."""
     if choice.flag is not None:
         return [cells.read_flags(frame[choice.flag], rater, raters, report).alias(names.FLAG)], ()
     for name in published_questionnaires():

@@ -20,7 +20,7 @@ class ValidationProblem:
     """One problem in one row or column."""
 
     check: str
-    severity: Severity  # errors are rejected on reading, or contradict the table
+    severity: Severity  # errors prevent reading, or are contradictions within the table
     row: int | None  # counted from 1; None for a whole column or file
     column: str | None
     value: str | None

@@ -10,19 +10,20 @@ from dissensus.schema.advice import Advice
 from dissensus.schema.ratings.columns import DEGREES, TEXTS
 from dissensus.schema.ratings.table import Ratings
 
-MOST_VALUES: Final = 100
+MAX_VALUES: Final = 100
+"""Values of an attribute that are analysed one by one."""
 
 
 def resolve_item_attributes(ratings: Ratings, attributes: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the names of attributes of items without repetition; refuse those with a value for almost every item."""
+    """Return the names of attributes of items without repetition; refuse those with no values, too many, or texts."""
     names = [attributes] if isinstance(attributes, str) else attributes
     resolved = tuple(dict.fromkeys(ratings.item_attribute(name) for name in names))
     for name in resolved:
         refuse_texts(name)
         n_values = ratings.item_members(name)["value"].n_unique()
-        if n_values > MOST_VALUES:
+        if n_values > MAX_VALUES:
             reason = (
-                f"{name} has {n_values:,} values, and at most {MOST_VALUES} are analysed one by one. Name an attribute "
+                f"{name} has {n_values:,} values, and at most {MAX_VALUES} are analysed one by one. Name an attribute "
                 "with fewer values."
             )
             remedy = (
@@ -43,7 +44,10 @@ def refuse_texts(name: str) -> None:
 
 
 def list_item_values(ratings: Ratings, attribute: str) -> Iterator[tuple[str, pl.Series]]:
-    """Yield each value and the mask of its items; sets by frequency, intervals in their order, others by name."""
+    """Yield each value and the mask of its items.
+
+    Intervals and degrees of harm are in their own order, values of sets by frequency, and others by name.
+    """
     members = ratings.item_members(attribute)
     values = members["value"].unique().sort().to_list()
     declared = ratings.items[attribute].dtype

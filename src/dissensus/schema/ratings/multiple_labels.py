@@ -30,12 +30,14 @@ def select_label(frame: pl.DataFrame, item: str, rater: str | None, question: st
             f"No rater gave the label {format_value(label)}. The labels of {question} are "
             f"{format_list(listed, 30)}.{suggest(label, listed[:1000])}"
         )
-    has_label = {text: fold(label) in map(fold, members) if members else None for text, members in labels.items()}
-    chosen = texts.replace_strict(list(has_label), list(has_label.values()), default=None, return_dtype=pl.Boolean)
+    answer_of = {text: fold(label) in map(fold, members) if members else None for text, members in labels.items()}
+    has_label = texts.replace_strict(list(answer_of), list(answer_of.values()), default=None, return_dtype=pl.Boolean)
     pair = [item] if rater is None else [item, rater, *(name for name in (names.REPEAT,) if name in frame.columns)]
-    keys = frame.select(pl.col(pair).cast(pl.String).str.strip_chars()).with_columns(chosen=chosen)
-    keys = keys.with_columns(pl.col("chosen").max().over(pair) if rater is not None else pl.col("chosen"))
-    answers = pl.select(pl.when(keys["chosen"]).then(pl.lit(YES)).when(~keys["chosen"]).then(pl.lit(NO))).to_series()
+    keys = frame.select(pl.col(pair).cast(pl.String).str.strip_chars()).with_columns(has_label=has_label)
+    keys = keys.with_columns(pl.col("has_label").max().over(pair) if rater is not None else pl.col("has_label"))
+    answers = pl.select(
+        pl.when(keys["has_label"]).then(pl.lit(YES)).when(~keys["has_label"]).then(pl.lit(NO))
+    ).to_series()
     labelled = frame.with_columns(answers.alias(question))
     return labelled if rater is None else labelled.filter(keys.select(pl.struct(pair).is_first_distinct()).to_series())
 

@@ -19,7 +19,7 @@ KINDS: Final[tuple[RaterKind, ...]] = get_args(RaterKind)
 
 
 def drop_models(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """Return a table of ratings without those of models, and their number.
+    """Return a table of ratings without those of models, and the number of those.
 
     Examples
     --------
@@ -73,13 +73,13 @@ def select_rater_kind(ratings: Ratings, kind: RaterKind, loads: NDArray[np.int64
         )
     if kind == "model" and not n:
         raise InvalidInput(f"No rater is of kind model: {names.RATER_KIND} has other values.")
-    chosen = ratings.select_ratings(of_model if kind == "model" else ~of_model)
+    subset = ratings.select_ratings(of_model if kind == "model" else ~of_model)
     if kind == "model":
-        return replace(chosen, notes=(*chosen.notes, "Only raters of kind model: these are answers of models."))
+        return replace(subset, notes=(*subset.notes, "Only raters of kind model: these are answers of models."))
     left_out = f"{_count(n, is_model)} of kind {names.MODEL} {verb} left out"
     note = Advice(f"{left_out}; --rater-kind all has them.", site=f"{left_out}.")
-    blank = [name for name in names.OF_MODELS if name in chosen.axes and not chosen.raters[name].count()]
-    return replace(chosen, raters=chosen.raters.drop(blank), notes=(*chosen.notes, note))
+    blank = [name for name in names.OF_MODELS if name in subset.axes and not subset.raters[name].count()]
+    return replace(subset, raters=subset.raters.drop(blank), notes=(*subset.notes, note))
 
 
 def _is_model(kinds: pl.Series) -> pl.Series:

@@ -21,7 +21,7 @@ DICES_RENAMES: Final = {"rater_race_raw": "rater_raw_race"}
 def rename_table(frame: pl.DataFrame, renames: Renames) -> tuple[pl.DataFrame, set[str]]:
     """Return a table with other names of columns and values, and the columns that were renamed or had such values.
 
-    Columns are renamed before values; values of a renamed column are those of its old or of its new name.
+    Columns are renamed before values, so that values of a renamed column are listed under its new name.
 
     Examples
     --------
@@ -41,13 +41,12 @@ def rename_table(frame: pl.DataFrame, renames: Renames) -> tuple[pl.DataFrame, s
         )
     table = frame.rename(columns)
     used = set(columns)
-    for name, values in renames.items():
-        column = columns.get(name, name)
+    for column, values in renames.items():
         if isinstance(values, str) or column not in table.columns:
             continue
         text = cells.to_text(table[column])
         if text.is_in(list(values)).any():
-            used.add(name)
+            used.add(column)
             table = table.with_columns(text.replace(dict(values)).alias(column))
     return table, used
 

@@ -36,8 +36,8 @@ class Ratings:
     ----------
     answers
         One row per rating, in the order of items, then raters: ``item`` and ``rater`` (UInt32, rows of the
-        tables below), ``answer_time_ms`` (Float64, null where unknown) if the table has times, and one Enum column per
-        question, whose categories are the scale.
+        tables below), ``answer_time_ms`` and ``bulk_share`` (Float64, null where unknown) if the table has them, and
+        one Enum column per question, whose categories are the scale.
     raters
         One row per rater, in the order of ``rater_id``: attributes as text, null where unknown, and Boolean
         ``rater_flagged`` if flags are known. Empty for anonymous counts, whose ``rater`` is null.
@@ -351,9 +351,9 @@ class Ratings:
         raise NotFound(Advice(f"{reason} {join}", site=reason))
 
     def item_members(self, column: str) -> pl.DataFrame:
-        """Return one line for each item and value of an attribute: the `row` of the item in `items`, and the `value`.
+        """Return one row for each item and value of an attribute: the `row` of the item in `items`, and the `value`.
 
-        An item has several lines where the attribute is a set, and none where its value is unknown.
+        An item has several rows where the attribute is a set, and none where its value is unknown.
         """
         name = self.item_attribute(column)
         return list_members(self.items[name], is_set=name in self.sets)

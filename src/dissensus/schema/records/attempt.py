@@ -124,8 +124,8 @@ class Attempt:
         for name in ("min_harmlessness_score_transcript", "task_description_harmlessness_score"):
             _check_score(name, getattr(self, name))
         if self.rating is not None:
-            _check_whole("rating", self.rating, MAX_RATING)
-        _check_whole("red_team_member_id", self.red_team_member_id, MAX_ID)
+            check_whole("rating", self.rating, most=MAX_RATING)
+        check_whole("red_team_member_id", self.red_team_member_id, most=MAX_ID)
         if self.is_upworker is not None and not isinstance(self.is_upworker, bool):
             raise InvalidInput(f"is_upworker is {format_value(self.is_upworker)}; it is true, false or null.")
         for tag in self.tags or ():
@@ -172,11 +172,6 @@ def to_attempts_table(attempts: Iterable[Attempt]) -> pl.DataFrame:
 def _check_score(name: str, value: Any) -> None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value)):
         raise InvalidInput(f"{name} is {format_value(value)}; it is a number, or null where nothing was scored.")
-
-
-def _check_whole(name: str, value: Any, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise InvalidInput(f"{name} is {format_value(value)}; it is a whole number from 0 to {most:,}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,7 +59,7 @@ def _correct_spelling(record: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _text(key: str, value: object) -> str:
-    # Empty text is read as missing from delimited text, and from Parquet made of it.
+    # Readers of delimited text, and of Parquet made of it, read empty text as missing.
     if value is None and key in {"task_description", "model_type"}:
         return ""
     if not isinstance(value, str):
@@ -83,7 +83,7 @@ def _number(key: str, value: object) -> float | None:
 
 
 def parse_whole_number(key: str, value: object) -> int | None:
-    """Parse a whole number that may be text; None if it is empty."""
+    """Parse a whole number that may be text; None for null or an empty text."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -106,7 +106,7 @@ def _boolean(key: str, value: object) -> bool | None:
 
 
 def parse_tags(key: str, value: object) -> tuple[str, ...] | None:
-    """Parse a list of texts that may be JSON; None if it is empty."""
+    """Parse a list of texts that may be JSON; None for null or an empty text."""
     tags = value
     if isinstance(value, str) and value.startswith("["):
         with suppress(ValueError, RecursionError):

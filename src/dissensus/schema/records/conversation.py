@@ -82,13 +82,14 @@ class Conversation:
             raise InvalidInput("The conversation has no turns. Give at least the turn of the bot that is to be rated.")
         if len(self.turns) > MAX_TURNS:
             raise InvalidInput(
-                f"The conversation has {len(self.turns):,} turns, and at most {MAX_TURNS:,} are kept. "
+                f"The conversation has {len(self.turns):,} turns, and at most {MAX_TURNS:,} are allowed. "
                 "Keep the last ones."
             )
         length = sum(len(turn.text) for turn in self.turns)
         if length > MAX_LENGTH:
             raise InvalidInput(
-                f"The conversation has {length:,} characters, and at most {MAX_LENGTH:,} are kept. Keep its last turns."
+                f"The conversation has {length:,} characters, and at most {MAX_LENGTH:,} are allowed. Keep its last "
+                "turns."
             )
 
     @classmethod
@@ -160,7 +161,7 @@ class Conversation:
 
 
 def check_text(text: object, subject: str, max_length: int) -> None:
-    """Raise unless a value is text that files and databases can store; messages begin with the subject.
+    """Raise unless a value is text of limited length that databases can store; messages begin with the subject.
 
     Examples
     --------
@@ -171,7 +172,9 @@ def check_text(text: object, subject: str, max_length: int) -> None:
             f"{subject} is {format_value(text)}, which is not text. Write it as text, an empty one as ''."
         )
     if len(text) > max_length:
-        raise InvalidInput(f"{subject} has {len(text):,} characters, and at most {max_length:,} are kept. Shorten it.")
+        raise InvalidInput(
+            f"{subject} has {len(text):,} characters, and at most {max_length:,} are allowed. Shorten it."
+        )
     nul = text.find("\0")
     if nul >= 0:
         raise InvalidInput(f"{subject} has a NUL, as character {nul + 1:,}, which databases cannot store. Remove it.")

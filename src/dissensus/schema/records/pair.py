@@ -31,7 +31,7 @@ class PairSettings:
         return replace(questionnaire, questions=(preference, *questionnaire.questions))
 
 
-def without_preference(questionnaire: Questionnaire) -> Questionnaire:
+def remove_preference(questionnaire: Questionnaire) -> Questionnaire:
     """Return a questionnaire without the preference."""
     questions = tuple(question for question in questionnaire.questions if question.name != PREFERENCE)
     return replace(questionnaire, questions=questions)

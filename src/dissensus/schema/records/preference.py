@@ -24,19 +24,19 @@ STRENGTHS: Final = ("slightly", "clearly", "much")
 """Words for the steps to each side of a preference."""
 MAX_STRENGTH: Final = len(STRENGTHS)
 MAX_LEVELS: Final = 10
-"""Steps in preferences of other sources."""
+"""Upper limit of `Preference.levels`; other sources have more steps than `STRENGTHS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """The pick of one rater between two answers.
+    """The pick of one rater between two responses.
 
     Parameters
     ----------
     rater_id
         Id of the rater.
     side
-        The answer that meets the criterion better; None for a tie.
+        The response that meets the criterion better; None for a tie.
     strength
         Strength of the preference from 1, the weakest; 0 for a tie.
     """
@@ -56,16 +56,16 @@ class Pick:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One of two answers, improved by a rater.
+    """One of two responses, improved by a rater.
 
     Parameters
     ----------
     rater_id
         Id of the rater.
     side
-        The answer that was edited.
+        The response that was edited.
     text
-        The improved answer.
+        The improved response.
     """
 
     rater_id: str
@@ -81,10 +81,10 @@ class Edit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preference:
-    """Two answers of a chatbot to the same conversation, and the picks of raters.
+    """Two responses of chatbots to the same conversation, and the picks of raters.
 
-    Picks are stored verbatim. Readers convert a pick of the more harmful answer to a rejection, see
-    `dissensus.pipeline.release`.
+    Picks are stored verbatim: if the criterion is ``more harmful``, they name the worse response, and `towards_b` has
+    the opposite sign.
 
     Parameters
     ----------
@@ -93,23 +93,23 @@ class Preference:
     conversation_id
         Id of the conversation, whose preferences stay together when data are split.
     context
-        The turns before the answers.
+        The turns before the responses.
     a, b
-        The answers.
+        The responses.
     criterion
         Criterion of the picks: ``more helpful``, ``more harmful`` or ``less harmful``.
     picks
         One per rater.
     levels
-        Number of strengths per side.
+        Number of strengths per side, 10 at most.
     edits
-        Answers improved by raters; empty if the criterion is ``more harmful``.
+        Responses improved by raters; empty if the criterion is ``more harmful``.
     models
-        Model types of answers a and b, as in `dissensus.schema.records.attempt.Attempt`.
+        Model types of responses a and b, as in `dissensus.schema.records.attempt.Attempt`.
     ranked_by
-        Versions of the preference model that selected answers a and b; None without selection.
+        Versions of the preference model that selected responses a and b; None without selection.
     phase
-        Phase of the collection; None if the model types determine the tranche.
+        Phase of the collection; None if it follows from the model types.
 
     Raises
     ------
@@ -168,13 +168,13 @@ class Preference:
             raise InvalidInput("It has an edit, but the criterion is 'more harmful'. Leave the edit out.")
 
     def answer(self, side: Side) -> str:
-        """Return one of the answers."""
+        """Return one of the responses."""
         return self.a if side == "a" else self.b
 
     def towards_b(self, pick: Pick) -> int:
         """Return the strength of a pick in favour of b, negative if in favour of a.
 
-        A pick of the more harmful answer favours the other one.
+        A pick of the more harmful response favours the other one.
         """
         strength = pick.strength if pick.side == "b" else -pick.strength
         return -strength if self.criterion == "more harmful" else strength

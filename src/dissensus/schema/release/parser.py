@@ -28,7 +28,7 @@ MAX_LENGTH: Final = 1_000_000
 MAX_TEXTS: Final = 200
 MAX_SIGNATURES: Final = 200
 VERSION: Final = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6}){0,2}")
-KEYS: Final = tuple(one.name for one in fields(ReleasePlan))
+KEYS: Final = tuple(field.name for field in fields(ReleasePlan))
 
 
 def parse_plan(data: Mapping[str, object] | str) -> ReleasePlan:
@@ -139,7 +139,7 @@ def _anonymity(table: DefinitionTable) -> AnonymityPlan:
     anonymity = table.get_table("anonymity")
     if anonymity is None:
         return AnonymityPlan()
-    anonymity.check_keys(tuple(one.name for one in fields(AnonymityPlan)))
+    anonymity.check_keys(tuple(field.name for field in fields(AnonymityPlan)))
     return AnonymityPlan(
         k=anonymity.get_number("k", DEFAULT_K, MAX_CELL, least=2),
         l=anonymity.get_number("l", 1, 1_000),
@@ -150,10 +150,12 @@ def _anonymity(table: DefinitionTable) -> AnonymityPlan:
 
 
 def _groups(table: DefinitionTable) -> dict[str, Mapping[str, tuple[str, ...]]]:
-    groups = table.get_table("groups")
     result: dict[str, Mapping[str, tuple[str, ...]]] = {}
-    for axis in () if groups is None else groups.data:
-        rows = groups.get_table(axis) if groups is not None else None
+    groups = table.get_table("groups")
+    if groups is None:
+        return result
+    for axis in groups.data:
+        rows = groups.get_table(axis)
         if rows is None:
             continue
         if axis == RATER_ID:

@@ -14,17 +14,19 @@ TIMESTAMPS: Final[tuple[Timestamps, ...]] = get_args(Timestamps)
 PURPOSE: Final = "release"
 """Purpose of consent that a release needs besides the required ones of a campaign."""
 DEFAULT_K: Final = 5
-"""Raters who share a cell of attributes."""
+"""Fewest raters in a cell of attributes."""
 MAX_CELL: Final = 1_000_000
+"""Upper limit of `AnonymityPlan.k`."""
 TIME_STEP_MS: Final = 5_000
+"""Step to which times are rounded by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnonymityPlan:
     """Protection of raters against those who know their attributes."""
 
-    k: int = DEFAULT_K  # raters who share each cell of all axes
-    l: int = 1  # different answers to each item within each cell; 1 for any  # noqa: E741
+    k: int = DEFAULT_K  # fewest raters in each cell of all axes
+    l: int = 1  # fewest different answers to each item within each cell; 1 for no limit  # noqa: E741
     small_cells: SmallCells = "refuse"
     blank_first: tuple[str, ...] = ()  # axes in the order in which small cells lose them; default: the last one first
     groups: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=lambda: MappingProxyType({}))
@@ -33,7 +35,7 @@ class AnonymityPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """The word of a person that they looked at the evidence of a check."""
+    """Statement of a person that they inspected the evidence of a check."""
 
     check: str
     by: str
@@ -50,12 +52,12 @@ class ReleasePlan:
     creators: tuple[str, ...]
     contact: str
     licence: str  # SPDX identifier
-    campaign: str | None = None  # on the site; else files
+    campaign: str | None = None  # name on the site; None for a release from files
     ratings: str | None = None
     items: str | None = None
     consents: str | None = None  # table of rater_id and purposes
     title: str | None = None  # default: that of the campaign
-    warning: str | None = None  # likewise
+    warning: str | None = None  # default: that of the campaign
     languages: tuple[str, ...] = ()
     purpose: str = PURPOSE
     key: str | None = None  # file; default: NAME-VERSION.key beside the plan
@@ -69,7 +71,7 @@ class ReleasePlan:
     redact: bool = True  # replace what looks like personal data by its kind
     timestamps: Timestamps = "none"
     round_times_ms: int = TIME_STEP_MS
-    people: int = 1  # who sign each check that a person must judge
+    people: int = 1  # number of people who sign each check that a person must judge
     anonymity: AnonymityPlan = AnonymityPlan()
     answers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # to the datasheet
     signatures: tuple[Signature, ...] = ()
