@@ -227,9 +227,9 @@ def test_only_loaded_tables_are_sampled(database: Database) -> None:
     with database.writing() as tx:
         assert leases.acquire_lease(tx, "jobs", "ada", until=NOW, now=NOW)
     before = count_planned_rows(database, "lease")
-    database.update_statistics(loaded=["staff"])
+    database.update_statistics(tables=["staff"])
     assert (count_planned_rows(database, "staff"), count_planned_rows(database, "lease")) == (1, before)
-    database.update_statistics(loaded=["staff", "lease"])
+    database.update_statistics(tables=["staff", "lease"])
     assert count_planned_rows(database, "lease") == 1
     # The connection has transactions again.
     with suppress(ZeroDivisionError), database.writing() as tx:

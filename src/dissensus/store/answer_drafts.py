@@ -1,4 +1,4 @@
-"""Answer saves of raters: append-only rows, deleted by erasure; drafts are deleted once later saves supersede them."""
+"""Saves of answers: never changed, and deleted by erasure alone, except drafts that later saves supersede."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,11 +26,13 @@ class SaveTable(RaterData, Base):
     key: Mapped[str] = mapped_column(ID, unique=True, doc="Idempotency key, chosen by the page.")
     assignment_id: Mapped[str] = mapped_column(ForeignKey("assignment.id"), index=True)
     revision: Mapped[int]
-    final: Mapped[bool] = mapped_column(doc="True if it ended the assignment.")
+    final: Mapped[bool] = mapped_column(doc="True if it was submitted, False for a draft.")
     visit: Mapped[str] = mapped_column(String(36), doc="Id of one display of the item on a page.")
     visible_ms: Mapped[int] = mapped_column(doc="Time of the visit so far, with the page in view.")
     idle_ms: Mapped[int] = mapped_column(doc="Part of the visible time without input.")
-    open_ms: Mapped[int | None] = mapped_column(doc="Part of it with the conversation uncovered; null before it was.")
+    open_ms: Mapped[int | None] = mapped_column(
+        doc="Part of the visible time with the conversation uncovered; null before that."
+    )
     received_at: Mapped[datetime]
 
 
@@ -181,7 +183,7 @@ def to_received_save(row: Any) -> ReceivedSave:
 
 
 def parse_saves(rows: Iterable[Any]) -> Iterator[AnswerSave]:
-    """Yield saves from rows of `SAVE_COLUMNS`, a row an answer, in the order of their numbers."""
+    """Yield saves from rows of `SAVE_COLUMNS`, one row per answer, in the order of their numbers."""
     for _, group in groupby(rows, key=attrgetter("number")):
         answer_rows = list(group)
         first = answer_rows[0]

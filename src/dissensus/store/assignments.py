@@ -216,26 +216,26 @@ def add_assignments(tx: Connection, rater: RaterRow, plan: Sequence[PlannedShowi
         {
             "id": new_id(now),
             "rater_id": rater.id,
-            "item_id": one.item_id,
-            "showing": one.showing,
+            "item_id": entry.item_id,
+            "showing": entry.showing,
             "position": position,
-            "shown_first": one.shown_first,
+            "shown_first": entry.shown_first,
             **planned,
         }
-        for position, one in positions
-        if (one.item_id, one.showing) not in existing_ids
+        for position, entry in positions
+        if (entry.item_id, entry.showing) not in existing_ids
     ]
     reopened = [
-        {"assignment_id": existing_ids[one.item_id, one.showing], "position": position, **planned}
-        for position, one in positions
-        if (one.item_id, one.showing) in existing_ids
+        {"assignment_id": existing_ids[entry.item_id, entry.showing], "position": position, **planned}
+        for position, entry in positions
+        if (entry.item_id, entry.showing) in existing_ids
     ]
     if new:
         tx.execute(insert(AssignmentTable), new)
     if reopened:
         tx.execute(update(AssignmentTable).where(AssignmentTable.id == bindparam("assignment_id")), reopened)
     if not rater.rehearsal:
-        change_loads(tx, [one.item_id for one in plan if one.showing == FIRST], 1)
+        change_loads(tx, [entry.item_id for entry in plan if entry.showing == FIRST], 1)
 
 
 # Statements of every submit are built once: building one takes longer than running it.
@@ -365,7 +365,7 @@ def is_withheld(tx: Connection, item_id: str) -> bool:
 
 
 def _summarise_saves(tx: Connection, assignment_ids: Sequence[str]) -> dict[str, Any]:
-    """Return times and number of the submissions of each assignment, and its last revisions."""
+    """Return times and number of the submissions of each assignment, and the last revisions submitted and saved."""
     submitted = SaveTable.final
     query = select(
         SaveTable.assignment_id,

@@ -164,7 +164,7 @@ def get_chain_head(tx: Connection, campaign_id: str) -> tuple[int, str]:
 
 
 def find_chain_digest(tx: Connection, campaign_id: str, n_events: int) -> str | None:
-    """Return the head that a chain had with so many events, or None."""
+    """Return the head that a chain had after its first `n_events` events, or None."""
     at = (EventTable.campaign_id == campaign_id) & (EventTable.sequence == n_events)
     return tx.scalar(select(EventTable.chain_digest).where(at))
 

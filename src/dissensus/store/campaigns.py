@@ -44,8 +44,8 @@ class CampaignTable(Base):
     )
 
 
-# Definitions that a worker caches.
 MAX_CACHED_DEFINITIONS = 64
+"""Definitions that a worker caches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +209,7 @@ def list_member_campaigns_after(
 
 
 HEAD_LENGTH = 2_000
-"""Characters of a working copy that a list reads; its texts may have a megabyte."""
+"""Characters of a working copy that a list reads; the whole text may have millions."""
 
 
 class WorkingCopyTable(Base):
@@ -218,7 +218,7 @@ class WorkingCopyTable(Base):
     __tablename__ = "working_copy"
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
-    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), index=True, doc="Who began it.")
+    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), index=True, doc="Member of staff who began it.")
     campaign_id: Mapped[str | None] = mapped_column(
         ForeignKey("campaign.id"), unique=True, doc="Campaign that it changes; null for a new one."
     )

@@ -264,7 +264,10 @@ def add_exchange(
     row = {"id": exchange_id, "chat_id": chat.id, "number": len(chat.exchanges), "mode": exchange.mode}
     tx.execute(insert(ChatExchangeTable).values(**row, message_text=exchange.message, worked_ms=worked_ms, at=now))
     new = {"exchange_id": exchange_id, "n_failures": 0}
-    rows = [{**new, "position": one.position, "chatbot": one.chatbot, "seed": one.seed} for one in pending]
+    rows = [
+        {**new, "position": response.position, "chatbot": response.chatbot, "seed": response.seed}
+        for response in pending
+    ]
     tx.execute(insert(ChatCandidateTable), rows)
 
 
@@ -290,7 +293,7 @@ def claim_exchange(tx: Connection, exchange_id: str, *, until: datetime, now: da
 
 
 def extend_claim(tx: Connection, exchange_id: str, *, until: datetime | None) -> None:
-    """Extend a claim, or release it."""
+    """Extend a claim, or release it with None."""
     tx.execute(update(ChatExchangeTable).where(ChatExchangeTable.id == exchange_id).values(claimed_until=until))
 
 

@@ -23,7 +23,7 @@ class CheckAnswerTable(RaterData, Base):
 
 
 # Statements of every submit are built once: building one takes longer than running it.
-_TRIES = (
+_SELECT_ANSWERS = (
     select(CheckAnswerTable.name, CheckAnswerTable.answer)
     .where(CheckAnswerTable.rater_id == bindparam("rater"))
     .order_by(CheckAnswerTable.name, CheckAnswerTable.attempt)
@@ -33,7 +33,7 @@ _TRIES = (
 def load_attempts(tx: Connection, rater_id: str) -> dict[str, list[str]]:
     """Return the answers of a rater by check, the first attempt first."""
     result: dict[str, list[str]] = {}
-    for name, answer in tx.execute(_TRIES, {"rater": rater_id}):
+    for name, answer in tx.execute(_SELECT_ANSWERS, {"rater": rater_id}):
         result.setdefault(name, []).append(answer)
     return result
 
@@ -62,7 +62,7 @@ def _load_by_rater(tx: Connection, condition: ColumnElement[bool]) -> dict[str, 
     return result
 
 
-def add_try(tx: Connection, rater_id: str, name: str, attempt: int, answer: str, *, now: datetime) -> None:
+def add_check_answer(tx: Connection, rater_id: str, name: str, attempt: int, answer: str, *, now: datetime) -> None:
     """Insert an answer of a rater to a check; the rater must be locked."""
     row = {"rater_id": rater_id, "name": name, "attempt": attempt, "answer": answer, "at": now}
     tx.execute(insert(CheckAnswerTable).values(**row))

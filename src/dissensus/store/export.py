@@ -27,12 +27,12 @@ CHAT_WINDOW: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatExportCounts:
-    """Conversations that an export leaves out."""
+    """Conversations that an export leaves out, and raters who withdrew."""
 
     rehearsal: int  # Conversations of previews
     without_consent: int  # Conversations of raters who did not agree to every purpose
     unfinished: int
-    withdrawn: int  # Raters who withdrew
+    withdrawn: int  # Number of those raters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ class FlagDecisionTable(RaterData, Base):
 
 
 class FlagNoticeTable(RaterData, Base):
-    """Notice to members that a rater is flagged, which outlives figures: those are computed anew after an audit."""
+    """Notice to members that a rater is flagged; it stays when a withdrawal deletes the figures of all raters."""
 
     __tablename__ = "flag_notice"
 
@@ -123,7 +123,7 @@ def add_flag_decision(
 
 
 def add_flag_notices(tx: Connection, campaign_id: str, flagged: Collection[str], *, now: datetime) -> int:
-    """Note the flagged raters of a campaign of whom members were not notified yet, and return their number."""
+    """Insert notices for the flagged raters of a campaign without one, and return their number."""
     table = FlagNoticeTable
     notified = select(table.rater_id).join(RaterTable, RaterTable.id == table.rater_id)
     new = set(flagged).difference(tx.scalars(notified.where(RaterTable.campaign_id == campaign_id)))

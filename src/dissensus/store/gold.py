@@ -1,4 +1,4 @@
-"""Gold labels of experts, and decisions on contested parts."""
+"""Gold labels of experts, decisions on contested parts, and the progress of each item."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -66,7 +66,7 @@ class GoldProgressTable(Base):
 
     item_id: Mapped[str] = mapped_column(ForeignKey("item.id"), primary_key=True)
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"))
-    position: Mapped[int] = mapped_column(doc="Of the item, in whose order lists are.")
+    position: Mapped[int] = mapped_column(doc="Position of the item, by which lists are sorted.")
     state: Mapped[str]
     safety: Mapped[str | None] = mapped_column(doc="Settled gold label; null before.")
     n_safety: Mapped[int] = mapped_column(doc="Labels of safety that the item still needs.")
@@ -89,7 +89,7 @@ class GoldTarget:
     position: int
     name: str
     attributes: Mapping[str, str]  # Attributes from the file of the items
-    withheld: bool  # True if a rater reported it, so that it is hidden from everybody
+    withheld: bool  # True if it is hidden from everybody after reports of raters
     gold_of_file: bool  # True if its file has the labels of all parts
     in_gold_sample: bool  # False if experts label a sample without it
 
@@ -136,8 +136,8 @@ def set_sample(tx: Connection, campaign_id: str, names: Sequence[str] | None) ->
     in_campaign = ItemTable.campaign_id == campaign_id
     tx.execute(update(ItemTable).where(in_campaign).values(in_gold_sample=names is None))
     for start in range(0, len(names or ()), MAX_IDS_PER_STATEMENT):
-        is_chosen = ItemTable.name.in_((names or ())[start : start + MAX_IDS_PER_STATEMENT])
-        tx.execute(update(ItemTable).where(in_campaign, is_chosen).values(in_gold_sample=True))
+        is_in_sample = ItemTable.name.in_((names or ())[start : start + MAX_IDS_PER_STATEMENT])
+        tx.execute(update(ItemTable).where(in_campaign, is_in_sample).values(in_gold_sample=True))
 
 
 def digest_sample(tx: Connection, campaign_id: str) -> str:

@@ -52,9 +52,13 @@ class ItemTable(Base):
     content: Mapped[dict[str, Any]] = mapped_column(doc="Turns, attributes, and response B of a pair.")
     salt: Mapped[str | None] = mapped_column(String(32), doc="Salt of the digest; null once the text was erased.")
     digest: Mapped[str] = mapped_column(HASH, doc="Salted digest of name and content; the audit log has that of all.")
-    load: Mapped[int] = mapped_column(default=0, doc="Assignments that are open or done.")
+    load: Mapped[int] = mapped_column(
+        default=0, doc="First showings to raters that are open or done, without rehearsals."
+    )
     withheld: Mapped[bool] = mapped_column(
-        default=False, server_default=false(), doc="True if a rater reported it as illegal content."
+        default=False,
+        server_default=false(),
+        doc="True if it is hidden from raters after reports of illegal content.",
     )
     gold_of_file: Mapped[bool] = mapped_column(
         default=False, server_default=false(), doc="True if its file has the gold labels of all parts."
@@ -71,7 +75,7 @@ SEARCH_INDEX: Final = "ix_item_search_text"
 
 
 MAX_IDS_PER_STATEMENT: Final = 500
-"""Items per statement."""
+"""Ids or names in a statement, whose parameters databases limit."""
 
 
 ERASED_TEXT: Final = "(withdrawn by its author)"

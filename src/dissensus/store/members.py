@@ -41,7 +41,7 @@ class StaffInvitationTable(Base):
     role: Mapped[str]
     staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), doc="Its maker.")
     token_id: Mapped[str | None] = mapped_column(ForeignKey("api_token.key_hash", ondelete="CASCADE"))
-    address: Mapped[str | None] = mapped_column(doc="E-mail address that alone was sent the link, if it was mailed.")
+    address: Mapped[str | None] = mapped_column(doc="E-mail address to which the link was mailed; null if it was not.")
     expires_at: Mapped[datetime]
     used_at: Mapped[datetime | None]
 
@@ -151,7 +151,7 @@ def list_pending_invitations(
 ) -> tuple[PendingInvitation, ...]:
     """Return the valid invitations to a campaign, or those of a maker, the first to expire first."""
     table = StaffInvitationTable
-    chosen = table.campaign_id == campaign_id if staff_id is None else table.staff_id == staff_id
+    owned = table.campaign_id == campaign_id if staff_id is None else table.staff_id == staff_id
     query = (
         select(
             table.key_hash.label("id"),
@@ -164,7 +164,7 @@ def list_pending_invitations(
         )
         .join(StaffTable, StaffTable.id == table.staff_id)
         .outerjoin(ApiTokenTable, ApiTokenTable.key_hash == table.token_id)
-        .where(chosen, _is_valid(now))
+        .where(owned, _is_valid(now))
         .order_by(table.expires_at, table.key_hash)
     )
     return list_rows(tx, query, PendingInvitation)
@@ -175,8 +175,8 @@ def revoke_invitation(
 ) -> bool:
     """Delete an invitation to a campaign, or one of a maker, and return whether it existed."""
     table = StaffInvitationTable
-    chosen = table.campaign_id == campaign_id if staff_id is None else table.staff_id == staff_id
-    return tx.execute(delete(table).where(table.key_hash == invitation_id, chosen)).rowcount > 0
+    owned = table.campaign_id == campaign_id if staff_id is None else table.staff_id == staff_id
+    return tx.execute(delete(table).where(table.key_hash == invitation_id, owned)).rowcount > 0
 
 
 def revoke_invitations_by(tx: Connection, campaign_id: str, staff_id: str) -> None:

@@ -58,13 +58,13 @@ Index(
 
 
 class PublishedFiguresTable(Base):
-    """The figures of a campaign that roles without small numbers see, made once and never changed."""
+    """The figures of a campaign for roles that may not see small cells; made once and never changed."""
 
     __tablename__ = "published_figures"
 
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), primary_key=True)
     content: Mapped[str] = mapped_column(doc="JSON text, with small cells suppressed.")
-    at: Mapped[datetime] = mapped_column()
+    at: Mapped[datetime]
 
 
 class MonitoringProgressTable(Base):
@@ -74,7 +74,7 @@ class MonitoringProgressTable(Base):
 
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), primary_key=True)
     version: Mapped[str] = mapped_column(ID, doc="Drawn anew whenever codes are stored.")
-    layout: Mapped[str] = mapped_column(doc="Of the codes: other codes are of no use.")
+    layout: Mapped[str] = mapped_column(doc="Layout of the codes; those of another layout are of no use.")
     through: Mapped[int] = mapped_column(Number, doc="Number of the last save that the codes are certain to contain.")
 
 
@@ -95,7 +95,7 @@ OVERLAP: Final = 5_000
 """Saves before the last one that are read again, since PostgreSQL may commit them out of order."""
 
 VISIBILITY_DELAY: Final = timedelta(minutes=1)
-"""Delay until a committed change is visible to others."""
+"""Longest time until a committed change is visible to others."""
 
 
 _FIGURES: Final = TypeAdapter(CampaignFigures)
@@ -184,7 +184,7 @@ def load_gold_by_item(tx: Connection, campaign_id: str) -> dict[str, str | None]
 
 
 def load_assignments_saved_since(tx: Connection, campaign_id: str, number: int) -> dict[int, str]:
-    """Return the assignments of saves after a number, with an overlap before it."""
+    """Return the assignments of saves after a number, by the number of the save, with an overlap before it."""
     query = (
         select(SaveTable.number, SaveTable.assignment_id)
         .join(AssignmentTable, AssignmentTable.id == SaveTable.assignment_id)

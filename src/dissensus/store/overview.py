@@ -1,4 +1,4 @@
-"""Counts of a campaign and of the platform."""
+"""Counts of a campaign and of the platform, and the items of a campaign in lists, with their reports."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -38,6 +38,7 @@ RATER_STATES: tuple[RaterState, ...] = get_args(RaterState)
 FEW_ITEMS: Final = 200
 """Items of a filter up to which their summaries are looked up one by one."""
 N_ATTRIBUTE_SAMPLE: Final = 200
+"""Items whose attributes are offered as filters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,7 @@ class CampaignProgress:
 
     n_items: int
     raters: Mapping[RaterState, int]
-    n_done: int  # Rated items of all raters, second showings apart
+    n_done: int  # Rated items of all raters, without second showings
     n_chats: int = 0  # Ended conversations
 
 
@@ -116,7 +117,7 @@ def count_invitations(tx: Connection, campaign_id: str) -> int:
 
 def _count_assignments(tx: Connection, campaign_id: str, state: AssignmentState) -> int:
     """Count the first showings in a state, of raters."""
-    # As a literal, which the partial indexes of open and of skipped assignments are chosen by.
+    # A literal: for a parameter databases do not use the partial indexes of open and of skipped assignments.
     in_state = AssignmentTable.state == literal(state, literal_execute=True)
     # Rater by rater, which reads the index alone and joins no row.
     of_rater = select(func.count()).where(AssignmentTable.rater_id == RaterTable.id, in_state, IS_FIRST)
@@ -216,7 +217,7 @@ def _select_list(tx: Connection, campaign_id: str, item_filter: ItemFilter) -> _
     query = select(ItemTable.position, *columns, first_text).outerjoin(within, joined)
     if rank is not None:
         of_item = _is_summary(ranked, item_filter.question, item_filter.axis)
-        few = _find_few(tx, select(ItemTable.id).outerjoin(within, joined).where(in_list), item_filter)
+        few = _list_few_items(tx, select(ItemTable.id).outerjoin(within, joined).where(in_list), item_filter)
         if few is not None:
             in_list = ItemTable.id.in_(few)
         if few is not None and tx.dialect.name == "sqlite":
@@ -229,7 +230,7 @@ def _select_list(tx: Connection, campaign_id: str, item_filter: ItemFilter) -> _
     return _ItemList(query.where(in_list), rank, position)
 
 
-def _find_few(tx: Connection, query: Select[str], item_filter: ItemFilter) -> Sequence[str] | None:
+def _list_few_items(tx: Connection, query: Select[str], item_filter: ItemFilter) -> Sequence[str] | None:
     """Return the items of a list if a filter leaves few of them, otherwise None."""
     if not item_filter.is_selective:
         return None
@@ -342,7 +343,7 @@ class ItemReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemDetail:
-    """One item with what became of it."""
+    """An item with its skips, reports and finished assignments."""
 
     position: int  # Zero-based
     item: Item

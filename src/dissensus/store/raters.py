@@ -82,7 +82,7 @@ class RaterTable(Base):
     entered_at: Mapped[datetime]
     last_seen_at: Mapped[datetime]
     changed_at: Mapped[datetime]
-    finished_at: Mapped[datetime | None] = mapped_column(doc="When the rater first finished; never set again.")
+    finished_at: Mapped[datetime | None] = mapped_column(doc="Time when the rater first finished; never set again.")
     full_at_ms: Mapped[int] = mapped_column(
         BigInteger, default=0, doc="Time when the token bucket of the rater is full again, in milliseconds since 1970."
     )
@@ -205,7 +205,7 @@ def find_invited_rater(tx: Connection, key: str, *, lock: bool = False) -> Rater
 
 
 def find_rater(tx: Connection, rater_id: str) -> RaterRow | None:
-    """Return a rater by their id."""
+    """Return a rater by their id, or None."""
     return find_row(tx, select(*RATER_COLUMNS).where(RaterTable.id == rater_id), RaterRow)
 
 

@@ -1,4 +1,4 @@
-"""Seats of a quota: claimed, released, counted. Claims hold a lock on the campaign."""
+"""Seats of a quota: claims, releases and counts."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -66,10 +66,10 @@ class SeatCounts:
     screened: int = 0  # Raters turned away because there was none
 
 
-def set_seats(tx: Connection, campaign_id: str, capacity: Mapping[str, int], *, now: datetime) -> None:
+def set_seats(tx: Connection, campaign_id: str, capacities: Mapping[str, int], *, now: datetime) -> None:
     """Set the number of seats of each cell; held and taken seats stay even if they are too many."""
     query = select(SeatTable.cell, func.count()).where(SeatTable.campaign_id == campaign_id).group_by(SeatTable.cell)
-    present, required = Counter(dict(tx.execute(query).all())), Counter(capacity)
+    present, required = Counter(dict(tx.execute(query).all())), Counter(capacities)
     rows = [
         {"id": new_id(now), "campaign_id": campaign_id, "cell": cell, "state": "free"}
         for cell in (required - present).elements()
@@ -81,7 +81,7 @@ def set_seats(tx: Connection, campaign_id: str, capacity: Mapping[str, int], *, 
         tx.execute(delete(SeatTable).where(SeatTable.id.in_(free), SeatTable.state == "free"))
 
 
-def has_free_seat(tx: Connection, campaign_id: str, capacity: Mapping[str, int], *, unseen_since: datetime) -> bool:
+def has_free_seat(tx: Connection, campaign_id: str, capacities: Mapping[str, int], *, unseen_since: datetime) -> bool:
     """Return whether any of some cells, by their capacity, has a claimable seat."""
     query = (
         select(SeatTable.cell, func.count())
@@ -90,16 +90,16 @@ def has_free_seat(tx: Connection, campaign_id: str, capacity: Mapping[str, int],
         .group_by(SeatTable.cell)
     )
     occupied = dict(tx.execute(query).all())
-    return any(occupied.get(cell, 0) < n for cell, n in capacity.items())
+    return any(occupied.get(cell, 0) < n for cell, n in capacities.items())
 
 
 def claim_seat(
     tx: Connection, campaign_id: str, cell: str, rater_id: str, *, capacity: int, unseen_since: datetime
 ) -> bool:
-    """Claim a seat in a cell for a rater, and return whether there was one.
+    """Claim a seat in a cell for a rater, and return whether there was one; the campaign must be locked.
 
     Free seats come first, then those of raters who stopped or were not seen since a time. A seat whose rater is just
-    finishing is passed over.
+    finishing is skipped.
     """
     free = SeatTable.state == "free"
     query = (

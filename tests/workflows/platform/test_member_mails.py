@@ -139,7 +139,7 @@ def test_a_flagged_rater_is_told_once(platform: Platform, is_successor: bool) ->
     refresh_snapshots(platform, MonitoringCache(), now=NOW)
     # A withdrawal deletes the figures.
     with platform.database.reading() as tx:
-        flagged = lists.list_flagged(tx, campaign.id)
+        flagged = lists.list_flagged_raters(tx, campaign.id)
         leaver = tx.scalar(select(RaterTable.id).where(RaterTable.id.not_in(flagged)).limit(1))
     withdrawal.withdraw_rater(platform, str(leaver), now=NOW)
     refresh_snapshots(platform, MonitoringCache() if is_successor else cache, now=NOW)

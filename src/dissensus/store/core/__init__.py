@@ -1,1 +1,1 @@
-"""Database connections, column types, ids, rate limits and backups."""
+"""Database connections, schema revisions, column types and ids; leases, rate limits, idempotency keys; backups."""

@@ -99,7 +99,7 @@ def _to_json(value: Any) -> Any:
 
 
 def read_manifest(archive: zipfile.ZipFile) -> BackupManifest:
-    """Return the manifest; InvalidInput if it is of another format or revision."""
+    """Return the manifest; InvalidInput if it is damaged, or of another format or revision."""
     try:
         n_bytes = archive.getinfo(MANIFEST).file_size
         fields = json.loads(archive.read(MANIFEST)) if n_bytes <= MAX_MANIFEST_BYTES else {}

@@ -72,7 +72,7 @@ class Database:
     def _connection(self, *, writes: bool) -> Iterator[Connection]:
         try:
             with self.engine.connect() as connection:
-                yield connection.execution_options(**_options(self.engine, writes=writes))
+                yield connection.execution_options(**_select_options(self.engine, writes=writes))
         except DataError as error:
             raise InvalidInput(f"A value cannot be stored: {_first_line(error)}") from error
         except PoolTimeout as error:
@@ -102,13 +102,14 @@ class Database:
                 cursor.execute(f"PRAGMA busy_timeout = {1000 * WAIT_S}")
         return not busy
 
-    def update_statistics(self, *, loaded: Sequence[str] = ()) -> None:
-        """Let SQLite sample its tables, so that its plans fit their sizes; only those `loaded`, if any are named.
+    def update_statistics(self, *, tables: Sequence[str] = ()) -> None:
+        """Let the database sample its tables, so that its query plans fit their sizes.
 
-        PostgreSQL does so by itself, but only a minute after many rows were loaded, and not at all where its
-        autovacuum is off: it samples the loaded tables. A database that is busy keeps the statistics that it has.
+        With `tables`, into which many rows were loaded, only those. Without, SQLite samples all, and PostgreSQL none:
+        its autovacuum does so, but only a minute after many rows were loaded, and not at all where it is off. A
+        database that is busy keeps the statistics that it has.
         """
-        statements = [f"ANALYZE {table}" for table in loaded]
+        statements = [f"ANALYZE {table}" for table in tables]
         if self.engine.dialect.name != "sqlite":
             # Without a transaction, each table is locked only while it is sampled.
             with suppress(NoDatabase), self._connection(writes=True) as connection:
@@ -161,8 +162,8 @@ def connect(url: str, *, pool_size: int = 10) -> Database:
     """Open a database by its address, such as ``sqlite:///campaigns.db`` or ``postgresql://user@host/name``."""
     parsed = parse_url(url)
     if parsed.get_backend_name() == "sqlite":
-        return Database(_sqlite(parsed, pool_size), Lock())
-    return Database(_postgresql(parsed, pool_size))
+        return Database(_make_sqlite_engine(parsed, pool_size), Lock())
+    return Database(_make_postgresql_engine(parsed, pool_size))
 
 
 def parse_url(url: str) -> URL:
@@ -182,20 +183,20 @@ def parse_url(url: str) -> URL:
     return parsed.set(drivername="sqlite+pysqlite")
 
 
-def _options(engine: Engine, *, writes: bool) -> dict[str, Any]:
+def _select_options(engine: Engine, *, writes: bool) -> dict[str, Any]:
     if engine.dialect.name == "sqlite":
         return {"dissensus_writes": writes}
     return {} if writes else {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 
 
-def _sqlite(url: URL, pool_size: int) -> Engine:
-    # The driver opens no transaction by itself: `_begin` does.
+def _make_sqlite_engine(url: URL, pool_size: int) -> Engine:
+    # The driver opens no transaction by itself: `_begin_transaction` does.
     arguments = {"timeout": WAIT_S, "isolation_level": None, "check_same_thread": False}
     pool = {"pool_size": pool_size, "max_overflow": 0, "pool_recycle": LIFETIME_S}
     engine = create_engine(url, connect_args=arguments, hide_parameters=True, **pool)
     event.listen(engine, "do_connect", _make_private)
-    event.listen(engine, "connect", _prepare)
-    event.listen(engine, "begin", _begin)
+    event.listen(engine, "connect", _set_pragmas)
+    event.listen(engine, "begin", _begin_transaction)
     return engine
 
 
@@ -213,7 +214,7 @@ def _make_private(_dialect: Any, _record: Any, arguments: list[Any], _options: d
         os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
-def _prepare(connection: Any, _record: PoolProxiedConnection) -> None:
+def _set_pragmas(connection: Any, _record: PoolProxiedConnection) -> None:
     cursor = connection.cursor()
     # FULL: acknowledged transactions survive a loss of power. secure_delete: erased rows are overwritten.
     for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
@@ -233,12 +234,12 @@ def _list_sqlite_risks(version: tuple[int, int, int]) -> list[str]:
     ]
 
 
-def _begin(connection: Connection) -> None:
+def _begin_transaction(connection: Connection) -> None:
     writes = connection.get_execution_options().get("dissensus_writes", True)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _postgresql(url: URL, pool_size: int) -> Engine:
+def _make_postgresql_engine(url: URL, pool_size: int) -> Engine:
     # Without compilation, which takes longer than the short statements of pages.
     arguments = {
         "connect_timeout": WAIT_S,

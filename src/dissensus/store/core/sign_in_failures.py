@@ -52,5 +52,5 @@ def clear_failures(tx: Connection, fingerprints: Sequence[str]) -> None:
 def delete_failures_before(tx: Connection, when: datetime, *, fingerprint: str | None = None) -> None:
     """Delete failures whose last one is before a time, of all fingerprints or of one."""
     table = SignInFailureTable
-    chosen = true() if fingerprint is None else table.fingerprint == fingerprint
-    tx.execute(delete(table).where(table.last_at < when, chosen))
+    has_fingerprint = true() if fingerprint is None else table.fingerprint == fingerprint
+    tx.execute(delete(table).where(table.last_at < when, has_fingerprint))

@@ -1,1 +1,1 @@
-"""Second factors and passkeys of staff, the security log, and the outbox of mails."""
+"""Sessions, sign-in links, second factors, passkeys, API tokens, the security log and the outbox of mails."""

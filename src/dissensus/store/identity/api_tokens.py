@@ -110,9 +110,9 @@ def record_token_use(tx: Connection, token_id: str, *, now: datetime) -> None:
 
 
 def revoke_api_token(tx: Connection, staff_id: str, token_id: str) -> str | None:
-    """Delete a token, if it is of this staff member, and return its name."""
-    chosen = (ApiTokenTable.key_hash == token_id) & (ApiTokenTable.staff_id == staff_id)
-    name: str | None = tx.scalar(delete(ApiTokenTable).where(chosen).returning(ApiTokenTable.name))
+    """Delete a token, if it is of this staff member, and return its name, or None."""
+    owned = (ApiTokenTable.key_hash == token_id) & (ApiTokenTable.staff_id == staff_id)
+    name: str | None = tx.scalar(delete(ApiTokenTable).where(owned).returning(ApiTokenTable.name))
     return name
 
 
@@ -149,8 +149,8 @@ def end_tokens_in_campaign(
     tx: Connection, campaign_id: str, *, staff_id: str | None = None, token_id: str | None = None
 ) -> None:
     """End in a campaign all tokens of a staff member, or one token."""
-    chosen = ApiTokenTable.staff_id == staff_id if token_id is None else ApiTokenTable.key_hash == token_id
-    rows = select(ApiTokenTable.key_hash, literal(campaign_id)).where(chosen, ~_has_ended_in(campaign_id))
+    is_ended = ApiTokenTable.staff_id == staff_id if token_id is None else ApiTokenTable.key_hash == token_id
+    rows = select(ApiTokenTable.key_hash, literal(campaign_id)).where(is_ended, ~_has_ended_in(campaign_id))
     tx.execute(insert(ApiTokenExclusionTable).from_select(["token_id", "campaign_id"], rows))
 
 

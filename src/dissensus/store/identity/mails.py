@@ -1,4 +1,4 @@
-"""Outbox of mails: what is still to be told to a person, of their account, of their campaigns, or as a link."""
+"""Outbox of mails: messages to people about their accounts and campaigns, and links."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -36,7 +36,7 @@ class PasskeyTable(Base):
 
 
 class PasskeyChallengeTable(Base):
-    """Challenge of a session or a sign-in form, which is deleted when it is answered."""
+    """Challenge of a session or a sign-in form; it is deleted when it is answered."""
 
     __tablename__ = "passkey_challenge"
 
@@ -99,8 +99,8 @@ def record_passkey_use(tx: Connection, passkey: PasskeyRow, sign_count: int, *, 
 
 def delete_passkey(tx: Connection, staff_id: str, passkey_id: str) -> str | None:
     """Delete a passkey, if it is of this account, and return its name, or None."""
-    chosen = (PasskeyTable.id == passkey_id) & (PasskeyTable.staff_id == staff_id)
-    return tx.scalar(delete(PasskeyTable).where(chosen).returning(PasskeyTable.name))
+    owned = (PasskeyTable.id == passkey_id) & (PasskeyTable.staff_id == staff_id)
+    return tx.scalar(delete(PasskeyTable).where(owned).returning(PasskeyTable.name))
 
 
 def delete_passkeys(tx: Connection, staff_id: str) -> int:
@@ -121,8 +121,8 @@ def take_challenge(tx: Connection, session: str, purpose: str, *, now: datetime)
     Of two concurrent calls only one gets it, since a single statement finds and deletes.
     """
     table = PasskeyChallengeTable
-    chosen = (table.session_hash == hash_key(session)) & (table.purpose == purpose) & (table.expires_at > now)
-    return tx.scalar(delete(table).where(chosen).returning(table.challenge))
+    is_valid = (table.session_hash == hash_key(session)) & (table.purpose == purpose) & (table.expires_at > now)
+    return tx.scalar(delete(table).where(is_valid).returning(table.challenge))
 
 
 def delete_expired_challenges(tx: Connection, *, now: datetime) -> None:

@@ -102,8 +102,8 @@ def replace_recovery_codes(tx: Connection, staff_id: str, codes: Sequence[str]) 
 
 def use_recovery_code(tx: Connection, staff_id: str, code: str) -> bool:
     """Delete a recovery code, and return whether it was valid; of two concurrent uses only one succeeds."""
-    chosen = (RecoveryCodeTable.code_hash == hash_key(code)) & (RecoveryCodeTable.staff_id == staff_id)
-    return tx.execute(delete(RecoveryCodeTable).where(chosen)).rowcount == 1
+    is_code = (RecoveryCodeTable.code_hash == hash_key(code)) & (RecoveryCodeTable.staff_id == staff_id)
+    return tx.execute(delete(RecoveryCodeTable).where(is_code)).rowcount == 1
 
 
 def count_recovery_codes(tx: Connection, staff_id: str) -> int:

@@ -106,12 +106,12 @@ def list_sessions(tx: Connection, staff_id: str, *, now: datetime, idle: timedel
 
 def end_session(tx: Connection, staff_id: str, session_id: str) -> bool:
     """Delete a session, if it is of this account, and return whether it was."""
-    chosen = (SessionTable.key_hash == session_id) & (SessionTable.staff_id == staff_id)
-    return tx.execute(delete(SessionTable).where(chosen)).rowcount > 0
+    owned = (SessionTable.key_hash == session_id) & (SessionTable.staff_id == staff_id)
+    return tx.execute(delete(SessionTable).where(owned)).rowcount > 0
 
 
 def end_session_by_key(tx: Connection, key: str) -> None:
-    """Delete a session."""
+    """Delete a session of staff by its key."""
     tx.execute(delete(SessionTable).where(SessionTable.key_hash == hash_key(key), SessionTable.staff_id.is_not(None)))
 
 

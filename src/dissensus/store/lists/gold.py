@@ -82,7 +82,7 @@ def count_open_items(tx: Connection, campaign_id: str, staff_id: str) -> tuple[O
     )
 
 
-def list_correctable(tx: Connection, campaign_id: str, staff_id: str, *, most: int) -> tuple[int, ...]:
+def list_correctable_positions(tx: Connection, campaign_id: str, staff_id: str, *, most: int) -> tuple[int, ...]:
     """Return the positions of the first items in progress whose labels an expert may correct."""
     correctable = or_(*(and_(_MISSING[part] > 0, _has_label(staff_id, part)) for part in PARTS))
     query = select(GoldProgressTable.position).where(_is_open(campaign_id), correctable)
@@ -114,7 +114,7 @@ def _has_label(staff_id: str, part: GoldPart | None = None) -> ColumnElement[boo
     return has_label
 
 
-def find_unlabelled(tx: Connection, campaign_id: str) -> int | None:
+def find_unlabelled_position(tx: Connection, campaign_id: str) -> int | None:
     """Return the position of the first item that experts may label and nobody has, or None."""
     query = select(ItemTable.position).where(_is_in_state(campaign_id, "unlabelled"), ~ItemTable.withheld)
     return tx.scalar(query.order_by(ItemTable.position).limit(1))

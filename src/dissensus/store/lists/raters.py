@@ -35,7 +35,7 @@ from dissensus.store.notices import NoticeTable
 from dissensus.store.raters import RaterState, RaterTable
 
 LAST = 1e300
-"""Sorting value of raters without the figure."""
+"""Sorting value of raters without the figure, who are last."""
 
 
 class RaterFiguresTable(RaterData, Base):
@@ -55,19 +55,18 @@ class RaterFiguresTable(RaterData, Base):
 
 
 def replace_rater_figures(tx: Connection, campaign_id: str, figures: Iterable[RaterFigures]) -> None:
-    """Store the figures of raters, of which only those that differ from the stored ones are written."""
+    """Store the figures of the raters of a campaign; only rows that differ from the stored ones are written."""
     table = RaterFiguresTable
     stored = {row.rater_id: _to_figures(row) for row in tx.execute(_select_figures(campaign_id))}
-    current = {one.rater_id: one for one in figures}
-    outdated = [rater_id for rater_id, one in stored.items() if current.get(rater_id) != one]
+    current = {rater_figures.rater_id: rater_figures for rater_figures in figures}
+    outdated = [rater_id for rater_id, rater_figures in stored.items() if current.get(rater_id) != rater_figures]
     if outdated:
         # One statement for each rater, since databases limit the parameters of one.
-        tx.execute(
-            delete(table).where(table.rater_id == bindparam("outdated")), [{"outdated": one} for one in outdated]
-        )
-    new = [one for rater_id, one in current.items() if stored.get(rater_id) != one]
+        rows = [{"outdated": rater_id} for rater_id in outdated]
+        tx.execute(delete(table).where(table.rater_id == bindparam("outdated")), rows)
+    new = [rater_figures for rater_id, rater_figures in current.items() if stored.get(rater_id) != rater_figures]
     if new:
-        tx.execute(insert(table), [_to_row(campaign_id, one) for one in new])
+        tx.execute(insert(table), [_to_row(campaign_id, rater_figures) for rater_figures in new])
 
 
 def _select_figures(campaign_id: str) -> Any:
@@ -107,7 +106,7 @@ def load_rater_figures(tx: Connection, campaign_id: str) -> dict[str, RaterFigur
     return {row.rater_id: _to_figures(row) for row in tx.execute(_select_figures(campaign_id))}
 
 
-def list_flagged(tx: Connection, campaign_id: str) -> set[str]:
+def list_flagged_raters(tx: Connection, campaign_id: str) -> set[str]:
     """Return the raters of a campaign who meet a criterion of the flags."""
     query = select(RaterFiguresTable.rater_id).where(
         RaterFiguresTable.campaign_id == campaign_id, RaterFiguresTable.flagged
@@ -122,7 +121,7 @@ def find_rater_figures(tx: Connection, campaign_id: str, rater_id: str) -> Rater
 
 
 def count_withdrawn(tx: Connection, campaign_id: str) -> int:
-    """Count the raters of a campaign who have withdrawn."""
+    """Count the raters of a campaign who have withdrawn, rehearsals included."""
     query = select(func.count()).select_from(RaterTable).where(RaterTable.campaign_id == campaign_id)
     return tx.scalar(query.where(RaterTable.state == "withdrawn")) or 0
 
@@ -134,7 +133,7 @@ def delete_rater_figures(tx: Connection, campaign_id: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaterCounts:
-    """Counts of the work and messages of a rater, without ratings, which are too many for lists."""
+    """Counts of the work and messages of a rater, without ratings, which take too long to count for lists."""
 
     n_skipped: int
     n_open: int
@@ -231,7 +230,7 @@ def count_ratings(tx: Connection, rater_ids: Sequence[str]) -> dict[str, int]:
 
 
 def _count_assignments(tx: Connection, rater_ids: Sequence[str], state: AssignmentState) -> dict[str, int]:
-    # As a literal, which the partial indexes of open and of skipped assignments are chosen by.
+    # A literal: for a parameter databases do not use the partial indexes of open and of skipped assignments.
     in_state = AssignmentTable.state == literal(state, literal_execute=True)
     return _count(tx, AssignmentTable.rater_id, AssignmentTable.rater_id.in_(rater_ids) & in_state)
 

@@ -101,7 +101,7 @@ def add_report(
 def list_reports(
     tx: Connection, campaign_id: str, *, with_raters: bool, staff_id: str | None = None
 ) -> tuple[ReportRow, ...]:
-    """Return the reports of a campaign, or of one member of it, the latest first; with raters only if asked for."""
+    """Return the reports of a campaign or of one member, the latest first; `with_raters` includes those on raters."""
     query = _SELECT.where(_TABLE.campaign_id == campaign_id).order_by(_TABLE.at.desc(), _TABLE.id.desc())
     query = query if with_raters else query.where(~_TABLE.with_raters)
     query = query if staff_id is None else query.where(_TABLE.staff_id == staff_id)
@@ -114,7 +114,7 @@ def find_report(tx: Connection, campaign_id: str, report_id: str) -> ReportRow |
 
 
 def delete_oldest_reports(tx: Connection, campaign_id: str, *, most: int) -> None:
-    """Delete the oldest reports of a campaign that are not under way beyond a number."""
+    """Delete all but the latest reports of a campaign that are done or failed."""
     ids = select(_TABLE.id).where(_TABLE.campaign_id == campaign_id, _TABLE.state.in_(("done", "failed")))
     old = list(tx.scalars(ids.order_by(_TABLE.at.desc(), _TABLE.id.desc()).offset(most)))
     tx.execute(delete(_TABLE).where(_TABLE.id.in_(old)))
@@ -148,7 +148,7 @@ def has_unfinished_report(tx: Connection) -> bool:
 
 
 def fail_lost_reports(tx: Connection, fault: str, *, most: int, now: datetime) -> None:
-    """Mark reports whose processes have died so many times as failed, with the reason."""
+    """Mark reports of which at least `most` processes have died as failed, with the reason."""
     lost = (_TABLE.state == "working") & (_TABLE.claimed_until <= now) & (_TABLE.n_claims >= most)
     tx.execute(update(_TABLE).where(lost).values(state="failed", fault=fault))
 
@@ -194,7 +194,7 @@ def finish_report(tx: Connection, report_id: str, stored: StoredReport) -> None:
         return
     sections = [{"report_id": report_id, "name": name, "content": content} for name, content in stored.sections]
     names = ("name", "wide", "narrow", "numbers")
-    figures = [{"report_id": report_id, **dict(zip(names, one, strict=True))} for one in stored.figures]
+    figures = [{"report_id": report_id, **dict(zip(names, values, strict=True))} for values in stored.figures]
     for table, rows in ((ReportSectionTable, sections), (ReportFigureTable, figures)):
         if rows:
             tx.execute(insert(table), rows)

@@ -1,1 +1,1 @@
-"""Plans of campaigns."""
+"""Plans of campaigns, and the raters and items of interim looks."""

@@ -18,12 +18,12 @@ class CampaignPlanTable(Base):
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), index=True)
-    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), doc="Who computed it.")
+    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), doc="Member of staff who computed it.")
     at: Mapped[datetime]
     question: Mapped[str]
     file: Mapped[str] = mapped_column(doc="JSON text, as dissensus plan writes it.")
     content: Mapped[str | None] = mapped_column(doc="Tables and figures as JSON text; null for a file from elsewhere.")
-    adopted_at: Mapped[datetime | None] = mapped_column(doc="When the campaign took its numbers.")
+    adopted_at: Mapped[datetime | None] = mapped_column(doc="Time when the campaign took its numbers.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ _TABLE = CampaignPlanTable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewPlan:
-    """A plan as it is added."""
+    """A plan to insert."""
 
     question: str
     file: str
@@ -50,7 +50,7 @@ class NewPlan:
 
 
 def add_plan(tx: Connection, campaign_id: str, plan: NewPlan, *, staff_id: str, now: datetime) -> str:
-    """Add a plan, and return its id."""
+    """Insert a plan, and return its id."""
     plan_id = new_id(now)
     row = {"id": plan_id, "campaign_id": campaign_id, "staff_id": staff_id, "at": now}
     tx.execute(insert(_TABLE).values(**row, question=plan.question, file=plan.file, content=plan.content))

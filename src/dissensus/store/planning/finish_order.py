@@ -29,17 +29,18 @@ def list_finished_raters(tx: Connection, campaign_id: str) -> tuple[FinishedRate
 def find_extreme_loads(tx: Connection, campaign_id: str) -> tuple[int, int] | None:
     """Return the fewest and the most assignments of an item that is not withheld, None without items."""
     query = select(func.count(), func.min(ItemTable.load), func.max(ItemTable.load)).select_from(ItemTable)
-    n, least, most = tx.execute(query.where(*_shown(campaign_id))).one()
+    n, least, most = tx.execute(query.where(*_list_conditions(campaign_id))).one()
     return (least, most) if n else None
 
 
 def list_items_of_load(tx: Connection, campaign_id: str, load: int, *, most: int) -> tuple[int, Sequence[str]]:
     """Return the number of items with a load, and the names of the first ones."""
-    conditions = (*_shown(campaign_id), ItemTable.load == load)
+    conditions = (*_list_conditions(campaign_id), ItemTable.load == load)
     names = select(ItemTable.name).where(*conditions).order_by(ItemTable.position).limit(most)
     n = tx.scalar(select(func.count()).select_from(ItemTable).where(*conditions)) or 0
     return n, tx.scalars(names).all()
 
 
-def _shown(campaign_id: str) -> tuple[ColumnElement[bool], ...]:
+def _list_conditions(campaign_id: str) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions that an item is of a campaign, and not withheld."""
     return ItemTable.campaign_id == campaign_id, ~ItemTable.withheld

@@ -1,1 +1,1 @@
-"""Plans of releases."""
+"""Release plans of campaigns on the site."""

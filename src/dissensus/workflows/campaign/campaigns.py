@@ -87,7 +87,7 @@ def create_campaign(  # noqa: PLR0913 - options are keyword-only
 def _update_statistics(platform: Platform, n_items: int) -> None:
     """Let the database sample the items after a large load, by which it plans lists and searches."""
     if n_items >= LARGE_LOAD:
-        platform.database.update_statistics(loaded=["item"])
+        platform.database.update_statistics(tables=["item"])
 
 
 def record_adoption(

@@ -29,7 +29,7 @@ def _count_notices(tx: Connection, campaign_row: CampaignRow, _campaign: Campaig
 
 
 def _count_flags(tx: Connection, campaign_row: CampaignRow, _campaign: Campaign, _staff_id: str) -> int:
-    return len(raters.list_flagged(tx, campaign_row.id) - flags.load_flag_decisions(tx, campaign_row.id).keys())
+    return len(raters.list_flagged_raters(tx, campaign_row.id) - flags.load_flag_decisions(tx, campaign_row.id).keys())
 
 
 def _count_submissions(tx: Connection, campaign_row: CampaignRow, campaign: Campaign, _staff_id: str) -> int:

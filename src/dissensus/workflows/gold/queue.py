@@ -77,7 +77,7 @@ def load_gold_queue(platform: Platform, name: str, *, staff_id: str) -> GoldQueu
         gold, counts = gold_settings_of(campaign), lists.count_gold_items(tx, campaign_row.id)
         open_items = lists.count_open_items(tx, campaign_row.id, staff_id)
         n_correctable = sum(items.n for items in open_items if items.are_correctable)
-        correctable = lists.list_correctable(
+        correctable = lists.list_correctable_positions(
             tx, campaign_row.id, staff_id, most=MAX_CORRECTABLE if n_correctable else 0
         )
         disputes = lists.list_disputes(tx, campaign_row.id, staff_id, most=MAX_DISPUTES)
@@ -88,7 +88,7 @@ def load_gold_queue(platform: Platform, name: str, *, staff_id: str) -> GoldQueu
             n_first=counts.n_first,
             n_verify=sum(items.n for items in open_items if "safety" in items.wanted),
             n_check=sum(items.n for items in open_items if {"degree", "topics"} & {*items.wanted}),
-            next=_find_urgent(open_items, lists.find_unlabelled(tx, campaign_row.id)),
+            next=_find_urgent(open_items, lists.find_unlabelled_position(tx, campaign_row.id)),
             to_decide=list_labelled_items_at(tx, campaign_row, gold, disputes),
             n_to_decide=len(disputes)
             if len(disputes) < MAX_DISPUTES

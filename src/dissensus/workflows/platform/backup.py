@@ -54,7 +54,7 @@ def restore_backup(url: str, source: Path | IO[bytes]) -> BackupManifest:
             _prepare_tables(database)
             with database.writing() as tx:
                 store.restore_backup(tx, archive)
-            database.update_statistics(loaded=store.TABLES)
+            database.update_statistics(tables=store.TABLES)
         finally:
             database.dispose()
     return manifest

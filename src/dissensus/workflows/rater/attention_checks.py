@@ -32,7 +32,7 @@ def answer_check(
         state = planned_state(tx, context, now=now)
         due = None if state is None else state.due
         if due is not None and (due.check.name, due.attempt) == (name, attempt):
-            check_answers.add_try(tx, rater.id, name, attempt, value, now=now)
+            check_answers.add_check_answer(tx, rater.id, name, attempt, value, now=now)
             digest = digest_values(value)
             log_rater_event(tx, context.rater, "check_answered", now, name=name, attempt=attempt, digest=digest)
             if is_unfit(context.campaign.checks, check_answers.load_attempts(tx, rater.id)):
