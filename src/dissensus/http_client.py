@@ -1,4 +1,4 @@
-"""HTTP client for JSON APIs: retries with backoff, maps status codes to errors, never shows the token."""
+"""HTTP client for JSON APIs: retries with backoff, errors by status code, and messages without the token."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -14,9 +14,9 @@ from dissensus.errors import Conflict, DissensusError, InvalidInput, NotAllowed,
 RetryPolicy: TypeAlias = Literal["always", "if refused"]
 """Retry policy of failed requests: always, or only if the service cannot have processed them."""
 
-MAX_BACKOFF: Final = 60.0  # Seconds
+MAX_BACKOFF_S: Final = 60.0
 POOL_LIMITS: Final = httpx.Limits(keepalive_expiry=2.0)
-"""Connections are given up before `dissensus serve` ends idle ones, after 5 s: a request could meet the end."""
+"""Idle connections are closed before `dissensus serve` closes them after 5 s, which could coincide with a request."""
 
 MAX_DETAIL_LENGTH: Final = 500
 ERRORS_BY_STATUS: Final[Mapping[int, type[DissensusError]]] = {
@@ -42,8 +42,8 @@ class FailedAttempt:
     """A failed attempt of a request that may be retried."""
 
     reason: str
-    retry_after: float = 0.0  # Seconds
-    maybe_processed: bool = True
+    retry_after_s: float = 0.0
+    maybe_processed: bool = True  # False if the service cannot have processed the request
 
 
 class NotJson(Unavailable):
@@ -52,7 +52,7 @@ class NotJson(Unavailable):
 
 @dataclass(frozen=True, slots=True)
 class ServiceClient:
-    """Connection to a service with a retry policy."""
+    """Client of one service, with a limit on attempts."""
 
     service: RemoteService
     http: httpx.Client
@@ -72,8 +72,8 @@ class ServiceClient:
     ) -> httpx.Response:
         """Send a request and return the response, which is JSON or empty.
 
-        Busy services and failed connections are retried with exponential backoff: 1, 2, 4 … seconds, or what the
-        service asks for.
+        Requests to a busy service and failed connections are retried after the seconds that `compute_backoff` returns;
+        not if the service asks to wait longer than `MAX_BACKOFF_S`.
         """
         attempt = 0
         while True:
@@ -81,10 +81,10 @@ class ServiceClient:
             outcome = self._attempt(self.http.build_request(method, path, json=body, params=query, headers=headers))
             if isinstance(outcome, httpx.Response):
                 return outcome
-            final = attempt == self.max_attempts or outcome.retry_after > MAX_BACKOFF
+            final = attempt == self.max_attempts or outcome.retry_after_s > MAX_BACKOFF_S
             if final or (outcome.maybe_processed and retry == "if refused"):
                 raise self._unavailable(outcome, attempt, retry)
-            self.sleep(compute_backoff(attempt, outcome.retry_after))
+            self.sleep(compute_backoff(attempt, outcome.retry_after_s))
 
     def _attempt(self, request: httpx.Request) -> httpx.Response | FailedAttempt:
         try:
@@ -120,7 +120,7 @@ class ServiceClient:
         return error(f"{self.service.name} refuses this with HTTP {status}{f': {detail}' if detail else ''}.{remedy}")
 
     def _unavailable(self, failure: FailedAttempt, attempt: int, retry: RetryPolicy) -> Unavailable:
-        wait = f" and asks to wait {failure.retry_after:,.0f} seconds" if failure.retry_after else ""
+        wait = f" and asks to wait {failure.retry_after_s:,.0f} seconds" if failure.retry_after_s else ""
         unclear = failure.maybe_processed and retry == "if refused"
         hint = f" It may have been processed: check {self.service.status_page} before you try again." if unclear else ""
         return Unavailable(
@@ -154,19 +154,19 @@ def check_environment() -> Iterator[None]:
         raise Unavailable(f"No connection can be made: {error}. Check SSL_CERT_FILE and *_PROXY.") from None
 
 
-def compute_backoff(attempt: int, retry_after: float) -> float:
-    """Return the seconds before the next attempt: 1, 2, 4 … up to `MAX_BACKOFF`, or what the service asks for.
+def compute_backoff(attempt: int, retry_after_s: float, *, first_s: float = 1.0) -> float:
+    """Return the seconds before the next attempt: 1, 2, 4 … up to `MAX_BACKOFF_S`, or more if the service asks.
 
     Examples
     --------
     >>> [compute_backoff(attempt, 0) for attempt in (1, 3, 9)], compute_backoff(1, 30)
     ([1.0, 4.0, 60.0], 30)
     """
-    return max(min(2.0 ** (attempt - 1), MAX_BACKOFF), retry_after)
+    return max(min(first_s * 2.0 ** (attempt - 1), MAX_BACKOFF_S), retry_after_s)
 
 
 def is_retryable(response: httpx.Response) -> bool:
-    """Return whether a refused request may be sent again: a conflict only if the service says when."""
+    """Return whether a failed request may be sent again: a conflict only if the service says when."""
     status = response.status_code
     return status in (408, 429) or status >= 500 or (status == 409 and "retry-after" in response.headers)
 

@@ -232,6 +232,12 @@ def test_a_long_retry_after_is_refused(asker: Asker, server: Loopback, after: st
     assert asker.waits == []
 
 
+def test_backoff_grows_up_to_its_maximum(asker: Asker, server: Loopback) -> None:
+    server.will(*[answers(503, "", "text/plain")] * 9)
+    asker.with_request_policy(max_attempts=10, total_s=600.0).ask()
+    assert asker.waits == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]
+
+
 def test_no_retry_starts_beyond_the_total_limit(asker: Asker, server: Loopback) -> None:
     server.will(answers(429, "", "text/plain", "Retry-After: 7"))
     with pytest.raises(Unavailable, match="try 1 of 3"):

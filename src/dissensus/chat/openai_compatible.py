@@ -31,15 +31,21 @@ from dissensus.chat.response import (
     check_seed,
 )
 from dissensus.errors import DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
-from dissensus.http_client import MAX_DETAIL_LENGTH, check_environment, is_retryable, parse_retry_after
+from dissensus.http_client import (
+    MAX_BACKOFF_S,
+    MAX_DETAIL_LENGTH,
+    check_environment,
+    compute_backoff,
+    is_retryable,
+    parse_retry_after,
+)
 from dissensus.schema.campaign.chatbot import Chatbot, Endpoint
 from dissensus.schema.records.conversation import Conversation
 
 FIRST_BACKOFF_S: Final = 0.5
-MAX_BACKOFF_S: Final = 60.0
 DRAIN_TIMEOUT_S: Final = 0.1
 MAX_ERROR_BYTES: Final = 2**16
-"""Size limit of an error message."""
+"""Size limit of the body of an error."""
 CHAT_ERRORS_BY_STATUS: Final[Mapping[int, type[DissensusError]]] = {
     400: ProviderRefusal,
     401: NotAllowed,
@@ -55,9 +61,9 @@ Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 class RetryableError(Exception):
     """A failed attempt that may be retried, as long as no text was received."""
 
-    def __init__(self, reason: str, wait: float = 0.0) -> None:
+    def __init__(self, reason: str, retry_after_s: float = 0.0) -> None:
         super().__init__(reason)
-        self.wait = wait
+        self.retry_after_s = retry_after_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +121,7 @@ class OpenAICompatible:
                         yield piece
         reader = request.reader
         finish = "cut" if request.builder.cut else to_finish(reader.finish)
-        response = request.builder.done(
+        response = request.builder.build(
             finish,
             cost=reader.cost,
             finish_reason=reader.finish or "",
@@ -153,7 +159,7 @@ class OpenAICompatible:
             self._slots.release()
 
     async def _with_retries(self, request: CompletionRequest) -> AsyncGenerator[str, None]:
-        """Send a request, with retries and backoff until the first text arrives."""
+        """Send a request, with retries and backoff as long as no text has arrived."""
         total, max_attempts = self._request_policy.total_s, self._request_policy.max_attempts
         end = Deadline(_loop_time() + total, f"it was not done after {total:g} seconds")
         for number in count(1):
@@ -163,12 +169,12 @@ class OpenAICompatible:
                         yield piece
                 return
             except RetryableError as failure:
-                wait = max(FIRST_BACKOFF_S * 2.0 ** (number - 1), failure.wait)
-                last = number == max_attempts or request.builder.first is not None
-                if last or wait > MAX_BACKOFF_S or _loop_time() + wait > end.at:
-                    wait_hint = f" and asks to wait {failure.wait:,.0f} seconds" if failure.wait else ""
-                    self._give_up(f"{failure}{wait_hint} (try {number} of {max_attempts})")
-            await self._sleep(wait)
+                backoff_s = compute_backoff(number, failure.retry_after_s, first_s=FIRST_BACKOFF_S)
+                last = number == max_attempts or request.builder.first_text_at is not None
+                if last or backoff_s > MAX_BACKOFF_S or _loop_time() + backoff_s > end.at:
+                    hint = f" and asks to wait {failure.retry_after_s:,.0f} seconds" if failure.retry_after_s else ""
+                    self._give_up(f"{failure}{hint} (try {number} of {max_attempts})")
+            await self._sleep(backoff_s)
 
     async def _attempt(self, request: CompletionRequest, end: Deadline) -> AsyncGenerator[str, None]:
         """Send a request once, and yield pieces of text."""
@@ -223,7 +229,7 @@ class OpenAICompatible:
 
     @staticmethod
     async def _read_error(answer: httpx.Response, due: Deadline) -> object:
-        """Return the error message of the server as JSON, None if it has none."""
+        """Return the body of an error parsed as JSON, None if it is not JSON."""
         body = bytearray()
         with suppress(TimeoutError, httpx.TransportError):
             async with asyncio.timeout_at(due.at), aclosing(_raw_bytes(answer)) as portions:
@@ -244,7 +250,7 @@ class OpenAICompatible:
             self._unreadable(error)
 
     async def _portion(self, portions: AsyncIterator[bytes], reader: CompletionReader, due: Deadline) -> bytes | None:
-        """Return the next bytes, None at the end, also after an error once the text is complete."""
+        """Return the next bytes; None at the end, or after an error if the text is complete."""
         try:
             with self._map_errors(due):
                 async with asyncio.timeout_at(due.at):
@@ -285,7 +291,7 @@ class OpenAICompatible:
         raise Unavailable(f"{self._chatbot.name} does not respond: {reason}. {remedy}") from None
 
     def _redact(self, text: str) -> str:
-        """Return a server message in one line, without the key, which it may repeat."""
+        """Return a server message in one line, shortened, and without the key, which it may repeat."""
         text = text.replace(self._key, "…") if self._key else text
         return " ".join(to_storable_text(text).split())[:MAX_DETAIL_LENGTH].rstrip(" .")
 
@@ -303,12 +309,12 @@ def open_chat_client(chatbot: Chatbot, key: str, *, loopback: bool = False) -> h
 
 
 def _raw_bytes(answer: httpx.Response) -> AsyncGenerator[bytes, None]:
-    """Return undecoded bytes, since a compressed body could expand without limit."""
+    """Iterate over the undecoded bytes, since a compressed body could expand without limit."""
     return cast("AsyncGenerator[bytes, None]", answer.aiter_raw())
 
 
 async def _drain(portions: AsyncIterator[bytes]) -> None:
-    """Read briefly past the end, so that the connection can be reused."""
+    """Read the end of the body, if it comes soon, so that the connection can be reused."""
     with suppress(TimeoutError, httpx.TransportError):
         async with asyncio.timeout(DRAIN_TIMEOUT_S):
             await anext(portions, None)

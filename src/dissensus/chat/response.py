@@ -119,41 +119,41 @@ def derive_seeds(seed: int, count: int) -> tuple[int, ...]:
 class ResponseBuilder:
     """Builder of a response from pieces, with timing and a length limit."""
 
-    longest: int
+    max_length: int  # in characters
     clock: Clock
     seed: int
-    started: float = field(init=False)
-    first: float | None = field(init=False, default=None)
+    started_at: float = field(init=False)  # times of the clock
+    first_text_at: float | None = field(init=False, default=None)  # None until there is text
     _parts: list[str] = field(init=False, default_factory=list)
     _length: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
-        self.started = self.clock()
+        self.started_at = self.clock()
 
     @property
     def cut(self) -> bool:
         """True if the response was cut at the length limit."""
-        return self._length > self.longest
+        return self._length > self.max_length
 
     def add(self, text: str) -> str:
         """Add a piece; return the part within the length limit."""
-        accepted = text[: max(0, self.longest - self._length)]
-        if accepted and self.first is None:
-            self.first = self.clock()
+        accepted = text[: max(0, self.max_length - self._length)]
+        if accepted and self.first_text_at is None:
+            self.first_text_at = self.clock()
         self._parts.append(accepted)
         self._length += len(text)
         return accepted
 
-    def done(
+    def build(
         self, finish: Finish, *, cost: Cost = Cost(), finish_reason: str = "", model: str = "", refusal: str = ""
     ) -> Response:
-        """Return the response."""
+        """Return the response with the pieces that were added."""
         return Response(
             text="".join(self._parts),
             finish=finish,
             seed=self.seed,
-            first_token_s=None if self.first is None else self.first - self.started,
-            total_s=self.clock() - self.started,
+            first_token_s=None if self.first_text_at is None else self.first_text_at - self.started_at,
+            total_s=self.clock() - self.started_at,
             cost=cost,
             finish_reason=finish_reason,
             model=model,

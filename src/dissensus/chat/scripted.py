@@ -34,7 +34,7 @@ class ScriptedBot:
         for word in _WORDS.findall(self._choose_response(conversation, seed)):
             await self.sleep(self.script.pause_s)
             yield builder.add(word)
-        yield builder.done("stop", finish_reason="stop")
+        yield builder.build("stop", finish_reason="stop")
 
     def _choose_response(self, conversation: Conversation, seed: int) -> str:
         responses = self.script.responses or shipped_responses(self.script.style)

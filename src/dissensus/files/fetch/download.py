@@ -11,7 +11,7 @@ import httpx
 
 from dissensus.errors import NotFound, Unavailable
 from dissensus.files.raw.content import GZIP
-from dissensus.http_client import MAX_BACKOFF, check_environment, compute_backoff, parse_retry_after
+from dissensus.http_client import MAX_BACKOFF_S, check_environment, compute_backoff, parse_retry_after
 from dissensus.schema.hints import format_value
 
 MAX_FILE_BYTES = 4 * 2**30
@@ -52,7 +52,7 @@ def download(job: Download, *, tries: int, sleep: Callable[[float], None]) -> No
         if problem is None:
             return
         reason, wait = problem
-        if number == tries or wait > MAX_BACKOFF:
+        if number == tries or wait > MAX_BACKOFF_S:
             hint = " The partial download is kept, and the next fetch resumes it." if job.part.exists() else ""
             raise Unavailable(
                 f"{without_password(job.url)} cannot be fetched: {reason} (try {number} of {tries}).{hint}"
