@@ -122,7 +122,7 @@ def test_the_prolific_token_is_a_setting_or_in_a_file(tmp_path: Path) -> None:
 
 
 def test_the_prolific_url_must_be_https() -> None:
-    with pytest.raises(InvalidInput, match="is not an https address"):
+    with pytest.raises(InvalidInput, match=r"is not an https address\. Give one such as https://api\.prolific\.com\."):
         read_settings({"DISSENSUS_PROLIFIC_URL": "http://api.prolific.com"}, Path("/nowhere"))
 
 
@@ -204,7 +204,9 @@ def test_incomplete_settings_of_mails_are_refused(values: dict[str, str], messag
         load_mail_sender(Settings.model_validate({"smtp_host": "mail.example.org", **values}))
 
 
-@pytest.mark.parametrize("sender", ["Dissensus", "a@b.org, c@d.org", "a@b.org\nBcc: c@d.org", "@b.org", ""])
+@pytest.mark.parametrize(
+    "sender", ["Dissensus", "a@b.org, c@d.org", "a@b.org\nBcc: c@d.org", "@b.org", "", "<", "a@", "a@["]
+)
 def test_the_sender_of_mails_is_one_address(tmp_path: Path, sender: str) -> None:
     with pytest.raises(InvalidInput, match="SMTP_SENDER") as caught:
         read_settings({"DISSENSUS_SMTP_SENDER": sender}, tmp_path)

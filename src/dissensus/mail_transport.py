@@ -40,7 +40,7 @@ class MailSender:
         """Send a message to one address; a refusal of this message is final, and any other failure is not."""
         try:
             connection = self._connect()
-        except (OSError, UnicodeError, smtplib.SMTPException) as error:  # UnicodeError: not a name of a host
+        except (OSError, UnicodeError, smtplib.SMTPException) as error:  # UnicodeError: an invalid host name
             return MailResult("postponed", _describe(error))
         try:
             if self.encryption == "starttls":
@@ -49,7 +49,7 @@ class MailSender:
             if self.user is not None:
                 connection.login(self.user, self.password or "")
             return self._transmit(connection, message, address)
-        except (OSError, smtplib.SMTPException) as error:
+        except (OSError, UnicodeError, smtplib.SMTPException) as error:  # UnicodeError: a login not in ASCII
             return MailResult("postponed", _describe(error))
         finally:
             # A failure after the message was accepted must not send it again.
@@ -84,7 +84,7 @@ def is_sender(text: str) -> bool:
     message = EmailMessage()
     try:
         message["From"] = text
-    except ValueError:
+    except (ValueError, IndexError, AttributeError):  # The parser of the library fails so for some invalid addresses.
         return False
     (header,) = message.get_all("From", [])
     return not header.defects and [bool(part.username and part.domain) for part in header.addresses] == [True]

@@ -187,10 +187,11 @@ class Settings(BaseModel):
 
     @field_validator("oidc_issuer", "prolific_url")
     @classmethod
-    def _check_secure_url(cls, value: str | None) -> str | None:
+    def _check_secure_url(cls, value: str | None, field: ValidationInfo) -> str | None:
         if value is not None:
+            example = "https://id.example.org" if field.field_name == "oidc_issuer" else "https://api.prolific.com"
             try:
-                check_secure_url(value, "https://id.example.org")
+                check_secure_url(value, example)
             except DissensusError as error:
                 raise ValueError(str(error).rstrip(".")) from None
         return value

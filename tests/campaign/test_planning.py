@@ -81,6 +81,7 @@ def test_a_comparison_sets_ratings_of_an_item_and_items_of_a_rater() -> None:
         ({"campaign": {"quota": 5}}, "sets 'quota'"),
         ({"campaign": {"quota": {"axes": ["rater_age"]}}}, "axes of the quota in the plan have no groups"),
         ({"campaign": {"quota": {"axes": {"rater_age": 5}}}}, "axes of the quota in the plan have no groups"),
+        ({"campaign": {"quota": {"axes": {}}}}, "axes of the quota in the plan have no groups"),
         ("[" * 200_000, "is not JSON"),
         (" " * 1_000_001, "more than 1,000,000 characters"),
     ],

@@ -14,6 +14,13 @@ def test_shares_are_finite_numbers_of_0_or_more(share: float | None) -> None:
         parse_platinum(frame, ["No", "Yes"], ["7"], source="pilot of May")
 
 
+@pytest.mark.parametrize("item_id", [["7"], {"id": "7"}])
+def test_lists_and_objects_are_no_item_ids(item_id: object) -> None:
+    frame = pl.DataFrame({"item_id": [item_id], "label": ["No"]})
+    with pytest.raises(InvalidInput, match="item_id holds lists or objects"):
+        parse_platinum(frame, ["No", "Yes"], ["7"], source="pilot of May")
+
+
 def test_numbers_of_a_table_are_labels_of_a_scale_of_numbers() -> None:
     frame = pl.DataFrame({"item_id": ["7"], "label": [2]})
     assert parse_platinum(frame, ["1", "2"], ["7"], source="pilot of May")["7"]["safety_platinum"] == "2"

@@ -111,6 +111,7 @@ def test_a_server_without_a_purpose_needs_one_from_the_caller(server: Server) ->
     [
         (200, {"scores": [[float("nan"), 1.0]]}, "gives nan for conversation 1, which is not a finite number"),
         (200, b'{"scores": [[1e999, 1.0]]}', "which is not a finite number"),
+        (200, {"scores": [[10**400, 1]]}, "for conversation 1, which is not a finite number"),
         (200, {"scores": [["1", "2"]]}, "gives '1' for conversation 1"),
         (200, {"scores": [[True, 1]]}, "gives True for conversation 1"),
         (200, {"scores": [[1.0]]}, "for conversation 1, which has 2 turns of the bot"),

@@ -67,7 +67,9 @@ def test_other_fields_are_sent_unchanged() -> None:
         ({"minutes": 0.5}, "minutes is 0.5"),
         ({"reward": 0}, "reward is 0"),
         ({"codes": {**CODES, "completed": "PILOT1"}}, "PILOT1 is the code of another outcome too"),
-        ({"screen_out": ScreenOut(reward=600, places=1)}, "screen_out.reward, less than that of the study, is 600"),
+        ({"screen_out": ScreenOut(reward=600, places=1)}, "screen_out.reward: It is 600. Give less"),
+        ({"screen_out": ScreenOut(reward=0, places=1)}, "screen_out.reward is 0"),
+        ({"reward": "600", "screen_out": ScreenOut(reward=1, places=1)}, "reward is '600'"),
         ({"screen_out": ScreenOut(reward=1, places=0)}, "screen_out.places is 0"),
         ({"screen_out": ScreenOut(reward=1, places=1, outcome="completed")}, "screen_out.outcome: It is"),  # type: ignore[arg-type]
         ({"filters": (StudyFilter(name="age"),)}, "'age' needs values or a range"),

@@ -192,7 +192,7 @@ _READERS: Final[Mapping[EventKind, Callable[[AuditEvent, str, str], Iterable[Rec
 
 
 class LogReplay:
-    """State that the events of a log describe, after some of them were replayed in their order."""
+    """State that the events of a log describe: add them in their order, then compare."""
 
     def __init__(self) -> None:
         self.definition: str | None = None  # digest of the definition
@@ -203,11 +203,11 @@ class LogReplay:
         self.erased_items: set[str] = set()
         self.records: dict[tuple[RecordKind, str], tuple[str | None, ...]] = {}
         self.withdrawn: set[str] = set()  # subject ids
-        self.turned_away: Counter[str] = Counter()  # by quota cell
+        self.turned_away: Counter[str] = Counter()  # number of raters by quota cell
         self.raters: dict[str, str] = {}  # subject id by rater id
         self.n_erased = 0
         self._erased: dict[str | None, int] = {}  # sequence number of the first erased event by subject id
-        self._closed: set[str] = set()  # subject ids of the withdrawn and those turned away
+        self._ended: set[str] = set()  # subject ids of raters who withdrew or were turned away
         self._faults: list[str] = []
 
     def add(self, event: AuditEvent, subject_id: str | None) -> None:
@@ -226,10 +226,10 @@ class LogReplay:
         self._erased.setdefault(subject_id, sequence)
 
     def _add_end(self, event: AuditEvent, subject_id: str | None) -> None:
-        if subject_id is None or subject_id in self._closed:
+        if subject_id is None or subject_id in self._ended:
             self._faults.append(f"The log has a second end of one rater, or one without a rater: {event.kind}.")
             return
-        self._closed.add(subject_id)
+        self._ended.add(subject_id)
         if event.kind == "withdrawn":
             self.withdrawn.add(subject_id)
         else:
@@ -253,17 +253,20 @@ class LogReplay:
             self.is_deleted = True
 
     def iterate_faults(self) -> Iterator[str]:
-        """Yield faults of erasures: each needs a withdrawal, which erases all events of its rater."""
+        """Yield faults of erasures: each needs an end of its rater, which erases all of their events."""
         yield from self._faults
         for subject_id, sequence in self._erased.items():
-            if subject_id not in self._closed:
+            if subject_id not in self._ended:
                 yield f"Event {sequence:,} was erased, and the log has no withdrawal of its rater."
         for rater_id, subject_id in self.raters.items():
-            if subject_id in self._closed:
-                yield f"Rater {rater_id} withdrew according to the log, and not all of their events were erased."
+            if subject_id in self._ended:
+                yield (
+                    f"Rater {rater_id} withdrew or was turned away according to the log, and not all of their events "
+                    "were erased."
+                )
 
     def compare_records(self, stored: Iterable[Record]) -> Iterator[str]:
-        """Compare stored rows with the replayed events, and yield the faults; the replay is used up."""
+        """Yield the differences between stored rows and the replayed events; records that both have are dropped."""
         counts: Counter[RecordKind] = Counter()
         for kind, fault in self._find_differences(stored):
             counts[kind] += 1

@@ -22,8 +22,8 @@ class CampaignPlan:
 
     question: str
     definition: Mapping[str, Any]
-    file: str  # its text
-    sha256: str  # of the file
+    file: str  # text of the plan file
+    sha256: str  # of the plan file
 
     def as_event(self) -> dict[str, Any]:
         """Return the content of the event in the log of the campaign."""
@@ -65,7 +65,8 @@ def read_plan(text: str) -> CampaignPlan:
             f"The plan sets {format_list(unknown or ['quota'])}; it may set {format_list(PLANNED_KEYS)}. {remedy}"
         )
     axes = quota.get("axes", {})
-    if not isinstance(axes, dict) or not all(isinstance(groups, dict) for groups in axes.values()):
+    is_valid = isinstance(axes, dict) and all(isinstance(groups, dict) for groups in axes.values())
+    if not is_valid or ("axes" in quota and not axes):
         raise InvalidInput(f"The axes of the quota in the plan have no groups. {remedy}")
     digest = hashlib.sha256(text.encode()).hexdigest()
     return CampaignPlan(question=str(plan.get("question", "plan")), definition=definition, file=text, sha256=digest)
@@ -81,10 +82,10 @@ def apply_plan(campaign: Campaign, plan: CampaignPlan) -> Campaign:
 
 
 def _merge_quota(current: Mapping[str, Any] | None, planned: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the quota with planned numbers; numbers of raters per group need a quota of one axis."""
+    """Return the quota with planned numbers; without planned axes, the campaign must have a quota of one axis."""
     if "axes" in planned:
         old = {name: value for name, value in (current or {}).items() if name != "cells"}
-        # Groups of several answers keep them: a plan knows their names alone.
+        # If the groups are those of the campaign, its answers for each group stay: a plan knows only names of groups.
         same = _list_groups(old.get("axes", {})) == _list_groups(planned["axes"])
         return {**old, **planned, **({"axes": old["axes"]} if same else {})}
     if current is None or len(current["axes"]) != 1:

@@ -54,6 +54,8 @@ def _parse_table(frame: pl.DataFrame, scale: Sequence[str], label: str | None) -
     if label is not None and label not in frame.columns:
         hint = suggest(label, frame.columns)
         raise InvalidInput(f"There is no column {format_value(label)}.{hint} Columns are {format_list(frame.columns)}.")
+    if frame.schema[ITEM_ID].is_nested():
+        raise InvalidInput("The column item_id holds lists or objects. Give the id of one item in each row.")
     if len(frame.columns) > MAX_COLUMNS:
         raise InvalidInput(f"There are {len(frame.columns):,} columns, and {MAX_COLUMNS} are allowed. Leave some out.")
     label = label or next((name for name in LABELS if name in frame.columns), None)

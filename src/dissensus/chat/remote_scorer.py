@@ -44,7 +44,7 @@ class RemoteModel:
     def score_as(
         self, transcripts: Iterable[Conversation], *, as_group: str | None = None, quantile: float | None = None
     ) -> list[list[float]]:
-        """Return the scores by a group, such as ``rater_gender=Woman``, or at a quantile of people."""
+        """Return the scores for a group, such as ``rater_gender=Woman``, or at a quantile of people."""
         options = self._check_options(as_group, quantile)
         remaining, scores = iter(transcripts), list[list[float]]()
         while batch := list(islice(remaining, BATCH_SIZE)):
@@ -104,8 +104,9 @@ def open_remote_model(
     with client as http:
         service = ServiceClient(SCORING_SERVICE, http, key, max_attempts, sleep)
         description = _fetch_description(service, address)
-        known: Purpose | None = next((one for one in get_args(Purpose) if one == description.get("purpose")), purpose)
-        if known is None:
+        reported = description.get("purpose")
+        model_purpose: Purpose | None = next((name for name in get_args(Purpose) if name == reported), purpose)
+        if model_purpose is None:
             raise InvalidInput(
                 f"{url} does not report the purpose of its model. Give it: --purpose harmless or helpful."
             )
@@ -114,7 +115,7 @@ def open_remote_model(
             service=service,
             address=address,
             identity=identity,
-            purpose=known,
+            purpose=model_purpose,
             groups=_parse_groups(description.get("groups")),
             quantiles=description.get("quantiles") is True,
         )
@@ -151,9 +152,16 @@ def _parse_scores(answer: object, conversations: Sequence[Conversation]) -> list
                 f"{values!r:.60} for conversation {number:,}, which has {_count(n, 'turn')} of the bot"
             )
         for value in values:
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            if not _is_finite_number(value):
                 raise _unexpected_answer(f"{value!r:.60} for conversation {number:,}, which is not a finite number")
     return [[float(value) for value in values] for values in scores]
+
+
+def _is_finite_number(value: object) -> bool:
+    try:
+        return not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value)
+    except OverflowError:  # An integer beyond the largest float.
+        return False
 
 
 def _count(n: int, noun: str) -> str:

@@ -313,3 +313,11 @@ def test_a_sign_in_link_that_has_expired_is_not_mailed(
 def test_a_host_that_is_no_name_postpones_a_mail() -> None:
     sender = MailSender(host=f"{'a' * 64}.example", port=25, sender=SENDER, encryption="none")
     assert sender.send(EmailMessage(), ADDRESS).outcome == "postponed"
+
+
+def test_a_login_that_is_not_ascii_postpones_a_mail(tmp_path: Path) -> None:
+    with receiving(tmp_path, authentication=True) as mailbox:
+        sender = MailSender(
+            host="127.0.0.1", port=mailbox.port, sender=SENDER, encryption="none", user="site", password="schlüssel"
+        )
+        assert sender.send(EmailMessage(), ADDRESS).outcome == "postponed"

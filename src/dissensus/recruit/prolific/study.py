@@ -29,7 +29,7 @@ NO_CONSENT_REASON: Final = "Did not agree to take part; nothing was stored."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyFilter:
-    """Filter of a Prolific study: selected values, or a range."""
+    """Filter of the participants of a study: selected values, or a range."""
 
     name: str  # Id of the filter
     values: tuple[str, ...] = ()  # Ids of the accepted choices
@@ -143,9 +143,10 @@ def _faults(study: Study) -> Iterator[str]:
 
 def _screen_out_faults(screen_out: ScreenOut, reward: int) -> Iterator[str]:
     yield from _check_faults(check_whole, "screen_out.places", screen_out.places, 1, MAX_NUMBER)
-    yield from _check_faults(
-        check_whole, "screen_out.reward, less than that of the study,", screen_out.reward, 1, reward - 1
-    )
+    faults = tuple(_check_faults(check_whole, "screen_out.reward", screen_out.reward, 1, MAX_NUMBER))
+    yield from faults
+    if not faults and type(reward) is int and screen_out.reward >= reward:
+        yield f"screen_out.reward: It is {screen_out.reward:,}. Give less than the reward of the study, {reward:,}."
     if screen_out.outcome not in ("quota_full", "screened_out"):
         outcome = format_value(screen_out.outcome)
         yield f"screen_out.outcome: It is {outcome}. Allowed are 'quota_full' and 'screened_out'."
