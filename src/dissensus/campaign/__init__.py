@@ -1,4 +1,4 @@
-"""Domain logic of the platform, without clock, randomness or database."""
+"""Rules of campaigns: pure functions without clock, unseeded randomness, database or HTTP."""
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer, answer_time_ms, merge_saves
 from dissensus.campaign.assignment import choose_items

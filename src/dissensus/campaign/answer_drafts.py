@@ -1,8 +1,8 @@
 """Answer saves of a page and their merge: the latest revision counts.
 
-A page reads the revision of an assignment when it opens it, and increments it with each change. A late save, after a
-network failure or from another device, therefore never overrides a newer one, and the clocks of raters do not
-matter. Of two saves with the same revision the later arrival counts.
+A page begins with the revision of the assignment that the site sends, and increments it with each change. A late
+save, after a network failure or from another device, therefore never overrides a newer one, and the clocks of raters
+do not matter. Of two saves with the same revision the later arrival counts.
 
 Preferences are stored by response, A or B; pages show and send them by side, left or right.
 """
@@ -19,11 +19,11 @@ from dissensus.schema.records.preference import Side
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftAnswer:
-    """An answer with its times."""
+    """An answer to one question, with its times."""
 
     value: Answer | None  # None if it was removed
-    first_ms: int = 0  # first and last time it was given, in milliseconds of the visible time of its visit
-    last_ms: int = 0
+    first_ms: int = 0  # visible time of the visit when the question was first answered, in milliseconds
+    last_ms: int = 0  # the same for the last change
     changes: int = 0  # number of changes after the first answer
     bulk: bool = False  # True if it was given to the rest of a grid at once, and not changed since
 
@@ -34,9 +34,9 @@ class AnswerSave:
 
     revision: int  # number of changes of the assignment
     visit: str  # id of one display of the item on one page
-    visible_ms: int  # time of this visit with the page in view
+    visible_ms: int  # time of the visit so far with the page in view
     idle_ms: int  # part of it without input
-    open_ms: int | None = None  # part of it with a covered conversation uncovered; None before it was
+    open_ms: int | None = None  # part of it with a covered conversation uncovered; None if it never was
     answers: Mapping[str, DraftAnswer]
 
     @property
@@ -65,7 +65,7 @@ def to_stored_save(save: AnswerSave, first: Side | None) -> AnswerSave:
 
 
 def digest_save(save: AnswerSave, shown_first: Side | None = None) -> str:
-    """Return the hexadecimal SHA-256 of a save and of the response of a pair that was shown on the left."""
+    """Return the hexadecimal SHA-256 of a save and, for a pair, of the side that was shown on the left."""
     answers = {
         name: [draft.value, draft.first_ms, draft.last_ms, draft.changes, *(["bulk"] if draft.bulk else [])]
         for name, draft in save.answers.items()
@@ -93,10 +93,10 @@ def merge_saves(saves: Iterable[AnswerSave]) -> dict[str, DraftAnswer]:
 
 
 def find_superseded(saves: Sequence[AnswerSave]) -> tuple[int, ...]:
-    """Return the positions of redundant saves, given saves in order of arrival.
+    """Return the indices of redundant saves, given saves in order of arrival.
 
-    The others have the current answers, the latest revision, and for each visit the longest time, the longest time
-    without idling, and the longest time uncovered. The last save to arrive is among them.
+    The others have the current answers, the latest revision, and for each visit the longest visible time, working time
+    and time uncovered. The last save to arrive is among them.
 
     Examples
     --------
@@ -107,16 +107,16 @@ def find_superseded(saves: Sequence[AnswerSave]) -> tuple[int, ...]:
     (1,)
     """
     needed: dict[tuple[str, ...], tuple[int, int]] = {}
-    for position, save in enumerate(saves):
+    for index, save in enumerate(saves):
         measures = {("revision",): save.revision, ("visible", save.visit): save.visible_ms}
         measures |= {("worked", save.visit): save.visible_ms - save.idle_ms}
         measures |= {("open", save.visit): save.open_ms} if save.open_ms is not None else {}
         measures |= {("answer", question): save.revision for question in save.answers}
         for key, measure in measures.items():
             if key not in needed or measure >= needed[key][0]:
-                needed[key] = (measure, position)
-    positions = {position for _, position in needed.values()} | {len(saves) - 1}
-    return tuple(position for position in range(len(saves)) if position not in positions)
+                needed[key] = (measure, index)
+    indices = {index for _, index in needed.values()} | {len(saves) - 1}
+    return tuple(index for index in range(len(saves)) if index not in indices)
 
 
 def select_submitted(finals: Iterable[AnswerSave]) -> dict[str, DraftAnswer]:
@@ -126,7 +126,7 @@ def select_submitted(finals: Iterable[AnswerSave]) -> dict[str, DraftAnswer]:
 
 
 def answer_time_ms(saves: Iterable[AnswerSave]) -> int:
-    """Return the answer time of an item: the sum over visits of the longest visible time reported."""
+    """Return the answer time of an item: the sum over visits of the longest visible time."""
     longest: dict[str, int] = {}
     for save in saves:
         longest[save.visit] = max(longest.get(save.visit, 0), save.visible_ms)
@@ -134,7 +134,7 @@ def answer_time_ms(saves: Iterable[AnswerSave]) -> int:
 
 
 def open_time_ms(saves: Iterable[AnswerSave]) -> int | None:
-    """Return the time that a conversation was uncovered: the sum over visits of the longest; None if it never was."""
+    """Return the time with the conversation uncovered: the sum over visits of the longest one; None if it never was."""
     longest: dict[str, int] = {}
     for save in saves:
         if save.open_ms is not None:

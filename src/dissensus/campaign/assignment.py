@@ -23,10 +23,11 @@ def choose_items(
     seed: int,
     rater: int,
 ) -> npt.NDArray[np.intp]:
-    """Choose the next items of a rater, in random order.
+    """Choose the next items of a rater among those not assigned to them, in random order.
 
-    Without replication these are items that are new to the rater, else those with the fewest raters below the
-    replication, with random ties, so that items fill evenly; at most `most`, or all with None.
+    `loads` has the number of raters of each item, `assigned` tells which items the rater has. With a replication, items
+    that have it are left out, and those with the fewest raters come first, ties at random, so that items fill evenly.
+    At most `most` items are chosen, or all with None.
 
     Examples
     --------
@@ -51,7 +52,7 @@ def choose_items(
 
 
 def draw_sides(n: int, *, seed: int, rater: int, n_assigned: int) -> tuple[Side, ...]:
-    """Draw the left response of each pair.
+    """Draw the response shown on the left for each of `n` pairs.
 
     Examples
     --------
@@ -73,13 +74,14 @@ def place_repeats(
     seed: int,
     rater: int,
 ) -> list[tuple[int, int]]:
-    """Return items in the order in which a rater sees them, each with the number of its showing.
+    """Return a batch of new items and second showings in the order of the rater, each with the number of its showing.
 
-    A second showing comes a random number of items after the distance, so that its place cannot be foreseen. If no
-    batch follows (`last`), pending second showings are appended as far as the distance allows; others are dropped.
+    A second showing follows the first after at least `settings.distance` others and a random number of further ones, so
+    that its place cannot be foreseen. If no batch follows (`last`), pending second showings are appended as far as the
+    distance allows; others are dropped.
 
-    `items` are numbers of items in the campaign, `earlier` maps those shown once to their positions in the rater's
-    order, and `start` is the position of the first new item.
+    `items` are the numbers in the campaign of the new items, `earlier` maps the items shown once so far to their
+    positions in the rater's order, and `start` is the first position of the batch.
 
     Examples
     --------
@@ -113,7 +115,7 @@ def _pop_first(due: Sequence[int], waiting: dict[int, tuple[int, int]]) -> int:
 
 
 def _draw_gap(number: int, settings: RepeatSettings, seed: int, rater: int) -> int | None:
-    """Return the number of positions from the first showing of an item to its second, None without a second."""
+    """Return the number of positions from the first showing of an item to its second, None if it is not repeated."""
     rng = np.random.default_rng([seed, rater, number, SECOND])
     repeats, extra = rng.random(), rng.random()
     if repeats >= settings.share:

@@ -1,4 +1,4 @@
-"""Attention checks that are due, and screening by comprehension checks."""
+"""Attention and comprehension checks that are due, and screening by comprehension checks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,13 +11,15 @@ class DueCheck:
     """A check that is due for a rater."""
 
     check: AttentionCheck
-    attempt: int  # number of the try, from 1
+    attempt: int  # from 1; more than 1 only for a comprehension check that is asked again
 
 
 def find_due_check(
-    checks: Sequence[AttentionCheck], attempts: Mapping[str, Sequence[str]], n_done: int
+    checks: Sequence[AttentionCheck], answers: Mapping[str, Sequence[str]], n_done: int
 ) -> DueCheck | None:
-    """Return the check that is due for a rater, or None.
+    """Return the first check that is due after `n_done` items, or None.
+
+    `answers` has the answers of the rater to each check, by its name and in their order.
 
     Examples
     --------
@@ -35,23 +37,23 @@ def find_due_check(
     due = [
         check
         for check in checks
-        if check.after <= n_done and check_state(check, attempts.get(check.name, ())) in ("unanswered", "again")
+        if check.after <= n_done and check_state(check, answers.get(check.name, ())) in ("unanswered", "again")
     ]
     if not due:
         return None
     first = min(due, key=lambda check: check.after)
-    return DueCheck(check=first, attempt=1 + len(attempts.get(first.name, ())))
+    return DueCheck(check=first, attempt=1 + len(answers.get(first.name, ())))
 
 
-def is_unfit(checks: Sequence[AttentionCheck], attempts: Mapping[str, Sequence[str]]) -> bool:
-    """Return whether a rater failed a comprehension check before the first item.
+def failed_screening(checks: Sequence[AttentionCheck], answers: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether a rater used up the attempts of a comprehension check that comes before the first item.
 
     Examples
     --------
     >>> choice = {"text": {"en": "A?"}, "scale": ("A", "B"), "correct_answers": ("A",)}
     >>> rules = AttentionCheck(name="rules", kind="comprehension", **choice)
-    >>> is_unfit([rules], {"rules": ["B"]}), is_unfit([rules], {"rules": ["B", "B"]})
+    >>> failed_screening([rules], {"rules": ["B"]}), failed_screening([rules], {"rules": ["B", "B"]})
     (False, True)
     """
-    starting = (check for check in checks if check.kind == "comprehension" and check.after == 0)
-    return any(check_state(check, attempts.get(check.name, ())) == "failed" for check in starting)
+    initial_checks = (check for check in checks if check.kind == "comprehension" and check.after == 0)
+    return any(check_state(check, answers.get(check.name, ())) == "failed" for check in initial_checks)

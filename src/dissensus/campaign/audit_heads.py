@@ -25,7 +25,7 @@ from dissensus.schema.canonical_json import encode_json
 
 TYPE: Final = "dissensus.heads.1"
 FIRST_PREVIOUS: Final = "0" * 64
-"""Digest of the line before the first one."""
+"""Stands for the digest of the line before the first one."""
 
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
 
@@ -35,8 +35,8 @@ class ChainHead:
     """The head of the audit log of a campaign."""
 
     campaign: str  # id
-    events: int
-    head: str
+    events: int  # number of events
+    head: str  # chain digest of the last event, in hexadecimal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class HeadStatement:
 def sign_heads(
     heads: Iterable[ChainHead], key: Ed25519PrivateKey, *, previous: HeadStatement | None, now: datetime
 ) -> HeadStatement:
-    """Return a signed statement that follows another one."""
+    """Return a signed statement that follows the `previous` one; None for the first."""
     statement = HeadStatement(
         at=now.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         heads=tuple(heads),

@@ -63,7 +63,10 @@ EventKind: TypeAlias = Literal[
     "webhook_changed",
     "erased",
 ]
-"""Kind of an event, as `public_events.EVENT_KINDS` describes it; ``erased`` replaces it when its rater withdraws."""
+"""Kinds of events, which `public_events.EVENT_KINDS` describes.
+
+``erased`` replaces the kind of an event when its rater withdraws or is turned away.
+"""
 
 SALT_BYTES: Final = 16
 
@@ -84,7 +87,7 @@ class AuditEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
-    """An event of the chain with its digests, in hexadecimal; salt and event are None once erased."""
+    """An event in the chain, with its digests and salt in hexadecimal; event and salt are None once erased."""
 
     sequence: int  # from 1
     digest: str
@@ -169,7 +172,7 @@ class ChainVerifier:
         self._n, self._previous = 0, INITIAL_CHAIN_DIGEST
 
     def verify(self, entry: AuditEntry) -> bool:
-        """Verify the next entry; return whether it has a content that matches its digest."""
+        """Verify the next entry; return whether it has an event that matches its digest."""
         valid = _has_valid_content(entry)
         fault = self._find_fault(entry, valid)
         if fault is not None:
@@ -179,7 +182,7 @@ class ChainVerifier:
         return valid
 
     def finish(self, *, n: int, head: str) -> None:
-        """Verify that the chain has `n` entries and ends in the chain digest `head`."""
+        """Verify that the chain has `n` entries and ends with the chain digest `head`, after the last entry."""
         if self._n < n:
             self._report(self._n + 1, f"It is missing: the chain should have {n:,} events, and has {self._n:,}.")
         elif self._n > n:

@@ -8,10 +8,10 @@ MAX_BACKOFF: Final = timedelta(hours=6)
 
 
 def backoff_after(n_failures: int, *, retry_after_s: float, chance: float) -> timedelta:
-    """Return the backoff after consecutive failures.
+    """Return the backoff after `n_failures` consecutive failures, from 1.
 
     It doubles from 5 seconds up to 6 hours, times a random factor between 0.5 and 1 (`chance` from 0 to 1) that spreads
-    simultaneous retries, and is at least what the receiver asks for.
+    simultaneous retries. It is at least what the receiver asks for, up to 6 hours.
 
     Examples
     --------

@@ -21,5 +21,5 @@ def required_purposes(campaign: Campaign, requested: tuple[str, ...]) -> tuple[s
 
 
 def describe_refusal(purposes: Sequence[str]) -> str:
-    """Return the phrase for raters whose data an export leaves out, for want of their consent."""
+    """Describe the raters whose data an export leaves out because they did not agree to all purposes."""
     return f"of raters who did not agree to {' and '.join(purposes) or 'anything'}"

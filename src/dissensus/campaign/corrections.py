@@ -30,7 +30,7 @@ class SubmissionTimes:
 
 
 def measure_submission(saves: Sequence[ReceivedSave]) -> SubmissionTimes:
-    """Return the times of an item that was submitted, given its saves in order of arrival.
+    """Return the times of a submitted item, given its saves in order of arrival.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def measure_submission(saves: Sequence[ReceivedSave]) -> SubmissionTimes:
     >>> times.answer_time_ms, times.correction_time_ms, times.answered_at.minute, times.corrected_at.minute
     (9000, 2000, 1, 30)
     """
-    finals = [position for position, received in enumerate(saves) if received.final]
+    finals = [index for index, received in enumerate(saves) if received.final]
     first_visits = {received.save.visit for received in saves[: finals[0] + 1]}
     first = [received.save for received in saves if received.save.visit in first_visits]
     later = [received.save for received in saves if received.save.visit not in first_visits]
@@ -58,7 +58,9 @@ def measure_submission(saves: Sequence[ReceivedSave]) -> SubmissionTimes:
 
 
 def check_may_correct(state: CampaignState, *, decided: bool, rehearsal: bool = False) -> None:
-    """Raise if submitted answers can no longer be corrected; `decided` tells whether the work was paid or judged.
+    """Raise `Conflict` if submitted answers cannot be corrected.
+
+    `decided` tells whether the work was paid or its submission decided on; a rehearsal ignores the state.
 
     Examples
     --------

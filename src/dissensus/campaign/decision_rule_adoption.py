@@ -11,30 +11,30 @@ from dissensus.schema.hints import format_list, suggest
 from dissensus.schema.numbers import MAX_COST
 
 MAX_FILE_LENGTH: Final = 2**26
-MOST_COUNT: Final = 2**31 - 1
+MAX_COUNT: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdoptedRule:
-    """A decision rule with its costs and settings, its numbers in the comparison, and the SHA-256 of that file."""
+    """A decision rule with its costs and settings, its numbers in the comparison, and the SHA-256 of the comparison."""
 
     decision: str
     rule: str
     block_cost: float
     miss_cost: float
-    at_least: float | None
+    at_least: float | None  # share of unsafe answers in a group that blocks; only of the rule any-group
     questions: tuple[str, ...]
     unsafe: tuple[str, ...]
     axes: tuple[str, ...]
     seats: Mapping[str, int] | None  # of the rule jury
     n_blocked: int
     n_items: int
-    min_raters: int  # fewest raters of a group that counted
+    min_raters: int  # minimum raters of a group
     n_raters: int
     sha256: str
 
     def as_event(self) -> dict[str, Any]:
-        """Return the content of the event."""
+        """Return the content of the event in the audit log."""
         content = asdict(self)
         return {**content, **{name: list(content[name]) for name in ("questions", "unsafe", "axes")}}
 
@@ -83,13 +83,13 @@ def read_adopted_rule(content: bytes, decision: str) -> AdoptedRule:
 
 
 def _check_number(value: object, most: float) -> float:
-    """Return a number above 0 and up to the largest one."""
+    """Return a number above 0 and at most `most`; raise ValueError for anything else."""
     if type(value) not in (int, float) or not 0 < value <= most:  # type: ignore[operator]
         raise ValueError
     return float(value)  # type: ignore[arg-type]
 
 
-def _check_count(value: object, most: int = MOST_COUNT) -> int:
+def _check_count(value: object, most: int = MAX_COUNT) -> int:
     if type(value) is not int or not 0 <= value <= most:
         raise ValueError
     return value

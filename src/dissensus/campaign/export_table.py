@@ -24,7 +24,7 @@ from dissensus.schema.records.preference import Side
 from dissensus.text.transcripts import DICES_350, DICES_990, DicesForm, write_dices
 
 ROW_NUMBER: Final = "id"
-"""Row number in official files."""
+"""Column with the row number in official files."""
 TIMESTAMP: Final = "answer_timestamp"
 PHASE: Final = "phase"
 RACE: Final = "rater_race"
@@ -65,22 +65,22 @@ class ExportedRating:
     times: SubmissionTimes
     bulk: frozenset[str] = frozenset()  # questions that were answered in bulk
     showing: int = FIRST
-    attempts: Mapping[str, Sequence[str]] = field(default_factory=dict)  # all answers to each check
+    check_answers: Mapping[str, Sequence[str]] = field(default_factory=dict)  # all answers to each check, by its name
     flagged: bool = False  # True if the rater is excluded from analyses by a decision
     shown_first: Side | None = None  # left response of a pair
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportForm:
-    """The columns of an export, and their sources."""
+    """Columns of an export, and what they are made from."""
 
     questionnaire: Questionnaire  # about items
-    official: str | None  # released dataset with these columns; None for the long table of the data contract
+    official: str | None  # shipped questionnaire whose released file has these columns; None for the long table
     columns: tuple[str, ...]
     about_raters: tuple[str, ...]  # columns of demographic answers
-    attributes: Mapping[str, str]  # column of each item attribute
+    attributes: Mapping[str, str]  # column of each attribute of items
     checks: tuple[AttentionCheck, ...] = ()
-    phase: str | None = None  # of items that name none
+    phase: str | None = None  # of items without one
 
     @property
     def schema(self) -> dict[str, pl.DataType]:
@@ -206,7 +206,7 @@ def _text_columns(questions: Iterable[Question]) -> set[str]:
 
 
 def _name_attributes(attributes: Collection[str], reserved: Collection[str]) -> dict[str, str]:
-    """Return a unique column for each attribute, with a name that readers recognise as an item attribute."""
+    """Return a unique column for each attribute, with a name that readers recognise as an attribute of items."""
     result: dict[str, str] = {}
     for name in sorted(attributes, key=lambda name: (not names.is_item_attribute(name), name)):
         column = name if names.is_item_attribute(name) else f"item_{name}"
@@ -217,7 +217,7 @@ def _name_attributes(attributes: Collection[str], reserved: Collection[str]) -> 
 
 
 def to_frame(ratings: Sequence[ExportedRating], form: ExportForm, *, start: int = 0) -> pl.DataFrame:
-    """Convert ratings to a table."""
+    """Convert ratings to a table whose row numbers begin at `start`."""
     rows = [_to_row(rating, form, number) for number, rating in enumerate(ratings, start)]
     schema = form.schema
     dtypes = {name: dtype for name, dtype in schema.items() if name not in form.questionnaire.overalls}
@@ -233,7 +233,7 @@ def _to_row(rating: ExportedRating, form: ExportForm, number: int) -> dict[str, 
     declines = {question.name: question.decline for question in form.questionnaire.questions}
     answers = {name: _format_answer(value) for name, value in rating.answers.items() if value != declines.get(name)}
     corrected_at = rating.times.corrected_at
-    states = [check_state(check, rating.attempts.get(check.name, ())) for check in form.checks]
+    states = [check_state(check, rating.check_answers.get(check.name, ())) for check in form.checks]
     return {
         **dict.fromkeys(RAW_RACES, declared.get(RACE)),
         **declared,
@@ -269,7 +269,7 @@ def _describe_bulk(rating: ExportedRating, form: ExportForm) -> dict[str, str | 
 
 
 def _released_race(declared: Mapping[str, Answer], form: ExportForm) -> dict[str, str]:
-    """Return the group of a rater who may name several, as DICES released it."""
+    """Return the column of race as DICES released it: one group, also of raters who named several."""
     named = declared.get(RACE)
     if not form.official or not isinstance(named, tuple) or not named:
         return {}
@@ -284,9 +284,9 @@ def _format_time(moment: datetime, form: ExportForm) -> int | str:
 
 
 def format_conversation(conversation: Conversation, form: DicesForm = DICES_350) -> tuple[str, str]:
-    """Format a conversation as context and response like DICES.
+    """Format a conversation as context and response, as DICES does.
 
-    The context is JSON if that format is ambiguous, such as for a line that begins like a turn.
+    The context is JSON if that format would be ambiguous, such as for a line that begins like a turn.
 
     Examples
     --------

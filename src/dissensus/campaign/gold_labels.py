@@ -1,4 +1,4 @@
-"""Gold labels of an item: experts still needed, disagreements, and the settled label of each part."""
+"""Gold labels of an item: labels still missing, disagreements, and the settled label of each part."""
 
 import json
 from collections import Counter
@@ -31,10 +31,10 @@ QUESTIONS: Final[Mapping[GoldPart, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldLabel:
-    """A label of an expert for one part of an item."""
+    """An expert's label for one part of an item."""
 
     staff_id: str
-    name: str
+    name: str  # of the expert
     part: GoldPart
     position: int  # order of experts: 0 for the first, whose label others verify
     revision: int  # from 1, one more for each correction
@@ -44,10 +44,10 @@ class GoldLabel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldDecision:
-    """A decision on a part about which experts disagree."""
+    """An adjudication of one part of an item on which experts disagreed."""
 
     staff_id: str
-    name: str
+    name: str  # of the person who decided
     part: GoldPart
     revision: int  # from 1; the last one is in force
     answers: GoldAnswers
@@ -63,7 +63,7 @@ class PartProgress:
     """Labelling progress of one part of an item."""
 
     part: GoldPart
-    n_needed: int  # number of experts
+    n_needed: int  # number of labels
     file_label: str | None  # label in the item file, if any
     labels: tuple[GoldLabel, ...]  # latest one of each expert, in order of position
     history: tuple[GoldLabel, ...]  # all revisions, by expert
@@ -161,7 +161,7 @@ def list_labellers(progress: ItemProgress) -> Collection[str]:
 
 
 def count_labels(progress: ItemProgress) -> dict[str, dict[str, int]]:
-    """Return the number of labels, corrections included, by the id of the expert and by part."""
+    """Return the number of labels, corrections included, by id of the expert and by part."""
     counts: dict[str, dict[str, int]] = {}
     for part, state in progress.items():
         for staff_id, n in Counter(label.staff_id for label in state.history).items():
@@ -183,7 +183,7 @@ def item_state(progress: ItemProgress) -> GoldItemState:
 
 
 def split_by_part(answers: GoldAnswers, parts: Collection[GoldPart]) -> dict[GoldPart, GoldAnswers]:
-    """Divide answers by part; a part without an answer is left out."""
+    """Divide answers by part; a part without its label is left out."""
     by_part = {part: {name: answers[name] for name in QUESTIONS[part] if name in answers} for part in parts}
     return {part: part_answers for part, part_answers in by_part.items() if part in part_answers}
 

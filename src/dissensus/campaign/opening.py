@@ -1,4 +1,4 @@
-"""Check before opening: faults that stop a campaign from working, and doubts for its owner."""
+"""Check before opening: errors that keep a campaign from opening, and warnings for its owner."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,9 +16,9 @@ from dissensus.schema.records.item import Item
 from dissensus.text.markdown import find_images
 
 HELPFUL: Final = "helpful"
-"""Mode of conversations that are not attempts."""
+"""Phase of items from conversations that are not attempts."""
 ATTEMPT_REVIEW: Final = "red-team-review"
-"""Questionnaire about attempts."""
+"""Name of the questionnaire about attempts."""
 
 Severity: TypeAlias = Literal["error", "warning"]
 FindingPage: TypeAlias = Literal["builder", "items", "images", "staff", "links"]
@@ -55,17 +55,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemFindings:
-    """Doubtful items of a campaign; each as its number and the id of the first."""
+    """Doubtful items of a campaign: of each kind their number and the id of the first."""
 
     n_items: int = 0
-    n_read: int = 0  # Items that were read
+    n_read: int = 0  # Items that were checked
     blank_responses: tuple[int, str] = (0, "")
     without_turn: tuple[int, str] = (0, "")  # Items without a turn of the person
     helpful: tuple[int, str] = (0, "")  # Conversations in which nobody attacked the chatbot
 
     @property
     def is_complete(self) -> bool:
-        """True if all items were read."""
+        """True if all items were checked."""
         return self.n_read == self.n_items
 
 
@@ -83,7 +83,7 @@ class OpeningFacts:
 
 
 def summarise_items(items: Iterable[Item], n_items: int) -> ItemFindings:
-    """Return the doubtful items among those that were read.
+    """Return the doubtful items among `items`, the first of a campaign with `n_items`.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def _count_first(names: list[str]) -> tuple[int, str]:
 
 
 def check_opening(campaign: Campaign, facts: OpeningFacts) -> tuple[Finding, ...]:
-    """Return the findings about a campaign that is to open, errors first.
+    """Return the findings about a campaign before it opens, errors first.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def check_service(campaign: Campaign, facts: OpeningFacts) -> tuple[Finding, ...
 
 
 def _check_repeat(campaign: Campaign, n_items: int) -> Iterator[Finding]:
-    """Yield the finding that no rater sees enough items for one to be repeated."""
+    """Yield a finding if no rater can see enough items for one to be shown twice."""
     repeat, most = campaign.repeat, campaign.max_items
     if repeat is None:
         return
@@ -361,7 +361,7 @@ def _check_texts(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding]:
 
 
 def _check_guidelines(guidelines: Mapping[str, str], names: Collection[str]) -> Iterator[Finding]:
-    """Yield the images of the guidelines that raters would not see."""
+    """Yield findings about images of the guidelines that raters would not see, or that have no alternative text."""
     for address, alternative in (image for text in guidelines.values() for image in find_images(text)):
         if not IMAGE_NAME.fullmatch(address):
             yield Finding(

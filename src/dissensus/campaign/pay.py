@@ -18,7 +18,7 @@ RatingEnd: TypeAlias = Literal["finished", "screened_out", "left"]
 RATING_ENDS: Final[tuple[RatingEnd, ...]] = get_args(RatingEnd)
 
 MAX_VISIT_MS: Final = 60 * 60_000
-"""Maximum time of one visit, since clocks may be wrong."""
+"""Maximum working time of one visit that counts, since clocks may be wrong."""
 HOUR_MS: Final = 3_600_000
 PAID_STEP_MS: Final = 5 * 60_000
 """Unit of the paid time."""
@@ -36,7 +36,9 @@ class PayAccount:
 
 
 def worked_ms(saves: Iterable[Iterable[AnswerSave]], *, ceiling_ms: int = MAX_VISIT_MS) -> int:
-    """Return the working time of a rater: the visible time less the idle time.
+    """Return the working time of a rater: the visible time less the idle time, at most `ceiling_ms` for each visit.
+
+    `saves` are those of each item.
 
     Examples
     --------
@@ -74,7 +76,7 @@ def _divide_up(dividend: int, divisor: int) -> int:
 
 
 def compute_owed(pay: Pay, time_ms: int, end: RatingEnd = "left") -> int:
-    """Return the amount owed for the paid time, rounded up to a whole minor unit.
+    """Return the amount owed for the time worked and the end of the rating, rounded up to a whole minor unit.
 
     Examples
     --------
@@ -92,7 +94,7 @@ def compute_owed(pay: Pay, time_ms: int, end: RatingEnd = "left") -> int:
     return max(least, _divide_up(round_to_paid_time(time_ms) * pay.hourly_rate, HOUR_MS))
 
 
-def settle_account(pay: Pay, amount: int, paid: int) -> PayAccount:
+def settle_account(pay: Pay, owed: int, paid: int) -> PayAccount:
     """Return the account for an amount owed and an amount paid.
 
     Examples
@@ -100,10 +102,10 @@ def settle_account(pay: Pay, amount: int, paid: int) -> PayAccount:
     >>> settle_account(Pay(currency="GBP", hourly_rate=1200), 650, 600).due
     50
     """
-    check_whole("amount", amount)
+    check_whole("owed", owed)
     check_whole("paid", paid)
-    due, overpaid = max(0, amount - paid), max(0, paid - amount)
-    return PayAccount(currency=pay.currency, owed=amount, paid=paid, due=due, overpaid=overpaid)
+    due, overpaid = max(0, owed - paid), max(0, paid - owed)
+    return PayAccount(currency=pay.currency, owed=owed, paid=paid, due=due, overpaid=overpaid)
 
 
 def sum_accounts(accounts: Iterable[PayAccount]) -> PayAccount:

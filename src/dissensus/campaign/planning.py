@@ -26,7 +26,7 @@ class CampaignPlan:
     sha256: str  # of the plan file
 
     def as_event(self) -> dict[str, Any]:
-        """Return the content of the event in the log of the campaign."""
+        """Return the content of the event in the audit log."""
         quota = self.definition.get("quota", {})
         numbers = {name: quota[name] for name in ("seats", "rest", "margin_percent") if name in quota}
         plain = {name: value for name, value in self.definition.items() if name != "quota"}

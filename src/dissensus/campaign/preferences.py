@@ -15,16 +15,16 @@ ID_DIGITS: Final = 16
 
 
 def to_pick(rating: ExportedRating) -> Pick:
-    """Convert the rating of a pair to a pick."""
+    """Convert the rating of a pair to a pick; a preference below 0 is for response A, above 0 for B."""
     strength = int(str(rating.answers[PREFERENCE]))
     side = "b" if strength > 0 else "a" if strength < 0 else None
     return Pick(rating.rater_id, side, abs(strength))  # type: ignore[arg-type]
 
 
 def build_preferences(ratings: Iterable[ExportedRating], criterion: Criterion) -> tuple[Preference, ...]:
-    """Return a preference for each pair, with the picks of all its raters, of whom the first rating counts.
+    """Return a preference for each pair, with the pick of each rater; second showings do not count.
 
-    Pairs with the same first human turn share a conversation id, so that they stay together when data are split.
+    Pairs with the same first human turn have the same conversation id, so that they stay together when data are split.
     """
     items: dict[str, Item] = {}
     picks: dict[str, list[Pick]] = {}
@@ -58,7 +58,10 @@ def _phase(item: Item) -> Phase | None:
 
 
 def pairs_by_rater(preference: Preference) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the id of each rater with a preference, and the pair of chosen and rejected response."""
+    """Yield the id of each rater who preferred one response, and the pair in the format of HH.
+
+    Agreement is the share of these raters who chose the same response, None for a single one.
+    """
     strengths = {pick.rater_id: preference.towards_b(pick) for pick in preference.picks if pick.strength}
     n_b = sum(strength > 0 for strength in strengths.values())
     context = join_hh((turn.speaker, turn.text) for turn in preference.context)

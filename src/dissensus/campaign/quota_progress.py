@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellProgress:
-    """Progress of a cell.
+    """Progress of a quota cell.
 
     Examples
     --------
@@ -16,13 +16,13 @@ class CellProgress:
     """
 
     cell: str
-    target: int  # raters needed
+    target: int  # raters who are to finish
     capacity: int  # raters admitted
     finished: int  # raters who finished
     in_progress: int  # seats held by raters in progress
     screened_out: int  # raters turned away because the cell was full
     n_lately: int  # raters admitted in the last `hours`
-    hours: float
+    hours: float  # length of the period by which the pace is measured
     mismatched: int = 0  # raters recruited for this cell who describe themselves as of another one
 
     @property
@@ -32,7 +32,7 @@ class CellProgress:
 
     @property
     def free(self) -> int:
-        """Raters that can still be admitted."""
+        """Seats that are free: raters who can still be admitted."""
         return max(0, self.capacity - self.finished - self.in_progress)
 
     @property
@@ -42,7 +42,7 @@ class CellProgress:
 
     @property
     def hours_left(self) -> float | None:
-        """Hours until the cell is full at the recent pace; None if nobody was admitted recently."""
+        """Hours until the cell is full at the pace of the last `hours`; None if nobody was admitted in them."""
         if not self.free:
             return 0.0
         return self.free * self.hours / self.n_lately if self.n_lately else None

@@ -12,7 +12,7 @@ from typing import Final
 from dissensus.errors import TooManyRequests
 
 CHARACTERS_PER_WRITE: Final = 16 << 10
-"""Characters of a request that count as one request: large saves count as several."""
+"""Each further 16 Ki characters of a request count as one more request: large saves count as several."""
 
 SAVE_PERIOD_S: Final = 300
 HOUR_S: Final = 3600
@@ -31,19 +31,19 @@ class RateLimit:
     (2000, 0, 2)
     """
 
-    n: int
+    n: int  # number of requests
     period_s: int
 
     def cost_ms(self, n_requests: int = 1) -> int:
-        """Return the time that some requests take from the bucket, at most the whole bucket."""
+        """Return the time by which requests postpone the full bucket, at most the period."""
         return 0 if self.n == 0 else min(1000 * self.period_s, ceil(1000 * self.period_s * n_requests / self.n))
 
     def wait_s(self, full_at_ms: int, now_ms: int) -> int:
-        """Return the seconds to wait, given when the bucket would be full after a request; 0 if it is allowed."""
+        """Return the seconds to wait if the request would postpone the full bucket to `full_at_ms`; 0 if allowed."""
         return 0 if self.n == 0 else max(0, ceil((full_at_ms - now_ms) / 1000) - self.period_s)
 
     def check(self, full_at_ms: int, now_ms: int, message: str) -> None:
-        """Refuse a request beyond the limit, with a message that says for whom it is."""
+        """Raise `TooManyRequests` for a request beyond the limit; `message` says whose limit it is."""
         wait = self.wait_s(full_at_ms, now_ms)
         if wait:
             unit = "" if wait == 1 else "s"
@@ -58,12 +58,12 @@ class RaterLimits:
     """Rate limits of raters."""
 
     saves_per_rater: RateLimit = RateLimit(600, SAVE_PERIOD_S)
-    """Everything that a rater sends, the saves of answers above all."""
+    """All that a rater sends, mostly saves of answers."""
     notices_per_rater: RateLimit = RateLimit(20, HOUR_S)
-    """Requests for help, and separately reports."""
+    """Requests for help, and as many reports."""
     notices_per_address: RateLimit = RateLimit(500, HOUR_S)
     entries_per_link: RateLimit = RateLimit(3000, HOUR_S)
-    """New raters by the open link of a campaign, or by that of a cell."""
+    """New raters by the open link of a campaign, or by the link of a cell."""
     entries_per_address: RateLimit = RateLimit(300, HOUR_S)
 
 

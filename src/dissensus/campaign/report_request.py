@@ -1,4 +1,4 @@
-"""Request for a report of a campaign: question, groups and filters."""
+"""Request for a report on a campaign: question, axes, filters and seed."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -32,7 +32,7 @@ class ReportRequest:
     seed: int = 0
 
     def to_json(self) -> str:
-        """Return the request as canonical JSON, so that equal requests are equal texts."""
+        """Return the request as JSON with sorted keys, so that equal requests have equal texts."""
         return json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
 
     @property
@@ -50,6 +50,6 @@ class ReportRequest:
 
 
 def parse_report_request(text: str) -> ReportRequest:
-    """Return the request of its JSON."""
+    """Parse the JSON of a request."""
     fields = json.loads(text)
     return ReportRequest(**{**fields, "axes": tuple(fields["axes"]), "cross": tuple(fields["cross"])})

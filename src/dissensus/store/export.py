@@ -296,7 +296,7 @@ def _to_ratings(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) ->
     times = {assignment_id: measure_submission(saves) for assignment_id, saves in load_visits(tx, ids).items()}
     rater_ids = {row.rater_id for row in rows}
     declarations = _load_declarations(tx, RaterTable.id.in_(rater_ids))
-    attempts = load_attempts_by_rater(tx, rater_ids)
+    check_answers = load_attempts_by_rater(tx, rater_ids)
     submitted = {assignment_id: select_submitted(saves) for assignment_id, saves in finals.items()}
     ratings = (
         ExportedRating(
@@ -307,7 +307,7 @@ def _to_ratings(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) ->
             declared=declarations.get(row.rater_id, {}),
             times=times[row.id],
             showing=row.showing,
-            attempts=attempts.get(row.rater_id, {}),
+            check_answers=check_answers.get(row.rater_id, {}),
             flagged=row.rater_id in flagged,
             shown_first=row.shown_first,
         )

@@ -1,1 +1,1 @@
-"""Orders and filters of lists of staff, and places in them."""
+"""Sort orders, filters and cursors of the lists of conversations, items and raters that staff read."""

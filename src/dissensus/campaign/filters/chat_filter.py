@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 ChatOutcome: TypeAlias = Literal["refused by provider", "failed", "improved", "tied"]
-"""Filters by what became of responses: a failure, an improved response, or a tie."""
+"""What became of a response: refused by the provider, failed, improved by the rater, or tied with the other one."""
 CHAT_OUTCOMES: tuple[ChatOutcome, ...] = get_args(ChatOutcome)
 
 ChatOrder: TypeAlias = Literal["latest", "success", "turns"]
@@ -21,11 +21,11 @@ class ChatFilter:
     mode: str = ""
     state: Literal["", "open", "done"] = ""
     rater: int | None = None  # Zero-based entry number
-    success: int | None = None
+    success: int | None = None  # Rating of the success by the rater
     chatbot: str = ""
     outcome: ChatOutcome | None = None
     tag: str = ""  # Given by a reviewer
 
 
 ChatCursor = tuple[str, str]
-"""Sorting value as text, and id of a conversation."""
+"""Sort key of a conversation as text, and its id."""

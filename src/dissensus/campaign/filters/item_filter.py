@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 ItemFlag = Literal["reported", "withheld", "skipped"]
-"""Filters of items by what raters did."""
+"""What raters did with an item, or staff after a report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +14,7 @@ class ItemFilter:
     question: str | None = None  # Question whose answers are counted
     axis: str | None = None  # None sorts by position, "" by disagreement of all raters, an axis by that of its groups
     search: str = ""  # Part of the id or of a turn
-    attribute: str = ""
+    attribute: str = ""  # Name of an attribute of items
     value: str = ""  # Value of the attribute
     answer: int | None = None  # Index on the scale of an answer that somebody gave
     flag: ItemFlag | None = None
@@ -27,4 +27,4 @@ class ItemFilter:
 
 
 ItemCursor = tuple[float | None, int]
-"""Sorting value, None in the order of positions, and position of an item."""
+"""Sort key of an item, None in the order of positions, and its position."""

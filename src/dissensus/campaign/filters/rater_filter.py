@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 RaterFlag: TypeAlias = Literal["undecided", "excluded", "kept", "notices"]
-"""Filters of raters by their flag, the decision about it, or their notices."""
+"""Raters who are flagged and await a decision, were excluded or kept by one, or sent notices."""
 RATER_FLAGS: tuple[RaterFlag, ...] = get_args(RaterFlag)
 
 RaterOrder: TypeAlias = Literal["entry", "items", "time", "agreement"]
@@ -13,7 +13,7 @@ RATER_ORDERS: tuple[RaterOrder, ...] = get_args(RaterOrder)
 
 
 MAX_RATER: Final = 1_000_000_000
-"""Largest number of a rater."""
+"""Largest number of a rater that filters accept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,4 +28,4 @@ class RaterFilter:
 
 
 RaterCursor = tuple[float, int]
-"""Sorting value and entry number of a rater."""
+"""Sort key of a rater, and their entry number."""

@@ -1,1 +1,1 @@
-"""Webhooks: batches of events with their retries, and signatures of requests."""
+"""Webhooks: batches of events, the pause after continuous failure, and signatures of requests."""

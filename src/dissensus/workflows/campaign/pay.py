@@ -8,7 +8,7 @@ from uuid import UUID, uuid5
 import polars as pl
 from sqlalchemy import Connection
 
-from dissensus.campaign.attention_checks import is_unfit
+from dissensus.campaign.attention_checks import failed_screening
 from dissensus.campaign.pay import PayAccount, RatingEnd, compute_owed, round_to_paid_time, settle_account, sum_accounts
 from dissensus.errors import Conflict, NotFound
 from dissensus.recruit.prolific import SubmissionStatus
@@ -128,7 +128,7 @@ def _work_outcome(work: RaterWork, campaign: Campaign, attempts: Mapping[str, Se
     """Return the outcome for a rater; unfit raters and those without items were screened out."""
     if work.finished:
         return "finished"
-    return "screened_out" if work.state == "finished" or is_unfit(campaign.checks, attempts) else "left"
+    return "screened_out" if work.state == "finished" or failed_screening(campaign.checks, attempts) else "left"
 
 
 def _screened_out_accounts(tx: Connection, campaign_id: str, pay: Pay | None) -> dict[str, object]:

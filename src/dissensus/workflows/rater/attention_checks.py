@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.attention_checks import is_unfit
+from dissensus.campaign.attention_checks import failed_screening
 from dissensus.campaign.audit_log import digest_values
 from dissensus.errors import NotFound
 from dissensus.schema.hints import parse_choice
@@ -35,7 +35,7 @@ def answer_check(
             check_answers.add_check_answer(tx, rater.id, name, attempt, value, now=now)
             digest = digest_values(value)
             log_rater_event(tx, context.rater, "check_answered", now, name=name, attempt=attempt, digest=digest)
-            if is_unfit(context.campaign.checks, check_answers.load_attempts(tx, rater.id)):
+            if failed_screening(context.campaign.checks, check_answers.load_attempts(tx, rater.id)):
                 context = _end_visit(tx, context, now)
             state = planned_state(tx, context, now=now)
     return state or next_state(platform, rater, now=now)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 from sqlalchemy import Connection
 
 from dissensus.campaign.answer_drafts import DraftAnswer, merge_saves, swap_preference
-from dissensus.campaign.attention_checks import DueCheck, find_due_check, is_unfit
+from dissensus.campaign.attention_checks import DueCheck, failed_screening, find_due_check
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.store import answer_drafts, assignments, care, chats, check_answers, consents, raters, seats
@@ -235,7 +235,7 @@ def _next_stage(tx: Connection, context: RaterContext, progress: RaterProgress) 
     if rater.state == "withdrawn":
         return "withdrawn"
     attempts = _check_attempts(tx, context)
-    if is_unfit(campaign.checks, attempts):
+    if failed_screening(campaign.checks, attempts):
         return "unfit"
     if not rater.rehearsal and campaign_row.state in ("paused", "closed"):
         return "paused" if campaign_row.state == "paused" else "closed"

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.attention_checks import is_unfit
+from dissensus.campaign.attention_checks import failed_screening
 from dissensus.errors import Conflict
 from dissensus.recruit.entry import RecruitEntry, ReturnLink, find_return
 from dissensus.recruit.prolific import Outcome, ProlificEvent, SubmissionStatus, is_later_status
@@ -109,7 +109,7 @@ def load_recruiter_visit(platform: Platform, step: RaterState) -> RecruiterVisit
 
 def check_may_continue(tx: Connection, context: RaterContext) -> None:
     """Refuse raters who failed the comprehension check or whose submission has ended."""
-    if is_unfit(context.campaign.checks, check_answers.load_attempts(tx, context.rater.id)):
+    if failed_screening(context.campaign.checks, check_answers.load_attempts(tx, context.rater.id)):
         raise Conflict("Your visit has ended. Reload the page.")
     recruit = None if context.campaign.recruit is None else recruits.find_recruit_of_rater(tx, context.rater.id)
     if recruit is not None and _is_over(recruit):
