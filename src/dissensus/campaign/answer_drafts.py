@@ -65,7 +65,7 @@ def to_stored_save(save: AnswerSave, first: Side | None) -> AnswerSave:
 
 
 def digest_save(save: AnswerSave, shown_first: Side | None = None) -> str:
-    """Return the hexadecimal SHA-256 of a save and, for a pair, of the side that was shown on the left."""
+    """Return the hexadecimal SHA-256 of a save and, for a pair, of the response that was shown on the left."""
     answers = {
         name: [draft.value, draft.first_ms, draft.last_ms, draft.changes, *(["bulk"] if draft.bulk else [])]
         for name, draft in save.answers.items()

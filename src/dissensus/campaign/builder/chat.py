@@ -21,7 +21,7 @@ from dissensus.schema.records.preference import CRITERIA
 
 
 def list_words(words: tuple[str, ...], blank: str | None = None) -> tuple[tuple[str, str], ...]:
-    """Return words as the options of a choice, after one for a blank."""
+    """Return words as options of a choice, after a blank one with the label `blank`."""
     none = () if blank is None else (("", blank),)
     return (*none, *((word, word) for word in words))
 
@@ -56,12 +56,12 @@ POLICY: Final = TableField(
     label="Timeouts and retries",
     optional=True,
     fields={
-        one.name: NumberField(
-            label=one.name.replace("_s", " (seconds)").replace("_", " ").capitalize(),
-            decimal=one.name not in COUNTS,
-            hint=f"Blank: {one.default:g}.",
+        setting.name: NumberField(
+            label=setting.name.replace("_s", " (seconds)").replace("_", " ").capitalize(),
+            decimal=setting.name not in COUNTS,
+            hint=f"Blank: {setting.default:g}.",
         )
-        for one in fields(RequestPolicy)
+        for setting in fields(RequestPolicy)
     },
 )
 

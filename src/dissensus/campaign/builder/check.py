@@ -24,7 +24,7 @@ TOML_STEP: Final = "toml"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefinitionCheck:
-    """A definition as TOML, with its table, its campaign and its faults."""
+    """A definition as TOML text, the table read from it, and the campaign or the faults."""
 
     text: str
     table: Mapping[str, Any] | None = None  # None if the text is not TOML
@@ -38,7 +38,7 @@ class DefinitionCheck:
 
     @property
     def has_comments(self) -> bool:
-        """True if the text has comments, which are lost when it is written anew."""
+        """True if the text has comments, which are lost when the definition is saved from a form."""
         return self.table is not None and self.text.count("#") > write_definition(self.table).count("#")
 
 
@@ -64,7 +64,7 @@ def check_definition(text: str) -> DefinitionCheck:
 
 
 def step_of(path: Path) -> str:
-    """Return the step with the field of a path."""
+    """Return the step with the field of a path, `TOML_STEP` if there is none."""
     return STEP_OF.get(str(path[0]), TOML_STEP) if path else TOML_STEP
 
 
@@ -86,7 +86,7 @@ def write_definition(table: Mapping[str, Any]) -> str:
 
 
 def shorten_definition(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a definition that names questionnaires as they ship, instead of having them in full."""
+    """Return a definition in which questionnaires that equal shipped ones are replaced by their names."""
     result = {key: _name_shipped(value) for key, value in table.items()}
     care = result.get("care")
     if isinstance(care, Mapping):
@@ -102,7 +102,7 @@ def _name_shipped(value: Any) -> Any:
 
 
 def place_faults(nodes: Iterable[FormNode], faults: Sequence[DefinitionFault]) -> dict[str, tuple[str, ...]]:
-    """Return the messages at each field, by its name; the nearest group has those without a field."""
+    """Return the messages at each field, by its name; those of faults without a field are at the nearest group."""
     names: dict[Path, str] = {}
     for top in nodes:
         for node in iterate_nodes(top):
@@ -113,13 +113,14 @@ def place_faults(nodes: Iterable[FormNode], faults: Sequence[DefinitionFault]) -
         near = next((fault.path[:n] for n in range(len(fault.path), 0, -1) if fault.path[:n] in names), None)
         if near is not None:
             rest = format_path(fault.path[len(near) :])
+            # The message of a missing wording names the language, which is the rest of its path.
             message = f"{rest}: {fault.message}" if rest and "missing in" not in fault.message else fault.message
             placed[names[near]] = (*placed.get(names[near], ()), message)
     return placed
 
 
 def follow_languages(old: Mapping[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Return a definition whose own questionnaires have its languages, if they had those before."""
+    """Return the new definition; its own questionnaires get its languages, if they had those of the old one."""
     before, after = old.get("languages"), new.get("languages")
     if before == after:
         return new

@@ -1,4 +1,4 @@
-"""Fields of a definition in a form: each kind shows a value, and reads it back as it was typed."""
+"""Kinds of form fields: each shows a value of a definition, and reads the typed value back."""
 
 # ruff: noqa: ARG002 - all kinds of fields have the same signatures
 
@@ -16,12 +16,12 @@ from dissensus.schema.definition_errors import InvalidToml, Path
 from dissensus.schema.definition_table import read_toml
 
 FormValues: TypeAlias = Mapping[str, str]
-"""Submitted texts by the name of their field; an unchecked box has none."""
+"""Submitted texts by the name of their form field; an unchecked box is absent."""
 
 NUMBER: Final = re.compile(r"[-+]?\d{1,18}")
 DECIMAL: Final = re.compile(r"[-+]?\d{1,18}(\.\d{1,18})?")
 ACTION: Final = "action"
-"""Name of the buttons that add, remove and move rows."""
+"""Name of the buttons that add, remove and move rows; their value is a verb and the name of the target."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class FormNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldContext:
-    """Context of a value: its names and path, its languages, and the tables around it."""
+    """Context of a value: its name in the form, its path in the definition, its languages, and the tables around it."""
 
     name: str
     path: Path
@@ -54,7 +54,7 @@ class FieldContext:
     scale: tuple[str, ...] = ()  # answers of questions without their own
 
     def enter(self, key: str | int, name: str | int | None = None) -> "FieldContext":
-        """Return the context of a part of the value."""
+        """Return the context of a part of the value: its key, and its name in the form if that differs."""
         part = key if name is None else name
         return replace(self, name=f"{self.name}.{part}" if self.name else str(part), path=(*self.path, key))
 
@@ -73,25 +73,25 @@ class Field(ABC):
 
     @abstractmethod
     def _draw(self, value: Any, context: FieldContext) -> FormNode:
-        """Return the field of a value, which is None if it is missing."""
+        """Return the node of a value, which is None if it is missing."""
 
     @abstractmethod
     def _parse(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:
-        """Return the value that was typed, None if it is missing; `table` has the keys read before it."""
+        """Return the typed value, None if it is blank; `table` has the keys of the same table that were read before."""
 
     def show(self, value: Any, context: FieldContext) -> FormNode:
-        """Return the field of a value, as TOML if its kind cannot show it."""
+        """Return the node of a value; a value that the field cannot show is edited as TOML."""
         if value is None or self._holds(value, context):
             return self._draw(value, context)
         return self.node("toml", context, name=f"{context.name}.toml", value=write_value(value), rows=4)
 
     def read(self, form: FormValues, name: str, old: Any, table: Mapping[str, Any]) -> Any:
-        """Return the value of a form; a field that the form lacks keeps its value."""
+        """Return the value in a form, `old` if the form does not have the field."""
         text = form.get(f"{name}.toml")
         return self._parse(form, name, old, table) if text is None else read_value(text)
 
     def node(self, kind: str, context: FieldContext, **values: Any) -> FormNode:
-        """Return the node of a value."""
+        """Return a node with the label and the hint of the field."""
         own = {"label": self.label, "hint": self.hint, "rare": self.rare}
         return FormNode(**{"kind": kind, "name": context.name, "path": context.path, **own, **values})
 
@@ -125,10 +125,9 @@ def read_value(text: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextField(Field):
-    """A text; with `lines` a long one."""
+    """A text, which may have line breaks if `lines` is more than 1."""
 
     lines: int = 1
-    default: str = ""
 
     def _holds(self, value: Any, context: FieldContext) -> bool:
         return isinstance(value, str) and (self.lines > 1 or "\n" not in value)
@@ -154,7 +153,7 @@ class NumberField(Field):
     def _holds(self, value: Any, context: FieldContext) -> bool:
         if isinstance(value, str):
             return "\n" not in value
-        # Others, such as 1e-07, are numbers that a field of a form would read as a text.
+        # Other numbers, such as 1e-07, would be read back as text.
         return type(value) in (int, float) and type(parse_number(str(value), decimal=self.decimal)) is type(value)
 
     def _draw(self, value: Any, context: FieldContext) -> FormNode:
@@ -200,7 +199,7 @@ class FlagField(Field):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceField(Field):
-    """One of several words; without a choice the default holds."""
+    """One of several words; the first option is blank and stands for the default."""
 
     options: tuple[tuple[str, str], ...]
     default: str = ""  # word that the first option stands for
@@ -269,13 +268,13 @@ def is_wording(value: Any) -> bool:
 
 
 def wording_texts(value: Any, languages: Sequence[str]) -> dict[str, str]:
-    """Return the text in each language, also in those that are not listed."""
+    """Return the text in each of the languages, blank if missing, and in others that the value has."""
     texts = {languages[0]: value} if isinstance(value, str) else dict(value or {})
     return {**dict.fromkeys(languages, ""), **texts}
 
 
 def part_of(form: FormValues, name: str) -> dict[str, str]:
-    """Return the fields below a name."""
+    """Return the values of the form fields whose names continue a name after a dot."""
     prefix = f"{name}."
     return {key: value for key, value in form.items() if key.startswith(prefix)}
 
@@ -344,7 +343,7 @@ class LabelsField(Field):
 
 
 def answers_of(table: Mapping[str, Any]) -> list[str]:
-    """Return the answers of a question with a scale of its own."""
+    """Return the answers of a question with a scale of its own, the one that declines last; else none."""
     scale, decline = table.get("scale"), table.get("decline")
     own = [answer for answer in scale if isinstance(answer, str)] if isinstance(scale, list) else []
     return [*own, decline] if own and isinstance(decline, str) else own

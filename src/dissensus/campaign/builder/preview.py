@@ -10,7 +10,7 @@ from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.definition_errors import InvalidDefinition, Path
 
 MAX_ROUNDS: Final = 25
-"""Rounds of parsing and removal: some faults show only after others are removed."""
+"""Maximum rounds of parsing and removal: some faults appear only after others are removed."""
 _LANGUAGE: Final = "en"
 _CHATBOT: Final = {"name": "preview", "kind": "scripted", "model_type": "preview", "version": "1"}
 PLACEHOLDERS: Final[Mapping[str, Any]] = MappingProxyType(
@@ -70,7 +70,7 @@ def _reduce(value: Any, languages: Sequence[str], language: str) -> Any:
 
 
 def _find_target(table: dict[str, Any], path: Path) -> Path:
-    """Return the path of the value to remove for a fault, the nearest one around it, or that of a missing text."""
+    """Return the path of a faulty value: its own, that of the nearest value around it, or that of a missing text."""
     value: Any = table
     for depth, part in enumerate(path):
         known = part in value if isinstance(value, dict) else isinstance(value, list) and part in range(len(value))
@@ -98,7 +98,7 @@ def _remove(table: dict[str, Any], targets: Collection[Path]) -> None:
 
 
 def _order_last_first(path: Path) -> tuple[tuple[int, str], ...]:
-    """Return a key that puts later rows of a list first, so that earlier ones keep their numbers."""
+    """Return a sort key that puts later rows of a list first, so that the indices of earlier ones stay valid."""
     return tuple((-part, "") if isinstance(part, int) else (0, part) for part in path)
 
 

@@ -1,4 +1,4 @@
-"""Form of one question, mode or chatbot, on a page of its own."""
+"""Form of one question, mode or chatbot, on a page of its own; all three are called questions here."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -22,11 +22,11 @@ LISTS: Final[Mapping[str, tuple[str, TableField]]] = MappingProxyType(
         "chat.chatbots": ("kind", CHATBOT),
     }
 )
-"""Step and fields of each list whose rows have pages."""
+"""Step and fields of each list whose rows have pages, by the path of the list."""
 
 
 def step_of_question(name: str) -> str:
-    """Return the step that lists a question.
+    """Return the step that lists a question, whose name is the path of its list and its index.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def _find_list(name: str) -> tuple[str, TableField]:
 
 
 def path_of_question(name: str) -> Path:
-    """Return the path of a question."""
+    """Return the path of a question; empty if the name does not end with an index."""
     step_of_question(name)
     *keys, number = name.split(".")
     index = parse_digits(number)
@@ -69,14 +69,14 @@ def question_faults(faults: Sequence[DefinitionFault], name: str) -> tuple[Defin
 
 
 def show_question(definition: Mapping[str, Any], name: str) -> tuple[FormNode, ...]:
-    """Return the fields of a question."""
+    """Return the nodes of the fields of a question."""
     path, context, question = find_question(definition, name)
     inner = FieldContext(name=name, path=path, languages=context.languages, root=definition, scale=context.scale)
     return _find_list(name)[1].show(question, inner).children
 
 
 def read_question(form: FormValues, definition: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return the definition with a question as it was typed."""
+    """Return the definition with the question in a form."""
     path, _, question = find_question(definition, name)
     result = deepcopy(dict(definition))
     holder: Any = result

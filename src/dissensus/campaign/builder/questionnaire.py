@@ -71,7 +71,7 @@ QUESTION: Final = TableField(
 
 
 def list_shipped_questions(about: Subject) -> tuple[tuple[str, str], ...]:
-    """Return the questions that ship, by questionnaire and name, with their texts."""
+    """Return the shipped questions as options: questionnaire and name, and the text in English."""
     return tuple(
         (f"{name}/{question.name}", f"{name}: {question.text.get('en', question.name)}")
         for name in questionnaires(about=about)
@@ -126,6 +126,6 @@ def questionnaire_fields(about: Subject) -> Mapping[str, Field]:
 
 
 def questionnaire_field(label: str, about: Subject, *, missing: str = "") -> QuestionnaireField:
-    """Return the field of a questionnaire."""
+    """Return the field of a questionnaire; `missing` is the label of the choice of none."""
     own = TableField(label="Questions of your own", fields=questionnaire_fields(about))
     return QuestionnaireField(label=label, own=own, about=about, missing=missing)

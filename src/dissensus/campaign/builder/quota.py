@@ -16,12 +16,12 @@ from dissensus.schema.ratings.columns import CROSSED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AxesField(Field):
-    """A group for each answer to the questions about raters; an answer without one counts to the rest."""
+    """Groups of the answers to questions about raters; an answer without a group counts to the rest."""
 
     def _holds(self, value: Any, context: FieldContext) -> bool:
         questions = axis_questions(context.root)
         return isinstance(value, Mapping) and all(
-            axis in questions and is_partition(groups, questions[axis]) for axis, groups in value.items()
+            axis in questions and has_disjoint_groups(groups, questions[axis]) for axis, groups in value.items()
         )
 
     def _draw(self, value: Any, context: FieldContext) -> FormNode:
@@ -34,7 +34,7 @@ class AxesField(Field):
     def _draw_axis(self, axis: str, answers: tuple[str, ...], groups: Any, context: FieldContext) -> FormNode:
         inner = context.enter(axis)
         names = {answer: group for group, listed in (groups or {}).items() for answer in listed}
-        # A new axis begins with a group for each answer; the last one declines.
+        # A new axis begins with a group for each answer except the last one, which declines.
         names = dict.fromkeys(answers, "") | (names if groups else {answer: answer for answer in answers[:-1]})
         fields = tuple(
             FormNode(kind="group", name=f"{inner.name}.{number}", path=inner.path, label=answer, value=names[answer])
@@ -52,7 +52,7 @@ class AxesField(Field):
 
 
 def axis_questions(root: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Return the answers to the questions about raters that can be an axis: all choose an answer, and may decline."""
+    """Return the answers to the questions about raters that can be axes: required choices that may be declined."""
     value = root.get("demographics")
     if isinstance(value, str) and value in questionnaires(about="rater"):
         value = load_questionnaire(value).as_mapping()
@@ -67,8 +67,8 @@ def axis_questions(root: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     return axes
 
 
-def is_partition(groups: Any, answers: tuple[str, ...]) -> bool:
-    """Return whether each group has answers of its own."""
+def has_disjoint_groups(groups: Any, answers: tuple[str, ...]) -> bool:
+    """Return whether no answer is in two groups, and all are among the answers of the question."""
     if not isinstance(groups, Mapping) or not all(isinstance(listed, list) and listed for listed in groups.values()):
         return False
     listed = [answer for group in groups.values() for answer in group]
@@ -76,7 +76,7 @@ def is_partition(groups: Any, answers: tuple[str, ...]) -> bool:
 
 
 def read_groups(form: FormValues, name: str) -> dict[str, list[str]]:
-    """Return the answers of each group of an axis."""
+    """Return the answers in each group of an axis."""
     groups: dict[str, list[str]] = {}
     for number in range(len(part_of(form, name))):
         group = form.get(f"{name}.{number}", "").strip()
@@ -87,7 +87,7 @@ def read_groups(form: FormValues, name: str) -> dict[str, list[str]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellsField(Field):
-    """Seats of single cells; a blank one has the seats of all."""
+    """Seats of single cells; a blank cell has as many as every cell."""
 
     def _holds(self, value: Any, context: FieldContext) -> bool:
         cells = [dict(cell) for cell in cells_of(context.table)]
@@ -124,7 +124,7 @@ class CellsField(Field):
 
 
 def cells_of(quota: Mapping[str, Any]) -> list[tuple[tuple[str, str], ...]]:
-    """Return the cells of the axes of a quota: pairs of an axis and a group."""
+    """Return the cells of a quota, each as pairs of axis and group; none if there are more than `MAX_CELLS`."""
     axes = quota.get("axes")
     if not isinstance(axes, Mapping) or not all(isinstance(groups, Mapping) and groups for groups in axes.values()):
         return []

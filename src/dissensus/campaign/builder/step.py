@@ -1,4 +1,4 @@
-"""Steps of the builder: every key of a campaign has its field in one of them."""
+"""Steps of the builder, its pages: each key of a campaign has its field in one of them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from dissensus.campaign.builder.field import (
 )
 from dissensus.campaign.builder.questionnaire import questionnaire_field
 from dissensus.campaign.builder.quota import AxesField, CellsField
-from dissensus.campaign.builder.table import NamesField, RowsField, TableField, enter_table
+from dissensus.campaign.builder.table import NamesField, RowsField, TableField
 from dissensus.errors import NotFound
 from dissensus.schema.campaign.attention_check import KINDS
 from dissensus.schema.campaign.completion_codes import PANEL_OUTCOMES
@@ -36,7 +36,7 @@ class Step:
     title: str
     explanation: str
     fields: Mapping[str, Field]
-    preview: str  # page of raters beside it
+    preview: str  # page of raters that the preview beside it shows
 
     @property
     def table(self) -> TableField:
@@ -44,7 +44,7 @@ class Step:
         return TableField(label=self.title, fields=self.fields)
 
     def show(self, definition: Mapping[str, Any]) -> tuple[FormNode, ...]:
-        """Return the fields of a definition."""
+        """Return the nodes of the fields, with the values of a definition."""
         return self.table.show(definition, FieldContext(name="", path=(), root=definition)).children
 
     def read(self, form: FormValues, definition: Mapping[str, Any]) -> dict[str, Any]:
@@ -338,11 +338,8 @@ STEP_OF: Final[Mapping[str, str]] = MappingProxyType({key: step.name for step in
 
 
 def find_step(name: str) -> Step:
-    """Return a step by its name."""
+    """Return the step with a name."""
     for step in STEPS:
         if step.name == name:
             return step
     raise NotFound("There is no such step of the builder.")
-
-
-__all__ = ["STEPS", "STEP_OF", "Step", "enter_table", "find_step"]

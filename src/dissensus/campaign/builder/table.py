@@ -12,14 +12,14 @@ from dissensus.schema.questionnaire.definition import Subject
 from dissensus.schema.questionnaire.shipped import load_questionnaire, questionnaires
 
 OWN: Final = "own"
-"""Choice of questions that do not ship."""
+"""Form value of the choice *Questions of your own*."""
 MAX_DIGITS: Final = 4
-"""Digits from which on the number of a row is invalid."""
+"""Maximum digits of the number of a row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableField(Field):
-    """A table; an optional one has a box to check."""
+    """A table; an optional one has a check box, and is missing if it is not checked."""
 
     fields: Mapping[str, Field]
     optional: bool = False
@@ -41,7 +41,10 @@ class TableField(Field):
         return result if result or self.optional else None
 
     def read_keys(self, form: FormValues, name: str, old: Any, languages: Any = None) -> dict[str, Any]:
-        """Return the table of a form; keys without a field keep their values, and `languages` are those around it."""
+        """Return the table in a form; keys without a field keep their values.
+
+        `languages` are those of the table around it.
+        """
         result = dict(old) if isinstance(old, Mapping) else {}
         for key, part in self.fields.items():
             around = {"languages": languages, **result}
@@ -51,7 +54,7 @@ class TableField(Field):
 
 
 def enter_table(value: Mapping[str, Any], context: FieldContext) -> FieldContext:
-    """Return the context of the parts of a table, which may name languages and a scale of its own."""
+    """Return the context of the parts of a table, which may have languages and a scale of its own."""
     languages, scale = value.get("languages"), value.get("scale")
     own = tuple(map(str, languages)) if isinstance(languages, list) else context.languages
     shared = tuple(map(str, scale)) if isinstance(scale, list) and "questions" in value else context.scale
@@ -64,7 +67,7 @@ class RowsField(Field):
 
     row: Field
     noun: str
-    shipped: tuple[tuple[str, str], ...] = ()  # rows to copy: names and labels
+    shipped: tuple[tuple[str, str], ...] = ()  # names and labels of shipped rows that can be copied
     has_pages: bool = False  # each row has a page of its own
 
     def _holds(self, value: Any, context: FieldContext) -> bool:
@@ -153,7 +156,7 @@ def describe_row(row: Mapping[str, Any], noun: str, number: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamesField(Field):
-    """Tables or wordings by a name that is typed too."""
+    """Tables or wordings by name; the form has a field for each name too."""
 
     row: Field
     noun: str
@@ -197,7 +200,7 @@ class NamesField(Field):
 
 
 def distinct_name(name: str, others: Mapping[str, Any]) -> str:
-    """Return a name that is not among others, so that nothing that was typed is lost.
+    """Return a name that `others` do not have, so that rows with the same name do not replace each other.
 
     Examples
     --------
@@ -236,11 +239,11 @@ class QuestionnaireField(Field):
             return choice or None
         if isinstance(old, Mapping):
             return self.own.read_keys(form, name, old)
-        return own_questionnaire(old, self.about, table)
+        return start_questionnaire(old, self.about, table)
 
 
-def own_questionnaire(old: Any, about: Subject, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a questionnaire to change: a copy of the one that ships, or one without questions."""
+def start_questionnaire(old: Any, about: Subject, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a questionnaire to edit: a copy of the shipped one that was chosen before, or one without questions."""
     languages = table.get("languages") or ["en"]
     if isinstance(old, str) and old in questionnaires(about=about):
         copy = copy_questionnaire(old, languages)
@@ -250,7 +253,7 @@ def own_questionnaire(old: Any, about: Subject, table: Mapping[str, Any]) -> dic
 
 
 def copy_questionnaire(name: str, languages: Any) -> dict[str, Any]:
-    """Return a questionnaire that ships, with its wordings in those of some languages that it has.
+    """Return a shipped questionnaire with its wordings in some languages only; in all of its own unless given a list.
 
     Examples
     --------
@@ -260,22 +263,23 @@ def copy_questionnaire(name: str, languages: Any) -> dict[str, Any]:
     shipped = load_questionnaire(name)
     if not isinstance(languages, list):
         return shipped.as_mapping()
-    return {**_keep(shipped.as_mapping(), shipped.languages, languages), "languages": languages}
+    return {**_select_languages(shipped.as_mapping(), shipped.languages, languages), "languages": languages}
 
 
-def _keep(value: Any, languages: Sequence[str], own: Sequence[Any]) -> Any:
+def _select_languages(value: Any, languages: Sequence[str], selected: Sequence[Any]) -> Any:
+    """Return a value whose wordings, which are in `languages`, have the selected ones only."""
     if isinstance(value, list):
-        return [_keep(part, languages, own) for part in value]
+        return [_select_languages(part, languages, selected) for part in value]
     if not isinstance(value, dict):
         return value
     if set(value) <= set(languages):
-        return {language: text for language, text in value.items() if language in own}
-    parts = {key: _keep(part, languages, own) for key, part in value.items()}
+        return {language: text for language, text in value.items() if language in selected}
+    parts = {key: _select_languages(part, languages, selected) for key, part in value.items()}
     return {key: part for key, part in parts.items() if part != {}}
 
 
 def iterate_nodes(node: FormNode) -> Iterator[FormNode]:
-    """Yield a node and all below it that are shown: an optional table without a check mark hides its fields."""
+    """Yield a node and all visible ones below it: an optional table that is not checked hides its fields."""
     yield node
     for child in node.children if node.checked or node.kind not in ("optional", "axis") else ():
         yield from iterate_nodes(child)

@@ -1,4 +1,4 @@
-"""Templates of campaigns: those that ship, and blank ones of each kind."""
+"""Templates of campaigns: shipped ones, and a blank one of each kind."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _BLANK: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignTemplate:
-    """A definition to begin with."""
+    """A definition with which a campaign can be started."""
 
     name: str
     title: str
@@ -61,7 +61,7 @@ TEMPLATES: Final = (
 
 
 def load_template(template: str, name: str) -> str:
-    """Return a definition to begin with, under a name.
+    """Return the definition of a template as TOML, with the name of the new campaign.
 
     Examples
     --------

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 ItemFlag = Literal["reported", "withheld", "skipped"]
-"""What raters did with an item, or staff after a report."""
+"""What happened to an item: raters reported or skipped it, or it is withheld."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
