@@ -8,7 +8,7 @@ from typing import Any
 
 
 def attach_stub(package: str, file: str) -> tuple[list[str], Callable[[str], Any]]:
-    """Return the sorted names that the `.pyi` beside a package's `__init__.py` re-exports, and its `__getattr__`."""
+    """Return the sorted names in the stub of a package, and its `__getattr__`; `file` is its `__init__.py`."""
     tree = ast.parse(Path(file).with_suffix(".pyi").read_text("utf-8"))
     module_of = {
         alias.asname or alias.name: str(node.module)

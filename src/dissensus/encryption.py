@@ -19,7 +19,7 @@ NONCE_BYTES: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class SecretKeys:
-    """Secret keys of the site, the current one first: it signs and encrypts, all verify and decrypt."""
+    """Secret keys of the site, the current one first: only it signs and encrypts, all verify and decrypt."""
 
     current: str = field(repr=False)
     previous: tuple[str, ...] = field(default=(), repr=False)  # Keys that were replaced, until they are removed
@@ -28,11 +28,11 @@ class SecretKeys:
         return iter((self.current, *self.previous))
 
     def encrypt(self, plaintext: bytes, *purpose: str) -> bytes:
-        """Encrypt under the current key."""
+        """Encrypt under a key derived from the current one and a purpose."""
         return encrypt(plaintext, self.current, *purpose)
 
     def decrypt(self, ciphertext: bytes, *purpose: str) -> bytes:
-        """Return the plaintext; NotAllowed if no key decrypts it.
+        """Return the plaintext, or raise `NotAllowed` if no key decrypts it.
 
         Examples
         --------
@@ -59,7 +59,7 @@ def encrypt(plaintext: bytes, secret: str, *purpose: str) -> bytes:
 
 
 def decrypt(ciphertext: bytes, secret: str, *purpose: str) -> bytes:
-    """Return the plaintext; NotAllowed if it was changed, or encrypted with another secret or purpose."""
+    """Return the plaintext, or raise `NotAllowed` if it was changed, or encrypted with another secret or purpose."""
     nonce, body = ciphertext[:NONCE_BYTES], ciphertext[NONCE_BYTES:]
     try:
         return AESGCM(_derive_key(secret, purpose)).decrypt(nonce, body, None)

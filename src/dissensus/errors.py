@@ -8,9 +8,9 @@
         ├── UndefinedEstimate     (ArithmeticError) the data do not determine the statistic
         ├── NotFound              (LookupError) a file, column or record does not exist
         ├── NotAllowed            (PermissionError) the caller lacks permission
-        ├── Conflict              the resource changed, or exists already
+        ├── Conflict              a resource was changed concurrently, or exists already
         ├── TooManyRequests       a rate limit was reached
-        └── Unavailable           an external service is missing or does not respond
+        └── Unavailable           an external service or library is missing, or does not respond
             ├── NoDatabase        the database does not respond
             └── MissingExtra      an optional dependency is not installed
 
@@ -62,7 +62,7 @@ class Unavailable(DissensusError):
 
 
 class NoDatabase(Unavailable):
-    """The database does not respond in time; its own message is for the operator."""
+    """The database does not respond in time. The message may quote the database, so it is for the operator."""
 
 
 class MissingExtra(Unavailable):

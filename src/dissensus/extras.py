@@ -1,4 +1,4 @@
-"""Extras: optional dependencies, and the error that names the one to install."""
+"""Extras: checks that their modules are installed, with an error that names the extra to install."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,16 +28,16 @@ MODULES: Final = {
         "zxcvbn",
     ),
 }
-"""Modules that each extra installs, of those extras that whole commands need."""
+"""Modules of the extras that whole commands need, by extra."""
 
 
 def is_installed(extra: str) -> bool:
-    """Return True if all modules of an extra can be imported."""
+    """Return whether all modules of an extra are installed, without importing them."""
     return all(map(find_spec, MODULES[extra]))
 
 
 def check_extra(extra: str, use: str) -> None:
-    """Raise `MissingExtra` unless an extra is installed, without importing it."""
+    """Raise `MissingExtra` unless all modules of an extra are installed, without importing them."""
     for module in MODULES[extra]:
         if find_spec(module) is None:
             raise MissingExtra(use, module, extra)
@@ -45,7 +45,9 @@ def check_extra(extra: str, use: str) -> None:
 
 @contextmanager
 def require_extra(use: str, extra: str | None = None) -> Iterator[None]:
-    """Raise `MissingExtra` if a block imports what is not installed: a module of this extra, or one in `MODULES`.
+    """Raise `MissingExtra` if a block imports a module that is not installed.
+
+    `use` is what needs it, as the subject of the message. Without `extra`, the extra is looked up in `MODULES`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Public functions on ratings, which also take the path of a file or a table in memory."""
+"""Public functions of ratings that also take the path of a file or a table in memory."""
 
 import inspect
 import re
@@ -10,9 +10,9 @@ from dissensus.errors import InvalidInput
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.files.raw.table_reader import is_path
 from dissensus.pipeline import aggregate, score
-from dissensus.pipeline import analyse as analysing
-from dissensus.pipeline import model as modelling
-from dissensus.pipeline import vet as vetting
+from dissensus.pipeline import analyse as analyse_stage
+from dissensus.pipeline import model as model_stage
+from dissensus.pipeline import vet as vet_stage
 from dissensus.pipeline.engine.ratings import PartitionedRatings
 from dissensus.schema.formula import Formula, parse_formula
 from dissensus.schema.ratings.table import Ratings
@@ -34,7 +34,7 @@ _READING: Final = """    **reading
 def accept_sources(function: Callable[Concatenate[Any, P], R], *, partitions: bool = False) -> Callable[..., R]:
     """Return a function of ratings that also takes a file or a table, with the options of `read_ratings`.
 
-    Ratings in blocks of items are refused, unless the function takes `partitions`.
+    `PartitionedRatings` are refused, unless the function takes `partitions`.
     """
     own = inspect.signature(function).parameters
     options = {
@@ -87,25 +87,25 @@ def _read(source: Any, reading: Mapping[str, Any], questions: list[str] | str | 
 
 
 def _describe(doc: str) -> str:
-    """Return a docstring whose ratings may be sources, with the options of reading."""
+    """Return a docstring with the sources that ratings may be, and the options of reading them."""
     doc = re.sub(r"(?<=\n    )ratings\n        .*\n", lambda _: _SOURCE, doc, count=1)
     return doc.replace("    Returns\n    -------\n", f"{_READING}    Returns\n    -------\n", 1).replace(
         "\n\n\n", "\n\n"
     )
 
 
-analyse = accept_sources(analysing.analyse, partitions=True)
+analyse = accept_sources(analyse_stage.analyse, partitions=True)
 compare_decisions = accept_sources(score.compare_decisions)
-fit_model = accept_sources(modelling.fit_model)
-group_divergence = accept_sources(analysing.group_divergence, partitions=True)
+fit_model = accept_sources(model_stage.fit_model)
+group_divergence = accept_sources(analyse_stage.group_divergence, partitions=True)
 gold_against_crowd = accept_sources(aggregate.gold_against_crowd)
 label_model = accept_sources(aggregate.label_model)
 overall_answers = accept_sources(aggregate.overall_answers)
 plurality = accept_sources(aggregate.plurality)
-rater_curve = accept_sources(analysing.rater_curve)
+rater_curve = accept_sources(analyse_stage.rater_curve)
 resampled_labels = accept_sources(aggregate.resampled_labels)
 label_by_rule = accept_sources(score.label_by_rule)
 score_chatbots = accept_sources(score.score_chatbots, partitions=True)
 score_models = accept_sources(score.score_models, partitions=True)
 soft_labels = accept_sources(aggregate.soft_labels)
-vet = accept_sources(vetting.vet)
+vet = accept_sources(vet_stage.vet)

@@ -1,4 +1,4 @@
-"""SMTP transport: send one message over a connection of its own, with certificate check."""
+"""SMTP transport: one message for each connection, whose certificate is checked."""
 
 import smtplib
 import ssl
@@ -8,7 +8,7 @@ from email.message import EmailMessage
 from typing import Final, Literal
 
 Encryption = Literal["starttls", "tls", "none"]
-"""STARTTLS (RFC 3207), TLS from the first byte (RFC 8314), or none."""
+"""Encryption of the connection: STARTTLS (RFC 3207), TLS from the first byte (RFC 8314), or none."""
 DEFAULT_PORTS: Final[dict[Encryption, int]] = {"starttls": 587, "tls": 465, "none": 25}
 TIMEOUT_S: Final = 15.0
 PERMANENT: Final = 500
@@ -17,7 +17,7 @@ PERMANENT: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class MailResult:
-    """Outcome of sending a message; the reason quotes no reply, which may contain addresses."""
+    """Outcome of sending a message; the reason does not quote the reply of the server, which may contain addresses."""
 
     outcome: Literal["sent", "refused", "postponed"]
     reason: str = ""
@@ -25,7 +25,7 @@ class MailResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailSender:
-    """Sender of messages by an SMTP server."""
+    """Sender of messages through an SMTP server."""
 
     host: str
     port: int
@@ -37,7 +37,7 @@ class MailSender:
     timeout_s: float = TIMEOUT_S
 
     def send(self, message: EmailMessage, address: str) -> MailResult:
-        """Send a message to one address; a refusal of this message is final, and any other failure is not."""
+        """Send a message to one address: refused if the server rejects it for good, postponed after other failures."""
         try:
             connection = self._connect()
         except (OSError, UnicodeError, smtplib.SMTPException) as error:  # UnicodeError: an invalid host name
@@ -68,13 +68,13 @@ class MailSender:
             outcome: Literal["refused", "postponed"] = "refused" if _reply_code(error) >= PERMANENT else "postponed"
             return MailResult(outcome, _describe(error))
         except smtplib.SMTPNotSupportedError as error:
-            # An address in other letters than ASCII, at a server without SMTPUTF8.
+            # The address is not ASCII, and the server does not support SMTPUTF8.
             return MailResult("refused", _describe(error))
         return MailResult("sent")
 
 
 def is_sender(text: str) -> bool:
-    r"""Return whether a text is one address, with a name or without.
+    r"""Return whether a text is one mail address, with or without a display name.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def _reply_code(error: smtplib.SMTPResponseException | smtplib.SMTPRecipientsRef
 
 
 def _describe(error: Exception) -> str:
-    """Return the kind of a failure and its reply code."""
+    """Return the class of an error, and the reply code if there is one."""
     if isinstance(error, smtplib.SMTPResponseException | smtplib.SMTPRecipientsRefused):
         return f"{type(error).__name__}, reply {_reply_code(error)}"
     return type(error).__name__

@@ -1,4 +1,4 @@
-"""Settings of the platform, read from the environment, then a TOML file, then defaults."""
+"""Settings of the site, from the environment, else a TOML file, else defaults."""
 
 import os
 import secrets
@@ -23,7 +23,7 @@ from dissensus.webhook_transport import Network, parse_networks
 PREFIX = "DISSENSUS_"
 MIN_KEY_LENGTH = 32
 FILE = "dissensus.toml"
-"""Read from the current folder, unless DISSENSUS_SETTINGS names another file."""
+"""File of settings in the current folder, unless DISSENSUS_SETTINGS names another one."""
 
 Hidden: Final = Field(repr=False)
 """Field left out of `repr`, and so of logs."""
@@ -31,7 +31,7 @@ RequestCount = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
 
 class Settings(BaseModel):
-    """Settings of the platform. Each is ``DISSENSUS_NAME`` in the environment, or ``name`` in a TOML file."""
+    """Settings of the site. Each is ``DISSENSUS_NAME`` in the environment, or ``name`` in a TOML file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -51,7 +51,7 @@ class Settings(BaseModel):
     # Key that signs tokens and links, at least 32 characters. Beside a SQLite database one is generated; with
     # PostgreSQL it is required, so that all machines share it.
     secret_key: Annotated[str | None, Hidden, Field(min_length=MIN_KEY_LENGTH)] = None
-    # Comma-separated keys that were replaced: they verify and decrypt, and sign nothing new.
+    # Comma-separated keys that were replaced: they still verify and decrypt, and do not sign or encrypt.
     previous_secret_keys: Annotated[str | None, Hidden] = None
     # Days for which browsers use HTTPS only (HSTS), if the public address has it; 0 disables the header.
     hsts_days: Annotated[int, Field(ge=0, le=3650)] = 365
@@ -59,15 +59,16 @@ class Settings(BaseModel):
     trusted_proxies: str = "127.0.0.1"
     # Bearer token required for ``/metrics``. Without it the metrics are public.
     metrics_token: Annotated[str | None, Hidden] = None
-    # Rate limits of raters, counted in the database; 0 for no limit. What one rater sends in five minutes, large saves
-    # counted as several; then requests for help or reports of one rater, and of an address, in an hour; then new raters
-    # by an open link, and from an address, in an hour.
+    # Rate limits of raters, counted in the database; 0 for no limit. Requests of one rater in five minutes, large saves
+    # counted as several.
     saves_per_rater: RequestCount = 600
+    # Requests for help, and separately reports, of one rater in an hour; both together from one network address.
     notices_per_rater: RequestCount = 20
     notices_per_address: RequestCount = 500
+    # New raters in an hour: by one open link, and from one network address.
     entries_per_link: RequestCount = 3000
     entries_per_address: RequestCount = 300
-    # Cost of hashing a password with Argon2id: passes, and memory for each sign-in.
+    # Cost of hashing a password with Argon2id: passes, and memory in MiB for each sign-in.
     password_passes: Annotated[int, Field(ge=1, le=100)] = 3
     password_memory_mib: Annotated[int, Field(ge=1, le=4096)] = 64
     # Days for which the security log of staff is kept.
@@ -205,7 +206,7 @@ class Settings(BaseModel):
 
 
 def read_settings(environment: Mapping[str, str], folder: Path = Path()) -> Settings:
-    """Read the settings; `folder` may contain dissensus.toml. An error lists every invalid setting.
+    """Read the settings; `folder` may contain `FILE`. An error lists every invalid setting.
 
     Examples
     --------
@@ -233,7 +234,7 @@ def read_settings(environment: Mapping[str, str], folder: Path = Path()) -> Sett
 
 
 def load_secret_keys(settings: Settings) -> SecretKeys:
-    """Return the keys that sign tokens; for SQLite one is generated on first use, in a file beside the database."""
+    """Return the secret keys; beside a SQLite database a file with one is created on first use."""
     keys = _read_key_file(settings) if settings.secret_key is None else (settings.secret_key,)
     return SecretKeys(keys[0], (*keys[1:], *_split(settings.previous_secret_keys)))
 

@@ -126,7 +126,7 @@ def test_the_caller_sets_the_age_limit_and_the_time_zone() -> None:
     delivery = sign_payload(RETURNED, at=NOW - timedelta(minutes=10))
     assert verify_delivery(delivery, now=NOW.astimezone(timezone(timedelta(hours=9)))).at.tzinfo is UTC
     with pytest.raises(NotAllowed, match="too far from now"):
-        verify_delivery(delivery, oldest=timedelta(minutes=9))
+        verify_delivery(delivery, max_age=timedelta(minutes=9))
 
 
 @pytest.mark.parametrize(

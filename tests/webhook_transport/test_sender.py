@@ -54,7 +54,7 @@ def test_failures_are_reported(receiver: Receiver, path: str, status: int | None
 
 
 def test_retry_after_is_reported(receiver: Receiver) -> None:
-    assert send_to(receiver, "later").wait_s == 1800
+    assert send_to(receiver, "later").retry_after_s == 1800
 
 
 def test_an_invalid_retry_after_is_ignored(receiver: Receiver) -> None:

@@ -1,4 +1,4 @@
-"""Chatbots behind one protocol: a conversation and a seed in, a streamed response out."""
+"""Chatbots with one protocol: they take a conversation and a seed, and stream a response."""
 
 from dissensus.chat.best_of_n import SCORERS, BestOfN, BestOfRegistry, Ranker, Scorer
 from dissensus.chat.factory import open_chatbot

@@ -49,7 +49,7 @@ class BestOfN:
     """A chatbot that draws several responses of another one and returns the best."""
 
     bot: Bot
-    scorer: Scorer  # Ranks the responses
+    scorer: Scorer
     n: int = 16  # Number of samples
     clock: Clock = monotonic
 
@@ -61,9 +61,9 @@ class BestOfN:
         yield best
 
     async def best(self, conversation: Conversation, seed: int, keep: int = 1) -> tuple[Response, ...]:
-        """Return the best responses in descending order; ties in the order of drawing.
+        """Return the `keep` best responses in descending order; ties are in the order of drawing.
 
-        Empty responses rank last, whatever their score.
+        Empty responses rank last, whatever their score. If fewer than `keep` arrive, the first failure is raised.
         """
         check_whole("keep", keep, 1, self.n)
         check_awaits_response(conversation)
@@ -119,18 +119,18 @@ class Ranker(NamedTuple):
 
 
 RankerLookup: TypeAlias = Callable[[BestOfNSettings], Ranker | None]
-"""Returns the current ranker of a chatbot; None while its registered model has no version."""
+"""Function that returns the current ranker of a chatbot; None while its registered model has no version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestOfRegistry:
-    """Best-of-n sampling with the current version of a registered model: the online loop of the HH paper.
+    """Best-of-n sampling with the current version of a registered model, as in the online loop of arXiv 2204.05862.
 
-    While there is no version, it returns the first response.
+    While there is no version, one response is drawn and returned.
     """
 
     bot: Bot
-    current: Callable[[], Ranker | None]  # Returns the current ranker; it may read files
+    current: Callable[[], Ranker | None]  # Function that returns the current ranker, and may read files
     n: int = 16  # Number of samples
     clock: Clock = monotonic
 

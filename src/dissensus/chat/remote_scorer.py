@@ -93,7 +93,7 @@ def open_remote_model(
     max_attempts: int = 3,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[RemoteModel]:
-    """Connect to a scoring server."""
+    """Connect to a scoring server; `purpose` is needed only if the server does not report it."""
     check_secure_url(url, "https://scores.example/score")
     if key:
         check_token(key, "where it was made")

@@ -21,22 +21,21 @@ Clock: TypeAlias = Callable[[], float]
 
 
 class ProviderRefusal(InvalidInput):
-    """The provider of a chatbot refuses a conversation, as content filters do."""
+    """The provider of a chatbot refuses a conversation, possibly by a content filter."""
 
 
 class ContentRefusal(ProviderRefusal):
-    """The content filter of a provider refuses a conversation, and says so."""
+    """A provider reports that its content filter refused a conversation or a response, or the model refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """Cost of a response in tokens and seconds."""
+    """Cost of a response: samples and tokens."""
 
     samples: int = 1  # Responses requested
     failed: int = 0  # Failed ones among them
-    # Tokens of all responses received, as counted by the server; None if not reported
-    prompt_tokens: int | None = None
-    response_tokens: int | None = None
+    prompt_tokens: int | None = None  # Of all responses received, as counted by the server; None if not reported
+    response_tokens: int | None = None  # The same
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +50,7 @@ class Response:
     cost: Cost = Cost()
     finish_reason: str = ""  # Finish reason as reported by the server, if any
     model: str = ""  # Name of the model as reported by the server, if any
-    refusal: str = ""  # Refusal in place of structured output, if any
+    refusal: str = ""  # Refusal sent in its own field instead of text, if any
     score: float | None = None  # Score by a scorer, if any
     ranked_by: str = ""  # Version of the registered model that chose it, such as ``harmless/3``, if any
 
@@ -94,7 +93,7 @@ async def collect_response(
 
 
 def check_seed(seed: int) -> None:
-    """Raise unless every server accepts a seed."""
+    """Raise `InvalidInput` unless a seed is in the range that every server accepts."""
     check_whole("seed", seed, 0, MAX_SEED)
 
 

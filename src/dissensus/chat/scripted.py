@@ -1,4 +1,4 @@
-"""Scripted chatbot: fixed responses, deterministic by conversation and seed, without a model."""
+"""Scripted chatbot: fixed responses, which conversation and seed determine, without a model."""
 
 import asyncio
 import hashlib
@@ -24,7 +24,7 @@ class ScriptedBot:
 
     script: ScriptedResponses = field(default_factory=ScriptedResponses)
     clock: Clock = monotonic
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep  # Pauses before each word
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep  # Called with the pause before each word, in seconds
 
     async def stream(self, conversation: Conversation, seed: int) -> Stream:
         """Respond to a conversation, see `Bot`; word by word."""

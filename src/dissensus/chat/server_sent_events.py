@@ -8,7 +8,7 @@ from typing import Final
 from dissensus.errors import InvalidInput
 
 MAX_EVENT_BYTES: Final = 2**20
-"""Size limit of an event, or of a line of one."""
+"""Size limit of an event, without its line ends, and so of a line."""
 
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
@@ -23,7 +23,7 @@ class ServerSentEvent:
 
 
 class ServerSentEventReader:
-    r"""Read a stream of events.
+    r"""Incremental reader of a stream of events.
 
     Notes
     -----
@@ -91,5 +91,5 @@ class ServerSentEventReader:
         elif name == "event":
             self._type = value
         elif not self._data:
-            # Comments that keep the connection open belong to no event, and their number is unlimited.
+            # Comments and other fields before data do not count: comments keep connections open without limit.
             self._size = 0

@@ -23,6 +23,7 @@ from dissensus.client.gold import GoldClient
 from dissensus.client.monitoring import MonitoringClient
 from dissensus.client.pay import PayClient
 from dissensus.client.protocol import (
+    build_ratings_frame,
     campaign_path,
     item_batches,
     iterate_pages,
@@ -31,7 +32,6 @@ from dissensus.client.protocol import (
     parse_response,
     post_once,
 )
-from dissensus.client.protocol import ratings_frame as to_frame
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.http_client import RemoteService, ServiceClient, check_token, open_client
 from dissensus.schema.campaign.definition import CampaignState
@@ -247,7 +247,7 @@ class Client:
         pages = list(iterate_pages(self._service, campaign_path(name, "ratings"), {"purpose": list(purposes)}))
         if not pages[0]["data"]:
             raise NotFound(f"{name} has no finished rating of raters who agreed. Wait until there is one.")
-        return to_frame(pages)
+        return build_ratings_frame(pages)
 
     def ratings(
         self,

@@ -22,7 +22,7 @@ class GoldClient:
         return iterate_rows(self._service, campaign_path(name, "gold"), GoldItemResource, query)
 
     def comparison(self, name: str) -> GoldComparisonResource:
-        """Compare gold with the crowd so far, and with an earlier crowd. Scope: ``gold``."""
+        """Return how gold labels agree with the crowd so far, and with an earlier crowd. Scope: ``gold``."""
         return parse_response(
             GoldComparisonResource, self._service.request("GET", campaign_path(name, "gold", "comparison"))
         )

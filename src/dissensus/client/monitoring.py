@@ -22,7 +22,7 @@ class MonitoringClient:
     def item_answers(
         self, name: str, *, question: str = "", axis: str = "", by_position: bool = False, search: str = ""
     ) -> Iterator[ItemSummaryResource]:
-        """Yield items, the most divided within all raters or between groups first. Scope: ``small-numbers``."""
+        """Yield items, first those on which raters, or groups of an axis, disagree most. Scope: ``small-numbers``."""
         order = "position" if by_position else "disagreement"
         query = {"question": question, "axis": axis, "order": order, "search": search}
         return iterate_rows(self._service, campaign_path(name, "item-answers"), ItemSummaryResource, query)

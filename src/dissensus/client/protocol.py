@@ -18,14 +18,14 @@ from dissensus.schema.records.item import Item
 
 MAX_BATCH_BYTES: Final = 4 << 20
 MAX_BATCH_TURNS: Final = 20_000
-"""The site limits the objects of a request."""
+"""Maximum turns of a batch, since the site limits the number of objects in a request."""
 PAGE_SIZE: Final = 500
 COLUMN_DTYPES: Final[Mapping[str, pl.DataType]] = {"integer": pl.Int64(), "text": pl.String(), "boolean": pl.Boolean()}
 Parsed = TypeVar("Parsed")
 
 
 def campaign_path(name: str, *parts: str) -> str:
-    """Return the path of a campaign, or of something below it."""
+    """Return the path of a campaign, or of a resource below it."""
     return "/".join(("campaigns", *(quote(part, safe="") for part in (name, *parts))))
 
 
@@ -60,7 +60,7 @@ def parse_item(row: Mapping[str, Any]) -> Item:
 
 
 def parse_response(model: type[Parsed], response: httpx.Response) -> Parsed:
-    """Parse a response, or raise `Unavailable` if it has another form."""
+    """Parse the body of a response, or raise `Unavailable` if it does not fit the model."""
     try:
         return TypeAdapter(model).validate_json(response.content)
     except ValidationError:
@@ -96,7 +96,7 @@ def iterate_rows(
         yield from parsed
 
 
-def ratings_frame(pages: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+def build_ratings_frame(pages: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """Return pages of ratings as one table, with ordered categories."""
     try:
         columns = {column["name"]: _column_dtype(column) for column in pages[0]["columns"]}

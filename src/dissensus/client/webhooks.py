@@ -29,12 +29,11 @@ def verify_webhook(
     """Verify the signature of a webhook delivery, and return its events.
 
     Names of headers may be in upper or lower case. `NotAllowed` means that the request is not signed with the secret,
-    or was signed longer ago than the tolerance; `InvalidInput`, that it is not a batch of events.
+    or that its time differs from `now` by more than the tolerance; `InvalidInput`, that it is not a batch of events.
 
     Notes
     -----
-    A delivery arrives at least once: leave out deliveries by `id`, and events by their position in the log, that have
-    arrived before.
+    Deliveries arrive at least once: ignore deliveries whose `id`, and events whose sequence number, arrived before.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Recruitment platforms that send raters."""
+"""Recruitment through panels: entry of the people they send, return to them, and the API of Prolific."""

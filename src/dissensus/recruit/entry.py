@@ -1,4 +1,4 @@
-"""Entry and return of recruited raters: ids in the URL, from Prolific or any panel."""
+"""Entry and return of people whom Prolific or another panel sends, with its ids in the URL."""
 
 import hashlib
 import re
@@ -12,7 +12,7 @@ from dissensus.schema.campaign.completion_codes import Outcome
 from dissensus.schema.campaign.recruit import ID_PLACEHOLDER, RecruitSettings
 
 PANEL_ID: Final = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9._~-]{8,128}")
-"""Id of a person at a panel. It continues a visit, so short ones and numbers, which could be guessed, are refused."""
+"""Id of a person at a panel. It reopens their visit, so short ids and numbers, which could be guessed, are refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,26 +20,26 @@ class RecruitEntry:
     """A person sent by a recruiter."""
 
     person: str = field(repr=False)  # The recruiter's id of the person, which must not be logged or exported
-    submission: str  # Id of the submission; a panel has none, and a digest of the person stands for it
-    query: Mapping[str, str] = field(repr=False)  # of the address
+    submission: str  # Id of the submission at Prolific; for other panels a digest of campaign and person
+    query: Mapping[str, str] = field(repr=False)  # Parameters of the entry URL that hold the ids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReturnLink:
     """Address and completion code that take a person back to the recruiter; either may be missing."""
 
-    recruiter: str  # Name
+    recruiter: str  # Its name
     address: str | None = None
     code: str | None = None
 
 
 def entry_parameters(settings: RecruitSettings) -> tuple[str, ...]:
-    """Return the parameters of an address that hold the recruiter's ids."""
+    """Return the names of the URL parameters that hold the recruiter's ids."""
     return prolific.ENTRY_PARAMETERS if settings.kind == "prolific" else (settings.parameter,)
 
 
 def parse_entry(settings: RecruitSettings, campaign_id: str, query: Mapping[str, str]) -> RecruitEntry:
-    """Return the entry in the query of an address.
+    """Return the entry in the query of an entry URL, or raise `InvalidInput`.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def parse_entry(settings: RecruitSettings, campaign_id: str, query: Mapping[str,
 
 
 def entry_address(settings: RecruitSettings, address: str) -> str:
-    """Return an address with the parameters that the recruiter fills in.
+    """Return an entry URL, which has a query, with the parameters that the recruiter fills in.
 
     Examples
     --------
@@ -72,15 +72,15 @@ def entry_address(settings: RecruitSettings, address: str) -> str:
     return prolific.with_placeholders(address) if settings.kind == "prolific" else f"{address}&{settings.parameter}="
 
 
-def find_return(settings: RecruitSettings, outcome: Outcome, person: str) -> ReturnLink | None:
-    """Return the way back of a person after an outcome; None if there is none.
+def find_return_link(settings: RecruitSettings, outcome: Outcome, person: str) -> ReturnLink | None:
+    """Return the way back to the recruiter after an outcome; None if it has neither address nor code.
 
     Examples
     --------
     >>> panel = RecruitSettings(
     ...     kind="link", name="Panel", parameter="pid", addresses={"completed": "https://panel.example/done?pid={id}"}
     ... )
-    >>> find_return(panel, "completed", "4f9ac2d1").address
+    >>> find_return_link(panel, "completed", "4f9ac2d1").address
     'https://panel.example/done?pid=4f9ac2d1'
     """
     code, address = settings.codes.get(outcome), settings.addresses.get(outcome)
@@ -88,6 +88,7 @@ def find_return(settings: RecruitSettings, outcome: Outcome, person: str) -> Ret
         address = prolific.completion_url(settings.codes, outcome)
     if code is None and address is None:
         return None
-    # Ids hold only characters that an address may have.
-    filled = None if address is None else address.replace(ID_PLACEHOLDER, person)
-    return ReturnLink(recruiter=settings.name, address=filled, code=code)
+    if address is not None:
+        # Ids have only characters that need no encoding in an address.
+        address = address.replace(ID_PLACEHOLDER, person)
+    return ReturnLink(recruiter=settings.name, address=address, code=code)

@@ -10,11 +10,11 @@ import httpcore
 from dissensus.webhook_transport.target import Ip
 
 WRITE_CHUNK_BYTES: Final = 1 << 10
-"""Size of a write, so that a slow receiver cannot extend the deadline."""
+"""Size of a write: the time left is computed anew for each, so that a slow receiver cannot extend the deadline."""
 
 
 class PinnedBackend(httpcore.NetworkBackend):
-    """Backend that connects to checked addresses, whatever the host name, until a deadline."""
+    """Backend that connects to given addresses, whatever the host name, until a deadline of the monotonic clock."""
 
     def __init__(self, ips: Sequence[Ip], end: float) -> None:
         self._ips = ips

@@ -24,7 +24,7 @@ HostResolver: TypeAlias = Callable[[str, int], Sequence[str]]
 
 TIMEOUT_S: Final = 10.0
 MAX_RESPONSE_BYTES: Final = 1 << 16
-"""Bytes read of an answer, so that receivers do not see a broken connection."""
+"""Maximum bytes read of an answer; they are read so that receivers do not see a broken connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class DeliveryResult:
 
     status: int | None  # HTTP status; None without an answer
     reason: str = ""  # Reason of the failure; empty for a success
-    wait_s: float = 0.0  # Requested delay before the next attempt, in seconds
+    retry_after_s: float = 0.0  # Delay before the next attempt that the receiver asks for
 
     @property
     def accepted(self) -> bool:
@@ -85,13 +85,13 @@ class WebhookSender:
     def _resolve_checked(self, target: WebhookTarget) -> tuple[Ip, ...]:
         """Return the addresses of a host, or raise unless all of them are allowed."""
         ips: tuple[Ip, ...] = ()
-        # Plain http is allowed within those networks only.
+        # Without allowed networks plain http is refused, so the name is not resolved.
         if target.scheme == "https" or self.networks:
             with suppress(OSError, ValueError):
-                ips = tuple(dict.fromkeys(ip_address(one) for one in self.resolve(target.host, target.port)))
+                ips = tuple(dict.fromkeys(ip_address(address) for address in self.resolve(target.host, target.port)))
         if ips and all(self._is_allowed(ip, target.scheme) for ip in ips):
             return ips
-        # One message for both cases, so that it does not reveal internal host names.
+        # One message for hosts that do not exist and those not allowed, so that it does not reveal internal names.
         allowed = "in a network that webhook_networks names" if target.scheme == "http" else "on the public internet"
         remedy = " Give an address with https." if target.scheme == "http" else ""
         raise InvalidInput(f"{format_value(target.host)} is not {allowed}.{remedy}")

@@ -33,7 +33,7 @@ class WebhookTarget:
 
 
 def parse_target(address: str) -> WebhookTarget:
-    """Parse an address, or raise if it is not valid.
+    """Parse a webhook address, or raise `InvalidInput`.
 
     Examples
     --------
@@ -60,12 +60,12 @@ def parse_target(address: str) -> WebhookTarget:
 
 
 def is_public(ip: Ip) -> bool:
-    """Return True for a public address without an embedded IPv4 address.
+    """Return whether an address is public; IPv6 addresses with an embedded IPv4 address are not.
 
     Examples
     --------
     >>> from ipaddress import ip_address
-    >>> [is_public(ip_address(one)) for one in ("93.184.215.14", "10.0.0.1", "169.254.169.254", "2002:7f00:1::")]
+    >>> [is_public(ip_address(ip)) for ip in ("93.184.215.14", "10.0.0.1", "169.254.169.254", "2002:7f00:1::")]
     [True, False, False, False]
     """
     if any(ip in network for network in NOT_PUBLIC):
@@ -85,6 +85,6 @@ def parse_networks(text: str) -> tuple[Network, ...]:
     (IPv4Network('10.0.0.0/8'), IPv6Network('fd00::/8'))
     """
     try:
-        return tuple(ip_network(one.strip()) for one in text.split(",") if one.strip())
+        return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
     except ValueError as error:
         raise InvalidInput(f"{error}. Give networks such as 10.0.0.0/8, separated by commas.") from None

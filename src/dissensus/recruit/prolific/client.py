@@ -41,9 +41,9 @@ class ProlificClient:
 
     Notes
     -----
-    All methods raise `NotAllowed` if the token is not accepted, `NotFound` for missing objects, `Conflict` if something
-    changed meanwhile, `InvalidInput` for requests that Prolific refuses, with its message, and `Unavailable` if it does
-    not answer as documented.
+    All methods raise `NotAllowed` if the token is not accepted, `NotFound` for missing objects, `Conflict` after
+    concurrent changes, `InvalidInput` for requests that Prolific refuses, with its message, and `Unavailable` if it
+    does not answer as documented.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class ProlificClient:
         self._service.http.close()
 
     def create(self, study: Study) -> str:
-        """Create a draft of a study, which is not public yet."""
+        """Create a draft of a study, which is not public yet, and return its id."""
         return _created_id(_json_body(self._post("studies/", study_body(study), retry="if refused")), "a study")
 
     def publish(self, study: str) -> None:
@@ -89,14 +89,14 @@ class ProlificClient:
         self._post(f"studies/{_check_id(study, 'study')}/transition/", {"action": "PUBLISH"}, retry="if refused")
 
     def submissions(self, study: str) -> Iterator[ProlificSubmission]:
-        """Yield all submissions of a study, page by page, each once even if others arrive meanwhile."""
+        """Yield the submissions of a study, page by page, each once even if others arrive meanwhile."""
         path, seen_ids, offset = f"studies/{_check_id(study, 'study')}/submissions/", set[str](), 0
         for _ in range(MAX_PAGES):
             answer = _json_body(self._service.request("GET", path, query={"limit": PAGE_SIZE, "offset": offset}))
-            page = [parse_submission(one) for one in _result_list(answer)]
-            new = [one for one in page if one.id not in seen_ids]
+            page = [parse_submission(entry) for entry in _result_list(answer)]
+            new = [submission for submission in page if submission.id not in seen_ids]
             yield from new
-            seen_ids |= {one.id for one in new}
+            seen_ids |= {submission.id for submission in new}
             offset += len(page)
             # A server that ignores the offset would return the same page for ever.
             if not new or offset >= _total_count(answer, offset + 1):
@@ -119,7 +119,7 @@ class ProlificClient:
         self._post(path, {"request_return_reasons": list(reasons)}, retry="if refused")
 
     def new_secret(self, workspace: str) -> str:
-        """Create a new signing secret of webhooks, which replaces the earlier one."""
+        """Create a signing secret for the webhooks of a workspace, which replaces the earlier one, and return it."""
         answer = _json_body(self._post("hooks/secrets/", {"workspace_id": _check_id(workspace, "workspace")}))
         value = answer.get("value") if isinstance(answer, dict) else None
         if not isinstance(value, str) or not value:
@@ -127,7 +127,7 @@ class ProlificClient:
         return value
 
     def subscribe(self, kind: ProlificEventKind, address: str, workspace: str) -> str:
-        """Subscribe an address to events, and confirm the subscription."""
+        """Subscribe an address to events of a kind, confirm the subscription, and return its id."""
         check_secure_url(address)
         subscription = {"event_type": kind.value, "target_url": address}
         body = {**subscription, "workspace_id": _check_id(workspace, "workspace")}
@@ -144,7 +144,7 @@ class ProlificClient:
         return subscription_id
 
     def _decide(self, submission: str, decision: dict[str, str]) -> None:
-        # The only request that Prolific documents as idempotent.
+        # Retried always: the only POST that Prolific documents as idempotent.
         self._post(f"submissions/{_check_id(submission, 'submission')}/transition/", decision)
 
     def _post(self, path: str, body: object, *, retry: RetryPolicy = "always") -> httpx.Response:
@@ -172,9 +172,9 @@ def _created_id(answer: Any, kind: str) -> str:
 
 
 def _subscription_id(answer: Any, expected: dict[str, str]) -> str:
-    """Return the id of a new subscription, from a list of all (API reference) or from it alone (guide)."""
+    """Return the id of a new subscription, in a list of all (API reference) or in the answer itself (guide)."""
     subscriptions = _result_list(answer) if isinstance(answer, dict) and "results" in answer else [answer]
-    matches = [one for one in subscriptions if isinstance(one, dict) and expected.items() <= one.items()]
+    matches = [entry for entry in subscriptions if isinstance(entry, dict) and expected.items() <= entry.items()]
     return _created_id(matches[-1] if matches else None, "a subscription")
 
 
@@ -186,7 +186,7 @@ def _result_list(answer: Any) -> list[Any]:
 
 
 def _total_count(answer: Any, default: int) -> int:
-    """Return the total number of results, if Prolific reports it."""
+    """Return the total number of results, or the default if Prolific does not report it."""
     meta = answer.get("meta")
     total = meta.get("count") if isinstance(meta, dict) else None
     return total if isinstance(total, int) else default

@@ -1,4 +1,4 @@
-"""Entry URLs from Prolific, which carry three ids, and completion URLs back to it."""
+"""Entry URLs from Prolific, which contain three ids, and completion URLs back to it."""
 
 import re
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ class ProlificEntry:
 
 
 def parse_entry(query: Mapping[str, str]) -> ProlificEntry:
-    """Return the entry in the query of an entry URL.
+    """Return the entry in the query of an entry URL, or raise `InvalidInput`.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def entry_url(address: str) -> str:
 
 
 def with_placeholders(address: str) -> str:
-    """Return any address with the placeholders of Prolific's ids."""
+    """Return an address with the placeholders of Prolific's ids, without a check of the address."""
     return f"{address}{'&' if '?' in address else '?'}{PLACEHOLDERS}"
 
 

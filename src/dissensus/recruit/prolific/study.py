@@ -33,7 +33,7 @@ class StudyFilter:
 
     name: str  # Id of the filter
     values: tuple[str, ...] = ()  # Ids of the accepted choices
-    least: int | None = None  # Ends of a range, included; None for an open end
+    least: int | None = None  # Bounds of a range, inclusive; None for no bound
     most: int | None = None
 
 
@@ -66,7 +66,7 @@ class Study:
 
 
 def study_body(study: Study) -> dict[str, Any]:
-    """Return the request body that creates a study.
+    """Return the request body that creates a study, or raise `InvalidInput` with all faults.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def study_body(study: Study) -> dict[str, Any]:
         "estimated_completion_time": study.minutes,
         "reward": study.reward,
         "device_compatibility": list(study.devices or DEVICES),
-        "filters": [_filter_body(one) for one in study.filters],
+        "filters": [_filter_body(study_filter) for study_filter in study.filters],
     }
     if study.warning is not None:
         body |= {"content_warnings": ["sensitive"], "content_warning_details": study.warning}

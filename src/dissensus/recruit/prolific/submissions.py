@@ -24,7 +24,7 @@ RejectionCategory: TypeAlias = Literal[
     "UNSUPP_DEVICE",
 ]
 REJECTION_CATEGORIES: Final[tuple[RejectionCategory, ...]] = get_args(RejectionCategory)
-"""Rejection categories of Prolific except speed, which alone must not be a ground for rejection."""
+"""Rejection categories of Prolific except speed, which alone is no ground for rejection here."""
 MIN_REASON_LENGTH: Final = 100
 
 
@@ -94,7 +94,7 @@ _NEXT_STATUSES: Final[Mapping[SubmissionStatus, tuple[SubmissionStatus, ...]]] =
 
 
 def is_later_status(old: SubmissionStatus | None, new: SubmissionStatus) -> bool:
-    """Return True if a status of a submission can follow another one, directly or not.
+    """Return whether a status of a submission can follow another one, directly or not; any follows None.
 
     Other events are late, repeated or out of order and must be ignored. The final status then does not depend on the
     order in which events arrive.
@@ -106,13 +106,13 @@ def is_later_status(old: SubmissionStatus | None, new: SubmissionStatus) -> bool
     >>> is_later_status(SubmissionStatus.APPROVED, SubmissionStatus.ACTIVE)
     False
     """
-    return old is None or any(one is new or is_later_status(one, new) for one in _NEXT_STATUSES[old])
+    return old is None or any(status is new or is_later_status(status, new) for status in _NEXT_STATUSES[old])
 
 
 def parse_status(kind: type[AnyStatus], text: object) -> AnyStatus | None:
-    """Return the status of this name, with blanks, - or _ between words; None if unknown."""
+    """Return the status with a name in any case, with blanks, - or _ between words; None if unknown."""
     plain = re.sub(r"[ _-]", "", text.upper()) if isinstance(text, str) else ""
-    return next((one for one in kind if re.sub(r"[ _-]", "", one.value) == plain), None)
+    return next((status for status in kind if re.sub(r"[ _-]", "", status.value) == plain), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +126,7 @@ class ProlificSubmission:
 
 
 def parse_submission(entry: Any) -> ProlificSubmission:
-    """Read one entry of a list of submissions."""
+    """Parse one entry of a list of submissions."""
     submission_id = entry.get("id") if isinstance(entry, dict) else None
     if not isinstance(submission_id, str):
         raise Unavailable("Prolific lists a submission without its id; its API may have changed.")
@@ -140,7 +140,7 @@ def parse_submission(entry: Any) -> ProlificSubmission:
 
 
 def rejection_body(category: RejectionCategory, reason: str) -> dict[str, str]:
-    """Return the request body of a rejection, or raise if it is unfair or would be refused."""
+    """Return the request body of a rejection; raise `InvalidInput` if the category or the reason is not accepted."""
     reason = reason.strip()
     if category not in REJECTION_CATEGORIES:
         raise InvalidInput(

@@ -1,7 +1,7 @@
 """Verification of webhooks from Prolific.
 
-Prolific signs the timestamp and the body of a request, not its event id, which therefore only marks repetitions of an
-event. `is_later_status` decides whether an event may change a status, so that a replayed request changes nothing.
+Prolific signs the timestamp and the body of a request, but not its event id, which serves only to recognise repeated
+events. `is_later_status` decides whether an event may change a status, so that a replayed request changes nothing.
 """
 
 import base64
@@ -59,10 +59,10 @@ def verify_event(
     *,
     secret: str,
     now: datetime,
-    oldest: timedelta = MAX_AGE,
-    ahead: timedelta = MAX_CLOCK_LEAD,
+    max_age: timedelta = MAX_AGE,
+    max_clock_lead: timedelta = MAX_CLOCK_LEAD,
 ) -> ProlificEvent:
-    """Return the event in a request, if Prolific signed it.
+    """Return the event in a request that Prolific signed; raise `NotAllowed` for any other.
 
     Examples
     --------
@@ -73,17 +73,17 @@ def verify_event(
     """
     if len(body) > MAX_BODY_BYTES:
         raise InvalidInput(f"The body has {len(body):,} bytes, and {MAX_BODY_BYTES:,} are allowed. Nothing was done.")
-    lowered = {name.lower(): value for name, value in headers.items()}
-    timestamp = lowered.get(TIMESTAMP, "")
-    if not hmac.compare_digest(sign_request(secret, timestamp, body), _encode(lowered.get(SIGNATURE, ""))):
+    headers = {name.lower(): value for name, value in headers.items()}
+    timestamp = headers.get(TIMESTAMP, "")
+    if not hmac.compare_digest(sign_request(secret, timestamp, body), _encode(headers.get(SIGNATURE, ""))):
         raise NotAllowed("The request is not signed with the secret of this workspace, and nothing was done.")
     at = _parse_timestamp(timestamp)
-    if not now - oldest <= at <= now + ahead:
+    if not now - max_age <= at <= now + max_clock_lead:
         raise NotAllowed(
             f"The request was signed at {at:%Y-%m-%d %H:%M:%S} UTC, too far from now, which is "
             f"{now.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC. Nothing was done. Check the clock of this machine."
         )
-    return _parse_event(lowered.get(EVENT_ID, ""), _parse_payload(body), at)
+    return _parse_event(headers.get(EVENT_ID, ""), _parse_payload(body), at)
 
 
 def sign_request(secret: str, timestamp: str, body: bytes) -> bytes:
@@ -129,7 +129,7 @@ def _parse_event(event_id: str, payload: Mapping[str, Any], at: datetime) -> Pro
             f"The request is signed, but X-Event-Id is {format_value(event_id)}, not an id. Nothing was done."
         )
     event_type, status = payload.get("event_type"), payload.get("status")
-    kind = next((one for one in ProlificEventKind if one.value == event_type), None)
+    kind = next((kind for kind in ProlificEventKind if kind.value == event_type), None)
     if kind is None:
         return ProlificEvent(id=event_id, kind=None, at=at)
     resource = payload.get("resource_id")

@@ -115,7 +115,7 @@ class WebhookDispatcher:
         if result.accepted:
             store.advance_webhook(tx, webhook, through, now=now)
             return
-        backoff = backoff_after(webhook.n_failures + 1, retry_after_s=result.wait_s, chance=self.chance())
+        backoff = backoff_after(webhook.n_failures + 1, retry_after_s=result.retry_after_s, chance=self.chance())
         since = webhook.failing_since or now
         pause_reason = _pause_reason(result, since, now)
         reasons = {"failure_reason": result.reason, "pause_reason": pause_reason}

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from dissensus.campaign.attention_checks import failed_screening
 from dissensus.errors import Conflict
-from dissensus.recruit.entry import RecruitEntry, ReturnLink, find_return
+from dissensus.recruit.entry import RecruitEntry, ReturnLink, find_return_link
 from dissensus.recruit.prolific import Outcome, ProlificEvent, SubmissionStatus, is_later_status
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.store import assignments, campaigns, chats, check_answers, raters, recruits, seats
@@ -72,7 +72,7 @@ def _is_over(recruit: RecruitRow) -> bool:
 
 def return_link(campaign: Campaign, outcome: Outcome, person: str) -> ReturnLink | None:
     """Return the link of a person back to the recruiter; None without one."""
-    return None if campaign.recruit is None else find_return(campaign.recruit, outcome, person)
+    return None if campaign.recruit is None else find_return_link(campaign.recruit, outcome, person)
 
 
 def count_repeat_visit(platform: Platform, campaign_id: str, entry: RecruitEntry) -> None:
