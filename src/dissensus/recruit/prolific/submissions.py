@@ -24,7 +24,7 @@ RejectionCategory: TypeAlias = Literal[
     "UNSUPP_DEVICE",
 ]
 REJECTION_CATEGORIES: Final[tuple[RejectionCategory, ...]] = get_args(RejectionCategory)
-"""Rejection categories of Prolific except speed, which alone is no ground for rejection here."""
+"""Rejection categories of Prolific except speed, which alone is not accepted as a ground."""
 MIN_REASON_LENGTH: Final = 100
 
 
