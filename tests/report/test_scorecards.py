@@ -80,6 +80,16 @@ def test_a_page_says_how_many_chatbots_are_drawn_and_which_group_is_worst_served
     assert of_value.title.endswith("by rare, bot 0")
 
 
+def test_names_of_figures_are_names_of_files_and_unique() -> None:
+    questions = ("../is it/unsafe?", "is it unsafe")
+    frame = simulate_frame(3)
+    answers = frame[frame.columns[-1]]
+    frame = frame.drop(answers.name).with_columns(answers.alias(question) for question in questions)
+    card = score_chatbots(Ratings.from_frame(frame, questions=questions), questions=questions, by="race")
+    names = [figure.name for figure in scorecard_report(card).figures]
+    assert names == ["shares-is-it-unsafe", "shares-is-it-unsafe-2"]
+
+
 def test_figures_without_an_estimate_are_drawn() -> None:
     assert draw_group_points([], 600, series=("everybody",), per_cent=True)["layer"]
 
@@ -87,7 +97,7 @@ def test_figures_without_an_estimate_are_drawn() -> None:
 def test_a_page_of_models_has_losses_ranks_thresholds_and_gaps(models: ModelScorecard) -> None:
     page = model_scorecard_report(models)
     assert [section.name for section in page.sections] == ["losses", "leaderboard", "thresholds", "gaps"]
-    assert list(figures(page)) == ["brier", "squared-distance", "auc", "thresholds-guard", "thresholds-script---31m"]
+    assert list(figures(page)) == ["brier", "squared-distance", "auc", "thresholds-guard", "thresholds-script-31m"]
     table = figures(page)["thresholds-guard"].table
     assert table["threshold"].n_unique() == 19
     assert "perfect score" in figures(page)["brier"].table["model"].to_list()

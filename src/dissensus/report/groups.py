@@ -194,6 +194,11 @@ def make_slug(text: str) -> str:
     return "-".join(words)[:LONGEST].strip("-") or "unnamed"
 
 
+def make_file_name(text: str) -> str:
+    """Return a text as part of a file name: other characters than of words become hyphens, cut to `LONGEST`."""
+    return re.sub(r"[^\w-]+", "-", text)[:LONGEST].strip("-") or "unnamed"
+
+
 def number_repeated_names(names: Sequence[str]) -> list[str]:
     """Return unique names: repeated ones get a number."""
     unique_names: list[str] = []

@@ -232,15 +232,15 @@ def build_sections(source: ReportInput, drawing: DrawingProcess | None = None) -
     """Return all sections in order, with unique figure names; a process draws figures meanwhile, if there is one."""
     sections = []
     for section in _sections(source):
-        sections.append(replace(section, parts=_number_figures(section.parts)))
+        sections.append(replace(section, parts=number_figures(section.parts)))
         if drawing is not None:
             for figure in sections[-1].figures:
                 figure.begin(drawing)
     return tuple(sorted(sections, key=lambda section: ORDER.index(section.name)))
 
 
-def _number_figures(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """Return parts with unique figure names: axes with similar names would share one."""
+def number_figures(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Return parts with unique figure names: columns with similar names would share one."""
     names = iter(number_repeated_names([part.name for part in parts if isinstance(part, Figure)]))
     return tuple(replace(part, name=next(names)) if isinstance(part, Figure) else part for part in parts)
 

@@ -7,7 +7,7 @@ from dissensus.pipeline.score import Decision, DecisionComparison, ScoreRow
 from dissensus.pipeline.score.decision_rules import OVER_GROUPS, WITHOUT_COSTS, WITHOUT_GAP
 from dissensus.pipeline.tables import escape_unprintable, format_count
 from dissensus.report.figure import Figure
-from dissensus.report.groups import EVERYBODY, format_percent
+from dissensus.report.groups import EVERYBODY, format_percent, make_file_name
 from dissensus.report.methods import Method
 from dissensus.report.result import Document
 from dissensus.report.score.group_points import PointRow, Value, draw_group_points
@@ -161,7 +161,7 @@ def _draw_axis(axis: str, comparison: DecisionComparison, drawn: Mapping[str, st
         _draw_decision(label, [row for row in rows if row.model == name], comparison) for name, label in drawn.items()
     ]
     return Figure(
-        name=f"overruled-{axis.replace('*', '-')}",
+        name=f"overruled-{make_file_name(axis)}",
         title=f"Raters by {format_axis(axis)}",
         reading=_read_axis(axis, rows, comparison, drawn),
         table=tabulate(rows),

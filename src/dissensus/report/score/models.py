@@ -13,7 +13,7 @@ from dissensus.report.figure import Figure
 from dissensus.report.graphics.layout import concat_horizontally
 from dissensus.report.graphics.theme import BLUE, INK, PALE, VERMILION
 from dissensus.report.graphics.vega_lite import Spec
-from dissensus.report.groups import EVERYBODY
+from dissensus.report.groups import EVERYBODY, make_slug
 from dissensus.report.methods import Method
 from dissensus.report.result import Document
 from dissensus.report.score.group_points import draw_group_lines, draw_group_points
@@ -184,7 +184,7 @@ def _draw_thresholds(card: ModelScorecard, model: str) -> Figure:
         return concat_horizontally(panels, spacing=16)
 
     return Figure(
-        name=f"thresholds-{_slug(model)}",
+        name=f"thresholds-{make_slug(model)}",
         title=f"Thresholds of {escape_unprintable(model)}",
         reading=(
             f"By distance {escape_unprintable(model)} is worst for {escape_unprintable(str(gap.worst))} and best for "
@@ -198,7 +198,3 @@ def _draw_thresholds(card: ModelScorecard, model: str) -> Figure:
         draw=draw,
         notes=("A threshold chosen on these ratings looks better here than on others.",),
     )
-
-
-def _slug(name: str) -> str:
-    return "".join(character if character.isalnum() else "-" for character in name.lower()).strip("-") or "model"

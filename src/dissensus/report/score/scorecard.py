@@ -1,6 +1,7 @@
 """Report of a scorecard of chatbots: shares of unsafe answers by group, and gaps."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 import polars as pl
@@ -9,11 +10,11 @@ from dissensus.pipeline.score import GapRow, Scorecard, ScoreRow
 from dissensus.pipeline.score.display import explain_rows, gap_grids
 from dissensus.pipeline.tables import escape_unprintable, format_count, format_short
 from dissensus.report.figure import Figure
-from dissensus.report.groups import EVERYBODY
+from dissensus.report.groups import EVERYBODY, make_file_name
 from dissensus.report.methods import Method
 from dissensus.report.result import Document, Size
 from dissensus.report.score.group_points import Blocks, PointRow, Value, draw_group_points
-from dissensus.report.sections import Section
+from dissensus.report.sections import Section, number_figures
 from dissensus.report.tables import ReportTable
 from dissensus.schema.axes import format_axis
 
@@ -52,7 +53,7 @@ def scorecard_report(card: Scorecard, *, command: str = "") -> Document:
 def build_document(
     title: str, card: Scorecard, sections: Sequence[Section], methods: Sequence[Method], command: str
 ) -> Document:
-    """Return the page of a scorecard with its sizes and notes."""
+    """Return the page of a scorecard with its sizes and notes; figures of a section get unique names."""
     return Document(
         title=title,
         summary=(
@@ -65,7 +66,7 @@ def build_document(
             Size("ratings", f"{card.n_ratings:,}"),
             Size("gaps tested", f"{sum(gap.p is not None for gap in card.gaps):,}"),
         ),
-        sections=tuple(sections),
+        sections=tuple(replace(section, parts=number_figures(section.parts)) for section in sections),
         command=command or "dissensus.report.score",
         notes=(*card.warnings, *card.notes),
         version=card.version,
@@ -86,7 +87,7 @@ def _share_figures(card: Scorecard) -> Iterator[Figure]:
         series = [str(model or question) for model in models[:MOST_SERIES]]
         cut = f"The figure shows the first {MOST_SERIES} of {len(models)} chatbots; the table has all."
         notes = (cut,) if len(models) > MOST_SERIES else ()
-        yield _draw_shares(f"shares-{question}", question, rows, series, card.settings.axes, notes)
+        yield _draw_shares(f"shares-{make_file_name(question)}", question, rows, series, card.settings.axes, notes)
     first = card.settings.questions[0]
     of_model = "" if models[0] is None else f", {models[0]}"
     for attribute in card.settings.by_item:
@@ -94,7 +95,9 @@ def _share_figures(card: Scorecard) -> Iterator[Figure]:
         values = list(dict.fromkeys(str(row.value) for row in rows))
         for start in range(0, len(values), MOST_SERIES):
             part = values[start : start + MOST_SERIES]
-            name = f"shares-{attribute}" + (f"-{start // MOST_SERIES + 1}" if len(values) > MOST_SERIES else "")
+            name = f"shares-{make_file_name(attribute)}" + (
+                f"-{start // MOST_SERIES + 1}" if len(values) > MOST_SERIES else ""
+            )
             yield _draw_shares(name, f"{first} by {attribute}{of_model}", rows, part, card.settings.axes)
 
 
