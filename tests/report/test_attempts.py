@@ -174,6 +174,13 @@ def test_texts_are_folded_and_only_there_on_request(attempts: list[Attempt], ana
     assert len(words.grids[0].lines) == 5
 
 
+def test_headings_of_folded_texts_say_what_is_unknown(attempts: list[Attempt], analysis: AttemptAnalysis) -> None:
+    unknown = [replace(attempt, num_params=None) for attempt in attempts]
+    page = attempts_report(unknown, analysis, attempt_map(unknown, regions=5, bootstrap=0), text=True).to_html()
+    assert page.count(", size not known, ") == 15
+    assert ", None, " not in page
+
+
 def test_hostile_names_are_escaped() -> None:
     report = attempts_with((*NAMES[:3], TURNED))
     page = report.to_html()

@@ -174,6 +174,8 @@ def test_excluded_raters_remain_in_counts_and_audit() -> None:
     assert without_flagged["dataset"].table.equals(with_flagged["dataset"].table)  # type: ignore[union-attr, arg-type]
     assert without_flagged["removal"].reading.startswith("4 of 24 raters are flagged in the file")
     assert any(note.startswith("4 flagged raters take part; --exclude-flagged") for note in with_flagged.notes)
+    one_flagged = quick(Ratings.from_frame(frame.with_columns(rater_flagged=pl.col("rater_id") == "rater-001")))
+    assert any(note.startswith("1 flagged rater takes part; --exclude-flagged") for note in one_flagged.notes)
 
 
 @pytest.mark.slow

@@ -98,6 +98,7 @@ def test_other_plans_have_one_figure(plan: "partial[Plan]", words: str) -> None:
 def test_names_of_cells_stay_texts() -> None:
     plan = plan_pool(PoolSettings(axes={"g": {HOSTILE: 0.4, "Woman": 0.5}}, removal=0.1))
     html = plan_report(plan, pool_plan_page(plan)).to_html()
+    assert "Nothing is drawn at random" in html
     assert "<b>Man" not in html
     assert "&lt;b&gt;Man &amp;" in html
     with pytest.raises(InvalidInput, match="PoolSettings is not a plan"):

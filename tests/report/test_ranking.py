@@ -34,6 +34,8 @@ def test_the_figure_shows_the_ranking(ranking: Ranking) -> None:
     assert figure.table["bradley_terry"].to_list()[:4] == [row.bradley_terry for row in ranking.rows]
     assert {"best", "All raters", "Raters by gender: Woman"} <= set(texts(figure))
     assert figure.reading == "best is stronger than all others, beyond the intervals of both."
+    single = replace(ranking.rows[0], n=1.0)
+    assert "1 comparison" in texts(standings(replace(ranking, rows=(single, *ranking.rows[1:]))))
     assert fits(figure)
 
 

@@ -37,6 +37,13 @@ def test_hidden_groups_are_left_out(dices_123: Ratings, audit: FilterAudit) -> N
     assert not groups.hidden & set(texts(figure))
 
 
+def test_p_values_are_adjusted_over_axes_that_are_not_drawn_too(dices_123: Ratings, audit: FilterAudit) -> None:
+    n_tested = sum(axis.p_adjusted is not None for axis in audit.axes)
+    assert n_tested > 1
+    reading = removal(audit, [list_groups(dices_123, "gender")]).reading
+    assert reading.endswith(f"after adjustment over {n_tested} axes.")
+
+
 def test_an_axis_that_was_not_tested_is_refused(dices_123: Ratings) -> None:
     by_gender = audit_filter(dices_123, by="gender", draws=0)
     with pytest.raises(NotFound, match="no axis 'rater_race' in the audit; it tests 'rater_gender'"):

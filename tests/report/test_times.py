@@ -1,6 +1,7 @@
 """Figure and table of answer times."""
 
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -43,6 +44,18 @@ def test_the_figure_names_no_rater_and_fits(vetting: Vetting) -> None:
     assert "rater_id" not in figure.table.columns
     assert not set(vetting.raters["rater_id"]) & set(texts(figure))
     assert fits(figure)
+
+
+def test_a_rater_without_any_duration_has_a_mark(vetting: Vetting) -> None:
+    raters = vetting.raters.with_columns(
+        median_time_ms=pl.when(pl.col("rater_id") == vetting.raters["rater_id"][0])
+        .then(0.0)
+        .otherwise("median_time_ms")
+    )
+    figure = times(replace(vetting, raters=raters))
+    drawn = json.loads(json.dumps(figure.draw(TEXT_WIDTH)))["layer"][0]["data"]["values"]
+    assert min(mark["seconds"] for mark in drawn) == 0.001
+    assert figure.table["seconds"].min() == 0
 
 
 def test_no_times_no_figure(ratings: Ratings) -> None:

@@ -6,6 +6,7 @@ from importlib.metadata import version
 from typing import Final
 
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis, AttemptMap, Region
+from dissensus.pipeline.analyse.attempts.columns import UNKNOWN_SIZE, UNKNOWN_TYPE
 from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_count, format_short
 from dissensus.report.figures import attempts as figures
 from dissensus.report.figures.attempt_map import attempt_map
@@ -336,7 +337,8 @@ def _examples(attempts: Sequence[Attempt], regions: Sequence[Region]) -> Disclos
 
 def _heading(region: Region, index: int, attempt: Attempt) -> str:
     rating = "not rated" if attempt.rating is None else f"rated {attempt.rating}"
-    return f"Region {region.number}, attempt {index + 1:,}: {attempt.model_type}, {attempt.num_params}, {rating}"
+    model = f"{attempt.model_type or UNKNOWN_TYPE}, {attempt.num_params or UNKNOWN_SIZE}"
+    return f"Region {region.number}, attempt {index + 1:,}: {model}, {rating}"
 
 
 def _text(attempt: Attempt) -> str:

@@ -305,7 +305,7 @@ def _replication(analysis: Analysis) -> str:
 def _note_flagged(ratings: Ratings, excluded: bool) -> tuple[str, ...]:
     if excluded or FLAG not in ratings.raters.columns or not (n := int(ratings.raters[FLAG].sum())):
         return ()
-    raters = f"{format_count(n, 'flagged rater')} take part"
+    raters = f"{format_count(n, 'flagged rater')} {'takes' if n == 1 else 'take'} part"
     return (
         Advice(
             f"{raters}; --exclude-flagged leaves them out.",

@@ -103,7 +103,7 @@ def evaluation_report(
         ),
         sections=sections,
         command=command or "dissensus.report.evaluation.evaluation_report(…)",
-        notes=tuple(f"{format_count(n, 'pair')} left out: {why}." for why, n in (excluded or {}).items()),
+        notes=tuple(f"{format_count(n, 'pair')} left out: {reason}." for reason, n in (excluded or {}).items()),
         version=version("dissensus"),
         seed=seed,
         methods=tuple(method for method in METHODS if names & set(method.shown_by)),
@@ -145,10 +145,10 @@ def _soft_labels(evaluation: Evaluation, model: str, rival: RivalModel | None) -
 
 
 def _all_pairs_table(evaluation: Evaluation, model: str, rival: RivalModel | None) -> ReportTable:
-    models = {model: evaluation} | ({rival.name: rival.evaluation} if rival else {})
+    models = [(model, evaluation), *([(rival.name, rival.evaluation)] if rival else [])]
     lines = [
         (*_line(name, one.accuracy, one.log_loss), format_short(one.ece, 3), format_short(one.calibrated_ece, 3))
-        for name, one in models.items()
+        for name, one in models
     ]
     lines.append((*_line("length alone", evaluation.length_alone, evaluation.length_log_loss), "", ""))
     lines.append(("people with each other", format_short(HUMAN_AGREEMENT), "", "", "", ""))
@@ -198,8 +198,8 @@ def _difference(model: str, rival: RivalModel) -> ReportTable:
         notes=("Above 0 the first is right more often; below 0 its log-loss is smaller.",),
         table=pl.DataFrame(
             [
-                {"measure": n, "difference": estimate.estimate, "ci_low": estimate.ci_low, "ci_high": estimate.ci_high}
-                for n, estimate in rows
+                {"measure": name, "difference": value.estimate, "ci_low": value.ci_low, "ci_high": value.ci_high}
+                for name, value in rows
             ]
         ),
     )

@@ -142,7 +142,8 @@ def _reading(audit: FilterAudit, rows: Sequence[RemovalRows]) -> str:
     if not tested:
         return f"{text}; whether removal depends on a demographic was not tested."
     p, axis = min(tested, key=lambda pair: pair[0])
-    adjustment = f" after adjustment over {len(tested)} axes" if len(tested) > 1 else ""
+    n_tested = sum(test.p_adjusted is not None for test in audit.axes)
+    adjustment = f" after adjustment over {n_tested} axes" if n_tested > 1 else ""
     ranked = sorted(axis.listed, key=_share)
     least, most = (
         f"{format_percent(_share(group))} ({escape_unprintable(group.group)})" for group in (ranked[0], ranked[-1])

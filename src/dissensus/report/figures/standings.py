@@ -92,7 +92,10 @@ def _rows(blocks: Sequence[tuple[str, Ranking]]) -> Iterator[dict[str, Any]]:
 
 def _draw(blocks: Sequence[tuple[str, Ranking]], width: int) -> Spec:
     headed = [
-        RowBlock(heading, tuple(f"{escape_unprintable(row.bot)}\n{row.n:,.0f} comparisons" for row in ranking.rows))
+        RowBlock(
+            heading,
+            tuple(f"{escape_unprintable(row.bot)}\n{format_count(round(row.n), 'comparison')}" for row in ranking.rows),
+        )
         for heading, ranking in blocks
     ]
     rows = HeadedRows(headed, width, least=38)

@@ -13,8 +13,8 @@ from dissensus.report.graphics.layout import stack_layers
 from dissensus.report.graphics.vega_lite import Axis, Chart, Scale, Spec, X, Y
 
 SIDE, HEIGHT = 56, 260
-LEAST = 0.1
-"""Smallest score that is drawn at its own place, since the scale is logarithmic."""
+SMALLEST = {"seconds": 0.001, "score": 0.1}
+"""Smallest time and score that are drawn at their own place, since the scales are logarithmic."""
 
 
 def times(vetting: Vetting) -> Figure:
@@ -90,8 +90,8 @@ def _notes(vetting: Vetting) -> Iterator[str]:
 
 def _draw(marks: pl.DataFrame, width: int) -> Spec:
     plot_width = width - SIDE
-    drawn = marks.with_columns(score=pl.col("score").clip(lower_bound=LEAST))
-    # Ordered by place and not by rater; marks of flagged raters are on top.
+    drawn = marks.with_columns(pl.col(name).clip(lower_bound=least) for name, least in SMALLEST.items())
+    # Ordered by position and not by rater; marks of flagged raters are on top.
     values = drawn.sort(pl.col("status").cast(ORDER), "seconds", "score", descending=[True, False, False]).to_dicts()
     log = Scale(type="log", nice=False, padding=10)
     chart = Chart(values).mark("point", filled=True, strokeWidth=0.6)

@@ -65,7 +65,7 @@ def plan_report(plan: Plan, page: Page, *, command: str = "") -> Document:
         command=command or "dissensus.report.planning",
         notes=page.notes,
         version=version("dissensus"),
-        seed=getattr(settings, "seed", 0),
+        seed=getattr(settings, "seed", None),
         methods=METHODS if isinstance(plan, GroupPlan | PrecisionPlan) else (),
         words=WORDS,
     )
