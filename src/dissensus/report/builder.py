@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from dissensus.pipeline.model import MultilevelModel
 
 Progress = Callable[[float], None]
-MOST_GROUPS_OF_AN_AXIS = 12  # That is a default axis
-MOST_AXES = 6  # By default
+# Most groups of an axis that is compared by default, and most such axes.
+MOST_GROUPS_OF_AN_AXIS, MOST_AXES = 12, 6
 # Approximate share of the time that the analysis takes.
 ANALYSIS = 0.6
 
@@ -71,13 +71,14 @@ def build(  # noqa: PLR0913 - options are keyword-only
         The ratings, with all questions for all figures (``questions="all"``) and with attributes of their items; or in
         blocks of items, from `read_partitions` with the ids of items and the times.
     by, cross
-        Axes and crossed axes; by default every attribute of raters with 2 to 12 groups, at most six of them.
+        Axes and crossed axes; by default the first six attributes of raters with 2 to 12 groups, without those that
+        divide raters as an earlier one does.
     by_item, question, level, against, permutations, permute_within, bootstrap, seed, min_raters
         As for `analyse`.
     exclude_flagged
         Leave flagged raters out of everything but the counts of raters, vetting and the audit of the filter.
     suppress_below
-        Leave out groups with fewer raters, and cells of the tables of raters.
+        Leave out groups with fewer raters, and hide cells of the figures of raters with fewer.
     gold
         Attribute of the items with the label of the experts; by default safety_gold, if it is there.
     unsafe
@@ -85,7 +86,7 @@ def build(  # noqa: PLR0913 - options are keyword-only
     contested
         Number of contested items to show.
     text
-        Show their texts, folded behind a content warning.
+        Show the texts of contested items, and of those that the model lists, folded behind a content warning.
     title
         The title of the report.
     model
@@ -105,7 +106,7 @@ def build(  # noqa: PLR0913 - options are keyword-only
     Raises
     ------
     InvalidInput, NotFound
-        As for `analyse`; no ratings are left.
+        As for `analyse`; or no ratings are left.
 
     Notes
     -----
@@ -238,7 +239,7 @@ def _choose_axes(ratings: Ratings, by: str | Sequence[str] | None) -> tuple[list
     """Return the axes to compare groups on, and the reason for each axis left out."""
     if by is not None:
         return [by] if isinstance(by, str) else list(by), ()
-    chosen: list[str] = []
+    axes: list[str] = []
     skipped: list[str] = []
     for axis in ratings.axes:
         n = ratings.raters[axis].drop_nulls().n_unique()
@@ -248,13 +249,13 @@ def _choose_axes(ratings: Ratings, by: str | Sequence[str] | None) -> tuple[list
             )
         elif n > MOST_GROUPS_OF_AN_AXIS:
             skipped.append(_advise_axis(axis, f"{n:,} values are too many to compare by default"))
-        elif (same := next((other for other in chosen if _make_same_groups(ratings, other, axis)), None)) is not None:
+        elif (same := next((other for other in axes if _have_same_groups(ratings, other, axis)), None)) is not None:
             skipped.append(_advise_axis(axis, f"it groups raters as {same} does"))
-        elif len(chosen) == MOST_AXES:
+        elif len(axes) == MOST_AXES:
             skipped.append(_advise_axis(axis, f"{MOST_AXES} axes are shown by default"))
         else:
-            chosen.append(axis)
-    return chosen, tuple(skipped)
+            axes.append(axis)
+    return axes, tuple(skipped)
 
 
 def _advise_axis(axis: str, reason: str) -> str:
@@ -264,7 +265,7 @@ def _advise_axis(axis: str, reason: str) -> str:
     )
 
 
-def _make_same_groups(ratings: Ratings, first: str, second: str) -> bool:
+def _have_same_groups(ratings: Ratings, first: str, second: str) -> bool:
     """Return whether two axes divide raters into the same groups, up to names."""
     n_pairs = ratings.raters.select(first, second).unique().height
     return n_pairs == ratings.raters[first].n_unique() == ratings.raters[second].n_unique()

@@ -53,7 +53,7 @@ class Figure:
     draw: Callable[[int], Spec] = field(repr=False)
     notes: tuple[str, ...] = ()
     axis: str | None = None
-    _begun: dict[tuple[int, str], Future[str | None]] = field(default_factory=dict, init=False, repr=False)
+    _drawings: dict[tuple[int, str], Future[str | None]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def chart(self) -> "TopLevelMixin":
@@ -73,14 +73,14 @@ class Figure:
 
     def inline(self, width: int, suffix: str = "") -> str:
         """Return it as SVG that takes its colours from the surrounding page."""
-        begun = self._begun.get((width, suffix))
-        drawn = None if begun is None or begun.cancelled() else begun.result()
-        return render_inline(*self._inline(width, suffix)) if drawn is None else drawn
+        drawing = self._drawings.get((width, suffix))
+        svg = None if drawing is None or drawing.cancelled() else drawing.result()
+        return render_inline(*self._inline(width, suffix)) if svg is None else svg
 
     def begin(self, process: DrawingProcess) -> None:
-        """Begin to draw it for a page."""
+        """Begin to draw it for a page, in another process; `inline` waits for the result."""
         for width, suffix in ON_PAGE:
-            self._begun[width, suffix] = process.submit(*self._inline(width, suffix))
+            self._drawings[width, suffix] = process.submit(*self._inline(width, suffix))
 
     def _inline(self, width: int, suffix: str) -> tuple[Spec, str, str]:
         """Return the arguments of `render_inline`."""

@@ -34,13 +34,14 @@ class DisplayedGroups:
     axis
         Its full name.
     sizes
-        Raters of each group.
+        Number of raters of each group.
     min_raters
-        Groups with fewer are marked.
+        Groups with fewer raters are marked.
     suppress_below
-        Groups with fewer are not shown.
+        Groups with fewer raters are not shown.
     hidden
-        Suppressed groups: those, and others from which their answers could be computed.
+        Suppressed groups: those with fewer raters than `suppress_below`, and others from which their answers could be
+        computed.
     beside
         Axes that are displayed together with this one.
     n_unknown
@@ -112,7 +113,7 @@ class DisplayedGroups:
 
     @property
     def unknown(self) -> str:
-        """Number of raters of unknown group; None where it would reveal hidden groups."""
+        """Raters of unknown group in words; without their number where it would reveal hidden groups."""
         return "some raters" if self.hidden else format_count(self.n_unknown, "rater")
 
     def label(self, name: str, *, size: bool = True) -> str:

@@ -44,7 +44,7 @@ class Document:
 
     @property
     def findings(self) -> tuple[tuple[Section, str], ...]:
-        """Reading of the first figure of each section, on the main axis."""
+        """Each section with the reading of its figure on the main axis, else of its first; a repeated reading once."""
         main = self.main_axis
         readings = [(section, section.finding(main)) for section in self.sections]
         first = {finding: section for section, finding in reversed(readings) if finding}
@@ -103,7 +103,7 @@ class Report(Document):
 
     @property
     def main_axis(self) -> str:
-        """The axis with the most groups."""
+        """The axis with the most groups; empty for none."""
         axes = {
             axis: {row.group for row in self.analysis.rows if row.axis == axis} for axis in self.analysis.settings.axes
         }

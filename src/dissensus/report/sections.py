@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -46,7 +46,7 @@ Part = Figure | ReportTable | ContestedItems | Disclosure
 DRAWS = 1000
 NUMBERS_OF_RATERS = 5  # Of a curve
 CURVE_DRAWS = 100  # Of each number
-LEAST_DRAWN = 4  # Raters of the smallest group that is drawn from
+FEWEST_RATERS = 4  # Of each group in a curve
 # Most groups whose pairwise distances are computed: their number grows with the square.
 MOST_COMPARED = 40
 # Default answer that calls an item unsafe.
@@ -131,7 +131,8 @@ class ReportInput:
 
     ratings: Ratings
     analysed: Ratings  # Without flagged raters, if they are excluded
-    blocks: PartitionedRatings | None = None  # The same ratings, if both others are their raters alone
+    # The ratings in blocks of items; `ratings` and `analysed` then hold their raters alone
+    blocks: PartitionedRatings | None = None
     settings: AnalysisSettings
     options: ReportOptions
     skipped: tuple[str, ...]  # Reason for each axis that is not shown by default
@@ -145,7 +146,7 @@ class ReportInput:
 
     @property
     def counted(self) -> Ratings | PartitionedRatings:
-        """The analysed ratings, wherever they lie."""
+        """The analysed ratings, in memory or in blocks of items."""
         return self.analysed if self.blocks is None else self.blocks
 
     @cached_property
@@ -171,7 +172,7 @@ class ReportInput:
 
     @cached_property
     def suppressed(self) -> tuple[str, ...]:
-        """Reason for suppressed axes."""
+        """Reason for each suppressed axis."""
         reason = f"fewer than two groups have {self.options.suppress_below:,} raters or more and reveal no other group"
         return tuple(f"{groups.axis}: {reason}." for groups in self.all_groups if len(groups.listed) < 2)
 
@@ -275,9 +276,9 @@ def _items(source: ReportInput) -> Section:
         parts.add(lambda: topics(source.analysed))
         parts.add(lambda: degree(source.analysed))
     for attribute in source.settings.by_item:
-        parts.add(lambda attribute=attribute: item_attribute(source.analysis, attribute))  # type: ignore[misc]
+        parts.add(partial(item_attribute, source.analysis, attribute))
         for groups in source.groups:
-            parts.add(lambda attribute=attribute, groups=groups: item_gaps(source.analysis, attribute, groups))  # type: ignore[misc]
+            parts.add(partial(item_gaps, source.analysis, attribute, groups))
     lead = "Topics of the conversations, and the degree of harm that experts gave them."
     return Section("items", "Items", lead, tuple(parts.parts), tuple(parts.absent))
 
@@ -303,17 +304,17 @@ def _agreement(source: ReportInput) -> Section:
     analysis, parts = source.analysis, SectionParts()
     parts.add(lambda: group_table(analysis, source.groups))
     for groups in source.groups:
-        parts.add(lambda groups=groups: agreement(analysis, groups))  # type: ignore[misc]
+        parts.add(partial(agreement, analysis, groups))
     if source.blocks is not None:
         parts.absent.append(f"The curve by the number of raters and the pairs of raters are {NOT_COMPUTED}")
     else:
-        _add_raters_drawn(source, parts)
+        _add_curve_and_pairs(source, parts)
     absent = (*source.why_no_groups, *parts.absent)
     return Section("agreement", "Agreement within and between groups", lead, tuple(parts.parts), absent)
 
 
-def _add_raters_drawn(source: ReportInput, parts: SectionParts) -> None:
-    """Add what draws raters, or compares each two of them or questions."""
+def _add_curve_and_pairs(source: ReportInput, parts: SectionParts) -> None:
+    """Add the curve by the number of raters, the agreement on each question, and the pairs of raters."""
     if source.groups and source.settings.level == "nominal":
         parts.add(lambda: _curve(source))
     if len(source.analysed.questions) > 1:
@@ -324,10 +325,10 @@ def _add_raters_drawn(source: ReportInput, parts: SectionParts) -> None:
 
 def _curve(source: ReportInput) -> Figure:
     """Return the curve by the number of raters on the axis with most groups, all of them large enough and shown."""
-    usable = [groups for groups in source.groups if not groups.hidden and min(groups.sizes.values()) >= LEAST_DRAWN]
+    usable = [groups for groups in source.groups if not groups.hidden and min(groups.sizes.values()) >= FEWEST_RATERS]
     if not usable:
         raise UndefinedEstimate(
-            f"No curve by the number of raters: on every axis a group has fewer than {LEAST_DRAWN} raters or is left "
+            f"No curve by the number of raters: on every axis a group has fewer than {FEWEST_RATERS} raters or is left "
             "out."
         )
     groups = max(usable, key=lambda groups: len(groups.sizes))
@@ -359,7 +360,7 @@ def _chance(source: ReportInput) -> Section:
         parts.absent.append(NO_PERMUTATIONS)
     else:
         for groups in source.groups:
-            parts.add(lambda groups=groups: null_distributions(source.analysis, groups))  # type: ignore[misc]
+            parts.add(partial(null_distributions, source.analysis, groups))
     return Section("chance", "Comparison with chance", lead, tuple(parts.parts), (*source.why_no_groups, *parts.absent))
 
 
@@ -470,7 +471,10 @@ def _multilevel(source: ReportInput) -> Iterator[Section]:
 
     yield _model(model)
     if model.predictions is not None and model.predictions.labels:
-        lead = "What populations would say that have other shares of groups than the raters: multilevel regression and "
+        lead = (
+            "What populations would say that have other shares of groups than the raters: multilevel regression and "
+            "poststratification."
+        )
         parts = SectionParts()
         parts.add(lambda: predicted_shares(model, None))
         parts.add(lambda: label_change_table(model))
@@ -479,7 +483,7 @@ def _multilevel(source: ReportInput) -> Iterator[Section]:
         yield Section(
             "populations",
             "Labels of populations",
-            f"{lead}poststratification.",
+            lead,
             tuple(parts.parts),
             tuple(parts.absent),
         )
@@ -507,7 +511,7 @@ def _model(model: "MultilevelModel") -> Section:
     parts.add(lambda: effects(model))
     shares = model.predictions.shares if model.predictions else ()
     for axis in dict.fromkeys(row.axis for row in shares if row.axis is not None):
-        parts.add(lambda axis=axis: predicted_shares(model, axis))  # type: ignore[misc]
+        parts.add(partial(predicted_shares, model, axis))
     parts.add(lambda: estimates(model))
     if (details := model.details) is not None:
         parts.add(lambda: term_tests(details))

@@ -96,7 +96,7 @@ def dataset(ratings: Ratings | PartitionedRatings) -> ReportTable:
     pool = select_pool(ratings)
     counted, uncounted = _questions(pool)
     lines = [_counts(ALL, ratings, counted)]
-    n_flagged = _n_flagged(pool)
+    n_flagged = _count_flagged(pool)
     if n_flagged and n_flagged < pool.n_raters:
         lines.append(_counts(WITHOUT_FLAGGED, ratings, counted))
     table = pl.DataFrame(lines, infer_schema_length=None)
@@ -127,7 +127,7 @@ def pool(ratings: Ratings, groups: Sequence[DisplayedGroups]) -> ReportTable:
     groups
         The displayed groups of each axis.
     """
-    flagged = ratings.raters[FLAG].to_numpy() if _n_flagged(ratings) else None
+    flagged = ratings.raters[FLAG].to_numpy() if _count_flagged(ratings) else None
     table = (
         pl.concat([_group_counts(ratings, displayed, flagged) for displayed in groups])
         if groups
@@ -182,7 +182,7 @@ def time_table(vetting: Vetting, groups: Sequence[DisplayedGroups]) -> ReportTab
     )
 
 
-def _n_flagged(ratings: Ratings) -> int:
+def _count_flagged(ratings: Ratings) -> int:
     return int(ratings.raters[FLAG].sum()) if FLAG in ratings.raters.columns else 0
 
 
@@ -217,7 +217,7 @@ def _counts(name: str, ratings: Ratings | PartitionedRatings, questions: Sequenc
         "fewest_raters_of_an_item": int(per_item.min() or 0),  # type: ignore[arg-type]
         "most_raters_of_an_item": int(per_item.max() or 0),  # type: ignore[arg-type]
         "n_raters": ratings.n_raters if ratings.has_raters else None,
-        "n_flagged": _n_flagged(ratings) if FLAG in ratings.raters.columns else None,
+        "n_flagged": _count_flagged(ratings) if FLAG in ratings.raters.columns else None,
         "n_questions": len(questions),
         "n_annotations": sum(answered.row(0)),
     }

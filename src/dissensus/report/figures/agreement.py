@@ -25,10 +25,10 @@ from dissensus.schema.ratings.table import Ratings
 
 TABLE = ("group", "metric", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "direction", "n_raters", "n_items")
 # Most findings that a sentence names.
-NAMED = 4
-OF_QUESTIONS = {"irr": NAMES["irr"], "pairwise_agreement": "pairwise agreement"}
+MOST_NAMED = 4
+QUESTION_METRICS = {"irr": NAMES["irr"], "pairwise_agreement": "pairwise agreement"}
 QUESTION_COLUMNS = ("estimate", "ci_low", "ci_high", "n_raters", "n_items", "reason", "warning")
-# Most questions of their figure.
+# Most questions that the figure of questions shows.
 MOST_QUESTIONS = 40
 
 
@@ -80,10 +80,10 @@ def describe_groups(rows: Sequence[Row], analysis: Analysis, groups: DisplayedGr
         f"{format_short(row.p, 3)})"
         for row in starred
     ]
-    remainder = f" and {len(findings) - NAMED} more" if len(findings) > NAMED else ""
+    remainder = f" and {len(findings) - MOST_NAMED} more" if len(findings) > MOST_NAMED else ""
     n_adjusted = sum(row.stars == "**" for row in starred)
     remaining = "none remains" if not n_adjusted else "1 remains" if n_adjusted == 1 else f"{n_adjusted} remain"
-    listed = ", ".join(findings[:NAMED]) + remainder if remainder else join_with_and(findings)
+    listed = ", ".join(findings[:MOST_NAMED]) + remainder if remainder else join_with_and(findings)
     return f"Beyond chance at p < .05: {listed}. After adjustment for all tests {remaining}."
 
 
@@ -109,6 +109,8 @@ def _notes(analysis: Analysis) -> Iterator[str]:
 
 def question_agreement(ratings: Ratings, *, level: Level = "nominal", bootstrap: int = 0, seed: int = 0) -> Figure:
     """Draw Krippendorff's alpha and the pairwise agreement of all raters on each question that was read.
+
+    Questions on which alpha is undefined are only in the table.
 
     Parameters
     ----------
@@ -151,7 +153,7 @@ def question_agreement(ratings: Ratings, *, level: Level = "nominal", bootstrap:
             ],
             infer_schema_length=None,
         ),
-        draw=lambda width: draw_panels(labels, draw, width, titles=[OF_QUESTIONS]),
+        draw=lambda width: draw_panels(labels, draw, width, titles=[QUESTION_METRICS]),
         notes=tuple(_note_questions(alphas, known, bootstrap)),
     )
 
@@ -159,7 +161,7 @@ def question_agreement(ratings: Ratings, *, level: Level = "nominal", bootstrap:
 def _estimate_question(ratings: Ratings, question: str, level: Level, bootstrap: int, seed: int) -> dict[str, Row]:
     analysis = analyse(ratings, question=question, level=level, bootstrap=bootstrap, seed=seed)
     rows = {row.metric: row for row in analysis.overall}
-    return {metric: rows[metric] for metric in OF_QUESTIONS}
+    return {metric: rows[metric] for metric in QUESTION_METRICS}
 
 
 def _read_questions(alphas: dict[str, Row]) -> str:

@@ -17,7 +17,7 @@ from dissensus.stats.result import FloatArray, IntArray
 from dissensus.stats.vetting import count_labels
 
 # Most answers that a sentence names.
-NAMED = 4
+MOST_NAMED = 4
 
 
 def answers(
@@ -97,7 +97,7 @@ def list_bar_parts(scale: Sequence[str]) -> list[BarPart]:
 
 
 def compute_shares(counts: IntArray) -> FloatArray:
-    """Return the counts of each row as shares."""
+    """Return the counts of each row as shares; 0 in a row without counts."""
     return np.asarray(counts / np.maximum(1, counts.sum(axis=1, keepdims=True)))
 
 
@@ -114,7 +114,7 @@ def _table(kind: str, names: Sequence[str], counts: IntArray, scale: Sequence[st
 
 def _reading(question: str, scale: Sequence[str], shares: FloatArray, groups: Sequence[str]) -> str:
     """Return a sentence on the answers of all raters, and on the range of the last answer over groups."""
-    ranked = sorted(range(len(scale)), key=lambda k: -shares[0, k])[:NAMED]
+    ranked = sorted(range(len(scale)), key=lambda k: -shares[0, k])[:MOST_NAMED]
     statements = [f"{format_percent(shares[0, k], 1)} are {scale[k]}" for k in ranked]
     text = f"Of all answers to {escape_unprintable(question)}, {join_with_and(statements)}"
     if len(groups) < 3:

@@ -137,7 +137,7 @@ def tags(analysis: AttemptAnalysis) -> Figure:
     first, n_tags = analysis.tags[0], len(analysis.tags)
     estimated = [tag for tag in analysis.tags if tag.success.estimate is not None and tag.success.ci_low is not None]
     best = max(estimated, key=lambda tag: tag.success.estimate or 0.0, default=None)
-    hardest = (
+    highest = (
         ""
         if best is None
         else f"; attempts succeed most often with {escape_unprintable(best.tag)} ({format_as_percent(best.success)})"
@@ -148,10 +148,10 @@ def tags(analysis: AttemptAnalysis) -> Figure:
         reading=(
             f"{escape_unprintable(first.tag)} is most frequent, {format_as_percent(first.share)} of "
             f"{analysis.n_tagged:,} reviewed "
-            f"attempts{hardest}."
+            f"attempts{highest}."
         ),
         table=build_table(all_blocks, "share", of="of").with_columns(
-            pl.Series("success", [value for tag in analysis.tags for value in _twice(tag)], pl.Float64)
+            pl.Series("success", [value for tag in analysis.tags for value in _list_success(tag)], pl.Float64)
         ),
         draw=lambda width: draw_means(drawn_blocks, width, ScaleStyle(percent=True, least=0)),
         notes=(
@@ -169,7 +169,8 @@ def _tag(tag: Tag) -> MeanRow:
     )
 
 
-def _twice(tag: Tag) -> tuple[float | None, None]:
+def _list_success(tag: Tag) -> tuple[float | None, None]:
+    """Return the success of a tag for the first of its two rows of the table, and nothing for the second."""
     return tag.success.estimate, None
 
 
@@ -214,7 +215,7 @@ def _line(cell: AttemptCell, value: str) -> MeanRow:
 
 
 def _count_sizes(cells: Sequence[AttemptCell]) -> tuple[int, int]:
-    """Count types and sizes."""
+    """Return the number of types, and of sizes."""
     types, sizes = ({getattr(cell, name) for cell in cells} - {None} for name in ("model_type", "size"))
     return len(types), len(sizes)
 
@@ -244,9 +245,9 @@ def _from_to(cells: Sequence[AttemptCell], *, percent: bool) -> str:
     if len(types) < 2:
         return ""
     ranked = sorted(types, key=lambda cell: cell.mean.estimate or 0.0)
-    text = format_as_percent if percent else format_as_number
+    format_mean = format_as_percent if percent else format_as_number
     least, most = (
-        f"{text(cell.mean)} ({escape_unprintable(cell.model_type or '')})" for cell in (ranked[0], ranked[-1])
+        f"{format_mean(cell.mean)} ({escape_unprintable(cell.model_type or '')})" for cell in (ranked[0], ranked[-1])
     )
     return f"; by type from {least} to {most}"
 
@@ -271,14 +272,14 @@ def _notes(
     n_types, n_sizes = _count_sizes(cells)
     if n_types > MOST_TYPES or n_sizes > MOST_SIZES:
         yield f"The figure shows the {MOST_TYPES} most frequent types and {MOST_SIZES} sizes; the numbers hold all."
-    marks = [
+    reasons = [
         (f"{block.heading}, {line.name}" if block.heading else line.name, explain_missing(mark))
         for block in blocks
         for line in block.lines
         for mark in line.marks.values()
         if mark.reason and analysis.bootstrap
     ]
-    for name, reason in marks[:REASONS]:
+    for name, reason in reasons[:REASONS]:
         yield f"{escape_unprintable(name.split(chr(10))[0])}: {reason}."
-    if len(marks) > REASONS:
-        yield f"{len(marks) - REASONS:,} more rows have no interval; the numbers say why."
+    if len(reasons) > REASONS:
+        yield f"{len(reasons) - REASONS:,} more rows have no interval; the numbers say why."

@@ -17,8 +17,8 @@ from dissensus.report.groups import format_percent
 AXIS, WIDEST = 60, 520
 ATTEMPTS, SUCCESSES = "attempts", "successes"
 LOOKS = {ATTEMPTS: (BLUE, [1, 0]), SUCCESSES: (VERMILION, [6, 3])}
-# Share of attempts that the red-team paper reports.
-MOST = 0.8
+# Share of attempts for which the reading states how many red-teamers made them, as the red-team paper does.
+SHARE_OF_ATTEMPTS = 0.8
 # Most points of a curve: more are not visible.
 POINTS = 200
 
@@ -38,7 +38,7 @@ def concentration(result: Concentration) -> Figure:
     """
     curves = {ATTEMPTS: result.attempts} | ({SUCCESSES: result.successes} if any(result.successes) else {})
     n_red_teamers, n_attempts = len(result.attempts), sum(result.attempts)
-    k = int(np.searchsorted(np.cumsum(result.attempts), MOST * n_attempts - 1e-9)) + 1
+    k = int(np.searchsorted(np.cumsum(result.attempts), SHARE_OF_ATTEMPTS * n_attempts - 1e-9)) + 1
     successes = "" if result.gini_successes is None else f", of successes {format_short(result.gini_successes)}"
     return Figure(
         name="concentration",

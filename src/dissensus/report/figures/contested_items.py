@@ -66,7 +66,7 @@ def list_contested_items(
     ratings
         The ratings; blocks of items with the ids of these.
     groups
-        Axes, or groups of them, whose answers are shown beside those of everybody.
+        Axes, or displayed groups of them, whose answers are shown beside those of everybody.
     question
         The question, if more than one was read.
     n
@@ -77,9 +77,9 @@ def list_contested_items(
     Notes
     -----
     Items with fewer than half the ratings of the median item are left out, since two raters easily disagree. So are
-    items on which all answers are the same. Ties are in the order of the items. Groups of which fewer than
-    their `min_raters` rated the item are marked; those of fewer than their `suppress_below` are left out, with others
-    that would reveal them.
+    items on which all answers are the same. Ties are in the order of the items. A group is marked if fewer of its
+    raters than `min_raters` rated the item, and left out if fewer than `suppress_below` did, with other groups that
+    would reveal it.
     """
     if n < 0:
         raise InvalidInput(f"contested is {n}; give how many items to show, 0 for none.")
@@ -90,7 +90,7 @@ def list_contested_items(
     for entropy, item in _choose_items(ratings, question, n):
         everybody = (RowBlock("", (EVERYBODY,)), count_item_answers(item, question))
         blocks = [everybody, *_blocks(item, question, axes)]
-        results.append(_contested_item(item, question, entropy, blocks, text=text))
+        results.append(_make_contested_item(item, question, entropy, blocks, text=text))
     names = number_repeated_names([item.figure.name for item in results])
     return tuple(
         replace(item, figure=replace(item.figure, name=name)) for item, name in zip(results, names, strict=True)
@@ -99,9 +99,9 @@ def list_contested_items(
 
 def _choose_items(ratings: Ratings | PartitionedRatings, question: str, n: int) -> list[tuple[float, Ratings]]:
     """Return the ratings of each of the items with the largest entropy, and the entropy."""
-    chosen: list[tuple[float, Ratings]] = []
+    items: list[tuple[float, Ratings]] = []
     if not n:
-        return chosen
+        return items
     labels = count_items(code_answers(ratings, question))
     sizes, order = labels.counts.sum(axis=1), np.argsort(labels.counts.sum(axis=1))
     least = compute_quantiles(sizes[order].astype(np.float64), labels.n_items[order], np.array([0.5]))[0] / 2
@@ -109,14 +109,14 @@ def _choose_items(ratings: Ratings | PartitionedRatings, question: str, n: int) 
         counts = count_item_answers(table, question)
         disagreement = compute_entropies(compute_shares(build_count_matrix(counts, table.scale(question))))
         candidates = np.flatnonzero((counts["n_ratings"].to_numpy() >= least) & (disagreement > 1e-12))
-        if len(chosen) == n:  # Of equal items the first are shown
-            candidates = candidates[disagreement[candidates].round(12) > round(chosen[-1][0], 12)]
+        if len(items) == n:  # Of equally contested items the first are shown
+            candidates = candidates[disagreement[candidates].round(12) > round(items[-1][0], 12)]
         candidates = candidates[np.argsort(-disagreement[candidates].round(12), kind="stable")][:n]
         for row in candidates.tolist():
             item = table.select_items(table.items[ITEM_ID] == counts[ITEM_ID][row]).select_question(question)
-            chosen.append((float(disagreement[row]), item.drop_idle_raters()))
-        chosen = sorted(chosen, key=lambda pair: -round(pair[0], 12))[:n]
-    return chosen
+            items.append((float(disagreement[row]), item.drop_idle_raters()))
+        items = sorted(items, key=lambda pair: -round(pair[0], 12))[:n]
+    return items
 
 
 def _blocks(item: Ratings, question: str, axes: Sequence[DisplayedGroups]) -> Iterator[tuple[RowBlock, pl.DataFrame]]:
@@ -136,7 +136,7 @@ def _blocks(item: Ratings, question: str, axes: Sequence[DisplayedGroups]) -> It
             yield RowBlock(escape_unprintable(groups.title), names), of_item
 
 
-def _contested_item(
+def _make_contested_item(
     item: Ratings, question: str, entropy: float, blocks: Sequence[tuple[RowBlock, pl.DataFrame]], *, text: bool
 ) -> ContestedItems:
     scale, row = item.scale(question), item.items.row(0, named=True)

@@ -31,16 +31,16 @@ def divergence(result: GroupDivergence, groups: DisplayedGroups | None = None) -
         The displayed groups; all by default.
     """
     groups = groups or DisplayedGroups(axis=result.axis, sizes=dict(zip(result.groups, result.n_raters, strict=True)))
-    displayed = [p for p, pair in enumerate(result.pairs) if set(pair.groups) <= set(groups.listed)]
-    estimated = [p for p in displayed if result.pairs[p].estimate is not None]
-    furthest = sorted(estimated, key=lambda p: -(result.pairs[p].estimate or 0.0))
+    displayed = [index for index, pair in enumerate(result.pairs) if set(pair.groups) <= set(groups.listed)]
+    estimated = [index for index in displayed if result.pairs[index].estimate is not None]
+    furthest = sorted(estimated, key=lambda index: -(result.pairs[index].estimate or 0.0))
     drawn = furthest[:MOST_PAIRS]
     cut = f"The figure shows the {MOST_PAIRS} pairs furthest apart of {len(estimated):,}; the table has all."
     return Figure(
         name=f"divergence-{groups.slug}",
         axis=groups.axis,
         title=f"Distance between groups of {groups.title}",
-        reading=_reading(result, [result.pairs[p] for p in furthest], has_overall=not groups.hidden),
+        reading=_reading(result, [result.pairs[index] for index in furthest], has_overall=not groups.hidden),
         table=_table(result, displayed),
         draw=lambda width: _draw(result, drawn, width),
         notes=(*_notes(result), *groups.notes, *([cut] if len(drawn) < len(estimated) else [])),
@@ -82,11 +82,11 @@ def _notes(result: GroupDivergence) -> tuple[str, ...]:
 
 def _table(result: GroupDivergence, displayed: Sequence[int]) -> pl.DataFrame:
     lines: list[dict[str, Any]] = []
-    for p in displayed:
-        pair = result.pairs[p]
+    for index in displayed:
+        pair = result.pairs[index]
         tests = {"p": pair.p, "p_adjusted": pair.p_adjusted, "n_items": pair.n_items}
         names = {"group": pair.groups[0], "other": pair.groups[1], "distance": pair.estimate}
-        lines.append(names | summarise_chance(result.pair_null[:, p]) | tests)
+        lines.append(names | summarise_chance(result.pair_null[:, index]) | tests)
     return pl.DataFrame(lines, infer_schema_length=None)
 
 
@@ -99,12 +99,12 @@ def _status(pair: PairDivergence) -> str:
 
 
 def _draw(result: GroupDivergence, drawn: Sequence[int], width: int) -> Spec:
-    pairs = [result.pairs[p] for p in drawn]
+    pairs = [result.pairs[index] for index in drawn]
     rows = RowLabels([" – ".join(map(escape_unprintable, pair.groups)) for pair in pairs], width)
     bands, points = [], []
-    for p, pair, y in zip(drawn, pairs, rows.middles, strict=True):
+    for index, pair, y in zip(drawn, pairs, rows.middles, strict=True):
         points.append({"y": y, "x": pair.estimate, "status": _status(pair)})
-        band = summarise_chance(result.pair_null[:, p])
+        band = summarise_chance(result.pair_null[:, index])
         if band[MEDIAN] is not None:
             bands.append({"top": y - 6, "bottom": y + 6, "low": band[LOW], "x": band[MEDIAN], "high": band[HIGH]})
     scale = Scale(zero=True, nice=True, padding=0)

@@ -48,7 +48,7 @@ def gold(comparison: GoldAgainstCrowd, groups: DisplayedGroups | None = None) ->
     parts = {name: part for name, part in PARTS.items() if name != "tied" or comparison.ties == "apart"}
     everybody, *group_rows = comparison.summary.rows(named=True)
     listed = [row for row in group_rows if groups is None or row["group"] in groups.listed]
-    drawn = [everybody, *_drawn(listed, groups)]
+    drawn = [everybody, *_select_drawn(listed, groups)]
     names, shares, texts = zip(*(_bar(row, tuple(parts), groups) for row in drawn), strict=True)
     return Figure(
         name="gold" if comparison.by is None else f"gold-{make_slug(comparison.by)}",
@@ -61,7 +61,7 @@ def gold(comparison: GoldAgainstCrowd, groups: DisplayedGroups | None = None) ->
     )
 
 
-def _drawn(rows: Sequence[dict[str, Any]], groups: DisplayedGroups | None) -> list[dict[str, Any]]:
+def _select_drawn(rows: Sequence[dict[str, Any]], groups: DisplayedGroups | None) -> list[dict[str, Any]]:
     if groups is not None:
         return [row for row in rows if row["group"] in groups.drawn]
     largest = sorted(range(len(rows)), key=lambda r: -rows[r]["n_items"])[:MOST_GROUPS]

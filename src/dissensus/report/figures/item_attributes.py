@@ -16,11 +16,11 @@ from dissensus.schema.axes import format_axis
 from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE
 
 COLUMNS = ("value", "metric", "estimate", "ci_low", "ci_high", "n_items_of_value", "n_items", "n_raters", "warning")
-OF_GROUPS = ("value", "group", *COLUMNS[1:5], "p", "p_adjusted", *COLUMNS[5:], "reason")
+GROUP_COLUMNS = ("value", "group", *COLUMNS[1:5], "p", "p_adjusted", *COLUMNS[5:], "reason")
 # Most rows of the figure.
-MOST = 30
+MOST_ROWS = 30
 # Width of the title of a panel in pixels.
-PANEL = 118
+TITLE_WIDTH = 118
 
 
 def item_attribute(analysis: Analysis, attribute: str) -> Figure:
@@ -41,7 +41,7 @@ def item_attribute(analysis: Analysis, attribute: str) -> Figure:
         "irr": "IRR (alpha)",
     }
     values = list(dict.fromkeys(row.value for row in rows))
-    drawn = {metric: [row for row in rows if row.metric == metric][:MOST] for metric in titles}
+    drawn = {metric: [row for row in rows if row.metric == metric][:MOST_ROWS] for metric in titles}
     pool = {row.metric: row.estimate for row in analysis.overall}
     scales = build_significance_scales(rows)
 
@@ -66,7 +66,8 @@ def item_attribute(analysis: Analysis, attribute: str) -> Figure:
 def item_gaps(analysis: Analysis, attribute: str, groups: str | DisplayedGroups) -> Figure:
     """Draw the differences of share or mean between groups, on the items of each value of an attribute.
 
-    Groups of fewer raters than may be shown are left out, with all groups of the values for which there are such.
+    Hidden groups are left out, and so is each value whose items fewer raters of a displayed group rated than its
+    `suppress_below`.
 
     Parameters
     ----------
@@ -88,22 +89,22 @@ def item_gaps(analysis: Analysis, attribute: str, groups: str | DisplayedGroups)
     values = list(dict.fromkeys(value for value, _ in gaps))
     if not values:
         raise NotFound(f"No groups of {groups.title} are compared by {format_axis(attribute)}.")
-    labels = [_label(next(row for row in rows if row.value == value)) for value in values[:MOST]]
+    labels = [_label(next(row for row in rows if row.value == value)) for value in values[:MOST_ROWS]]
     scales = build_significance_scales(list(gaps.values()))
 
     def draw(group: str, names: RowLabels) -> Sequence[Spec]:
-        of_group = [gaps.get((value, group)) for value in values[:MOST]]
+        of_group = [gaps.get((value, group)) for value in values[:MOST_ROWS]]
         return draw_estimates(of_group, 0.0, names, scales, beside=list(gaps.values()))
 
     heading = next(iter(location_headings(analysis).values()))
-    titles = {group: truncate_text(groups.label(group, size=False), PANEL) for group in groups.compared}
+    titles = {group: truncate_text(groups.label(group, size=False), TITLE_WIDTH) for group in groups.compared}
     return Figure(
         name=f"gaps-{make_slug(attribute)}-{groups.slug}",
         axis=groups.axis,
         title=f"Differences of {groups.title} by {format_axis(attribute)}",
         reading=_read_gaps(rows, groups),
         table=pl.DataFrame(
-            [{name: getattr(row, name) for name in OF_GROUPS} for row in rows], infer_schema_length=None
+            [{name: getattr(row, name) for name in GROUP_COLUMNS} for row in rows], infer_schema_length=None
         ),
         draw=lambda width: draw_panels(labels, draw, width, titles=[titles]),
         notes=(
@@ -121,8 +122,8 @@ def _select_gaps(analysis: Analysis, attribute: str, groups: DisplayedGroups) ->
     of_axis = [row for row in analysis.item_rows if (row.attribute, row.axis) == (attribute, groups.axis)]
     small = {row.value for row in of_axis if row.group in groups.listed and (row.n_raters or 0) < groups.suppress_below}
     for row in of_axis:
-        of_shown = not groups.hidden if row.group is None else row.group in groups.listed
-        if of_shown and row.value not in small:
+        is_shown = not groups.hidden if row.group is None else row.group in groups.listed
+        if is_shown and row.value not in small:
             yield row
 
 
@@ -145,15 +146,15 @@ def _label(row: ItemRow) -> str:
 
 def _read(rows: Sequence[ItemRow], heading: str) -> str:
     known = [row for row in rows if row.estimate is not None]
-    steady = [row for row in known if not row.has_few_items] or known
-    if not steady:
+    enough = [row for row in known if not row.has_few_items] or known
+    if not enough:
         return f"The {heading} is undefined."
-    low, high = (pick(steady, key=lambda row: row.estimate or 0.0) for pick in (min, max))
+    low, high = (pick(enough, key=lambda row: row.estimate or 0.0) for pick in (min, max))
     ends = [
         f"{format_short(row.estimate)} ({escape_unprintable(row.value)}, {format_count(row.n_items_of_value, 'item')})"
         for row in (low, high)
     ]
-    few = "" if len(steady) == len(known) else ", values with few items apart"
+    few = "" if len(enough) == len(known) else ", values with few items apart"
     return f"The {heading} ranges from {ends[0]} to {ends[1]}{few}."
 
 
@@ -168,5 +169,5 @@ def _notes(rows: Sequence[ItemRow], analysis: Analysis, n_values: int) -> Iterat
         yield f"Lines: {100 * level:g} % intervals, {n:,} bootstrap replicates."
     if any(row.has_few_items for row in rows):
         yield f"{FEW} fewer than {FEWEST_ITEMS_OF_VALUE} items: read with care."
-    if n_values > MOST:
-        yield f"The figure shows the first {MOST} of {n_values:,} values; the table has all."
+    if n_values > MOST_ROWS:
+        yield f"The figure shows the first {MOST_ROWS} of {n_values:,} values; the table has all."

@@ -33,7 +33,7 @@ from dissensus.schema.ratings.table import Ratings
 
 TOPICS = "harm_type"
 # Most rows of a figure, and most values in a sentence.
-MOST, NAMED = 30, 4
+MOST_ROWS, MOST_NAMED = 30, 4
 CONVERSATIONS, MENTIONS = "share of conversations", "share of mentions"
 # Fill, edge, shape and size; the smaller is drawn over the larger.
 LOOKS = {CONVERSATIONS: (BLUE, BLUE, "circle", 40), MENTIONS: (PAPER, VERMILION, "diamond", 80)}
@@ -57,7 +57,7 @@ def topics(ratings: Ratings) -> Figure:
     """
     table, n_items = _topics(ratings)
     n_mentions = int(table["n_conversations"].sum())
-    drawn, first = table.head(MOST).to_dicts(), table.row(0, named=True)
+    drawn, first = table.head(MOST_ROWS).to_dicts(), table.row(0, named=True)
     return Figure(
         name="topics",
         title="Topics of the conversations",
@@ -95,7 +95,7 @@ def degree(ratings: Ratings) -> Figure:
     order = pl.col("degree").cast(pl.Enum(DEGREES)) if by_level else -pl.col("n_conversations").cast(pl.Int64)
     n_items = int(counts["n_conversations"].sum())
     table = counts.sort(order, "degree").with_columns(share=pl.col("n_conversations") / n_items)
-    drawn = table.head(MOST).rows()
+    drawn = table.head(MOST_ROWS).rows()
     return Figure(
         name="degree-of-harm",
         title="Degree of harm of the conversations",
@@ -141,13 +141,13 @@ def _notes(ratings: Ratings, name: str, n_items: int, n_values: int) -> tuple[st
     if without:
         has = "has" if without == 1 else "have"
         notes.append(f"{without:,} of {format_count(ratings.n_items, 'item')} {has} no {name}.")
-    if n_values > MOST:
-        notes.append(f"The figure shows the first {MOST} of {n_values:,}; the table has all.")
+    if n_values > MOST_ROWS:
+        notes.append(f"The figure shows the first {MOST_ROWS} of {n_values:,}; the table has all.")
     return tuple(notes)
 
 
 def _reading(table: pl.DataFrame, n_items: int) -> str:
-    ranked = table.sort("n_conversations", "degree", descending=[True, False]).head(NAMED)
+    ranked = table.sort("n_conversations", "degree", descending=[True, False]).head(MOST_NAMED)
     shares = [
         f"{format_percent(row['share'], 1)} are {escape_unprintable(row['degree'])}"
         for row in ranked.iter_rows(named=True)

@@ -14,6 +14,7 @@ from dissensus.report.graphics.vega_lite import X2, Y2, Axis, Chart, Scale, Spec
 from dissensus.stats.cluster_bootstrap import BootstrapEstimate
 
 LOOKS: Final = ((BLUE, "circle", 64), (VERMILION, "diamond", 64), (ORANGE, "square", 44))
+# Heights of the bars of the wide and of the narrow span of a row, in pixels.
 WIDE, NARROW = 8, 14
 # Room for the last label beyond the plot.
 BESIDE = 8
@@ -37,7 +38,7 @@ class MeanRows(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaleStyle:
-    """Scale of values: per cent or number, origin, reference line."""
+    """Scale of values: per cent or number, position of a reference line, and a value that the axis includes."""
 
     percent: bool = False
     reference: float | None = None
@@ -67,7 +68,7 @@ def build_table(
 
 
 def explain_missing(mark: BootstrapEstimate) -> str:
-    """Return the reason for a missing estimate, in terms of red-teamers."""
+    """Return the reason for a missing estimate or interval, in terms of red-teamers."""
     return mark.reason.replace("clusters", "red-teamers")
 
 

@@ -151,7 +151,7 @@ def _name_group(group: str, row: PredictedShare) -> str:
 
 
 def _read_shares(rows: Sequence[PredictedShare]) -> str:
-    """Return the range of the last answer, how certain its top is, and the groups that differ from the largest one."""
+    """Return the range of the last answer, how certain the highest share is, and groups that differ from the base."""
     low, high = min(rows, key=lambda row: row.estimate), max(rows, key=lambda row: row.estimate)
     answer = escape_unprintable(rows[0].answer)
     if len(rows) == 1:
@@ -245,7 +245,7 @@ def divided_items(model: MultilevelModel) -> Figure:
 
 
 def list_most_divided(rows: Sequence[DividedItem]) -> list[DividedItem]:
-    """Return the items of each group with the most certain sign of the difference."""
+    """Return the first items of each group, from rows in order of the certainty of the sign of the difference."""
     by_group: dict[tuple[str, str], list[DividedItem]] = {}
     for row in rows:
         by_group.setdefault((row.axis, row.group), []).append(row)

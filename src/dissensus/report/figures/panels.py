@@ -37,7 +37,10 @@ Draw = Callable[[str, RowLabels], Sequence[Spec]]
 def draw_panels(
     names: Sequence[str], draw: Draw, width: int, *, titles: Sequence[Mapping[str, str]] = (WITHIN, BETWEEN)
 ) -> Spec:
-    """Draw a panel per metric, in lines of them by their titles; `draw(metric, rows)` returns its layers."""
+    """Draw a panel for each metric; `draw(metric, rows)` returns its layers.
+
+    `titles` has the titles by metric, in one mapping for each group of panels that begins a line of its own.
+    """
     n = min(PANELS_IN_COLUMN if width <= COLUMN_WIDTH else PANELS_ACROSS_PAGE, max(map(len, titles)))
     rows = RowLabels(names, width)
     room = round((width - rows.name_width - 2 * PADDING - (n - 1) * GAP) / n)

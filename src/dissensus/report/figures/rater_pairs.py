@@ -215,7 +215,7 @@ def _draw(matrix: _Matrix, width: int) -> Spec:
 
 
 def _draw_cells(matrix: _Matrix, cell: float, room: int) -> Spec:
-    """Draw the cells below the diagonal; each colour is one point of their shape, since thousands of marks are slow."""
+    """Draw the cells below the diagonal: for each colour one point in the shape of all its cells, which is fast."""
     labels = _label_steps(matrix.edges)
     columns = count_legend_columns(labels, room)
     outlines: dict[int, list[str]] = {}

@@ -86,11 +86,11 @@ def _reading(cells: dict[tuple[str, str], int | None], n_raters: int) -> str:
 def _notes(cells: dict[tuple[str, str], int | None], rows: DisplayedGroups) -> Iterator[str]:
     if n_hidden := sum(n is None for n in cells.values()):
         yield f"{UNKNOWN} {format_count(n_hidden, 'cell')} left out: {rows.suppression_reason}."
-    if any(_few(n, rows) for n in cells.values()):
+    if any(_is_few(n, rows) for n in cells.values()):
         yield f"{FEW} fewer than {rows.min_raters:,} raters: read with care."
 
 
-def _few(n: int | None, rows: DisplayedGroups) -> bool:
+def _is_few(n: int | None, rows: DisplayedGroups) -> bool:
     return n is not None and 0 < n < rows.min_raters
 
 
@@ -124,7 +124,7 @@ def _draw(
 
 
 def _text(n: int | None, rows: DisplayedGroups) -> str:
-    return UNKNOWN if n is None else f"{n:,}{FEW if _few(n, rows) else ''}"
+    return UNKNOWN if n is None else f"{n:,}{FEW if _is_few(n, rows) else ''}"
 
 
 def _heading(columns: DisplayedGroups, name: str, width: float) -> Spec:

@@ -14,7 +14,8 @@ from dissensus.report.graphics.vega_lite import X2, Y2, Axis, Chart, Scale, Spec
 
 # Width of the y axis with its title, and the largest width of a plot.
 AXIS, WIDEST = 60, 440
-COUNTS = 54
+# Height of the plot of the numbers of pairs.
+COUNTS_HEIGHT = 54
 # Width of the text of a count.
 TEXT = 30
 
@@ -129,4 +130,4 @@ def _counts(bins: Sequence[Bin], width: int) -> Spec:
     if width / 10 >= TEXT:
         texts = Chart(middles).mark("text", dy=-7, color=INK, fontSize=10)
         layers.append(texts.encode(_x("x", labels=True), y, Text("text:N")))
-    return stack_layers(layers, width=width, height=COUNTS)
+    return stack_layers(layers, width=width, height=COUNTS_HEIGHT)

@@ -32,7 +32,7 @@ SOURCES = {
     "the criteria": "would be removed, since they meet a criterion",
     "the caller": "{} removed",
 }
-BAND = 10
+BAND_HEIGHT = 10
 LEAST_P = 0.0001
 
 
@@ -263,7 +263,7 @@ def _draw_moves(drawn: Sequence[LabelMove], width: int) -> Spec:
 
 def _line(move: LabelMove, y: float) -> dict[str, Any]:
     ratios = {"observed": move.observed, "low": move.null_low, "high": move.null_high}
-    position = {"y": y, "top": y - BAND / 2, "bottom": y + BAND / 2, "p": f"p {format_short(move.p, 3)}"}
+    position = {"y": y, "top": y - BAND_HEIGHT / 2, "bottom": y + BAND_HEIGHT / 2, "p": f"p {format_short(move.p, 3)}"}
     return {name: _ratio(move, value) for name, value in ratios.items()} | position
 
 

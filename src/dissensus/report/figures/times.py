@@ -8,7 +8,7 @@ from dissensus.errors import NotFound
 from dissensus.pipeline.tables import format_count, format_short
 from dissensus.pipeline.vet.result import Vetting
 from dissensus.report.figure import Figure
-from dissensus.report.figures.vetting import ORDER, encode_status, mark_status
+from dissensus.report.figures.vetting import ORDER, encode_status, rater_status
 from dissensus.report.graphics.layout import stack_layers
 from dissensus.report.graphics.vega_lite import Axis, Chart, Scale, Spec, X, Y
 
@@ -52,7 +52,7 @@ def _reason(vetting: Vetting) -> str:
 
 def _marks(vetting: Vetting) -> pl.DataFrame:
     return vetting.raters.select(
-        mark_status(), seconds=pl.col("median_time_ms") / 1000, score="answers_outlier_score"
+        rater_status(), seconds=pl.col("median_time_ms") / 1000, score="answers_outlier_score"
     ).drop_nulls(["seconds", "score"])
 
 

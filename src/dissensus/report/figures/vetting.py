@@ -45,7 +45,7 @@ BESIDE = {
 # Prefix of the reasons of a flag, and its wording in the reading.
 REASONS = {"fast": "fast answers", "one label": "one label"}
 MET, IN_FILE, NEITHER = "meets a criterion", "flagged in the file alone", "not flagged"
-# Colour, edge, shape and size are redundant, so that the figure is readable in grey.
+# Colour, edge, shape, size and opacity are redundant, so that the figure is readable in grey.
 LOOKS = {
     MET: (VERMILION, PAPER, "diamond", 85, 1.0),
     IN_FILE: (BLUE, PAPER, "triangle-up", 55, 1.0),
@@ -200,8 +200,8 @@ def encode_status(status: pl.Series, width: int) -> list[Any]:
     ]
 
 
-def mark_status() -> pl.Expr:
-    """Return the status of raters whose marks look alike."""
+def rater_status() -> pl.Expr:
+    """Return the expression for the status of a rater, which determines the look of the mark."""
     in_file = pl.when(pl.col("flagged_in_file")).then(pl.lit(IN_FILE)).otherwise(pl.lit(NEITHER))
     return pl.when(FLAG).then(pl.lit(MET)).otherwise(in_file).alias("status")
 
@@ -209,7 +209,7 @@ def mark_status() -> pl.Expr:
 def _stack_marks(vetting: Vetting, name: str, y: float, width: int) -> pl.DataFrame:
     """Return the marks of a row; those in one bin are stacked about its middle, flagged ones innermost."""
     marks = vetting.raters.select(
-        mark_status(),
+        rater_status(),
         _values(vetting, name).alias("value"),
     ).drop_nulls("value")
     if vetting.raters.height > MOST_MARKS:

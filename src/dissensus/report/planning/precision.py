@@ -55,7 +55,7 @@ def interval_widths(plan: PrecisionPlan) -> Figure:
         )
         for name, title in WIDTHS.items()
     ]
-    first, last = min(plan.rows, key=_number), max(plan.rows, key=_number)
+    first, last = min(plan.rows, key=_sort_key), max(plan.rows, key=_sort_key)
     return Figure(
         name="plan-widths",
         title="Half-widths of intervals",
@@ -94,7 +94,7 @@ def label_precision(plan: PrecisionPlan) -> Figure:
     )
 
 
-def _number(row: PrecisionRow) -> tuple[int, int]:
+def _sort_key(row: PrecisionRow) -> tuple[int, int]:
     return row.n_raters, row.per_item
 
 

@@ -80,7 +80,7 @@ def _lead(card: Scorecard) -> str:
 
 
 def _share_figures(card: Scorecard) -> Iterator[Figure]:
-    """Yield a figure for each question on all items, and one for each attribute of items."""
+    """Yield a figure for each question on all items, and one for every four values of each attribute of items."""
     models = list(dict.fromkeys(row.model for row in card.rows))
     for question in card.settings.questions:
         rows = [row for row in card.rows if row.question == question and row.attribute is None]
