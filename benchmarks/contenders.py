@@ -162,12 +162,12 @@ def crowdkit_interval(path: Path) -> Call:
 @contender(OURS, "1,000 permutations, seven statistics", "dissensus.stats.design")
 def ours_permutations(path: Path) -> Call:
     from dissensus.stats.design import Design, statistics
-    from dissensus.stats.permutation import shuffles
+    from dissensus.stats.permutation import draw_permutations
 
     data, group = _design(path)
 
     def call() -> float:
-        drawn = shuffles(np.random.SeedSequence(0).spawn(1000), group.size)
+        drawn = draw_permutations(np.random.SeedSequence(0).spawn(1000), group.size)
         return float(statistics(Design(**data), group[drawn], np.arange(5), np.full(5, -1))[0, 0, 0])
 
     return call

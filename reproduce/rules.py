@@ -7,7 +7,7 @@ from reproduce.groups import NAMES
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.counts import count_answers
 from dissensus.stats.crossgroup import cross_negentropy, voting_agreement
-from dissensus.stats.permutation import permutation_p, shuffles
+from dissensus.stats.permutation import draw_permutations, permutation_p
 
 Counts = npt.NDArray[np.int32]
 
@@ -38,7 +38,7 @@ def p_of_whole_items(ratings: Ratings, axis: str, group: str, *, permutations: i
     each[raters, items, answers] = 1
     codes, groups = ratings.group_codes(axis)
     own = codes == [NAMES[name] for name in groups].index(group)
-    drawn = own[shuffles(np.random.SeedSequence(0).spawn(permutations), own.size)]
+    drawn = own[draw_permutations(np.random.SeedSequence(0).spawn(permutations), own.size)]
     values = [whole_items_left_out(each[mask].sum(axis=0), each[~mask].sum(axis=0)) for mask in (own, *drawn)]
     return float(permutation_p(values[0], values[1:], method="grasp"))
 

@@ -17,7 +17,7 @@ from dissensus.pipeline.simulate import simulate_ratings
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.design import Design
 from dissensus.stats.groups.estimates import group_distance
-from dissensus.stats.permutation import shuffles
+from dissensus.stats.permutation import draw_permutations
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_the_null_of_every_pair_by_hand(measure: str) -> None:
     result = group_divergence(ratings, "race", measure=measure, permutations=30, seed=4)
     codes, _ = ratings.group_codes("race")
     rated = list(zip(*(part.tolist() for part in ratings.codes("Q_overall")), strict=True))
-    permutations = shuffles(np.random.SeedSequence(4).spawn(30), ratings.n_raters, np.sign(codes + 1))
+    permutations = draw_permutations(np.random.SeedSequence(4).spawn(30), ratings.n_raters, np.sign(codes + 1))
     observed, *replicates = (
         [mean for mean, _ in divergence.mean_pairwise(rated, row.tolist(), 3, MEASURES[measure]) if mean is not None]
         for row in codes[np.vstack([np.arange(ratings.n_raters), permutations])]
@@ -301,7 +301,7 @@ def test_the_unbiased_distance_of_pairs_and_its_test_by_hand(share_rated: float)
     result = group_divergence(ratings, "race", measure="group_distance", permutations=30, seed=4)
     codes, _ = ratings.group_codes("race")
     design = Design(*ratings.codes("Q_overall"), ratings.n_items, ratings.n_raters, 3)
-    shuffled = codes[shuffles(np.random.SeedSequence(4).spawn(30), ratings.n_raters, np.zeros_like(codes))]
+    shuffled = codes[draw_permutations(np.random.SeedSequence(4).spawn(30), ratings.n_raters, np.zeros_like(codes))]
 
     def distances(group: Codes) -> list[float]:
         counts = design.counts(group)

@@ -18,7 +18,7 @@ from dissensus.pipeline.vet import AxisRemoval, FilterAudit, LabelMove, audit_fi
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.design import Design
 from dissensus.stats.multiple_testing import benjamini_hochberg
-from dissensus.stats.removal import moves
+from dissensus.stats.removal import summarise_shifts
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def test_random_removals_take_raters_with_like_numbers_of_ratings() -> None:
     assert result.p > 0.2
     design = Design(*ratings.codes("Q_overall"), ratings.n_items, ratings.n_raters, 3)
     any_four = np.argsort(rng.random((199, 68)), axis=1) < 4
-    assert np.mean(moves(design, any_four)[:, 0] < result.null_low) > 0.95
+    assert np.mean(summarise_shifts(design, any_four)[:, 0] < result.null_low) > 0.95
 
 
 def test_a_removed_rater_without_a_match_is_named_in_a_note() -> None:

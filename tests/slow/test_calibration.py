@@ -20,7 +20,7 @@ from dissensus.stats.bootstrap import draw_resamples, two_way_interval
 from dissensus.stats.design import METRICS, Design, statistics
 from dissensus.stats.groups.scale import build_ordered_scale
 from dissensus.stats.groups.statistics import resample_published
-from dissensus.stats.permutation import permutation_p, shuffles
+from dissensus.stats.permutation import draw_permutations, permutation_p
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +49,9 @@ def p_values(simulations: int, seed: int, share_rated: float) -> tuple[Floats, F
     for _ in range(simulations):
         design, group = pool(rng, 12, 24, 60, share_rated)
         observed = statistics(design, group[None], INSIDE, OUTSIDE)[0, 0]
-        null = statistics(design, group[shuffles(seeds.spawn(N_PERMUTATIONS), group.size)], INSIDE, OUTSIDE)[:, 0]
+        null = statistics(design, group[draw_permutations(seeds.spawn(N_PERMUTATIONS), group.size)], INSIDE, OUTSIDE)[
+            :, 0
+        ]
         default.append(permutation_p(observed, null, method="two-sided"))
         grasp.append(permutation_p(observed, null, method="grasp"))
     return np.array(default), np.array(grasp)

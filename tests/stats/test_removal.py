@@ -13,7 +13,7 @@ from tests.strategies import quick
 from dissensus.stats import removal
 from dissensus.stats.design import Design
 from dissensus.stats.permutation import upper_p
-from dissensus.stats.removal import LOAD_RATIO, MOVES, expected_shift, label_shift, load_strata, moves
+from dissensus.stats.removal import LOAD_RATIO, MOVES, expected_shift, label_shift, load_strata, summarise_shifts
 
 
 def by_hand(sample: Case, removed: set[int]) -> dict[str, float | None]:
@@ -41,7 +41,7 @@ def by_hand(sample: Case, removed: set[int]) -> dict[str, float | None]:
 def test_moves_equal_those_computed_by_hand(sample: Case) -> None:
     rng = np.random.default_rng(1)
     removed = rng.random((4, sample.design.n_raters)) < 0.4
-    result = moves(sample.design, removed)
+    result = summarise_shifts(sample.design, removed)
     for row, is_removed in zip(result, removed, strict=True):
         expected = by_hand(sample, set(np.flatnonzero(is_removed).tolist())).values()
         for value, expected_value in zip(row, expected, strict=True):
@@ -51,14 +51,14 @@ def test_moves_equal_those_computed_by_hand(sample: Case) -> None:
 def test_blocks_of_items_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     sample = case(5, n_items=57, n_raters=40, n_categories=3, n_groups=2, share_rated=0.3)
     removed = np.random.default_rng(2).random((9, 40)) < 0.2
-    unblocked = moves(sample.design, removed)
+    unblocked = summarise_shifts(sample.design, removed)
     monkeypatch.setattr(removal, "_BLOCK_BYTES", 8 * 3 * 40 * 5)
-    np.testing.assert_allclose(moves(sample.design, removed), unblocked, rtol=1e-12)
+    np.testing.assert_allclose(summarise_shifts(sample.design, removed), unblocked, rtol=1e-12)
 
 
 def test_nobody_removed_moves_nothing() -> None:
     sample = case(5, n_items=20, n_raters=10, n_categories=3, n_groups=2)
-    np.testing.assert_array_equal(moves(sample.design, np.zeros((1, 10), dtype=bool)), [[0, 0, 0, 0]])
+    np.testing.assert_array_equal(summarise_shifts(sample.design, np.zeros((1, 10), dtype=bool)), [[0, 0, 0, 0]])
 
 
 def test_a_tie_that_appears_changes_a_label_and_leaves_one_in_common() -> None:

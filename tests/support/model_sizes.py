@@ -16,9 +16,9 @@ from dissensus.schema.records.preference import Pick
 from dissensus.stats.cluster_bootstrap import bootstrap_means, draw_clusters
 from dissensus.stats.cluster_robust import t_test_p
 from dissensus.stats.design import Design
-from dissensus.stats.permutation import shuffles, upper_p
+from dissensus.stats.permutation import draw_permutations, upper_p
 from dissensus.stats.random_intercept import random_intercept
-from dissensus.stats.removal import moves
+from dissensus.stats.removal import summarise_shifts
 
 Floats = npt.NDArray[np.float64]
 N_RATERS, N_ITEMS, N_REMOVED = 100, 200, 15
@@ -69,8 +69,8 @@ def audit_sizes(name: str, simulations: int, draws: int, seed: int = 1) -> tuple
     for simulation in range(simulations):
         ratings, removed = draw_filter(rng, name)
         design = Design(*ratings.codes("Q_overall"), ratings.n_items, ratings.n_raters, 2)
-        any_raters = removed[shuffles(np.random.SeedSequence([seed, simulation]).spawn(draws), removed.size)]
-        naive.append(upper_p(moves(design, removed[None])[0], moves(design, any_raters)) <= 0.05)
+        any_raters = removed[draw_permutations(np.random.SeedSequence([seed, simulation]).spawn(draws), removed.size)]
+        naive.append(upper_p(summarise_shifts(design, removed[None])[0], summarise_shifts(design, any_raters)) <= 0.05)
         audit = audit_filter(
             ratings, raters=[f"r{r:03}" for r in np.flatnonzero(removed)], draws=draws, seed=simulation
         )

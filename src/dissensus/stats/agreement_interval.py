@@ -97,8 +97,8 @@ def agreement_interval(
     if replicates < 0:
         raise InvalidInput(f"replicates is {replicates}; give 0 for no interval, or a number such as 1000.")
     table = check_counts(counts)
-    alpha = coefficient == "krippendorff_alpha"
-    estimate = krippendorff_alpha(table, level=level) if alpha else fleiss_kappa(table)
+    is_alpha = coefficient == "krippendorff_alpha"
+    estimate = krippendorff_alpha(table, level=level) if is_alpha else fleiss_kappa(table)
     # Resampling distinct rows of counts by their frequency is exact, and far fewer rows are drawn.
     rows, times = np.unique(table[table.sum(axis=1) >= 2], axis=0, return_counts=True)
     if not replicates:

@@ -14,9 +14,9 @@ Resample = Literal["both", "raters", "items"]
 
 Entropy = int | tuple[int, ...] | None
 
-# Draws that are kept for the next axis of the same analysis, which resamples with the same seeds: of so many
-# replicates, for pools and sets of items up to this size; 48 MB in all.
-_KEPT_REPLICATES, _KEPT_SIZE = 2_048, 2_000
+# Draws that are cached for the next axis of the same analysis, which resamples with the same seeds: of so many
+# replicates, for pools and sets of items up to this size; 49 MB in all.
+_CACHED_REPLICATES, _CACHED_SIZE = 2_048, 2_000
 
 
 def draw_resamples(
@@ -59,28 +59,28 @@ def draw_resamples(
 
 
 def _draw_shares(seed: np.random.SeedSequence, n: int) -> FloatArray:
-    """Return the place of each drawn rater in its stratum, as a share of the stratum."""
-    return (_shares if n <= _KEPT_SIZE else _shares.__wrapped__)(*_key_of(seed), n)
+    """Return the position of each drawn rater in its stratum, as a share of the size of the stratum."""
+    return (_shares if n <= _CACHED_SIZE else _shares.__wrapped__)(*_key_of(seed), n)
 
 
 def _draw_items(seed: np.random.SeedSequence, n: int) -> npt.NDArray[np.int32]:
     """Return the number of times that each item is drawn."""
-    return (_item_counts if n <= _KEPT_SIZE else _item_counts.__wrapped__)(*_key_of(seed), n)
+    return (_item_counts if n <= _CACHED_SIZE else _item_counts.__wrapped__)(*_key_of(seed), n)
 
 
-@lru_cache(_KEPT_REPLICATES)
+@lru_cache(_CACHED_REPLICATES)
 def _shares(entropy: Entropy, spawn_key: tuple[int, ...], n: int) -> FloatArray:
     return _stream(entropy, (*spawn_key, 0)).random(n)
 
 
-@lru_cache(_KEPT_REPLICATES)
+@lru_cache(_CACHED_REPLICATES)
 def _item_counts(entropy: Entropy, spawn_key: tuple[int, ...], n: int) -> npt.NDArray[np.int32]:
     drawn = _stream(entropy, (*spawn_key, 1)).integers(n, size=n)
     return np.bincount(drawn, minlength=n).astype(np.int32)
 
 
 def _key_of(seed: np.random.SeedSequence) -> tuple[Entropy, tuple[int, ...]]:
-    """Return what a seed is made of."""
+    """Return the entropy and the spawn key of a seed, hashable."""
     entropy = seed.entropy
     return entropy if entropy is None or isinstance(entropy, (int, np.integer)) else tuple(entropy), seed.spawn_key
 
@@ -199,10 +199,10 @@ def two_way_interval(
 def _small_sample_factor(share: FloatArray, n_raters: FloatArray, n_items: FloatArray, confidence: float) -> FloatArray:
     """Return the factor of deviations of which raters make this share of the variance."""
     check_confidence(confidence)
-    left = [np.maximum(n, 2) - 1 for n in (n_raters, n_items)]
+    df = [np.maximum(n, 2) - 1 for n in (n_raters, n_items)]
     shares = share, 1 - share
-    inflation = sum(part * (1 + 1 / n) for part, n in zip(shares, left, strict=True))
-    inverse_df = sum(part**2 / n for part, n in zip(shares, left, strict=True))
+    inflation = sum(part * (1 + 1 / n) for part, n in zip(shares, df, strict=True))
+    inverse_df = sum(part**2 / n for part, n in zip(shares, df, strict=True))
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     return np.asarray(np.sqrt(inflation) * _student_t(z, inverse_df) / z)
 

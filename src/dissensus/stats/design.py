@@ -87,7 +87,7 @@ class Design:
 
     @cached_property
     def marks(self) -> npt.NDArray[np.int8]:
-        """Marks, 1 or 0, of the answers that each rater gave to each item, the last of any, shape (R, K + 1, I).
+        """1 for each answer that a rater gave to an item, in the last row for any answer, else 0, shape (R, K + 1, I).
 
         Empty for a sparse design, of which lists of ratings are shorter.
         """
@@ -115,8 +115,8 @@ class Design:
             return np.asarray(sum(mark @ alike[k].T for k, mark in marks))
         same = np.zeros((self.n_raters, self.n_raters), np.float32)
         for k in range(self.n_categories):
-            chosen = (matrix == k).astype(np.float32)
-            same += chosen @ chosen.T
+            mark = (matrix == k).astype(np.float32)
+            same += mark @ mark.T
         return same.astype(np.float64)
 
     def counts(self, group: IntArray | None = None) -> Int32Array:
@@ -130,7 +130,7 @@ class Design:
         return np.asarray(flat.reshape(n_groups, self.n_items, self.n_categories))
 
     def row_bytes(self, n_comparisons: int) -> int:
-        """Return the memory that one replicate needs for its sums and statistics."""
+        """Return the memory that one replicate needs for its sums and statistics, in bytes."""
         return 24 * n_comparisons * kernels.width(self.n_categories)
 
     def prefers_packing(self, n_groups: int) -> bool:
@@ -161,7 +161,7 @@ class Block:
 
 
 class Engine(Protocol):
-    """Machine that passes over all blocks of items: the seam behind which ratings may lie anywhere."""
+    """Interface to ratings in blocks of items, wherever they are stored, by passes over all blocks."""
 
     @property
     def n_blocks(self) -> int:
@@ -186,7 +186,7 @@ class BlockedDesign:
     Parameters
     ----------
     engine
-        The machine that passes over the blocks.
+        The engine that passes over the blocks.
     n_items, n_raters, n_categories, n_ratings, most_ratings
         As for `Design`; each item has a rating.
     loads, answer_counts
@@ -214,7 +214,7 @@ class BlockedDesign:
         return self.n_items
 
     def row_bytes(self, n_comparisons: int) -> int:
-        """Return the memory that one replicate needs for its sums, those of each rater among them, and of a run."""
+        """Return the memory that one replicate needs for its sums, also by rater, and those of a run, in bytes."""
         return 16 * self.n_raters * (7 * n_comparisons + 2 * self.n_categories)
 
 
@@ -328,7 +328,7 @@ _threads: ContextVar[int | None] = ContextVar("threads", default=None)
 
 @contextmanager
 def share_threads(n_parts: int) -> Iterator[None]:
-    """Leave a part of the threads to what this thread computes until the end of the block."""
+    """Limit computations of this thread to one of `n_parts` equal parts of the threads, until the end of the block."""
     token = _threads.set(max(1, count_threads() // n_parts))
     try:
         yield

@@ -27,13 +27,13 @@ class Clusters:
         Cluster of each point, shape (N,).
     centers
         Means of the clusters, shape (K, D).
-    distance
+    squared_distances
         Squared distance of each point from the mean of its cluster, shape (N,).
     """
 
     labels: npt.NDArray[np.intp]
     centers: FloatArray
-    distance: FloatArray
+    squared_distances: FloatArray
 
 
 def k_means(points: FloatArray, k: int, rng: np.random.Generator) -> Clusters:

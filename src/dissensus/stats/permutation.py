@@ -1,4 +1,4 @@
-"""Permutation tests: shuffled rows, p-values, and step-down max-T over a family of tests."""
+"""Permutation tests: permutations of raters, p-values, and step-down max-T over a family of tests."""
 
 from typing import Any, Literal, get_args
 
@@ -14,7 +14,7 @@ ROUNDING = 1e-12
 T_ROUNDING = 1e-9
 
 
-def shuffles(
+def draw_permutations(
     seeds: list[np.random.SeedSequence], n_raters: int, within: IntArray | None = None
 ) -> npt.NDArray[np.int32]:
     """Draw one permutation of the raters per seed.

@@ -12,7 +12,7 @@ from dissensus.stats.divergence import jensen_shannon, total_variation
 from dissensus.stats.result import BoolArray, FloatArray, Int32Array, Int64Array, IntArray, divide_or_nan
 
 MOVES = ("mean_total_variation", "mean_jensen_shannon", "changed", "disjoint")
-"""Columns of the result of `moves`, in order."""
+"""Columns of the result of `summarise_shifts`, in order."""
 
 LOAD_RATIO: Final = 1.1
 """Largest ratio of the numbers of ratings of two raters of a stratum; see `load_strata`."""
@@ -81,7 +81,7 @@ def label_shift(before: npt.ArrayLike, after: npt.ArrayLike) -> LabelShift:
     )
 
 
-def moves(design: Design, removed: BoolArray) -> FloatArray:
+def summarise_shifts(design: Design, removed: BoolArray) -> FloatArray:
     """Summarise the label shifts of each of many sets of removed raters.
 
     Parameters

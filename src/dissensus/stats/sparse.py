@@ -146,13 +146,13 @@ class SparseRows:
             values[indices], columns[indices] = rows.values, rows.columns + shift
         return SparseRows(values, columns, ends, self.width + other.width)
 
-    def shift_blocks(self, blocks: npt.NDArray[np.int64], count: int, scale: float) -> "SparseRows":
+    def shift_blocks(self, blocks: npt.NDArray[np.int64], n_blocks: int, scale: float) -> "SparseRows":
         """Return each row, scaled, in its block of columns; empty where the block is -1."""
         sizes = np.where(blocks >= 0, np.diff(self.ends), 0)
         entry_blocks = np.repeat(blocks, np.diff(self.ends))
         columns = (self.columns + entry_blocks.astype(np.int32) * np.int32(self.width))[entry_blocks >= 0]
         values = (self.values * np.float32(scale))[entry_blocks >= 0]
-        return SparseRows(values, columns, np.concatenate([[0], np.cumsum(sizes)]), self.width * count)
+        return SparseRows(values, columns, np.concatenate([[0], np.cumsum(sizes)]), self.width * n_blocks)
 
     def differences(self) -> "SparseRows":
         """Return each even row minus the odd row after it."""
@@ -173,7 +173,7 @@ def truncated_svd(rows: SparseRows, k: int, rng: np.random.Generator) -> tuple[F
     rows
         The matrix, N × W.
     k
-        Number of vectors, at most N and W.
+        Number of vectors; fewer are returned if N or W is smaller.
     rng
         Generator of the start.
 

@@ -17,7 +17,7 @@ from dissensus.stats.groups.assignment import (
     null_shift,
 )
 from dissensus.stats.groups.statistics import group_statistics
-from dissensus.stats.permutation import permutation_p, shuffles, upper_p
+from dissensus.stats.permutation import draw_permutations, permutation_p, upper_p
 
 Floats = NDArray[np.float64]
 INSIDE, OUTSIDE = np.array([0, 1]), np.array([-1, -1])
@@ -32,11 +32,11 @@ def published(name: str) -> tuple[Floats, NDArray[np.bool_]]:
     p, withheld = [], []
     for _ in range(SIMULATIONS):
         design, group = draw_null(rng, name)
-        permuted = group[shuffles(seeds.spawn(PERMUTATIONS), group.size)]
+        permuted = group[draw_permutations(seeds.spawn(PERMUTATIONS), group.size)]
         null = statistics(design, permuted, INSIDE, OUTSIDE)
         p.append(permutation_p(statistics(design, group[None], INSIDE, OUTSIDE)[0], null))
         effect = assignment_effect(design, group, permuted, INSIDE, OUTSIDE)
-        shuffled = exchanged_statistics(design, group, INSIDE, OUTSIDE, seed=seeds.spawn(1)[0], shuffles=99)
+        shuffled = exchanged_statistics(design, group, INSIDE, OUTSIDE, seed=seeds.spawn(1)[0], most_exchanges=99)
         withheld.append(is_withheld(effect, shuffled, null))
     return np.array(p), np.array(withheld)
 
@@ -75,7 +75,7 @@ def test_unbiased_statistics_are_tested_where_published_ones_are_not(name: str) 
     p = []
     for _ in range(SIMULATIONS):
         design, group = draw_null(rng, name)
-        permuted = group[shuffles(seeds.spawn(PERMUTATIONS), group.size)]
+        permuted = group[draw_permutations(seeds.spawn(PERMUTATIONS), group.size)]
         observed = group_statistics(design, group[None], INSIDE, OUTSIDE, answer=2)
         null = group_statistics(design, permuted, INSIDE, OUTSIDE, answer=2)
         p.append(
@@ -94,9 +94,9 @@ def test_exchange_within_items_keeps_the_ratings_of_each_group_and_item() -> Non
     rng = np.random.default_rng(0)
     design, group = draw_null(rng, "quota, 2 of each group")
     same = Design(design.items, design.raters, (design.items % 3).astype(np.int16), design.n_items, design.n_raters, 3)
-    permuted = group[shuffles(np.random.SeedSequence(0).spawn(5), group.size)]
+    permuted = group[draw_permutations(np.random.SeedSequence(0).spawn(5), group.size)]
     effect = assignment_effect(same, group, permuted, INSIDE, OUTSIDE)
-    shuffled = exchanged_statistics(same, group, INSIDE, OUTSIDE, seed=np.random.SeedSequence(1), shuffles=5)
+    shuffled = exchanged_statistics(same, group, INSIDE, OUTSIDE, seed=np.random.SeedSequence(1), most_exchanges=5)
     observed = statistics(same, group[None], INSIDE, OUTSIDE)
     np.testing.assert_allclose(shuffled, np.repeat(observed, 5, axis=0))
     assert effect.ratings.tolist() == [[2.0, 4.0], [2.0, 4.0]]
@@ -106,7 +106,7 @@ def test_exchanges_depend_on_the_seed_alone() -> None:
     design, group = draw_null(np.random.default_rng(0), "random sparse")
 
     def run(seed: int) -> Floats:
-        return exchanged_statistics(design, group, INSIDE, OUTSIDE, seed=np.random.SeedSequence(seed), shuffles=5)
+        return exchanged_statistics(design, group, INSIDE, OUTSIDE, seed=np.random.SeedSequence(seed), most_exchanges=5)
 
     np.testing.assert_array_equal(run(1), run(1))
     assert (run(1) != run(2)).any()

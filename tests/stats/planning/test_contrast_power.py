@@ -21,13 +21,13 @@ from dissensus.stats.planning.contrast_power import (
     contrast_power,
     contrast_variance,
 )
-from dissensus.stats.planning.rating_model import RatingModel, excess_of_both
+from dissensus.stats.planning.rating_model import RatingModel, event_covariance
 
 
 @pytest.mark.parametrize(("a", "b", "rho"), [(0.3, -1.2, 0.4), (-0.4, -0.4, 0.95), (1.0, 0.2, -0.6), (0.5, 0.5, 0.0)])
 def test_the_covariance_of_two_events_is_that_of_the_bivariate_normal(a: float, b: float, rho: float) -> None:
     both = stats.multivariate_normal.cdf([a, b], cov=[[1, rho], [rho, 1]])
-    assert excess_of_both(a, b, rho) == pytest.approx(both - stats.norm.cdf(a) * stats.norm.cdf(b), abs=1e-6)
+    assert event_covariance(a, b, rho) == pytest.approx(both - stats.norm.cdf(a) * stats.norm.cdf(b), abs=1e-6)
 
 
 def test_components_are_the_moments_of_drawn_answers() -> None:

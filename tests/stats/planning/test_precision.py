@@ -43,14 +43,14 @@ def test_majorities_agree_with_the_population_as_often_as_drawn_ones(per_item: i
     share = stats.norm.cdf((centre + groups) / np.sqrt(1 + MODEL.rater_sd**2)).mean(axis=1)
     given = rng.binomial(per_item, share)
     agrees = np.where(2 * given == per_item, 0.5, (2 * given > per_item) == (share > 0.5))
-    assert item_precision(MODEL, 0.33, per_item, groups=3, confidence=0.95).label_agreement == pytest.approx(
+    assert item_precision(MODEL, 0.33, per_item, n_groups=3, confidence=0.95).label_agreement == pytest.approx(
         agrees.mean(), abs=0.01
     )
 
 
 def test_reliability_is_that_of_the_generalizability_study() -> None:
     """Effects of groups on items are split as `model --details` splits them, by the shares of pairs of groups."""
-    precision = item_precision(MODEL, 0.33, 10, groups=3, confidence=0.95)
+    precision = item_precision(MODEL, 0.33, 10, n_groups=3, confidence=0.95)
     ones, raters, items = np.ones((6, 4, 1)), np.full(6, 1 / 6), np.full(4, 0.25)
     parts = split_random(ones, raters, items, rater_share=2 / 3, item_share=1.0)
     item = MODEL.item_sd**2 + MODEL.group_item_sd**2 * parts.item[0, 0]
@@ -60,6 +60,6 @@ def test_reliability_is_that_of_the_generalizability_study() -> None:
 
 
 def test_majorities_of_many_raters_are_those_of_the_normal_distribution() -> None:
-    exact, normal = (item_precision(MODEL, 0.33, k, groups=2, confidence=0.95).label_agreement for k in (4999, 5000))
+    exact, normal = (item_precision(MODEL, 0.33, k, n_groups=2, confidence=0.95).label_agreement for k in (4999, 5000))
     assert normal == pytest.approx(exact, abs=1e-3)
     assert item_precision(MODEL, 0.33, 100_000_000, confidence=0.95).label_agreement > 0.99

@@ -21,8 +21,8 @@ from dissensus.schema.ratings.table import Ratings
 from dissensus.stats import divergence as measures
 from dissensus.stats.design import Block, BlockedDesign, Design, chunks, pass_over
 from dissensus.stats.groups.assignment import (
+    EXCHANGES,
     MAX_SHIFT,
-    SHUFFLES,
     assignment_effect,
     exchanged_divergences,
     is_complete,
@@ -30,7 +30,7 @@ from dissensus.stats.groups.assignment import (
 )
 from dissensus.stats.groups.statistics import group_statistics
 from dissensus.stats.multiple_testing import benjamini_hochberg
-from dissensus.stats.permutation import permutation_p, shuffles, upper_p
+from dissensus.stats.permutation import draw_permutations, permutation_p, upper_p
 from dissensus.stats.result import BoolArray, FloatArray, Int32Array, Int64Array, nan_mean, none_if_nan
 
 WITHHELD = "test withheld: the assignment of items, not the raters, determines how often each group rated an item"
@@ -154,7 +154,7 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
     within = np.where(codes < 0, -1, 0 if permute_within is None else assign_strata(pool, permute_within))
     is_uneven = permutations > 0 and not is_complete(design, codes)
     # The assignment is compared with enough permutations, however few are asked for; the first ones stay the same.
-    seeds = np.random.SeedSequence(seed).spawn(max(permutations, SHUFFLES) if is_uneven else permutations)
+    seeds = np.random.SeedSequence(seed).spawn(max(permutations, EXCHANGES) if is_uneven else permutations)
     replicates = _replicate(design, codes, within, seeds, measure=measure, progress=progress)
     withheld = np.zeros(replicates.values.shape[1], dtype=np.bool_)
     if is_uneven:
@@ -251,7 +251,7 @@ def _replicate(
         # The cost in ratings limits the size of chunks too, so that progress is reported every few seconds.
         row_bytes = max(row_bytes, design.n_ratings * (1 if measure in ("total_variation", UNBIASED) else 64))
     for chunk in chunks(len(seeds), row_bytes, design.chunk_bytes):
-        permutations = shuffles([seeds[b] for b in chunk], design.n_raters, within)
+        permutations = draw_permutations([seeds[b] for b in chunk], design.n_raters, within)
         part, rows = _measure(design, codes[permutations], measure), slice(chunk.start, chunk.stop)
         null.values[rows], null.tested[rows], null.total[rows] = part.values, part.tested, part.total
         if progress is not None:
@@ -269,7 +269,7 @@ def _is_withheld(
 ) -> BoolArray:
     """Return for each pair whether the assignment of items, rather than the raters, moves its test, shape (P,)."""
     first, second = np.triu_indices(int(codes.max()) + 1, 1)
-    permuted = codes[shuffles(seeds[:SHUFFLES], design.n_raters, within)]
+    permuted = codes[draw_permutations(seeds[:EXCHANGES], design.n_raters, within)]
     effect = assignment_effect(design, codes, permuted, first, second)
     if measure == UNBIASED:
         return np.asarray(np.abs(effect.ratings / effect.permuted_ratings - 1).max(axis=1) > MAX_DISTANCE_LOAD)

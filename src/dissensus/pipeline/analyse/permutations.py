@@ -19,15 +19,15 @@ from dissensus.pipeline.analyse.resampling import (
 )
 from dissensus.stats.design import METRICS, BlockedDesign, Design, chunks
 from dissensus.stats.groups.assignment import (
+    EXCHANGES,
     MAX_SHIFT,
-    SHUFFLES,
     AssignmentEffect,
     assignment_effect,
     exchanged_statistics,
     is_complete,
     null_shift,
 )
-from dissensus.stats.permutation import shuffles
+from dissensus.stats.permutation import draw_permutations
 from dissensus.stats.result import FloatArray, Int32Array
 
 INSTEAD: Final = "pairwise_agreement and mean_difference are tested in any assignment"
@@ -66,7 +66,7 @@ def compute_tests(
     # Those of the last range are kept, since the next axis mostly takes the same.
     @lru_cache(maxsize=1)
     def permute(chunk: range, within: bytes) -> Int32Array:
-        return shuffles([seeds[b] for b in chunk], design.n_raters, np.frombuffer(within, np.int32))
+        return draw_permutations([seeds[b] for b in chunk], design.n_raters, np.frombuffer(within, np.int32))
 
     return [replace(table, tests=_test_axis(design, table, seeds, permute, within, answer, tick)) for table in tables]
 
@@ -131,7 +131,7 @@ def _test_block(
     row_bytes = 8 * design.n_raters + design.row_bytes(max(1, len(block.inside)))
     for chunk in chunks(len(seeds), row_bytes, design.chunk_bytes):
         codes = block.codes[permute(chunk, block.within.astype(np.int32).tobytes())]
-        permuted.append(codes[: max(0, SHUFFLES - chunk.start)])
+        permuted.append(codes[: max(0, EXCHANGES - chunk.start)])
         draws.append(_draw(design, codes, arguments, answer, columns, complete=complete))
         tick(len(codes) * share)
     values, tested = _draw(design, block.codes[None], arguments, answer, columns, complete=complete)

@@ -116,6 +116,6 @@ def _measure_design(
             model, single_share(share, sizes[-1], counts[-1], n_items), confidence=confidence
         ),
         difference=contrast_half_width(model, ContrastDesign(tuple(cells), n_items), confidence=confidence),
-        item=item_precision(model, share, per_item, groups=groups, confidence=confidence),
+        item=item_precision(model, share, per_item, n_groups=groups, confidence=confidence),
         cost=rates.money(load, n_raters) if rates else None,
     )

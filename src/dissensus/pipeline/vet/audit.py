@@ -20,8 +20,8 @@ from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.design import Design
 from dissensus.stats.exact import freeman_halton, odds_ratio
 from dissensus.stats.multiple_testing import adjust_tests, benjamini_hochberg
-from dissensus.stats.permutation import shuffles, upper_p
-from dissensus.stats.removal import LOAD_RATIO, MOVES, expected_shift, label_shift, load_strata, moves
+from dissensus.stats.permutation import draw_permutations, upper_p
+from dissensus.stats.removal import LOAD_RATIO, MOVES, expected_shift, label_shift, load_strata, summarise_shifts
 from dissensus.stats.result import BoolArray, Int32Array, Int64Array, IntArray, check_confidence, none_if_nan
 
 # Least share of the removed raters with a match for a test: random removals of fewer hardly differ from the filter.
@@ -115,7 +115,7 @@ def audit_filter(
     items = _items(ratings, design, removed, scale)
     strata = load_strata(np.bincount(design.raters, minlength=design.n_raters), _within(ratings, within))
     unmatched = removed & ~np.isin(strata, strata[~removed])
-    random_removals = removed[shuffles(np.random.SeedSequence(seed).spawn(draws), removed.size, strata)]
+    random_removals = removed[draw_permutations(np.random.SeedSequence(seed).spawn(draws), removed.size, strata)]
     reason = _explain_unmatched(unmatched, removed, within) or _explain_unlike(design, removed, random_removals)
     return FilterAudit(
         removed=tuple(ratings.raters[RATER_ID].filter(pl.Series(removed))),
@@ -321,7 +321,7 @@ def _note_unmatched(unmatched: BoolArray, removed: BoolArray) -> list[str]:
 def _summarise_moves(
     design: Design, removed: BoolArray, random_removals: BoolArray, confidence: float, reason: str | None
 ) -> list[LabelMove]:
-    observed, null = moves(design, removed[None])[0], moves(design, random_removals)
+    observed, null = summarise_shifts(design, removed[None])[0], summarise_shifts(design, random_removals)
     if not len(random_removals):
         summaries = np.full((4, len(MOVES)), np.nan)
     else:

@@ -24,7 +24,8 @@ MAX_LOAD: Final = 0.05
 MAX_Z: Final = 1.96
 """Largest difference of an assignment from permuted ones, in their standard deviations, that passes for chance."""
 
-SHUFFLES: Final = 200
+EXCHANGES: Final = 200
+"""Number of exchanges by default, and of permutations that `assignment_effect` compares with."""
 
 MAX_EXCHANGED: Final = 2**26
 """Most ratings of all exchanges together, which bounds their memory: large designs need fewer exchanges."""
@@ -90,7 +91,7 @@ def assignment_effect(
     group
         Group of each rater, shape (R,); negative for none.
     permuted
-        Groups of the raters in each permutation, shape (B, R); the first `SHUFFLES` are used.
+        Groups of the raters in each permutation, shape (B, R); the first `EXCHANGES` are used.
     inside, outside
         Groups of each comparison, shape (C,); see `statistics`.
 
@@ -108,7 +109,7 @@ def assignment_effect(
     [[1.0, 1.0]]
     """
     (observed,) = _describe_assignments(design, group[None], inside, outside)
-    drawn = _describe_assignments(design, permuted[:SHUFFLES], inside, outside)
+    drawn = _describe_assignments(design, permuted[:EXCHANGES], inside, outside)
     centre, spread = drawn.mean(axis=0), drawn.std(axis=0)
     gap = np.abs(observed - centre)
     beyond = gap > MAX_Z * spread + 1e-9 * np.abs(centre)
@@ -127,7 +128,7 @@ def exchanged_statistics(
     outside: IntArray,
     *,
     seed: np.random.SeedSequence,
-    shuffles: int = SHUFFLES,
+    most_exchanges: int = EXCHANGES,
 ) -> FloatArray:
     """Return published statistics after exchange of the groups of the ratings of each item, shape (S, C, M).
 
@@ -135,8 +136,10 @@ def exchanged_statistics(
     `statistics`.
     """
     if not isinstance(design, BlockedDesign):
-        return published_statistics(*exchange_ratings(design, group, seed=seed, shuffles=shuffles), inside, outside)
-    n_exchanges = _count_exchanges(int(design.loads[group >= 0].sum()), shuffles)
+        return published_statistics(
+            *exchange_ratings(design, group, seed=seed, most_exchanges=most_exchanges), inside, outside
+        )
+    n_exchanges = _count_exchanges(int(design.loads[group >= 0].sum()), most_exchanges)
     sums = np.zeros((n_exchanges, len(inside), published_kernels.width(design.n_categories)))
 
     def fill(exchanged: Design, codes: IntArray, total: FloatArray) -> None:
@@ -155,7 +158,7 @@ def exchanged_divergences(
     """
     if not isinstance(design, BlockedDesign):
         return mean_pairwise(*exchange_ratings(design, group, seed=seed), divergence)[0]
-    totals = zero_pairs(group, _count_exchanges(int(design.loads[group >= 0].sum()), SHUFFLES))
+    totals = zero_pairs(group, _count_exchanges(int(design.loads[group >= 0].sum()), EXCHANGES))
 
     def fill(exchanged: Design, codes: IntArray, total: FloatArray, shared: Int64Array) -> None:
         add_pairs(exchanged, codes, divergence, total, shared)
@@ -198,16 +201,16 @@ def _skip_draws(states: IntArray, n_draws: int) -> IntArray:
     return np.asarray(states + kernels.GOLDEN * np.full(1, n_draws, np.uint64))
 
 
-def _count_exchanges(n_ratings: int, shuffles: int) -> int:
-    return min(shuffles, max(20, MAX_EXCHANGED // max(1, n_ratings)))
+def _count_exchanges(n_ratings: int, most_exchanges: int) -> int:
+    return min(most_exchanges, max(20, MAX_EXCHANGED // max(1, n_ratings)))
 
 
-def null_shift(shuffled: FloatArray, null: FloatArray) -> FloatArray:
+def null_shift(exchanged: FloatArray, null: FloatArray) -> FloatArray:
     """Return the shift of each statistic by the assignment alone, in standard deviations of its permutations.
 
     Parameters
     ----------
-    shuffled
+    exchanged
         Statistics after exchanges within items, shape (S, …).
     null
         Statistics of permutations of raters, shape (B, …).
@@ -222,7 +225,7 @@ def null_shift(shuffled: FloatArray, null: FloatArray) -> FloatArray:
     >>> null_shift(np.array([1.0, 1.0]), np.array([0.0, 1.0, 2.0, 1.0])).item()
     0.0
     """
-    (mean, _), (centre, spread) = _moments(shuffled), _moments(null)
+    (mean, _), (centre, spread) = _moments(exchanged), _moments(null)
     gap = mean - centre
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(np.abs(gap) <= 1e-9 * (1 + np.abs(centre)), 0.0 * gap, gap / spread)
@@ -254,7 +257,7 @@ def _describe_assignments(
 
 
 def exchange_ratings(
-    design: Design, group: IntArray, *, seed: np.random.SeedSequence, shuffles: int = SHUFFLES
+    design: Design, group: IntArray, *, seed: np.random.SeedSequence, most_exchanges: int = EXCHANGES
 ) -> tuple[Design, IntArray]:
     """Exchange the groups of the ratings of each item.
 
@@ -266,7 +269,7 @@ def exchange_ratings(
         Group of each rater, shape (R,); negative for none.
     seed
         Seed of the exchanges.
-    shuffles
+    most_exchanges
         Number of exchanges, S; fewer, down to 20, if all of them together have more than `MAX_EXCHANGED` ratings.
 
     Returns
@@ -283,7 +286,7 @@ def exchange_ratings(
     >>> sorted(set(map(tuple, exchanged.tolist())))
     [(0, 1, 0), (1, 0, 0)]
     """
-    n_exchanges = _count_exchanges(int(np.count_nonzero(group[design.raters] >= 0)), shuffles)
+    n_exchanges = _count_exchanges(int(np.count_nonzero(group[design.raters] >= 0)), most_exchanges)
     return _exchange(design, group, seed.generate_state(n_exchanges, np.uint64))
 
 

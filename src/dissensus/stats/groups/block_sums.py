@@ -8,7 +8,7 @@ from dissensus.stats.groups import kernels, resample_kernels
 from dissensus.stats.result import FloatArray, IntArray
 
 Compared = tuple[IntArray, IntArray, FloatArray, FloatArray | None]
-"""Groups of each comparison, and the group compared with; worth and likeness of the answers."""
+"""Group of each comparison, and the group that it is compared with; worth and likeness of the answers."""
 
 
 def sum_items(
@@ -26,11 +26,11 @@ def sum_items(
     own, codes = np.zeros((len(group), design.n_raters, worth.size)), group.astype(np.int32, copy=False)
 
     def fill(block: Block, *totals: FloatArray) -> None:
-        def part(chosen: slice) -> None:
-            parts = (array[chosen] for array in totals)
-            kernels.add_items(*parts, *block.design.by_item, codes[chosen], n_groups, *compared)
+        def fill_part(part: slice) -> None:
+            arrays = (array[part] for array in totals)
+            kernels.add_items(*arrays, *block.design.by_item, codes[part], n_groups, *compared)
 
-        run_in_threads(part, len(codes))
+        run_in_threads(fill_part, len(codes))
 
     pass_over(design, fill, sums, pairs, scores, own)
     if total is not None:
@@ -55,15 +55,15 @@ def sum_resamples(
 
     def fill(block: Block, *totals: FloatArray) -> None:
         runs, weights = list_runs(block.design, group), block.select_items(item_weights)
-        parts = len(rater_weight) if len(rater_weight) > 1 else weights.shape[1]
+        n_parts = len(rater_weight) if len(rater_weight) > 1 else weights.shape[1]
 
-        def part(chosen: slice) -> None:
-            where = (chosen, slice(None)) if len(rater_weight) > 1 else (slice(None), chosen)
+        def fill_part(part: slice) -> None:
+            where = (part, slice(None)) if len(rater_weight) > 1 else (slice(None), part)
             arrays = (array[where] for array in totals)
             weight = rater_weight[where[0]]
             resample_kernels.add_resamples(*arrays, *runs, n_groups, weight, weights[where], *compared)
 
-        run_in_threads(part, parts)
+        run_in_threads(fill_part, n_parts)
 
     pass_over(design, fill, sums, pairs, own)
     resample_kernels.finish_resamples(sums, own, group, inside)
@@ -82,14 +82,14 @@ def sum_published_resamples(
 
     def fill(block: Block, total: FloatArray) -> None:
         lists, weights = (block.design.marks, *list_runs(block.design, group)), block.select_items(item_weights)
-        parts = len(rater_weight) if len(rater_weight) > 1 else weights.shape[1]
+        n_parts = len(rater_weight) if len(rater_weight) > 1 else weights.shape[1]
 
-        def part(chosen: slice) -> None:
-            where = (chosen, slice(None)) if len(rater_weight) > 1 else (slice(None), chosen)
+        def fill_part(part: slice) -> None:
+            where = (part, slice(None)) if len(rater_weight) > 1 else (slice(None), part)
             weight = rater_weight[where[0]]
             published_kernels.fill_resamples(total[where], *lists, group, weight, weights[where], *sides, *logs)
 
-        run_in_threads(part, parts)
+        run_in_threads(fill_part, n_parts)
 
     pass_over(design, fill, sums)
 

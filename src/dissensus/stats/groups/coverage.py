@@ -37,6 +37,10 @@ FEWEST_ITEMS_OF_VALUE: Final = 30
 """Number of items of one value below which intervals and tests depend on single items."""
 
 FEWEST_ITEMS: Final = {"answer_share": 60, "irr": 100, "xrr": 100, "negentropy": 60, "voting_agreement": 100}
+"""Fewest items without a warning of narrow intervals."""
+
+# RARE, SPARSE, UNEQUAL, MANY_ANSWERS and FEW_PER_ITEM are limits of `minority`, `density`, `load_ratio`, `n_answers`
+# and the ratings per item of an `IntervalDesign`; beyond them, intervals of the statistics listed need a warning.
 RARE: Final = 0.15
 NARROW_IF_RARE: Final = (
     "answer_share",

@@ -10,7 +10,7 @@ import numpy as np
 from dissensus.stats.kernels import FAST, compiled, count_groups
 
 # Sums over items. Group: worth of the answers, all ratings.
-GIVEN, RATINGS = 0, 1
+WORTH, RATINGS = 0, 1
 # Both groups, weights m_g m_h / m: difference of the mean worth, weight.
 DIFFERENCE, WEIGHT = 2, 3
 # Group, items with two distinct raters: agreement, their number, m × disagreement, m.
@@ -178,10 +178,10 @@ def _add_item(  # type: ignore[no-untyped-def]
     n_categories = counts.shape[1]
     for c in range(inside.size):
         g, h, row = inside[c], outside[c], sums[c]
-        chosen, chosen_h, m_g, m_h, same, cross, pooled = 0.0, 0.0, m[g], 0.0, 0.0, 0.0, 0.0
+        worth_g, worth_h, m_g, m_h, same, cross, pooled = 0.0, 0.0, m[g], 0.0, 0.0, 0.0, 0.0
         for k in range(n_categories):
-            chosen += worth[k] * counts[g, k]
-        row[GIVEN] += chosen
+            worth_g += worth[k] * counts[g, k]
+        row[WORTH] += worth_g
         row[RATINGS] += m_g
         pairable = m_g * m_g > squares[g]
         if pairable:
@@ -192,7 +192,7 @@ def _add_item(  # type: ignore[no-untyped-def]
         for k in range(n_categories):
             other = counts[h, k] if h >= 0 else counts[-1, k] - counts[g, k]
             rest[k] = other
-            chosen_h += worth[k] * other
+            worth_h += worth[k] * other
             m_h += other
             if alike is None:
                 same += other * other
@@ -212,8 +212,8 @@ def _add_item(  # type: ignore[no-untyped-def]
             over_both, over_g, over_h = 1.0 / both, over[g], over[h] if h >= 0 else 1.0 / m_h
             x = m_g * over_both
             weight = x * m_h
-            y = (chosen + chosen_h) * over_both
-            row[DIFFERENCE] += weight * (chosen * over_g - chosen_h * over_h)
+            y = (worth_g + worth_h) * over_both
+            row[DIFFERENCE] += weight * (worth_g * over_g - worth_h * over_h)
             row[WEIGHT] += weight
         if paired:
             agreement_h = agreement[h] if h >= 0 else 1.0 - (m_h * m_h - same) / pairs_h
@@ -347,11 +347,11 @@ def _finish_pairs(pairs, apart, group):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def fill_complete(sums, pairs, total, same, chosen, own, n_items, group, inside, outside):  # type: ignore[no-untyped-def]
+def fill_complete(sums, pairs, total, same, by_rater, own, n_items, group, inside, outside):  # type: ignore[no-untyped-def]
     """Fill the rows of `fill_items`, with squared errors, if every rater with a group rated every item.
 
-    same (R, R): likeness of the answers of two raters, summed over items. chosen (R,): worth of the answers of a rater.
-    own (R, K): answers of a rater. n_items: number of items.
+    same (R, R): likeness of the answers of two raters, summed over items. by_rater (R,): worth of the answers of each
+    rater. own (R, K): answers of a rater. n_items: number of items.
     """
     n_groups = count_groups(group)
     n_raters, n_categories = own.shape
@@ -372,7 +372,7 @@ def fill_complete(sums, pairs, total, same, chosen, own, n_items, group, inside,
             if q < 0:
                 continue
             n[q] += 1
-            by_group[q] += chosen[r]
+            by_group[q] += by_rater[r]
             for k in range(n_categories):
                 answers[q, k] += own[r, k]
                 self_same[q] += own[r, k] * own[r, k]
@@ -386,14 +386,14 @@ def fill_complete(sums, pairs, total, same, chosen, own, n_items, group, inside,
         total[b] = _finish_pairs(pairs[b], apart, codes)
         for c in range(inside.size):
             g, h, row = inside[c], outside[c], sums[b, c]
-            row[GIVEN], row[RATINGS] = by_group[g], n[g] * n_items
+            row[WORTH], row[RATINGS] = by_group[g], n[g] * n_items
             if n[g] > 1:
                 agreement = block[g, g] / (n[g] * (n[g] - 1))
                 row[AGREEMENT], row[PAIRABLE] = agreement, n_items
                 row[DISAGREEMENT], row[PAIRABLE_RATINGS] = n[g] * (n_items - agreement), n[g] * n_items
                 row[DISTINCT] = n[g] * (n[g] - 1) * float(n_items) ** 2
                 row[DISTINCT_SAME] = sum_squares(answers[g]) - self_same[g]
-            _compare_complete(row, codes, near, block, chosen, by_group, n, n_items, g, h)
+            _compare_complete(row, codes, near, block, by_rater, by_group, n, n_items, g, h)
 
 
 @compiled()
@@ -416,7 +416,7 @@ def _add_complete_pairs(pairs, apart, near, codes, block, n, n_items):  # type: 
 
 
 @compiled()
-def _compare_complete(row, codes, near, block, chosen, by_group, n, n_items, g, h):  # type: ignore[no-untyped-def]
+def _compare_complete(row, codes, near, block, by_rater, by_group, n, n_items, g, h):  # type: ignore[no-untyped-def]
     """Add the sums over both groups of a comparison."""
     m_g, m_h, share_h, within_h, cross = n[g], 0.0, 0.0, 0.0, 0.0
     for q in range(n.size):
@@ -445,12 +445,12 @@ def _compare_complete(row, codes, near, block, chosen, by_group, n, n_items, g, 
             if p != g and (h < 0 or p == h):
                 others += near[r, p]
         if q == g:
-            difference += (m_h / (m_g + m_h) * (chosen[r] - by_group[g] / m_g)) ** 2
+            difference += (m_h / (m_g + m_h) * (by_rater[r] - by_group[g] / m_g)) ** 2
             if both:
                 excess += (2.0 / m_g * (near[r, g] / (m_g - 1.0) - agreement)) ** 2
                 distance += ((near[r, g] / (m_g - 1.0) - others / m_h) / m_g) ** 2
         else:
-            difference_h += (m_g / (m_g + m_h) * (chosen[r] - share_h / m_h)) ** 2
+            difference_h += (m_g / (m_g + m_h) * (by_rater[r] - share_h / m_h)) ** 2
             if both:
                 excess_h += (2.0 / m_h * (others / (m_h - 1.0) - agreement_h)) ** 2
                 distance += ((others / (m_h - 1.0) - near[r, g] / m_g) / m_h) ** 2

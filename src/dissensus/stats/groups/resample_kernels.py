@@ -16,7 +16,6 @@ from dissensus.stats.groups.kernels import (
     DISTINCT_SAME,
     EXCESS,
     EXCESS_OTHER,
-    GIVEN,
     N_ITEM_SUMS,
     N_PAIR_ITEM_SUMS,
     PAIR_BETWEEN,
@@ -26,6 +25,7 @@ from dissensus.stats.groups.kernels import (
     PAIRABLE_RATINGS,
     RATINGS,
     WEIGHT,
+    WORTH,
     sum_squares,
 )
 from dissensus.stats.kernels import FAST, compiled, count_groups, count_marks, count_runs
@@ -39,7 +39,7 @@ _M, _OVER, _SQUARES, _SAME, _PAIRABLE, _AGREEMENT = 0, 1, 2, 3, 4, 5
 _N_FACTS = 6
 # Sums of each item in a comparison, then scratch: worth of the answers of the other group, pairs of
 # ratings of both groups that agree, agreement of both together.
-_GIVEN_OTHER, _CROSS, _POOLED = 12, 13, 14
+_WORTH_OTHER, _CROSS, _POOLED = 12, 13, 14
 _N_PARTS = 15
 
 
@@ -239,22 +239,22 @@ def _compare_items(part, counts, counts_h, like_h, facts, facts_h, worth, size):
     m, m_h, over, over_h = facts[_M], facts_h[_M], facts[_OVER], facts_h[_OVER]
     pairable, pairable_h = facts[_PAIRABLE], facts_h[_PAIRABLE]
     agreement, agreement_h = facts[_AGREEMENT], facts_h[_AGREEMENT]
-    chosen, chosen_h, cross, pooled = part[GIVEN], part[_GIVEN_OTHER], part[_CROSS], part[_POOLED]
+    worth_g, worth_h, cross, pooled = part[WORTH], part[_WORTH_OTHER], part[_CROSS], part[_POOLED]
     weight, difference, both = part[WEIGHT], part[DIFFERENCE], part[BOTH]
     distance, excess, excess_h = part[DISTANCE], part[EXCESS], part[EXCESS_OTHER]
-    chosen[:] = 0.0
-    chosen_h[:] = 0.0
+    worth_g[:] = 0.0
+    worth_h[:] = 0.0
     for k in range(worth.size):
         n, n_h = counts[k], counts_h[k]
         for i in range(size):
-            chosen[i] += worth[k] * n[i]
+            worth_g[i] += worth[k] * n[i]
         for i in range(size):
-            chosen_h[i] += worth[k] * n_h[i]
-    _describe_group_facts(part, facts, size)
+            worth_h[i] += worth[k] * n_h[i]
+    _compute_group_parts(part, facts, size)
     for i in range(size):
         weight[i] = m[i] * m_h[i] / max(m[i] + m_h[i], 1.0)
     for i in range(size):
-        difference[i] = weight[i] * (chosen[i] * over[i] - chosen_h[i] * over_h[i])
+        difference[i] = weight[i] * (worth_g[i] * over[i] - worth_h[i] * over_h[i])
     _pool_agreement(cross, pooled, counts, like_h, facts, facts_h, size)
     for i in range(size):
         both[i] = pairable[i] * pairable_h[i]
@@ -268,7 +268,7 @@ def _compare_items(part, counts, counts_h, like_h, facts, facts_h, worth, size):
 
 
 @compiled(fastmath=FAST)
-def _describe_group_facts(part, facts, size):  # type: ignore[no-untyped-def]
+def _compute_group_parts(part, facts, size):  # type: ignore[no-untyped-def]
     """Compute what each item adds to the sums of the first group alone."""
     m, pairable, agreement = facts[_M], facts[_PAIRABLE], facts[_AGREEMENT]
     disagreement, pairable_ratings = part[DISAGREEMENT], part[PAIRABLE_RATINGS]

@@ -38,7 +38,7 @@ class OrderedScale:
 
     @property
     def span(self) -> float:
-        """The highest number less the lowest."""
+        """The highest number less the lowest; 1 for a single answer."""
         return float(self.values[-1] - self.values[0]) or 1.0
 
 

@@ -451,7 +451,7 @@ def _summarise(sums: FloatArray, pairs: FloatArray, squares: FloatArray | None =
         expected = 1 - part[kernels.DISTINCT_SAME] / part[kernels.DISTINCT]
         expected = np.where(expected > 0, expected, np.nan)
         values = [
-            part[kernels.GIVEN] / part[kernels.RATINGS],
+            part[kernels.WORTH] / part[kernels.RATINGS],
             difference,
             part[kernels.AGREEMENT] / part[kernels.PAIRABLE],
             part[kernels.DISTANCE] / part[kernels.BOTH],

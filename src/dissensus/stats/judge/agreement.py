@@ -32,7 +32,7 @@ def distance_between(ratings: PanelRatings, judge: FloatArray, distance: FloatAr
     Raises
     ------
     UndefinedEstimate
-        No item has two ratings of the group and an answer of the judge.
+        No item has `least` ratings of the group and an answer of the judge.
 
     Examples
     --------
@@ -40,8 +40,8 @@ def distance_between(ratings: PanelRatings, judge: FloatArray, distance: FloatAr
     >>> distance_between(ratings, np.array([[0.0, 2.0], [1.0, 1.0]]), np.array([[0.0, 1.0], [1.0, 0.0]])).estimate
     0.5
     """
-    chosen = select_comparable(ratings, judge, least)
-    return _average(chosen, judge, (_shares(judge) @ distance)[chosen.items, chosen.answers], is_share=True)
+    comparable = select_comparable(ratings, judge, least)
+    return _average(comparable, judge, (_shares(judge) @ distance)[comparable.items, comparable.answers], is_share=True)
 
 
 def distance_within(ratings: PanelRatings, judge: FloatArray, distance: FloatArray) -> PseudoValues:
@@ -50,7 +50,7 @@ def distance_within(ratings: PanelRatings, judge: FloatArray, distance: FloatArr
     Parameters
     ----------
     ratings, judge, distance
-        As for `distance_between`; answers of the judge choose items only.
+        As for `distance_between`; the answers of the judge only determine the items.
 
     Returns
     -------
@@ -68,12 +68,12 @@ def distance_within(ratings: PanelRatings, judge: FloatArray, distance: FloatArr
     >>> distance_within(ratings, np.ones((2, 2)), np.array([[0.0, 1.0], [1.0, 0.0]])).estimate
     0.5
     """
-    chosen = select_comparable(ratings, judge)
-    counts = chosen.count(len(judge), judge.shape[1])
-    n = counts.sum(axis=1)[chosen.items]
-    to_others = (counts @ distance)[chosen.items, chosen.answers] / (n - 1)
+    comparable = select_comparable(ratings, judge)
+    counts = comparable.count(len(judge), judge.shape[1])
+    n = counts.sum(axis=1)[comparable.items]
+    to_others = (counts @ distance)[comparable.items, comparable.answers] / (n - 1)
     # The mean over an item is that of its pairs, and a rater counts twice as much as in a mean of ratings.
-    return _average(chosen, judge, 2 * to_others - spread_of_counts(counts, distance)[chosen.items])
+    return _average(comparable, judge, 2 * to_others - spread_of_counts(counts, distance)[comparable.items])
 
 
 def distribution_distance(ratings: PanelRatings, judge: FloatArray, distance: FloatArray) -> PseudoValues:
@@ -166,11 +166,11 @@ def find_comparable(ratings: PanelRatings, judge: FloatArray, least: int = 2) ->
 
 def select_comparable(ratings: PanelRatings, judge: FloatArray, least: int = 2) -> PanelRatings:
     """Return the ratings of items with enough ratings and an answer of the judge."""
-    chosen = ratings.select(find_comparable(ratings, judge, least))
-    if not len(chosen.items):
+    comparable = ratings.select(find_comparable(ratings, judge, least))
+    if not len(comparable.items):
         number = "two ratings" if least > 1 else "a rating"
         raise UndefinedEstimate(f"No item has {number} of the group and enough answers of the judge.")
-    return chosen
+    return comparable
 
 
 def _shares(judge: FloatArray) -> FloatArray:

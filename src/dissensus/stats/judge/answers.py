@@ -21,9 +21,9 @@ class PanelRatings:
     raters: Int64Array
     answers: Int64Array
 
-    def select(self, chosen: BoolArray) -> "PanelRatings":
-        """Return some of the ratings."""
-        return PanelRatings(items=self.items[chosen], raters=self.raters[chosen], answers=self.answers[chosen])
+    def select(self, mask: BoolArray) -> "PanelRatings":
+        """Return the ratings where a mask is true, shape (N,)."""
+        return PanelRatings(items=self.items[mask], raters=self.raters[mask], answers=self.answers[mask])
 
     def count(self, n_items: int, n_categories: int) -> FloatArray:
         """Return the number of answers of each category to each item, shape (I, K)."""
@@ -55,7 +55,7 @@ def step_distance(n_categories: int) -> FloatArray:
 
 
 def spread_of_counts(counts: FloatArray, distance: FloatArray) -> FloatArray:
-    """Return the mean distance of two distinct answers to each item, shape (I,); NaN with fewer than two.
+    """Return the mean distance between two of the answers to each item, shape (I,); NaN with fewer than two.
 
     Examples
     --------

@@ -18,7 +18,8 @@ class JudgeRank:
     nearer_share
         Share of raters who are farther from the rest of the group than the judge is; ties count half.
     p
-        P-value: the share of raters, the judge included, who are as far from the rest of the group or farther.
+        P-value: the share of raters, the judge included, who are as far from the rest of the group as the judge or
+        farther.
     n_raters
         Number of raters.
     """
@@ -73,15 +74,15 @@ def rank_judge(ratings: PanelRatings, judge: FloatArray, distance: FloatArray) -
     >>> rank_judge(ratings, far, np.array([[0.0, 1.0], [1.0, 0.0]]))
     JudgeRank(nearer_share=0.0, p=0.25, n_raters=3)
     """
-    chosen = select_comparable(ratings, judge)
-    counts = chosen.count(*judge.shape)
-    others = counts.sum(axis=1)[chosen.items] - 1
-    row = np.unique(chosen.raters, return_inverse=True)[1]
+    comparable = select_comparable(ratings, judge)
+    counts = comparable.count(*judge.shape)
+    others = counts.sum(axis=1)[comparable.items] - 1
+    row = np.unique(comparable.raters, return_inverse=True)[1]
     shares = judge / np.maximum(judge.sum(axis=1, keepdims=True), 1)
-    of_rater = (counts @ distance)[chosen.items, chosen.answers] / others
+    of_rater = (counts @ distance)[comparable.items, comparable.answers] / others
     # Distances of the judge from everybody on the item, less that from the rater who is compared.
-    of_judge = np.einsum("ik,kl,il->i", shares, distance, counts)[chosen.items]
-    of_judge = (of_judge - (shares @ distance)[chosen.items, chosen.answers]) / others
+    of_judge = np.einsum("ik,kl,il->i", shares, distance, counts)[comparable.items]
+    of_judge = (of_judge - (shares @ distance)[comparable.items, comparable.answers]) / others
     excess = np.bincount(row, weights=of_judge - of_rater) / np.bincount(row)
     excess[np.abs(excess) < 1e-12] = 0
     n = len(excess)

@@ -177,7 +177,7 @@ class _FitState:
     @property
     def cavity(self) -> Cavity:
         """Mean and variance of each location by all other answers."""
-        return Cavity.leave_out(self.location, _add(self.spreads, len(self.location)), self.sites)
+        return Cavity.leave_out(self.location, _sum_spreads(self.spreads, len(self.location)), self.sites)
 
     def multiply_scale(self, ratio: float) -> None:
         """Multiply the choice scale, with the same effects."""
@@ -190,7 +190,7 @@ class _FitState:
 
     def update_sites(self, *, fix_scale: bool = False) -> None:
         """Update the thresholds, the choice scale unless it is fixed, and the likelihood sites."""
-        spread = _add(self.spreads, len(self.location))
+        spread = _sum_spreads(self.spreads, len(self.location))
         self.thresholds = self.likelihood.match_thresholds(self.location, spread, self.thresholds)
         if self.likelihood.is_scaled and not fix_scale:
             self.multiply_scale(self.likelihood.rescale_choices(self.cavity, self.scale))
@@ -294,7 +294,7 @@ def _combine(
     )
 
 
-def _add(spreads: Mapping[str, FloatArray], n: int) -> FloatArray:
+def _sum_spreads(spreads: Mapping[str, FloatArray], n: int) -> FloatArray:
     """Return the posterior variance of each rating's location, with kinds of units taken as independent."""
     return np.asarray(sum(spreads.values(), np.zeros(n)))
 

@@ -15,7 +15,7 @@ SCALE_PRECISION: Final = 0.25
 LARGEST_STEP: Final = 0.5
 """Largest step of the logarithm of the choice scale."""
 
-_TAILS = np.frompyfunc(math.erfc, 1, 1)
+_ERFC = np.frompyfunc(math.erfc, 1, 1)
 
 
 class NormalSites(NamedTuple):
@@ -43,8 +43,8 @@ class Cavity(NamedTuple):
     @classmethod
     def leave_out(cls, location: FloatArray, spread: FloatArray, sites: NormalSites) -> Self:
         """Take the site of each answer from the mean and the variance of its location."""
-        left = 1 / np.maximum(1 - sites.weights * spread, 0.1)
-        variance = spread * left
+        factor = 1 / np.maximum(1 - sites.weights * spread, 0.1)
+        variance = spread * factor
         return cls(location + variance * sites.weights * (location - sites.targets), variance)
 
     def rescale(self, factor: FloatArray | float) -> "Cavity":
@@ -146,7 +146,7 @@ def differentiate(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatA
 
 def cumulate(bounds: FloatArray) -> FloatArray:
     """Return the normal distribution function."""
-    return np.asarray(_TAILS(bounds * -math.sqrt(0.5)), np.float64) / 2
+    return np.asarray(_ERFC(bounds * -math.sqrt(0.5)), np.float64) / 2
 
 
 def density_ratio(z: FloatArray) -> FloatArray:

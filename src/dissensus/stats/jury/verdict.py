@@ -22,7 +22,7 @@ class Verdicts:
     differ
         Probability that two juries with the same seats, of other people, differ, shape (I,).
     overruled
-        Probability that the majority of each group is of the other opinion than the jury, shape (I, G).
+        Probability that the opinion of each group differs from the verdict, shape (I, G).
     """
 
     unsafe: FloatArray
@@ -34,8 +34,8 @@ def decide_verdicts(seats: FloatArray, groups: FloatArray, *, at_least: float = 
     """Decide how juries judge, from draws of the share of people who would call a text unsafe.
 
     Given a draw, jurors answer independently, so that the number of unsafe votes has a Poisson binomial distribution.
-    A jury calls a text unsafe if the share of unsafe votes reaches a threshold. The same share of a group is its
-    opinion.
+    A jury calls a text unsafe if the share of unsafe votes reaches a threshold. The opinion of a group is that the text
+    is unsafe if the share of its members who call it unsafe reaches the same threshold.
 
     Parameters
     ----------

@@ -97,8 +97,8 @@ def estimate_residual_consistency(
     if not n:
         raise UndefinedEstimate("Consistency is undefined: no item was answered twice by one rater.")
     n_draws = min(len(draws.thresholds), MOST_DRAWS, max(FEWEST_DRAWS, SUMMED_REPEATS // n))
-    chosen = np.linspace(0, len(draws.thresholds) - 1, n_draws).astype(int).tolist()
-    edges = [_standardize_thresholds(likelihood, draws, rows, number) for number in chosen]
+    numbers = np.linspace(0, len(draws.thresholds) - 1, n_draws).astype(int).tolist()
+    edges = [_standardize_thresholds(likelihood, draws, rows, number) for number in numbers]
     first = likelihood.design.answers[rows].astype(np.int64)
     probabilities = _average_probabilities(edges, first, second, SHARES)
     log_likelihood = np.log(np.maximum(probabilities, SMALLEST_TAIL)).sum(0)

@@ -33,7 +33,7 @@ LINKS: Final[dict[str, int]] = {"probit": PROBIT, "logit": LOGIT}
 # Standard deviation of the latent error of each link.
 ERROR_SDS: Final[dict[str, float]] = {"probit": 1.0, "logit": np.pi / np.sqrt(3)}
 # Logarithm of the diagonal element of a covariance's factor from which one that has vanished starts again.
-RELEASED: Final = -2.3
+RESTART_LOG: Final = -2.3
 # Information about a parameter, given the others, as a share of that at the start: what is less is rounding.
 LEAST_INFORMATION: Final = 1e-6
 FLAT: Final = (
@@ -252,7 +252,7 @@ def fit_ordinal(
 
     tolerance = NEAR if is_refined else TOLERANCE
     maximum = maximize(value_and_gradient, start, information, longest, tolerance=tolerance)
-    zero = RELEASED
+    zero = RESTART_LOG
     while (start := _canonicalize(likelihood, maximum.parameters, zero)) is not maximum.parameters:
         # Once, effects that vanished are released: their covariances may only have had the wrong sign.
         free = ~_find_boundary(likelihood, start)

@@ -36,10 +36,10 @@ from dissensus.stats.multilevel.priors import ModelPriors, Prior, PriorPenalty
 from dissensus.stats.result import FloatArray
 
 FEWEST_CHAINS: Final = 2
-# Numbers in the block between inner and outer effects, and kept draws of random effects, 400 MB each.
+# Most elements of the block between inner and outer effects, and most draws of random effects, 400 MB each.
 MOST_PRODUCTS: Final = 50_000_000
-MOST_KEPT: Final = 50_000_000
-# Warm-up sweeps, as a share of the iterations that are kept.
+MOST_EFFECT_DRAWS: Final = 50_000_000
+# Warm-up sweeps, as a share of the iterations whose draws are returned.
 WARM_UP: Final = 0.5
 # Range of the standard deviations from which chains start.
 START_SDS: Final = (0.2, 1.5)
@@ -106,10 +106,10 @@ def sample_posterior(
         raise InvalidInput(f"iterations is {iterations}; give at least {FEWEST_ITERATIONS} for each chain.")
     _check_terms(design, priors)
     n_effects = sum(term.n_groups * term.size for term in design.random)
-    if chains * iterations * n_effects > MOST_KEPT:
+    if chains * iterations * n_effects > MOST_EFFECT_DRAWS:
         raise InvalidInput(
             f"{chains * iterations:,} draws of {n_effects:,} random effects do not fit into memory; at most "
-            f"{MOST_KEPT // n_effects:,} draws of this model do. Lower the chains or iterations."
+            f"{MOST_EFFECT_DRAWS // n_effects:,} draws of this model do. Lower the chains or iterations."
         )
     sampler = _Sampler(design, priors)
     generators = np.random.default_rng(seed).spawn(chains)
@@ -156,7 +156,10 @@ def sample_ordinal(
         [
             draws.thresholds,
             draws.coefficients,
-            *(_engine_parameters(term, factors) for term, factors in zip(design.random, draws.factors, strict=True)),
+            *(
+                _covariance_parameters(term, factors)
+                for term, factors in zip(design.random, draws.factors, strict=True)
+            ),
         ]
     )
     mean = parameters.mean(0)
@@ -189,7 +192,7 @@ def sample_ordinal(
     )
 
 
-def _engine_parameters(term: RandomTerm, factors: FloatArray) -> FloatArray:
+def _covariance_parameters(term: RandomTerm, factors: FloatArray) -> FloatArray:
     """Return the parameters of covariances (`covariance`), given draws of their factors, shape (S, D, D)."""
     diagonal: FloatArray = np.log(np.einsum("sii->si", factors))
     if term.structure == "identity":
@@ -207,9 +210,9 @@ def _check_terms(design: ModelDesign, priors: ModelPriors) -> None:
                 "distribution in any of its steps. Leave widths out, or the sampler."
             )
         n = term.n_groups * term.size if term.structure == "identity" else term.n_groups
-        fewest = term.size + 2 if _n_sds(term) > 1 else 3 if sds[0] is None else 2
+        fewest = term.size + 2 if _count_sds(term) > 1 else 3 if sds[0] is None else 2
         if n < fewest:
-            has_remedy = _n_sds(term) == 1 and sds[0] is None and n > 1
+            has_remedy = _count_sds(term) == 1 and sds[0] is None and n > 1
             raise InvalidInput(
                 f"{term.name} has {n} group{'s' * (n != 1)}, and the Gibbs sampler needs at least {fewest} for the "
                 f"covariance of {term.size} effect{'s' * (term.size != 1)} with these priors. Leave effects out"
@@ -217,7 +220,7 @@ def _check_terms(design: ModelDesign, priors: ModelPriors) -> None:
             )
 
 
-def _n_sds(term: RandomTerm) -> int:
+def _count_sds(term: RandomTerm) -> int:
     return 1 if term.structure == "identity" else term.size
 
 
@@ -264,7 +267,7 @@ class _Sampler:
         gibbs_kernels.fill_products(self.layout.ratings, with_ones, lower, self.cross, self.inner_blocks)
         self.outer = lower + np.tril(lower, -1).T
         # The column of each standard deviation, by outer slot and by inner effect.
-        columns = np.cumsum([0, *(_n_sds(term) for term in design.random)])
+        columns = np.cumsum([0, *(_count_sds(term) for term in design.random)])
         by_term = [
             columns[j] + (np.zeros(term.size, int) if term.structure == "identity" else np.arange(term.size))
             for j, term in enumerate(design.random)
@@ -338,7 +341,7 @@ class _Sampler:
         """Return the standard deviation of each column."""
         return np.concatenate(
             [
-                np.sqrt((factor**2).sum(1))[: _n_sds(term)]
+                np.sqrt((factor**2).sum(1))[: _count_sds(term)]
                 for term, factor in zip(self.design.random, state.factors, strict=True)
             ]
         )
@@ -395,10 +398,10 @@ class _Sampler:
             state.thresholds = new[:n]
             place = 0
             for j, (term, effects) in enumerate(zip(self.design.random, self._split(state), strict=True)):
-                scales = new[n + place : n + place + _n_sds(term)]
+                scales = new[n + place : n + place + _count_sds(term)]
                 effects *= scales
                 state.factors[j] = state.factors[j] * scales[:, None]
-                place += _n_sds(term)
+                place += _count_sds(term)
 
     def _draw_effects(self, state: _State, rng: np.random.Generator) -> None:
         """Step 2: latent values; then a shift, coefficients and all random effects."""
@@ -497,7 +500,7 @@ class _Sampler:
     def _draw_factor(self, j: int, effects: FloatArray, factor: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Step 4: the covariance of a term, given its effects."""
         term, priors = self.design.random[j], self.priors.sds[j]
-        if _n_sds(term) == 1:
+        if _count_sds(term) == 1:
             sd = float(np.sqrt((effects**2).sum() / rng.chisquare(effects.size - 1)))
             log_ratio = _log_density(priors, np.array([sd])) - _log_density(priors, factor[:1, 0])
             return np.eye(term.size) * sd if np.log(rng.random()) < log_ratio else factor

@@ -16,10 +16,10 @@ from dissensus.stats.result import FloatArray
 FEWEST_DRAWS: Final = 25
 FEWEST_IN_TAIL: Final = 5
 TINY: Final = float(np.finfo(np.float64).tiny)
-# Draws that are kept in memory for two threads, which wait for each other after so many.
-AT_A_TIME: Final = 16
+# Draws in memory at a time: two threads compute their results, and wait for each other after so many.
+BATCH_SIZE: Final = 16
 
-Drawn = TypeVar("Drawn")
+Sample = TypeVar("Sample")
 Result = TypeVar("Result")
 
 
@@ -165,11 +165,11 @@ def certify_laplace(
     )
 
 
-def map_in_threads(function: Callable[[Drawn], Result], drawn: Iterator[Drawn]) -> Iterator[Result]:
-    """Yield the results of what is drawn one after the other, which two threads compute, some at a time."""
+def map_in_threads(function: Callable[[Sample], Result], draws: Iterator[Sample]) -> Iterator[Result]:
+    """Yield the result of each draw in their order; two threads compute a batch at a time."""
     with ThreadPoolExecutor(2) as pool:
-        while some := list(islice(drawn, AT_A_TIME)):
-            yield from pool.map(function, some)
+        while batch := list(islice(draws, BATCH_SIZE)):
+            yield from pool.map(function, batch)
 
 
 def _log_ratios(likelihood: LaplaceLikelihood, mode: Mode, z: FloatArray, w: FloatArray) -> list[float]:

@@ -27,7 +27,7 @@ FEWEST_PAIRS: Final = 13
 MOST_DENSITIES: Final = 200_000_000
 MOST_RENEWED: Final = 200_000
 # Draws of effects at the estimates, and the share of them that independent draws must be worth.
-CHECKED: Final = 100
+CHECK_DRAWS: Final = 100
 NORMAL_SHARE: Final = 0.8
 
 
@@ -173,8 +173,8 @@ class NormalApproximation:
 
     def _is_normal_given_parameters(self, rng: np.random.Generator) -> bool:
         """Return True if draws of effects at the estimates have almost equal weights."""
-        certificate = certify_laplace(self.likelihood, self.mode, n_draws=CHECKED, rng=rng)
-        return certificate.importance.effective_draws > NORMAL_SHARE * CHECKED
+        certificate = certify_laplace(self.likelihood, self.mode, n_draws=CHECK_DRAWS, rng=rng)
+        return certificate.importance.effective_draws > NORMAL_SHARE * CHECK_DRAWS
 
     def _move_linearly(self, spread: Spread, drawn: Noise) -> list[Draw]:
         """Return a pair of opposites around the estimates, by their noise."""

@@ -55,8 +55,8 @@ def renew_widths(approximation: NormalApproximation, draws: PosteriorDraws, rng:
         scaled = candidates @ np.linalg.inv(factor).T
         weights = log_ratios - 0.5 * (scaled * scaled).sum(2)
         weights = np.exp(weights - weights.max(1, keepdims=True)).cumsum(1)
-        chosen = (weights < rng.random((len(weights), 1)) * weights[:, -1:]).sum(1)
-        effects[s] = candidates[np.arange(len(chosen)), chosen]
+        index = (weights < rng.random((len(weights), 1)) * weights[:, -1:]).sum(1)
+        effects[s] = candidates[np.arange(len(index)), index]
     counts = np.diff(groups.start)
     for s in range(len(effects)):
         location, width = locate_ratings(likelihood, draws, s)

@@ -43,11 +43,11 @@ def draw_assignment(rng: np.random.Generator, design: ContrastDesign) -> Balance
     items, raters, first = [], [], 0
     for cell in design.cells:
         if cell.per_item == cell.n_raters:
-            chosen = np.tile(np.arange(cell.n_raters), (design.n_items, 1))
+            codes = np.tile(np.arange(cell.n_raters), (design.n_items, 1))
         else:
-            chosen = _draw_least_loaded(rng, design.n_items, cell.n_raters, cell.per_item)
+            codes = _draw_least_loaded(rng, design.n_items, cell.n_raters, cell.per_item)
         items.append(np.repeat(np.arange(design.n_items), cell.per_item))
-        raters.append(first + chosen.ravel())
+        raters.append(first + codes.ravel())
         first += cell.n_raters
     cell_codes = np.repeat(np.arange(len(design.cells)), [cell.n_raters for cell in design.cells])
     return BalancedAssignment(np.concatenate(items), np.concatenate(raters), cell_codes)
@@ -55,11 +55,11 @@ def draw_assignment(rng: np.random.Generator, design: ContrastDesign) -> Balance
 
 def _draw_least_loaded(rng: np.random.Generator, n_items: int, n_raters: int, per_item: int) -> Int64Array:
     load = np.zeros(n_raters)
-    chosen = np.empty((n_items, per_item), np.int64)
-    for row, tie in zip(chosen, rng.random((n_items, n_raters)), strict=True):
+    codes = np.empty((n_items, per_item), np.int64)
+    for row, tie in zip(codes, rng.random((n_items, n_raters)), strict=True):
         row[:] = np.argpartition(load + tie, per_item - 1)[:per_item]
         load[row] += 1
-    return chosen
+    return codes
 
 
 def draw_model_answers(

@@ -25,7 +25,7 @@ class ConfidenceSequence:
     estimate
         Mean so far.
     low, high
-        Interval after each observation: the intersection of all intervals until then.
+        Interval after each observation: the intersection of all intervals until then; NaN if it is empty.
     """
 
     estimate: FloatArray
@@ -88,9 +88,9 @@ def confidence_sequence(values: npt.ArrayLike, *, confidence: float) -> Confiden
     excluded = np.maximum.accumulate(log_capital(x, means, confidence) >= np.log(2 / (1 - confidence)), axis=0)
     inside = ~excluded
     first, last = inside.argmax(axis=1), GRID - inside[:, ::-1].argmax(axis=1)
-    none = excluded.all(axis=1)
-    low = np.where(none, np.nan, means[np.maximum(first - 1, 0)])
-    high = np.where(none, np.nan, means[np.minimum(last + 1, GRID)])
+    is_empty = excluded.all(axis=1)
+    low = np.where(is_empty, np.nan, means[np.maximum(first - 1, 0)])
+    high = np.where(is_empty, np.nan, means[np.minimum(last + 1, GRID)])
     return ConfidenceSequence(estimate=np.cumsum(x) / np.arange(1, x.size + 1), low=low, high=high)
 
 

@@ -75,17 +75,17 @@ def contrast_half_width(model: RatingModel, design: ContrastDesign, *, confidenc
     return HalfWidth(raters=t * math.sqrt(variance.raters), both=t * math.sqrt(variance.raters + variance.items))
 
 
-def pool_half_width(model: RatingModel, design: ContrastDesign, groups: int, *, confidence: float) -> HalfWidth:
+def pool_half_width(model: RatingModel, design: ContrastDesign, n_groups: int, *, confidence: float) -> HalfWidth:
     """Return the precision of the share of a pool of G groups of one size, in a design of one cell."""
     check_confidence(confidence)
     (cell,) = design.cells
-    parts = pool_components(model, cell.share, groups)
+    parts = pool_components(model, cell.share, n_groups)
     raters = (parts.rater + parts.residual / design.load(cell)) / cell.n_raters
     t = t_quantile(confidence, cell.n_raters - 1)
     return HalfWidth(raters=t * math.sqrt(raters), both=t * math.sqrt(raters + parts.item / design.n_items))
 
 
-def pool_components(model: RatingModel, share: float, groups: int) -> ShareComponents:
+def pool_components(model: RatingModel, share: float, n_groups: int) -> ShareComponents:
     """Return the variance components of a pool of G groups: effects of groups on items average out over the groups.
 
     Examples
@@ -98,12 +98,12 @@ def pool_components(model: RatingModel, share: float, groups: int) -> ShareCompo
     """
     parts = model.components(share)
     shared = model.item_covariance((share, 1.0), (share, 1.0))
-    item = parts.item if groups == 1 else shared + (parts.item - shared) / groups
+    item = parts.item if n_groups == 1 else shared + (parts.item - shared) / n_groups
     return replace(parts, item=item, residual=parts.residual + parts.item - item)
 
 
 def item_precision(
-    model: RatingModel, share: float, per_item: int, *, groups: int = 1, confidence: float
+    model: RatingModel, share: float, per_item: int, *, n_groups: int = 1, confidence: float
 ) -> ItemPrecision:
     r"""Return the precision of the answers to one item by K raters of a pool of G groups of one size.
 
@@ -124,22 +124,26 @@ def item_precision(
     >>> round(precise.reliability, 6), precise.reliability == precise.dependability
     (0.9, True)
     """
-    parts = pool_components(model, share, groups)
+    parts = pool_components(model, share, n_groups)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     of_groups = model.group_item_sd**2
-    item, rater, residual = model.item_sd**2 + of_groups / groups, model.rater_sd**2, of_groups * (1 - 1 / groups) + 1
+    item, rater, residual = (
+        model.item_sd**2 + of_groups / n_groups,
+        model.rater_sd**2,
+        of_groups * (1 - 1 / n_groups) + 1,
+    )
     return ItemPrecision(
         half_width=z * math.sqrt((parts.rater + parts.residual) / per_item),
-        label_agreement=_label_agreement(model, share, per_item, groups),
+        label_agreement=_label_agreement(model, share, per_item, n_groups),
         reliability=item / (item + residual / per_item),
         dependability=item / (item + (rater + residual) / per_item),
     )
 
 
-def _label_agreement(model: RatingModel, share: float, per_item: int, groups: int) -> float:
+def _label_agreement(model: RatingModel, share: float, per_item: int, n_groups: int) -> float:
     normal = NormalDist()
     centre = normal.inv_cdf(share) * model.total_sd()
-    item_sd = math.hypot(model.item_sd, model.group_item_sd / math.sqrt(groups))
+    item_sd = math.hypot(model.item_sd, model.group_item_sd / math.sqrt(n_groups))
     scale = math.sqrt(model.total_sd() ** 2 - item_sd**2)
     shares = np.array([normal.cdf((centre + item_sd * node) / scale) for node in _NODES.tolist()])
     if per_item >= MANY_RATERS:

@@ -60,15 +60,15 @@ class RatingModel:
         (0.0541, 0.0541, 0.1418)
         """
         z, total = _NORMAL.inv_cdf(share), self.total_sd(loading) ** 2
-        rater = excess_of_both(z, z, self.rater_sd**2 / total)
-        item = excess_of_both(z, z, ((loading * self.item_sd) ** 2 + self.group_item_sd**2) / total)
+        rater = event_covariance(z, z, self.rater_sd**2 / total)
+        item = event_covariance(z, z, ((loading * self.item_sd) ** 2 + self.group_item_sd**2) / total)
         return ShareComponents(rater=rater, item=item, residual=share * (1 - share) - rater - item)
 
     def item_covariance(self, first: tuple[float, float], second: tuple[float, float]) -> float:
         """Return the covariance of the shares of two groups over items, each group as its share and loading."""
         scale = self.total_sd(first[1]) * self.total_sd(second[1])
         rho = first[1] * second[1] * self.item_sd**2 / scale
-        return excess_of_both(_NORMAL.inv_cdf(first[0]), _NORMAL.inv_cdf(second[0]), rho)
+        return event_covariance(_NORMAL.inv_cdf(first[0]), _NORMAL.inv_cdf(second[0]), rho)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class ShareComponents:
         return 1 - self.item / self.total + (load - 1) * self.rater / self.total
 
 
-def excess_of_both(z_a: float, z_b: float, rho: float) -> float:
+def event_covariance(z_a: float, z_b: float, rho: float) -> float:
     r"""Return the covariance of two events X < z_a and Y < z_b of standard normal X and Y with correlation rho.
 
     .. math:: \Phi_2(a, b; \rho) - \Phi(a) \Phi(b) = \frac{1}{2 \pi} \int_0^{\arcsin \rho}
@@ -107,7 +107,7 @@ def excess_of_both(z_a: float, z_b: float, rho: float) -> float:
 
     Examples
     --------
-    >>> round(excess_of_both(0.0, 0.0, 0.5), 6)  # asin(.5) / (2 π)
+    >>> round(event_covariance(0.0, 0.0, 0.5), 6)  # asin(.5) / (2 π)
     0.083333
     """
     high = math.asin(rho)

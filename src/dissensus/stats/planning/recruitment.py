@@ -34,8 +34,11 @@ def binomial_at_least(n: int, p: float, k: int) -> float:
     return min(1.0, float(np.exp(logs).sum()))
 
 
-def chance_of_enough(begun: int, finish: float, seats: int, keep: float, needed: int) -> float:
+def chance_of_enough(n_people: int, p_finish: float, n_seats: int, p_remain: float, n_needed: int) -> float:
     """Return the probability that enough of the people who begin finish, have a seat and remain.
+
+    Each person finishes with probability `p_finish`; those who finish take the seats while there are some, and each of
+    them remains with probability `p_remain`.
 
     Examples
     --------
@@ -44,15 +47,15 @@ def chance_of_enough(begun: int, finish: float, seats: int, keep: float, needed:
     >>> chance_of_enough(2, 0.5, 1, 0.5, 1)
     0.375
     """
-    if finish >= 1:
-        return binomial_at_least(min(begun, seats), keep, needed)
-    total = binomial_at_least(begun, finish, seats) * binomial_at_least(seats, keep, needed)
-    for m in range(min(begun, seats - 1), needed - 1, -1):
-        ways = math.lgamma(begun + 1) - math.lgamma(m + 1) - math.lgamma(begun - m + 1)
-        chance = math.exp(ways + m * math.log(finish) + (begun - m) * math.log1p(-finish))
-        if chance < NEGLIGIBLE and m < begun * finish:
+    if p_finish >= 1:
+        return binomial_at_least(min(n_people, n_seats), p_remain, n_needed)
+    total = binomial_at_least(n_people, p_finish, n_seats) * binomial_at_least(n_seats, p_remain, n_needed)
+    for m in range(min(n_people, n_seats - 1), n_needed - 1, -1):
+        ways = math.lgamma(n_people + 1) - math.lgamma(m + 1) - math.lgamma(n_people - m + 1)
+        chance = math.exp(ways + m * math.log(p_finish) + (n_people - m) * math.log1p(-p_finish))
+        if chance < NEGLIGIBLE and m < n_people * p_finish:
             break
-        total += chance * binomial_at_least(m, keep, needed)
+        total += chance * binomial_at_least(m, p_remain, n_needed)
     return total
 
 

@@ -89,7 +89,7 @@ def simulate_power(
     seed
         One child for each simulation: results do not depend on how many there are.
     progress
-        Function that is told the share of the work that is done.
+        Function that is called with the share of the work that is done.
 
     Returns
     -------
@@ -103,15 +103,14 @@ def simulate_power(
     _check_statistic(statistic, design)
     check_simulations(n_simulations, level)
     compute = _choose_statistics(statistic, design)
-    shuffles = (
-        SHUFFLES if statistic not in UNSTUDENTISED else math.ceil(round(10 / level, 6)) - 1
-    )  # p of 2 (1 + 4) / (B + 1)
-    observed, null = np.empty(n_simulations), np.empty((n_simulations, shuffles))
+    # With 10 / level - 1 permutations of a campaign, p is at most the level if four or fewer are as far in one tail.
+    n_permutations = SHUFFLES if statistic not in UNSTUDENTISED else math.ceil(round(10 / level, 6)) - 1
+    observed, null = np.empty(n_simulations), np.empty((n_simulations, n_permutations))
     for s, child in enumerate(seed.spawn(n_simulations)):
         rng = np.random.default_rng(child)
         if s % SIMULATIONS_OF_ASSIGNMENT == 0:
             assignment = draw_assignment(rng, design)
-        order = np.tile(np.arange(assignment.cell.size), (shuffles + 1, 1))
+        order = np.tile(np.arange(assignment.cell.size), (n_permutations + 1, 1))
         order[1:] = rng.permuted(order[1:], axis=1)
         answers = draw_model_answers(rng, model, design, assignment)
         values = compute(assignment, answers, order)

@@ -45,8 +45,8 @@ def _select(parts: Parts, rank: int) -> float:
         counts = np.zeros(1 << _WIDTH, np.int64)
         for part in parts:
             words = (part() + 0.0).view(np.uint64) >> np.uint64(shift)  # In the order of the numbers, without -0.0
-            chosen = words[words >> np.uint64(_WIDTH) == prefix] & np.uint64((1 << _WIDTH) - 1)
-            counts += np.bincount(chosen.astype(np.int64), minlength=1 << _WIDTH)
+            codes = words[words >> np.uint64(_WIDTH) == prefix] & np.uint64((1 << _WIDTH) - 1)
+            counts += np.bincount(codes.astype(np.int64), minlength=1 << _WIDTH)
         ends = np.cumsum(counts)
         code = int(np.searchsorted(ends, rank, side="right"))
         rank -= int(ends[code] - counts[code])

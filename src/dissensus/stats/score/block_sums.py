@@ -24,8 +24,8 @@ from dissensus.stats.score.losses import count_contradicted
 from dissensus.stats.score.pseudo_values import (
     GroupRatings,
     ItemDifferences,
-    Part,
     PseudoValues,
+    RaterVariance,
     measure_raters,
 )
 
@@ -71,11 +71,11 @@ class BlockScores(NamedTuple):
         """Return the ratings of the items of a block that count, and the scores of its items by each model."""
         codes, scores = block.design, [] if self.scores is None else list(self.scores[:, block.items])
         known = np.isfinite(scores[0]) if scores else np.ones(codes.n_items, np.bool_)
-        chosen = known[codes.items]
+        mask = known[codes.items]
         ratings = GroupRatings(
-            items=codes.items[chosen].astype(np.int64),
-            raters=codes.raters[chosen].astype(np.int64),
-            unsafe=self.unsafe[codes.answers[chosen]],
+            items=codes.items[mask].astype(np.int64),
+            raters=codes.raters[mask].astype(np.int64),
+            unsafe=self.unsafe[codes.answers[mask]],
         )
         return ratings, scores
 
@@ -237,7 +237,7 @@ class GroupSums:
     n_items: int
     n_raters: int
     spread: ClusteredVariance | None
-    of_raters: Part
+    of_raters: RaterVariance
     of_ratings: float
     number: int
     between: FloatArray
@@ -276,14 +276,14 @@ def sum_statistics(
     pair_sums: dict[tuple[Key, int], tuple[FloatArray, FloatArray]] = {}
     row_bytes = 2 * 8 * (4 * design.n_raters + 3 * source.n_groups**2)  # A run of blocks has totals of its own
     for part in chunks(len(keys), row_bytes, design.chunk_bytes):
-        chosen = [keys[s] for s in part]
+        part_keys = [keys[s] for s in part]
         totals = (
-            np.zeros((len(chosen), source.n_groups, 8)),
-            np.zeros((len(chosen), 4, design.n_raters)),
-            np.zeros((len(chosen), source.n_groups, source.n_groups, 3)),
+            np.zeros((len(part_keys), source.n_groups, 8)),
+            np.zeros((len(part_keys), 4, design.n_raters)),
+            np.zeros((len(part_keys), source.n_groups, source.n_groups, 3)),
         )
-        pass_over(design, partial(_sum_block, bound, chosen), *totals)
-        for row, key in enumerate(chosen):
+        pass_over(design, partial(_sum_block, bound, part_keys), *totals)
+        for row, key in enumerate(part_keys):
             for g in range(source.n_groups):
                 if not bound.is_defined(key, g):
                     continue
@@ -434,8 +434,8 @@ def _sum_block(
             of_ratings = values.weights * (values.values - total / weight)
             of_items, size, square, rated[g] = _add_items(values, of_ratings, block.design.n_items)
             influences[g] = of_items / weight
-            chosen = rated[g]
-            sums[row, g, :6] += _sum_clusters(of_items[chosen], size[chosen], square[chosen], weight, squares)
+            mask = rated[g]
+            sums[row, g, :6] += _sum_clusters(of_items[mask], size[mask], square[mask], weight, squares)
             single = _sum_ratings(of_ratings, values.weights, weight, squares)
             sums[row, g, 6:] += np.array([single, of_ratings @ of_ratings / weight**2])
             for position, part in enumerate((of_ratings, values.weights, values.weights**2, np.ones(len(of_ratings)))):

@@ -28,7 +28,7 @@ class Gap:
     estimate
         Highest less lowest value.
     by_chance
-        Mean gap between groups of these raters that do not differ.
+        Mean gap between groups of these raters that do not differ; NaN if the variance of a difference is unknown.
     p
         Smallest p-value of the differences of two groups, adjusted by Holm's method; NaN if none is defined.
     pair

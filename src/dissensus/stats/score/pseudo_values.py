@@ -36,12 +36,14 @@ class GroupRatings:
         Item and rater of each rating, numbered from 0, shape (N,).
     unsafe
         1 for an unsafe answer, 0 for a safe one, shape (N,).
+    n_group
+        Number of raters of the group, if these are its ratings of some items; by default those of these ratings.
     """
 
     items: Int64Array
     raters: Int64Array
     unsafe: FloatArray
-    n_group: int | None = None  # Raters of the group, if these are its ratings of some items
+    n_group: int | None = None
 
     @property
     def n_ratings(self) -> int:
@@ -63,9 +65,9 @@ class GroupRatings:
         n, unsafe = np.bincount(self.items), np.bincount(self.items, weights=self.unsafe)
         return n[self.items].astype(np.float64), unsafe[self.items].astype(np.float64)
 
-    def select(self, chosen: npt.NDArray[np.bool_ | np.int64]) -> "GroupRatings":
-        """Return some of the ratings, by a mask or by their numbers."""
-        items, raters, unsafe = self.items[chosen], self.raters[chosen], self.unsafe[chosen]
+    def select(self, rows: npt.NDArray[np.bool_ | np.int64]) -> "GroupRatings":
+        """Return some of the ratings, by a mask or by their indices."""
+        items, raters, unsafe = self.items[rows], self.raters[rows], self.unsafe[rows]
         return GroupRatings(items=items, raters=raters, unsafe=unsafe, n_group=self.n_group)
 
 
@@ -73,7 +75,7 @@ class NotComputed(UndefinedEstimate):
     """A statistic that is defined, and is not computed from blocks of items."""
 
 
-class Part(NamedTuple):
+class RaterVariance(NamedTuple):
     """Variance over the raters of a group, its degrees of freedom, and its value if all raters vary by 1."""
 
     variance: float
@@ -121,7 +123,7 @@ class Statistic(Protocol):
         """Variance over items and raters."""
 
     @property
-    def of_raters(self) -> Part:
+    def of_raters(self) -> RaterVariance:
         """Variance over raters."""
 
     @property
@@ -198,11 +200,11 @@ class PseudoValues:
 
     @property
     def influences(self) -> FloatArray:
-        """Share of each rating in the deviation of the statistic."""
+        """Influence of each rating: its weighted residual over the sum of all weights."""
         return np.asarray(self.weights * self.residuals / self.weights.sum())
 
     @property
-    def of_raters(self) -> Part:
+    def of_raters(self) -> RaterVariance:
         """Variance over raters."""
         row = np.unique(self.raters, return_inverse=True)[1]
         totals, size, square = (
@@ -278,12 +280,12 @@ def average_ratings(
     if not len(values):
         raise UndefinedEstimate("There are no ratings.")
     weights = 1 / ratings.count()[0]
-    chosen = np.ones(len(values), np.bool_) if mask is None else mask
+    rows = np.ones(len(values), np.bool_) if mask is None else mask
     return PseudoValues(
-        values=values[chosen],
-        weights=weights[chosen],
-        items=ratings.items[chosen],
-        raters=ratings.raters[chosen],
+        values=values[rows],
+        weights=weights[rows],
+        items=ratings.items[rows],
+        raters=ratings.raters[rows],
         is_share=is_share,
     )
 
@@ -427,15 +429,15 @@ def _test_difference(estimate: float, variance: float, df: float, confidence: fl
     return Difference(estimate, estimate - half, estimate + half, p, variance)
 
 
-def measure_raters(totals: FloatArray, size: FloatArray, square: FloatArray, *, is_concentrated: bool) -> Part:
+def measure_raters(totals: FloatArray, size: FloatArray, square: FloatArray, *, is_concentrated: bool) -> RaterVariance:
     """Return the variance over raters, from the totals, weights and squared weights of each."""
     if len(totals) < 2:
-        return Part(float("nan"), 1.0, float("nan"))
+        return RaterVariance(float("nan"), 1.0, float("nan"))
     variance, df = estimate_variance_of_totals(totals, size, square)
     shares, influence = size / size.sum(), totals / size.sum()
     if is_concentrated:
         df = min(df, _estimate_df(len(totals), float(influence @ influence), float((influence**4).sum())))
-    return Part(variance, df, float(shares @ shares))
+    return RaterVariance(variance, df, float(shares @ shares))
 
 
 def _estimate_df(n: int, squares: float, fourths: float) -> float:
@@ -448,7 +450,7 @@ def _estimate_df(n: int, squares: float, fourths: float) -> float:
     return max(1.0, 2 * n / (kurtosis - 1)) if kurtosis > 1 else float("inf")
 
 
-def _pool_df(parts: Sequence[Part]) -> float:
+def _pool_df(parts: Sequence[RaterVariance]) -> float:
     """Return Satterthwaite's degrees of freedom for the estimated variances, or for equal ones if these are fewer.
 
     A small group whose variance is estimated too low by chance would count for little, and have the degrees of freedom

@@ -155,7 +155,9 @@ def attempt_map(
                 n=int((labels == k).sum()),
                 n_red_teamers=len(np.unique(red_teamers[labels == k])),
                 words=words[k],
-                nearest=tuple(indices[list(_find_nearest(clusters.distance, labels == k, red_teamers))].tolist()),
+                nearest=tuple(
+                    indices[list(_find_nearest(clusters.squared_distances, labels == k, red_teamers))].tolist()
+                ),
             )
             for k in range(n_regions)
         ),
