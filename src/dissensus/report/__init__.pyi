@@ -5,7 +5,7 @@ from dissensus.report.figures.agreement import agreement as agreement
 from dissensus.report.figures.agreement import question_agreement as question_agreement
 from dissensus.report.figures.answers import answers as answers
 from dissensus.report.figures.answers import questions as questions
-from dissensus.report.figures.contested_items import ContestedItems as ContestedItems
+from dissensus.report.figures.contested_items import ContestedItem as ContestedItem
 from dissensus.report.figures.contested_items import list_contested_items as list_contested_items
 from dissensus.report.figures.divergence import divergence as divergence
 from dissensus.report.figures.gold import gold as gold

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dissensus.pipeline.analyse import Analysis
 from dissensus.report.figure import Figure
-from dissensus.report.figures.contested_items import ContestedItems
+from dissensus.report.figures.contested_items import ContestedItem
 from dissensus.report.html import render_page
 from dissensus.report.methods import WORDS, Method
 from dissensus.report.sections import Section
@@ -61,9 +61,9 @@ class Document:
         return tuple(part for section in self.sections for part in section.parts if isinstance(part, ReportTable))
 
     @property
-    def items(self) -> tuple[ContestedItems, ...]:
+    def items(self) -> tuple[ContestedItem, ...]:
         """The contested items."""
-        return tuple(part for section in self.sections for part in section.parts if isinstance(part, ContestedItems))
+        return tuple(part for section in self.sections for part in section.parts if isinstance(part, ContestedItem))
 
     @property
     def parts(self) -> tuple[Figure | ReportTable, ...]:

@@ -18,7 +18,7 @@ from dissensus.pipeline.vet import Vetting, audit_flagged, vet
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement, question_agreement
 from dissensus.report.figures.answers import answers, questions
-from dissensus.report.figures.contested_items import ContestedItems, list_contested_items
+from dissensus.report.figures.contested_items import ContestedItem, list_contested_items
 from dissensus.report.figures.divergence import divergence
 from dissensus.report.figures.gold import gold
 from dissensus.report.figures.item_attributes import item_attribute, item_gaps
@@ -41,7 +41,7 @@ from dissensus.schema.ratings.table import Ratings
 if TYPE_CHECKING:
     from dissensus.pipeline.model import MultilevelModel
 
-Part = Figure | ReportTable | ContestedItems | Disclosure
+Part = Figure | ReportTable | ContestedItem | Disclosure
 # Random removals to compare a filter with, if nothing is permuted.
 DRAWS = 1000
 NUMBERS_OF_RATERS = 5  # Of a curve
@@ -102,7 +102,7 @@ class Section:
     @property
     def figures(self) -> tuple[Figure, ...]:
         """All figures, those of single items too."""
-        parts = (part.figure if isinstance(part, ContestedItems) else part for part in self.parts)
+        parts = (part.figure if isinstance(part, ContestedItem) else part for part in self.parts)
         return tuple(part for part in parts if isinstance(part, Figure))
 
     def finding(self, axis: str) -> str | None:
@@ -449,7 +449,7 @@ def _contested(source: ReportInput) -> Section:
     return Section("contested", "Contested items", lead, most, tuple(_explain_no_contested(source, most)))
 
 
-def _explain_no_contested(source: ReportInput, most: Sequence[ContestedItems]) -> Iterator[str]:
+def _explain_no_contested(source: ReportInput, most: Sequence[ContestedItem]) -> Iterator[str]:
     if not source.options.contested:
         yield NO_ITEMS
     elif not most:

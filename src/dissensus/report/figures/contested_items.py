@@ -32,7 +32,7 @@ from dissensus.stats.groups.item_counts import compute_quantiles, count_items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ContestedItems:
+class ContestedItem:
     """One contested item: its answers, and its text, which may offend.
 
     Parameters
@@ -58,7 +58,7 @@ def list_contested_items(
     question: str | None = None,
     n: int = 10,
     text: bool = True,
-) -> tuple[ContestedItems, ...]:
+) -> tuple[ContestedItem, ...]:
     """Return the items with the largest entropy of their soft label, the most contested first.
 
     Parameters
@@ -138,7 +138,7 @@ def _blocks(item: Ratings, question: str, axes: Sequence[DisplayedGroups]) -> It
 
 def _make_contested_item(
     item: Ratings, question: str, entropy: float, blocks: Sequence[tuple[RowBlock, pl.DataFrame]], *, text: bool
-) -> ContestedItems:
+) -> ContestedItem:
     scale, row = item.scale(question), item.items.row(0, named=True)
     counts = np.concatenate([build_count_matrix(answers, scale) for _, answers in blocks])
     shares = compute_shares(counts)
@@ -161,7 +161,7 @@ def _make_contested_item(
         ),
     )
     context, response = read_passages(row) if text else (None, None)
-    return ContestedItems(figure=figure, context=context, response=response)
+    return ContestedItem(figure=figure, context=context, response=response)
 
 
 def read_passages(row: Mapping[str, Any]) -> tuple[str | None, str | None]:

@@ -23,7 +23,7 @@ from dissensus.pipeline.analyse.attempts.analysis import analyse_attempts
 from dissensus.report.attempts import attempts_report
 from dissensus.report.builder import build
 from dissensus.report.figure import Figure
-from dissensus.report.figures.contested_items import ContestedItems
+from dissensus.report.figures.contested_items import ContestedItem
 from dissensus.report.graphics.theme import COLUMN_WIDTH
 from dissensus.report.html import to_grid
 from dissensus.report.result import Document
@@ -191,7 +191,7 @@ def _word(messages: Sequence[str]) -> list[str]:
 
 def _part(part: Part) -> dict[str, Any]:
     """Return a part of a section as values that its page shows."""
-    if isinstance(part, ContestedItems):
+    if isinstance(part, ContestedItem):
         return {**_part(part.figure), "kind": "item", "context": part.context, "response": part.response}
     if isinstance(part, Figure):
         return {**_heading(part), "kind": "figure", "grids": [asdict(to_grid(part.table))]}
