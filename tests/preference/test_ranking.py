@@ -57,6 +57,14 @@ def test_weights_count_as_copies() -> None:
         assert (row.n, row.won) == (copied_row.n, copied_row.won)
 
 
+def test_weights_of_elo_are_gained_and_lost_alike() -> None:
+    comparisons = draw_comparisons(60, seed=5)
+    heavy = rank(replace(comparisons, weight=np.full(60, 3.0)), bootstrap=0)
+    assert np.mean([row.elo for row in heavy.rows]) == pytest.approx(1000)
+    light = rank(replace(comparisons, weight=np.full(60, 1e-6)), bootstrap=0)
+    assert [row.elo for row in light.rows] == pytest.approx([1000] * 4, abs=0.001)
+
+
 def test_differences_between_raters_widen_intervals() -> None:
     """Comparisons of one rater are less informative than those of different raters."""
     comparisons = draw_comparisons(2000, raters=12, spread=1.0)
@@ -128,6 +136,41 @@ def test_calibrated_scores_predict_elo() -> None:
     doubled = rank(replace(comparisons, scores=2 * scores), bootstrap=0)
     assert doubled.slope == pytest.approx((ranking.slope or 0) / 2)
     assert rank(replace(comparisons, scores=np.full((4000, 2), np.nan)), bootstrap=0).slope is None
+
+
+def test_scores_that_do_not_connect_the_chatbots_predict_no_elo() -> None:
+    comparisons = Comparisons(
+        bots=("a", "b", "c", "d"),
+        a=np.array([0, 2, 1, 1, 3, 2]),
+        b=np.array([1, 3, 2, 0, 2, 1]),
+        outcome=np.ones(6),
+        weight=np.ones(6),
+        scores=np.array([[1, 0], [1, 0], [np.nan, 0], [0, 1], [0, 1], [0, np.nan]]),
+    )
+    ranking = rank(comparisons, bootstrap=0)
+    assert [row.by_scores for row in ranking.rows] == [None] * 4
+    assert ranking.notes == (
+        "There is no Elo by scores, since the comparisons with scores of both answers do not connect the chatbots.",
+    )
+    connected = rank(replace(comparisons, scores=np.tile([1.0, 0.0], (6, 1))), bootstrap=0)
+    assert None not in [row.by_scores for row in connected.rows]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"outcome": np.array([1.0, 0.3])}, r"The outcome of comparison 2 is 0\.3; give 1, 0 or 0\.5\."),
+        ({"outcome": np.ones(3)}, r"outcome has 3 values for 2 comparisons\."),
+        ({"weight": np.array([0.0, 1.0])}, "The weight of comparison 1 is 0; give a number above 0"),
+        ({"weight": np.array([1.0, np.nan])}, "The weight of comparison 2 is nan; give a number above 0"),
+    ],
+)
+def test_outcomes_and_weights_are_checked(change: dict[str, np.ndarray], message: str) -> None:
+    comparisons = Comparisons(
+        bots=("a", "b"), a=np.array([0, 1]), b=np.array([1, 0]), outcome=np.ones(2), weight=np.ones(2)
+    )
+    with pytest.raises(InvalidInput, match=message):
+        replace(comparisons, **change)
 
 
 TABLE = {"bot_a": ["x", "y", "x"], "bot_b": ["y", "x", "y"], "winner": ["a", "x", "tie"], "rater_id": ["1", "2", "2"]}

@@ -13,7 +13,9 @@ from dissensus.schema.numbers import check_whole
 from dissensus.stats.bootstrap import draw_resamples, interval
 from dissensus.stats.result import BoolArray, FloatArray, Int64Array, check_confidence, none_if_not_finite
 
+OUTCOMES: Final = (1.0, 0.0, 0.5)
 MAX_BOTS: Final = 500
+"""Limit on the number of chatbots; ranking takes time and memory of their square or more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -38,7 +40,8 @@ class Comparisons:
     Raises
     ------
     InvalidInput
-        There are fewer than two chatbots or too many, no comparison, or a chatbot is compared with itself.
+        There are fewer than two chatbots or too many, no comparison, arrays of other lengths, a chatbot compared with
+        itself, another outcome, or a weight that is not above 0.
     """
 
     bots: tuple[str, ...]
@@ -59,6 +62,18 @@ class Comparisons:
             raise InvalidInput(
                 f"Comparison {same[0] + 1:,} is of {self.bots[self.a[same[0]]]} with itself. Leave it out."
             )
+        self._check_values("outcome", self.outcome, np.isin(self.outcome, OUTCOMES), "1, 0 or 0.5")
+        is_positive = (self.weight > 0) & np.isfinite(self.weight)
+        self._check_values("weight", self.weight, is_positive, "a number above 0, such as 1")
+
+    def _check_values(self, name: str, values: FloatArray, is_valid: BoolArray, allowed: str) -> None:
+        if len(values) != len(self.a):
+            raise InvalidInput(f"{name} has {len(values):,} values for {len(self.a):,} comparisons. Give one for each.")
+        invalid = np.flatnonzero(~is_valid)
+        if len(invalid):
+            raise InvalidInput(
+                f"The {name} of comparison {invalid[0] + 1:,} is {values[invalid[0]]:g}; give {allowed}."
+            )
 
     def wins(self, weight: FloatArray) -> FloatArray:
         """Return the weighted wins of each chatbot (row) against each other; a tie is half a win for both."""
@@ -71,17 +86,17 @@ class Comparisons:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedChatbot:
-    """Rank statistics of one chatbot."""
+    """Strength and Elo of one chatbot, with its comparisons."""
 
     bot: str
-    n: float  # Comparisons, wins and ties, by weight
-    won: float
-    tied: float
+    n: float  # Total weight of its comparisons
+    won: float  # Of those that it won
+    tied: float  # Of ties
     bradley_terry: float | None  # Strength on the Elo scale; None if undefined
-    ci_low: float | None  # Interval over raters
+    ci_low: float | None  # Interval over raters; None without raters or replicates
     ci_high: float | None
     elo: float  # After all comparisons in order
-    by_scores: float | None  # Elo predicted by the scores of a preference model; None without scores
+    by_scores: float | None  # Elo predicted by the scores of a preference model; None if undefined
     reason: str = ""  # Reason of an undefined strength
 
 
@@ -98,7 +113,8 @@ class Ranking:
     replicates, undefined
         Bootstrap replicates, and those in which strengths are undefined.
     slope
-        Slope of strengths on those predicted by scores: 1 if the scores are calibrated; None without scores.
+        Slope of strengths on those predicted by scores: 1 if the scores are calibrated; None without scores or
+        strengths.
     notes
         Notes on the intervals.
     """
@@ -140,7 +156,7 @@ def rank(comparisons: Comparisons, *, bootstrap: int = 1000, seed: int = 0, conf
     seed
         Seed of the bootstrap.
     confidence
-        Confidence level.
+        Confidence level of the intervals.
 
     Returns
     -------
@@ -151,7 +167,9 @@ def rank(comparisons: Comparisons, *, bootstrap: int = 1000, seed: int = 0, conf
     ------
     UndefinedEstimate
         The chatbots fall into parts that were never compared with each other.
-    Unavailable
+    InvalidInput
+        Number of replicates or confidence level out of range.
+    MissingExtra
         evalica is not installed.
 
     Notes
@@ -186,7 +204,7 @@ def rank(comparisons: Comparisons, *, bootstrap: int = 1000, seed: int = 0, conf
         replicates=0 if comparisons.rater is None or strengths.reason else bootstrap,
         undefined=strengths.undefined,
         slope=None if predicted is None else _slope(strengths.observed, predicted),
-        notes=tuple(_notes(comparisons, bootstrap, strengths.undefined)),
+        notes=tuple(_notes(comparisons, bootstrap, strengths.undefined, predicted)),
     )
 
 
@@ -215,7 +233,7 @@ def _build_row(
     )
 
 
-def _notes(comparisons: Comparisons, bootstrap: int, undefined: int) -> list[str]:
+def _notes(comparisons: Comparisons, bootstrap: int, undefined: int, predicted: FloatArray | None) -> list[str]:
     notes = []
     if bootstrap and comparisons.rater is None:
         notes.append("There are no intervals, since the rater of each comparison is unknown (column rater_id).")
@@ -223,6 +241,10 @@ def _notes(comparisons: Comparisons, bootstrap: int, undefined: int) -> list[str
         notes.append(
             f"{undefined:,} of {bootstrap:,} replicates are left out: among the raters drawn, some chatbot was never "
             "compared, or never beaten. If these are many, intervals are too short."
+        )
+    if comparisons.scores is not None and predicted is None:
+        notes.append(
+            "There is no Elo by scores, since the comparisons with scores of both answers do not connect the chatbots."
         )
     return notes
 
@@ -253,29 +275,38 @@ def _bootstrap_strengths(comparisons: Comparisons, bootstrap: int, seed: int) ->
     assert comparisons.rater is not None  # noqa: S101 - intervals are computed only if raters are known
     rater = np.unique(comparisons.rater, return_inverse=True)[1]
     seeds = np.random.SeedSequence(seed).spawn(bootstrap)
-    drawn, _ = draw_resamples(seeds, np.zeros(int(rater.max()) + 1, dtype=np.int64), 0, "raters")
-    assert drawn is not None  # noqa: S101 - raters were resampled
+    multiplicities, _ = draw_resamples(seeds, np.zeros(int(rater.max()) + 1, dtype=np.int64), 0, "raters")
+    assert multiplicities is not None  # noqa: S101 - raters were resampled
     strengths = np.full((bootstrap, len(comparisons.bots)), np.nan)
-    for number, multiplicity in enumerate(drawn):
+    for replicate, multiplicity in enumerate(multiplicities):
         wins = comparisons.wins(comparisons.weight * multiplicity[rater])
         if undefeated_component(wins > 0) is None:
-            strengths[number] = bradley_terry(wins)
+            strengths[replicate] = bradley_terry(wins)
     return strengths
 
 
 def _predict_elo(comparisons: Comparisons) -> FloatArray | None:
-    r"""Return Elo predicted by score differences within comparisons, :math:`400 / \ln 10` points per unit."""
+    r"""Return Elo predicted by score differences within comparisons, :math:`400 / \ln 10` points per unit.
+
+    NaN for chatbots without scores; None if the comparisons with both scores do not connect the others.
+    """
     if comparisons.scores is None:
         return None
     mask = np.isfinite(comparisons.scores).all(axis=1)
     if not mask.any():
         return None
     n, (score_a, score_b) = len(comparisons.bots), comparisons.scores[mask].T
-    design, root = np.zeros((int(mask.sum()), n)), np.sqrt(comparisons.weight[mask])
-    index = np.arange(len(design))
-    design[index, comparisons.a[mask]], design[index, comparisons.b[mask]] = root, -root
-    level = np.linalg.lstsq(design, root * (score_a - score_b), rcond=None)[0]
-    scored = np.abs(design).sum(axis=0) > 0
+    a, b, weight = comparisons.a[mask], comparisons.b[mask], comparisons.weight[mask]
+    # Normal equations of least squares: their size is that of the chatbots, not that of the comparisons
+    compared = np.bincount(a * n + b, weights=weight, minlength=n * n).reshape(n, n)
+    compared += compared.T
+    laplacian = np.diag(compared.sum(axis=1)) - compared
+    difference = weight * (score_a - score_b)
+    total = np.bincount(a, weights=difference, minlength=n) - np.bincount(b, weights=difference, minlength=n)
+    scored = compared.sum(axis=1) > 0
+    if not _reachability(compared > 0)[np.ix_(scored, scored)].all():
+        return None
+    level = np.linalg.lstsq(laplacian, total, rcond=1e-12)[0]
     return np.where(scored, MEAN + ELO * (level - level[scored].mean()), np.nan)
 
 
