@@ -81,6 +81,14 @@ def test_weights_count() -> None:
     assert evaluate(pairs, [1.0, -1.0], [0.0, 0.0]).accuracy.estimate == 0.75
 
 
+def test_margins_by_length_are_one_for_each_pair() -> None:
+    pairs, odds = simulate_pairs(20)
+    with pytest.raises(InvalidInput, match="There are 3 scores for 20 pairs"):
+        evaluate(pairs, odds, np.zeros(3))
+    with pytest.raises(InvalidInput, match="The scores of pair 1 differ by nan"):
+        evaluate(pairs, odds, np.full(20, np.nan))
+
+
 def test_no_pairs_and_scores_that_are_not_finite() -> None:
     with pytest.raises(InvalidInput, match="There is no pair"):
         evaluate([], [], [])

@@ -102,7 +102,7 @@ def test_the_fit_equals_that_of_a_general_optimiser() -> None:
     odds = matrix @ shared_weights + [
         float(row @ group_weights[g]) if g else 0.0 for row, g in zip(matrix, groups, strict=True)
     ]
-    assert np.allclose(fit.odds(examples, pairs.rows), odds, atol=2e-2)
+    assert np.allclose(fit.log_odds(examples, pairs.rows), odds, atol=2e-2)
 
 
 def test_effects_of_raters_lie_along_the_directions_of_most_variance() -> None:
@@ -124,7 +124,7 @@ def test_effects_of_raters_are_groups_along_the_directions() -> None:
     by_rater, by_axis = (fit_groups(pairs, 1.0, {axis: 2.0}) for axis in (RATER, "axis"))
     assert np.allclose(by_rater.weights, by_axis.weights, atol=3e-3)
     assert by_rater.effects[RATER].directions is not None
-    assert np.allclose(by_rater.odds(examples, pairs.rows), by_axis.odds(examples, pairs.rows), atol=1e-2)
+    assert np.allclose(by_rater.log_odds(examples, pairs.rows), by_axis.log_odds(examples, pairs.rows), atol=1e-2)
 
 
 def test_a_vote_twice_is_a_vote_of_weight_two() -> None:

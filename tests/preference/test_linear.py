@@ -136,6 +136,10 @@ def test_the_card_describes_data_and_accuracy(model: Linear) -> None:
     assert card["limits"]
 
 
+def test_half_of_a_surrogate_pair_has_a_digest() -> None:
+    assert digest([Pair((), "\ud800", "no")]) != digest([Pair((), "yes", "no")])
+
+
 def test_the_digest_of_pairs_covers_all_that_models_learn_from() -> None:
     pair = Pair((Turn("human", "Hi"), Turn("bot", "Yes?")), "yes", "no")
     others = [

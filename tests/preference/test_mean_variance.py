@@ -50,7 +50,7 @@ def test_the_loss_follows_the_formula() -> None:
 def test_the_gradient_is_that_of_the_loss() -> None:
     heads, _ = draw_heads()
     at = np.random.default_rng(2).normal(size=6)
-    gradient, _ = heads.slope(at, heads.loss(at)[1])
+    gradient, _ = heads.differentiate(at, heads.loss(at)[1])
     step = 1e-5 * np.eye(6)
     differences = [(heads.loss(at + one)[0] - heads.loss(at - one)[0]) / 2e-5 for one in step]
     assert np.allclose(gradient, differences, rtol=1e-5, atol=1e-5)
@@ -61,7 +61,7 @@ def test_the_curvature_is_that_of_the_linear_part() -> None:
     heads, _ = draw_heads()
     at = np.random.default_rng(3).normal(size=6)
     odds, *_ = heads.loss(at)[1]
-    _, curvature = heads.slope(at, heads.loss(at)[1])
+    _, curvature = heads.differentiate(at, heads.loss(at)[1])
     step = 1e-5 * np.eye(6)
     slopes = np.array([(heads.loss(at + one)[1][0] - heads.loss(at - one)[1][0]) / 2e-5 for one in step])
     p = probability(odds)

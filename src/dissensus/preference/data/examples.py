@@ -19,6 +19,7 @@ RATER: Final = "rater_id"
 """Axis on which each rater is a group."""
 
 Labels = npt.NDArray[np.object_]
+"""Text of each pair, such as a group; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +29,7 @@ class Examples:
     counts: dict[Kind, SparseRows]  # N-gram counts by kind, two rows per pair: chosen, rejected
     log_lengths: FloatArray  # Log lengths of the answers, in the same order
     choices: PairChoices  # Training weight, share and margin of each pair
-    dialogue: Int64Array
+    dialogue: Int64Array  # Number of each pair's dialogue
     labels: Mapping[str, Labels]  # Group of each pair's rater by axis; None if unknown
     encoder: Encoder | None = None  # Encoder of the vectors
     vectors: Vectors | None = None  # Vectors of the answers, two rows per pair
@@ -86,10 +87,10 @@ class Examples:
         """Return differences of all features, chosen minus rejected."""
         return stack_features(list(self.differences_by_kind(vocabularies).values()), self.lengths)
 
-    def rows(self, vocabularies: Mapping[Kind, Vocabulary], typical: float = 0.0) -> SparseRows:
+    def rows(self, vocabularies: Mapping[Kind, Vocabulary], typical_length: float = 0.0) -> SparseRows:
         """Return the features of all answers, with log length centred on a typical one."""
         parts = [vocabulary.weigh(self.counts[kind]) for kind, vocabulary in vocabularies.items()]
-        return stack_features(parts, self.log_lengths - typical)
+        return stack_features(parts, self.log_lengths - typical_length)
 
 
 def pair_labels(pairs: Sequence[Pair]) -> dict[str, Labels]:

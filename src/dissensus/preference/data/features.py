@@ -28,7 +28,9 @@ _SHIFT = np.uint64(64 - BITS)
 _WORD = re.compile(r"\w+")
 
 
-class _HashedRuns(NamedTuple):
+class _HashedNgrams(NamedTuple):
+    """Hashes of the n-grams of texts, text by text, and the end index of each text."""
+
     hashes: npt.NDArray[np.uint32]
     ends: Int64Array
 
@@ -42,8 +44,10 @@ def count_features(texts: Sequence[str], kind: Kind) -> SparseRows:
     >>> rows.values.tolist(), rows.ends.tolist()
     ([1.0, 2.0, 1.0], [0, 2, 3, 3])
     """
-    hash_runs = {"characters": _hash_characters, "words": _hash_words}[kind]
-    parts = [_count_batch(hash_runs, texts[begin : begin + _BATCH_SIZE]) for begin in range(0, len(texts), _BATCH_SIZE)]
+    hash_ngrams = {"characters": _hash_characters, "words": _hash_words}[kind]
+    parts = [
+        _count_batch(hash_ngrams, texts[begin : begin + _BATCH_SIZE]) for begin in range(0, len(texts), _BATCH_SIZE)
+    ]
     return SparseRows.concatenate(parts, 1 << BITS)
 
 
@@ -87,24 +91,24 @@ def log_length(texts: Sequence[str]) -> FloatArray:
     return np.log1p(np.array([len(text) for text in texts], dtype=np.float64))
 
 
-def _count_batch(hash_runs: Callable[[Sequence[str]], _HashedRuns], texts: Sequence[str]) -> SparseRows:
-    hashes, ends = hash_runs(texts)
+def _count_batch(hash_ngrams: Callable[[Sequence[str]], _HashedNgrams], texts: Sequence[str]) -> SparseRows:
+    hashes, ends = hash_ngrams(texts)
     columns, counts = np.empty(ends[-1], np.int32), np.empty(ends[-1], np.float32)
     filled = kernels.count_runs(hashes, ends, columns, counts)
     return SparseRows(counts[: filled[-1]], columns[: filled[-1]], filled, 1 << BITS)
 
 
-def _hash_characters(texts: Sequence[str]) -> _HashedRuns:
+def _hash_characters(texts: Sequence[str]) -> _HashedNgrams:
     codes, starts = _code_points([text.casefold().split() for text in texts])
     low, high = CHARACTERS
     hashes = np.empty(len(codes) * (high - low + 1), np.uint32)
-    return _HashedRuns(hashes, kernels.hash_characters(codes, starts, low, high, _SHIFT, hashes))
+    return _HashedNgrams(hashes, kernels.hash_characters(codes, starts, low, high, _SHIFT, hashes))
 
 
-def _hash_words(texts: Sequence[str]) -> _HashedRuns:
+def _hash_words(texts: Sequence[str]) -> _HashedNgrams:
     codes, starts = _code_points([_WORD.findall(text.casefold()) for text in texts])
     hashes = np.empty(len(codes) * WORDS, np.uint32)
-    return _HashedRuns(hashes, kernels.hash_words(codes, starts, WORDS, _SHIFT, hashes))
+    return _HashedNgrams(hashes, kernels.hash_words(codes, starts, WORDS, _SHIFT, hashes))
 
 
 def _code_points(texts: Sequence[Sequence[str]]) -> tuple[npt.NDArray[np.uint32], Int64Array]:

@@ -1,10 +1,10 @@
-"""Compiled kernels over texts and their hashes."""
+"""Compiled kernels that hash n-grams and count their hashes."""
 
 import numpy as np
 
 from dissensus.stats.kernels import compiled
 
-SPACE = 32
+SPACE = 32  # Code point
 
 
 @compiled()
@@ -18,7 +18,7 @@ def _mix(state, code):  # type: ignore[no-untyped-def]
 def hash_characters(codes, starts, low, high, shift, out):  # type: ignore[no-untyped-def]
     """Hash character n-grams within each word and its surrounding spaces; return the end index of each text.
 
-    Words of a text are separated and surrounded by single spaces.
+    Words of a text are separated and surrounded by single spaces. The hashes are written to `out`.
     """
     ends = np.zeros(len(starts), np.int64)
     filled = 0

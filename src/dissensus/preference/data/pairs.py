@@ -19,6 +19,7 @@ PURPOSES: Final[tuple[str, ...]] = get_args(Purpose)
 EMPTY: Final = "an answer is empty"
 """Reason why a pair cannot be compared."""
 MAX_NAMES: Final = 10
+"""Limit on the rows or ids that a reason names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +104,9 @@ class Pair:
 
 
 def unanimity(pairs: Sequence[Pair]) -> list[bool | None]:
-    """Return for each pair whether all its raters chose the same answer; None where only one rater is known to.
+    """Return for each pair whether all its raters chose the same answer; None if fewer than two raters are known.
 
-    Derived from the agreement if known, otherwise from other raters' pairs with the same answers.
+    Derived from the agreement if known, otherwise from the raters of all pairs with the same answers.
 
     Examples
     --------
@@ -214,7 +215,7 @@ def digest(pairs: Sequence[Pair]) -> str:
         )
         for pair in pairs
     )
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def describe_empty(kind: str, names: Sequence[object]) -> str:

@@ -1,4 +1,4 @@
-"""Votes: one pair for each rater's pick."""
+"""Votes: one pair for each pick of a rater."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -40,7 +40,7 @@ def collect_votes(preferences: Iterable[Preference], people: People | None = Non
     people
         Groups of raters, if known.
     purpose
-        Purpose of the choices: helpful or harmless. Picks by other criteria are excluded and counted.
+        Purpose of the choices: ``helpful`` or ``harmless``. Picks by other criteria are excluded and counted.
 
     Raises
     ------

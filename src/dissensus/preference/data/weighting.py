@@ -20,9 +20,9 @@ STRENGTHS: Final[tuple[str, ...]] = get_args(Strength)
 class PairChoices:
     """Choices and weights of pairs."""
 
-    weight: FloatArray  # Weight of each pair
+    weight: FloatArray  # Weight of each pair, shape (pairs,)
     share: FloatArray  # Share of the raters who chose the first answer
-    margin: FloatArray  # Required difference in log odds
+    margin: FloatArray  # Difference of scores that is required, in log odds
 
     @classmethod
     def unanimous(cls, weight: FloatArray) -> "PairChoices":
@@ -38,9 +38,9 @@ class PairChoices:
         """Return the choices of these pair indices."""
         return PairChoices(weight=self.weight[pairs], share=self.share[pairs], margin=self.margin[pairs])
 
-    def loss(self, odds: FloatArray) -> FloatArray:
+    def loss(self, log_odds: FloatArray) -> FloatArray:
         """Return the weighted cross-entropy of each pair, given the log odds of its first answer."""
-        return np.asarray(self.weight * (np.logaddexp(0, -odds) + (1 - self.share) * odds))
+        return np.asarray(self.weight * (np.logaddexp(0, -log_odds) + (1 - self.share) * log_odds))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class Weighting:
     strength
         ``ignored``: all choices count the same. ``weight``: a choice counts by its strength, scaled to a mean of 1.
         ``margin``: the strength is the margin by which the chosen answer should score higher, scaled to a maximum of 1
-        in log odds.
+        in log odds. Choices of unknown strength have weight 1 and no margin.
     soft
         True to count each comparison once, with the share of its raters who chose each answer; False to count each
         rater once.

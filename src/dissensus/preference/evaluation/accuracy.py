@@ -128,7 +128,7 @@ def evaluate(
     margins
         Score of the chosen minus score of the rejected answer, in log odds.
     length
-        Margins of a model by the length of the answers alone.
+        Margins of a model by the length of the answers alone, in log odds.
     confidence
         Confidence level of the intervals.
 
@@ -140,7 +140,7 @@ def evaluate(
     Raises
     ------
     InvalidInput
-        There is no pair, or a score is not finite.
+        There is no pair, or a margin is missing or not finite.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def evaluate(
     >>> evaluation.accuracy.estimate, evaluation.length_alone.estimate, round(evaluation.log_loss, 3)
     (0.625, 1.0, 0.612)
     """
-    margin, length_margin = check_margins(pairs, margins), np.asarray(length, dtype=np.float64)
+    margin, length_margin = check_margins(pairs, margins), check_margins(pairs, length)
     weight = np.array([pair.weight for pair in pairs])
     cases = _Cases(score_hits(margin), score_hits(length_margin), pair_clusters(pairs), weight, confidence)
     all_pairs, certainty = np.ones(len(pairs), dtype=bool), probability(np.abs(margin))
@@ -217,7 +217,7 @@ def _expected_ece(confidence: FloatArray, weight: FloatArray) -> float:
 def _expected_gap(confidence: FloatArray, weight: FloatArray) -> float:
     """Return the mean absolute deviation of the hits of a bin from their expectation, for a calibrated model.
 
-    That of a binomial count has a closed form (de Moivre); with weights, of as many cases as have the same variance.
+    That of a binomial count has a closed form (de Moivre). Weighted cases count as Kish's effective number of cases.
     """
     if not len(confidence):
         return 0.0

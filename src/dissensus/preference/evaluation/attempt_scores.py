@@ -72,9 +72,11 @@ def score_attempt(attempts: Sequence[Attempt], model: Model, *, replace_scores: 
     """
     transcripts = [_transcript(attempt, replace_scores=replace_scores) for attempt in attempts]
     descriptions = [_description(attempt, replace_scores=replace_scores) for attempt in attempts]
-    talks = [*transcripts, *descriptions]
-    scores = iter(model.score([talk for talk in talks if talk is not None]))
-    lowest = [None if talk is None else _lowest_score(talk, next(scores)) for talk in talks]
+    conversations = [*transcripts, *descriptions]
+    scores = iter(model.score([conversation for conversation in conversations if conversation is not None]))
+    lowest = [
+        None if conversation is None else _lowest_score(conversation, next(scores)) for conversation in conversations
+    ]
     return [AttemptScores(*pair) for pair in zip(lowest[: len(attempts)], lowest[len(attempts) :], strict=True)]
 
 
@@ -94,8 +96,8 @@ def add_scores(attempt: Attempt, scores: AttemptScores) -> Attempt:
 def _transcript(attempt: Attempt, *, replace_scores: bool) -> Conversation | None:
     if attempt.min_harmlessness_score_transcript is not None and not replace_scores:
         return None
-    talk = Conversation.from_turns(parse_hh(attempt.transcript))
-    return talk if any(map(_is_scorable, talk.turns)) else None
+    conversation = Conversation.from_turns(parse_hh(attempt.transcript))
+    return conversation if any(map(_is_scorable, conversation.turns)) else None
 
 
 def _description(attempt: Attempt, *, replace_scores: bool) -> Conversation | None:
@@ -105,8 +107,8 @@ def _description(attempt: Attempt, *, replace_scores: bool) -> Conversation | No
     return Conversation((turn,)) if _is_scorable(turn) else None
 
 
-def _lowest_score(talk: Conversation, scores: Sequence[float]) -> float:
-    turns = (turn for turn in talk.turns if turn.speaker == "bot")
+def _lowest_score(conversation: Conversation, scores: Sequence[float]) -> float:
+    turns = (turn for turn in conversation.turns if turn.speaker == "bot")
     return min(score for turn, score in zip(turns, scores, strict=True) if _is_scorable(turn))
 
 

@@ -25,7 +25,7 @@ class GroupAccuracy:
     group: str
     as_group: ClusteredEstimate  # Accuracy with group effects
     as_all: ClusteredEstimate  # Accuracy of the population prediction
-    difference: ClusteredEstimate | None  # as_group minus as_all on the same pairs; None for a single dialogue
+    difference: ClusteredEstimate | None  # as_group minus as_all; None for a single dialogue and rater
 
     def to_dict(self) -> dict[str, Any]:
         """Return the accuracies as plain values for JSON."""

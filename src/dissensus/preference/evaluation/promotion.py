@@ -66,7 +66,7 @@ class PromotionDecision:
     difference
         Accuracy of the new minus that of the current version on the same pairs; None without a current version.
     over_reference
-        Accuracy of the new minus that of the reference version; None without a reference.
+        Accuracy of the new minus that of the reference version; None without a current version or a reference.
     """
 
     promoted: bool
@@ -88,10 +88,11 @@ def decide_promotion(
 
     The new version is promoted if the interval of the difference of accuracies, new minus current, lies above
     :math:`-\delta` for the margin :math:`\delta`. The one-sided size of this test is half the complement of the
-    confidence level (2.5 % for .95). The variance is bounded below by :math:`\delta (1 - \delta) / G` for G dialogues
-    or raters, whichever are fewer: the least variance of a version that is worse by the margin, so that two versions
-    that agree on all of few pairs by chance are not conclusive. With fewer than `MIN_DIALOGUES` dialogues no version
-    replaces another. Without a current version, the interval of the new version's accuracy must lie above one half.
+    confidence level (2.5 % for 0.95). The variance is bounded below by :math:`\delta (1 - \delta) / G` for G dialogues
+    or raters, whichever are fewer: the least variance of a version that is worse by the margin. Two versions that agree
+    on a few pairs by chance would otherwise have an interval of length 0. With fewer than `MIN_DIALOGUES` dialogues no
+    version replaces another. Without a current version, the interval of the new version's accuracy must lie above
+    one half.
 
     A chain of slightly worse versions could degrade the model indefinitely. With a reference, such as the last version
     that was shown to be better, the new version must therefore be non-inferior to both.
@@ -110,7 +111,7 @@ def decide_promotion(
     InvalidInput
         A margin is missing or not finite.
     UndefinedEstimate
-        All pairs are of one dialogue.
+        There are fewer than two dialogues.
 
     Notes
     -----
@@ -159,12 +160,13 @@ def _widen(difference: ClusteredEstimate, rule: PromotionRule) -> ClusteredEstim
     """Widen the interval of a difference to at least that of a version that is worse by the margin."""
     estimate = difference.estimate
     clusters = min(difference.clusters, difference.crossed_clusters or difference.clusters)
-    least = _z(rule) * sqrt(rule.margin * (1 - rule.margin) / clusters)
-    half = max(difference.ci_high - estimate, least)
-    return replace(difference, ci_low=estimate - half, ci_high=estimate + half)
+    least = _normal_quantile(rule) * sqrt(rule.margin * (1 - rule.margin) / clusters)
+    half_width = max(difference.ci_high - estimate, least)
+    return replace(difference, ci_low=estimate - half_width, ci_high=estimate + half_width)
 
 
-def _z(rule: PromotionRule) -> float:
+def _normal_quantile(rule: PromotionRule) -> float:
+    """Return the standard normal quantile of the two-sided interval."""
     return NormalDist().inv_cdf((1 + rule.confidence) / 2)
 
 
@@ -187,10 +189,14 @@ def _describe_difference(name: str, difference: ClusteredEstimate, rule: Promoti
 
 def _describe_sample_size(difference: ClusteredEstimate, rule: PromotionRule) -> str:
     """Return a sentence on the number of pairs needed if the estimate were true; empty if it is below the margin."""
-    room = rule.margin + difference.estimate
-    if room <= 0:
+    distance = rule.margin + difference.estimate
+    if distance <= 0:
         return ""
-    factor = (difference.estimate - difference.ci_low) * (1 + NormalDist().inv_cdf(POWER) / _z(rule)) / room
+    factor = (
+        (difference.estimate - difference.ci_low)
+        * (1 + NormalDist().inv_cdf(POWER) / _normal_quantile(rule))
+        / distance
+    )
     n = ceil(difference.n * factor**2)
     return (
         f" If this is the true difference, about {n:,} held-out pairs would show it in four of five cases; there are "

@@ -78,7 +78,7 @@ def evaluate_soft_labels(
 class _VoteShares:
     """Votes on comparisons, and their shares by comparison."""
 
-    comparison: Int64Array  # Comparison number of each vote
+    comparison: Int64Array  # Index of the comparison of each vote
     vote_weight: FloatArray  # Weight of each vote within its comparison
     vote_share: FloatArray  # Share of each vote for the first answer in alphabetical order
     sign: FloatArray  # 1 if the chosen answer of the vote is that first answer, else -1
@@ -108,11 +108,11 @@ class _VoteShares:
 
     def measure_distance(self, margins: FloatArray, *, confidence: float) -> SoftLabelDistance:
         """Return the distance of predictions, given margins of the chosen answers, from the shares."""
-        first = self.sign * margins
+        log_odds = self.sign * margins  # Of the first answer
         by_dialogue = partial(clustered_mean, clusters=self.dialogue, weights=self.weight, confidence=confidence)
-        distance = 2 * np.abs(self._mean(probability(first)) - self.share)
-        cross = -self.share * self._log_mean(first) - (1 - self.share) * self._log_mean(-first)
-        wrong = np.where(first == 0, 0.5, np.where(first > 0, 1 - self.vote_share, self.vote_share))
+        distance = 2 * np.abs(self._mean(probability(log_odds)) - self.share)
+        cross = -self.share * self._log_mean(log_odds) - (1 - self.share) * self._log_mean(-log_odds)
+        wrong = np.where(log_odds == 0, 0.5, np.where(log_odds > 0, 1 - self.vote_share, self.vote_share))
         errors = clustered_share(self._mean(wrong), self.dialogue, weights=self.weight, confidence=confidence)
         return SoftLabelDistance(distance=by_dialogue(distance), cross_entropy=by_dialogue(cross), error_rate=errors)
 
@@ -120,8 +120,8 @@ class _VoteShares:
         """Return the mean over the votes of each comparison."""
         return np.asarray(np.bincount(self.comparison, weights=self.vote_weight * values), dtype=np.float64)
 
-    def _log_mean(self, odds: FloatArray) -> FloatArray:
+    def _log_mean(self, log_odds: FloatArray) -> FloatArray:
         """Return the log of the mean probability of each comparison, without underflow."""
         log_means = np.full(len(self.weight), -np.inf)
-        np.logaddexp.at(log_means, self.comparison, np.log(self.vote_weight) - np.logaddexp(0, -odds))
+        np.logaddexp.at(log_means, self.comparison, np.log(self.vote_weight) - np.logaddexp(0, -log_odds))
         return log_means

@@ -12,26 +12,26 @@ from dissensus.preference.data.pairs import Purpose
 from dissensus.preference.fit import logistic
 from dissensus.preference.fit.linear import (
     FEATURES,
-    INNER,
+    INNER_FOLDS,
     ChosenSettings,
-    Progress,
     build_linear,
     choose_settings,
     fit_temperature,
     inner_folds,
 )
 from dissensus.preference.models.embedding import Embedding
-from dissensus.preference.models.encoder import Encoder, Vectors
+from dissensus.preference.models.encoder import Encoder, Progress, Vectors
 from dissensus.stats.sparse import SparseRows
 
 PENALTIES: Final = (8.0, 4.0, 2.0, 1.0)
+"""Candidate L2 penalties, in decreasing order."""
 
 
 class ChosenEmbedding(NamedTuple):
     """Word features, use of the context, penalty and temperature."""
 
     words: ChosenSettings
-    crossed: bool
+    crossed: bool  # True if the products with the vector of the last human turn are features
     penalty: float
     temperature: float
 
@@ -52,31 +52,31 @@ def choose_embedding(
     words = choose_settings(examples, features=features, seed=seed)
     grid = list(product((False, True), PENALTIES))
     margins = {key: np.empty(len(examples.dialogue)) for key in grid}
-    for number, (training, held_out, index) in enumerate(inner_folds(examples, seed)):
-        vocabularies = training.learn_vocabularies(words.settings.features)
+    for fold, (training, held_out, index) in enumerate(inner_folds(examples, seed)):
+        vocabularies = training.learn_vocabularies(words.features)
         for crossed in (False, True):
-            rows, held_out_rows = (_differences(fold, vocabularies, crossed) for fold in (training, held_out))
+            rows, held_out_rows = (_differences(part, vocabularies, crossed) for part in (training, held_out))
             beta = np.zeros(rows.width)
             for penalty in PENALTIES:
                 beta = logistic.fit_logistic(rows, training.choices, penalty, start=beta)
                 margins[crossed, penalty][index] = held_out_rows @ beta
         if progress is not None:
-            progress((number + 1) / INNER)
-    temperatures = {key: fit_temperature(odds, examples.choices) for key, odds in margins.items()}
+            progress((fold + 1) / INNER_FOLDS)
+    temperatures = {key: fit_temperature(log_odds, examples.choices) for key, log_odds in margins.items()}
     losses = {key: float(examples.choices.plain.loss(margins[key] / temperatures[key]).sum()) for key in grid}
     crossed, penalty = min(grid, key=losses.__getitem__)
     return ChosenEmbedding(words, crossed, penalty, temperatures[crossed, penalty])
 
 
 def fit_embedding(
-    examples: Examples, chosen: ChosenEmbedding, purpose: Purpose, *, card: dict[str, Any] | None = None
+    examples: Examples, settings: ChosenEmbedding, purpose: Purpose, *, card: dict[str, Any] | None = None
 ) -> Embedding:
     """Fit the embedding model to all examples with the chosen settings."""
     encoder, vectors = _encoded_answers(examples)
-    vocabularies = examples.learn_vocabularies(chosen.words.settings.features)
-    rows = _differences(examples, vocabularies, chosen.crossed)
-    beta = logistic.fit_logistic(rows, examples.choices, chosen.penalty)
-    width = encoder.dimension * (1 + chosen.crossed)
+    vocabularies = examples.learn_vocabularies(settings.words.features)
+    rows = _differences(examples, vocabularies, settings.crossed)
+    beta = logistic.fit_logistic(rows, examples.choices, settings.penalty)
+    width = encoder.dimension * (1 + settings.crossed)
     encoder_card = {
         "name": encoder.name,
         "dimension": encoder.dimension,
@@ -89,7 +89,7 @@ def fit_embedding(
         beta[width:],
         vocabularies,
         purpose=purpose,
-        temperature=chosen.temperature,
+        temperature=settings.temperature,
         card=None if card is None else card | {"encoder": encoder_card},
     )
     return Embedding(words=words, weights=beta[:width].astype(np.float32), encoder=encoder)

@@ -14,42 +14,42 @@ from dissensus.preference.data.pairs import Purpose
 from dissensus.preference.fit import logistic
 from dissensus.preference.fit.linear import (
     FEATURES,
-    INNER,
+    INNER_FOLDS,
     ChosenSettings,
-    Progress,
     build_linear,
     choose_settings,
     fit_temperature,
     inner_folds,
 )
+from dissensus.preference.models.encoder import Progress
 from dissensus.preference.models.groups import GroupEffectTable, Groups, group_indices
 from dissensus.stats.cluster_robust import clustered_mean
 from dissensus.stats.result import FloatArray, Int64Array
 from dissensus.stats.sparse import SparseRows
 
-DEPARTURES: Final = (16.0, 4.0, 1.0, 0.25)
+EFFECT_PENALTIES: Final = (16.0, 4.0, 1.0, 0.25)
 """Penalties on the effects of groups or raters, as multiples of the penalty on the population weights."""
 
 MAX_GROUPS: Final = 100
 """Limit on the groups of one axis."""
 
-SIZE: Final = 0.05
-"""Largest probability that an axis has effects by mistake."""
+SIGNIFICANCE_LEVEL: Final = 0.05
+"""Probability that an axis has effects if its groups do not differ."""
 
 RATER_FOLDS: Final = 6
 """Largest number of folds of raters: of a group of four, all but one are in training."""
 
-RANK: Final = 16
-"""Directions in which effects of raters may lie."""
+N_DIRECTIONS: Final = 16
+"""Number of principal directions in which effects of raters may lie."""
 
-_OVERSAMPLING, _POWER_ITERATIONS, _SEED = 8, 4, 0
+_OVERSAMPLING, _POWER_ITERATIONS, _SEED = 8, 4, 0  # Of the random projection
 
 
 class ChosenGroups(NamedTuple):
     """Settings of the population model, the penalty of each axis with effects, and the temperature."""
 
     population: ChosenSettings
-    penalties: dict[str, float]
+    penalties: dict[str, float]  # As multiples of the penalty on the population weights
     temperature: float
 
     def to_card(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class GroupsFit(NamedTuple):
     weights: FloatArray
     effects: dict[str, GroupEffectTable]
 
-    def odds(self, examples: Examples, rows: SparseRows) -> FloatArray:
+    def log_odds(self, examples: Examples, rows: SparseRows) -> FloatArray:
         """Return the log odds of each pair."""
         total = rows @ self.weights
         for axis, effects in self.effects.items():
@@ -99,8 +99,8 @@ def choose_groups(
 
     Axes are tried in turn, raters last; an axis has effects if they lower the held-out loss significantly. Effects of
     groups are tested on held-out raters of each group, clustered by rater, and the largest gain decides; those of
-    raters on held-out dialogues, clustered by dialogue. With fewer than `INNER` known raters, groups and raters cannot
-    be separated: groups have no effects.
+    raters on held-out dialogues, clustered by dialogue. With fewer than `INNER_FOLDS` known raters, groups and raters
+    cannot be separated: groups have no effects.
     """
     for axis, labels in examples.labels.items():
         if axis != RATER and len(_names(labels)) > MAX_GROUPS:
@@ -120,8 +120,8 @@ def choose_groups(
         if tested is not None:
             penalties = search.try_axis(tested, penalties)
     # The last search holds out dialogues, as the evaluation does
-    odds = search.predict(penalties)
-    return ChosenGroups(population, penalties, fit_temperature(odds, examples.choices))
+    log_odds = search.predict(penalties)
+    return ChosenGroups(population, penalties, fit_temperature(log_odds, examples.choices))
 
 
 def _searches(examples: Examples) -> Iterator[tuple[Int64Array, str | None]]:
@@ -131,7 +131,7 @@ def _searches(examples: Examples) -> Iterator[tuple[Int64Array, str | None]]:
     raters = _number_raters(examples)
     if raters is None:
         yield from ((examples.dialogue, axis) for axis in groups)
-    elif len(np.unique(raters)) >= INNER:
+    elif len(np.unique(raters)) >= INNER_FOLDS:
         yield from ((raters, axis) for axis in groups)
     yield examples.dialogue, RATER if RATER in axes else None
 
@@ -155,10 +155,10 @@ class _Search:
 
     def predict(self, penalties: Mapping[str, float]) -> FloatArray:
         """Return the log odds of each pair by a model that was not trained on its unit."""
-        odds = np.empty(len(self.units))
+        log_odds = np.empty(len(self.units))
         for training, (held_out, rows), index in self.folds:
-            odds[index] = fit_groups(training, self.population.settings.penalty, penalties).odds(held_out, rows)
-        return odds
+            log_odds[index] = fit_groups(training, self.population.penalty, penalties).log_odds(held_out, rows)
+        return log_odds
 
     def try_axis(self, axis: str, penalties: dict[str, float]) -> dict[str, float]:
         """Add the best penalty of an axis if its effects lower the loss of a group significantly.
@@ -166,11 +166,11 @@ class _Search:
         Gains are judged by group, and not over all: effects of a tenth of the raters hardly move the mean of all.
         """
         before = self._loss(penalties)
-        gains = {penalty: before - self._loss({**penalties, axis: penalty}) for penalty in DEPARTURES}
+        gains = {penalty: before - self._loss({**penalties, axis: penalty}) for penalty in EFFECT_PENALTIES}
         members = self._members(axis)
-        best = max(DEPARTURES, key=lambda penalty: float(sum(gains[penalty][rows].mean() for rows in members)))
+        best = max(EFFECT_PENALTIES, key=lambda penalty: float(sum(gains[penalty][rows].mean() for rows in members)))
         # Groups are of different raters, so that Šidák's level is exact for the largest of their gains
-        confidence = 2 * (1 - SIZE) ** (1 / max(1, len(members))) - 1
+        confidence = 2 * (1 - SIGNIFICANCE_LEVEL) ** (1 / max(1, len(members))) - 1
         useful = any(self._is_significant(gains[best][rows], self.units[rows], confidence) for rows in members)
         return {**penalties, axis: best} if useful else penalties
 
@@ -189,20 +189,20 @@ class _Search:
 
     def _loss(self, penalties: Mapping[str, float]) -> FloatArray:
         """Return the loss of each pair, at the best temperature."""
-        odds, choices = self.predict(penalties), self.examples.choices
-        return choices.plain.loss(odds / fit_temperature(odds, choices))
+        log_odds, choices = self.predict(penalties), self.examples.choices
+        return choices.plain.loss(log_odds / fit_temperature(log_odds, choices))
 
 
 def fit_groups_model(
-    examples: Examples, chosen: ChosenGroups, purpose: Purpose, *, card: dict[str, Any] | None = None
+    examples: Examples, settings: ChosenGroups, purpose: Purpose, *, card: dict[str, Any] | None = None
 ) -> Groups:
     """Fit the groups model to all examples with the chosen settings."""
-    vocabularies = examples.learn_vocabularies(chosen.population.settings.features)
-    pairs = GroupFeatures.from_examples(examples, vocabularies, of_raters=RATER in chosen.penalties)
-    fit = fit_groups(pairs, chosen.population.settings.penalty, chosen.penalties)
+    vocabularies = examples.learn_vocabularies(settings.population.features)
+    pairs = GroupFeatures.from_examples(examples, vocabularies, of_raters=RATER in settings.penalties)
+    fit = fit_groups(pairs, settings.population.penalty, settings.penalties)
     return Groups(
         population=build_linear(
-            examples, fit.weights, vocabularies, purpose=purpose, temperature=chosen.temperature, card=card
+            examples, fit.weights, vocabularies, purpose=purpose, temperature=settings.temperature, card=card
         ),
         effects=fit.effects,
         # Rater ids are stored only if raters have effects
@@ -263,21 +263,20 @@ def _folds(
     examples: Examples, population: ChosenSettings, seed: int, units: Int64Array, axis: str | None
 ) -> Iterator[tuple[GroupFeatures, tuple[Examples, SparseRows], Int64Array]]:
     """Yield training and held-out pairs of each fold; raters of each group of the axis are spread over the folds."""
-    strata, count = None, INNER
+    strata, count = None, INNER_FOLDS
     if axis is not None and units is not examples.dialogue:
         strata = group_indices(_names(examples.labels[axis]), examples.labels[axis])
         count = min(RATER_FOLDS, len(np.unique(units)))
     for training, held_out, index in inner_folds(examples, seed, units=units, strata=strata, count=count):
-        vocabularies = training.learn_vocabularies(population.settings.features)
+        vocabularies = training.learn_vocabularies(population.features)
         features = GroupFeatures.from_examples(training, vocabularies, of_raters=axis == RATER)
         yield features, (held_out, held_out.differences(vocabularies)), index
 
 
-def principal_directions(rows: SparseRows, rank: int = RANK) -> npt.NDArray[np.float32]:
+def principal_directions(rows: SparseRows, rank: int = N_DIRECTIONS) -> npt.NDArray[np.float32]:
     """Return the leading right singular vectors of sparse rows, shape (columns, rank), by random projection.
 
-    Independent of the order and the signs of the rows. With fewer rows or columns than the rank, there are as many
-    directions as these.
+    Independent of the order and the signs of the rows. There are at most as many directions as rows or columns.
 
     Examples
     --------

@@ -1,7 +1,6 @@
 """Fit of the linear model, with settings and temperature chosen by cross-validation."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -12,30 +11,39 @@ from dissensus.preference.data.features import Kind, Vocabulary, log_length
 from dissensus.preference.data.pairs import Pair, Purpose, answers, folds
 from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.fit import logistic
-from dissensus.preference.models.linear import LENGTH_SCALE, Linear, LinearSettings, stack_features
+from dissensus.preference.models.encoder import Progress
+from dissensus.preference.models.linear import LENGTH_SCALE, Linear, stack_features
 from dissensus.stats.result import FloatArray, Int64Array
 from dissensus.stats.sparse import SparseRows
 
 FEATURES: Final[tuple[tuple[Kind, ...], ...]] = (("characters",), ("words",), ("characters", "words"))
+"""Candidate combinations of n-gram kinds."""
+
 PENALTIES: Final = (4.0, 2.0, 1.0, 0.5)
-INNER: Final = 3
+"""Candidate L2 penalties, in decreasing order: each fit starts at the weights of the one before."""
+
+INNER_FOLDS: Final = 3
 """Folds of the inner cross-validation that chooses settings."""
 
 MAX_TEMPERATURE: Final = 20.0
-"""Temperature of uninformative scores."""
-
-Progress = Callable[[float], None]
+"""Largest temperature, which uninformative scores have."""
 
 
 class ChosenSettings(NamedTuple):
     """Settings with the lowest cross-validated log-loss, and their temperature."""
 
-    settings: LinearSettings
+    features: tuple[Kind, ...]  # Kinds of n-grams
+    penalty: float  # L2 penalty on all weights
     temperature: float
 
     def to_card(self) -> dict[str, Any]:
         """Return the settings as plain values for the model card."""
-        return asdict(self.settings) | {"length_scale": LENGTH_SCALE, "temperature": self.temperature}
+        return {
+            "features": self.features,
+            "penalty": self.penalty,
+            "length_scale": LENGTH_SCALE,
+            "temperature": self.temperature,
+        }
 
 
 def choose_settings(
@@ -47,9 +55,9 @@ def choose_settings(
 ) -> ChosenSettings:
     """Choose settings and temperature by cross-validation."""
     margins = {(kinds, penalty): np.empty(len(examples.dialogue)) for kinds in features for penalty in PENALTIES}
-    for number, (training, held_out, index) in enumerate(inner_folds(examples, seed)):
+    for fold, (training, held_out, index) in enumerate(inner_folds(examples, seed)):
         vocabularies = training.learn_vocabularies(tuple(training.counts))
-        parts, held_out_parts = (fold.differences_by_kind(vocabularies) for fold in (training, held_out))
+        parts, held_out_parts = (part.differences_by_kind(vocabularies) for part in (training, held_out))
         for step, kinds in enumerate(features):
             rows = stack_features([parts[kind] for kind in kinds], training.lengths)
             held_out_rows = stack_features([held_out_parts[kind] for kind in kinds], held_out.lengths)
@@ -58,11 +66,11 @@ def choose_settings(
                 beta = logistic.fit_logistic(rows, training.choices, penalty, start=beta)
                 margins[kinds, penalty][index] = held_out_rows @ beta
             if progress is not None:
-                progress((number * len(features) + step + 1) / (INNER * len(features)))
-    temperatures = {key: fit_temperature(odds, examples.choices) for key, odds in margins.items()}
-    losses = {key: examples.choices.plain.loss(odds / temperatures[key]).sum() for key, odds in margins.items()}
+                progress((fold * len(features) + step + 1) / (INNER_FOLDS * len(features)))
+    temperatures = {key: fit_temperature(log_odds, examples.choices) for key, log_odds in margins.items()}
+    losses = {key: examples.choices.plain.loss(values / temperatures[key]).sum() for key, values in margins.items()}
     kinds, penalty = min(losses, key=lambda key: float(losses[key]))
-    return ChosenSettings(LinearSettings(features=kinds, penalty=penalty), temperatures[kinds, penalty])
+    return ChosenSettings(kinds, penalty, temperatures[kinds, penalty])
 
 
 def inner_folds(
@@ -71,7 +79,7 @@ def inner_folds(
     *,
     units: Int64Array | None = None,
     strata: Int64Array | None = None,
-    count: int = INNER,
+    count: int = INNER_FOLDS,
 ) -> Iterator[tuple[Examples, Examples, Int64Array]]:
     """Yield training examples, held-out examples and held-out indices for each fold of the units."""
     fold = folds(examples.dialogue if units is None else units, count, seed=seed + 1, strata=strata)
@@ -81,12 +89,12 @@ def inner_folds(
 
 
 def fit_linear(
-    examples: Examples, chosen: ChosenSettings, purpose: Purpose, *, card: dict[str, Any] | None = None
+    examples: Examples, settings: ChosenSettings, purpose: Purpose, *, card: dict[str, Any] | None = None
 ) -> Linear:
     """Fit the linear model to all examples with the chosen settings."""
-    vocabularies = examples.learn_vocabularies(chosen.settings.features)
-    beta = logistic.fit_logistic(examples.differences(vocabularies), examples.choices, chosen.settings.penalty)
-    return build_linear(examples, beta, vocabularies, purpose=purpose, temperature=chosen.temperature, card=card)
+    vocabularies = examples.learn_vocabularies(settings.features)
+    beta = logistic.fit_logistic(examples.differences(vocabularies), examples.choices, settings.penalty)
+    return build_linear(examples, beta, vocabularies, purpose=purpose, temperature=settings.temperature, card=card)
 
 
 def build_linear(
@@ -123,9 +131,9 @@ def fit_length(pairs: Sequence[Pair]) -> FloatArray:
     return column * fit_slope(column, PairChoices.unanimous(np.array([pair.weight for pair in pairs])))
 
 
-def fit_temperature(odds: FloatArray, choices: PairChoices) -> float:
-    """Return the temperature by which log odds are divided to fit the choices."""
-    return 1 / max(fit_slope(odds, choices), 1 / MAX_TEMPERATURE)
+def fit_temperature(log_odds: FloatArray, choices: PairChoices) -> float:
+    """Return the temperature by which log odds are divided to fit the choices, at most `MAX_TEMPERATURE`."""
+    return 1 / max(fit_slope(log_odds, choices), 1 / MAX_TEMPERATURE)
 
 
 def fit_slope(column: FloatArray, choices: PairChoices) -> float:

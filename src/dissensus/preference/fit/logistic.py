@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dissensus.preference.data.weighting import PairChoices
-from dissensus.preference.fit.newton import GRADIENT, Curvature, dot, minimise, norm
+from dissensus.preference.fit.newton import GRADIENT, HessianProduct, dot, minimise, norm
 from dissensus.stats.result import FloatArray
 from dissensus.stats.sparse import SparseRows
 
@@ -38,23 +38,23 @@ def fit_logistic(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Regression:
-    """The loss of `fit_logistic`."""
+    """Penalised loss of `fit_logistic`."""
 
     pairs: SparseRows
     choices: PairChoices
     penalty: float
 
-    def loss(self, at: FloatArray) -> tuple[float, FloatArray]:
+    def loss(self, weights: FloatArray) -> tuple[float, FloatArray]:
         """Return the loss and the log odds of each pair."""
-        odds = self.pairs @ at - self.choices.margin
-        return float(np.sum(self.choices.loss(odds))) + self.penalty / 2 * dot(at, at), odds
+        log_odds = self.pairs @ weights - self.choices.margin
+        return float(np.sum(self.choices.loss(log_odds))) + self.penalty / 2 * dot(weights, weights), log_odds
 
-    def slope(self, at: FloatArray, odds: FloatArray) -> tuple[FloatArray, Curvature]:
+    def differentiate(self, weights: FloatArray, log_odds: FloatArray) -> tuple[FloatArray, HessianProduct]:
         """Return the gradient and the Hessian product."""
-        p, weight = probability(odds), self.choices.weight
-        gradient = self.penalty * at - self.pairs.transposed_times(weight * (self.choices.share - p))
-        spread = weight * p * (1 - p)
+        p, pair_weight = probability(log_odds), self.choices.weight
+        gradient = self.penalty * weights - self.pairs.transposed_times(pair_weight * (self.choices.share - p))
+        curvature = pair_weight * p * (1 - p)
         return (
             gradient,
-            lambda vector: self.penalty * vector + self.pairs.transposed_times(spread * (self.pairs @ vector)),
+            lambda vector: self.penalty * vector + self.pairs.transposed_times(curvature * (self.pairs @ vector)),
         )

@@ -14,7 +14,6 @@ from dissensus.preference.fit import logistic
 from dissensus.preference.fit.linear import (
     FEATURES,
     ChosenSettings,
-    Progress,
     build_linear,
     choose_settings,
     fit_temperature,
@@ -22,12 +21,13 @@ from dissensus.preference.fit.linear import (
     split_features,
 )
 from dissensus.preference.fit.logistic import probability
-from dissensus.preference.fit.newton import GRADIENT, Curvature, dot, minimise, norm
+from dissensus.preference.fit.newton import GRADIENT, HessianProduct, dot, minimise, norm
+from dissensus.preference.models.encoder import Progress
 from dissensus.preference.models.mean_variance import MeanVariance
 from dissensus.stats.result import FloatArray
 from dissensus.stats.sparse import SparseRows
 
-SPREADS: Final = (256.0, 64.0, 16.0, 4.0)
+SPREAD_PENALTIES: Final = (256.0, 64.0, 16.0, 4.0)
 """Penalties on the weights of the spread, as multiples of the penalty on the weights of the mean."""
 
 
@@ -56,22 +56,28 @@ class SpreadHeads:
     choices: PairChoices
     penalties: tuple[float, float]  # L2 penalties of the mean and of the spread
 
-    def loss(self, at: FloatArray) -> tuple[float, tuple[FloatArray, FloatArray, FloatArray]]:
+    def loss(self, weights: FloatArray) -> tuple[float, tuple[FloatArray, FloatArray, FloatArray]]:
         """Return the loss; for each pair its log odds, their slope in the mean, and the share of a in the spread."""
-        mean, spread = np.split(at, [self.differences.width])
+        mean, spread = np.split(weights, [self.differences.width])
         log_spread = 2 * (self.answers @ spread)
         log_total = np.logaddexp(log_spread[0::2], log_spread[1::2])
         scale = np.sqrt(2) * np.exp(-log_total / 2)
-        odds = scale * (self.differences @ mean - self.choices.margin)
+        log_odds = scale * (self.differences @ mean - self.choices.margin)
         ridge = self.penalties[0] / 2 * dot(mean, mean) + self.penalties[1] / 2 * dot(spread, spread)
-        return float(np.sum(self.choices.loss(odds))) + ridge, (odds, scale, np.exp(log_spread[0::2] - log_total))
+        return float(np.sum(self.choices.loss(log_odds))) + ridge, (
+            log_odds,
+            scale,
+            np.exp(log_spread[0::2] - log_total),
+        )
 
-    def slope(self, at: FloatArray, cached: tuple[FloatArray, FloatArray, FloatArray]) -> tuple[FloatArray, Curvature]:
+    def differentiate(
+        self, weights: FloatArray, intermediate: tuple[FloatArray, FloatArray, FloatArray]
+    ) -> tuple[FloatArray, HessianProduct]:
         """Return the gradient and the Gauss–Newton approximation of the Hessian product."""
-        odds, scale, share = cached
-        p, weight = probability(odds), self.choices.weight
+        log_odds, scale, share = intermediate
+        p, pair_weight = probability(log_odds), self.choices.weight
         ridge = np.repeat(self.penalties, [self.differences.width, self.answers.width])
-        by_spread = -np.stack([odds * share, odds * (1 - share)], axis=1)
+        by_spread = -np.stack([log_odds * share, log_odds * (1 - share)], axis=1)
 
         def transposed_jacobian(by_odds: FloatArray) -> FloatArray:
             spread = self.answers.transposed_times((by_odds[:, None] * by_spread).ravel())
@@ -82,8 +88,8 @@ class SpreadHeads:
             of_spread = (by_spread * (self.answers @ spread).reshape(-1, 2)).sum(axis=1)
             return np.asarray(scale * (self.differences @ mean) + of_spread)
 
-        curvature = weight * p * (1 - p)
-        gradient = ridge * at + transposed_jacobian(weight * (p - self.choices.share))
+        curvature = pair_weight * p * (1 - p)
+        gradient = ridge * weights + transposed_jacobian(pair_weight * (p - self.choices.share))
         return gradient, lambda vector: ridge * vector + transposed_jacobian(curvature * jacobian(vector))
 
 
@@ -102,47 +108,49 @@ def choose_spread(
 ) -> ChosenSpread:
     """Choose settings by cross-validation: those of the mean first, without a spread."""
     mean = choose_settings(examples, features=features, seed=seed, progress=progress)
-    odds = {penalty: np.empty(len(examples.dialogue)) for penalty in SPREADS}
+    log_odds = {penalty: np.empty(len(examples.dialogue)) for penalty in SPREAD_PENALTIES}
     for training, held_out, index in inner_folds(examples, seed):
-        vocabularies = training.learn_vocabularies(mean.settings.features)
-        typical, at = float(training.log_lengths.mean()), None
-        held_out_heads = _build_heads(held_out.without_margins(), vocabularies, typical, (0.0, 0.0))
-        for penalty in SPREADS:
-            at = _fit_both_heads(training, vocabularies, typical, (mean.settings.penalty, penalty), start=at)
-            odds[penalty][index] = held_out_heads.loss(at)[1][0]
-    temperatures = {penalty: fit_temperature(odds[penalty], examples.choices) for penalty in SPREADS}
+        vocabularies = training.learn_vocabularies(mean.features)
+        typical_length, weights = float(training.log_lengths.mean()), None
+        held_out_heads = _build_heads(held_out.without_margins(), vocabularies, typical_length, (0.0, 0.0))
+        for penalty in SPREAD_PENALTIES:
+            weights = _fit_both_heads(training, vocabularies, typical_length, (mean.penalty, penalty), start=weights)
+            log_odds[penalty][index] = held_out_heads.loss(weights)[1][0]
+    temperatures = {penalty: fit_temperature(log_odds[penalty], examples.choices) for penalty in SPREAD_PENALTIES}
     plain = examples.choices.plain
-    losses = {penalty: float(plain.loss(odds[penalty] / temperatures[penalty]).sum()) for penalty in SPREADS}
-    penalty = min(SPREADS, key=losses.__getitem__)
+    losses = {
+        penalty: float(plain.loss(log_odds[penalty] / temperatures[penalty]).sum()) for penalty in SPREAD_PENALTIES
+    }
+    penalty = min(SPREAD_PENALTIES, key=losses.__getitem__)
     return ChosenSpread(mean, penalty, temperatures[penalty])
 
 
 def fit_spread(
-    examples: Examples, chosen: ChosenSpread, purpose: Purpose, *, card: dict[str, Any] | None = None
+    examples: Examples, settings: ChosenSpread, purpose: Purpose, *, card: dict[str, Any] | None = None
 ) -> MeanVariance:
     """Fit the mean-variance model to all examples with the chosen settings."""
-    vocabularies = examples.learn_vocabularies(chosen.mean.settings.features)
-    typical = float(examples.log_lengths.mean())
-    at = _fit_both_heads(examples, vocabularies, typical, (chosen.mean.settings.penalty, chosen.penalty))
-    mean, spread = np.split(at, 2)
+    vocabularies = examples.learn_vocabularies(settings.mean.features)
+    typical_length = float(examples.log_lengths.mean())
+    weights = _fit_both_heads(examples, vocabularies, typical_length, (settings.mean.penalty, settings.penalty))
+    mean, spread = np.split(weights, 2)
     return MeanVariance(
-        mean=build_linear(examples, mean, vocabularies, purpose=purpose, temperature=chosen.temperature, card=card),
+        mean=build_linear(examples, mean, vocabularies, purpose=purpose, temperature=settings.temperature, card=card),
         spread_weights=split_features(spread, vocabularies),
         spread_length_weight=float(spread[-1]),
-        typical_length=typical,
+        typical_length=typical_length,
     )
 
 
 def _fit_both_heads(
     examples: Examples,
     vocabularies: dict[Kind, Vocabulary],
-    typical: float,
+    typical_length: float,
     penalties: tuple[float, float],
     *,
     start: FloatArray | None = None,
 ) -> FloatArray:
     """Fit both heads, by default starting at the linear model with a constant spread."""
-    heads = _build_heads(examples, vocabularies, typical, (penalties[0], penalties[0] * penalties[1]))
+    heads = _build_heads(examples, vocabularies, typical_length, (penalties[0], penalties[0] * penalties[1]))
     if start is None:
         mean = logistic.fit_logistic(heads.differences, examples.choices, penalties[0])
         start = np.concatenate([mean, np.zeros(heads.answers.width)])
@@ -150,11 +158,11 @@ def _fit_both_heads(
 
 
 def _build_heads(
-    examples: Examples, vocabularies: dict[Kind, Vocabulary], typical: float, penalties: tuple[float, float]
+    examples: Examples, vocabularies: dict[Kind, Vocabulary], typical_length: float, penalties: tuple[float, float]
 ) -> SpreadHeads:
     return SpreadHeads(
         differences=examples.differences(vocabularies),
-        answers=examples.rows(vocabularies, typical),
+        answers=examples.rows(vocabularies, typical_length),
         choices=examples.choices,
         penalties=penalties,
     )

@@ -1,4 +1,4 @@
-"""Recipes to train each kind of preference model."""
+"""Recipes: how each kind of preference model is trained, and its description for the card."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
@@ -36,7 +36,7 @@ RECIPES: Final[dict[KindOfModel, Recipe]] = {
     "linear": Recipe(
         choose_settings,
         fit_linear,
-        "linear: Bradley–Terry on TF-IDF of hashed runs of characters and words, and log length",
+        "linear: Bradley–Terry on TF-IDF of hashed n-grams of characters and words, and log length",
         (
             WORDS_ONLY,
             LARGEST_GROUP,
@@ -45,7 +45,8 @@ RECIPES: Final[dict[KindOfModel, Recipe]] = {
     "mean-variance": Recipe(
         choose_spread,
         fit_spread,
-        "mean-variance: distributional preference learning, two linear heads on TF-IDF of hashed runs and log length",
+        "mean-variance: distributional preference learning, two linear heads on TF-IDF of hashed n-grams and log "
+        "length",
         (
             WORDS_ONLY,
             "The spread is estimated from how decided choices are, so noise and disagreement look the same.",
@@ -54,7 +55,7 @@ RECIPES: Final[dict[KindOfModel, Recipe]] = {
     "groups": Recipe(
         choose_groups,
         fit_groups_model,
-        "groups: Bradley–Terry on TF-IDF of hashed runs and log length, with shrunk effects of groups and raters",
+        "groups: Bradley–Terry on TF-IDF of hashed n-grams and log length, with shrunk effects of groups and raters",
         (
             WORDS_ONLY,
             "Effects of groups are averages: people within a group differ, and individuals must not be judged by them.",
@@ -64,7 +65,7 @@ RECIPES: Final[dict[KindOfModel, Recipe]] = {
     "embedding": Recipe(
         choose_embedding,
         fit_embedding,
-        "embedding: Bradley–Terry on TF-IDF of hashed runs, log length, and vectors of a frozen encoder",
+        "embedding: Bradley–Terry on TF-IDF of hashed n-grams, log length, and vectors of a frozen encoder",
         (
             "The model sees the answer, and at most the last human turn before it.",
             LARGEST_GROUP,

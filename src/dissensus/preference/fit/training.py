@@ -13,9 +13,9 @@ from dissensus.preference.data.pairs import PURPOSES, Pair, Purpose, digest, fol
 from dissensus.preference.data.weighting import Weighting
 from dissensus.preference.evaluation.accuracy import evaluate
 from dissensus.preference.evaluation.diagnostics import compute_diagnostics
-from dissensus.preference.fit.linear import FEATURES, Progress
+from dissensus.preference.fit.linear import FEATURES
 from dissensus.preference.fit.recipes import RECIPES, Recipe
-from dissensus.preference.models.encoder import Encoder
+from dissensus.preference.models.encoder import Encoder, Progress
 from dissensus.preference.models.kinds import KINDS, AnyModel, KindOfModel
 from dissensus.preference.models.linear import Linear, length_margins
 from dissensus.preference.models.mini_lm import load_minilm
@@ -23,7 +23,7 @@ from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.stats.result import FloatArray
 
 HELD_OUT: Final = 5
-"""Folds of dialogues; one is held out to evaluate a trained model."""
+"""Number of folds of dialogues; one is held out to evaluate a trained model."""
 
 
 class HeldOutMargins(NamedTuple):
@@ -93,7 +93,7 @@ class TrainingPlan:
 
     @property
     def encoding(self) -> float:
-        """Approximate share of the work that is encoding."""
+        """Approximate share of encoding in the training time, from 0 to 1."""
         return 0.0 if self.encoder is None else 0.9
 
     def examples(self, pairs: Sequence[Pair], progress: Progress | None = None) -> Examples:
@@ -149,7 +149,7 @@ def train(
     Parameters
     ----------
     pairs
-        Pairs of at least `HELD_OUT` dialogues.
+        Pairs of at least `HELD_OUT` dialogues, or of three with `apart`.
     purpose
         Purpose of the choices: ``helpful`` or ``harmless``.
     plan
@@ -181,17 +181,17 @@ def train(
     examples = training = plan.examples(pairs, part_progress(progress, 0, plan.encoding))
     if apart is None:
         fold = folds(examples.dialogue, HELD_OUT, seed=seed)
-        training, held_out = (examples.take(np.flatnonzero(mask)) for mask in (fold, fold == 0))
+        training, held_out = (examples.take(np.flatnonzero(mask)) for mask in (fold != 0, fold == 0))
         apart = [pairs[index] for index in np.flatnonzero(fold == 0).tolist()]
     else:
         _check_disjoint(pairs, apart)
         held_out = plan.examples(apart)
-    chosen = plan.choose(training, seed=seed, progress=part_progress(progress, plan.encoding, 1))
-    model = plan.recipe.fit(training, chosen, purpose)
+    settings = plan.choose(training, seed=seed, progress=part_progress(progress, plan.encoding, 1))
+    model = plan.recipe.fit(training, settings, purpose)
     evaluation = evaluate(apart, plan.recipe.margins(model, apart, held_out), length_margins(model, apart))
     results = evaluation.to_dict() | compute_diagnostics(model, apart).to_dict()
-    card = _card(pairs, purpose, plan, chosen.to_card(), results) | {"excluded": dict(excluded or {}), "seed": seed}
-    return plan.recipe.fit(examples, chosen, purpose, card=card)
+    card = _card(pairs, purpose, plan, settings.to_card(), results) | {"excluded": dict(excluded or {}), "seed": seed}
+    return plan.recipe.fit(examples, settings, purpose, card=card)
 
 
 def _check_disjoint(pairs: Sequence[Pair], apart: Sequence[Pair]) -> None:
@@ -204,13 +204,13 @@ def _check_disjoint(pairs: Sequence[Pair], apart: Sequence[Pair]) -> None:
 
 
 def sort_pairs(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return pairs in a canonical order."""
+    """Return pairs in an order that does not depend on the given one."""
     return sorted(pairs, key=_sort_key)
 
 
 def _sort_key(pair: Pair) -> tuple[object, ...]:
     rater = (pair.rater or "", sorted(pair.cells.items()), pair.strength or 0.0, pair.agreement or 0.0)
-    return (pair.dialogue, pair.chosen, pair.rejected, pair.weight, *rater)
+    return (pair.dialogue, pair.chosen, pair.rejected, pair.weight, *rater, [turn.text for turn in pair.context])
 
 
 def cross_validate(
@@ -255,18 +255,19 @@ def cross_validate(
     margins, length, settings = np.empty(len(pairs)), np.empty(len(pairs)), []
     for number in range(n_folds):
         training, index = examples.take(np.flatnonzero(fold != number)), np.flatnonzero(fold == number)
-        chosen = plan.choose(training, seed=seed)
-        model, held_out = plan.recipe.fit(training, chosen, "harmless"), [pairs[row] for row in index.tolist()]
+        fold_settings = plan.choose(training, seed=seed)
+        held_out = [pairs[row] for row in index.tolist()]
+        model = plan.recipe.fit(training, fold_settings, "harmless")  # The purpose does not enter the fit
         margins[index] = plan.recipe.margins(model, held_out, examples.take(index))
         length[index] = length_margins(model, held_out)
-        settings.append(chosen.to_card())
+        settings.append(fold_settings.to_card())
         if fold_progress is not None:
             fold_progress((number + 1) / n_folds)
     return HeldOutMargins(margins, length, tuple(settings))
 
 
 def part_progress(progress: Progress | None, begin: float, end: float) -> Progress | None:
-    """Return the progress of a part of the work."""
+    """Return the progress function of a part of the work, from a share of it to another."""
     return None if progress is None else lambda share: progress(begin + share * (end - begin))
 
 
@@ -295,7 +296,7 @@ def count_votes(pairs: Sequence[Pair]) -> dict[str, int | None]:
 
 
 def list_limits(purpose: Purpose) -> tuple[str, str, str]:
-    """Return the limits of every model of preferences: of its scores, of held-out figures, and of its use."""
+    """Return the limits of every preference model: of its scores, of held-out figures, and of its use."""
     return (
         f"Scores measure which answers people found more {purpose} in these pairs, and nothing else.",
         "Held-out figures are for dialogues of the same source; expect less on others.",

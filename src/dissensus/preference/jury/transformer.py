@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.weighting import PairChoices
-from dissensus.preference.fit.linear import Progress
 from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.jury.texts import RatedText, hash_texts
 from dissensus.preference.jury.training import MIN_ITEMS, MIN_RATERS, JuryRatings, fit_jury, read_jury_ratings
+from dissensus.preference.models.encoder import Progress
+from dissensus.preference.transformer.base import name_base
 from dissensus.preference.transformer.encoder import TunedEncoder
 from dissensus.preference.transformer.extra import check_installed
 from dissensus.preference.transformer.plan import TransformerPlan
@@ -91,9 +91,14 @@ def fit_transformer_jury(
                 "--min-raters, so that small groups are left out, or split otherwise with another --seed."
             )
     model = fit_jury(rest, encoder=encoder)
-    base = Path(plan.base).name if Path(plan.base).expanduser().is_dir() else plan.base
     packages = {name: version(name) for name in ("torch", "transformers", "tokenizers")}
-    tuning = {"base": base, "n_items": len(texts), "settings": plan.to_card(), "seed": seed, "versions": packages}
+    tuning = {
+        "base": name_base(plan.base),
+        "n_items": len(texts),
+        "settings": plan.to_card(),
+        "seed": seed,
+        "versions": packages,
+    }
     card = model.card | {"tuning": tuning}
     return replace(model, trained=np.union1d(model.trained, hash_texts(texts)), card=card)
 

@@ -14,6 +14,7 @@ from dissensus.stats.sparse import SparseRows
 Vector = npt.NDArray[np.float32]
 
 Progress = Callable[[float], None]
+"""Function that is called with the completed share of the work, from 0 to 1."""
 
 BATCH_SIZE: Final = 1_000
 """Texts per call of an encoder."""

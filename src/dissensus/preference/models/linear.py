@@ -16,7 +16,7 @@ from dissensus.stats.result import FloatArray
 from dissensus.stats.sparse import SparseRows
 
 LENGTH_SCALE: Final = 0.3
-"""Scale of log length; below 1 to penalise length more than words."""
+"""Scale of log length as a feature; below 1, so that the L2 penalty is larger on length than on words."""
 
 
 class HasLength(Protocol):
@@ -26,14 +26,6 @@ class HasLength(Protocol):
     def length_alone(self) -> float:
         """Weight of log length in the model by length alone."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinearSettings:
-    """Settings selected in training."""
-
-    features: tuple[Kind, ...]  # Kinds of n-grams
-    penalty: float  # L2 penalty on all weights
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

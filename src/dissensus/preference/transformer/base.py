@@ -1,4 +1,4 @@
-"""Base model: network and tokeniser to train from."""
+"""Base models: network and tokenizer to train from."""
 
 from itertools import takewhile
 from pathlib import Path
@@ -18,20 +18,48 @@ MIN_LENGTH: Final = 8
 
 
 class BaseModel(NamedTuple):
-    """Network with one untrained output, its tokeniser, and its revision on the hub."""
+    """Network with one output, its tokenizer, and its revision on the hub."""
 
     network: Any
     reader: TokenReader
     revision: str | None  # None for a folder
 
 
+def find_folder(base: str) -> Path | None:
+    """Return the folder that a base model names; None if there is none, as for models on the hub.
+
+    Examples
+    --------
+    >>> find_folder("~no-such-user/model") is None
+    True
+    """
+    try:
+        folder = Path(base).expanduser()
+    except RuntimeError:  # There is no such user
+        return None
+    return folder if folder.is_dir() else None
+
+
+def name_base(base: str) -> str:
+    """Return the name of a base model for a model card, without the path of its folder.
+
+    Examples
+    --------
+    >>> name_base("org/model"), name_base(".") == Path.cwd().name
+    ('org/model', True)
+    """
+    folder = find_folder(base)
+    return base if folder is None else folder.absolute().name
+
+
 def open_base(base: str, *, max_length: int | None = None) -> BaseModel:
     """Open a base model from safetensors, without executing code that comes with it."""
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    if (base.startswith((".", "/", "~")) or base.count("/") > 1) and not Path(base).expanduser().is_dir():
+    folder = find_folder(base)
+    if folder is None and (base.startswith((".", "/", "~")) or base.count("/") > 1):
         raise NotFound(f"There is no folder {format_value(base)}. Name one that holds a model, or a model on the hub.")
-    location = str(Path(base).expanduser()) if Path(base).expanduser().is_dir() else base
+    location = base if folder is None else str(folder)
     with silence_warnings():
         try:
             tokenizer = AutoTokenizer.from_pretrained(location, trust_remote_code=False)

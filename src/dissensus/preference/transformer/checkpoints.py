@@ -1,4 +1,4 @@
-"""Checkpoints of an interruptible training."""
+"""Checkpoints of a training that can be resumed."""
 
 import json
 import shutil
@@ -11,6 +11,7 @@ from dissensus.preference.transformer.plan import TransformerPlan
 from dissensus.schema.hints import format_list
 
 RUN: Final = "run.json"
+"""File with what determines the weights, by which a resumed training is recognised."""
 
 _CHECKPOINT = "checkpoint-"
 
@@ -75,10 +76,11 @@ def _is_complete(path: Path) -> bool:
 
 
 def delete_checkpoints(plan: TransformerPlan) -> None:
-    """Delete the checkpoints of a completed training whose model is saved."""
+    """Delete the checkpoints of a completed training whose model is saved, and their folder unless it holds others."""
     if plan.checkpoints is not None and is_first_process():
         _clear(plan.checkpoints)
-        plan.checkpoints.rmdir()
+        if not any(plan.checkpoints.iterdir()):
+            plan.checkpoints.rmdir()
 
 
 def _is_checkpoint_file(path: Path) -> bool:

@@ -47,13 +47,13 @@ def encode_rows(network: Any, rows: Sequence[Int32Array], *, pad: int) -> Vector
     """Return the input of the output layer of a network for each token sequence, scaled to length 1."""
     from torch.nn.functional import normalize
 
-    head, read = find_head(network), list[Any]()
+    head, inputs = find_head(network), list[Any]()
     vectors = np.empty((len(rows), head.in_features), np.float32)
-    hook = head.register_forward_pre_hook(lambda _, inputs: read.append(inputs[0]))
+    hook = head.register_forward_pre_hook(lambda _, arguments: inputs.append(arguments[0]))
     try:
         for batch, mask, _ in _run_batches(network, rows, pad=pad, bf16=False):
-            states = read.pop()
-            if states.ndim > 2:
+            states = inputs.pop()
+            if states.ndim > 2:  # One state of each token; the last one has read the whole text
                 states = states[range(len(batch)), mask.sum(1) - 1]
             vectors[batch] = normalize(states.float(), dim=1).cpu().numpy()
     finally:
@@ -89,7 +89,8 @@ def _run_batches(
 def _batches(rows: Sequence[Int32Array]) -> Iterator[list[int]]:
     """Yield the indices of sequences of similar length, the longest first."""
     order = sorted(range(len(rows)), key=lambda index: (-len(rows[index]), rows[index].tobytes()))
-    while order:
-        size = max(1, BATCH_TOKENS // max(1, len(rows[order[0]])))
-        yield order[:size]
-        order = order[size:]
+    begin = 0
+    while begin < len(order):
+        size = max(1, BATCH_TOKENS // max(1, len(rows[order[begin]])))
+        yield order[begin : begin + size]
+        begin += size

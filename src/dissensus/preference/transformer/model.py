@@ -28,7 +28,7 @@ class Transformer:
     network
         Network of the library transformers with one output, the score before the temperature.
     reader
-        Tokeniser of conversations.
+        Tokenizer of conversations.
     length_alone
         Weight of log length in the model by length alone, for comparison.
     temperature
@@ -57,8 +57,8 @@ class Transformer:
         InvalidInput
             The weights give a score that is not finite.
         """
-        talks = [list(render_each(talk)) for talk in transcripts]
-        tokenized = self.reader.read([text for talk in talks for text in talk])
+        texts = [list(render_each(talk)) for talk in transcripts]
+        tokenized = self.reader.read([text for turns in texts for text in turns])
         if tokenized.cut.any():
             warnings.warn(
                 f"Some turns with their context have more than {self.reader.max_length:,} tokens, the limit of this "
@@ -66,7 +66,7 @@ class Transformer:
                 stacklevel=2,
             )
         scores = iter(self._scores(tokenized).tolist())
-        return [list(islice(scores, len(talk))) for talk in talks]
+        return [list(islice(scores, len(turns))) for turns in texts]
 
     def margins(self, pairs: Sequence[Pair]) -> FloatArray:
         """Return the margin of each pair: score of the chosen minus score of the rejected answer."""

@@ -1,4 +1,4 @@
-"""Transcripts of conversations and their tokens."""
+"""Transcripts of conversations as tokens."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class TokenizedTexts(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class TokenReader:
-    """Tokeniser of conversations, truncated from the left."""
+    """Tokenizer of conversations, which truncates them from the left."""
 
     tokenizer: Any  # Of the library tokenizers; encodes special tokens in a text as text
     begin: tuple[int, ...]  # Special tokens before and after each text
@@ -33,13 +33,13 @@ class TokenReader:
 
     def read(self, texts: Sequence[str]) -> TokenizedTexts:
         """Return the tokens of each text, truncated from the left, since the answer comes last."""
-        room = self.max_length - len(self.begin) - len(self.end)
+        n_available = self.max_length - len(self.begin) - len(self.end)
         rows, cut = [], []
         for start in range(0, len(texts), _BATCH_SIZE):
             batch = list(texts[start : start + _BATCH_SIZE])
             for encoding in self.tokenizer.encode_batch(batch, add_special_tokens=False):
-                rows.append(np.array([*self.begin, *encoding.ids[-room:], *self.end], dtype=np.int32))
-                cut.append(len(encoding.ids) > room)
+                rows.append(np.array([*self.begin, *encoding.ids[-n_available:], *self.end], dtype=np.int32))
+                cut.append(len(encoding.ids) > n_available)
         return TokenizedTexts(rows, np.array(cut, dtype=np.bool_))
 
 

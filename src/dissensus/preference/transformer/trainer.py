@@ -5,19 +5,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from dissensus.preference.data.weighting import PairChoices
-from dissensus.preference.fit.linear import Progress
+from dissensus.preference.models.encoder import Progress
 from dissensus.preference.transformer.extra import silence_warnings
 from dissensus.preference.transformer.inference import pad_rows
 from dissensus.preference.transformer.plan import TransformerPlan
 from dissensus.stats.result import Int32Array
 
-N_LABELS = 3
-"""Labels of a pair: weight, share and margin."""
+N_LABELS: Final = 3
+"""Number of labels of a pair: weight, share and margin."""
 
 _FULL_OPERATIONS = 6
 """Operations per weight and token: two in the forward pass, two each for the gradients of inputs and weight."""
@@ -36,7 +36,7 @@ class TrainingSpeed(NamedTuple):
 
     @classmethod
     def on_device(cls, n_tokens: int, seconds: float, *, device: Any, n_processes: int) -> "TrainingSpeed":
-        """Build a speed with the name of the device."""
+        """Build the throughput of a training from its torch device."""
         import torch
 
         name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
@@ -93,16 +93,16 @@ def fit_transformer(
     plan: TransformerPlan,
     *,
     seed: int,
-    last: Path | None = None,
+    checkpoint: Path | None = None,
     progress: Progress | None = None,
 ) -> TrainerResult:
-    """Fit the weights of a network to pairs, resuming from the last checkpoint if given."""
+    """Fit the weights of a network to pairs, resuming from a checkpoint if given."""
     from transformers import PrinterCallback, Trainer
 
     with silence_warnings(), _output_folder(plan) as folder:
-        trained = network if plan.lora is None else _with_lora(network, plan.lora)
+        model = network if plan.lora is None else _with_lora(network, plan.lora)
         trainer = Trainer(
-            model=trained,
+            model=model,
             args=_arguments(plan, folder, seed=seed),
             data_collator=lambda examples: _collate(examples, dataset.pad),
             train_dataset=dataset,
@@ -111,15 +111,15 @@ def fit_transformer(
         )
         trainer.remove_callback(PrinterCallback)
         trainer.model_accepts_loss_kwargs = False  # The loss is computed outside of the model
-        before = _tokens_before(last)
-        result = trainer.train(resume_from_checkpoint=None if last is None else str(last))
+        n_tokens_before = _count_tokens_before(checkpoint)
+        result = trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     speed = TrainingSpeed.on_device(
-        trainer.state.num_input_tokens_seen - before,
+        trainer.state.num_input_tokens_seen - n_tokens_before,
         result.metrics["train_runtime"],
         device=trainer.args.device,
         n_processes=trainer.args.world_size,
     )
-    return TrainerResult(trained if plan.lora is None else trained.merge_and_unload(), speed)
+    return TrainerResult(model if plan.lora is None else model.merge_and_unload(), speed)
 
 
 def loss(outputs: Any, labels: Any, num_items_in_batch: Any = None) -> Any:
@@ -212,9 +212,9 @@ def _output_folder(plan: TransformerPlan) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _tokens_before(last: Path | None) -> int:
+def _count_tokens_before(checkpoint: Path | None) -> int:
     from transformers import TrainerState
 
-    if last is None:
+    if checkpoint is None:
         return 0
-    return int(TrainerState.load_from_json(str(last / "trainer_state.json")).num_input_tokens_seen)
+    return int(TrainerState.load_from_json(str(checkpoint / "trainer_state.json")).num_input_tokens_seen)

@@ -5,7 +5,6 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,11 +14,12 @@ from dissensus.preference.data.features import log_length
 from dissensus.preference.data.pairs import PURPOSES, Pair, Purpose, answers, dialogues, digest, folds
 from dissensus.preference.data.weighting import PairChoices
 from dissensus.preference.evaluation.accuracy import evaluate
-from dissensus.preference.fit.linear import Progress, fit_slope, fit_temperature
+from dissensus.preference.fit.linear import fit_slope, fit_temperature
 from dissensus.preference.fit.recipes import LARGEST_GROUP
 from dissensus.preference.fit.training import HELD_OUT, count_votes, list_limits, sort_pairs
+from dissensus.preference.models.encoder import Progress
 from dissensus.preference.models.linear import length_margins
-from dissensus.preference.transformer.base import BaseModel, open_base
+from dissensus.preference.transformer.base import BaseModel, name_base, open_base
 from dissensus.preference.transformer.checkpoints import resume_checkpoint
 from dissensus.preference.transformer.extra import check_installed
 from dissensus.preference.transformer.inference import pick_device
@@ -31,7 +31,7 @@ from dissensus.schema.hints import format_value
 from dissensus.stats.result import Int64Array
 
 CALIBRATION: Final = 10
-"""Folds of the training dialogues; one is used for the temperature only."""
+"""Number of folds of the other dialogues; one is used for the temperature only."""
 
 
 class _Parts(NamedTuple):
@@ -81,8 +81,8 @@ def train_transformer(
 
     Raises
     ------
-    Unavailable
-        The extra is not installed.
+    MissingExtra
+        The extra ``ml`` is not installed.
     InvalidInput
         Too few dialogues, an unknown purpose, or a plan that does not fit the base model or the pairs.
     UndefinedEstimate
@@ -92,13 +92,13 @@ def train_transformer(
         raise InvalidInput(f"purpose is {format_value(purpose)}; choose one of {', '.join(PURPOSES)}.")
     check_installed("accelerate", *([] if plan.lora is None else ["peft"]))
     plan = replace(plan, bf16=_can_bf16() if plan.bf16 is None else plan.bf16)
-    pairs = sort_pairs(sorted(pairs, key=_context_texts))
+    pairs = sort_pairs(pairs)
     parts, choices = _split_parts(pairs, seed), plan.counting.choices(pairs)
     base = open_seeded_base(plan, seed)
-    last = resume_checkpoint(plan, _run_key(pairs, purpose, plan, seed))
+    checkpoint = resume_checkpoint(plan, _run_key(pairs, purpose, plan, seed))
     rows = base.reader.read(render_pairs(_take(pairs, parts.training))).rows
     dataset = PairDataset(rows, choices.take(parts.training), base.reader.pad)
-    result = fit_transformer(base.network, dataset, plan, seed=seed, last=last, progress=progress)
+    result = fit_transformer(base.network, dataset, plan, seed=seed, checkpoint=checkpoint, progress=progress)
     model = _calibrate(result.network, base.reader, plan, purpose, _SplitPairs(pairs, choices, parts))
     card = _card(model, pairs, parts, plan, base.revision)
     card |= {"excluded": dict(excluded or {}), "seed": seed, "speed": _speed_card(result, plan)}
@@ -111,10 +111,6 @@ class _SplitPairs(NamedTuple):
     pairs: Sequence[Pair]
     choices: PairChoices
     parts: _Parts
-
-
-def _context_texts(pair: Pair) -> list[str]:
-    return [turn.text for turn in pair.context]
 
 
 def _split_parts(pairs: Sequence[Pair], seed: int) -> _Parts:
@@ -136,7 +132,7 @@ def _can_bf16() -> bool:
 
 
 def _run_key(pairs: Sequence[Pair], purpose: Purpose, plan: TransformerPlan, seed: int) -> dict[str, Any]:
-    """Return all that determines the weights; a resumed training must have the same."""
+    """Return what determines the weights; it must be the same when a training is resumed."""
     n_processes = int(os.environ.get("WORLD_SIZE", "1"))
     settings = {"base": plan.base, "counting": asdict(plan.counting), "settings": plan.to_card()}
     versions = {name: version(name) for name in ("dissensus", "torch", "transformers")}
@@ -157,7 +153,7 @@ def _calibrate(
     """Return the model with the temperature that fits the calibration pairs."""
     lengths = log_length(answers(split.pairs))
     training, calibration = split.parts.training, split.parts.calibration
-    raw = Transformer(
+    uncalibrated = Transformer(
         purpose=purpose,
         network=network.to(pick_device()),
         reader=reader,
@@ -166,12 +162,12 @@ def _calibrate(
         bf16=bool(plan.bf16),
     )
     try:
-        margins = raw.margins(_take(split.pairs, calibration))
+        margins = uncalibrated.margins(_take(split.pairs, calibration))
     except InvalidInput:
         raise UndefinedEstimate(
             f"Training diverged: scores are not finite. Use a learning rate below {plan.rate:g}."
         ) from None
-    return replace(raw, temperature=fit_temperature(margins, split.choices.take(calibration)))
+    return replace(uncalibrated, temperature=fit_temperature(margins, split.choices.take(calibration)))
 
 
 def _speed_card(result: TrainerResult, plan: TransformerPlan) -> dict[str, Any]:
@@ -184,7 +180,7 @@ def _card(
 ) -> dict[str, Any]:
     training, held_out = _take(pairs, parts.training), _take(pairs, parts.held_out)
     packages = ("dissensus", "torch", "transformers", "tokenizers", *(["peft"] if plan.lora else []))
-    base = Path(plan.base).name if Path(plan.base).expanduser().is_dir() else plan.base
+    base = name_base(plan.base)
     max_length = model.reader.max_length
     of_scores, *others = list_limits(model.purpose)
     return {
