@@ -14,7 +14,13 @@ from dissensus.preference.data.pairs import Pair
 from dissensus.preference.jury.composition import seat_groups
 from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.jury.pair_evaluation import evaluate_pair_jury
-from dissensus.preference.jury.pairs import Comparison, predict_choices, read_jury_pairs, train_pair_jury
+from dissensus.preference.jury.pairs import (
+    Comparison,
+    find_unknown,
+    predict_choices,
+    read_jury_pairs,
+    train_pair_jury,
+)
 from dissensus.preference.jury.prediction import predict_opinions
 from dissensus.preference.jury.texts import RatedText
 from dissensus.schema.records.conversation import Conversation
@@ -42,6 +48,11 @@ def test_groups_prefer_responses_without_words_of_their_own(model: JuryModel) ->
         assert predict_choices(model, compare("kind soft", "vile soft"), group)[0, 1] > 0.85
     assert predict_choices(model, compare("kind soft", "kind blunt"), WOMEN)[0, 1] > 0.8
     assert predict_choices(model, compare("kind soft", "kind blunt"), MEN)[0, 1] < 0.65
+
+
+def test_no_comparisons_have_no_predictions(model: JuryModel) -> None:
+    assert predict_choices(model, [], WOMEN).shape == (0, 2)
+    assert find_unknown(model, []).shape == (0,)
 
 
 def test_exchanged_responses_and_pairs_in_another_order_change_nothing(pairs: list[Pair], model: JuryModel) -> None:

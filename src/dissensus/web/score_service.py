@@ -15,7 +15,7 @@ import dissensus
 from dissensus.errors import DissensusError, InvalidInput, NotAllowed, NotFound
 from dissensus.preference.data.examples import RATER
 from dissensus.preference.data.pairs import Purpose
-from dissensus.preference.jury.group_scorer import GroupScorer, check_groups
+from dissensus.preference.jury.group_scorer import GroupScorer, list_groups
 from dissensus.preference.jury.model import JuryModel
 from dissensus.preference.models.groups import Groups, find_group
 from dissensus.preference.models.mean_variance import MeanVariance
@@ -101,7 +101,7 @@ def create_scoring_app(model: Model, identity: ModelIdentity, *, key: str = "") 
     """Create the ASGI application of the service."""
     model_info = ScoringModelInfo(
         **_model_info(identity, model.purpose).model_dump(),
-        groups={axis: list(names) for axis, names in check_groups(model).items()},
+        groups={axis: list(names) for axis, names in list_groups(model).items()},
         quantiles=isinstance(model, MeanVariance),
     )
     app = FastAPI(
@@ -179,7 +179,7 @@ def _group_scorer(model: Model, body: ScoreRequest) -> GroupScorer:
             raise InvalidInput(
                 "Scores of single raters are not available over a network. Use a group that GET /score lists."
             )
-        find_group(check_groups(model), body.as_group)
+        find_group(list_groups(model), body.as_group)
     return GroupScorer(model=model, as_group=body.as_group, quantile=body.quantile)
 
 

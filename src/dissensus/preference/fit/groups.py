@@ -1,4 +1,4 @@
-"""Fit of the groups model: population weights, group and rater departures."""
+"""Fit of the groups model: weights of the population, and effects of groups and raters on them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

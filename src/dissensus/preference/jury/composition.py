@@ -17,6 +17,7 @@ from dissensus.schema.ratings.columns import CROSS, RATER_PREFIX
 from dissensus.stats.result import BoolArray, FloatArray
 
 RATERS: Final = "raters"
+"""Mix of the raters in training."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -30,7 +31,7 @@ class Jury:
     cells
         Crossed groups of people, those of the raters first, shape (M, G).
     seats
-        Probability that the juror of each seat belongs to each of them, shape (S, M).
+        Probability that the juror of each seat belongs to each crossed group, shape (S, M).
     """
 
     name: str
@@ -70,8 +71,8 @@ def seat_mix(model: JuryModel, mix: str = RATERS, n_seats: int = N_SEATS) -> Jur
     if mix == RATERS:
         weights = model.people().weights
     else:
-        full = RATER_PREFIX + mix
-        axis = full if full in model.axes else mix
+        prefixed = RATER_PREFIX + mix
+        axis = prefixed if prefixed in model.axes else mix
         names = groups_of_axis(model.axes, axis)
         weights = np.mean([model.people(f"{axis}={name}").weights for name in names], axis=0)
     return Jury(name=f"{n_seats} × {mix}", cells=model.cells, seats=np.repeat(weights[None], n_seats, axis=0))
@@ -99,7 +100,7 @@ def seat_census(model: JuryModel, census: pl.DataFrame, label: str = "census", n
     counts = read_population(label, census, _rater_population(model, known))
     names = list(model.axes.values())
     rows = [
-        np.concatenate([np.arange(len(of_axis)) == code for of_axis, code in zip(names, key, strict=True)])
+        np.concatenate([np.arange(len(groups)) == code for groups, code in zip(names, key, strict=True)])
         for key in counts
     ]
     total = np.array(list(counts.values()))
@@ -112,7 +113,7 @@ def seat_census(model: JuryModel, census: pl.DataFrame, label: str = "census", n
 
 
 def _find_known(model: JuryModel) -> BoolArray:
-    """Return whether each crossed group of raters has a known group on every axis."""
+    """Return a mask of the crossed groups of raters with a known group on every axis."""
     return np.asarray(model.cells.sum(axis=1) == len(model.axes))
 
 

@@ -45,16 +45,17 @@ JOINT_RIVALS: Final = {**RIVALS, ALONE: "the jury model, trained on the ratings 
 """Baseline models of a jury model of ratings and pairs."""
 
 TEMPERATURES: Final = tuple(1.25**k for k in range(-2, 16))
-"""Temperatures of the model of plurality labels."""
+"""Candidate temperatures of the model of plurality labels."""
 
 _LEAST = 1e-9
+"""Least probability in a log-loss, which keeps it finite."""
 
 Answers = TypeVar("Answers", bound=JuryAnswers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JuryGroupRow:
-    """Held-out log-loss of the answers of a group, of the jury model and of its rivals."""
+    """Held-out log-loss of the jury model and of its rivals on the answers of a group."""
 
     axis: str | None  # None for all raters
     group: str | None
@@ -77,9 +78,9 @@ class JuryEvaluation(TabularResult):
     rivals: Mapping[str, str]  # Description by name
     n_folds: int
     n_items: int
-    n_answered: int
-    loss_answered: float | None
-    loss_abstained: float | None
+    n_answered: int  # Items on which the model does not abstain
+    loss_answered: float | None  # Log-loss of the answers to these items; None without such an item
+    loss_abstained: float | None  # Log-loss of the answers to the others; None without such an item
     confidence: float
     notes: tuple[str, ...]
 
@@ -139,7 +140,7 @@ def evaluate_jury(  # noqa: PLR0913 - options are keyword-only
     plan
         Plan of a transformer to tune in each fold, on half of the other conversations, as for `train_transformer_jury`.
     progress
-        Called with the share of the folds that are done.
+        Called with the completed share of the folds.
 
     Returns
     -------
@@ -171,7 +172,7 @@ class HeldOut(NamedTuple):
     groups: dict[str | None, FloatArray]
     rivals: dict[str, dict[str | None, FloatArray]]
     abstains: BoolArray  # Shape (I,)
-    unsettled: list[int]  # Folds whose model did not converge
+    not_converged: list[int]  # Folds whose model did not converge
 
     @classmethod
     def empty(cls, names: Sequence[str | None], rivals: Iterable[str], shape: tuple[int, int], n_items: int) -> Self:
@@ -180,7 +181,7 @@ class HeldOut(NamedTuple):
             groups={name: np.empty(shape) for name in names},
             rivals={rival: {name: np.empty(shape) for name in names} for rival in rivals},
             abstains=np.zeros(n_items, np.bool_),
-            unsettled=[],
+            not_converged=[],
         )
 
 
@@ -210,7 +211,7 @@ def summarise_evaluation(
         loss_answered=float(losses[is_answered].mean()) if is_answered.any() else None,
         loss_abstained=None if is_answered.all() else float(losses[~is_answered].mean()),
         confidence=confidence,
-        notes=(*answers.notes, *notes, *((NOT_CONVERGED,) if held_out.unsettled else ())),
+        notes=(*answers.notes, *notes, *((NOT_CONVERGED,) if held_out.not_converged else ())),
     )
 
 
@@ -229,32 +230,31 @@ def _cross_validate(
     held_out = HeldOut.empty(names, rivals, shape, len(ratings.texts))
     labels = np.empty(shape)
     n_folds = int(folds.max()) + 1
-    for number in range(n_folds):
-        every = training = ratings.select(folds != number)
+    for fold in range(n_folds):
+        other_folds = training = ratings.select(folds != fold)
         if tune is not None:
-            encoder, _, training = tune(every)
-        rows = np.flatnonzero(folds[ratings.items] == number)
-        items = np.unique(ratings.items[rows])
+            encoder, _, training = tune(other_folds)
+        rows = np.flatnonzero(folds[ratings.items] == fold)
+        items, item_of_row = np.unique(ratings.items[rows], return_inverse=True)
         texts = [ratings.texts[item] for item in items]
-        place = np.searchsorted(items, ratings.items[rows])
-        other = None if choices is None else choices.leave_out(texts)
-        model = _fit(training, other, encoder)
-        of_nobody = None if other is None else without_groups(other)
-        pooled = _fit(without_groups(training), of_nobody, encoder) if ratings.axes else model
-        of_pooled = pooled.distributions(texts)[place].T
-        alone = None if other is None else fit_jury(training, encoder=encoder)
+        training_choices = None if choices is None else choices.leave_out(texts)
+        model = _fit(training, training_choices, encoder)
+        choices_without_groups = None if training_choices is None else without_groups(training_choices)
+        pooled = _fit(without_groups(training), choices_without_groups, encoder) if ratings.axes else model
+        pooled_shares = pooled.distributions(texts)[item_of_row].T
+        ratings_alone = None if training_choices is None else fit_jury(training, encoder=encoder)
         for name in names:
-            if alone is not None:
-                held_out.rivals[ALONE][name][:, rows] = alone.distributions(texts, name)[place].T
-            held_out.groups[name][:, rows] = model.distributions(texts, name)[place].T
-            held_out.rivals["item_blind"][name][:, rows] = _item_blind(every, name)[:, None]
-            held_out.rivals[POOLED][name][:, rows] = of_pooled
-        labels[:, rows] = _predict_labels(training, model, items)[place].T
+            if ratings_alone is not None:
+                held_out.rivals[ALONE][name][:, rows] = ratings_alone.distributions(texts, name)[item_of_row].T
+            held_out.groups[name][:, rows] = model.distributions(texts, name)[item_of_row].T
+            held_out.rivals["item_blind"][name][:, rows] = _share_answers(other_folds, name)[:, None]
+            held_out.rivals[POOLED][name][:, rows] = pooled_shares
+        labels[:, rows] = _predict_labels(training, model, items)[item_of_row].T
         held_out.abstains[items] = model.abstains(texts)
         if not model.model.converged:
-            held_out.unsettled.append(number)
+            held_out.not_converged.append(fold)
         if progress is not None:
-            progress((number + 1) / n_folds)
+            progress((fold + 1) / n_folds)
     held_out.rivals["plurality"] = dict.fromkeys(names, _temper(labels, ratings.answers))
     return held_out
 
@@ -292,7 +292,7 @@ def _fold(ratings: JuryRatings, n_folds: int, seed: int) -> Int64Array:
 
 
 def _members(ratings: JuryAnswers, name: str | None) -> BoolArray:
-    """Return whether the rater of each rating belongs to a group."""
+    """Return a mask of the ratings whose rater belongs to a group; all ratings without a name."""
     if name is None:
         return np.ones(len(ratings.answers), np.bool_)
     axis, _, group = name.partition("=")
@@ -300,8 +300,8 @@ def _members(ratings: JuryAnswers, name: str | None) -> BoolArray:
     return np.asarray(codes[ratings.raters] == ratings.axes[axis].index(group))
 
 
-def _item_blind(training: JuryRatings, name: str | None) -> FloatArray:
-    """Return the share of each answer in a group, with half an answer more of each."""
+def _share_answers(training: JuryRatings, name: str | None) -> FloatArray:
+    """Return the share of each answer in a group over all items, with half an answer added to each count."""
     counts = np.bincount(training.answers[_members(training, name)], minlength=len(training.scale)) + 0.5
     return np.asarray(counts / counts.sum())
 
@@ -313,14 +313,14 @@ def without_groups(answers: Answers) -> Answers:
 
 def _predict_labels(training: JuryRatings, model: JuryModel, held_out: Int64Array) -> FloatArray:
     """Return the distributions of a model of plurality labels; the first answer of a tie is the label."""
-    items, place = np.unique(training.items, return_inverse=True)
+    items, item_of_row = np.unique(training.items, return_inverse=True)
     counts = np.zeros((len(items), len(training.scale)))
-    np.add.at(counts, (place, training.answers), 1)
+    np.add.at(counts, (item_of_row, training.answers), 1)
     project = model.features.project
     plurality = counts.argmax(axis=1)
-    of_labels = np.bincount(plurality, minlength=len(training.scale)) + 0.5
-    if (of_labels > 1).sum() == 1:  # One label of all items, which no features tell apart
-        return np.repeat(of_labels[None] / of_labels.sum(), len(held_out), axis=0)
+    label_counts = np.bincount(plurality, minlength=len(training.scale)) + 0.5
+    if (label_counts > 1).sum() == 1:  # All items have one label, so there is no model to fit
+        return np.repeat(label_counts[None] / label_counts.sum(), len(held_out), axis=0)
     labels = fit_answer_model(
         plurality,
         len(training.scale),
@@ -332,7 +332,7 @@ def _predict_labels(training: JuryRatings, model: JuryModel, held_out: Int64Arra
 
 
 def _temper(shares: FloatArray, answers: Int64Array) -> FloatArray:
-    """Return shares at the temperature of least log-loss, which favours a model that is too certain."""
+    """Return shares at the temperature of least log-loss on these answers, an advantage of this rival."""
     logs = np.log(np.maximum(shares, _LEAST))
     tempered = []
     for temperature in TEMPERATURES:
@@ -351,7 +351,7 @@ def _measure(
     rows = np.flatnonzero(_members(ratings, name))
     items, raters, answers = ratings.items[rows], ratings.raters[rows], ratings.answers[rows]
     losses = _loss(shares[:, rows], answers)
-    of_rivals = {rival: _loss(values[:, rows], answers) for rival, values in rivals.items()}
+    rival_losses = {rival: _loss(values[:, rows], answers) for rival, values in rivals.items()}
     clusters = np.stack([items, raters]) if ratings.has_raters else items
     unsafe = np.isin(ratings.scale, ratings.unsafe)
     calibration = estimate_calibration(
@@ -367,10 +367,10 @@ def _measure(
         n_items=len(np.unique(items)),
         n_ratings=len(rows),
         log_loss=float(losses.mean()),
-        rival_losses={rival: float(values.mean()) for rival, values in of_rivals.items()},
+        rival_losses={rival: float(values.mean()) for rival, values in rival_losses.items()},
         gains={
             rival: clustered_mean(values - losses, clusters, confidence=confidence)
-            for rival, values in of_rivals.items()
+            for rival, values in rival_losses.items()
         },
         calibration_error=calibration.error,
         calibration_by_chance=calibration.by_chance,

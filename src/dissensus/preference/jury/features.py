@@ -14,11 +14,10 @@ from dissensus.stats.result import FloatArray, Int64Array
 from dissensus.stats.sparse import SparseRows
 
 RANK: Final = 200
-"""Principal directions of the words of a side; texts in training, if there are fewer."""
-
+"""Limit on the principal directions of the words of responses, and of those of contexts."""
 
 MOST_FEATURES: Final = 30_000
-"""Most features of a side."""
+"""Limit on the words and pairs of words from which these directions are learned."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -43,13 +42,13 @@ class WordSpace:
         """Return centred coordinates of texts, shape (texts, P)."""
         return _project(self.vocabulary.weigh(count_features(texts, "words")), self.directions) - self.centre
 
-    def known(self, texts: Sequence[str]) -> FloatArray:
+    def known_share(self, texts: Sequence[str]) -> FloatArray:
         """Return the share of the words and pairs of words of each text that are features; 0 without words.
 
         Examples
         --------
         >>> space = WordSpace.learn(["no way", "no way out"])
-        >>> space.known(["no way", "no luck", ""]).round(2).tolist()
+        >>> space.known_share(["no way", "no luck", ""]).round(2).tolist()
         [1.0, 0.33, 0.0]
         """
         return _share_known(count_features(texts, "words"), self.vocabulary)
@@ -64,19 +63,20 @@ def known_by_others(texts: Sequence[str]) -> FloatArray:
     [0.33, 0.33, 0.33]
     """
     counts = count_features(texts, "words")
+    # Features of two texts besides the text itself
     return _share_known(counts, _choose_features(counts, least=3))
 
 
 def share_words(texts: Sequence[str], others: Sequence[str]) -> bool:
-    """Return whether a word or pair of words is in one of some texts and in one of others.
+    """Return True if a word or pair of words is both in one of the texts and in one of the others.
 
     Examples
     --------
     >>> share_words(["no way"], ["way out"]), share_words(["no way"], ["yes"])
     (True, False)
     """
-    of_texts, of_others = (count_features(part, "words").columns for part in (texts, others))
-    return bool(np.isin(of_texts, of_others).any())
+    words, other_words = (count_features(part, "words").columns for part in (texts, others))
+    return bool(np.isin(words, other_words).any())
 
 
 def _share_known(counts: SparseRows, vocabulary: Vocabulary) -> FloatArray:
@@ -87,12 +87,12 @@ def _share_known(counts: SparseRows, vocabulary: Vocabulary) -> FloatArray:
 
 
 def _choose_features(counts: SparseRows, least: int = 2) -> Vocabulary:
-    """Return the features of a least number of texts, the most frequent ones first up to a limit."""
-    every = Vocabulary.learn(counts)
-    frequency = np.bincount(counts.columns, minlength=counts.width)[every.hashes]
+    """Return the features of at least so many texts; the most frequent ones if they are more than `MOST_FEATURES`."""
+    vocabulary = Vocabulary.learn(counts)
+    frequency = np.bincount(counts.columns, minlength=counts.width)[vocabulary.hashes]
     order = np.argsort(-frequency, kind="stable")[:MOST_FEATURES]
-    chosen = np.sort(order[frequency[order] >= least])
-    return Vocabulary(every.hashes[chosen], every.idf[chosen])
+    selected = np.sort(order[frequency[order] >= least])
+    return Vocabulary(vocabulary.hashes[selected], vocabulary.idf[selected])
 
 
 def _project(rows: SparseRows, directions: Vector) -> FloatArray:
@@ -117,7 +117,7 @@ class TextFeatures:
         compared: Sequence[str] = (),
         rank: int = RANK,
     ) -> Self:
-        """Learn the features of texts, and those of responses that were compared."""
+        """Learn the features of texts, and of further responses: those that were compared."""
         responses = [*(text.response for text in texts), *compared]
         return cls(
             response=WordSpace.learn(responses, rank),
@@ -128,10 +128,10 @@ class TextFeatures:
 
     @property
     def blocks(self) -> Int64Array:
-        """Block of each feature."""
-        sizes = (len(self.response.centre), len(self.context.centre), len(self.centre))
-        chosen = [size for size in sizes if size]
-        return np.repeat(np.arange(len(chosen)), chosen)
+        """Index of the block of each feature; blocks without features are not counted."""
+        blocks = (self.response.centre, self.context.centre, self.centre)
+        sizes = [len(block) for block in blocks if len(block)]
+        return np.repeat(np.arange(len(sizes)), sizes)
 
     def project(self, texts: Sequence[RatedText]) -> FloatArray:
         """Return the features of texts, shape (texts, P)."""
@@ -141,6 +141,6 @@ class TextFeatures:
             parts.append((self.encoder.encode(responses).vectors - self.centre).astype(np.float64))
         return np.concatenate(parts, axis=1)
 
-    def known(self, texts: Sequence[RatedText]) -> FloatArray:
-        """Return the share of each response that is known; see `WordSpace.known`."""
-        return self.response.known([text.response for text in texts])
+    def known_share(self, texts: Sequence[RatedText]) -> FloatArray:
+        """Return the share of each response that is known; see `WordSpace.known_share`."""
+        return self.response.known_share([text.response for text in texts])

@@ -19,7 +19,7 @@ NO_GROUPS: Final = (
 NO_SPREAD: Final = "The model has no spread, so it has no quantiles. Train one with --kind mean-variance."
 
 
-def check_groups(model: Model) -> dict[str, tuple[str, ...]]:
+def list_groups(model: Model) -> dict[str, tuple[str, ...]]:
     """Return the groups by axis that a model can score for, without single raters."""
     if not isinstance(model, Groups | JuryModel):
         return {}

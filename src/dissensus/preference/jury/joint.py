@@ -30,7 +30,7 @@ from dissensus.stats.jury.model import fit_joint_model
 from dissensus.stats.result import BoolArray, Int64Array
 
 SMALL_SCALE: Final = 0.2
-"""Scale of choices below which they hardly follow what moves the ratings."""
+"""Scale of choices below which a note warns that they hardly follow what moves the ratings."""
 
 NARROWER: Final = (
     "In simulations with pairs, intervals at 95 % covered the truth in 85 to 90 % of cases, and those of ratings alone "
@@ -62,12 +62,12 @@ def read_joint_answers(
     _check_direction(rated)
     compared = read_jury_pairs(pairs, by=axes, min_raters=1)
     ids = ratings.raters[RATER_ID].to_list() if ratings.has_raters else [None] * rated.groups.shape[1]
-    of_choices, ids = _number_raters(ids, compared)
-    raters = np.concatenate([rated.raters, of_choices])
-    codes = {axis: _merge_groups(axis, rated, compared, of_choices, ids) for axis in axes}
+    choice_raters, ids = _number_raters(ids, compared)
+    raters = np.concatenate([rated.raters, choice_raters])
+    codes = {axis: _merge_groups(axis, rated, compared, choice_raters, ids) for axis in axes}
     learned = learn_groups(codes, raters, len(ids), min_raters)
     shared: dict[str, Any] = {"axes": learned.axes, "groups": learned.groups, "notes": learned.notes}
-    return JointAnswers(replace(rated, **shared), replace(compared, raters=of_choices, **shared))
+    return JointAnswers(replace(rated, **shared), replace(compared, raters=choice_raters, **shared))
 
 
 def _check_axes(axes: Sequence[str], pairs: Sequence[Pair]) -> None:
@@ -97,29 +97,30 @@ def _check_direction(rated: JuryRatings) -> None:
 
 
 def _number_raters(ids: Sequence[str | None], compared: JuryPairs) -> tuple[Int64Array, list[str | None]]:
-    """Return the rater of each choice, and the ids of all raters; a rater of both kinds has one number."""
-    every = list(ids)
-    numbers = {name: number for number, name in enumerate(every) if name is not None}
-    of_choices = np.empty(len(compared.raters), np.int64)
+    """Return the rater of each choice, and the ids of all raters; a rater of ratings and choices has one number."""
+    all_ids = list(ids)
+    numbers = {name: number for number, name in enumerate(all_ids) if name is not None}
+    choice_raters = np.empty(len(compared.raters), np.int64)
     for row, pair in enumerate(compared.pairs):
         if pair.rater is None or pair.rater not in numbers:
-            every.append(pair.rater)
-        of_choices[row] = len(every) - 1 if pair.rater is None else numbers.setdefault(pair.rater, len(every) - 1)
-    return of_choices, every
+            all_ids.append(pair.rater)
+        last = len(all_ids) - 1
+        choice_raters[row] = last if pair.rater is None else numbers.setdefault(pair.rater, last)
+    return choice_raters, all_ids
 
 
 def _merge_groups(
-    axis: str, rated: JuryRatings, compared: JuryPairs, of_choices: Int64Array, ids: Sequence[str | None]
+    axis: str, rated: JuryRatings, compared: JuryPairs, choice_raters: Int64Array, ids: Sequence[str | None]
 ) -> tuple[Int64Array, tuple[str, ...]]:
     """Return the group of each rater on an axis, and the names; refuse raters with two groups."""
     names = tuple(dict.fromkeys([*rated.axes[axis], *compared.axes[axis]]))
     codes = np.full(len(ids), -1)
-    of_ratings = rated.groups[list(rated.axes).index(axis)]
-    codes[: len(of_ratings)] = of_ratings
+    rated_codes = rated.groups[list(rated.axes).index(axis)]
+    codes[: len(rated_codes)] = rated_codes
     number = np.array([*(names.index(name) for name in compared.axes[axis]), -1])
-    of_pairs = number[compared.groups[list(compared.axes).index(axis)]][compared.raters]
-    for rater, group in zip(of_choices.tolist(), of_pairs.tolist(), strict=True):
-        if group >= 0 <= codes[rater] != group:
+    choice_codes = number[compared.groups[list(compared.axes).index(axis)]][compared.raters]
+    for rater, group in zip(choice_raters.tolist(), choice_codes.tolist(), strict=True):
+        if -1 not in (group, codes[rater]) and group != codes[rater]:
             raise InvalidInput(
                 f"Rater {format_value(ids[rater])} has two groups of {axis}: {names[codes[rater]]} and {names[group]}. "
                 "Give each rater one, the same with ratings and pairs; if they are two people, give them two ids."
@@ -190,13 +191,13 @@ def fit_joint_jury(answers: JointAnswers, *, encoder: Encoder | None = None) -> 
     texts = [ratings.texts[item] for item in np.unique(ratings.items)]
     compared = [choices.comparisons[item] for item in np.unique(choices.items)]
     responses = list(dict.fromkeys(text for comparison in compared for text in comparison))
-    alone = list(dict.fromkeys(text.response for text in responses))
-    if encoder is None and not share_words([text.response for text in texts], alone):
+    distinct = list(dict.fromkeys(text.response for text in responses))
+    if encoder is None and not share_words([text.response for text in texts], distinct):
         raise InvalidInput(
             "No word is both in a response of the pairs and in a text of the rated items, so that neither tells of the "
             "other. Give pairs about such texts, or train on ratings and on pairs separately."
         )
-    features = TextFeatures.learn(texts, encoder, compared=alone)
+    features = TextFeatures.learn(texts, encoder, compared=distinct)
     model = fit_joint_model(
         number_answers(ratings, features.project(texts), features.blocks),
         number_answers(choices, subtract_features(features, compared), features.blocks),
@@ -214,7 +215,7 @@ def fit_joint_jury(answers: JointAnswers, *, encoder: Encoder | None = None) -> 
 
 
 def _is_known(choices: JuryPairs) -> BoolArray:
-    """Return whether the rater of each choice is known."""
+    """Return a mask of the choices whose rater is known."""
     return np.array([pair.rater is not None for pair in choices.pairs], np.bool_)
 
 

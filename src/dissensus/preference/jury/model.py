@@ -20,6 +20,7 @@ from dissensus.stats.jury.prediction import PredictedLocations
 from dissensus.stats.result import BoolArray, FloatArray, Int64Array
 
 _LEAST = 1e-6
+"""Least probability of a score, whose log odds are finite."""
 
 
 class People(NamedTuple):
@@ -46,7 +47,7 @@ class JuryModel:
     cells
         Crossed groups of the raters, shape (M, G): True for each group of all axes in turn.
     n_raters
-        Raters of each, shape (M,).
+        Number of raters of each crossed group, shape (M,).
     features
         Features of texts.
     model
@@ -94,11 +95,11 @@ class JuryModel:
         InvalidInput
             None of its raters answered.
         """
-        inside = np.ones(len(self.cells), np.bool_)
+        is_member = np.ones(len(self.cells), np.bool_)
         if group is not None:
             axis, name = find_group(self.axes, group)
-            inside = self.cells[:, self.group_names.index(f"{axis}={name}")]
-        weights = np.where(inside, self.n_raters, 0).astype(np.float64)
+            is_member = self.cells[:, self.group_names.index(f"{axis}={name}")]
+        weights = np.where(is_member, self.n_raters, 0).astype(np.float64)
         if not weights.sum() > 0:
             raise InvalidInput(f"No rater of {group} answered in training, so that the model cannot speak for them.")
         return People(self.cells, weights / weights.sum())
@@ -116,13 +117,13 @@ class JuryModel:
         return _average(self.model.locate_choices(differences), self.people(group))
 
     def was_trained_on(self, texts: Sequence[RatedText]) -> BoolArray:
-        """Return whether each text was in training."""
+        """Return True for each text that was in training."""
         return np.isin(hash_texts(texts), self.trained)
 
     def abstains(self, texts: Sequence[RatedText]) -> BoolArray:
-        """Return whether too little of each response is known from training, or nothing."""
-        known = self.features.known(texts)
-        return np.asarray((known < self.least_known) | (known == 0))
+        """Return True for each text of whose response too little, or nothing, is known from training."""
+        known_share = self.features.known_share(texts)
+        return np.asarray((known_share < self.least_known) | (known_share == 0))
 
     def score_texts(self, texts: Sequence[RatedText], *, as_group: str | None = None) -> FloatArray:
         """Return the log odds that a person, or one of a group, does not call each response unsafe."""
@@ -135,9 +136,9 @@ class JuryModel:
 
     def score(self, transcripts: Iterable[Conversation], *, as_group: str | None = None) -> list[list[float]]:
         """Return the score of each bot turn of each conversation, given the turns before it."""
-        by_talk = [list(texts_of_bot(talk)) for talk in transcripts]
-        scores = self.score_texts([text for texts in by_talk for text in texts], as_group=as_group).tolist()
-        return [scores[begin:end] for begin, end in pairwise(np.cumsum([0, *map(len, by_talk)]).tolist())]
+        texts_by_talk = [list(texts_of_bot(talk)) for talk in transcripts]
+        scores = self.score_texts([text for texts in texts_by_talk for text in texts], as_group=as_group).tolist()
+        return [scores[begin:end] for begin, end in pairwise(np.cumsum([0, *map(len, texts_by_talk)]).tolist())]
 
     def check_purpose(self, purpose: str, *, force: bool = False) -> None:
         """Raise an error if the purpose is not the model's, unless forced; see `model.check_purpose`."""
@@ -160,5 +161,5 @@ LIMITS: Final = (
 
 
 def batches(n: int, size: int) -> Iterator[slice]:
-    """Yield slices of at most a size."""
+    """Yield slices of n elements, in order, each of at most so many."""
     return (slice(begin, begin + size) for begin in range(0, n, size))

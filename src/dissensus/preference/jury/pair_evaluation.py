@@ -10,6 +10,7 @@ from dissensus.preference.data.pairs import folds as fold_dialogues
 from dissensus.preference.fit.logistic import probability
 from dissensus.preference.fit.training import cross_validate, part_progress
 from dissensus.preference.jury.evaluation import (
+    POOLED,
     HeldOut,
     JuryEvaluation,
     list_populations,
@@ -24,12 +25,12 @@ from dissensus.stats.result import Int64Array
 PAIR_RIVALS: Final[Mapping[str, str]] = {
     "chance": "one half for each response",
     "linear": "the linear preference model, one score for all people, trained on the same pairs",
-    "pooled": "the jury model without groups",
+    POOLED: "the jury model without groups",
 }
 """Baseline models, which a jury model of preferences must beat."""
 
-OWN_SHARE: Final = 0.5
-"""Share of the progress before the linear model is trained."""
+JURY_WORK: Final = 0.5
+"""Share of the work that is the jury models; the rest is the linear models."""
 
 
 def evaluate_pair_jury(
@@ -70,15 +71,14 @@ def evaluate_pair_jury(
         As of `train_pair_jury`, or fewer dialogues than folds.
     """
     checked = read_jury_pairs(pairs, by=by, min_raters=min_raters)
-    of_choices = fold_dialogues(dialogues(checked.pairs), n_folds, seed=seed)
     folds = np.zeros(len(checked.comparisons), np.int64)
-    folds[checked.items] = of_choices
+    folds[checked.items] = fold_dialogues(dialogues(checked.pairs), n_folds, seed=seed)
     names, notes = list_populations(checked, folds)
-    held_out = _cross_validate(checked, folds, names, encoder, part_progress(progress, 0, OWN_SHARE))
-    linear = cross_validate(checked.pairs, n_folds=n_folds, seed=seed, progress=part_progress(progress, OWN_SHARE, 1))
-    chosen = probability(linear.margins)
-    second = np.where(checked.answers == 0, chosen, 1 - chosen)
-    held_out.rivals["linear"] = dict.fromkeys(names, np.stack([second, 1 - second]))
+    held_out = _cross_validate(checked, folds, names, encoder, part_progress(progress, 0, JURY_WORK))
+    linear = cross_validate(checked.pairs, n_folds=n_folds, seed=seed, progress=part_progress(progress, JURY_WORK, 1))
+    p_chosen = probability(linear.margins)
+    p_second = np.where(checked.answers == 0, p_chosen, 1 - p_chosen)
+    held_out.rivals["linear"] = dict.fromkeys(names, np.stack([p_second, 1 - p_second]))
     return summarise_evaluation(checked, held_out, PAIR_RIVALS, n_folds=n_folds, confidence=confidence, notes=notes)
 
 
@@ -94,18 +94,18 @@ def _cross_validate(
     held_out = HeldOut.empty(names, PAIR_RIVALS, shape, len(choices.comparisons))
     held_out.rivals["chance"] = dict.fromkeys(names, np.full(shape, 0.5))
     n_folds = int(folds.max()) + 1
-    for number in range(n_folds):
-        training, rows = choices.select(folds != number), np.flatnonzero(folds[choices.items] == number)
+    for fold in range(n_folds):
+        training, rows = choices.select(folds != fold), np.flatnonzero(folds[choices.items] == fold)
         compared = [choices.comparisons[item] for item in choices.items[rows]]
         model = fit_pair_jury(training, encoder=encoder)
         pooled = fit_pair_jury(without_groups(training), encoder=encoder) if choices.axes else model
-        of_pooled = predict_choices(pooled, compared).T
+        pooled_shares = predict_choices(pooled, compared).T
         for name in names:
             held_out.groups[name][:, rows] = predict_choices(model, compared, name).T
-            held_out.rivals["pooled"][name][:, rows] = of_pooled
+            held_out.rivals[POOLED][name][:, rows] = pooled_shares
         held_out.abstains[choices.items[rows]] = find_unknown(model, compared)
         if not model.model.converged:
-            held_out.unsettled.append(number)
+            held_out.not_converged.append(fold)
         if progress is not None:
-            progress((number + 1) / n_folds)
+            progress((fold + 1) / n_folds)
     return held_out

@@ -49,8 +49,8 @@ class Comparison(NamedTuple):
 class JuryPairs(JuryAnswers):
     """Choices between two responses; the answer is whether the second is preferred to the first."""
 
-    pairs: tuple[Pair, ...]  # Of each choice
-    comparisons: tuple[Comparison, ...]  # Items
+    pairs: tuple[Pair, ...]  # One for each choice
+    comparisons: tuple[Comparison, ...]  # The items, which choices are about
 
     def select(self, is_kept: BoolArray) -> Self:
         """Return the choices between some responses, which remain numbered as they are."""
@@ -58,9 +58,9 @@ class JuryPairs(JuryAnswers):
         return replace(JuryAnswers.select(self, is_kept), pairs=tuple(pairs))
 
     def leave_out(self, texts: Sequence[RatedText]) -> Self:
-        """Return the choices of conversations that begin otherwise than these texts, and between other responses.
+        """Return the choices between other responses, in conversations that begin differently from these texts.
 
-        A text without a context begins with its response, and a response may stand after several contexts.
+        A text without a context begins with its response; the same response may follow different contexts.
         """
         openings, responses = {text.opening for text in texts}, {text.response for text in texts}
         return self.select(
@@ -132,7 +132,7 @@ def _check_raters(pairs: Sequence[Pair], axis: str) -> None:
 
 
 def _number_raters(pairs: Sequence[Pair]) -> Int64Array:
-    """Return the rater of each pair; pairs of unknown raters have one each."""
+    """Return the number of each pair's rater; each pair of an unknown rater has a number of its own."""
     keys = [(pair.rater, None if pair.rater is not None else row) for row, pair in enumerate(pairs)]
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
     return np.array([numbers[key] for key in keys], np.int64)
@@ -161,7 +161,7 @@ def train_pair_jury(
     by
         Axes of raters, such as ``gender``.
     min_raters
-        Fewest raters of a group that is learned.
+        Least number of raters of a group that is learned.
     encoder
         Frozen encoder of responses, whose vectors are features besides words.
 
@@ -224,15 +224,19 @@ def predict_choices(model: JuryModel, comparisons: Sequence[Comparison], group: 
 
 
 def find_unknown(model: JuryModel, comparisons: Sequence[Comparison]) -> BoolArray:
-    """Return whether the model abstains from one of two responses."""
-    sides = zip(*comparisons, strict=True)
-    return np.asarray(np.any([model.abstains(list(texts)) for texts in sides], axis=0))
+    """Return a mask of the comparisons with a response on which the model abstains."""
+    return np.asarray(np.any([model.abstains(texts) for texts in _split_sides(comparisons)], axis=0))
 
 
 def subtract_features(features: TextFeatures, comparisons: Sequence[Comparison]) -> FloatArray:
-    """Return the features of second responses less those of first ones."""
-    first, second = (features.project(list(texts)) for texts in zip(*comparisons, strict=True))
+    """Return the features of second responses less those of first ones, shape (comparisons, P)."""
+    first, second = (features.project(texts) for texts in _split_sides(comparisons))
     return second - first
+
+
+def _split_sides(comparisons: Sequence[Comparison]) -> tuple[list[RatedText], list[RatedText]]:
+    """Return the first responses and the second ones."""
+    return [comparison.first for comparison in comparisons], [comparison.second for comparison in comparisons]
 
 
 def _describe(choices: JuryPairs, purpose: Purpose, encoder: Encoder | None) -> dict[str, Any]:

@@ -15,10 +15,12 @@ from dissensus.stats.jury.verdict import Verdicts, decide_verdicts
 from dissensus.stats.result import check_confidence
 
 N_DRAWS: Final = 500
+"""Posterior draws of each prediction."""
 ALL, JURY = "all", "jury"
 ABSTAINS: Final = "too few words of the response are known from training"
 
 _CELLS = 2_000_000
+"""Limit on items × draws × crossed groups of a batch, which bounds its memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +85,25 @@ def predict_opinions(
 
     Shares are posterior means; intervals are quantiles of `N_DRAWS` posterior draws.
 
+    Parameters
+    ----------
+    model
+        Jury model.
+    item_ids, texts
+        Ids and texts of the items.
+    jury
+        Jury whose verdicts are predicted; by default none.
+    at_least
+        Least share of unsafe votes at which the verdict of the jury is unsafe.
+    confidence
+        Confidence level of the intervals.
+    seed
+        Seed of the draws.
+
+    Returns
+    -------
+    JuryPredictions
+
     Raises
     ------
     InvalidInput
@@ -119,7 +140,7 @@ def _predict_batch(
     confidence: float,
     seed: int,
 ) -> Iterator[PredictedOpinion]:
-    """Yield the rows of some items."""
+    """Yield the rows of a batch of items."""
     cells = model.cells if jury is None else jury.cells
     weights = np.zeros((len(names), len(cells)))
     weights[:, : len(model.cells)] = [model.people(name).weights for name in names]
@@ -134,7 +155,7 @@ def _predict_batch(
     for i, item_id in enumerate(item_ids):
         if abstains[i]:
             models = [name or ALL for name in names] + ([] if jury is None else [JURY])
-            yield from (_abstain(item_id, name, in_training=trained[i]) for name in models)
+            yield from (_build_abstention(item_id, name, in_training=trained[i]) for name in models)
             continue
         for g, name in enumerate(names):
             yield PredictedOpinion(
@@ -150,10 +171,10 @@ def _predict_batch(
                 in_training=trained[i],
             )
         if verdicts is not None:
-            yield _judge(item_id, verdicts, i, in_training=trained[i])
+            yield _build_verdict(item_id, verdicts, i, in_training=trained[i])
 
 
-def _judge(item_id: str, verdicts: Verdicts, i: int, *, in_training: bool) -> PredictedOpinion:
+def _build_verdict(item_id: str, verdicts: Verdicts, i: int, *, in_training: bool) -> PredictedOpinion:
     return PredictedOpinion(
         item_id=item_id,
         model=JURY,
@@ -168,6 +189,6 @@ def _judge(item_id: str, verdicts: Verdicts, i: int, *, in_training: bool) -> Pr
     )
 
 
-def _abstain(item_id: str, model: str, *, in_training: bool) -> PredictedOpinion:
+def _build_abstention(item_id: str, model: str, *, in_training: bool) -> PredictedOpinion:
     unknown = dict.fromkeys(("score", "ci_low", "ci_high", "shares", "overruled", "differ"))
     return PredictedOpinion(item_id=item_id, model=model, reason=ABSTAINS, in_training=in_training, **unknown)

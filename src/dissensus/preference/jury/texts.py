@@ -20,7 +20,7 @@ ITEM_TEXT, RESPONSE, CONTEXT = "item_text", "response", "context"
 
 
 class RatedText(NamedTuple):
-    """A response, and the texts of the turns before it, one a line."""
+    """A response, and the texts of the turns before it, joined by line breaks."""
 
     context: str
     response: str
@@ -45,13 +45,13 @@ def text_of_turns(turns: Sequence[Turn]) -> RatedText:
 
 def texts_of_bot(conversation: Conversation) -> Iterator[RatedText]:
     """Yield each turn of the bot with the turns before it."""
-    for number, turn in enumerate(conversation.turns):
+    for end, turn in enumerate(conversation.turns, start=1):
         if turn.speaker == "bot":
-            yield text_of_turns(conversation.turns[: number + 1])
+            yield text_of_turns(conversation.turns[:end])
 
 
 def hash_texts(texts: Sequence[RatedText]) -> npt.NDArray[np.uint64]:
-    """Return a number for each text by which it is found again, the first 8 bytes of its BLAKE2 hash."""
+    """Return the 8-byte BLAKE2b hash of each text, by which it is recognised."""
     lines = ("\x00".join(text).encode("utf-8", "surrogatepass") for text in texts)
     return np.frombuffer(b"".join(hashlib.blake2b(line, digest_size=8).digest() for line in lines), "<u8")
 
@@ -83,7 +83,7 @@ def check_texts(responses: Sequence[str], item_ids: Sequence[str]) -> None:
 
 
 def _parse(context: str, response: str) -> RatedText:
-    """Leave names of speakers out of a context, as where items are read to be predicted."""
+    """Return a text without the names of speakers in its context, like the texts that `texts_of_bot` yields."""
     if not context.strip():
         return RatedText("", response)
     try:

@@ -18,19 +18,19 @@ from dissensus.stats.jury.model import TextAnswers, TextModel, fit_text_model
 from dissensus.stats.result import BoolArray, FloatArray, Int64Array, IntArray
 
 MIN_RATERS: Final = 5
-"""Fewest raters of a group that a jury model learns."""
+"""Least number of raters of a group that a jury model learns, by default."""
 
 MOST_ANSWERS: Final = 100
-"""Most answers of a question."""
+"""Largest number of answers of a question."""
 
 MIN_ITEMS: Final = 20
-"""Fewest items to learn from."""
+"""Least number of items to learn from."""
 
 UNKNOWN_SHARE: Final = 0.02
-"""Share of the texts in training that know fewer of their words from others than the model asks of new texts."""
+"""Share of the texts in training on which a model of the others would abstain, which sets the limit for new texts."""
 
 MEASURED_ITEMS: Final = 120
-"""Fewest items with which the coverage of intervals was measured."""
+"""Least number of items with which the coverage of intervals was measured."""
 
 FEW_ITEMS: Final = (
     f"Fewer than {MEASURED_ITEMS} items: whether intervals cover was not measured, and they may be too narrow."
@@ -80,10 +80,10 @@ class LearnedGroups(NamedTuple):
 def learn_groups(
     axes: Mapping[str, tuple[IntArray, Sequence[str]]], raters: Int64Array, n_raters: int, min_raters: int
 ) -> LearnedGroups:
-    """Choose the groups of enough raters with an answer, from the group of each rater on each axis, and the names."""
+    """Return the groups with enough raters who answered; `axes` has the group of each rater, and the names."""
     learned_axes, codes, notes = {}, [], []
-    for axis, (of_raters, names) in axes.items():
-        answered = of_raters[np.unique(raters)]
+    for axis, (rater_codes, names) in axes.items():
+        answered = rater_codes[np.unique(raters)]
         sizes = np.bincount(answered[answered >= 0], minlength=len(names))
         learned = np.flatnonzero(sizes >= max(min_raters, 1))
         small = [f"{names[g]} ({sizes[g]})" for g in range(len(names)) if sizes[g] < max(min_raters, 1)]
@@ -97,7 +97,7 @@ def learn_groups(
             notes.append(f"Groups of {axis} with fewer than {min_raters} raters are not learned: {listed}.")
         number = np.full(len(names) + 1, -1)
         number[learned] = np.arange(len(learned))
-        codes.append(number[of_raters])
+        codes.append(number[rater_codes])
         learned_axes[axis] = tuple(names[g] for g in learned.tolist())
     return LearnedGroups(learned_axes, np.array(codes, np.int64).reshape(len(codes), n_raters), tuple(notes))
 
@@ -165,7 +165,7 @@ def train_jury(
     by
         Axes of raters, also crossed ones, such as ``race*gender``.
     min_raters
-        Fewest raters of a group that is learned.
+        Least number of raters of a group that is learned.
     encoder
         Frozen encoder of responses, whose vectors are features besides words.
 
@@ -211,7 +211,7 @@ def fit_jury(ratings: JuryRatings, *, encoder: Encoder | None = None) -> JuryMod
 
 
 def number_answers(answers: JuryAnswers, features: FloatArray, blocks: Int64Array) -> TextAnswers:
-    """Return answers with the features of the items that have any, which are numbered anew in their order."""
+    """Return answers with features for the estimator; items without answers are left out of the numbering."""
     return TextAnswers(
         answers=answers.answers,
         n_answers=len(answers.scale),
@@ -240,7 +240,7 @@ def build_model(
     Its people are the raters of the answers, or those of `people`.
     """
     cells, n_raters = count_cells(answers, answers.raters if people is None else people)
-    known = known_by_others([text.response for text in texts])
+    known_shares = known_by_others([text.response for text in texts])
     notes = [
         *answers.notes,
         *([] if model.converged else [NOT_CONVERGED]),
@@ -256,7 +256,7 @@ def build_model(
         n_raters=n_raters,
         features=features,
         model=model,
-        least_known=float(np.quantile(known, UNKNOWN_SHARE)),
+        least_known=float(np.quantile(known_shares, UNKNOWN_SHARE)),
         trained=np.unique(hash_texts(texts)),
         card={**card, "notes": notes},
     )

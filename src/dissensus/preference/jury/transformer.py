@@ -23,7 +23,7 @@ from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.result import BoolArray, FloatArray, Int64Array
 
 PARTNERS: Final = 4
-"""Other texts with which each text is compared."""
+"""Number of other texts with which each text is compared."""
 
 
 class TunedRatings(NamedTuple):
@@ -133,7 +133,7 @@ def tune_encoder(
 
 
 def _split_conversations(ratings: JuryRatings, seed: int) -> BoolArray:
-    """Return whether an item is in the half of the conversations on which the transformer is tuned."""
+    """Return a mask of the items in the half of the conversations on which the transformer is tuned."""
     rated = np.unique(ratings.items)
     openings, conversation = np.unique([ratings.texts[item].opening for item in rated], return_inverse=True)
     half = np.random.default_rng(seed).permutation(len(openings))[conversation] % 2

@@ -65,7 +65,7 @@ class Embedding:
 
     @property
     def crossed(self) -> bool:
-        """True if the answer is interacted with the last human turn."""
+        """True if products of the vectors of the answer and of the last human turn are features."""
         return len(self.weights) > self.encoder.dimension
 
     def score_answers(self, texts: Sequence[str], before: Sequence[str] | None = None) -> FloatArray:
@@ -75,7 +75,7 @@ class Embedding:
 
     def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
         """Return the score of each bot turn of each conversation, given the last human turn before it."""
-        exchanges = [_exchanges(talk.turns) for talk in transcripts]
+        exchanges = [_list_exchanges(talk.turns) for talk in transcripts]
         texts, before = ([turn[side] for turns in exchanges for turn in turns] for side in (0, 1))
         scores = self.score_answers(texts, before).tolist()
         return [scores[begin:end] for begin, end in pairwise(np.cumsum([0, *map(len, exchanges)]).tolist())]
@@ -99,7 +99,7 @@ class Embedding:
         return np.asarray(self.words.score_answers(texts) + vector_scores / self.words.temperature)
 
 
-def _exchanges(turns: Sequence[Turn]) -> list[tuple[str, str]]:
+def _list_exchanges(turns: Sequence[Turn]) -> list[tuple[str, str]]:
     """Return each bot turn with the last human turn before it."""
     exchanges, before = [], ""
     for turn in turns:

@@ -24,7 +24,7 @@ INTERACTION_SCALE: Final = 0.5
 
 
 class EncodedTexts(NamedTuple):
-    """Unit vectors of texts, shape (texts, dimension), and a mask of truncated texts."""
+    """Vectors of texts, shape (texts, dimension), each of length 1, and a mask of truncated texts."""
 
     vectors: Vector
     cut: BoolArray
@@ -71,10 +71,10 @@ class Vectors:
         encoded = _encode(encoder, list(index_by_text), progress)
         answer, question = ([index_by_text[text] for text in side] for side in (texts, questions))
         has_question = np.array([bool(text.strip()) for text in questions])
-        scale = np.float32(INTERACTION_SCALE * encoder.dimension**0.5) * has_question
-        own = encoded.vectors[answer]
-        crossed = own * encoded.vectors[question] * scale.astype(np.float32)[:, None]
-        return cls(np.hstack([own, crossed]), encoded.cut[answer] | (encoded.cut[question] & (scale > 0)))
+        scale = np.float32(INTERACTION_SCALE * encoder.dimension**0.5) * has_question.astype(np.float32)
+        vectors = encoded.vectors[answer]
+        products = vectors * encoded.vectors[question] * scale[:, None]
+        return cls(np.hstack([vectors, products]), encoded.cut[answer] | (encoded.cut[question] & has_question))
 
     def take(self, rows: Int64Array) -> "Vectors":
         """Return the vectors of these answer indices."""

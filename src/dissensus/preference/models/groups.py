@@ -1,4 +1,4 @@
-"""Groups model: population weights with group and rater departures."""
+"""Groups model: weights of the population, and effects of groups and raters on them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class GroupEffectTable:
     directions: npt.NDArray[np.float32] | None = None  # Subspace of the effects, shape (features, directions)
 
     def project(self, rows: SparseRows) -> FloatArray:
-        """Return the features projected on the directions."""
+        """Return the features projected on the directions, shape (rows, directions)."""
         if self.directions is None:
             raise ValueError("there are no directions")
         return rows @ self.directions.astype(np.float64)

@@ -10,5 +10,6 @@ from dissensus.preference.transformer.model import Transformer
 
 KindOfModel = Literal["linear", "mean-variance", "groups", "embedding"]
 KINDS: Final[tuple[str, ...]] = get_args(KindOfModel)
+"""Kinds that `train` fits; transformers have a function of their own."""
 
 AnyModel = Linear | MeanVariance | Groups | Embedding | Transformer

@@ -21,6 +21,7 @@ TOKENS: Final = 256
 """Token limit; longer texts are truncated from the left."""
 
 BATCH_SIZE: Final = 32
+"""Texts per pass of the network."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -27,7 +27,7 @@ class Model(Protocol):
 
 @runtime_checkable
 class SupportsGroupScores(Protocol):
-    """Remote model that can score for a group or a quantile."""
+    """Model that scores for a group or a quantile by itself, such as a remote one."""
 
     def score_as(
         self, transcripts: Iterable[Conversation], *, as_group: str | None, quantile: float | None
