@@ -86,6 +86,10 @@ def test_content_in_parts() -> None:
         ([{"role": "aside", "content": "a"}], "Message 1 has the role 'aside'; allowed are user, human"),
         ([{"role": "assistant", "tool_calls": ["f"]}], "Message 1 has the tool call 'f'. Give calls like"),
         ([{"role": "user", "content": "a", "tool_calls": 5}], "Message 1 has the tool calls '5'; give a list of calls"),
+        (
+            [{"role": "user", "content": "a", "tool_calls": "f"}],
+            "Message 1 has the tool calls 'f'; give a list of calls",
+        ),
         ([{"role": None, "content": "a"}], "Message 1 has the role 'None'"),
     ],
 )

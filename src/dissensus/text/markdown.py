@@ -12,6 +12,7 @@ SCHEMES: Final = re.compile(r"(https?|mailto|tel):", re.IGNORECASE)
 """Schemes of links in campaign texts."""
 
 LOWEST_HEADING: Final = 6
+"""Lowest level of headings in HTML."""
 
 
 def render_text(text: str, level: int = 2, *, draw_image: Callable[[str, str], str] | None = None) -> str:
@@ -20,12 +21,13 @@ def render_text(text: str, level: int = 2, *, draw_image: Callable[[str, str], s
     Parameters
     ----------
     text
-        Markdown. Links lead to web pages, mail addresses and telephone numbers alone; web pages open on a page of their
-        own and do not learn where the reader came from. Raw HTML is text, and an image is its alternative text.
+        Markdown. Links lead to web pages, mail addresses and telephone numbers alone; web pages open in a new tab, and
+        get no referrer. Raw HTML is shown as text, and an image as its alternative text.
     level
         Level of the highest headings of the text; those below follow it without a gap.
     draw_image
-        Function that returns the HTML of an image by its address and alternative text, empty for that text alone.
+        Function that returns the HTML of an image from its address and alternative text. Where it returns an empty
+        text, and without a function, the alternative text is shown.
 
     Examples
     --------
@@ -54,7 +56,7 @@ def render_text(text: str, level: int = 2, *, draw_image: Callable[[str, str], s
 def render_response(text: str) -> str:
     r"""Render a response of a chatbot as HTML: addresses are shown and lead nowhere.
 
-    Images and raw HTML are shown as they are typed, and line ends are kept.
+    Images and raw HTML are shown as they are written, and line breaks are preserved.
 
     Examples
     --------
@@ -66,7 +68,7 @@ def render_response(text: str) -> str:
     parser = _parser()
     tokens = parser.parse(text)
     for token in _all_tokens(tokens):
-        if token.type in ("heading_open", "heading_close"):  # no headings of the page
+        if token.type in ("heading_open", "heading_close"):  # Not among the headings of the page
             token.tag, token.attrs = "p", {"class": "heading"} if token.nesting == 1 else {}
         elif token.type == "softbreak":
             token.type = "hardbreak"
@@ -95,7 +97,7 @@ def _parser() -> MarkdownIt:
     """Return the parser; all addresses are read, since the tokens are changed before they are rendered."""
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     parser.validateLink = lambda _: True  # type: ignore[method-assign,assignment]
-    # The first text completes the lists of rules, which a second thread would read half-filled.
+    # The first text completes the lists of rules; until then a second thread could read incomplete ones.
     parser.parse("text")
     return parser
 

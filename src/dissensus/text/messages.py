@@ -15,9 +15,9 @@ ROLES: Final[Mapping[str, Speaker]] = {
 """Speaker by lower-case role of a message."""
 
 INSTRUCTIONS: Final = ("system", "developer")
-"""Roles of messages that instruct the chatbot: before the conversation begins, or as turns of ``system``."""
+"""Roles of messages that instruct the chatbot: before the conversation, or as turns of the speaker ``system``."""
 
-_KEYS: Final = (("role", "content"), ("speaker", "text"), ("from", "value"))
+_KEYS: Final = (("role", "content"), ("speaker", "text"), ("from", "value"))  # Of role and text
 _SHAPE = '[{"role": "user", "content": "…"}, {"role": "assistant", "content": "…"}]'
 
 
@@ -29,7 +29,7 @@ class Chat(NamedTuple):
 
 
 def parse_message_list(text: str) -> Chat | None:
-    """Parse a JSON list of messages; None for any other text, also one that begins with a bracket."""
+    """Parse a JSON list of messages; None for any other text, even if it begins with a bracket."""
     if not text.lstrip().startswith("["):
         return None
     try:
@@ -97,7 +97,7 @@ def write_messages(turns: Sequence[tuple[Speaker, str]]) -> list[dict[str, str]]
 def _parse_message(number: int, message: object) -> Iterator[tuple[Speaker, str]]:
     """Yield the speaker and the text of a message, and of each call of a tool in it."""
     calls = message.get("tool_calls") if isinstance(message, Mapping) else None
-    if calls and not isinstance(calls, Sequence):
+    if calls and (not isinstance(calls, Sequence) or isinstance(calls, (str, bytes))):
         raise InvalidInput(f"Message {number:,} has the tool calls {excerpt(calls)}; give a list of calls.")
     if isinstance(message, Mapping) and calls and not message.get("content"):
         message = {**message, "content": ""}

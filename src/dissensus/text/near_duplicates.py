@@ -22,14 +22,14 @@ MAX_MINIMA: Final = 128
 """Largest number of minima per text."""
 
 MAX_MISS_RATE: Final = 0.001
-"""Largest probability of missing a pair at the threshold."""
+"""Bound on the probability of missing a pair at the threshold."""
 
 # Scripts without spaces between words; each of their characters counts as a word.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
-_SHIFT = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio; odd, so multiplication is invertible
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio; odd, so multiplication is invertible
 # Number of shingles hashed at once; small enough for the processor's cache.
-_CHUNK = 1 << 15
+_CHUNK_SIZE = 1 << 15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,8 +41,8 @@ class Duplicates:
     first
         Index of the first text of the group of each text; its own index if it repeats none.
     exact
-        True for each text that equals the first one of its group, apart from case, white space and Unicode
-        normalisation.
+        True for each text that repeats an earlier one and equals the first one of its group, apart from case, white
+        space and Unicode normalisation.
     """
 
     first: Indices
@@ -94,7 +94,7 @@ def near_duplicates(texts: Sequence[str], *, threshold: float = 0.8, words: int 
     >>> duplicates.first.tolist(), duplicates.exact.tolist()
     ([0, 0, 0], [False, True, False])
     """
-    _check(threshold, words, seed)
+    _check_options(threshold, words, seed)
     keys: dict[str, int] = {}
     code = np.array([keys.setdefault(normalise_text(text), len(keys)) for text in texts], dtype=np.intp)
     distinct = ShingledTexts.from_texts(list(keys), words)
@@ -116,7 +116,7 @@ def banding(threshold: float) -> tuple[int, int]:
     >>> banding(0.8), banding(0.5)
     ((25, 5), (64, 2))
     """
-    _check(threshold, 1, 0)
+    _check_options(threshold, words=1, seed=0)
     sizes = range(1, MAX_MINIMA + 1)
     rows = max(r for r in sizes if 1 - candidate_probability(threshold, MAX_MINIMA // r, r) < MAX_MISS_RATE)
     return MAX_MINIMA // rows, rows
@@ -144,7 +144,7 @@ def normalise_text(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).split())
 
 
-def _check(threshold: float, words: int, seed: int) -> None:
+def _check_options(threshold: float, words: int, seed: int) -> None:
     if not MIN_THRESHOLD <= threshold <= 1:
         raise InvalidInput(f"threshold is {threshold}; give a similarity from {MIN_THRESHOLD} to 1, such as 0.8.")
     if words < 1:
@@ -163,7 +163,7 @@ class ShingledTexts:
     @classmethod
     def from_texts(cls, texts: Sequence[str], words: int) -> "ShingledTexts":
         """Compute the shingles of texts."""
-        hashes = _Hashes()
+        hashes = _WordHashes()
         sets = [_hash_shingles([hashes[word] for word in _WORD.findall(text) or [text]], words) for text in texts]
         starts = np.cumsum([0, *map(len, sets)], dtype=np.intp)
         return cls(np.concatenate([*sets, np.empty(0, np.uint64)]), starts)
@@ -179,8 +179,8 @@ class ShingledTexts:
         return np.asarray(candidates[n_shared / (len(own) + sizes - n_shared) >= threshold])
 
 
-class _Hashes(dict[str, int]):
-    """Cache of stable word hashes."""
+class _WordHashes(dict[str, int]):
+    """Cache of word hashes, which are the same in each process."""
 
     def __missing__(self, word: str) -> int:
         digest = blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
@@ -193,7 +193,7 @@ def _hash_shingles(words: Sequence[int], length: int) -> Hashes:
     hashes, length = np.array(words, np.uint64), min(length, len(words))
     shingles = np.zeros(len(hashes) - length + 1, np.uint64)
     for offset in range(length):
-        shingles *= _SHIFT
+        shingles *= _MULTIPLIER
         shingles += hashes[offset : offset + len(shingles)]
     return np.unique(shingles)
 
@@ -213,7 +213,7 @@ def band_keys(texts: ShingledTexts, rng: np.random.Generator, bands: int, rows: 
     """Return the hash of the minima of each band, shape (texts, bands)."""
     keys = np.zeros((bands, len(texts.starts) - 1), np.uint64)
     for _ in range(rows):
-        keys *= _SHIFT
+        keys *= _MULTIPLIER
         keys += _minima(texts, rng, bands)
     return np.ascontiguousarray(keys.T)
 
@@ -233,10 +233,10 @@ def _minima(texts: ShingledTexts, rng: np.random.Generator, count: int) -> Hashe
 
 
 def _iter_chunks(starts: Indices) -> Iterator[tuple[int, int]]:
-    """Yield ranges of texts with at most `_CHUNK` shingles together, or a single text."""
+    """Yield ranges of texts with at most `_CHUNK_SIZE` shingles together, or a single text."""
     begin = 0
     while begin < len(starts) - 1:
-        end = int(np.searchsorted(starts, starts[begin] + _CHUNK, side="right")) - 1
+        end = int(np.searchsorted(starts, starts[begin] + _CHUNK_SIZE, side="right")) - 1
         yield begin, max(begin + 1, end)
         begin = max(begin + 1, end)
 

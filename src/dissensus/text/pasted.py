@@ -14,7 +14,7 @@ LABELS: Final[Mapping[str, Speaker]] = {
     **dict.fromkeys(("human", "user", "person", "h"), "human"),
     **dict.fromkeys(("assistant", "ai", "bot", "chatbot", "model", "lamda", "a"), "bot"),
 }
-"""Speaker by lower-case name."""
+"""Speaker by lower-case label."""
 
 TURN_HINT: Final = (
     "A turn begins with a line like 'Human: …' or 'Assistant: …'; allowed are Human, User and Person, and Assistant, "
@@ -63,7 +63,7 @@ def parse_pasted(text: str, *, first_line: int = 1) -> Turns:
     >>> parse_pasted("**User:** Is it safe?\r\n\r\n**AI**: That depends.\r\n\r\n1. On you\r\n2. On it\r\n")
     (('human', 'Is it safe?'), ('bot', 'That depends.\n\n1. On you\n2. On it'))
     """
-    text = _plain(text)
+    text = _normalise_lines(text)
     marks = list(_LABEL.finditer(text))
     if not marks or text[: marks[0].start()].strip():
         raise InvalidInput(f"{_describe_first_line(text, first_line)} {TURN_HINT}")
@@ -118,10 +118,10 @@ def parse_context(context: str, response: str) -> Turns | None:
         return (*parse_hh(context), ("bot", response))
     names = {mark["name"].casefold() for mark in _LABEL.finditer(context.replace("\\n", "\n"))}
     form = dices_form(context)
-    # USER and A also begin other forms, whose second speaker has another name.
+    # A context that begins with USER or A may have another form, in which the other speaker has another name.
     if form is not None and names <= ({"user", "lamda"} if form is DICES_350 else {"a"}):
         return parse_dices(context, response)
-    if _LABEL.match(_plain(context).lstrip("\n")) is None:
+    if _LABEL.match(_normalise_lines(context).lstrip("\n")) is None:
         return None
     return (*parse_pasted(context), ("bot", response))
 
@@ -160,7 +160,7 @@ def _find_rules(text: str) -> Iterator[re.Match[str]]:
         hyphens = -1 if line_end == -1 else text.find("---", line_end)
 
 
-def _plain(text: str) -> str:
+def _normalise_lines(text: str) -> str:
     r"""Return the text with line ends \n, and without common indentation."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
     return dedent(text) if text.lstrip("\n").startswith((" ", "\t")) else text

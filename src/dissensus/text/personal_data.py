@@ -23,7 +23,7 @@ Kind = Literal[
     "handle",
 ]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-"""Kinds of personal data; the first kind that matches some characters takes them."""
+"""Kinds of personal data; where matches overlap, the first kind applies."""
 
 
 class Span(NamedTuple):
@@ -91,7 +91,7 @@ def find_personal_data(text: str) -> tuple[Span, ...]:
 
 @cache
 def _ascii_table() -> dict[int, str]:
-    """Return the ASCII character of each digit, space, dash and full-width character."""
+    """Return the ASCII character of each digit, space, dash and full-width character: one each, so that spans hold."""
     characters = [chr(code) for code in range(128, sys.maxunicode + 1)]
     digits = {ord(c): str(unicodedata.decimal(c)) for c in characters if unicodedata.category(c) == "Nd"}
     spaces = {ord(c): " " for c in characters if unicodedata.category(c) == "Zs"}
@@ -101,7 +101,7 @@ def _ascii_table() -> dict[int, str]:
 
 
 class _Finder(NamedTuple):
-    """A pattern, characters of which every match contains one, and a check of matches."""
+    """Pattern, characters of which each match contains one or more, and a check of matches."""
 
     pattern: re.Pattern[str]
     required: str
@@ -149,7 +149,7 @@ _DATE = re.compile(r"[0-9]{1,2}[/-][0-9]{1,2}[/-][0-9]{4}")
 
 
 def _is_telephone(text: str) -> bool:
-    """Exclude toll-free numbers; national numbers (one leading 0) need 9 to 12 digits and must not be dates."""
+    """Return False for toll-free numbers, and for national ones (one leading 0) that are dates or not 9 to 12 digits."""
     if _TOLL_FREE.match(text):
         return False
     national = text.lstrip("(").startswith("0") and not text.startswith("00")

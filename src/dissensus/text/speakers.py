@@ -1,4 +1,4 @@
-"""Detection of labels of unknown speakers in transcripts, whose text stays in the turn before."""
+"""Detection of labels of unknown speakers within the turns of parsed transcripts."""
 
 import re
 from collections.abc import Iterable

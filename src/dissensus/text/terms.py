@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 MOST_TERMS: Final = 20_000
-"""Largest number of words; the most frequent ones are used."""
+"""Largest number of words; those in the most texts are used."""
 
 MOST_SHARE: Final = 0.5
-"""Largest share of the texts that may contain a word; more frequent ones do not distinguish texts."""
+"""Largest share of the texts that may contain a word; words in more texts hardly distinguish them."""
 
 # Letters only: numbers are often telephone or house numbers.
 _WORD = re.compile(r"[^\W\d_]{2,}(?:['’][^\W\d_]+)?")
@@ -26,7 +26,7 @@ class Terms:
     Parameters
     ----------
     names
-        The words, the most frequent first.
+        The words, those in the most texts first.
     values, columns
         Weights and their words, text by text.
     ends

@@ -1,6 +1,6 @@
-r"""Lossless parsing and writing of the transcripts of released datasets.
+r"""Lossless parsing and writing of the transcripts of the published data sets hh-rlhf and DICES.
 
-Turns are pairs ``("human", text)`` and ``("bot", text)``.
+Turns are pairs of a speaker, ``"human"`` or ``"bot"``, and a text.
 """
 
 import re
@@ -17,7 +17,7 @@ _NAMES: Final[Mapping[Speaker, str]] = {
     "system": "System",
     "tool": "Tool",
 }
-# An empty turn may lack the space.
+# The space may be missing before an empty turn.
 _HH_MARK = re.compile(r"\n\n(?P<name>Human|Assistant):(?: |(?=\n\n(?:Human|Assistant):)|\Z)")
 
 
@@ -102,7 +102,7 @@ def append_response_hh(prompt: str, response: str) -> str:
 
 
 def is_plain_hh(text: str, n_turns: int) -> bool:
-    r"""Return True if a transcript parses into the given number of turns; faster than parsing it.
+    r"""Return True if a transcript by `join_hh` parses into as many turns as were joined; faster than parsing it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Turns as pairs of speaker and text, and helpers of all transcript forms."""
+"""Turns as pairs of speaker and text, and checks that the forms of transcripts share."""
 
 import re
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ from dissensus.errors import InvalidInput
 Speaker = Literal["human", "bot", "system", "tool"]
 Turns: TypeAlias = tuple[tuple[Speaker, str], ...]
 
-_LONGEST = 60
+_MAX_EXCERPT = 60  # Characters
 
 
 def excerpt(text: object) -> str:
     """Quote a text, truncated if it is long."""
     quoted = str(text)
-    return repr(quoted if len(quoted) <= _LONGEST else quoted[: _LONGEST - 1] + "…")
+    return repr(quoted if len(quoted) <= _MAX_EXCERPT else quoted[: _MAX_EXCERPT - 1] + "…")
 
 
 def split_at_marks(text: str, marks: Sequence[re.Match[str]]) -> list[tuple[str, str]]:
