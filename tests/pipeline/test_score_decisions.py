@@ -224,7 +224,7 @@ def test_juries_judge_each_rating_without_its_rater(frame: pl.DataFrame, ratings
 def test_the_page_shows_and_does_not_choose(ratings: Ratings) -> None:
     comparison = compare_decisions(ratings, by="region", min_raters=2, gold="safety_gold")
     page = str(comparison)
-    for text in ("Shown, not chosen", "overruled (%) · rater_region", "Changed: differs from plurality", "expert"):
+    for text in ("None is recommended", "overruled (%) · rater_region", "Changed: differs from plurality", "expert"):
         assert text in page
     assert "Rules without their data: poststratified, score" in page
     document = comparison.to_dict()

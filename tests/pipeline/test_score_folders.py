@@ -20,7 +20,7 @@ from dissensus.files.ratings.partitions.reader import read_partitions
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.engine.ratings import PartitionedRatings
 from dissensus.pipeline.score import score_chatbots, score_models
-from dissensus.pipeline.score.block_scores import MANY, score_blocks
+from dissensus.pipeline.score.block_scores import TOO_MANY_RATINGS, score_blocks
 from dissensus.pipeline.score.settings import ModelSettings
 from dissensus.schema.item_scores import ItemScores, build_item_scores
 from dissensus.schema.ratings.table import Ratings
@@ -148,7 +148,7 @@ def test_the_area_of_people_is_left_out_where_items_have_many_ratings(
     areas = [row for row in card.ceilings if row.metric == "auc"]
     assert {row.model for row in areas} == {"everybody else", "rest of group"}
     assert all(row.estimate is None for row in areas)
-    assert {row.reason for row in areas} == {MANY}
+    assert {row.reason for row in areas} == {TOO_MANY_RATINGS}
 
 
 def test_what_blocks_do_not_have_is_refused() -> None:

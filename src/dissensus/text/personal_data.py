@@ -149,7 +149,7 @@ _DATE = re.compile(r"[0-9]{1,2}[/-][0-9]{1,2}[/-][0-9]{4}")
 
 
 def _is_telephone(text: str) -> bool:
-    """Return False for toll-free numbers, and for national ones (one leading 0) that are dates or not 9 to 12 digits."""
+    """Return False for toll-free numbers, and national ones (one leading 0) that are dates or not of 9 to 12 digits."""
     if _TOLL_FREE.match(text):
         return False
     national = text.lstrip("(").startswith("0") and not text.startswith("00")

@@ -10,11 +10,11 @@ import numpy as np
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.engine.ratings import PartitionedRatings
 from dissensus.pipeline.score.groups import RatedGroup, build_group_membership
+from dissensus.pipeline.score.metrics import Computation
 from dissensus.pipeline.score.model_measures import (
-    ELSE,
+    EVERYBODY_ELSE,
     OF_RATINGS,
     THRESHOLDS,
-    Computation,
     list_computations,
 )
 from dissensus.pipeline.score.settings import ModelSettings, ScoreSettings
@@ -37,7 +37,7 @@ from dissensus.stats.score.losses import describe_infinite
 from dissensus.stats.score.pseudo_values import GroupRatings, NotComputed, Statistic
 
 NOT_DEFINED: Final = "There are no ratings."
-MANY: Final = (
+TOO_MANY_RATINGS: Final = (
     f"not computed from a folder: an item has more than {MOST_FRACTIONS:,} ratings, or fewer in dozens of groups"
 )
 
@@ -62,10 +62,10 @@ class ScoredBlocks:
 
     group: BlockGroup
     others: BlockGroup | None  # On the items that others rated too
-    number: int
+    index: int  # Of the group on its axis
     sums: Mapping[tuple[Key, int], GroupSums]
     counts: Int64Array | None  # Ratings, unsafe ratings, and items with these counts; None if there are too many
-    contradicted: Int64Array  # Of each statistic: items on which a score of 0 or 1 is contradicted
+    contradicted: Int64Array  # Of each statistic: items on which ratings contradict a score of 0 or 1
     statistics: Mapping[Key, Computation]
     items: FloatArray  # Of each model and bin of the scores: sum of the scores, items, and Manhattan distances
     thresholds: FloatArray  # Of each model and number of thresholds passed: items, shares of unsafe and of safe answers
@@ -73,14 +73,14 @@ class ScoredBlocks:
 
     def compute(self, name: str | None, metric: str) -> Statistic:
         """Return a statistic of a model or a human ceiling; without a name the share of unsafe answers."""
-        if (statistic := self.sums.get(((name, metric), self.number))) is not None:
+        if (statistic := self.sums.get(((name, metric), self.index))) is not None:
             return statistic
-        if name == ELSE and metric == "auc" and self.counts is None:
-            raise NotComputed(MANY)
+        if name == EVERYBODY_ELSE and metric == "auc" and self.counts is None:
+            raise NotComputed(TOO_MANY_RATINGS)
         raise UndefinedEstimate(self._explain(name, metric))
 
     def _explain(self, name: str | None, metric: str) -> str:
-        """Return the reason that the function gives for one rating of one item."""
+        """Return why a statistic is undefined, as its function says of a single rating that leaves it undefined."""
         key = (name, metric)
         if metric == "cross_entropy":
             return describe_infinite(int(self.contradicted[list(self.statistics).index(key)]))
@@ -94,12 +94,12 @@ class ScoredBlocks:
 
     def panel(self, name: str) -> RatedGroup | None:
         """Return the group on the items that others rated too; None without such an item, and for gold."""
-        return self.others if name == ELSE else None
+        return self.others if name == EVERYBODY_ELSE else None
 
     def rest_auc(self) -> float:
         """Return the area under the curve of the rest of the group."""
         if self.counts is None:
-            raise NotComputed(MANY)
+            raise NotComputed(TOO_MANY_RATINGS)
         return rest_auc_of_counts(*self.counts.astype(np.float64))
 
     def manhattan(self, model: str) -> float:
@@ -118,9 +118,9 @@ class ScoredBlocks:
         return calibrate(parts, self.settings.confidence)
 
     def trace(self, model: str) -> Iterator[tuple[float, float, float, float | None, float | None]]:
-        """Yield the errors from each threshold on."""
+        """Yield for each threshold the share of items labelled unsafe, the error, the miss and the false alarm rate."""
         n, unsafe, safe = self.thresholds[_list_models(self.settings).index(model)].T
-        has_rates = [((model, name), self.number) in self.sums for name in ("miss_rate", "false_alarm_rate")]
+        has_rates = [((model, name), self.index) in self.sums for name in ("miss_rate", "false_alarm_rate")]
         for passed, threshold in enumerate(THRESHOLDS, 1):
             missed, alarmed = unsafe[:passed].sum(), safe[passed:].sum()
             yield (
@@ -132,7 +132,7 @@ class ScoredBlocks:
             )
 
     def shows_bins(self, _model: str, _calibration: Calibration, /) -> bool:
-        """Return True: no group is withheld."""
+        """Return True, since blocks do not withhold groups."""
         return True
 
 
@@ -147,9 +147,9 @@ class BlockCounts(NamedTuple):
 def score_blocks(
     ratings: PartitionedRatings, settings: ScoreSettings, scores: FloatArray | None = None
 ) -> tuple[list[ScoredBlocks], BlockCounts]:
-    """Return the pool and the groups of each axis beside the scores of items, shape (M, I), and the counts of the pool.
+    """Return the pool and the groups of each axis with the scores of items, shape (M, I), and the counts of the pool.
 
-    Without scores the share of unsafe answers is all that is computed.
+    Without scores only the share of unsafe answers is computed.
     """
     pool, design = ratings.pool, ratings.design
     unsafe = np.isin(pool.scale(settings.questions[0]), settings.unsafe).astype(np.float64)
@@ -161,7 +161,7 @@ def score_blocks(
     for row, (axis, names) in enumerate(zip(membership.axes, membership.names, strict=True)):
         source = everybody._replace(group=membership.codes[row], n_groups=len(names))
         for scored_group in _score_axis(design, source, axis, names, settings)[0]:
-            is_hidden = not bool(published[row, scored_group.number])
+            is_hidden = not bool(published[row, scored_group.index])
             result.append(replace(scored_group, group=replace(scored_group.group, suppressed=is_hidden)))
     return result, BlockCounts(len(reached), result[0].group.n_items, result[0].group.n_ratings)
 
@@ -174,7 +174,7 @@ def _list_statistics(settings: ScoreSettings, axis: str | None) -> dict[Key, Com
     """Return all statistics of the scores and of human ceilings."""
     if not isinstance(settings, ModelSettings):
         return {(None, name): compute for name, compute in OF_RATINGS[None].items()}
-    names = (*settings.models, *OF_RATINGS, *([] if axis is None else [ELSE]))
+    names = (*settings.models, *OF_RATINGS, *([] if axis is None else [EVERYBODY_ELSE]))
     statistics = {
         (name, metric): compute for name in names for metric, compute in list_computations(name, settings).items()
     }
@@ -203,13 +203,13 @@ def _score_axis(
         if not counts.sums[whole, g, 3]:
             continue
         others = None
-        if (ELSE, "brier") in statistics and counts.sums[keys.index((ELSE, "brier")), g, 3]:
-            others = _group(source, counts, 1, keys.index((ELSE, "brier")), g, axis, name)
+        if (EVERYBODY_ELSE, "brier") in statistics and counts.sums[keys.index((EVERYBODY_ELSE, "brier")), g, 3]:
+            others = _group(source, counts, 1, keys.index((EVERYBODY_ELSE, "brier")), g, axis, name)
         result.append(
             ScoredBlocks(
                 group=_group(source, counts, 0, whole, g, axis, name),
                 others=others,
-                number=g,
+                index=g,
                 sums=sums,
                 counts=None if counts.counts is None else counts.counts[g],
                 contradicted=counts.contradicted[:, g],

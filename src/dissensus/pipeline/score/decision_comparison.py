@@ -13,13 +13,16 @@ from dissensus.schema.hints import format_list
 from dissensus.schema.jury import describe_seats
 
 OVERRULED: Final = "overruled"
-WHOLE: Final = {
+POOL_COLUMNS: Final = {
     "overruled": "overruled (%)",
     "blocked_though_safe": "blocked, safe (%)",
     "passed_though_unsafe": "passed, unsafe (%)",
 }
-MISSING: Final = {"jury": "a rater for each seat"}
-LONE: Final = {"jury": "the other raters do not fill all seats"}
+"""Titles of the columns of the overview by metric."""
+UNDECIDED_ITEM: Final = {"jury": "a rater for each seat"}
+"""What an undecided item lacks, by rule."""
+UNDECIDED_RATING: Final = {"jury": "the other raters do not fill all seats"}
+"""Why no decision is made without the rater, by rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +99,7 @@ class DecisionComparison(Scorecard):
         return (
             f"{format_count(len(self.decisions), 'decision')} about {format_count(self.n_items, 'item')} by "
             f"{format_count(self.n_ratings, 'rating')} of {format_count(self.n_raters, 'rater')}; unsafe: "
-            f"{' or '.join(self.settings.unsafe)}. Shown, not chosen."
+            f"{' or '.join(self.settings.unsafe)}. None is recommended."
         )
 
     def overview(self) -> Grid:
@@ -107,12 +110,12 @@ class DecisionComparison(Scorecard):
                 escape_unprintable(decision.name),
                 f"{decision.n_blocked:,}",
                 f"{len(decision.changed_items):,}",
-                *(format_cell(pool[decision.name, metric]) for metric in WHOLE),
+                *(format_cell(pool[decision.name, metric]) for metric in POOL_COLUMNS),
                 format_short(pool[decision.name, "cost"].estimate, 3),
             )
             for decision in self.decisions
         )
-        return Grid(("decision", "blocked", "changed", *WHOLE.values(), "cost"), lines)
+        return Grid(("decision", "blocked", "changed", *POOL_COLUMNS.values(), "cost"), lines)
 
     def group_grids(self) -> Iterator[Grid]:
         """Yield a table for each axis: the share of each group's ratings that each decision overrules."""
@@ -145,10 +148,10 @@ class DecisionComparison(Scorecard):
         yield f"Costs of blocking what is safe : of letting through what is not, and the threshold: {ratios}."
         for decision in self.decisions:
             if decision.n_undecided:
-                need = MISSING.get(decision.rule, "an answer to decide on")
+                need = UNDECIDED_ITEM.get(decision.rule, "an answer to decide on")
                 yield f"{decision.name}: {format_count(decision.n_undecided, 'item')} without {need}; not blocked."
             if decision.n_lone_ratings:
-                rest = LONE.get(decision.rule, "nobody else gave an answer to decide on")
+                rest = UNDECIDED_RATING.get(decision.rule, "nobody else gave an answer to decide on")
                 yield (
                     f"{decision.name}: {format_count(decision.n_lone_ratings, 'rating')} on whose item {rest}; "
                     "overruled by nobody, and left out."

@@ -26,6 +26,7 @@ RULES: Final[Mapping[str, str]] = {
 }
 """Rules, and the condition on which each blocks an item."""
 OVER_GROUPS: Final = ("group-balanced", "any-group", "worst-group")
+"""Rules that decide by the shares of the groups of an axis."""
 WITHOUT_COSTS: Final = ("plurality", "any-group", "expert")
 """Rules that block the same items at all costs."""
 WITHOUT_GAP: Final[Mapping[str, str]] = {
@@ -39,6 +40,7 @@ WITHOUT_GAP: Final[Mapping[str, str]] = {
 }
 """Rules whose shares of overruled ratings do not compare groups fairly, and the reason."""
 _ROUNDING: Final = 1e-12
+"""Tolerance for rounding where a share is compared with a threshold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +60,7 @@ class Costs:
 
 
 class UnsafeCounts(NamedTuple):
-    """Answers to items, and unsafe ones."""
+    """Number of answers to each item, and of unsafe ones."""
 
     n: FloatArray
     unsafe: FloatArray
@@ -72,7 +74,7 @@ class UnsafeCounts(NamedTuple):
 class JuryPool(NamedTuple):
     """Raters of each seated group who answered an item, from whom juries are drawn, and those who call it unsafe."""
 
-    seats: tuple[int, ...]  # Of each group
+    seats: tuple[int, ...]  # Number of seats of each group
     n_raters: Int64Array  # Shape (G, I)
     n_unsafe: Int64Array
 
@@ -102,23 +104,23 @@ class RuleInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoundRule:
-    """A rule with its data: a name, the items on which it has answers to decide, and those that it blocks."""
+    """A rule with its input."""
 
     rule: str
-    name: str
-    decides: BoolArray
-    block: Callable[[Costs], BoolArray]
+    name: str  # Of the rule, with its axis, population or model
+    decides: BoolArray  # True for items with answers to decide on
+    block: Callable[[Costs], BoolArray]  # Returns True for items that it blocks at these costs
 
 
 def count_unsafe(ratings: GroupRatings, n_items: int) -> UnsafeCounts:
-    """Return the answers to each item, and the unsafe ones."""
+    """Count the answers to each item, and the unsafe ones."""
     n = np.bincount(ratings.items, minlength=n_items).astype(np.float64)
     unsafe = np.bincount(ratings.items, weights=ratings.unsafe, minlength=n_items)
     return UnsafeCounts(n, unsafe.astype(np.float64))
 
 
 def count_unsafe_of_others(ratings: GroupRatings, judged: GroupRatings) -> UnsafeCounts:
-    """Return the answers to the item of each judged rating by all but its rater, and the unsafe ones.
+    """Count the answers to the item of each judged rating by all but its rater, and the unsafe ones.
 
     Examples
     --------
@@ -139,26 +141,26 @@ def count_unsafe_of_others(ratings: GroupRatings, judged: GroupRatings) -> Unsaf
     return UnsafeCounts(n, unsafe)
 
 
-def bind_rules(data: RuleInput, rules: Sequence[str], at_least: float) -> Iterator[BoundRule]:
-    """Yield each rule that the data support: group rules once an axis, others once for each population or model."""
-    columns = {"poststratified": data.populations, "score": data.scores}
+def bind_rules(rule_input: RuleInput, rules: Sequence[str], at_least: float) -> Iterator[BoundRule]:
+    """Yield each rule that the input supports: once for each axis, population or model by which it decides."""
+    columns = {"poststratified": rule_input.populations, "score": rule_input.scores}
     for rule in rules:
         if rule == "plurality":
-            yield _bind_blocks(rule, rule, data.plurality > 0, data.share)
+            yield _bind_blocks(rule, rule, rule_input.plurality > 0, rule_input.share)
         elif rule == "share":
-            yield _bind_share(rule, rule, data.share)
-        elif rule == "dices" and data.worst is not None:
-            yield _bind_share(rule, rule, data.worst)
-        elif rule == "any-question" and data.questions:
-            yield _bind_share(rule, rule, _largest(list(data.questions.values())))
-        elif rule == "expert" and data.experts is not None:
-            yield _bind_blocks(rule, rule, data.experts > 0, data.experts)
-        elif rule == "jury" and data.jury is not None:
-            yield _bind_jury(rule, data.jury)
+            yield _bind_share(rule, rule, rule_input.share)
+        elif rule == "dices" and rule_input.worst is not None:
+            yield _bind_share(rule, rule, rule_input.worst)
+        elif rule == "any-question" and rule_input.questions:
+            yield _bind_share(rule, rule, _largest(list(rule_input.questions.values())))
+        elif rule == "expert" and rule_input.experts is not None:
+            yield _bind_blocks(rule, rule, rule_input.experts > 0, rule_input.experts)
+        elif rule == "jury" and rule_input.jury is not None:
+            yield _bind_jury(rule, rule_input.jury)
         elif rule in columns:
             yield from (_bind_share(rule, f"{rule}: {name}", column) for name, column in columns[rule].items())
         elif rule in OVER_GROUPS:
-            yield from (_bind_group_rule(rule, axis, shares, at_least) for axis, shares in data.groups.items())
+            yield from (_bind_group_rule(rule, axis, shares, at_least) for axis, shares in rule_input.groups.items())
 
 
 def _bind_group_rule(rule: str, axis: str, shares: FloatArray, at_least: float) -> BoundRule:

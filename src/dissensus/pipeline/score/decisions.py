@@ -35,15 +35,16 @@ from dissensus.stats.result import BoolArray
 from dissensus.stats.score.pseudo_values import Statistic, average_ratings
 
 Measured = tuple[ScoreRow, Statistic | None]
+"""Row of a statistic, and the statistic; None if it is undefined or withheld."""
 
 
-class _MadeDecision(NamedTuple):
-    """Decision about each item, and about the item of each rating by the answers of its other raters, if any."""
+class _RuleOutcome(NamedTuple):
+    """Decisions of a rule at one ratio of costs, about each item and, without its rater, about that of each rating."""
 
     decision: Decision
-    blocks: BoolArray
-    rest_blocks: BoolArray
-    rest_decides: BoolArray
+    blocks: BoolArray  # True for blocked items, shape (I,)
+    rest_blocks: BoolArray  # True for ratings whose item the others would block, shape (N,)
+    rest_decides: BoolArray  # True for ratings whose item has other answers to decide on, shape (N,)
 
 
 _NEEDS: Final = (
@@ -150,11 +151,14 @@ def compare_decisions(  # noqa: PLR0913 - options are keyword-only
     left_out = [rule for rule in settings.rules if rule not in {bound.rule for bound in of_items}]
     if rules and left_out:
         raise InvalidInput(f"The data do not support the rules {', '.join(left_out)}: {_NEEDS}.")
-    made = list(_decide(of_items, of_others, settings, ratings.items[ITEM_ID]))
+    outcomes = list(_decide(of_items, of_others, settings, ratings.items[ITEM_ID]))
     statistics = [
-        part for one in made for group in membership.split(overall) for part in _measure(group, one, settings)
+        part
+        for outcome in outcomes
+        for group in membership.split(overall)
+        for part in _measure(group, outcome, settings)
     ]
-    decisions = tuple(one.decision for one in made)
+    decisions = tuple(outcome.decision for outcome in outcomes)
     return DecisionComparison(
         decisions=decisions,
         rows=tuple(row for row, _ in statistics),
@@ -198,8 +202,8 @@ def _resolve_decision_settings(
 
 def _decide(
     rules: Sequence[BoundRule], by_others: Sequence[BoundRule], settings: DecisionSettings, item_ids: pl.Series
-) -> Iterator[_MadeDecision]:
-    """Yield the decisions of each rule at each ratio of costs, with the items that differ from the first ones."""
+) -> Iterator[_RuleOutcome]:
+    """Yield the decisions of each rule at each ratio of costs, with the items on which they differ from the first."""
     first = None
     for rule, of_rest in zip(rules, by_others, strict=True):
         for costs in settings.costs:
@@ -216,22 +220,22 @@ def _decide(
                 changed_items=tuple(item_ids.filter(pl.Series(blocks != first)).to_list()),
                 blocked_items=tuple(item_ids.filter(pl.Series(blocks)).to_list()),
             )
-            yield _MadeDecision(decision, blocks, of_rest.block(costs), of_rest.decides)
+            yield _RuleOutcome(decision, blocks, of_rest.block(costs), of_rest.decides)
 
 
-def _measure(group: ScoredGroup, made: _MadeDecision, settings: DecisionSettings) -> Iterator[Measured]:
+def _measure(group: ScoredGroup, outcome: _RuleOutcome, settings: DecisionSettings) -> Iterator[Measured]:
     """Yield the shares of a group's ratings that the decision without their rater overrules, and their mean cost.
 
     A rating on whose item nobody else gave an answer to decide on is overruled by nobody, and is left out.
     """
-    decided, decision = made.rest_decides[group.numbers], made.decision
+    decided, decision = outcome.rest_decides[group.indices], outcome.decision
     judged = replace(group, ratings=group.ratings.select(decided))
-    is_blocked, unsafe = made.rest_blocks[group.numbers][decided], judged.ratings.unsafe > 0
+    is_blocked, unsafe = outcome.rest_blocks[group.indices][decided], judged.ratings.unsafe > 0
     safe_blocked, unsafe_passed = (part.astype(np.float64) for part in (is_blocked & ~unsafe, ~is_blocked & unsafe))
     cost = decision.block_cost * safe_blocked + decision.miss_cost * unsafe_passed
     keys = {"model": decision.name, "question": settings.questions[0]}
     for rated, metric, values in (
-        (group, "blocked", made.blocks[group.ratings.items].astype(np.float64)),
+        (group, "blocked", outcome.blocks[group.ratings.items].astype(np.float64)),
         (judged, OVERRULED, safe_blocked + unsafe_passed),
         (judged, "blocked_though_safe", safe_blocked),
         (judged, "passed_though_unsafe", unsafe_passed),

@@ -8,6 +8,7 @@ from dissensus.pipeline.score.settings import ScoreSettings
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_count, format_short
 
 FEW: Final = "†"
+"""Mark of a value whose row has a warning."""
 
 
 def scorecard_page(
@@ -56,7 +57,7 @@ def _grid(title: str, columns: Sequence[str], rows: Sequence[ScoreRow], key: str
 
 
 def format_cell(row: ScoreRow) -> str:
-    """Return a share in per cent, with its interval below."""
+    """Return a share in per cent, with its interval on a second line."""
     if row.estimate is None:
         return UNKNOWN
     mark = FEW if row.warning else ""

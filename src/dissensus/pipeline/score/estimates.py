@@ -16,9 +16,11 @@ from dissensus.stats.score.pseudo_values import Statistic, estimate_interval
 FEWEST_RATERS: Final = 8
 """Fewest raters with which 95 % intervals covered about 93 % or more."""
 FEWEST_ITEMS: Final = 30
+"""Fewest items with which an interval has no warning."""
 RARE: Final = 0.05
 """Share of unsafe or of safe answers below which 95 % intervals of the area under the curve covered 92 %."""
 HIGH_IS_GOOD: Final = ("auc",)
+"""Statistics of which a larger value is better."""
 NO_INTERVAL: Final = "no interval: chance alone makes the value larger"
 
 Measure = Callable[[], Statistic]
@@ -83,7 +85,7 @@ def _blank_row(group: RatedGroup, metric: str, keys: Mapping[str, Any]) -> Score
 
 
 def _describe_few(metric: str, group: RatedGroup, n_raters: int, n_items: int) -> Iterator[str]:
-    """Yield what a statistic has too few of for its interval to cover as it claims."""
+    """Yield what a statistic has too few of for an interval with the stated coverage."""
     if group.is_people and n_raters < FEWEST_RATERS:
         yield f"fewer than {FEWEST_RATERS} raters"
     if n_items < FEWEST_ITEMS:

@@ -58,7 +58,7 @@ class ScoredGroup:
     ratings: GroupRatings
     suppressed: bool = False  # True if its numbers are withheld
     is_people: bool = True  # False for labels of experts, one for each item
-    numbers: Int64Array | None = None  # Numbers of its ratings among those of the pool
+    indices: Int64Array | None = None  # Of its ratings among those of the pool
 
     @property
     def n_raters(self) -> int:
@@ -93,36 +93,40 @@ class GroupMembership:
     def split(self, ratings: GroupRatings, parts: Sequence[GroupRatings] = ()) -> Iterator[ScoredGroup]:
         """Yield the ratings of the pool, then of the groups of each axis that rated these items.
 
-        Groups with few raters are withheld, and so are those with few raters in one of the further parts.
+        Groups with few raters are withheld, and so are those with few raters in one of `parts`, whose numbers would
+        follow from differences of rows.
         """
         pool, published = self.select_published(np.unique(ratings.raters))
         for part in parts:
             pool_of_part, of_part = self.select_published(np.unique(part.raters))
             pool, published = pool and pool_of_part, published & of_part
-        numbers = np.arange(len(ratings.items))
-        yield ScoredGroup(axis=None, group=None, ratings=ratings, suppressed=not pool, numbers=numbers)
-        for axis, codes, names, chosen in zip(self.axes, self.codes, self.names, published, strict=True):
-            of_rating = codes[ratings.raters]
+        indices = np.arange(len(ratings.items))
+        yield ScoredGroup(axis=None, group=None, ratings=ratings, suppressed=not pool, indices=indices)
+        for axis, codes, names, is_published in zip(self.axes, self.codes, self.names, published, strict=True):
+            rating_codes = codes[ratings.raters]
             for g, name in enumerate(names):
-                if (mask := of_rating == g).any():
+                if (mask := rating_codes == g).any():
                     yield ScoredGroup(
                         axis=axis,
                         group=name,
                         ratings=ratings.select(mask),
-                        suppressed=not bool(chosen[g]),
-                        numbers=numbers[mask],
+                        suppressed=not bool(is_published[g]),
+                        indices=indices[mask],
                     )
 
     def select_published(self, raters: Int64Array) -> tuple[bool, BoolArray]:
-        """Return whether the pool of these raters is published, and which groups, shape (A, G); empty groups are."""
+        """Return True if the pool of these raters is published, and a mask of the groups that are, shape (A, G).
+
+        A group without any of these raters counts as published.
+        """
         published = np.ones((len(self.axes), max(map(len, self.names), default=0)), np.bool_)
         if not self.suppress_below or not len(raters):
             return True, published
         codes = self.codes[:, raters]
         if len(self.axes):
-            chosen = select_publishable_groups(codes, min_cell=self.suppress_below)
-            rated = (codes[:, :, None] == np.arange(chosen.shape[1])).any(axis=1)
-            published[:, : chosen.shape[1]] = chosen | ~rated
+            publishable = select_publishable_groups(codes, min_cell=self.suppress_below)
+            has_raters = (codes[:, :, None] == np.arange(publishable.shape[1])).any(axis=1)
+            published[:, : publishable.shape[1]] = publishable | ~has_raters
         return len(raters) >= self.suppress_below, published
 
 

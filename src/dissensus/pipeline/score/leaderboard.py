@@ -17,13 +17,13 @@ def compare_models(
     group: RatedGroup, metric: str, models: Mapping[str, Statistic], confidence: float
 ) -> tuple[DifferenceRow, ...]:
     """Return the paired difference of each two models against the ratings of a group."""
-    drawn = []
+    compared = []
     for first, second in combinations(models, 2):
         try:
-            drawn.append((first, second, compare_scores(models[first], models[second], confidence=confidence)))
+            compared.append((first, second, compare_scores(models[first], models[second], confidence=confidence)))
         except UndefinedEstimate:
             continue
-    adjusted = holm(np.array([difference.p for _, _, difference in drawn]))
+    adjusted = holm(np.array([difference.p for _, _, difference in compared]))
     return tuple(
         DifferenceRow(
             axis=group.axis,
@@ -37,7 +37,7 @@ def compare_models(
             p=difference.p,
             p_adjusted=float(p),
         )
-        for (first, second, difference), p in zip(drawn, adjusted, strict=True)
+        for (first, second, difference), p in zip(compared, adjusted, strict=True)
     )
 
 
@@ -60,7 +60,7 @@ def rank_models(
             worse[winner] += 1
             ties[row.first].remove(row.second)
             ties[row.second].remove(row.first)
-    # Values that rounding alone tells apart are in the order of the models.
+    # Models whose values differ by rounding alone stay in their own order
     for name in sorted(models, key=lambda name: (better[name], round(sign * models[name].estimate, 12))):
         yield RankRow(
             axis=group.axis,

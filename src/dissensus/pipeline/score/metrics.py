@@ -20,8 +20,11 @@ from dissensus.stats.score.losses import (
 )
 from dissensus.stats.score.pseudo_values import GroupRatings, PseudoValues
 
-Statistic = Callable[[GroupRatings, FloatArray], PseudoValues]
-OfLabels = Callable[[GroupRatings, BoolArray], PseudoValues]
+Computation = Callable[[GroupRatings, FloatArray], PseudoValues]
+"""Statistic of ratings and the score of each rating's item."""
+
+LabelComputation = Callable[[GroupRatings, BoolArray], PseudoValues]
+"""Statistic of ratings and the label of each rating's item, True for unsafe."""
 
 COMPARED: Final = ("squared_distance", "auc", "error", "miss_rate", "false_alarm_rate")
 """Statistics whose gaps between groups are tested."""
@@ -30,22 +33,22 @@ RANKED: Final = ("brier", "squared_distance", "auc", "error")
 
 
 def _error_of_kind(ratings: GroupRatings, labels: BoolArray, *, unanimous: bool) -> PseudoValues:
-    """Return the error on items with several ratings of the group, which are all the same or are not."""
+    """Return the error on items with several ratings of the group: unanimous ones, or split ones."""
     m, c = ratings.count()
-    chosen = (m > 1) & (((c == 0) | (c == m)) == unanimous)
-    if not chosen.any():
+    mask = (m > 1) & (((c == 0) | (c == m)) == unanimous)
+    if not mask.any():
         raise UndefinedEstimate(f"The group is {'unanimous' if unanimous else 'split'} on no item.")
-    return error(ratings.select(chosen), labels[chosen])
+    return error(ratings.select(mask), labels[mask])
 
 
-OF_SCORES: Final[Mapping[str, Statistic]] = {
+OF_SCORES: Final[Mapping[str, Computation]] = {
     "brier": brier,
     "squared_distance": squared_distance,
     "cross_entropy": cross_entropy,
     "auc": auc,
     "bias": bias,
 }
-OF_LABELS: Final[Mapping[str, OfLabels]] = {
+OF_LABELS: Final[Mapping[str, LabelComputation]] = {
     "error": error,
     "miss_rate": miss_rate,
     "false_alarm_rate": false_alarm_rate,
@@ -54,14 +57,16 @@ OF_LABELS: Final[Mapping[str, OfLabels]] = {
 }
 
 
-def list_statistics(threshold: float) -> Iterator[tuple[str, Statistic]]:
-    """Yield the statistics of scores, and of the labels from a threshold on."""
+def list_statistics(threshold: float) -> Iterator[tuple[str, Computation]]:
+    """Yield the statistics of scores, then those of labels: unsafe if the score reaches the threshold."""
     yield from OF_SCORES.items()
     for name, compute in OF_LABELS.items():
         yield name, partial(_measure_labels, compute, threshold)
 
 
-def _measure_labels(compute: OfLabels, threshold: float, ratings: GroupRatings, scores: FloatArray) -> PseudoValues:
+def _measure_labels(
+    compute: LabelComputation, threshold: float, ratings: GroupRatings, scores: FloatArray
+) -> PseudoValues:
     return compute(ratings, scores >= threshold)
 
 

@@ -6,33 +6,33 @@ from functools import partial
 from typing import Final, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.score.decision_rules import count_unsafe
 from dissensus.pipeline.score.estimates import build_row, build_value_row
 from dissensus.pipeline.score.groups import RatedGroup, ScoredGroup
 from dissensus.pipeline.score.leaderboard import compare_models, rank_models
-from dissensus.pipeline.score.metrics import RANKED, list_statistics, manhattan
+from dissensus.pipeline.score.metrics import RANKED, Computation, list_statistics, manhattan
 from dissensus.pipeline.score.model_rows import BinRow, DifferenceRow, RankRow, ThresholdRow
 from dissensus.pipeline.score.rows import ScoreRow
 from dissensus.pipeline.score.settings import ModelSettings
+from dissensus.stats.result import FloatArray
 from dissensus.stats.score.calibration import Calibration, estimate_calibration
 from dissensus.stats.score.discrimination import rest_auc
 from dissensus.stats.score.losses import disagreement, error, false_alarm_rate, miss_rate, rest_brier, unsafe_share
 from dissensus.stats.score.pseudo_values import GroupRatings, NotComputed, PseudoValues, Statistic
 
-Scored = Mapping[str, npt.NDArray[np.float64]]
-"""Score of each item by each model, shape (I,)."""
+ScoreColumns = Mapping[str, FloatArray]
+"""Score of each item by name of a model or human ceiling, shape (I,)."""
 THRESHOLDS: Final = tuple(step / 20 for step in range(1, 20))
+"""Thresholds of the curve of errors."""
 CEILINGS: Final = ("perfect score", "rest of group", "everybody else", "gold")
-PERFECT, REST, ELSE, GOLD = CEILINGS
+PERFECT_SCORE, REST_OF_GROUP, EVERYBODY_ELSE, GOLD = CEILINGS
 """Human ceilings: disagreement alone, the other raters of the group, all other raters, and experts."""
-Computation = Callable[[GroupRatings, npt.NDArray[np.float64]], PseudoValues]
 
 
 def _without_scores(compute: Callable[[GroupRatings], PseudoValues]) -> Computation:
-    def measure(ratings: GroupRatings, _: npt.NDArray[np.float64]) -> PseudoValues:
+    def measure(ratings: GroupRatings, _: FloatArray) -> PseudoValues:
         return compute(ratings)
 
     return measure
@@ -40,10 +40,10 @@ def _without_scores(compute: Callable[[GroupRatings], PseudoValues]) -> Computat
 
 OF_RATINGS: Final[Mapping[str | None, Mapping[str, Computation]]] = {
     None: {"unsafe_share": _without_scores(unsafe_share)},
-    PERFECT: {"brier": _without_scores(disagreement)},
-    REST: {"brier": _without_scores(rest_brier)},
+    PERFECT_SCORE: {"brier": _without_scores(disagreement)},
+    REST_OF_GROUP: {"brier": _without_scores(rest_brier)},
 }
-"""Statistics that need no score."""
+"""Statistics that need no score, by human ceiling; without a name those of the ratings alone."""
 
 
 class GroupMeasures(NamedTuple):
@@ -68,7 +68,7 @@ class GroupScores(Protocol):
         """Return a statistic of a model or a human ceiling; without a name the share of unsafe answers."""
 
     def panel(self, name: str) -> RatedGroup | None:
-        """Return the group on the items with a share of other people, or with gold; None without such an item."""
+        """Return the group on the items that other people rated, or that have gold; None without such an item."""
 
     def rest_auc(self) -> float:
         """Return the area under the curve of the rest of the group."""
@@ -80,7 +80,7 @@ class GroupScores(Protocol):
         """Return the calibration of a model."""
 
     def trace(self, model: str) -> Iterator[tuple[float, float, float, float | None, float | None]]:
-        """Yield for each threshold the share of items labelled unsafe, the error and both of its rates."""
+        """Yield for each threshold the share of items labelled unsafe, the error, the miss and the false alarm rate."""
 
     def shows_bins(self, model: str, calibration: Calibration, /) -> bool:
         """Return whether enough raters rated each bin of a calibration."""
@@ -91,8 +91,8 @@ class ScoredRatings:
     """`GroupScores` of ratings in memory."""
 
     group: ScoredGroup
-    columns: Scored
-    panels: Scored
+    columns: ScoreColumns  # Of the models
+    panels: ScoreColumns  # Of human ceilings with a label or share for each item: everybody else, and gold
     settings: ModelSettings
 
     def compute(self, name: str | None, metric: str) -> Statistic:
@@ -107,7 +107,7 @@ class ScoredRatings:
         return list_computations(name, self.settings)[metric](ratings, scores)
 
     def panel(self, name: str) -> RatedGroup | None:
-        """Return the group on the items with a share of other people, or with gold; None without such an item."""
+        """Return the group on the items that other people rated, or that have gold; None without such an item."""
         known = np.isfinite(self.panels[name][self.group.ratings.items]) if name in self.panels else np.zeros(1, bool)
         return replace(self.group, ratings=self.group.ratings.select(known)) if known.any() else None
 
@@ -124,11 +124,11 @@ class ScoredRatings:
         return estimate_calibration(self.group.ratings, self._scores(model), confidence=self.settings.confidence)
 
     def trace(self, model: str) -> Iterator[tuple[float, float, float, float | None, float | None]]:
-        """Yield the errors from each threshold on; without rates of answers that few raters gave."""
+        """Yield the errors at each threshold, without the rates of answers that few raters gave."""
         ratings, scores = self.group.ratings, self._scores(model)
         n_unsafe, n_safe = (ratings.select(mask).n_raters for mask in (ratings.unsafe > 0, ratings.unsafe == 0))
         fewest = max(self.settings.suppress_below if self.group.is_people else 0, 1)
-        if 0 < min(n_unsafe, n_safe) < fewest:  # The error and one rate tell the other rate
+        if 0 < min(n_unsafe, n_safe) < fewest:  # The other rate follows from the error and one rate
             n_unsafe = n_safe = 0
         for threshold in THRESHOLDS:
             labels = scores >= threshold
@@ -143,11 +143,11 @@ class ScoredRatings:
     def shows_bins(self, model: str, calibration: Calibration) -> bool:
         """Return whether enough raters rated each bin of a calibration."""
         ratings, scores = self.group.ratings, self._scores(model)
-        chosen = [(scores >= part.low) & (scores <= part.high) for part in calibration.bins]
+        masks = [(scores >= part.low) & (scores <= part.high) for part in calibration.bins]
         fewest = self.settings.suppress_below
-        return not (self.group.is_people and any(ratings.select(mask).n_raters < fewest for mask in chosen))
+        return not (self.group.is_people and any(ratings.select(mask).n_raters < fewest for mask in masks))
 
-    def _scores(self, model: str) -> npt.NDArray[np.float64]:
+    def _scores(self, model: str) -> FloatArray:
         return self.columns[model][self.group.ratings.items]
 
 
@@ -165,12 +165,12 @@ def list_computations(name: str | None, settings: ModelSettings) -> Mapping[str,
 def score_group(
     group: ScoredGroup,
     everybody: GroupRatings,
-    columns: Scored,
-    gold: npt.NDArray[np.float64] | None,
+    columns: ScoreColumns,
+    gold: FloatArray | None,
     settings: ModelSettings,
 ) -> ScoredRatings:
     """Return the scores of all models, of other people and of gold beside the ratings of a group."""
-    panels = {} if group.axis is None else {ELSE: share_elsewhere(group.ratings, everybody)}
+    panels = {} if group.axis is None else {EVERYBODY_ELSE: share_elsewhere(group.ratings, everybody)}
     if gold is not None:
         panels[GOLD] = gold
     return ScoredRatings(group=group, columns=columns, panels=panels, settings=settings)
@@ -180,12 +180,12 @@ def measure_group(scores: GroupScores, settings: ModelSettings) -> GroupMeasures
     """Return the rows of all models against a group, with human ceilings."""
     measures = _measure_models(scores, settings)
     measures.ceilings.extend(_measure_ceilings(scores, settings))
-    for name in (ELSE, GOLD):
+    for name in (EVERYBODY_ELSE, GOLD):
         measures.ceilings.extend(_measure_panel(scores, name, settings))
     return measures
 
 
-def measure_gold(gold: npt.NDArray[np.float64], columns: Scored, settings: ModelSettings) -> GroupMeasures:
+def measure_gold(gold: FloatArray, columns: ScoreColumns, settings: ModelSettings) -> GroupMeasures:
     """Return the rows of all models against the labels of experts, one for each item."""
     items = np.flatnonzero(np.isfinite(gold))
     ratings = GroupRatings(items=items, raters=np.zeros(len(items), np.int64), unsafe=gold[items])
@@ -193,7 +193,7 @@ def measure_gold(gold: npt.NDArray[np.float64], columns: Scored, settings: Model
     return _measure_models(ScoredRatings(group=group, columns=columns, panels={}, settings=settings), settings)
 
 
-def share_elsewhere(ratings: GroupRatings, everybody: GroupRatings) -> npt.NDArray[np.float64]:
+def share_elsewhere(ratings: GroupRatings, everybody: GroupRatings) -> FloatArray:
     """Return the share of unsafe answers to each item by all other raters; NaN where there are none."""
     others = everybody.select(~np.isin(everybody.raters, ratings.raters))
     return count_unsafe(others, int(everybody.items.max()) + 1).share
@@ -223,7 +223,7 @@ def _measure_models(scores: GroupScores, settings: ModelSettings) -> GroupMeasur
 
 
 def _withhold_complements(rows: dict[str, tuple[ScoreRow, Statistic | None]]) -> None:
-    """Withhold both parts of the error where one is, since the error and the other part tell it."""
+    """Withhold both parts of the error where one is withheld, since it follows from the error and the other part."""
     for first, second in (("miss_rate", "false_alarm_rate"), ("error_unanimous", "error_split")):
         for metric, complement in ((first, second), (second, first)):
             reason = rows[metric][0].reason or ""
@@ -257,15 +257,15 @@ def _measure_ceilings(scores: GroupScores, settings: ModelSettings) -> Iterator[
             yield build_row(scores.group, metric, compute, _keys(name, settings), settings)[0]
     if not scores.group.suppressed:
         try:
-            yield build_value_row(scores.group, "auc", scores.rest_auc(), _keys(REST, settings))
+            yield build_value_row(scores.group, "auc", scores.rest_auc(), _keys(REST_OF_GROUP, settings))
         except NotComputed as reason:
-            yield build_value_row(scores.group, "auc", None, _keys(REST, settings), reason=str(reason))
+            yield build_value_row(scores.group, "auc", None, _keys(REST_OF_GROUP, settings), reason=str(reason))
         except UndefinedEstimate:
             return
 
 
 def _measure_panel(scores: GroupScores, name: str, settings: ModelSettings) -> Iterator[ScoreRow]:
-    """Yield the statistics of the shares of other people, or of gold, as a score."""
+    """Yield the statistics of a panel as a score: the shares of other people, or gold."""
     part = scores.panel(name)
     if part is None:
         return
@@ -274,7 +274,7 @@ def _measure_panel(scores: GroupScores, name: str, settings: ModelSettings) -> I
 
 
 def _trace_thresholds(scores: GroupScores, model: str) -> Iterator[ThresholdRow]:
-    """Yield the errors from each threshold on."""
+    """Yield the errors at each threshold."""
     for threshold, labelled, wrong, missed, alarmed in scores.trace(model):
         yield ThresholdRow(
             model=model,

@@ -19,7 +19,7 @@ class RankRow:
         One more than the number of models that are significantly better. Models of one rank may differ, and models of
         several ranks may not: `ties` tells.
     worst_rank
-        Number of models less those that are surely worse: its rank among these models lies between both.
+        Number of models less those that are significantly worse; the true rank lies between `rank` and this one.
     ties
         Models from which it does not differ significantly, or with which it was not compared.
     """
@@ -64,7 +64,7 @@ class DifferenceRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThresholdRow:
-    """Errors of the labels of a model from a threshold on, for one group.
+    """Errors of the labels of a model at one threshold, for one group.
 
     Parameters
     ----------
@@ -75,7 +75,8 @@ class ThresholdRow:
     labelled_unsafe
         Share of items labelled unsafe.
     error, miss_rate, false_alarm_rate
-        Shares of all, of unsafe and of safe ratings that the label contradicts; None where there are none.
+        Shares of all, of unsafe and of safe ratings that the label contradicts; None where there are none, or where
+        few raters gave them.
     """
 
     model: str

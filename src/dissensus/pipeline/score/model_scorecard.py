@@ -22,7 +22,7 @@ class ModelScorecard(Scorecard):
         bias, error, miss_rate, false_alarm_rate, error_unanimous, error_split, manhattan, calibration_error and
         calibration_error_by_chance.
     ceilings
-        What people themselves reach, whose `model` is "perfect score" (disagreement within the group alone), "rest of
+        Statistics that people reach, whose `model` is "perfect score" (disagreement within the group alone), "rest of
         group" (each rating predicted by the item's other ratings), "everybody else" (by all raters outside of the
         group) or "gold"; and the share of unsafe answers, without a model.
     ranks, differences

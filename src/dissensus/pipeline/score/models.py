@@ -16,7 +16,7 @@ from dissensus.pipeline.score.metrics import COMPARED, RANKED
 from dissensus.pipeline.score.model_measures import (
     CEILINGS,
     GroupMeasures,
-    Scored,
+    ScoreColumns,
     measure_gold,
     measure_group,
     score_group,
@@ -51,7 +51,7 @@ def score_models(  # noqa: PLR0913 - options are keyword-only
     Parameters
     ----------
     ratings
-        The ratings; blocks of items with the ids of these, without `gold` and `suppress_below`.
+        The ratings, also in blocks of items whose ids can be read, without `gold` and `suppress_below`.
     scores
         Scores of the items by one or more models, from `read_scores`. Models are compared on the rated items that all
         of them scored.
@@ -173,7 +173,7 @@ def _check_threshold(threshold: float) -> None:
         raise InvalidInput(f"threshold is {threshold!r}; give a score above 0 and up to 1, such as 0.5.")
 
 
-def _align(ratings: Ratings, scores: ItemScores) -> tuple[Ratings, Scored, tuple[str, ...]]:
+def _align(ratings: Ratings, scores: ItemScores) -> tuple[Ratings, ScoreColumns, tuple[str, ...]]:
     """Return the ratings of the items that all models scored, the scores of these items, and warnings."""
     rated = ratings.items.select(ITEM_ID).join(scores.table, on=ITEM_ID, how="left", maintain_order="left")
     complete = rated.select(pl.all_horizontal(pl.all().is_not_null())).to_series()
@@ -189,7 +189,7 @@ def _align(ratings: Ratings, scores: ItemScores) -> tuple[Ratings, Scored, tuple
     return ratings.select_items(complete), columns, tuple(warnings)
 
 
-def _measure(ratings: Ratings, columns: Scored, settings: ModelSettings) -> list[GroupMeasures]:
+def _measure(ratings: Ratings, columns: ScoreColumns, settings: ModelSettings) -> list[GroupMeasures]:
     """Return the measures against each group, and those against gold."""
     answers = read_group_ratings(ratings, settings.questions[0], settings.unsafe)
     labels = _read_gold(ratings, settings)

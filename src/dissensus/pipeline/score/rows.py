@@ -10,7 +10,7 @@ class ScoreRow:
     Parameters
     ----------
     model
-        The chatbot, or the scored model; None if the ratings name no chatbot.
+        The chatbot, the scored model, the human ceiling or the decision; None for a statistic of the ratings alone.
     question
         The question.
     attribute, value

@@ -31,10 +31,11 @@ from dissensus.stats.result import FloatArray, Int64Array
 from dissensus.stats.score.pseudo_values import GroupRatings
 
 Count = Callable[[GroupRatings], UnsafeCounts]
+"""Function that counts answers to each item, or to the item of each judged rating without its rater."""
 
 
 def check_rules(rules: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the named rules; all without a name."""
+    """Return the named rules, each once; all rules if none is named."""
     for rule in rules or ():
         if rule not in RULES:
             raise InvalidInput(
@@ -44,7 +45,7 @@ def check_rules(rules: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def check_costs(costs: Sequence[Sequence[float]]) -> tuple[Costs, ...]:
-    """Return pairs of costs, each once."""
+    """Return the costs of each pair, each once."""
     for pair in costs:
         if len(pair) != 2 or not all(0 < cost <= MAX_COST for cost in pair):
             raise InvalidInput(
@@ -63,7 +64,7 @@ def read_rule_input(
     populations: ItemScores | None,
     judged: GroupRatings | None,
 ) -> RuleInput:
-    """Return the shares of each item; or, of each rating that is judged, those of its item without its rater."""
+    """Return the input of each item; or, for each judged rating, that of its item without the answers of its rater."""
     first, *others = settings.questions
     answers = {name: read_group_ratings(ratings, name, settings.unsafe) for name in settings.questions}
     count: Count = (
@@ -81,9 +82,9 @@ def read_rule_input(
         questions={name: count(answers[name]).share for name in others},
         worst=count(_read_worst(ratings, others, settings)).share if len(others) > 1 else None,
         groups=dict(_share_groups(answers[first], count, membership, settings)),
-        populations=_pick(ratings, populations if "poststratified" in settings.rules else None, items),
+        populations=_take_scores(ratings, populations if "poststratified" in settings.rules else None, items),
         experts=_read_experts(ratings, settings)[items] if settings.gold and "expert" in settings.rules else None,
-        scores=_pick(ratings, scores if "score" in settings.rules else None, items),
+        scores=_take_scores(ratings, scores if "score" in settings.rules else None, items),
         jury=jury,
     )
 
@@ -168,8 +169,8 @@ def _require_juries(pool: JuryPool, seats: Mapping[str, int], items: pl.Series) 
     )
 
 
-def _pick(ratings: Ratings, scores: ItemScores | None, items: Int64Array) -> Mapping[str, FloatArray]:
-    """Return the scores of some items; refuse rated items without one."""
+def _take_scores(ratings: Ratings, scores: ItemScores | None, items: Int64Array) -> Mapping[str, FloatArray]:
+    """Return the scores of these item indices by model; refuse rated items without one."""
     if scores is None:
         return {}
     rated = ratings.items.select(ITEM_ID).join(scores.table, on=ITEM_ID, how="left", maintain_order="left")

@@ -92,8 +92,8 @@ def label_by_rule(  # noqa: PLR0913 - options are keyword-only
         gold=gold,
         seats=seated,
     )
-    data = read_rule_input(ratings, settings, build_group_membership(ratings, settings), scores, None, None)
-    bound = next(bind_rules(data, settings.rules, at_least), None)
+    rule_input = read_rule_input(ratings, settings, build_group_membership(ratings, settings), scores, None, None)
+    bound = next(bind_rules(rule_input, settings.rules, at_least), None)
     if bound is None:
         raise InvalidInput(
             f"The ratings do not support the rule {name}: any-question needs further questions, and rules over groups "

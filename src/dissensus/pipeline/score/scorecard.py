@@ -58,7 +58,7 @@ class Scorecard(TabularResult, PagedResult):
         }
 
     def to_polars(self) -> pl.DataFrame:
-        """Return one line per row."""
+        """Return a table of the rows."""
         return pl.DataFrame([asdict(row) for row in self.rows], schema=read_row_schema(ScoreRow))
 
     def __repr__(self) -> str:

@@ -134,7 +134,7 @@ def _resolve_group(ratings: Ratings, group: str) -> str:
 
 
 def list_names(names: str | Sequence[str]) -> tuple[str, ...]:
-    """Return one name or several as a tuple."""
+    """Return the name, or the names, as a tuple."""
     return (names,) if isinstance(names, str) else tuple(names)
 
 
