@@ -70,7 +70,7 @@ class Vectors:
         index_by_text = {text: index for index, text in enumerate(dict.fromkeys((*texts, *questions)))}
         encoded = _encode(encoder, list(index_by_text), progress)
         answer, question = ([index_by_text[text] for text in side] for side in (texts, questions))
-        has_question = np.array([bool(text.strip()) for text in questions])
+        has_question = np.array([bool(text.strip()) for text in questions], dtype=np.bool_)
         scale = np.float32(INTERACTION_SCALE * encoder.dimension**0.5) * has_question.astype(np.float32)
         vectors = encoded.vectors[answer]
         products = vectors * encoded.vectors[question] * scale[:, None]
