@@ -33,6 +33,14 @@ def test_a_token_identifies_its_owner_until_it_expires(platform: Platform, ada: 
         assert key not in {*tx.scalars(select(ApiTokenTable.key_hash)), *tx.scalars(select(ApiTokenTable.name))}
 
 
+def test_the_name_of_an_expired_token_is_free(platform: Platform, ada: StaffRow) -> None:
+    create_token(platform, ada, days=1)
+    later = NOW + timedelta(days=1)
+    assert api_tokens.list_tokens(platform, ada, now=later) == ()
+    _, token = api_tokens.create_token(platform, ada, "nightly", scopes=["export"], days=30, now=later)
+    assert [one.name for one in api_tokens.list_tokens(platform, ada, now=later)] == [token.name]
+
+
 def test_the_last_use_is_stored_to_the_minute(platform: Platform, ada: StaffRow) -> None:
     key = create_token(platform, ada)
 

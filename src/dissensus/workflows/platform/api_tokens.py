@@ -12,6 +12,7 @@ from dissensus.store.identity.api_tokens import ApiTokenRow
 from dissensus.store.identity.security_log import log_security_event
 from dissensus.store.staff import StaffRow
 from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.platform.sessions import delete_expired_keys
 from dissensus.workflows.platform.staff import find_staff
 
 PREFIX: Final = "dis_"
@@ -39,6 +40,8 @@ def create_token(
     times = {"created_at": now, "expires_at": now + timedelta(days=days)}
     token = ApiTokenRow(id="", staff_id=staff.id, name=name, scopes=frozenset(scopes), used_at=None, **times)
     with platform.database.writing() as tx:
+        # An expired token, which no list shows, must not occupy its name.
+        delete_expired_keys(tx, now=now)
         store.add_api_token(tx, key, token)
         log_security_event(tx, "token_created", staff.id, now, {"token": name, "scopes": sorted(scopes)})
     return key, token
