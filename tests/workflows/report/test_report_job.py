@@ -1,5 +1,6 @@
 """Job that makes reports: one at a time, in a process that ends with it."""
 
+import io
 import json
 import os
 import re
@@ -22,7 +23,7 @@ from dissensus.report.builder import build
 from dissensus.store.core.database import connect
 from dissensus.store.lists import reports as store
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.report import report_process, reports
+from dissensus.workflows.report import report_job, report_process, reports
 from dissensus.workflows.report.report_job import ReportJob
 from dissensus.workflows.report.report_process import make_report
 
@@ -66,6 +67,12 @@ def test_the_process_ends_with_an_error_of_the_database(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="campaign_report"):
         ReportJob()._run(broken, claimed, job, lambda: NOW)
     broken.close()
+
+
+def test_other_texts_that_the_process_prints_do_not_stop_the_reader_of_its_progress() -> None:
+    progress = [0.0]
+    report_job._read_progress(io.StringIO("0.25\na text of a library\n0.5\n"), progress)
+    assert progress == [0.5]
 
 
 def test_a_report_of_few_raters_is_refused_with_the_remedy(tmp_path: Path) -> None:

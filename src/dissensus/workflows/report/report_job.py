@@ -5,6 +5,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -25,16 +26,16 @@ from dissensus.workflows.export.conversations import REVIEWS, export_conversatio
 from dissensus.workflows.export.ratings import ExportOptions, log_export, open_export
 from dissensus.workflows.platform.platform import Platform
 
-CLAIM: Final = timedelta(seconds=60)
+CLAIM_DURATION: Final = timedelta(seconds=60)
 """Time after which a report of a process that died is made anew."""
-EXPORT_CLAIM: Final = timedelta(minutes=10)
+EXPORT_CLAIM_DURATION: Final = timedelta(minutes=10)
 """The same while the export is written."""
 POLL_S: Final = 1.0
 MAX_DURATION_S: Final = 3600.0
 TOO_LONG: Final = "It took longer than an hour. Ask for one question, fewer axes, or without tests and intervals."
 LOST: Final = "The process that made it ended early, perhaps for lack of memory. Ask for fewer axes."
 MAX_CLAIMS: Final = 3
-"""Processes of the site that may die while they make a report."""
+"""Number of times that a report is begun, if processes of the site die while they make it."""
 LOST_AGAIN: Final = (
     f"The site stopped {MAX_CLAIMS} times while it was made, perhaps for lack of memory. Ask for fewer axes, without "
     "tests and intervals, or ask the operator."
@@ -59,7 +60,7 @@ class ReportJob:
                 return
         with platform.database.writing() as tx:
             store.fail_lost_reports(tx, LOST_AGAIN, most=MAX_CLAIMS, now=now)
-            claimed = store.claim_report(tx, until=now + EXPORT_CLAIM, now=now)
+            claimed = store.claim_report(tx, until=now + EXPORT_CLAIM_DURATION, now=now)
         if claimed is not None:
             self._make(platform, claimed, _start_clock(now))
 
@@ -98,7 +99,7 @@ class ReportJob:
             try:
                 while process.poll() is None:
                     with platform.database.writing() as tx:
-                        exists = store.extend_report_claim(tx, claimed.id, progress[0], until=clock() + CLAIM)
+                        exists = store.extend_report_claim(tx, claimed.id, progress[0], until=clock() + CLAIM_DURATION)
                     fault = TOO_LONG if monotonic() - begun > MAX_DURATION_S else None
                     if not exists or fault or self.stopped.wait(POLL_S):
                         break
@@ -113,14 +114,16 @@ class ReportJob:
 
 
 def _start_clock(now: datetime) -> Callable[[], datetime]:
-    """Return a clock that goes on from a time."""
+    """Return a clock that shows a time now, and advances with the monotonic clock."""
     begun = monotonic()
     return lambda: now + timedelta(seconds=monotonic() - begun)
 
 
 def _read_progress(stream: Any, progress: list[float]) -> None:
     for line in stream:
-        progress[0] = float(line)
+        # A library may print too. The reader must not stop, since the process would wait for room in the pipe.
+        with suppress(ValueError):
+            progress[0] = float(line)
 
 
 def _log_errors(stream: Any, claimed: ClaimedReport) -> None:
