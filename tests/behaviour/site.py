@@ -70,11 +70,11 @@ def make_app(secret: str, clock: Clock, **values: Any) -> FastAPI:
 def run_jobs(app: FastAPI, clock: Clock, models: Path) -> None:
     """Run each background job once, in this thread."""
     site = app.state.site
-    learning = RetrainingJob(models, every_h=0)
+    learning = RetrainingJob(models, interval_h=0)
     mail = MailDelivery(sender=None, site=site.settings.address, keys=site.tokens.keys)
     runners = build_runners(site.platform, signer=site.webhook_signer, clock=clock, retraining=learning, mail=mail)
     for runner in runners:
-        runner.turn()
+        runner.run_once()
         for job in runner.last.values():
             job(site.platform, clock())
 

@@ -19,7 +19,7 @@ CARE = {
 
 def test_a_rater_shares_a_survey_and_the_carer_settles_it(live: LiveSite, browser: Browser) -> None:
     link = open_rating_campaign(live, 2, questionnaire=TWO_QUESTIONS, demographics=None, care=CARE)
-    owner_id = overview.owner_id_of(live.platform, "pilot")
+    owner_id = overview.find_owner_id(live.platform, "pilot")
     members.add_member(live.platform, "pilot", "mia", "carer", staff_id=owner_id, now=live.clock())
     key = sign_in_links.create_sign_in_link(live.platform, "mia", now=live.clock()).key
     with running(browser._loop), browser.new_context(base_url=live.url) as context:

@@ -52,7 +52,7 @@ def view_entrance(live: LiveSite, context: BrowserContext) -> None:
     check_page(page, "door-refused")
     link = open_rating_campaign(live)
     enter(page, link)
-    staff_id = overview.owner_id_of(live.platform, "pilot")
+    staff_id = overview.find_owner_id(live.platform, "pilot")
     campaigns.change_state(live.platform, "pilot", "paused", staff_id=staff_id, now=NOW)
     changed = definition(**{**CAMPAIGN, "consent": NEXT})
     campaigns.revise_campaign(live.platform, "pilot", changed, staff_id=staff_id, now=NOW)

@@ -83,7 +83,7 @@ def add_items(page: Page) -> None:
 def add_work(live: LiveSite) -> None:
     """Enter a few raters, one of whom asks for help."""
     (line,) = overview.list_all_campaigns(live.platform)
-    owner_id = overview.owner_id_of(live.platform, line.campaign_row.name)
+    owner_id = overview.find_owner_id(live.platform, line.campaign_row.name)
     definition = campaigns.load_definition(live.platform, line.campaign_row.name, staff_id=owner_id)
     purposes = {purpose.name: True for purpose in definition.consent.purposes}
     for number in range(3):

@@ -27,7 +27,7 @@ def test_experts_label_all_items_and_the_owner_decides_where_they_differ(databas
     assert 0 < n_decided < 12
     assert not list_labels(platform, definition.name, only="disputed", most=12, staff_id=owner_id)
     decided = list_labels(platform, definition.name, most=12, staff_id=owner_id)
-    settled = [labels.standings["safety"].settled or {} for labels in decided]
+    settled = [labels.progress["safety"].settled or {} for labels in decided]
     assert [label["safety"] for label in settled] == [label["safety"] for label in simulated.gold]
 
 

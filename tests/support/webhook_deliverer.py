@@ -55,7 +55,7 @@ class WebhookDeliverer:
     def turn(self) -> bool:
         """Link pending events, send deliveries that are due and record their results."""
         audit.link_pending_events(self.platform)
-        had_work = self.runner.turn()
+        had_work = self.runner.run_once()
         self.dispatcher.finish(self.platform, self.at)
         return had_work
 

@@ -65,14 +65,14 @@ def make_runner(platform: Platform, holder: str, clock: ManualClock, done: list[
 def test_another_runner_takes_over_when_the_lease_ends(platform: Platform, clock: ManualClock) -> None:
     done: list[str] = []
     first, second = (make_runner(platform, name, clock, done) for name in ("first", "second"))
-    assert [first.turn(), second.turn(), first.turn()] == [True, False, True]
+    assert [first.run_once(), second.run_once(), first.run_once()] == [True, False, True]
     clock.at += LEASE_DURATION - timedelta(seconds=1)
-    assert [first.turn(), second.turn()] == [True, False]
+    assert [first.run_once(), second.run_once()] == [True, False]
     # The first runner dies: the second waits until the lease ends.
     clock.at += LEASE_DURATION - timedelta(seconds=1)
-    assert not second.turn()
+    assert not second.run_once()
     clock.at += timedelta(seconds=1)
-    assert second.turn()
+    assert second.run_once()
     assert [name.split()[0] for name in done] == ["first"] * 3 + ["second"]
 
 
@@ -87,15 +87,15 @@ def test_a_runner_survives_an_unexpected_error(platform: Platform, clock: Manual
     done: list[str] = []
     runner = make_runner(platform, "first", clock, done)
     runner.clock = fail_once
-    assert [runner.turn(), runner.turn(), len(done)] == [False, True, 1]
+    assert [runner.run_once(), runner.run_once(), len(done)] == [False, True, 1]
 
 
 def test_a_runner_that_lost_its_lease_stops(platform: Platform, clock: ManualClock) -> None:
     first, second = (make_runner(platform, name, clock, []) for name in ("first", "second"))
-    assert first.turn()
+    assert first.run_once()
     clock.at += LEASE_DURATION
-    assert second.turn()
-    assert [first.turn(), second.turn()] == [False, True]
+    assert second.run_once()
+    assert [first.run_once(), second.run_once()] == [False, True]
 
 
 def test_a_runner_keeps_its_lease_while_a_job_takes_long(platform: Platform, clock: ManualClock) -> None:
@@ -110,10 +110,10 @@ def test_a_runner_keeps_its_lease_while_a_job_takes_long(platform: Platform, clo
             end = time.monotonic() + 60
             while lease_end(platform) == ends and time.monotonic() < end:
                 time.sleep(0.01)
-            taken.append(second.turn())
+            taken.append(second.run_once())
 
     first = JobRunner(platform=platform, holder="first", jobs={"slow": slow}, clock=clock, renewal_s=0.01)
-    assert first.turn()
+    assert first.run_once()
     assert taken == [False] * 4
     assert lease_holder(platform) == "first"
 
@@ -130,12 +130,12 @@ def test_all_runners_renew_their_leases_while_their_jobs_read(database_url: str,
 
     runner = partial(JobRunner, platform=pool, holder="one", jobs={"read": read}, clock=clock, renewal_s=0.01)
     with ThreadPoolExecutor(N_RUNNERS) as threads:
-        turns = [threads.submit(runner(lease=f"{n}").turn) for n in range(N_RUNNERS)]
+        runs = [threads.submit(runner(lease=f"{n}").run_once) for n in range(N_RUNNERS)]
         all_read.wait()
         clock.at += LEASE_DURATION / 2 + timedelta(seconds=1)
         wait_until(lambda: lease_ends(observer) == [clock.at + LEASE_DURATION] * N_RUNNERS)
         renewed.set()
-        assert all(turn.result() for turn in turns)
+        assert all(one.result() for one in runs)
     pool.close()
     observer.close()
 
@@ -150,7 +150,7 @@ def test_an_error_of_a_renewal_does_not_end_the_renewals(
         wait_until(lambda: lease_end(platform) == clock.at + LEASE_DURATION)
 
     runner = JobRunner(platform=platform, holder="one", jobs={"work": work}, clock=clock, renewal_s=0.01)
-    assert runner.turn()
+    assert runner.run_once()
     assert {record.getMessage() for record in caplog.records} == {"The lease jobs was not renewed."}
 
 
@@ -164,7 +164,7 @@ def test_the_loss_of_a_lease_is_logged(
         wait_until(lambda: "was lost" in caplog.text)
 
     runner = JobRunner(platform=platform, holder="one", jobs={"work": work}, clock=clock, renewal_s=0.01)
-    assert runner.turn()
+    assert runner.run_once()
     messages = [record.getMessage() for record in caplog.records]
     assert messages == ["The lease jobs was lost while its jobs ran; they may run twice."]
 
@@ -181,7 +181,7 @@ def test_figures_are_not_stored_after_the_loss_of_the_lease(
 
     both: dict[str, jobs.Job] = {"steal": steal, "monitor": monitoring_job("first")}
     runner = JobRunner(platform=platform, holder="first", jobs=both, clock=clock, lease=MONITORING_LEASE)
-    assert runner.turn()
+    assert runner.run_once()
     assert "The job monitor waits: Another process holds the lease" in caplog.text
     with platform.database.reading() as tx:
         assert tx.execute(select(MonitoringSnapshotTable.campaign_id)).all() == []
@@ -192,7 +192,7 @@ def test_figures_are_not_stored_after_the_loss_of_the_lease(
         clock=clock,
         lease=MONITORING_LEASE,
     )
-    assert runner.turn()
+    assert runner.run_once()
     with platform.database.reading() as tx:
         assert len(tx.execute(select(MonitoringSnapshotTable.campaign_id)).all()) == 1
 
@@ -200,7 +200,7 @@ def test_figures_are_not_stored_after_the_loss_of_the_lease(
 def test_concurrent_requests_grant_one_lease(platform: Platform, clock: ManualClock) -> None:
     many = [make_runner(platform, f"{n}", clock, []) for n in range(8)]
     with ThreadPoolExecutor(8) as threads:
-        assert sum(threads.map(JobRunner.turn, many)) == 1
+        assert sum(threads.map(JobRunner.run_once, many)) == 1
 
 
 def test_a_stopped_runner_releases_its_lease(platform: Platform, clock: ManualClock) -> None:
@@ -213,7 +213,7 @@ def test_a_stopped_runner_releases_its_lease(platform: Platform, clock: ManualCl
     first.stopped.set()
     thread.join(60)
     assert not thread.is_alive()
-    assert second.turn()
+    assert second.run_once()
 
 
 def lease_ends(platform: Platform) -> list[datetime]:
@@ -250,7 +250,7 @@ def test_a_failing_job_does_not_stop_the_others(
     done: list[str] = []
     every = {"broken": broken, "busy": busy, "last": lambda *_: done.append("last")}
     runner = JobRunner(platform=platform, holder="one", jobs=every, clock=clock)
-    assert [runner.turn(), runner.turn()] == [True, True]
+    assert [runner.run_once(), runner.run_once()] == [True, True]
     assert done == ["last", "last"]
     messages = [record.getMessage() for record in caplog.records]
     assert messages == ["The job broken failed.", "The job busy waits: The database was busy."] * 2
@@ -258,14 +258,14 @@ def test_a_failing_job_does_not_stop_the_others(
 
 def test_the_default_jobs_link_events(platform: Platform, clock: ManualClock) -> None:
     open_campaign(platform, 1)
-    JobRunner(platform=platform, holder="one", jobs=default_jobs(), clock=clock).turn()
+    JobRunner(platform=platform, holder="one", jobs=default_jobs(), clock=clock).run_once()
     with platform.database.reading() as tx:
         assert tx.scalar(select(func.count()).where(EventTable.sequence.is_(None))) == 0
         assert tx.scalar(select(EventChainTable.n_events)) == 2
 
 
 def test_retraining_has_its_own_lease_and_stops_with_its_runner(platform: Platform, clock: ManualClock) -> None:
-    learning = RetrainingJob(Path("models"), every_h=1)
+    learning = RetrainingJob(Path("models"), interval_h=1)
     runners = build_runners(platform, signer=SIGNER, clock=clock, retraining=learning, mail=NO_MAIL)
     assert len({one.lease for one in runners}) == len(runners) == N_RUNNERS
     (retraining_runner,) = [one for one in runners if learning in one.jobs.values()]
@@ -277,7 +277,7 @@ def test_the_runners_of_a_site_link_events_and_deliver_them(platform: Platform, 
     with receiving() as receiver:
         add_webhook(platform, campaign, receiver)
         runners = build_runners(
-            platform, signer=SIGNER, clock=clock, retraining=RetrainingJob(Path("models"), every_h=0), mail=NO_MAIL
+            platform, signer=SIGNER, clock=clock, retraining=RetrainingJob(Path("models"), interval_h=0), mail=NO_MAIL
         )
         threads = [runner.start() for runner in runners]
         while not receiver.requests:

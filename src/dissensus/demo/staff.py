@@ -90,7 +90,7 @@ def _label_of_expert(gold: Gold, first: GoldAnswers, number: int, rng: np.random
 def _decide_differing(platform: Platform, name: str, first: Sequence[GoldAnswers], owner_id: str, now: datetime) -> int:
     differing = list_labels(platform, name, only="disputed", most=len(first), staff_id=owner_id)
     for labels in differing:
-        questions = {question for part in labels.differing for question in QUESTIONS[part]} - {"motivation"}
+        questions = {question for part in labels.disputed_parts for question in QUESTIONS[part]} - {"motivation"}
         answers = {key: answer for key, answer in first[labels.target.position].items() if key in questions}
         decision = answers | {"reason": DECISION_REASON}
         adjudication.decide_gold(

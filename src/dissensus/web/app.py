@@ -90,7 +90,7 @@ def create_app(settings: Settings, keys: SecretKeys, *, jobs: bool = False) -> F
     )
     site = Site(settings, platform, TokenSigner(keys), create_renderer(), chat_responder)
     metrics = make_metrics()
-    retraining = RetrainingJob(settings.model_registry, every_h=settings.retrain_hours)
+    retraining = RetrainingJob(settings.model_registry, interval_h=settings.retrain_hours)
     mail = MailDelivery(sender=load_mail_sender(settings), site=settings.address, keys=keys)
     runners = build_runners(
         platform,

@@ -1,4 +1,4 @@
-"""Background jobs: one process at a time holds the lease, and another takes over when it dies."""
+"""Background jobs: one process at a time holds the lease of a job, and another takes over when it dies."""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
@@ -35,10 +35,12 @@ LEASE_DURATION: Final = timedelta(seconds=15)
 """Time after which another process takes over."""
 RENEWAL_INTERVAL_S: Final = 4.0
 """Time between renewals while a job runs."""
-INTERVAL_S: Final = 1.0
+RUN_INTERVAL_S: Final = 1.0
+"""Time between two runs of a runner."""
 SECURITY_LOG_DAYS: Final = 180
-LOG_INTERVAL_S: Final = 60.0
-"""Time after which the write-ahead log of SQLite is emptied, with the rows that were erased meanwhile."""
+"""Days after which security events are deleted, unless the settings have another number."""
+CLEANUP_INTERVAL_S: Final = 60.0
+"""Time between deletions of expired security events, and of erased rows from the write-ahead log of SQLite."""
 STATISTICS_INTERVAL_S: Final = 900.0
 """Time after which SQLite samples its tables again."""
 N_RUNNERS: Final = 6
@@ -52,13 +54,13 @@ log = logging.getLogger("dissensus.jobs")
 
 @dataclass(slots=True)
 class ThrottledJob:
-    """A job that rests between runs, so that it uses at most a share of the time."""
+    """A job that rests after each run, so that runs take a share of the time, as far as the limits of a rest allow."""
 
     job: Job
-    rest_s: float = 2.0
-    share: float = 0.2  # maximal share of the time
-    most_s: float = 10.0  # longest rest, since a slow first run may not repeat
-    _due: float = 0.0
+    min_rest_s: float = 2.0
+    share: float = 0.2
+    max_rest_s: float = 10.0  # since a slow first run may not repeat
+    _due: float = 0.0  # time of the next run on the monotonic clock
 
     def __call__(self, platform: Platform, now: datetime) -> None:
         """Run the job unless it rests."""
@@ -68,25 +70,29 @@ class ThrottledJob:
         try:
             self.job(platform, now)
         finally:
-            took = monotonic() - started
-            self._due = monotonic() + min(max(self.rest_s, took * (1 / self.share - 1)), self.most_s)
+            duration_s = monotonic() - started
+            self._due = monotonic() + min(max(self.min_rest_s, duration_s * (1 / self.share - 1)), self.max_rest_s)
 
 
 def default_jobs(*, security_log_days: int = SECURITY_LOG_DAYS) -> dict[str, Job]:
     """Return the short jobs by name."""
     delete_events = partial(delete_expired_events, days=security_log_days)
     return {
-        "delete expired security events": ThrottledJob(delete_events, rest_s=LOG_INTERVAL_S, most_s=LOG_INTERVAL_S),
+        "delete expired security events": ThrottledJob(
+            delete_events, min_rest_s=CLEANUP_INTERVAL_S, max_rest_s=CLEANUP_INTERVAL_S
+        ),
         "link events": lambda platform, _now: link_pending_events(platform),
         "delete expired responses": delete_expired_responses,
         "delete full rate limits": delete_full_buckets,
         "empty the write-ahead log": ThrottledJob(
-            lambda platform, _now: platform.database.empty_log(), rest_s=LOG_INTERVAL_S, most_s=LOG_INTERVAL_S
+            lambda platform, _now: platform.database.empty_log(),
+            min_rest_s=CLEANUP_INTERVAL_S,
+            max_rest_s=CLEANUP_INTERVAL_S,
         ),
         "update statistics": ThrottledJob(
             lambda platform, _now: platform.database.update_statistics(),
-            rest_s=STATISTICS_INTERVAL_S,
-            most_s=STATISTICS_INTERVAL_S,
+            min_rest_s=STATISTICS_INTERVAL_S,
+            max_rest_s=STATISTICS_INTERVAL_S,
         ),
     }
 
@@ -96,7 +102,7 @@ def monitoring_job(holder: str) -> ThrottledJob:
     is_held = partial(leases.is_lease_held, name=MONITORING_LEASE, holder=holder)
     refresh = partial(refresh_snapshots, cache=MonitoringCache(), is_held=is_held)
     # Intervals of large campaigns take seconds at each change.
-    return ThrottledJob(lambda platform, now: refresh(platform, now=now), most_s=60.0)
+    return ThrottledJob(lambda platform, now: refresh(platform, now=now), max_rest_s=60.0)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -108,7 +114,7 @@ class JobRunner:
     jobs: Mapping[str, Job]  # by name; each is quick or does a part per run
     clock: Callable[[], datetime]
     lease: str = JOBS_LEASE  # names the exclusive work
-    last: Mapping[str, Job] = field(default_factory=dict)  # called at the end, before the lease is released
+    final_jobs: Mapping[str, Job] = field(default_factory=dict)  # run once at the end, before the lease is released
     stopped: Event = field(default_factory=Event)
     renewal_s: float = RENEWAL_INTERVAL_S
     _held_until: datetime | None = None
@@ -121,13 +127,13 @@ class JobRunner:
 
     def run(self) -> None:
         """Run until stopped; a failing job does not affect the others."""
-        while not self.stopped.wait(INTERVAL_S):
-            self.turn()
-        for name, job in self.last.items():
+        while not self.stopped.wait(RUN_INTERVAL_S):
+            self.run_once()
+        for name, job in self.final_jobs.items():
             self._run_job(name, job)
         self._release_lease()
 
-    def turn(self) -> bool:
+    def run_once(self) -> bool:
         """Run each job once if this process holds the lease, and return whether it does."""
         try:
             if not self._hold_lease():
@@ -136,7 +142,7 @@ class JobRunner:
             log.warning("The jobs of the lease %s wait: %s", self.lease, error)
             return False
         except Exception:
-            # The thread goes on, so the next turn tries again.
+            # The thread goes on, so the next run tries again.
             log.exception("The lease %s was not acquired.", self.lease)
             return False
         with self._keep_lease():
@@ -208,7 +214,7 @@ def build_runners(
     security_log_days: int = SECURITY_LOG_DAYS,
 ) -> tuple[JobRunner, ...]:
     """Return the runners of all background jobs; each slow job has a separate runner."""
-    dispatcher = WebhookDispatcher(signer=signer, count=count, spell_s=INTERVAL_S)
+    dispatcher = WebhookDispatcher(signer=signer, count=count, max_duration_s=RUN_INTERVAL_S)
     report = ReportJob()
     holder = str(uuid4())
     runner = partial(JobRunner, platform=platform, holder=holder, clock=clock)
@@ -219,6 +225,8 @@ def build_runners(
         runner(jobs={"report": report}, lease=REPORT_LEASE, stopped=report.stopped),
         runner(jobs={"retrain": retraining}, lease=RETRAINING_LEASE, stopped=retraining.stopped),
         runner(
-            jobs={"deliver webhooks": dispatcher}, lease=WEBHOOK_LEASE, last={"finish deliveries": dispatcher.finish}
+            jobs={"deliver webhooks": dispatcher},
+            lease=WEBHOOK_LEASE,
+            final_jobs={"finish deliveries": dispatcher.finish},
         ),
     )

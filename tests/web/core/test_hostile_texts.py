@@ -95,7 +95,7 @@ def test_responses_are_rendered_as_markdown_only_where_the_campaign_says_so(live
     talk = Conversation.from_turns([("human", "**Mine**"), ("bot", CODE)])
     typed = live.visitor().enter(open_with_items(live, Item("a", talk)))
     assert html.escape(CODE, quote=False) in typed.text.replace("&#34;", '"')
-    staff_id = overview.owner_id_of(live.platform, "pilot")
+    staff_id = overview.find_owner_id(live.platform, "pilot")
     changed = definition(name="rendered", response_format="markdown")
     campaigns.create_campaign(live.platform, changed, [Item("a", talk), Item("b", talk)], staff_id=staff_id, now=NOW)
     key = str(campaigns.change_state(live.platform, "rendered", "open", staff_id=staff_id, now=NOW).key)

@@ -22,7 +22,7 @@ N_RATERS, N_ITEMS = 123, 40
 
 def pool(platform: Platform) -> tuple[int, int]:
     snapshot = load_monitoring(
-        platform, "crowded", staff_id=overview.owner_id_of(platform, "crowded"), now=NOW
+        platform, "crowded", staff_id=overview.find_owner_id(platform, "crowded"), now=NOW
     ).snapshot
     assert snapshot is not None
     return snapshot.figures.pool.n_raters, snapshot.figures.pool.n_ratings

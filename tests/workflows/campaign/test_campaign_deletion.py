@@ -40,7 +40,7 @@ def deleted_report(platform: Platform, *heads: str) -> audit.AuditReport:
 
 def test_a_deletion_leaves_the_log_alone(platform: Platform) -> None:
     create_audited_campaign(platform)
-    owner_id = overview.owner_id_of(platform, "pilot")
+    owner_id = overview.find_owner_id(platform, "pilot")
     campaigns.clone_campaign(platform, "pilot", "other", staff_id=owner_id, now=NOW)
     close(platform, owner_id)
     head = audit.audit_campaign(platform, "pilot").head

@@ -139,7 +139,7 @@ def test_the_last_owner_cannot_be_removed_or_demoted(platform: Platform, pilot: 
     members_workflow.remove_member(platform, "pilot", "owner", staff_id=owner, now=NOW)
     with pytest.raises(NotFound, match=r"^There is no campaign 'pilot'\.$"):
         members_workflow.member_role(platform, "pilot", pilot.staff_id)
-    assert overview.owner_id_of(platform, "pilot") == staff_id_of(platform, "grace") != pilot.staff_id
+    assert overview.find_owner_id(platform, "pilot") == staff_id_of(platform, "grace") != pilot.staff_id
     assert overview.list_campaigns_of(platform, staff.find_or_create_owner(platform, "owner", now=NOW)) == ()
 
 

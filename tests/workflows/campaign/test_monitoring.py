@@ -52,7 +52,7 @@ OLD = timedelta(days=30)
 
 
 def load_view(platform: Platform, name: str = "pilot") -> MonitoringView:
-    return load_monitoring(platform, name, staff_id=overview.owner_id_of(platform, name), now=LATER)
+    return load_monitoring(platform, name, staff_id=overview.find_owner_id(platform, name), now=LATER)
 
 
 def load_figures(platform: Platform, name: str = "pilot") -> CampaignFigures:
@@ -219,7 +219,7 @@ def test_figures_written_during_a_withdrawal_are_recomputed(platform: Platform) 
 
 def act_during(platform: Platform, table: str, act: Callable[[], object]) -> None:
     """Close the campaign, and act once after the next query of a table by the job that computes its figures."""
-    owner_id = overview.owner_id_of(platform, "pilot")
+    owner_id = overview.find_owner_id(platform, "pilot")
     campaigns.change_state(platform, "pilot", "closed", staff_id=owner_id, now=NOW)
     pending = [act]
 

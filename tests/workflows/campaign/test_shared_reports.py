@@ -38,12 +38,12 @@ def red_teamer(platform: Platform) -> RaterRow:
 
 
 def ask(platform: Platform, name: str, staff_id: str | None = None) -> str:
-    reader: Any = {"with_raters": True, "staff_id": staff_id or overview.owner_id_of(platform, name)}
+    reader: Any = {"with_raters": True, "staff_id": staff_id or overview.find_owner_id(platform, name)}
     return reports.request_report(platform, name, ReportRequest(), **reader, now=NOW)
 
 
 def list_ids(platform: Platform, name: str, staff_id: str | None = None) -> list[str]:
-    reader: Any = {"with_raters": True, "staff_id": staff_id or overview.owner_id_of(platform, name)}
+    reader: Any = {"with_raters": True, "staff_id": staff_id or overview.find_owner_id(platform, name)}
     return [row.id for row in reports.list_reports(platform, name, **reader).reports]
 
 
@@ -61,7 +61,7 @@ def test_a_withdrawal_deletes_reports_of_the_campaigns_that_rate_the_conversatio
 
 @pytest.mark.usefixtures("red_teamer")
 def test_a_withdrawal_of_a_reviewer_deletes_reports_of_the_reviewed_campaign(platform: Platform) -> None:
-    owner_id = overview.owner_id_of(platform, "pilot")
+    owner_id = overview.find_owner_id(platform, "pilot")
     review = campaigns.change_state(platform, "review", "open", staff_id=owner_id, now=NOW)
     reviewer, _ = enrolment.enrol_rater(platform, Arrival("review", str(review.key), "en"), AGREED, now=NOW)
     withdrawal.withdraw_rater(platform, reviewer.id, now=NOW)
@@ -70,7 +70,7 @@ def test_a_withdrawal_of_a_reviewer_deletes_reports_of_the_reviewed_campaign(pla
 
 @pytest.mark.usefixtures("red_teamer")
 def test_a_deletion_deletes_reports_of_the_reviewed_campaign(platform: Platform) -> None:
-    owner_id = overview.owner_id_of(platform, "pilot")
+    owner_id = overview.find_owner_id(platform, "pilot")
     campaign_deletion.delete_campaign(platform, "other", confirmation="other", staff_id=owner_id, now=NOW)
     assert list_ids(platform, "pilot") != []
     campaign_deletion.delete_campaign(platform, "review", confirmation="review", staff_id=owner_id, now=NOW)
@@ -80,7 +80,7 @@ def test_a_deletion_deletes_reports_of_the_reviewed_campaign(platform: Platform)
 @pytest.mark.usefixtures("red_teamer")
 def test_a_report_of_attempts_is_read_by_who_asked_for_it_alone(platform: Platform) -> None:
     """It has reviews from the campaigns whose results that member may see."""
-    first, second = overview.owner_id_of(platform, "pilot"), owner(platform.database, "second")
+    first, second = overview.find_owner_id(platform, "pilot"), owner(platform.database, "second")
     with platform.database.writing() as tx:
         for name in ("pilot", "other"):
             campaign_id = get_campaign_by_name(tx, name).id

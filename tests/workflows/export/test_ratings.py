@@ -164,7 +164,7 @@ def test_free_text_is_exported_on_request_and_guarded_in_csv(
 ) -> None:
     options = ExportOptions(with_text=True)
     done = ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", options=options, now=NOW)
-    assert done.guarded == 7
+    assert done.n_guarded == 7
     assert set(read_frame(tmp_path / "a.csv")["Why"]) == {"'=cmd|' /C calc'!A0"}
     ratings_workflow.export_ratings(
         platform, "pilot", tmp_path / "b.csv", options=ExportOptions(with_text=True, raw=True), now=NOW
@@ -410,7 +410,7 @@ def test_a_campaign_of_dices_exports_the_official_columns(
 
 def test_conversations_are_guarded_in_csv(platform: Platform, official: CampaignRow, tmp_path: Path) -> None:
     done = ratings_workflow.export_ratings(platform, "official", tmp_path / "a.csv", now=NOW)
-    assert done.guarded == 4
+    assert done.n_guarded == 4
     responses = set(read_frame(tmp_path / "a.csv")["response"])
     assert {"'=1+1", "'- no question"} <= responses
 

@@ -180,9 +180,9 @@ def test_a_label_can_be_corrected_until_all_are_in(platform: Platform) -> None:
     with pytest.raises(Conflict, match="nobody verifies their own"):
         label_item(platform, experts[0], YES, revision=3)
     (first, *_) = queue.list_labels(platform, "pilot", most=9, staff_id=experts[0])
-    assert [label.answers["degree"] for label in first.standings["degree"].history] == ["Benign", "Debatable"]
-    assert first.standings["degree"].labels[0].answers["degree"] == "Debatable"
-    assert len(first.standings["safety"].history) == 1
+    assert [label.answers["degree"] for label in first.progress["degree"].history] == ["Benign", "Debatable"]
+    assert first.progress["degree"].labels[0].answers["degree"] == "Debatable"
+    assert len(first.progress["safety"].history) == 1
 
 
 def test_a_surplus_label_is_refused(platform: Platform) -> None:
@@ -199,7 +199,7 @@ def test_a_late_label_is_stored_for_the_parts_that_need_it(platform: Platform) -
     label_item(platform, experts[1], YES)
     assert label_item(platform, experts[2], NO) == "partly"
     (first, *_) = queue.list_labels(platform, "pilot", most=9, staff_id=experts[0])
-    assert [len(one.labels) for one in first.standings.values()] == [3, 2, 2]
+    assert [len(one.labels) for one in first.progress.values()] == [3, 2, 2]
 
 
 def test_a_disputed_item_is_decided_by_a_member_who_did_not_label_it(platform: Platform) -> None:
@@ -248,7 +248,7 @@ def test_a_second_decision_requires_having_seen_the_first(platform: Platform) ->
         decide(platform, grace, {"safety": "No"}, reason="So do I.", revision=1)
     decide(platform, grace, {"safety": "Yes", "reasons": ["Other"]}, reason="Look again.", revision=1)
     (first, *_) = queue.list_labels(platform, "pilot", most=9, staff_id=owner)
-    history = [(one.name, one.answers["safety"], one.reason) for one in first.standings["safety"].decisions]
+    history = [(one.name, one.answers["safety"], one.reason) for one in first.progress["safety"].decisions]
     assert history == [("ada", "No", "I looked."), ("grace", "Yes", "Look again.")]
     assert load_columns(platform, owner)["safety_gold"] == "Yes"
 
@@ -297,7 +297,7 @@ def test_labels_of_removed_members_stay(platform: Platform) -> None:
     with pytest.raises(NotFound, match="There is no campaign"):
         label_item(platform, experts[0], YES, 1)
     (first, *_) = queue.list_labels(platform, "pilot", most=9, staff_id=owner)
-    assert [label.name for label in first.standings["safety"].labels] == ["expert-0", "expert-1", "expert-2"]
+    assert [label.name for label in first.progress["safety"].labels] == ["expert-0", "expert-1", "expert-2"]
 
 
 def test_parts_with_gold_in_the_file_need_no_label(platform: Platform) -> None:
@@ -349,7 +349,7 @@ def test_a_queue_offers_the_item_nearest_to_completion(platform: Platform) -> No
     label_item(platform, experts[2], {"safety": "No"}, 1)
     assert not queue.load_gold_queue(platform, "pilot", staff_id=experts[2]).to_decide
     (disputed_label,) = queue.load_gold_queue(platform, "pilot", staff_id=owner).to_decide
-    assert (disputed_label.target.name, disputed_label.differing) == ("item-1", ("safety", "degree", "topics"))
+    assert (disputed_label.target.name, disputed_label.disputed_parts) == ("item-1", ("safety", "degree", "topics"))
 
 
 def test_queues_and_lists_follow_from_the_labels_of_each_item(platform: Platform) -> None:
@@ -383,7 +383,7 @@ def test_queues_and_lists_follow_from_the_labels_of_each_item(platform: Platform
         own = queue.load_gold_queue(platform, "pilot", staff_id=expert)
         wanted = {
             item.target.position: {
-                part for part in list_open_parts(item.standings) if item.standings[part].label_by(expert) is None
+                part for part in list_open_parts(item.progress) if item.progress[part].label_by(expert) is None
             }
             for item in shown
         }
@@ -395,7 +395,7 @@ def test_queues_and_lists_follow_from_the_labels_of_each_item(platform: Platform
         correctable = [
             item.target.position
             for item in begun
-            if any(item.standings[part].label_by(expert) for part in list_open_parts(item.standings))
+            if any(item.progress[part].label_by(expert) for part in list_open_parts(item.progress))
         ]
         decidable = [item.target.position for item in shown if item.state == "disputed" and item.may_decide(expert)]
         assert ([item.target.position for item in own.correctable], own.n_correctable) == (
@@ -517,8 +517,8 @@ def test_concurrent_labels_fill_exactly_the_needed_ones(crowded: Platform) -> No
         outcomes = Counter(threads.map(act, experts))
     assert outcomes == {"first": 1, "further": 1, "partly": 1, "late": 13}
     (first, *_) = queue.list_labels(crowded, "pilot", most=9, staff_id=experts[0])
-    assert [label.position for label in first.standings["safety"].labels] == [0, 1, 2]
-    assert [len(one.labels) for one in first.standings.values()] == [3, 2, 2]
+    assert [label.position for label in first.progress["safety"].labels] == [0, 1, 2]
+    assert [len(one.labels) for one in first.progress.values()] == [3, 2, 2]
 
 
 def test_concurrent_decisions_store_one(crowded: Platform) -> None:

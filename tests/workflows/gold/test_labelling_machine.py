@@ -88,20 +88,20 @@ class Labelling(RuleBasedStateMachine):
     @invariant()
     def stored_labels_equal_the_model(self) -> None:
         first = queue.load_gold_task(self.platform, "pilot", self.position, staff_id=self.owner).labelled
-        for part, standing in first.standings.items():
-            stored = {self.experts.index(one.staff_id): one.answers[part] for one in standing.labels}
+        for part, progress in first.progress.items():
+            stored = {self.experts.index(one.staff_id): one.answers[part] for one in progress.labels}
             expected = {who: ("Legal",) if part == "topics" else one for who, one in self.expected[part].items()}
             assert stored == expected
-            assert [one.position for one in standing.labels] == list(range(len(standing.labels)))
-            assert len(standing.labels) <= NEEDED[part]
-            if standing.state == "decided":
-                assert standing.settled is not None
-                assert standing.settled[part] == self.decided[-1][part]
+            assert [one.position for one in progress.labels] == list(range(len(progress.labels)))
+            assert len(progress.labels) <= NEEDED[part]
+            if progress.state == "decided":
+                assert progress.settled is not None
+                assert progress.settled[part] == self.decided[-1][part]
         assert (first.state in ("disputed", "settled")) == (not self.open)
         with self.platform.database.reading() as tx:
             columns = (GoldProgressTable.state, GoldProgressTable.safety)
             rows = tx.execute(select(*columns).where(GoldProgressTable.item_id == first.target.id)).all()
-        settled = to_attributes(first.standings).get("safety_gold")
+        settled = to_attributes(first.progress).get("safety_gold")
         assert [*map(tuple, rows)] == ([(first.state, settled)] if any(self.expected.values()) else [])
 
 

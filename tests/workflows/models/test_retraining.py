@@ -304,7 +304,8 @@ def test_training_on_far_fewer_pairs_needs_permission(registered_model: Register
     with pytest.raises(InvalidInput, match=r"and the current version of harmless learned from 6\d\d"):
         retrain_on_simulated(registered_model, 200)
     assert (
-        retrain_model(registered_model.folder, comparisons_of(*simulate_pairs(200)[0]), fewer=True, now=NOW) is not None
+        retrain_model(registered_model.folder, comparisons_of(*simulate_pairs(200)[0]), allow_fewer=True, now=NOW)
+        is not None
     )
 
 
@@ -434,11 +435,11 @@ def test_the_job_retries_a_locked_model_soon_and_retrains_at_its_interval(
     platform: Platform, registered_model: RegisteredModel, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = registered_model.folder
-    job = RetrainingJob(folder.parent, every_h=24)
+    job = RetrainingJob(folder.parent, interval_h=24)
     rater = enter(platform, open_training_campaign(platform).key)
     record_preferences(platform, rater, 60)
     with caplog.at_level(logging.INFO, "dissensus.models"):
-        RetrainingJob(folder.parent, every_h=0)(platform, NOW)
+        RetrainingJob(folder.parent, interval_h=0)(platform, NOW)
         with lock_for_training(folder):
             job(platform, NOW)
         job(platform, NOW + timedelta(minutes=4))
@@ -450,7 +451,7 @@ def test_the_job_retries_a_locked_model_soon_and_retrains_at_its_interval(
         record_preferences(platform, rater, 10, first=100)
         job(platform, trained + timedelta(hours=23))
         # Another process with no memory of the training waits as well.
-        RetrainingJob(folder.parent, every_h=24)(platform, trained + timedelta(hours=23))
+        RetrainingJob(folder.parent, interval_h=24)(platform, trained + timedelta(hours=23))
         assert len(open_registered_model(folder).entries) == 1
         job(platform, trained + timedelta(hours=24))
         assert len(open_registered_model(folder).entries) == 2
@@ -465,7 +466,7 @@ def test_a_failing_model_does_not_stop_the_training_of_others(
 ) -> None:
     campaign = open_training_campaign(platform)
     open_chat_campaign(platform, "other", registered_models=["absent"], staff_id=campaign.staff_id)
-    RetrainingJob(registered_model.folder.parent, every_h=1)(platform, NOW)
+    RetrainingJob(registered_model.folder.parent, interval_h=1)(platform, NOW)
     assert "absent was not trained: There is no registered model 'absent'" in caplog.text
     assert "harmless was not trained: There are no harmless preferences yet" in caplog.text
 
@@ -474,7 +475,7 @@ def test_training_stops_with_the_process(
     platform: Platform, registered_model: RegisteredModel, caplog: pytest.LogCaptureFixture
 ) -> None:
     record_preferences(platform, enter(platform, open_training_campaign(platform).key), 30)
-    job = RetrainingJob(registered_model.folder.parent, every_h=1)
+    job = RetrainingJob(registered_model.folder.parent, interval_h=1)
     job.stopped.set()
     with caplog.at_level(logging.INFO, "dissensus.models"):
         job(platform, NOW)

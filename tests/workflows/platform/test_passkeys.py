@@ -138,7 +138,7 @@ def test_factors_share_recovery_codes_until_the_last_is_removed(
         passkeys.remove_passkey(platform, ada, passkey.id, session="", now=NOW)
     view = second_factors.load_second_factor(platform, ada)
     assert (view.passkeys, view.n_recovery_codes, view.is_in_use) == ((), 10, True)
-    second_factors.remove_second_factor(platform, ada, session="", now=NOW)
+    second_factors.remove_totp(platform, ada, session="", now=NOW)
     view = second_factors.load_second_factor(platform, ada)
     assert (view.n_recovery_codes, view.is_in_use) == (0, False)
     assert sessions.staff_of_session(platform, sign_in(platform), now=NOW) == ada
@@ -174,7 +174,7 @@ def test_a_new_passkey_ends_other_sessions_and_a_removed_one_opens_none(
 
 def test_the_operator_removes_lost_passkeys(platform: Platform, ada: StaffRow, phone: Authenticator) -> None:
     register(platform, ada, phone)
-    assert second_factors.remove_second_factor_for(platform, "ada", now=NOW)
+    assert second_factors.remove_second_factors_for(platform, "ada", now=NOW)
     assert not second_factors.load_second_factor(platform, ada).is_in_use
     assert sessions.staff_of_session(platform, sign_in(platform), now=NOW) == ada
 

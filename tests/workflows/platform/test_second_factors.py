@@ -168,10 +168,10 @@ def test_a_pending_sign_in_expires(platform: Platform, ada: StaffRow) -> None:
 
 def test_the_operator_removes_a_lost_second_factor(platform: Platform, ada: StaffRow) -> None:
     enrol(platform, ada)
-    assert second_factors.remove_second_factor_for(platform, "ada", now=NOW)
+    assert second_factors.remove_second_factors_for(platform, "ada", now=NOW)
     with platform.database.reading() as tx:
         assert count_recovery_codes(tx, ada.id) == 0
-    assert not second_factors.remove_second_factor_for(platform, "ada", now=NOW)
+    assert not second_factors.remove_second_factors_for(platform, "ada", now=NOW)
     assert sessions.staff_of_session(platform, sign_in(platform), now=NOW) == ada
     with pytest.raises(NotFound, match="There is no person called 'eve'"):
-        second_factors.remove_second_factor_for(platform, "eve", now=NOW)
+        second_factors.remove_second_factors_for(platform, "eve", now=NOW)

@@ -78,7 +78,7 @@ def test_second_factors_are_logged(platform: Platform) -> None:
     with pytest.raises(NotAllowed):
         second_factors.finish_sign_in(platform, KEYS, pending, "000000", **options)  # type: ignore[arg-type]
     second_factors.finish_sign_in(platform, KEYS, pending, app.at(NOW + STEP), **options)  # type: ignore[arg-type]
-    second_factors.remove_second_factor_for(platform, "ada", now=NOW)
+    second_factors.remove_second_factors_for(platform, "ada", now=NOW)
     assert entries(platform)[2:] == [
         ("second_factor_added", "ada", None),
         ("sign_in_link_created", "ada", None),

@@ -20,7 +20,7 @@ def test_links_and_sessions_expire(platform: Platform) -> None:
     with pytest.raises(NotAllowed):
         sign_in_links.sign_in_with_link(platform, link.key, network=None, now=LATER)
     again = sign_in_links.create_sign_in_link(platform, "ada", now=NOW)
-    assert (again.staff, again.new) == (link.staff, False)
+    assert (again.staff, again.is_new) == (link.staff, False)
     session = sign_in_links.sign_in_with_link(platform, again.key, network=None, now=NOW)
     for minutes in range(0, 12 * 60, 59):
         assert sessions.staff_of_session(platform, session, now=NOW + timedelta(minutes=minutes)) is not None

@@ -18,7 +18,7 @@ from dissensus.workflows.platform.platform import Platform
 
 def test_a_link_signs_in_once(platform: Platform) -> None:
     link = sign_in_links.create_sign_in_link(platform, " ada ", now=NOW)
-    assert (link.staff.name, link.new) == ("ada", True)
+    assert (link.staff.name, link.is_new) == ("ada", True)
     sign_in_links.check_sign_in_link(platform, link.key, now=NOW)
     sign_in_links.check_sign_in_link(platform, link.key, now=NOW)
     session = sign_in_links.sign_in_with_link(platform, link.key, network=None, now=NOW)

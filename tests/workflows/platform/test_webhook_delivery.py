@@ -270,7 +270,7 @@ def test_a_webhook_is_paused_once_and_only_for_its_owner(
 
 def test_a_long_backlog_is_delivered(platform: Platform, campaign: CampaignRow, receiver: Receiver) -> None:
     deliverer = WebhookDeliverer(platform)
-    deliverer.dispatcher.spell_s = 60.0
+    deliverer.dispatcher.max_duration_s = 60.0
     add_webhook(platform, campaign, receiver)
     append_events(platform, campaign, 3_000)
     deliverer.turn()
@@ -294,7 +294,7 @@ def test_a_slow_receiver_does_not_delay_others(platform: Platform, campaign: Cam
         add_webhook(platform, campaign, receiver, f"ok/{number}")
     deliverer = WebhookDeliverer(platform, signer=WebhookSigner(SIGNER.keys, replace(SIGNER.sender, limit_s=0.5)))
     audit.link_pending_events(platform)
-    assert deliverer.runner.turn()
+    assert deliverer.runner.run_once()
     # The turn ends while the silent receiver has not answered.
     assert len(deliverer.dispatcher.deliveries) == 4
     append_events(platform, campaign, 1)
@@ -304,7 +304,7 @@ def test_a_slow_receiver_does_not_delay_others(platform: Platform, campaign: Cam
     ]
     for delivery in fast_deliveries:
         assert delivery.result.result(30).accepted
-    assert deliverer.runner.turn()
+    assert deliverer.runner.run_once()
     deliverer.dispatcher.finish(platform, NOW)
     assert [len(receiver.at(f"ok/{number}")) for number in range(3)] == [2, 2, 2]
     # One delivery at a time: the silent receiver gets no second request.
@@ -321,7 +321,7 @@ def test_another_process_takes_over_without_losing_events(
     add_webhook(platform, campaign, receiver)
     first, second = WebhookDeliverer(platform, "first"), WebhookDeliverer(platform, "second")
     audit.link_pending_events(platform)
-    assert first.runner.turn()
+    assert first.runner.run_once()
     for delivery in first.dispatcher.deliveries.values():
         assert delivery.result.result(30).accepted
     # The first process dies before it stores the result: the second sends the batch again, with the same id.
@@ -348,7 +348,7 @@ def test_a_late_failure_of_another_process_moves_nothing_back(
     receiver.first["ok"] = ["500"]
     first, second = WebhookDeliverer(platform, "first"), WebhookDeliverer(platform, "second")
     audit.link_pending_events(platform)
-    first.runner.turn()
+    first.runner.run_once()
     for delivery in first.dispatcher.deliveries.values():
         assert not delivery.result.result(30).accepted
     second.forward(seconds=LEASE_DURATION.total_seconds()).turn()
@@ -364,7 +364,7 @@ def test_resuming_during_a_failing_delivery_resets_the_delay(
     receiver.first["ok"] = ["500", "500"]
     deliverer.turn()
     deliverer.forward(seconds=5)
-    assert deliverer.runner.turn()
+    assert deliverer.runner.run_once()
     webhooks.resume_webhook(platform, "pilot", webhook.id, signer=SIGNER, staff_id=campaign.staff_id, now=deliverer.at)
     # This failure was under way when the owner resumed the webhook, and does not delay it.
     deliverer.dispatcher.finish(platform, deliverer.at)
@@ -469,7 +469,7 @@ def test_a_webhook_can_be_removed_during_a_delivery(
 ) -> None:
     webhook, _ = add_webhook(platform, campaign, receiver, "brief")
     audit.link_pending_events(platform)
-    deliverer.runner.turn()
+    deliverer.runner.run_once()
     webhooks.remove_webhook(platform, "pilot", webhook.id, staff_id=campaign.staff_id, now=NOW)
     deliverer.turn()
     deliverer.turn()

@@ -91,7 +91,7 @@ def test_two_workers_do_each_job_once(platform: Platform) -> None:
     for state in ("paused", "open", "paused", "open"):
         campaigns.change_state(platform, "pilot", state, staff_id=campaign.staff_id, now=NOW)
         for runner in runners:
-            runner.turn()
+            runner.run_once()
     with platform.database.reading() as tx:
         assert tx.scalar(select(func.count()).where(EventTable.sequence.is_(None))) == 0
         sequences = list(tx.scalars(select(EventTable.sequence).order_by(EventTable.sequence)))

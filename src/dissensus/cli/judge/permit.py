@@ -31,6 +31,6 @@ def permit(
     if (url is None) == (not revoke):
         raise InvalidInput("Name the address, --url URL, or take the permission back, --revoke.")
     with open_site_platform(load_settings(settings)) as platform:
-        staff_id = overview.owner_id_of(platform, name)
+        staff_id = overview.find_owner_id(platform, name)
         permit_judge(platform, name, url, plain=plain_http, staff_id=staff_id, now=utc_now())
     typer.echo(f"Texts of {name} may be sent to {url}." if url else f"Texts of {name} stay on this machine.")

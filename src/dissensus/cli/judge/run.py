@@ -163,7 +163,7 @@ def run(
 
 def _send_campaign(platform: Platform, name: str, options: dict[str, Any], sending: "Sending") -> None:
     """Let a judge answer the questions of a campaign about its items, as its owner."""
-    staff_id = overview.owner_id_of(platform, name)
+    staff_id = overview.find_owner_id(platform, name)
     questionnaire, items = load_judged_campaign(platform, name, staff_id=staff_id)
     run = JudgeRun(items=items, questionnaire=questionnaire, campaign=name, **options)
 
@@ -185,7 +185,7 @@ class Sending:
 def send(judge_run: JudgeRun, sending: Sending, record: Callable[[int], None] | None = None) -> None:
     """Print the estimate, ask, record, send, and print the outcomes."""
     estimate = estimate_run(judge_run, prices=sending.prices)
-    where = "to this machine" if judge_run.host is None else f"to {judge_run.host}"
+    where = "to this machine" if judge_run.url is None else f"to {judge_run.url}"
     typer.echo(f"{judge_run.judge.name}: {estimate}, {where}.", err=not sending.dry_run)
     if sending.dry_run:
         return

@@ -124,7 +124,7 @@ def show(name: NameArgument, output: OutputOption = None, settings: SettingsOpti
     Example: dissensus campaign show pilot -o pilot.toml
     """
     with open_site_platform(load_settings(settings)) as platform:
-        definition = campaigns.load_definition(platform, name, staff_id=overview.owner_id_of(platform, name))
+        definition = campaigns.load_definition(platform, name, staff_id=overview.find_owner_id(platform, name))
     result_writer.write_text(write_campaign(definition), output)
 
 
@@ -144,7 +144,7 @@ def revise(
     """
     campaign = _load_renamed(file, name)
     with open_site_platform(load_settings(settings)) as platform:
-        staff_id = overview.owner_id_of(platform, campaign.name)
+        staff_id = overview.find_owner_id(platform, campaign.name)
         row = campaigns.revise_campaign(platform, campaign.name, campaign, staff_id=staff_id, now=utc_now())
     typer.echo(f"{row.name} is revised; its state is still {row.state}.")
 
@@ -171,7 +171,7 @@ def _check_opening(name: str, settings: Path | None, *, ask: bool) -> None:
 
     site_settings = load_settings(settings)
     with open_site_platform(site_settings) as platform:
-        staff_id = overview.owner_id_of(platform, name)
+        staff_id = overview.find_owner_id(platform, name)
         is_draft = overview.load_overview(platform, name, staff_id=staff_id).campaign_row.state == "draft"
         services = load_services(site_settings)
         opening.refuse_errors(platform, name, services, staff_id=staff_id)
@@ -204,7 +204,7 @@ def close(name: NameArgument, settings: SettingsOption = None) -> None:
 def _move(name: str, to: CampaignState, settings: Path | None) -> None:
     site_settings = load_settings(settings)
     with open_site_platform(site_settings) as platform:
-        staff_id = overview.owner_id_of(platform, name)
+        staff_id = overview.find_owner_id(platform, name)
         row = campaigns.change_state(platform, name, to, staff_id=staff_id, now=utc_now())
         links = entry_links(site_settings.address, row, campaigns.load_definition(platform, name, staff_id=staff_id))
     entrance = "by personal links alone" if links.anybody is None else f"at {links.anybody}"
@@ -226,7 +226,7 @@ def archive(
     Example: dissensus campaign archive pilot
     """
     with open_site_platform(load_settings(settings)) as platform:
-        staff_id = overview.owner_id_of(platform, name)
+        staff_id = overview.find_owner_id(platform, name)
         campaign_deletion.archive_campaign(platform, name, archived=not undo, staff_id=staff_id, now=utc_now())
     typer.echo(f"{name} is {'out of the archive' if undo else 'archived'}.")
 
@@ -244,7 +244,7 @@ def delete(
     Example: dissensus campaign delete pilot --confirm pilot
     """
     with open_site_platform(load_settings(settings)) as platform:
-        staff_id = overview.owner_id_of(platform, name)
+        staff_id = overview.find_owner_id(platform, name)
         preview = campaign_deletion.preview_deletion(platform, name, staff_id=staff_id)
         if preview.obstacle is not None:
             raise Conflict(preview.obstacle)
@@ -296,7 +296,7 @@ def clone(
     Example: dissensus campaign clone pilot second
     """
     with open_site_platform(load_settings(settings)) as platform:
-        staff_id = overview.owner_id_of(platform, name)
+        staff_id = overview.find_owner_id(platform, name)
         row = campaigns.clone_campaign(platform, name, new_name, staff_id=staff_id, now=utc_now())
     typer.echo(f"{row.name} is a draft.")
 
@@ -319,7 +319,7 @@ def invite(
         check_folder(output)
     site_settings = load_settings(settings)
     with open_site_platform(site_settings) as platform:
-        staff_id = overview.owner_id_of(platform, name)
+        staff_id = overview.find_owner_id(platform, name)
         keys = campaigns.create_invitations(platform, name, n, cell=cell, staff_id=staff_id, now=utc_now())
     links = [personal_link_url(site_settings.address, name, key) for key in keys]
     result_writer.write_text("\n".join(["link", *links] if format == "csv" else links), output)

@@ -34,7 +34,7 @@ def add_items(
     """
     renames = split_renames(rename)
     with open_site_platform(load_settings(settings)) as platform:
-        staff_id = overview.owner_id_of(platform, name)
+        staff_id = overview.find_owner_id(platform, name)
         reader = reader_for(campaigns.load_draft_definition(platform, name, staff_id=staff_id))
         reads = [(file, read_renamed_items(file, reader, renames)) for file in files]
         items = [item for _, read in reads for item in read.items]
@@ -62,7 +62,7 @@ def add_images(
         more = read.n_refused - len(read.refused)
         raise InvalidInput(f"No image was added. {reasons}" + (f" And {more:,} more." if more else ""))
     with open_site_platform(load_settings(settings)) as platform:
-        staff_id = overview.owner_id_of(platform, name)
+        staff_id = overview.find_owner_id(platform, name)
         n = len(images.add_images(platform, name, read.images, staff_id=staff_id, now=utc_now()))
     typer.echo(f"Added {format_count(len(read.images), 'image')}; {name} has {n:,}.")
 
@@ -77,7 +77,7 @@ def remove_items(
     Example: dissensus campaign remove-items pilot
     """
     with open_site_platform(load_settings(settings)) as platform:
-        staff_id = overview.owner_id_of(platform, name)
+        staff_id = overview.find_owner_id(platform, name)
         campaigns.load_draft_definition(platform, name, staff_id=staff_id)
         n = overview.load_overview(platform, name, staff_id=staff_id).numbers.n_items
         if not yes:
@@ -99,7 +99,7 @@ def rehearse(
     Example: dissensus campaign rehearse pilot --raters 20 --seed 1
     """
     with open_site_platform(load_settings(settings)) as platform:
-        staff_id = overview.owner_id_of(platform, name)
+        staff_id = overview.find_owner_id(platform, name)
         rated = rehearsal.run_rehearsal(platform, name, raters, staff_id=staff_id, seed=seed, now=utc_now())
     people = format_count(raters, "simulated rater")
     typer.echo(f"{people} rated {format_count(rated, 'item')} of {name}. Their answers do not count.")
@@ -125,6 +125,6 @@ def add_platinum(
     frame = read_frame(file)
     with open_site_platform(load_settings(settings)) as platform:
         options = {"source": source, "label": label, "replace": replace}
-        staff_id = overview.owner_id_of(platform, name)
+        staff_id = overview.find_owner_id(platform, name)
         n = comparison.add_platinum(platform, name, frame, **options, staff_id=staff_id, now=utc_now())  # type: ignore[arg-type]
     typer.echo(f"Stored labels of {format_count(n, 'item')} of {name}.")

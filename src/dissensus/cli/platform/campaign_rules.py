@@ -27,5 +27,5 @@ def adopt_rule(
     """
     rule = read_adopted_rule(read_bytes(comparison), decision)
     with open_site_platform(load_settings(settings)) as platform:
-        campaigns.adopt_rule(platform, name, rule, staff_id=overview.owner_id_of(platform, name), now=utc_now())
+        campaigns.adopt_rule(platform, name, rule, staff_id=overview.find_owner_id(platform, name), now=utc_now())
     typer.echo(f"{name} has adopted {rule.decision}: it blocks {rule.n_blocked:,} of {rule.n_items:,} items.")

@@ -54,8 +54,8 @@ def export(
         return
     with open_site_platform(load_settings(settings)) as platform:
         result = ratings.export_ratings(platform, name, output, options=options, overwrite=force, now=utc_now())
-    if result.guarded:
-        texts = f"{result.guarded:,} texts that spreadsheets would read as formulas are escaped by an apostrophe"
+    if result.n_guarded:
+        texts = f"{result.n_guarded:,} texts that spreadsheets would read as formulas are escaped by an apostrophe"
         typer.echo(f"Note: {texts}; --raw leaves them unchanged.", err=True)
     exported = result.counts.exported
     typer.echo(f"Wrote {output}: {exported.ratings:,} ratings by {exported.raters:,} raters, internal.", err=True)
@@ -64,7 +64,7 @@ def export(
 
 def _export_folder(name: str, folder: Path, options: ExportOptions, settings: Path | None) -> None:
     with open_site_platform(load_settings(settings)) as platform:
-        campaign = campaigns.load_definition(platform, name, staff_id=overview.owner_id_of(platform, name))
+        campaign = campaigns.load_definition(platform, name, staff_id=overview.find_owner_id(platform, name))
         export_records = export_conversations if campaign.pair is None else export_pairs
         result = export_records(platform, name, folder, options=options, now=utc_now())
     preferences, pairs = f"{result.n_preferences:,} preferences", f"{result.n_pairs:,} pairs"

@@ -95,7 +95,7 @@ def events(
 
 def _load_entry_links(settings: Settings, name: str) -> tuple[Campaign, EntryLinks]:
     with open_site_platform(settings) as platform:
-        staff_id = overview.owner_id_of(platform, name)
+        staff_id = overview.find_owner_id(platform, name)
         campaign = campaigns.load_definition(platform, name, staff_id=staff_id)
         return campaign, load_entry_links(platform, name, settings.address, staff_id=staff_id)
 

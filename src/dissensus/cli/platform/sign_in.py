@@ -26,6 +26,6 @@ def sign_in(
             typer.echo(f"{name.strip()} is signed out; sessions ended: {ended:,}.")
             return
         link = sign_in_links.create_sign_in_link(platform, name, now=utc_now())
-    if link.new:
+    if link.is_new:
         typer.echo(f"{link.staff.name} was added to the staff.", err=True)
     typer.echo(f"{site_settings.address}/sign-in/{link.key}")

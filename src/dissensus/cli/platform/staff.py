@@ -62,7 +62,7 @@ def add(name: NameArgument, person: PersonArgument, role: RoleOption, settings: 
     parsed_role = parse_role(role)
     with open_site_platform(load_settings(settings)) as platform:
         members.add_member(
-            platform, name, person, parsed_role, staff_id=overview.owner_id_of(platform, name), now=utc_now()
+            platform, name, person, parsed_role, staff_id=overview.find_owner_id(platform, name), now=utc_now()
         )
     command = f"dissensus sign-in {shlex.quote(person.strip())}"
     typer.echo(f"{person.strip()} is a member of {name}, as {parsed_role}. For a link to sign in: {command}")
@@ -77,7 +77,7 @@ def invite(name: NameArgument, role: RoleOption, settings: SettingsOption = None
     parsed_role, site_settings = parse_role(role), load_settings(settings)
     with open_site_platform(site_settings) as platform:
         key = members.create_member_invitation(
-            platform, name, parsed_role, staff_id=overview.owner_id_of(platform, name), now=utc_now()
+            platform, name, parsed_role, staff_id=overview.find_owner_id(platform, name), now=utc_now()
         )
     typer.echo(f"{site_settings.address}/join/{key}")
 
@@ -96,7 +96,7 @@ def change_role(
     parsed_role = parse_role(role)
     with open_site_platform(load_settings(settings)) as platform:
         members.change_role(
-            platform, name, person, parsed_role, staff_id=overview.owner_id_of(platform, name), now=utc_now()
+            platform, name, person, parsed_role, staff_id=overview.find_owner_id(platform, name), now=utc_now()
         )
     typer.echo(f"{person.strip()} is a member of {name}, as {parsed_role}.")
 
@@ -108,7 +108,7 @@ def remove(name: NameArgument, person: PersonArgument, settings: SettingsOption 
     Example: dissensus staff remove pilot grace
     """
     with open_site_platform(load_settings(settings)) as platform:
-        members.remove_member(platform, name, person, staff_id=overview.owner_id_of(platform, name), now=utc_now())
+        members.remove_member(platform, name, person, staff_id=overview.find_owner_id(platform, name), now=utc_now())
     typer.echo(f"{person.strip()} is no longer a member of {name}.")
 
 
@@ -134,7 +134,7 @@ def remove_second_factor(person: PersonArgument, settings: SettingsOption = None
     Example: dissensus staff remove-second-factor ada
     """
     with open_site_platform(load_settings(settings)) as platform:
-        removed = second_factors.remove_second_factor_for(platform, person, now=utc_now())
+        removed = second_factors.remove_second_factors_for(platform, person, now=utc_now())
     statement = "has no second factor any more" if removed else "had no second factor"
     typer.echo(f"{person.strip()} {statement}, and is signed out.")
 

@@ -35,7 +35,7 @@ def work(settings: SettingsOption = None) -> None:
     with open_site_platform(site_settings, threads=N_CONNECTIONS) as platform:
         keys = load_secret_keys(site_settings)
         signer = WebhookSigner(keys, WebhookSender(networks=site_settings.networks))
-        retraining = RetrainingJob(site_settings.model_registry, every_h=site_settings.retrain_hours)
+        retraining = RetrainingJob(site_settings.model_registry, interval_h=site_settings.retrain_hours)
         runners = build_runners(
             platform,
             signer=signer,

@@ -149,7 +149,7 @@ def retrain(
     with result_writer.progress_bar("Training") as progress:
         if no_site:
             learn_from = partial(collect_comparisons, platform=None, files=files)
-            entry = retrain_model(folder, learn_from, now=utc_now(), fewer=fewer, seed=seed, progress=progress)
+            entry = retrain_model(folder, learn_from, now=utc_now(), allow_fewer=fewer, seed=seed, progress=progress)
         else:
             with _site(site_settings) as platform:
                 options = {"files": files, "fewer": fewer, "seed": seed, "progress": progress}

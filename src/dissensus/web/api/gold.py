@@ -57,16 +57,16 @@ def list_gold(
 
 def _to_resource(item: LabelledItem) -> GoldItemResource:
     # Owners may label too, so labels are hidden from them as from experts.
-    labels_visible = not core.list_open_parts(item.standings)
-    names = [label.name for part in item.standings.values() for label in part.labels]
+    labels_visible = not core.list_open_parts(item.progress)
+    names = [label.name for part in item.progress.values() for label in part.labels]
     return GoldItemResource(
         id=item.target.name,
         position=item.target.position,
         state=item.state,
         withheld=item.target.withheld,
         labellers=tuple(dict.fromkeys(names)),
-        columns=core.to_attributes(item.standings),
-        parts=tuple(_to_part(part, visible=labels_visible) for part in item.standings.values()),
+        columns=core.to_attributes(item.progress),
+        parts=tuple(_to_part(part, visible=labels_visible) for part in item.progress.values()),
     )
 
 

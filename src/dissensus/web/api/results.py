@@ -64,7 +64,7 @@ def list_ratings(
         options=options,
         cursor=start,
         most=limit,
-        public=lambda rater_id: _listing_id(site, listing_salt, rater_id),
+        to_public_id=lambda rater_id: _listing_id(site, listing_salt, rater_id),
         staff_id=caller.staff.id,
     )
     next_position = page.next

@@ -87,7 +87,7 @@ class _Step:
     due: None = None
     n_asked: int = 0
     has_more: bool = False
-    pauses: bool = False
+    is_break_due: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ def state_to_json(step: RaterState, renderer: PageRenderer | None, *, with_curre
         "stage": step.stage,
         "done": step.progress.n_done,
         "total": _n_items(step),
-        "pause": step.pauses,
+        "pause": step.is_break_due,
         "revision": step.revision,
         "answers": {name: asdict(answer) for name, answer in step.answers.items()},
         "item": _item(step, step.assignment, renderer if with_current_html else None),

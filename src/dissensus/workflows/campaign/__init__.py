@@ -1,1 +1,1 @@
-"""Workflows of campaign owners."""
+"""Workflows of a campaign for its members."""

@@ -15,7 +15,7 @@ from dissensus.store import raters
 from dissensus.text.near_duplicates import near_duplicates
 from dissensus.text.personal_data import find_personal_data
 from dissensus.workflows.campaign.chats import list_chat_warnings
-from dissensus.workflows.campaign.conversations import iter_reviews, to_completed_chat
+from dissensus.workflows.campaign.conversations import iterate_reviews, to_completed_chat
 from dissensus.workflows.campaign.members import load_member_campaign
 from dissensus.workflows.platform.platform import Platform
 
@@ -42,7 +42,7 @@ class AttemptSummary:
 
     analysis: AttemptAnalysis
     red_teamers: tuple[RedTeamerActivity, ...]  # most active first
-    personal: Mapping[str, int]  # attempts by kind of personal data
+    personal: Mapping[str, int]  # number of attempts by kind of possible personal data
     warnings: tuple[str, ...]  # content warning of the campaign
 
 
@@ -54,7 +54,7 @@ def summarise_attempts(platform: Platform, name: str, *, staff_id: str) -> Attem
             raise NotFound(f"In {name} raters rate items: there are no attempts. See its items.")
         ended = list(store.iterate_ended_chats(tx, campaign_row.id, required_purposes(campaign, ())))
         numbers = raters.load_rater_numbers(tx, campaign_row.id)
-        reviews = list(iter_reviews(tx, platform, [row.chat for row in ended], campaign.chat, staff_id=staff_id))
+        reviews = list(iterate_reviews(tx, platform, [row.chat for row in ended], campaign.chat, staff_id=staff_id))
     chats = [to_completed_chat(row.chat, member=numbers[row.chat.rater_id], success=row.success) for row in ended]
     pairs = [(chat, attempt) for chat in chats if (attempt := to_attempt(chat, campaign.chat)) is not None]
     if not pairs:

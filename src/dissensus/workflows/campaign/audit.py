@@ -209,6 +209,6 @@ def _find_seat_faults(tx: Connection, campaign_id: str, quota: Quota | None, rep
     if quota is None or replay.state == "draft":
         return
     seats, capacities = store.count_seats(tx, campaign_id), quota.capacities
-    for cell in {*seats, *capacities}:
+    for cell in sorted({*seats, *capacities}):
         if cell not in capacities or seats[cell] < capacities[cell]:
             yield f"The quota cell {cell} has {seats[cell]:,} seats, and its capacity is {capacities.get(cell, 0):,}."

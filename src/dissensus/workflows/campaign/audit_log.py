@@ -29,7 +29,7 @@ def log_event_about(
 ) -> None:
     """Log an event about a rater, such as a decision of staff, which is erased with the rater.
 
-    After a withdrawal it is logged without the rater: nothing would erase it.
+    After a withdrawal it is logged without the rater, since nothing would erase it later.
     """
     ids = {"staff_id": staff_id}
     if rater is not None and rater.subject_id is not None:

@@ -1,4 +1,4 @@
-"""Pages of the audit log of a campaign for people: the latest events first, without the answers of raters."""
+"""Pages of the audit log of a campaign for members: the latest events first, without the answers of raters."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,9 @@ PAGE_SIZE: Final = 100
 PERSON: Final = "person"
 """Field of an event that holds the id of a member of staff."""
 ANY: Final = object()
+"""Any value of a field of an event."""
 NEGATIVE: Final = object()
+"""Any number below 0."""
 CASES: Final[Sequence[tuple[EventKind, str, object, str]]] = (
     ("state_changed", "state", "open", "the campaign was opened"),
     ("state_changed", "state", "paused", "the campaign was paused"),
@@ -67,7 +69,7 @@ class AuditPage:
     """A page of the audit log."""
 
     lines: tuple[AuditLine, ...]
-    before: int | None  # Number from which the next page goes on; None on the last page
+    before: int | None  # Number of the event before which the next page begins; None on the last page
 
 
 def load_audit_page(platform: Platform, name: str, *, before: int | None, by_staff: bool, staff_id: str) -> AuditPage:

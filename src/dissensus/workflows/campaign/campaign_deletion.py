@@ -66,7 +66,7 @@ def delete_campaign(platform: Platform, name: str, *, confirmation: str, staff_i
         campaign_plans.delete_plans(tx, campaign_row.id)
         erasure.delete_campaign_rows(tx, campaign_row.id)
         store.blank_campaign(tx, campaign_row, now=now)
-    # If a reader prevents it, a background job does it within a minute.
+    # Erased rows are still in the write-ahead log of SQLite. If a reader keeps it, a background job empties it later.
     platform.database.empty_log()
 
 

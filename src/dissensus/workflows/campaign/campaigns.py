@@ -102,7 +102,7 @@ def record_adoption(
 
 
 def adopt_rule(platform: Platform, name: str, rule: AdoptedRule, *, staff_id: str, now: datetime) -> None:
-    """Sign a decision rule into the log of a campaign; a later one supersedes it, and nothing is overwritten."""
+    """Log that a member adopted a decision rule; a later one supersedes it, and nothing is overwritten."""
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         log_staff_event(tx, campaign_row.id, "rule_adopted", staff_id, now, **rule.as_event())
@@ -160,7 +160,7 @@ def compare_items(platform: Platform, name: str, items: Sequence[Item], *, staff
 
 
 def _check_items(campaign: Campaign, items: Sequence[Item]) -> None:
-    """Reject items of a campaign with chats, and those with one response or two where it is the other way round."""
+    """Refuse items in a campaign with chats, and items whose number of responses is not that of the campaign."""
     if campaign.chat is not None and items:
         raise InvalidInput(f"In {campaign.name} raters talk with chatbots and rate no items. Leave the items out.")
     misfits = [
@@ -245,8 +245,8 @@ def _check_sample(tx: Connection, campaign_row: CampaignRow, campaign: Campaign)
 
 def _check_frozen(old: Campaign, new: Campaign) -> None:
     changed = [name for name in FROZEN_FIELDS if getattr(old, name) != getattr(new, name)]
-    changed += ["the cells of the quota"] * (_cell_rules(old) != _cell_rules(new))
-    changed += ["the correct answers and positions of the checks"] * (_check_rules(old) != _check_rules(new))
+    changed += ["the cells of the quota"] * (_list_cell_rules(old) != _list_cell_rules(new))
+    changed += ["the correct answers and positions of the checks"] * (_list_check_rules(old) != _list_check_rules(new))
     if not set(new.registered_models) <= set(old.registered_models):
         raise Conflict(
             "registered_models can only be removed after raters entered: the raters were not informed of others. "
@@ -272,13 +272,13 @@ def _check_pay(old: Pay | None, new: Pay | None) -> None:
         raise Conflict("pay cannot be reduced or change its currency after raters entered. It can be increased.")
 
 
-def _cell_rules(campaign: Campaign) -> tuple[object, ...]:
+def _list_cell_rules(campaign: Campaign) -> tuple[object, ...]:
     """Return the rules that assign raters to cells; the number of seats may change."""
     quota = campaign.quota
     return () if quota is None else (quota.axes, quota.source, quota.balanced)
 
 
-def _check_rules(campaign: Campaign) -> list[tuple[object, ...]]:
+def _list_check_rules(campaign: Campaign) -> list[tuple[object, ...]]:
     """Return the rules that decide who passes a check; its wording may change."""
     return [(check.name, check.kind, check.scale, check.correct_answers, check.after) for check in campaign.checks]
 
@@ -326,7 +326,7 @@ def clone_campaign(platform: Platform, name: str, new_name: str, *, staff_id: st
 def create_invitations(
     platform: Platform, name: str, n: int, *, cell: str | None = None, staff_id: str, now: datetime
 ) -> tuple[str, ...]:
-    """Return the keys of new personal links; only their hashes are stored."""
+    """Create personal links, and return their keys; only hashes of these are stored."""
     if not 1 <= n <= MAX_INVITATIONS:
         raise InvalidInput(f"{n:,} invitations were requested; 1 to {MAX_INVITATIONS:,} can be made at once.")
     keys = tuple(new_key() for _ in range(n))

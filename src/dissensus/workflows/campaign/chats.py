@@ -20,7 +20,7 @@ from dissensus.store.chats import ChatRow
 from dissensus.store.lists import chats as store
 from dissensus.store.lists.chats import ListedChat
 from dissensus.text.personal_data import find_personal_data
-from dissensus.workflows.campaign.conversations import iter_reviews
+from dissensus.workflows.campaign.conversations import iterate_reviews
 from dissensus.workflows.campaign.members import load_member_campaign
 from dissensus.workflows.platform.platform import Platform
 
@@ -118,7 +118,7 @@ def _group_reviews(
 ) -> Mapping[str, Sequence[Review]]:
     """Return the reviews of conversations by their ids."""
     result = defaultdict[str, list[Review]](list)
-    for review in iter_reviews(tx, platform, [row for row in rows if row.done], chat, staff_id=staff_id):
+    for review in iterate_reviews(tx, platform, [row for row in rows if row.done], chat, staff_id=staff_id):
         result[review.attempt_id].append(review)
     return result
 

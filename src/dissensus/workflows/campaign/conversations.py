@@ -57,7 +57,7 @@ def find_item_copies(tx: Connection, rows: Iterable[chats.ChatRow], chat: ChatSe
             yield copy
 
 
-def iter_reviews(
+def iterate_reviews(
     tx: Connection, platform: Platform, rows: Sequence[chats.ChatRow], chat: ChatSettings, *, staff_id: str
 ) -> Iterator[Review]:
     """Yield reviews of conversations from campaigns whose results the member of staff may see."""

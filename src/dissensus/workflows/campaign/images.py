@@ -28,18 +28,18 @@ MAX_CAMPAIGN_BYTES: Final = 1 << 30
 
 
 def add_images(
-    platform: Platform, name: str, added: Sequence[StoredImage], *, staff_id: str, now: datetime
+    platform: Platform, name: str, new_images: Sequence[StoredImage], *, staff_id: str, now: datetime
 ) -> tuple[ImageRow, ...]:
     """Add images to a draft, instead of those with the same names, and return all its images."""
     with platform.database.writing() as tx:
         campaign_row = _lock_draft(tx, name, staff_id)
-        if added:
+        if new_images:
             sizes = {row.name: row.n_bytes for row in images.list_images(tx, campaign_row.id)}
-            sizes |= {image.name: len(image.content) for image in added}
+            sizes |= {image.name: len(image.content) for image in new_images}
             _check_names(sizes)
             _check_sizes(name, sizes.values())
-            images.add_images(tx, campaign_row.id, added)
-            digests = {image.name: image.digest for image in added}
+            images.add_images(tx, campaign_row.id, new_images)
+            digests = {image.name: image.digest for image in new_images}
             log_staff_event(tx, campaign_row.id, "images_changed", staff_id, now, added=digests)
         return images.list_images(tx, campaign_row.id)
 

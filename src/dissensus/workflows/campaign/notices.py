@@ -21,7 +21,7 @@ class NoticeQueue:
     """A page of the open notices of a campaign, the latest first."""
 
     notices: tuple[NoticeRow, ...]
-    n: int
+    n: int  # open notices on all pages
     page: int  # from 1
     pages: int
 

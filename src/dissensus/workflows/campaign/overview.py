@@ -54,7 +54,7 @@ class PlatformTotals:
     """Totals of the whole platform."""
 
     raters: Mapping[RaterState, int]  # by state
-    n_saves: int  # number of the last save
+    n_saves: int  # saves so far: the number of the last one
     webhooks: Mapping[webhooks.WebhookState, int]  # by state
 
 
@@ -99,7 +99,7 @@ def load_overview(platform: Platform, name: str, *, staff_id: str) -> CampaignOv
         )
 
 
-def owner_id_of(platform: Platform, name: str) -> str:
+def find_owner_id(platform: Platform, name: str) -> str:
     """Return the id of an owner, so that the operator can act for them."""
     with platform.database.reading() as tx:
         campaign_row = campaigns.get_campaign_by_name(tx, name)

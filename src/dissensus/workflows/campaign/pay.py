@@ -1,4 +1,4 @@
-"""Pay: what raters are owed, were paid and are still due, and payments noted by owners."""
+"""Pay: what raters are owed, were paid and are still due, and payments recorded by owners."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -79,11 +79,13 @@ def load_ledger(platform: Platform, name: str, *, staff_id: str) -> PayLedger:
     """Return all accounts of a campaign."""
     with platform.database.reading() as tx:
         campaign_row, campaign = _load_paying_campaign(tx, platform, name, staff_id)
-        pay = campaign.pay
+        pay, turned_away = campaign.pay, payments.count_turned_away_by_status(tx, campaign_row.id)
+        screened_out = [] if pay is None else _list_screened_out_accounts(pay, turned_away)
         return PayLedger(
             pay=pay,
-            raters=_rater_accounts(tx, campaign_row.id, campaign, pay) if pay else (),
-            **_screened_out_accounts(tx, campaign_row.id, pay),  # type: ignore[arg-type]
+            raters=_list_rater_accounts(tx, campaign_row.id, campaign, pay) if pay else (),
+            n_screened_out=sum(turned_away.values()),
+            screened_out_account=sum_accounts(screened_out) if screened_out else None,
             n_recruits=recruits_store.count_submissions(tx, campaign_row.id),
             closed=campaign_row.state == "closed",
             recruit=campaign.recruit,
@@ -94,9 +96,8 @@ def is_pay_due(tx: Connection, campaign_id: str, campaign: Campaign) -> bool:
     """Return whether a rater is still to be paid."""
     if campaign.pay is None:
         return False
-    turned_away = payments.count_turned_away_by_status(tx, campaign_id)
-    accounts = [rater.account for rater in _rater_accounts(tx, campaign_id, campaign, campaign.pay)]
-    accounts += [account_of_screened_out(campaign.pay, status) for status in turned_away]
+    accounts = [rater.account for rater in _list_rater_accounts(tx, campaign_id, campaign, campaign.pay)]
+    accounts += _list_screened_out_accounts(campaign.pay, payments.count_turned_away_by_status(tx, campaign_id))
     return any(account.due for account in accounts)
 
 
@@ -110,7 +111,7 @@ def _load_paying_campaign(tx: Connection, platform: Platform, name: str, staff_i
     return campaign_row, campaign
 
 
-def _rater_accounts(tx: Connection, campaign_id: str, campaign: Campaign, pay: Pay) -> tuple[RaterAccount, ...]:
+def _list_rater_accounts(tx: Connection, campaign_id: str, campaign: Campaign, pay: Pay) -> tuple[RaterAccount, ...]:
     attempts = check_answers.load_campaign_attempts(tx, campaign_id) if campaign.checks else {}
     accounts = [
         _to_rater_account(pay, work, _work_outcome(work, campaign, attempts.get(work.rater_id, {})))
@@ -131,13 +132,9 @@ def _work_outcome(work: RaterWork, campaign: Campaign, attempts: Mapping[str, Se
     return "screened_out" if work.state == "finished" or failed_screening(campaign.checks, attempts) else "left"
 
 
-def _screened_out_accounts(tx: Connection, campaign_id: str, pay: Pay | None) -> dict[str, object]:
-    statuses = payments.count_turned_away_by_status(tx, campaign_id)
-    n = sum(statuses.values())
-    if pay is None or not n:
-        return {"n_screened_out": n, "screened_out_account": None}
-    accounts = [account_of_screened_out(pay, status) for status, count in statuses.items() for _ in range(count)]
-    return {"n_screened_out": n, "screened_out_account": sum_accounts(accounts)}
+def _list_screened_out_accounts(pay: Pay, turned_away: Mapping[str | None, int]) -> list[PayAccount]:
+    """Return the account of each recruited rater who was turned away, from their numbers by status."""
+    return [account_of_screened_out(pay, status) for status, n in turned_away.items() for _ in range(n)]
 
 
 def account_of_screened_out(pay: Pay, status: str | None) -> PayAccount:

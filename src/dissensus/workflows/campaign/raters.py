@@ -116,7 +116,7 @@ def list_raters(
 def load_rater(
     platform: Platform, name: str, rater_id: str, *, question: str = "", after: int = -1, staff_id: str, most: int
 ) -> RaterView:
-    """Return a rater with answers to one question about items after a place in their order."""
+    """Return a rater with answers to one question about items after a position in their order."""
     with platform.database.reading() as tx:
         campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
         rater = raters.find_rater(tx, rater_id)
@@ -124,11 +124,11 @@ def load_rater(
             raise NotFound(f"{name} has no such rater. Open one from the list of raters.")
         scales = read_scales(campaign.questionnaire)
         questions = () if campaign.chat else (*(one.name for one in campaign.questionnaire.questions), *scales.overalls)
-        chosen = _choose_question(question, questions, scales)
+        question_name = _choose_question(question, questions, scales)
         figures = store.find_rater_figures(tx, campaign_row.id, rater_id)
         groups = _load_groups(tx, campaign, rater_id)
         snapshot = monitoring.find_snapshot(tx, campaign_row.id)
-        items = store.list_rater_items(tx, campaign_row.id, rater_id, chosen, after=after, most=most)
+        items = store.list_rater_items(tx, campaign_row.id, rater_id, question_name, after=after, most=most)
         return RaterView(
             campaign=campaign,
             rater=rater,
@@ -138,10 +138,10 @@ def load_rater(
             figures=figures,
             groups=groups,
             comparisons=() if snapshot is None else _compare(snapshot.figures, figures, groups),
-            question=chosen,
+            question=question_name,
             questions=questions,
-            scale=scales.all.get(chosen or "", ()),
-            answers=_load_answers(tx, items, chosen, scales),
+            scale=scales.all.get(question_name or "", ()),
+            answers=_load_answers(tx, items, question_name, scales),
             notices=store.list_rater_notices(tx, rater_id),
             decisions=flags.list_flag_decisions(tx, rater_id),
         )

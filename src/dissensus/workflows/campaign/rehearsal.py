@@ -15,8 +15,8 @@ from dissensus.workflows.rater import attention_checks, care, enrolment, journey
 from dissensus.workflows.rater.enrolment import Arrival
 
 MAX_RATERS = 1_000
-SECONDS = 60
-"""Time between two items of a rater."""
+ITEM_S = 60
+"""Time of a rater for a page, such as an item."""
 
 
 def run_rehearsal(platform: Platform, name: str, n_raters: int, *, staff_id: str, seed: int = 0, now: datetime) -> int:
@@ -40,7 +40,7 @@ def simulate_rater(platform: Platform, rater: RaterRow, rng: np.random.Generator
     n_rated = 0
     step: journey.RaterState | None = journey.next_state(platform, rater, now=at)
     while step is not None and step.stage in ("screener", "demographics", "topics", "check", "survey", "rate"):
-        at += timedelta(seconds=SECONDS)
+        at += timedelta(seconds=ITEM_S)
         if step.about is not None:
             answer = quota_screening.screen_rater if step.stage == "screener" else rating.declare_attributes
             step = answer(platform, rater, draw_answers(step.about, rng), now=at)
@@ -59,9 +59,9 @@ def simulate_rater(platform: Platform, rater: RaterRow, rng: np.random.Generator
             save = AnswerSave(
                 revision=1,
                 visit=new_id(at),
-                visible_ms=1000 * SECONDS,
+                visible_ms=1000 * ITEM_S,
                 idle_ms=0,
-                open_ms=1000 * SECONDS if step.campaign.click_to_reveal else None,
+                open_ms=1000 * ITEM_S if step.campaign.click_to_reveal else None,
                 answers=answers,
             )
             step = rating.submit_answers(platform, rater, step.assignment.id, new_id(at), save, now=at)

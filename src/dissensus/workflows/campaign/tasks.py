@@ -63,4 +63,4 @@ TASKS: Final[Mapping[str, Callable[[Connection, CampaignRow, Campaign, str], int
     "pay": _count_submissions,
     "adjudicate": _count_disputes,
 }
-"""Actions that leave nothing open once they are done."""
+"""Function that counts the open tasks of an action, for each action whose tasks can be settled."""

@@ -33,7 +33,7 @@ ANOTHER_KEY: Final = (
 
 @dataclass(frozen=True, slots=True)
 class WebhookSigner:
-    """Derive webhook secrets from the site's secret keys, and hold the sender."""
+    """Secrets of webhooks, derived from the secret keys of the site, and the sender of deliveries."""
 
     keys: SecretKeys
     sender: WebhookSender
@@ -67,7 +67,7 @@ def list_webhooks(platform: Platform, name: str, *, staff_id: str) -> tuple[Webh
 def add_webhook(
     platform: Platform, name: str, new: NewWebhook, *, signer: WebhookSigner, staff_id: str, now: datetime
 ) -> tuple[WebhookRow, str]:
-    """Return a new webhook and its secret, which is shown only once."""
+    """Add a webhook, and return it with its secret, which is shown only once."""
     # Host names are resolved before the transaction, which blocks others.
     faults = list(_find_faults(new, signer))
     with platform.database.writing() as tx:

@@ -1,1 +1,1 @@
-"""Exports of collected ratings, preferences and attempts."""
+"""Exports of a campaign: ratings, preferences, conversations and attempts."""

@@ -26,7 +26,7 @@ from dissensus.store.campaigns import CampaignRow
 from dissensus.store.chats import ChatRow
 from dissensus.text.personal_data import find_personal_data
 from dissensus.workflows.campaign import overview
-from dissensus.workflows.campaign.conversations import iter_reviews, to_completed_chat
+from dissensus.workflows.campaign.conversations import iterate_reviews, to_completed_chat
 from dissensus.workflows.campaign.members import load_member_campaign
 from dissensus.workflows.export.folder import (
     PAIRS,
@@ -60,8 +60,11 @@ def export_conversations(
     staff_id: str | None = None,
     now: datetime,
 ) -> FolderExport:
-    """Write the finished conversations of raters who gave consent to a new or empty folder, by default for an owner."""
-    staff_id = staff_id or overview.owner_id_of(platform, name)
+    """Write finished conversations to a new or empty folder: those of raters who gave the required consent.
+
+    The export is logged as that of a member of staff, by default an owner.
+    """
+    staff_id = staff_id or overview.find_owner_id(platform, name)
     with platform.database.reading() as tx:
         campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
         if campaign.chat is None:
@@ -80,7 +83,7 @@ def export_conversations(
             store.iterate_ended_chats(tx, campaign_row.id, purposes),
             store.load_declarations(tx, campaign_row.id, purposes),
         )
-        collector.reviews = list(iter_reviews(tx, platform, collector.rows, campaign.chat, staff_id=staff_id))
+        collector.reviews = list(iterate_reviews(tx, platform, collector.rows, campaign.chat, staff_id=staff_id))
     if not collector.chats:
         omissions = " ".join(collector.describe_omissions(purposes))
         raise NotFound(f"{name} has no conversation to export yet. {omissions}".rstrip())

@@ -46,8 +46,11 @@ def export_pairs(
     staff_id: str | None = None,
     now: datetime,
 ) -> FolderExport:
-    """Write the finished ratings of a pair campaign and its preferences to a new or empty folder, for an owner."""
-    staff_id, options = staff_id or overview.owner_id_of(platform, name), options or ExportOptions()
+    """Write the finished ratings of a pair campaign and its preferences to a new or empty folder.
+
+    The export is logged as that of a member of staff, by default an owner.
+    """
+    staff_id, options = staff_id or overview.find_owner_id(platform, name), options or ExportOptions()
     with open_export(platform, name, staff_id, options) as source:
         if source.campaign.pair is None:
             raise InvalidInput(f"In {name} raters rate single responses. Name a file for them: -o {name}.csv")

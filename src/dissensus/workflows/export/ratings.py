@@ -53,7 +53,7 @@ class RatingsExport:
     counts: RatingExportCounts
     official: str | None  # name of the published dataset whose columns it has, None for the long table
     left_out: tuple[str, ...]  # questions and attributes without a column
-    guarded: int  # texts prefixed with an apostrophe against formulas
+    n_guarded: int  # texts prefixed with an apostrophe against formulas
     readme: Path
 
 
@@ -67,16 +67,19 @@ def export_ratings(
     staff_id: str | None = None,
     now: datetime,
 ) -> RatingsExport:
-    """Write the finished ratings of a campaign to a file and a README beside it, by default for an owner."""
+    """Write the finished ratings of a campaign to a file, and a README beside it.
+
+    The export is logged as that of a member of staff, by default an owner.
+    """
     extension = table_writer.extension_of(path, table_stream.EXTENSIONS)
     readme = path.with_name(path.name + README)
     for file in (path, readme):
         table_writer.check_overwrite(file, overwrite=overwrite)
     earlier = readme.read_bytes() if readme.exists() else None
     guards = extension.startswith(".csv") and not options.raw
-    staff_id = staff_id or overview.owner_id_of(platform, name)
+    staff_id = staff_id or overview.find_owner_id(platform, name)
     with open_export(platform, name, staff_id, options) as source:
-        # Written first, so that the file never exists without it.
+        # The README is written first, so that the file never exists without it.
         write_atomically(source.readme(path.name, guards=guards, now=now).encode(), readme)
         try:
             parts = source.guarded_frames() if guards else source.frames()
@@ -93,7 +96,7 @@ def export_ratings(
         counts=source.counts,
         official=source.form.official,
         left_out=source.form.left_out,
-        guarded=source.guarded,
+        n_guarded=source.n_guarded,
         readme=readme,
     )
 
@@ -103,9 +106,9 @@ def stream_ratings_csv(
 ) -> Iterator[bytes]:
     """Return the finished ratings of a campaign as chunks of CSV.
 
-    Raises all errors before the first chunk. A connection is held until the iterator is exhausted or closed.
+    Raises all errors before the first chunk. A connection is held until the iterator is exhausted or discarded.
     """
-    # Logged first, since the first part takes a connection until the end.
+    # Logged first, since reading the first part holds a connection until the end.
     log_export(platform, name, staff_id, options, now)
     parts = _csv_parts(platform, name, staff_id, options)
     return chain([next(parts)], parts)
@@ -139,7 +142,7 @@ class RatingsExportSource:
     warnings: tuple[str, ...]  # content warning and notices of sources, line by line
     windows: Iterator[tuple[ExportedRating, ...]]
     pseudonyms: Pseudonyms = field(default_factory=Pseudonyms)
-    guarded: int = 0
+    n_guarded: int = 0
 
     def batches(self) -> Iterator[tuple[list[ExportedRating], pl.DataFrame]]:
         """Yield batches of ratings under export ids, each with its table."""
@@ -164,7 +167,7 @@ class RatingsExportSource:
         """Yield tables whose texts are guarded against interpretation as formulas."""
         for frame in self.frames():
             guarded, n = table_stream.escape_formulas(frame)
-            self.guarded += n
+            self.n_guarded += n
             yield guarded
 
     def readme(self, file: str, *, guards: bool, now: datetime) -> str:
@@ -285,10 +288,10 @@ def read_ratings_page(
     options: ExportOptions,
     cursor: PageCursor,
     most: int,
-    public: Callable[[str], str],
+    to_public_id: Callable[[str], str],
     staff_id: str,
 ) -> RatingsPage:
-    """Return ratings finished before the export began, after a cursor; `public` maps rater ids to export ids."""
+    """Return ratings finished before the export began, after a cursor; `to_public_id` maps rater ids to export ids."""
     with platform.database.reading() as tx:
         campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
         event = _load_begin_event(tx, campaign_row, cursor)
@@ -302,7 +305,7 @@ def read_ratings_page(
         warnings = list_warnings(tx, campaign_row, campaign)
     page = ratings_after[:most]
     ratings = [
-        replace(rating, rater_id=public(rating.rater_id), item=add_gold_attributes(rating.item, gold))
+        replace(rating, rater_id=to_public_id(rating.rater_id), item=add_gold_attributes(rating.item, gold))
         for _, rating in page
     ]
     rows = tuple(to_frame(ratings, form, start=cursor.n).to_dicts())

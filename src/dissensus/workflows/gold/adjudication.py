@@ -23,22 +23,22 @@ from dissensus.workflows.gold.labelling import (
 from dissensus.workflows.platform.platform import Platform
 
 
-def decision_form(campaign: Campaign, standings: ItemProgress) -> Questionnaire:
+def decision_form(campaign: Campaign, progress: ItemProgress) -> Questionnaire:
     """Return the questions for an adjudicator: all contested parts, decided ones too."""
     return schema.decision_questions(
-        gold_settings_of(campaign), core.list_contested_parts(standings), text=rater_wording(campaign)
+        gold_settings_of(campaign), core.list_contested_parts(progress), text=rater_wording(campaign)
     )
 
 
-def latest_decisions(standings: ItemProgress) -> GoldAnswers:
+def latest_decisions(progress: ItemProgress) -> GoldAnswers:
     """Return the latest decision on each part."""
-    latest = [part.decisions[-1].answers for part in standings.values() if part.decisions]
+    latest = [part.decisions[-1].answers for part in progress.values() if part.decisions]
     return {name: answer for answers in latest for name, answer in answers.items()}
 
 
-def count_decisions(standings: ItemProgress) -> int:
+def count_decisions(progress: ItemProgress) -> int:
     """Return the number of decisions on an item."""
-    return sum(len(part.decisions) for part in standings.values())
+    return sum(len(part.decisions) for part in progress.values())
 
 
 def decide_gold(
@@ -51,20 +51,20 @@ def decide_gold(
     with platform.database.writing() as tx:
         campaign_row, campaign, labelled = load_labelled_item(tx, platform, name, position, staff_id, lock=True)
         _check_may_decide(labelled, staff_id)
-        standings = labelled.standings
-        checked = dict(decision_form(campaign, standings).check(answers, complete=True))
+        progress = labelled.progress
+        checked = dict(decision_form(campaign, progress).check(answers, complete=True))
         reason = str(checked.pop("reason"))
-        changed = _changed_parts(core.split_by_part(checked, core.list_contested_parts(standings)), standings)
+        changed = _changed_parts(core.split_by_part(checked, core.list_contested_parts(progress)), progress)
         if not changed:
-            _check_is_repeat(standings, staff_id, reason)
-        elif count_decisions(standings) != revision:
-            raise Conflict(_conflict_message(standings))
+            _check_is_repeat(progress, staff_id, reason)
+        elif count_decisions(progress) != revision:
+            raise Conflict(_conflict_message(progress))
         for part, part_answers in changed.items():
             decision = GoldDecision(
                 staff_id=staff_id,
                 name="",
                 part=part,
-                revision=len(standings[part].decisions) + 1,
+                revision=len(progress[part].decisions) + 1,
                 answers=part_answers,
                 reason=reason,
                 at=now,
@@ -86,39 +86,39 @@ def decide_gold(
 
 
 def _changed_parts(
-    answers_by_part: Mapping[GoldPart, GoldAnswers], standings: ItemProgress
+    answers_by_part: Mapping[GoldPart, GoldAnswers], progress: ItemProgress
 ) -> dict[GoldPart, GoldAnswers]:
     """Return the parts that are decided differently from before."""
-    latest = {name: part.decisions[-1].answers for name, part in standings.items() if part.decisions}
+    latest = {name: part.decisions[-1].answers for name, part in progress.items() if part.decisions}
     return {name: answers for name, answers in answers_by_part.items() if latest.get(name) != answers}
 
 
-def _check_is_repeat(standings: ItemProgress, staff_id: str, reason: str) -> None:
+def _check_is_repeat(progress: ItemProgress, staff_id: str, reason: str) -> None:
     """Refuse a decision that changes nothing, unless the same form was sent twice."""
-    decisions = [decision for part in standings.values() for decision in part.decisions]
+    decisions = [decision for part in progress.values() for decision in part.decisions]
     if not any((decision.staff_id, decision.reason) == (staff_id, reason) for decision in decisions):
-        raise Conflict(f"{_latest_decision(standings).name} already made this decision. Nothing was changed.")
+        raise Conflict(f"{_latest_decision(progress).name} already made this decision. Nothing was changed.")
 
 
-def _latest_decision(standings: ItemProgress) -> GoldDecision:
-    decisions = (decision for part in standings.values() for decision in part.decisions)
+def _latest_decision(progress: ItemProgress) -> GoldDecision:
+    decisions = (decision for part in progress.values() for decision in part.decisions)
     return max(decisions, key=lambda decision: decision.at)
 
 
-def _conflict_message(standings: ItemProgress) -> str:
-    if not count_decisions(standings):
+def _conflict_message(progress: ItemProgress) -> str:
+    if not count_decisions(progress):
         return "Nobody has decided on this item yet, so the revision is 0. Nothing was stored."
     return (
-        f"{_latest_decision(standings).name} decided on this item meanwhile, and your decision was not stored. Read "
+        f"{_latest_decision(progress).name} decided on this item meanwhile, and your decision was not stored. Read "
         "it, and if you disagree, decide again with a reason."
     )
 
 
 def _check_may_decide(labelled: LabelledItem, staff_id: str) -> None:
-    if not core.list_contested_parts(labelled.standings):
+    if not core.list_contested_parts(labelled.progress):
         raise Conflict(
             f"There is nothing to decide about item {format_value(labelled.target.name)}: "
-            + ("not all labels are in." if core.list_open_parts(labelled.standings) else "all experts agree.")
+            + ("not all labels are in." if core.list_open_parts(labelled.progress) else "all experts agree.")
         )
     if not labelled.may_decide(staff_id):
         raise NotAllowed(

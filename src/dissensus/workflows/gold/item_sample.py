@@ -27,7 +27,7 @@ def draw_gold_sample(tx: Connection, campaign_id: str, campaign: Campaign) -> di
 
 
 def choose_sample(items: Sequence[Item], gold: Gold, n: int, seed: int) -> tuple[str, ...]:
-    """Return the names of the items of a sample; of all items if there are no more.
+    """Return the names of the items of a sample, or of all items if there are at most `n`.
 
     Examples
     --------

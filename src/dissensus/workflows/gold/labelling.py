@@ -32,22 +32,22 @@ class LabelledItem:
     """An item and the state of its labels."""
 
     target: GoldTarget
-    standings: ItemProgress
+    progress: ItemProgress
 
     @property
     def state(self) -> GoldItemState:
         """State of the item."""
-        return core.item_state(self.standings)
+        return core.item_state(self.progress)
 
     @property
-    def differing(self) -> tuple[GoldPart, ...]:
+    def disputed_parts(self) -> tuple[GoldPart, ...]:
         """Parts that need adjudication."""
-        parts = core.list_contested_parts(self.standings)
-        return tuple(part for part in parts if self.standings[part].state == "disputed")
+        parts = core.list_contested_parts(self.progress)
+        return tuple(part for part in parts if self.progress[part].state == "disputed")
 
     def may_decide(self, staff_id: str) -> bool:
         """Return whether a member of staff may adjudicate: only experts who did not label the item."""
-        return bool(core.list_contested_parts(self.standings)) and staff_id not in core.list_labellers(self.standings)
+        return bool(core.list_contested_parts(self.progress)) and staff_id not in core.list_labellers(self.progress)
 
 
 def list_labelled_items(tx: Connection, campaign_row: CampaignRow, gold: Gold) -> tuple[LabelledItem, ...]:
@@ -79,10 +79,10 @@ def _to_labelled_item(
     labels: Mapping[str, Sequence[GoldLabel]],
     decisions: Mapping[str, Sequence[GoldDecision]],
 ) -> LabelledItem:
-    standings = core.compute_item_progress(
+    progress = core.compute_item_progress(
         gold, target.attributes, labels.get(target.id, ()), decisions.get(target.id, ())
     )
-    return LabelledItem(target=target, standings=standings)
+    return LabelledItem(target=target, progress=progress)
 
 
 def save_progress(tx: Connection, campaign_row: CampaignRow, gold: Gold, target: GoldTarget) -> None:
@@ -93,15 +93,15 @@ def save_progress(tx: Connection, campaign_row: CampaignRow, gold: Gold, target:
 
 def _to_progress(item: LabelledItem) -> GoldProgressRow:
     """Return the state of an item, its label of safety that experts settled, and the labels that it still needs."""
-    missing = core.count_missing_labels(item.standings)
+    missing = core.count_missing_labels(item.progress)
     return GoldProgressRow(
         position=item.target.position,
         state=item.state,
-        safety=core.to_attributes(item.standings).get(GOLD),
+        safety=core.to_attributes(item.progress).get(GOLD),
         n_safety=missing["safety"],
         n_degree=missing["degree"],
         n_topics=missing["topics"],
-        labellers=core.count_labels(item.standings),
+        labellers=core.count_labels(item.progress),
     )
 
 
@@ -110,8 +110,8 @@ def find_progress_faults(tx: Connection, campaign_row: CampaignRow, campaign: Ca
     stored = store.load_progress(tx, campaign_row.id)
     items = () if campaign.gold is None else list_labelled_items(tx, campaign_row, campaign.gold)
     for item in items:
-        computed = _to_progress(item) if core.list_labellers(item.standings) else None
-        of_file = all(part.state == "file" for part in item.standings.values())
+        computed = _to_progress(item) if core.list_labellers(item.progress) else None
+        of_file = all(part.state == "file" for part in item.progress.values())
         # A conversation that was erased keeps its labels, and has no attributes any more.
         if not item.target.withheld and (stored.get(item.target.id), item.target.gold_of_file) != (computed, of_file):
             yield f"The stored state of the labels of item {item.target.name} does not match its labels."
@@ -136,7 +136,7 @@ def gold_columns_by_item(
         items = list_labelled_items(tx, campaign_row, campaign.gold)
     else:
         items = _load_labelled(tx, campaign_row, campaign.gold, store.list_targets_by_name(tx, campaign_row.id, names))
-    return {item.target.name: core.to_attributes(item.standings) for item in items}
+    return {item.target.name: core.to_attributes(item.progress) for item in items}
 
 
 def load_labelled_item(
@@ -158,11 +158,11 @@ def load_labelled_item(
     return campaign_row, campaign, item
 
 
-def label_form(campaign: Campaign, standings: ItemProgress, staff_id: str) -> Questionnaire:
+def label_form(campaign: Campaign, progress: ItemProgress, staff_id: str) -> Questionnaire:
     """Return the questions for an expert: every part that still needs labels."""
-    first = core.is_first(standings, staff_id)
+    first = core.is_first(progress, staff_id)
     return schema.labelling_questions(
-        gold_settings_of(campaign), core.list_open_parts(standings), first=first, text=rater_wording(campaign)
+        gold_settings_of(campaign), core.list_open_parts(progress), first=first, text=rater_wording(campaign)
     )
 
 
@@ -180,15 +180,15 @@ def rater_wording(campaign: Campaign) -> Wording | None:
     return {"en": next(iter(text.values()))} if text else None
 
 
-def latest_answers_by(standings: ItemProgress, staff_id: str) -> GoldAnswers:
+def latest_answers_by(progress: ItemProgress, staff_id: str) -> GoldAnswers:
     """Return an expert's latest answers about an item."""
-    labels = (label for part in standings.values() for label in part.labels if label.staff_id == staff_id)
+    labels = (label for part in progress.values() for label in part.labels if label.staff_id == staff_id)
     return {name: answer for label in labels for name, answer in label.answers.items()}
 
 
-def count_labels_by(standings: ItemProgress, staff_id: str) -> int:
+def count_labels_by(progress: ItemProgress, staff_id: str) -> int:
     """Return the number of labels, corrections included, that an expert gave to parts of an item."""
-    return sum(label.staff_id == staff_id for part in standings.values() for label in part.history)
+    return sum(label.staff_id == staff_id for part in progress.values() for label in part.history)
 
 
 def label_item(
@@ -204,32 +204,32 @@ def label_item(
     """Store an expert's labels of an item; return whether they were the first, further ones, or stored in part."""
     with platform.database.writing() as tx:
         campaign_row, campaign, labelled = load_labelled_item(tx, platform, name, position, staff_id, lock=True)
-        standings, target = labelled.standings, labelled.target
-        outcome: LabelOutcome = "first" if core.is_first(standings, staff_id) else "further"
-        if _is_repeat(campaign, standings, answers, staff_id):
+        progress, target = labelled.progress, labelled.target
+        outcome: LabelOutcome = "first" if core.is_first(progress, staff_id) else "further"
+        if _is_repeat(campaign, progress, answers, staff_id):
             return outcome
         _check_may_label(labelled, staff_id, revision)
-        form = label_form(campaign, standings, staff_id)
-        checked = form.check(_applicable_answers(answers, standings), complete=True)
-        for part, part_answers in core.split_by_part(checked, core.list_open_parts(standings)).items():
-            label_revision = _store_label(tx, target, standings, part, part_answers, staff_id=staff_id, now=now)
+        form = label_form(campaign, progress, staff_id)
+        checked = form.check(_applicable_answers(answers, progress), complete=True)
+        for part, part_answers in core.split_by_part(checked, core.list_open_parts(progress)).items():
+            label_revision = _store_label(tx, target, progress, part, part_answers, staff_id=staff_id, now=now)
             if label_revision is not None:
                 content = {"item": target.name, "part": part, "revision": label_revision, "answers": dict(part_answers)}
                 log_staff_event(tx, campaign_row.id, "item_labelled", staff_id, now, **content)
         save_progress(tx, campaign_row, gold_settings_of(campaign), target)
-        return "partly" if {*answers} & {*schema.PARTS} - {*core.list_open_parts(standings)} else outcome
+        return "partly" if {*answers} & {*schema.PARTS} - {*core.list_open_parts(progress)} else outcome
 
 
-def _applicable_answers(answers: GoldAnswers, standings: ItemProgress) -> GoldAnswers:
+def _applicable_answers(answers: GoldAnswers, progress: ItemProgress) -> GoldAnswers:
     """Return the answers to parts still open; another expert may have labelled the rest meanwhile."""
-    parts = core.list_open_parts(standings)
+    parts = core.list_open_parts(progress)
     return {name: answer for part in parts for name, answer in answers.items() if name in core.QUESTIONS[part]}
 
 
-def _is_repeat(campaign: Campaign, standings: ItemProgress, answers: GoldAnswers, staff_id: str) -> bool:
+def _is_repeat(campaign: Campaign, progress: ItemProgress, answers: GoldAnswers, staff_id: str) -> bool:
     """Return whether an expert sends again what is stored already."""
     answers_by_part = core.split_by_part(full_label_form(campaign).check(answers, complete=False), schema.PARTS)
-    labels = {name: part.label_by(staff_id) for name, part in standings.items()}
+    labels = {name: part.label_by(staff_id) for name, part in progress.items()}
     return bool(answers_by_part) and all(
         (label := labels[name]) is not None and label.answers == part_answers
         for name, part_answers in answers_by_part.items()
@@ -237,12 +237,12 @@ def _is_repeat(campaign: Campaign, standings: ItemProgress, answers: GoldAnswers
 
 
 def _check_may_label(labelled: LabelledItem, staff_id: str, revision: int) -> None:
-    standings, item = labelled.standings, format_value(labelled.target.name)
-    if not core.list_open_parts(standings):
+    progress, item = labelled.progress, format_value(labelled.target.name)
+    if not core.list_open_parts(progress):
         raise Conflict(f"Item {item} has all labels that it needs, so yours was not stored.")
-    if count_labels_by(standings, staff_id) == revision:
+    if count_labels_by(progress, staff_id) == revision:
         return
-    if core.is_first(standings, staff_id) and standings["safety"].labels:
+    if core.is_first(progress, staff_id) and progress["safety"].labels:
         raise Conflict(
             f"You were the first to label item {item}, and nobody verifies their own label. Reload the page to "
             "correct your label."
@@ -253,7 +253,7 @@ def _check_may_label(labelled: LabelledItem, staff_id: str, revision: int) -> No
 def _store_label(
     tx: Connection,
     target: GoldTarget,
-    standings: ItemProgress,
+    progress: ItemProgress,
     part: GoldPart,
     answers: GoldAnswers,
     *,
@@ -261,14 +261,14 @@ def _store_label(
     now: datetime,
 ) -> int | None:
     """Store a label and return its revision; None if the expert gave the same label before."""
-    previous = standings[part].label_by(staff_id)
+    previous = progress[part].label_by(staff_id)
     if previous is not None and previous.answers == answers:
         return None
     label = GoldLabel(
         staff_id=staff_id,
         name="",
         part=part,
-        position=len(standings[part].labels) if previous is None else previous.position,
+        position=len(progress[part].labels) if previous is None else previous.position,
         revision=1 if previous is None else previous.revision + 1,
         answers=answers,
         at=now,

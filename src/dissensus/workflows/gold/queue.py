@@ -111,16 +111,16 @@ def load_gold_task(platform: Platform, name: str, position: int, *, staff_id: st
     with platform.database.reading() as tx:
         campaign_row, campaign, labelled = load_labelled_item(tx, platform, name, position, staff_id)
         (item,) = items_store.iterate_items(tx, campaign_row.id, start=position, most=1)
-    standings, decides = labelled.standings, labelled.may_decide(staff_id)
-    is_open = bool(core.list_open_parts(standings))
+    progress, decides = labelled.progress, labelled.may_decide(staff_id)
+    is_open = bool(core.list_open_parts(progress))
     return GoldTask(
         campaign=campaign,
         item=item,
         labelled=labelled,
-        label_form=label_form(campaign, standings, staff_id) if is_open else None,
-        decision_form=decision_form(campaign, standings) if decides else None,
-        answers=latest_decisions(standings) if decides else latest_answers_by(standings, staff_id),
-        revision=count_decisions(standings) if decides else count_labels_by(standings, staff_id),
+        label_form=label_form(campaign, progress, staff_id) if is_open else None,
+        decision_form=decision_form(campaign, progress) if decides else None,
+        answers=latest_decisions(progress) if decides else latest_answers_by(progress, staff_id),
+        revision=count_decisions(progress) if decides else count_labels_by(progress, staff_id),
         readable=not is_open,
     )
 

@@ -1,4 +1,4 @@
-"""Permission to send texts of a campaign to a judge on another machine, and the items to be judged."""
+"""Permission to send texts of a campaign to the address of a judge, and the items to be judged."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -53,14 +53,14 @@ def record_judging(
     with platform.database.writing() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
         check_permission(run.judge, name, campaign_row.judge_url)
-        content = {"judge": run.judge.name, "sha256": run.judge.digest, "url": run.host, "items": len(run.items)}
+        content = {"judge": run.judge.name, "sha256": run.judge.digest, "url": run.url, "items": len(run.items)}
         log_staff_event(tx, campaign_row.id, "judged", staff_id, now, **content, requests=n_requests)
 
 
-def check_permission(judge: Chatbot, name: str, permitted: str | None) -> None:
-    """Refuse a judge on another machine whose address the owner has not permitted."""
-    if isinstance(judge.source, Endpoint) and judge.source.url != permitted:
-        allowed = "no address" if permitted is None else permitted
+def check_permission(judge: Chatbot, name: str, permitted_url: str | None) -> None:
+    """Refuse a judge behind an address that the owner has not permitted; local models need no permission."""
+    if isinstance(judge.source, Endpoint) and judge.source.url != permitted_url:
+        allowed = "no address" if permitted_url is None else permitted_url
         raise NotAllowed(
             f"Texts of {name} may leave this machine for {allowed}, and {judge.name} is at {judge.source.url}. Its "
             f"owner can permit that: dissensus judge permit {name} --url {judge.source.url}"

@@ -30,10 +30,10 @@ from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.records.image import IMAGE
 from dissensus.schema.records.item import Item
 
-MOST_FAILURES: Final = 5
-"""Failed requests in a row after which no further one is sent."""
+MAX_FAILURES_IN_ROW: Final = 5
+"""Failed requests in a row, over all workers, from which on each failure stops its worker."""
 JudgeProgress = Callable[[int, int], None]
-"""Called with the number of requests answered, and of all."""
+"""Called with the number of requests answered in this run, and of all that it sends."""
 Sleep = Callable[[float], Awaitable[None]]
 
 
@@ -64,11 +64,11 @@ class JudgeRun:
         check_swaps(self.items, self.settings.probes)
 
     @property
-    def host(self) -> str | None:
+    def url(self) -> str | None:
         """Address to which texts are sent; None if they stay on this machine."""
         return self.judge.source.url if isinstance(self.judge.source, Endpoint) else None
 
-    def list_requests(self) -> Iterator[tuple[str, JudgeRequest]]:
+    def iterate_requests(self) -> Iterator[tuple[str, JudgeRequest]]:
         """Yield all requests with their keys; equal ones are sent once."""
         digest = self.judge.digest
         if isinstance(self.judge.source, LocalModel):
@@ -106,7 +106,7 @@ def estimate_run(run: JudgeRun, *, prices: Prices | None = None) -> CostEstimate
 
     def missing() -> Iterator[JudgeRequest]:
         nonlocal n_kept
-        for key, request in run.list_requests():
+        for key, request in run.iterate_requests():
             if cache.get(key) is not None:
                 n_kept += 1
             elif key not in keys:
@@ -129,11 +129,11 @@ def run_judge(
     make_judge_folder(run.folder)
     check_same_run(run.folder, run.judge.digest, run.questionnaire)
     with ResponseCache(run.folder / CACHE) as cache:
-        missing = {key: request for key, request in run.list_requests() if cache.get(key) is None}
+        missing = {key: request for key, request in run.iterate_requests() if cache.get(key) is None}
         if missing:
             asyncio.run(_send_all(run, missing, cache, environment, progress, sleep))
         questions = list_judged_questions(run.questionnaire)
-        records = [build_record(request, _require(cache, key), questions) for key, request in run.list_requests()]
+        records = [build_record(request, _require(cache, key), questions) for key, request in run.iterate_requests()]
         return _write(run, records, n_sent=len(missing))
 
 
@@ -145,7 +145,7 @@ async def _send_all(
     progress: JudgeProgress | None,
     sleep: Sleep,
 ) -> None:
-    """Send requests by as many workers as the judge takes at once; several failures in a row stop all."""
+    """Send requests by as many workers as the judge allows; all stop if requests keep failing."""
     waiting, pace = iter(requests.items()), Pace(run.per_minute, sleep)
     failures: list[Unavailable] = []
     n_done = n_in_row = 0
@@ -159,7 +159,7 @@ async def _send_all(
             except Unavailable as error:
                 failures.append(error)
                 n_in_row += 1
-                if n_in_row >= MOST_FAILURES:
+                if n_in_row >= MAX_FAILURES_IN_ROW:
                     return
                 continue
             n_done, n_in_row = n_done + 1, 0
@@ -188,10 +188,10 @@ def _list_errors(group: BaseExceptionGroup[DissensusError]) -> Iterator[Dissensu
 
 
 class Pace:
-    """Rate limit: requests begin at equal distances."""
+    """Rate limit: consecutive requests begin at least one interval apart."""
 
     def __init__(self, per_minute: int | None, sleep: Sleep) -> None:
-        self._interval = 60 / per_minute if per_minute else 0.0
+        self._interval_s = 60 / per_minute if per_minute else 0.0
         self._sleep = sleep
         self._next = 0.0
 
@@ -199,7 +199,7 @@ class Pace:
         """Wait until the next request may begin."""
         now = asyncio.get_running_loop().time()
         start = max(now, self._next)
-        self._next = start + self._interval
+        self._next = start + self._interval_s
         if start > now:
             await self._sleep(start - now)
 
@@ -272,7 +272,7 @@ def _describe(run: JudgeRun, records: Sequence[JudgeRecord], result: JudgeResult
         "judge_sha256": run.judge.digest,
         "models": sorted({record.model for record in records if record.model}),
         "campaign": run.campaign,
-        "sent_to": run.host,
+        "sent_to": run.url,
         "questionnaire": run.questionnaire.as_mapping(),
         "settings": {**settings, "personas": [persona.label for persona in run.settings.personas]},
         "n_items": len(run.items),

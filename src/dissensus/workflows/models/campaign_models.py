@@ -15,6 +15,7 @@ from dissensus.files.models.registry import (
 from dissensus.schema.campaign.definition import Campaign
 
 MAX_VERSIONS = 5
+"""Versions of a model that its campaign lists."""
 
 log = logging.getLogger("dissensus.models")
 

@@ -107,7 +107,7 @@ def retrain_model(
     comparisons_of: Callable[[RegisteredModel], TrainingComparisons],
     *,
     now: datetime,
-    fewer: bool = False,
+    allow_fewer: bool = False,
     seed: int = 0,
     progress: TrainingProgress | None = None,
     log_entry: Callable[[RegistryEntry], object] = lambda _: None,
@@ -123,7 +123,7 @@ def retrain_model(
         ):
             return None
         split = split_holdout(pairs)
-        if not fewer:
+        if not allow_fewer:
             _check_enough_pairs(registered_model, split)
         model = _train_version(registered_model, split, comparisons, seed=seed, progress=progress)
         version_folder = make_version_folder(registered_model)
@@ -232,7 +232,7 @@ def retrain_from_campaigns(
     *,
     files: Sequence[Path] = (),
     now: datetime,
-    fewer: bool = False,
+    allow_fewer: bool = False,
     seed: int = 0,
     progress: TrainingProgress | None = None,
 ) -> RegistryEntry | None:
@@ -243,7 +243,9 @@ def retrain_from_campaigns(
             _log_version(tx, entry, folder.name, now)
 
     collect = partial(collect_comparisons, platform=platform, files=files)
-    return retrain_model(folder, collect, now=now, fewer=fewer, seed=seed, progress=progress, log_entry=log_entry)
+    return retrain_model(
+        folder, collect, now=now, allow_fewer=allow_fewer, seed=seed, progress=progress, log_entry=log_entry
+    )
 
 
 def _log_version(tx: Connection, entry: RegistryEntry, model_name: str, now: datetime) -> None:
@@ -265,15 +267,15 @@ class RetrainingJob:
     """Recurring job that retrains the registered models named by campaigns."""
 
     folder: Path  # one folder per model
-    every_h: int  # hours between attempts; 0 for never
+    interval_h: int  # between trainings of a model; 0 for never
     stopped: Event = field(default_factory=Event)  # cancels training when set
     _due: dict[str, datetime] = field(default_factory=dict)
 
     def __call__(self, platform: Platform, now: datetime) -> None:
         """Retrain each model that is due; a failure does not affect the others."""
-        for name in _named_models(platform) if self.every_h else ():
+        for name in _named_models(platform) if self.interval_h else ():
             if now >= self._due.get(name, now):
-                self._due[name] = now + timedelta(hours=self.every_h)
+                self._due[name] = now + timedelta(hours=self.interval_h)
                 self._retrain(platform, name, now)
 
     def _retrain(self, platform: Platform, name: str, now: datetime) -> None:
@@ -281,8 +283,8 @@ class RetrainingJob:
             folder = registered_model_folder(self.folder, name)
             # Another process may have trained it recently.
             times = [entry.at for entry in open_registered_model(folder).trained.values()]
-            if times and max(times) + timedelta(hours=self.every_h) > now:
-                self._due[name] = max(times) + timedelta(hours=self.every_h)
+            if times and max(times) + timedelta(hours=self.interval_h) > now:
+                self._due[name] = max(times) + timedelta(hours=self.interval_h)
                 return
             entry = retrain_from_campaigns(platform, folder, now=now, progress=self._check_stopped)
             log.info("The registered model %s: %s", name, "nothing is new." if entry is None else entry.reason)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dissensus.report.planning.report import Plan
 
 MAX_PLANS: Final = 20
-"""Plans of a draft that are kept beside the one that it follows."""
+"""Latest plans of a campaign that are kept, besides those that were adopted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ def list_plans(platform: Platform, name: str, *, staff_id: str) -> PlanListing:
         )
 
 
-def write_content(plan: "Plan", page: Page) -> str:
+def encode_content(plan: "Plan", page: Page) -> str:
     """Return the tables and figures of a plan as JSON text."""
     # Imported here, since Altair takes a fifth of a second.
     from dissensus.report.graphics.theme import COLUMN_WIDTH
@@ -95,7 +95,7 @@ def add_plan(
     platform: Platform, name: str, plan: "Plan", page: Page, *, question: str, staff_id: str, now: datetime
 ) -> str:
     """Store a plan that was computed for a draft, and return its id."""
-    new = NewPlan(question=question, file=plan.to_json(), content=write_content(plan, page))
+    new = NewPlan(question=question, file=plan.to_json(), content=encode_content(plan, page))
     with platform.database.writing() as tx:
         campaign_row = _lock_draft(tx, name, staff_id)
         plan_id = store.add_plan(tx, campaign_row.id, new, staff_id=staff_id, now=now)

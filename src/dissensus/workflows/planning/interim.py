@@ -56,7 +56,7 @@ def load_interim(platform: Platform, name: str, request: InterimRequest, *, staf
         finished = finish_order.list_finished_raters(tx, campaign_row.id)
         current = _select_current(tx, campaign_row.id, finished)
         shares, people = _load_shares(tx, campaign_row, campaign, scales, axes, request, current)
-        loads = _load_loads(tx, campaign_row)
+        loads = _find_fewest_ratings(tx, campaign_row)
     question = scales.primary_question
     answers = tuple(scales.all[question]) if question else ()
     look = None
@@ -115,7 +115,7 @@ def _load_shares(
     scale = tuple(scales.all[question])
     if request.axis:
         parse_choice(request.axis, list(axes), "an axis")
-    place = scale.index(parse_choice(request.answer, scale, "an answer")) if request.answer else len(scale) - 1
+    index = scale.index(parse_choice(request.answer, scale, "an answer")) if request.answer else len(scale) - 1
     purposes = [purpose.name for purpose in campaign.consent.purposes if purpose.required]
     participants = {rater.rater_id: rater for rater in monitoring.list_participants(tx, campaign_row.id, purposes)}
     figures = rater_lists.load_rater_figures(tx, campaign_row.id)
@@ -124,12 +124,12 @@ def _load_shares(
         counts: tuple[int, ...] = figures[rater_id].answers.get(question, ()) if rater_id in figures else ()
         total = sum(counts)
         if rater_id in participants and total:
-            shares.append(counts[place] / total)
+            shares.append(counts[index] / total)
             people.append(to_monitored_rater(participants[rater_id], axes))
     return shares, people
 
 
-def _load_loads(tx: Connection, campaign_row: CampaignRow) -> FewestRatings | None:
+def _find_fewest_ratings(tx: Connection, campaign_row: CampaignRow) -> FewestRatings | None:
     extremes = finish_order.find_extreme_loads(tx, campaign_row.id)
     if extremes is None:
         return None

@@ -1,1 +1,1 @@
-"""Workflows of the operator: staff, jobs, backups and the database."""
+"""Workflows of the site: staff accounts, sign-in and sessions, mail and webhook delivery, backups, the database."""

@@ -1,4 +1,4 @@
-"""Idempotency keys of API requests: a repeated request gets the response of the first, for a day.
+"""Idempotency keys of forms, and of API requests: a repeated request gets the response of the first, for a day.
 
 Responses may contain links whose keys the platform stores as hashes only. So a response is encrypted under its API
 token, which is not in the database, and its idempotency key.
@@ -86,7 +86,7 @@ def delete_expired_responses(platform: Platform, now: datetime) -> int:
 
 
 def parse_form_id(text: str) -> str:
-    """Return the UUID of a form in canonical form."""
+    """Return the UUID that a form was loaded with, in its canonical spelling; it is an idempotency key."""
     try:
         return str(UUID(text))
     except ValueError:

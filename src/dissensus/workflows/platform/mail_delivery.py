@@ -21,10 +21,11 @@ from dissensus.workflows.platform.platform import Platform
 MAX_EVENTS: Final = 50
 """Most events of one run, and so of one message."""
 GIVE_UP_AFTER: Final = timedelta(days=2)
+"""Time after which a mail that was not delivered is deleted."""
 SIGN_IN_LINK_LIFETIME: Final = timedelta(minutes=15)
 """Validity of a sign-in link."""
 GIVE_UP_AFTER_BY_KIND: Final = {"sign_in_link": SIGN_IN_LINK_LIFETIME}
-"""Shorter times, after which the link of a mail has expired."""
+"""Shorter times by kind of mail, after which its link has expired."""
 
 LINK_PURPOSE: Final = "link of a mail"
 

@@ -19,7 +19,7 @@ RECIPIENTS: Final[Mapping[NoticeKind, frozenset[Role]]] = {
     "item_reported": frozenset({"owner", "reviewer"}),
     "raters_flagged": frozenset({"owner", "reviewer"}),
 }
-"""Roles that are told of each kind; they may read its page."""
+"""Roles that get a mail about each kind of notice; they may read its page."""
 
 
 def queue_member_mails(tx: Connection, campaign_row: CampaignRow, kind: NoticeKind, now: datetime) -> None:

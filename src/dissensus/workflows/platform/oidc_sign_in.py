@@ -11,9 +11,10 @@ from dissensus.workflows.platform.sessions import delete_expired_keys, open_sess
 def sign_in_by_provider(
     platform: Platform, *, subject: str, email: str | None, network: str | None, now: datetime
 ) -> str:
-    """Return the session key of a person authenticated by a provider, found by subject or first by verified e-mail.
+    """Return the key of a new session for a person whom a provider authenticated.
 
-    It signs in known people only and registers nobody.
+    The person is found by the subject of the provider, at the first sign-in by the verified e-mail address. Nobody is
+    registered.
     """
     with platform.database.writing() as tx:
         staff = store.find_staff_by_subject(tx, subject=subject)

@@ -130,8 +130,8 @@ def renew_recovery_codes(platform: Platform, staff: StaffRow, *, now: datetime) 
     return codes
 
 
-def remove_second_factor(platform: Platform, staff: StaffRow, *, session: str, now: datetime) -> None:
-    """Remove the codes of an app of a person, and end all their other sessions."""
+def remove_totp(platform: Platform, staff: StaffRow, *, session: str, now: datetime) -> None:
+    """Remove the codes of an app (TOTP) of a person, and end all their other sessions; passkeys stay."""
     with platform.database.writing() as tx:
         if store.delete_totp(tx, staff.id):
             log_security_event(tx, "second_factor_removed", staff.id, now, {"by": "themselves"})
@@ -145,7 +145,7 @@ def delete_idle_recovery_codes(tx: Connection, staff_id: str) -> None:
         store.delete_recovery_codes(tx, staff_id)
 
 
-def remove_second_factor_for(platform: Platform, name: str, *, now: datetime) -> bool:
+def remove_second_factors_for(platform: Platform, name: str, *, now: datetime) -> bool:
     """Remove all second factors of a person who lost them, for the operator; return whether there were any."""
     with platform.database.writing() as tx:
         staff = find_staff(tx, name)

@@ -26,8 +26,9 @@ class AttemptLimit:
 
 
 NAME_LIMIT: Final = AttemptLimit(5, timedelta(days=1), cleared_by_success=True)
+"""Limit of failed attempts by name."""
 ADDRESS_LIMIT: Final = AttemptLimit(20, timedelta(hours=1), cleared_by_success=False)
-"""Own successes must not clear an address: a member could otherwise guess the passwords of others without a limit."""
+"""Limit by network address. A success does not clear it: a member could otherwise guess passwords of others."""
 MAIL_LIMIT: Final = AttemptLimit(3, timedelta(hours=1), cleared_by_success=False)
 """Limit of mailed links by the address that was asked for; none of them is a success."""
 SignInTraces = Mapping[str, AttemptLimit]

@@ -24,7 +24,7 @@ class SignInLink:
 
     key: str
     staff: StaffRow
-    new: bool  # True if the person was registered just now
+    is_new: bool  # True if the person was registered just now
 
 
 def create_sign_in_link(platform: Platform, name: str, *, now: datetime) -> SignInLink:

@@ -51,7 +51,7 @@ class WebhookDispatcher:
 
     signer: WebhookSigner
     count: Callable[[DeliveryOutcome], object] = lambda _: None  # called with the outcome of each delivery
-    spell_s: float = 0.0  # duration of one call while there are further batches
+    max_duration_s: float = 0.0  # time for which one call waits for deliveries, and begins further ones
     # Random number in [0, 1] for the jitter of the backoff
     chance: Callable[[], float] = field(default_factory=lambda: SystemRandom().random)
     deliveries: dict[str, WebhookDelivery] = field(default_factory=dict)  # in progress, one per webhook
@@ -59,7 +59,7 @@ class WebhookDispatcher:
 
     def __call__(self, platform: Platform, now: datetime) -> None:
         """Record finished deliveries and dispatch the batches that are due."""
-        end = monotonic() + self.spell_s
+        end = monotonic() + self.max_duration_s
         self._round(platform, now)
         while self.deliveries and (remaining_s := end - monotonic()) > 0:
             wait([delivery.result for delivery in self.deliveries.values()], remaining_s, FIRST_COMPLETED)

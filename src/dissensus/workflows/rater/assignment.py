@@ -12,10 +12,10 @@ from dissensus.store.assignments import ItemLoads, PlannedShowing, RaterProgress
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.rater.context import RaterContext
 
-# Items planned at once under a replication: planned items are unavailable to others meanwhile.
 BATCH_SIZE = 20
-# Raters who have answered nothing hold their items for a shorter time, so that nobody empties a campaign by entering.
+"""Items planned at once under a replication: planned items are unavailable to others meanwhile."""
 UNANSWERED_HOLD_H = 0.5
+"""Hours for which raters who have answered nothing hold their items, so that nobody empties a campaign by entering."""
 
 
 def plan_items(tx: Connection, context: RaterContext, progress: RaterProgress, now: datetime) -> None:
@@ -41,7 +41,7 @@ def plan_items(tx: Connection, context: RaterContext, progress: RaterProgress, n
     items = assignments.load_item_loads(
         tx, campaign_row.id, rater.id, cell=_balancing_cell(context), excluded_topics=_avoided_topics(context)
     )
-    chosen = choose_items(
+    new_indices = choose_items(
         # A rehearsal shows a full campaign as one that has just begun.
         items.loads * (not rater.rehearsal),
         items.unavailable,
@@ -50,11 +50,11 @@ def plan_items(tx: Connection, context: RaterContext, progress: RaterProgress, n
         seed=campaign.seed,
         rater=rater.number,
     )
-    more_follow = campaign.replication is not None and len(chosen) == limit
-    order = _order_showings(tx, context, items, chosen.tolist(), last=not more_follow)[:limit]
+    more_follow = campaign.replication is not None and len(new_indices) == limit
+    order = _order_showings(tx, context, items, new_indices.tolist(), last=not more_follow)[:limit]
     sides = _draw_sides(context, len(order), n_assigned=int(items.unavailable.sum()))
     plan = [
-        PlannedShowing(items.ids[number], showing, side) for (number, showing), side in zip(order, sides, strict=True)
+        PlannedShowing(items.ids[index], showing, side) for (index, showing), side in zip(order, sides, strict=True)
     ]
     assignments.add_assignments(tx, rater, plan, now=now)
 
@@ -67,17 +67,17 @@ def _draw_sides(context: RaterContext, n: int, *, n_assigned: int) -> Sequence[S
 
 
 def _order_showings(
-    tx: Connection, context: RaterContext, items: ItemLoads, chosen: Sequence[int], *, last: bool
+    tx: Connection, context: RaterContext, items: ItemLoads, new_indices: Sequence[int], *, last: bool
 ) -> list[tuple[int, int]]:
-    """Return the order of new items and of repeats of earlier ones, by their numbers."""
+    """Return new items and repeats of earlier ones in their order: the index and the showing of each."""
     repeat, rater_id = context.campaign.repeat, context.rater.id
     if repeat is None:
-        return [(number, FIRST) for number in chosen]
+        return [(index, FIRST) for index in new_indices]
     shown_once = assignments.load_items_shown_once(tx, rater_id)
     repeatable = shown_once.keys() - notices.list_reported_items(tx, rater_id)
-    earlier = {number: shown_once[item_id] for number, item_id in enumerate(items.ids) if item_id in repeatable}
+    earlier = {index: shown_once[item_id] for index, item_id in enumerate(items.ids) if item_id in repeatable}
     return place_repeats(
-        chosen,
+        new_indices,
         earlier,
         repeat,
         start=assignments.find_next_position(tx, rater_id),
@@ -129,6 +129,9 @@ def _required_replication(context: RaterContext) -> int | None:
 
 
 def abandoned_before(campaign_row: CampaignRow, hours: float, now: datetime) -> datetime:
-    """Return the time before which a rater last seen counts as inactive; pauses of the campaign do not count."""
+    """Return the time before which a rater was last seen who counts as inactive.
+
+    Pauses of the campaign do not count: nobody is inactive until the hours have passed since its last change.
+    """
     since = now - timedelta(hours=hours)
     return since if campaign_row.changed_at <= since else campaign_row.created_at

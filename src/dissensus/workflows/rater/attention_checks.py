@@ -26,7 +26,7 @@ def answer_check(
     the rater's seat and items.
     """
     with platform.database.writing() as tx:
-        context = load_rater(tx, platform, rater, plans=True, now=now)
+        context = load_rater(tx, platform, rater, lock_campaign=True, now=now)
         check_not_withdrawn(context.rater)
         _validate_answer(context, name, value)
         state = planned_state(tx, context, now=now)

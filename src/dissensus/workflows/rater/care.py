@@ -1,4 +1,4 @@
-"""Care: wellbeing surveys of raters, and their summary for the campaign's contact."""
+"""Care: wellbeing surveys of raters, their summary for the campaign's contact, and topics that raters avoid."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def answer_survey(
 ) -> RaterState:
     """Store the answers to a wellbeing survey that is due and return the rater's state; idempotent."""
     with platform.database.writing() as tx:
-        context = load_rater(tx, platform, rater, plans=True, now=now)
+        context = load_rater(tx, platform, rater, lock_campaign=True, now=now)
         check_not_withdrawn(context.rater)
         care, contact_info = context.campaign.care, contact.contact_info.strip()
         state = planned_state(tx, context, now=now)
@@ -70,7 +70,7 @@ def answer_survey(
 def avoid_topics(platform: Platform, rater: RaterRow, topics: Collection[str], *, now: datetime) -> RaterState:
     """Store the topics that a rater wants to avoid and return the rater's state."""
     with platform.database.writing() as tx:
-        context = load_rater(tx, platform, rater, plans=True, now=now)
+        context = load_rater(tx, platform, rater, lock_campaign=True, now=now)
         check_not_withdrawn(context.rater)
         allowed = {} if context.campaign.care is None else context.campaign.care.topics
         unknown = [name for name in topics if name not in allowed]
@@ -99,7 +99,7 @@ class CareSummary:
 
     survey: Questionnaire
     requests: tuple[CareSurveyRow, ...]  # surveys sent to the contact, open ones first
-    # Mean answer and number of raters by question; None and 0 below `MIN_CELL` raters
+    # Mean zero-based position on the scale and number of raters, by question; None and 0 below `MIN_CELL` raters
     means: Mapping[str, tuple[float | None, int]]
 
 

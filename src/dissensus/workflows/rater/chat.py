@@ -211,7 +211,7 @@ def load_response(platform: Platform, rater: RaterRow, exchange_id: str, positio
 def finish_chatting(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterState:
     """Finish the work of a rater who had a conversation and wants no more."""
     with platform.database.writing() as tx:
-        context = load_rater(tx, platform, rater, plans=True, now=now)
+        context = load_rater(tx, platform, rater, lock_campaign=True, now=now)
         check_not_withdrawn(context.rater)
         last = chats.find_last_chat(tx, context.rater.id)
         if last is None or not last.done:

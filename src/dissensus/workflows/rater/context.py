@@ -27,16 +27,22 @@ class RaterContext:
 
 
 def load_rater(
-    tx: Connection, platform: Platform, rater: RaterRow, *, plans: bool = False, n_writes: int = 1, now: datetime
+    tx: Connection,
+    platform: Platform,
+    rater: RaterRow,
+    *,
+    lock_campaign: bool = False,
+    n_writes: int = 1,
+    now: datetime,
 ) -> RaterContext:
     """Return the current state of a rater and record when they were last seen.
 
     Refuses more writes than the rate limit allows; the transaction then leaves no trace. Rehearsals have no limit.
 
-    Locks the rater until the transaction ends, and with `plans` the campaign too. The campaign is always locked first:
-    transactions with two lock orders would deadlock.
+    Locks the rater until the transaction ends, and with `lock_campaign` the campaign too. The campaign is always locked
+    first: transactions with two lock orders would deadlock.
     """
-    campaign_row = campaigns.get_campaign(tx, rater.campaign_id, lock=plans)
+    campaign_row = campaigns.get_campaign(tx, rater.campaign_id, lock=lock_campaign)
     limit = platform.rater_limits.saves_per_rater
     n_writes = 0 if rater.rehearsal else n_writes
     current = raters.mark_seen(tx, rater.id, limit=limit, n_writes=n_writes, now=now)

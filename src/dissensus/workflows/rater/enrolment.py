@@ -73,7 +73,7 @@ def enrol_rater(
         elif rater.campaign_id != campaign_row.id:
             raise NotAllowed("This personal link is of another campaign.")
         else:
-            # A session is a row too.
+            # Refuses too many sessions, each of which is a write.
             load_rater(tx, platform, rater, now=now)
         session = new_key()
         raters.add_rater_session(tx, rater.id, session, expires_at=now + SESSION_LIFETIME)
@@ -142,7 +142,7 @@ def renew_consent(
 ) -> RaterState:
     """Store a rater's consent to a changed text."""
     with platform.database.writing() as tx:
-        context = load_rater(tx, platform, rater, plans=True, now=now)
+        context = load_rater(tx, platform, rater, lock_campaign=True, now=now)
         check_not_withdrawn(context.rater)
         agreed = _validate_consent(context.campaign, purposes, text_digest)
         _store_consent(tx, context.rater, context.campaign_row, context.campaign, agreed, now)

@@ -65,7 +65,7 @@ class RaterState:
     progress: RaterProgress
 
     @property
-    def pauses(self) -> bool:
+    def is_break_due(self) -> bool:
         """True if a break is due."""
         interval = self.campaign.break_every
         return interval > 0 and self.progress.n_done > 0 and self.progress.n_done % interval == 0
@@ -74,7 +74,7 @@ class RaterState:
 def next_state(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterState:
     """Return the state of a rater, planning and offering items as needed."""
     with platform.database.writing() as tx:
-        context = load_rater(tx, platform, rater, plans=True, n_writes=0, now=now)
+        context = load_rater(tx, platform, rater, lock_campaign=True, n_writes=0, now=now)
         return planned_state(tx, context, now=now) or _state_of_new_plan(tx, context, now)
 
 

@@ -21,7 +21,7 @@ def screen_rater(
     Without a free seat the rater is deleted, only the cell's count of screened-out raters grows, and None is returned.
     """
     with platform.database.writing() as tx:
-        context = load_rater(tx, platform, rater, plans=True, now=now)
+        context = load_rater(tx, platform, rater, lock_campaign=True, now=now)
         check_not_withdrawn(context.rater)
         quota, screener = context.campaign.quota, context.campaign.screener
         if quota is None or screener is None:

@@ -1,4 +1,4 @@
-"""Actions of a rater: save, submit, skip, declare attributes, stop and resume."""
+"""Actions of a rater: save, submit, skip, report, declare attributes, stop and resume."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -118,7 +118,7 @@ def stop_rating(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterS
     """Stop a rater: ratings stay, open items go to others."""
     with platform.database.writing() as tx:
         # Recruiter events and planning on another device lock the campaign too.
-        context = load_rater(tx, platform, rater, plans=True, now=now)
+        context = load_rater(tx, platform, rater, lock_campaign=True, now=now)
         if context.rater.state == "rating":
             context = _set_state(tx, context, "stopped", now)
         elif context.rater.state == "finished":
@@ -130,7 +130,7 @@ def stop_rating(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterS
 def resume_rating(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterState:
     """Resume a rater who stopped, or who had finished and gets items that have become available since."""
     with platform.database.writing() as tx:
-        context = load_rater(tx, platform, rater, plans=True, now=now)
+        context = load_rater(tx, platform, rater, lock_campaign=True, now=now)
         state = planned_state(tx, context, now=now)
         if context.rater.state == "stopped":
             recruitment.check_may_continue(tx, context)
@@ -163,11 +163,11 @@ def report_item(
     """Store a rater's request for help or report of an item.
 
     A reported item is withheld from the rater, and from everybody once enough raters have reported it; raters who came
-    by an open link from one network address count as one. After an owner has released it, reports withhold it from
-    their raters alone.
+    by an open link from one network address count as one. After a report of it was settled, further ones withhold it
+    from their raters alone.
     """
     with platform.database.writing() as tx:
-        context = load_rater(tx, platform, rater, plans=kind == "illegal", now=now)
+        context = load_rater(tx, platform, rater, lock_campaign=kind == "illegal", now=now)
         check_not_withdrawn(context.rater)
         assignment = None if assignment_id is None else _own_assignment(tx, context.rater, assignment_id, now)
         if notices.has_open_notice(tx, rater.id, kind, text, assignment_id=assignment_id):
@@ -184,7 +184,7 @@ def report_item(
             if assignment.state == "open":
                 assignments.close_assignment(tx, assignment, "skipped", now=now)
             assignments.reclaim_repeat(tx, assignment, now=now)
-            if not context.rater.rehearsal and _is_to_withhold(tx, context.campaign, assignment.item_id):
+            if not context.rater.rehearsal and _should_withhold(tx, context.campaign, assignment.item_id):
                 assignments.withhold_item(tx, assignment.item_id, now=now)
 
 
@@ -198,7 +198,7 @@ def _identify_reporter(tx: Connection, rater_id: str, item_id: str, address: str
     return None if address is None or personal else hash_key(f"report {item_id} {address}")
 
 
-def _is_to_withhold(tx: Connection, campaign: Campaign, item_id: str) -> bool:
+def _should_withhold(tx: Connection, campaign: Campaign, item_id: str) -> bool:
     enough = notices.count_reporters(tx, item_id) >= campaign.reports_to_withhold
     return enough and not notices.has_settled_report(tx, item_id)
 

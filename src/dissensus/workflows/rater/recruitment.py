@@ -31,7 +31,7 @@ def handle_recruiter_event(platform: Platform, event: ProlificEvent, *, now: dat
 def set_submission_status(platform: Platform, submission: str, status: SubmissionStatus, *, now: datetime) -> bool:
     """Store a submission's new status if it follows the current one, and return whether it does.
 
-    A status that frees the place releases the rater's seat and open items; given answers stay. A status that ends the
+    A status that frees the place releases the rater's seat and open items; answers stay. A status that ends the
     submission stops the rater.
     """
     with platform.database.writing() as tx:

@@ -58,7 +58,7 @@ def preview_withdrawal_for(platform: Platform, name: str, rater_id: str, *, staf
 
 
 def withdraw_rater_for(platform: Platform, name: str, rater_id: str, *, staff_id: str, now: datetime) -> int:
-    """Withdraw a rater at their request and return the number of items or conversations."""
+    """Withdraw a rater at their request and return the number of items or conversations whose answers were erased."""
     with platform.database.reading() as tx:
         _check_own_rater(tx, name, rater_id, staff_id)
     return withdraw_rater(platform, rater_id, staff_id=staff_id, now=now)
@@ -117,12 +117,12 @@ def withdraw_raters_for(platform: Platform, name: str, numbers: Sequence[int], *
 
 
 def withdraw_rater(platform: Platform, rater_id: str, *, staff_id: str | None = None, now: datetime) -> int:
-    """Erase a rater's data and return the number of items or conversations; idempotent.
+    """Erase a rater's data and return the number of items or conversations that had answers; idempotent.
 
     If the campaign pays, working time, completion and payments are preserved.
     """
     n = _erase_rater(platform, rater_id, staff_id=staff_id, now=now)
-    # If a reader prevents it, a background job does it within a minute.
+    # Erased rows are still in the write-ahead log of SQLite. If a reader keeps it, a background job empties it later.
     platform.database.empty_log()
     return n
 
@@ -130,8 +130,8 @@ def withdraw_rater(platform: Platform, rater_id: str, *, staff_id: str | None = 
 def _erase_rater(platform: Platform, rater_id: str, *, staff_id: str | None, now: datetime) -> int:
     with platform.database.writing() as tx:
         campaign_row = campaigns.get_campaign(tx, _load_rater(tx, rater_id).campaign_id, lock=True)
+        # Locks the rater. Read again under the lock: a withdrawal on another device may have ended just now.
         raters.mark_seen(tx, rater_id, now=now)
-        # Read under the lock: a withdrawal on another device may have ended just now.
         rater = _load_rater(tx, rater_id)
         campaign = platform.definitions.load(tx, campaign_row)
         if campaign.pay is not None:

@@ -48,10 +48,10 @@ def load_source(
 ) -> ReleaseSource:
     """Load the finished records of a campaign, of raters who agreed to all required purposes and to the release.
 
-    The fingerprint is that of the secret key, where it is known; `most` ratings are loaded, and more are refused.
+    The fingerprint is that of the secret key, where it is known. More than `most` ratings or messages are refused.
     """
     name = str(plan.campaign)
-    staff_id = staff_id or overview.owner_id_of(platform, name)
+    staff_id = staff_id or overview.find_owner_id(platform, name)
     link_pending_events(platform)
     with platform.database.reading() as tx:
         campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
@@ -133,10 +133,10 @@ def log_release(
     """Log that a release was written, with the head of the log that it states, unless the body raises.
 
     Raise if somebody who is in it withdrew or refused since it was judged, or if the log has the version with another
-    content by now. One that is logged is checked alone.
+    content by now. A release that is in the log already is only checked.
     """
     name = str(plan.campaign)
-    staff_id = overview.owner_id_of(platform, name)
+    staff_id = overview.find_owner_id(platform, name)
     facts = source.facts
     content: dict[str, Any] = {"name": plan.name, "version": plan.version, "manifest": use.manifest, "key": fingerprint}
     content |= {} if facts is None else {"head": facts.head, "events": facts.n_events}
@@ -176,7 +176,7 @@ def _list_signatures(
         for event in audit_log.iterate_events(tx, campaign_row.id, "release_signed")
         if event.staff_id is not None and (until is None or event.at <= until)
     ]
-    if until is None:  # of a release that is made again they stand
+    if until is None:  # signatures of a release that is made again stand
         owners = {member.staff_id for member in members.list_members(tx, campaign_row.id) if member.role == "owner"}
         able = owners - set(staff.load_disabled_accounts(tx))
         signed = [event for event in signed if event.staff_id in able]
@@ -211,21 +211,22 @@ def _find_head(tx: Connection, campaign_row: CampaignRow, plan: ReleasePlan, rel
 def iterate_released_images(platform: Platform, plan: ReleasePlan, shown: Collection[str]) -> Iterator[StoredImage]:
     """Yield the images that published items of a campaign show, one at a time."""
     name = str(plan.campaign)
+    staff_id = overview.find_owner_id(platform, name)
     for image_name in shown:
-        yield load_image(platform, name, image_name, staff_id=overview.owner_id_of(platform, name))
+        yield load_image(platform, name, image_name, staff_id=staff_id)
 
 
 def holds_head(platform: Platform, plan: ReleasePlan, n_events: int, digest: str) -> bool:
-    """Return whether the chain of the campaign of a plan had a head."""
+    """Return whether a head is in the chain of the campaign of a plan, after its first events."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(
-            tx, str(plan.campaign), overview.owner_id_of(platform, str(plan.campaign))
+            tx, str(plan.campaign), overview.find_owner_id(platform, str(plan.campaign))
         )
         return audit_log.find_chain_digest(tx, campaign_row.id, n_events) == digest
 
 
 def _list_consented(tx: Connection, rater_ids: frozenset[str], purposes: tuple[str, ...]) -> frozenset[str]:
-    """Return the raters whose latest answer to each purpose is yes, read row by row and not by the query of exports."""
+    """Return the raters whose latest answer to each purpose is yes; independent of the query of exports."""
     agreed = set()
     for rater_id in rater_ids:
         latest: dict[str, bool] = {}

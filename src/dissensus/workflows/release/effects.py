@@ -16,13 +16,13 @@ from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
 
 MIN_GROUP: Final = 8
-"""Raters of each group of an attribute whose effects are stated."""
+"""Minimum number of raters in each group of an attribute whose effects are stated."""
 MAX_MODELLED: Final = 200_000
-"""Ratings that are modelled when a release is written."""
+"""Maximum number of ratings that are modelled when a release is written."""
 
 
 def estimate_effects(source: ReleaseSource, assessed: AssessedRelease) -> ReleasedEffects:
-    """Return the effects of all attributes whose groups are large enough, or the reason without one."""
+    """Return the effects of all attributes whose groups are large enough, or the reason why there are none."""
     ratings, question = assessed.ratings, assessed.question
     if source.by_authors or source.preferences:
         return ReleasedEffects(reason="Preferences between two responses are not modelled.")
@@ -67,13 +67,13 @@ def _count_groups(ratings: Ratings, axes: Iterable[str]) -> Mapping[str, Mapping
     raters lack is left out.
     """
     raters = ratings.raters
-    chosen = [axis for axis in axes if axis in ratings.axes and _is_large(_count_values(raters[axis]))]
-    while chosen:
-        known = raters.drop_nulls(chosen)
-        sizes = {axis: _count_values(known[axis]) for axis in chosen}
+    candidates = [axis for axis in axes if axis in ratings.axes and _is_large(_count_values(raters[axis]))]
+    while candidates:
+        known = raters.drop_nulls(candidates)
+        sizes = {axis: _count_values(known[axis]) for axis in candidates}
         if all(map(_is_large, sizes.values())):
             return sizes
-        chosen.remove(max(chosen, key=lambda axis: raters[axis].null_count()))
+        candidates.remove(max(candidates, key=lambda axis: raters[axis].null_count()))
     return {}
 
 

@@ -73,7 +73,7 @@ def _join_items(table: pl.DataFrame, path: Path) -> pl.DataFrame:
 
 
 def _read_consents(path: Path, purpose: str) -> frozenset[str]:
-    """Return the raters who agreed to a purpose."""
+    """Return the raters who agreed to a purpose; of several rows of a rater, one refusal decides."""
     consents = read_frame(path)
     for name in (names.RATER_ID, purpose):
         if name not in consents.columns:

@@ -58,7 +58,7 @@ def check_passed(prepared: PreparedRelease) -> None:
 
 def check_folder(prepared: PreparedRelease, folder: Path) -> None:
     """Raise if a folder exists, with a remedy where it is this release and was not logged."""
-    if is_release(folder) and _is_named_so(prepared, folder) and not prepared.is_registered:
+    if is_release(folder) and _is_same_version(prepared, folder) and not prepared.is_registered:
         raise Conflict(
             f"{folder} is {prepared.plan.name} {prepared.plan.version}, but was not logged: the program was "
             "interrupted. Register it with --register, or remove it and run the command again. Do not publish it as it "
@@ -67,7 +67,7 @@ def check_folder(prepared: PreparedRelease, folder: Path) -> None:
     check_new_folder(folder)
 
 
-def _is_named_so(prepared: PreparedRelease, folder: Path) -> bool:
+def _is_same_version(prepared: PreparedRelease, folder: Path) -> bool:
     record = read_record(folder)
     return (record["name"], record["version"]) == (prepared.plan.name, prepared.plan.version)
 
@@ -76,7 +76,7 @@ def restate_head(prepared: PreparedRelease, folder: Path, platform: Platform | N
     """Return a release with the head of the log that its folder states; raise if the folder is of another one."""
     read_release_table(folder)
     check_files(folder)
-    if not _is_named_so(prepared, folder):
+    if not _is_same_version(prepared, folder):
         raise InvalidInput(
             f"{folder} is another release than {prepared.plan.name} {prepared.plan.version}. Name its folder."
         )
@@ -113,28 +113,28 @@ def check_same(prepared: PreparedRelease, folder: Path, manifest: str) -> None:
         )
 
 
-def make_register(prepared: PreparedRelease, platform: Platform | None, now: datetime) -> Callable[[str], None]:
-    """Return what records the manifest of a folder, which is removed if that fails: a version has one content."""
+def make_registrar(prepared: PreparedRelease, platform: Platform | None, now: datetime) -> Callable[[str], None]:
+    """Return a function that records a manifest as the content of the version, and raises if there is another one."""
     plan = prepared.plan
 
     def register(manifest: str) -> None:
         use, added = KeyUse(name=plan.name, version=plan.version, manifest=manifest), False
         try:
-            with _logging(prepared, use, platform, now):
+            with _log_use(prepared, use, platform, now):
                 added = record_key_use(prepared.key_file, use)
         except BaseException:
             if added:
-                with suppress(DissensusError):  # the first error is told
+                with suppress(DissensusError):  # the first error is raised
                     remove_key_use(prepared.key_file, use)
             raise
 
     return register
 
 
-def _logging(
+def _log_use(
     prepared: PreparedRelease, use: KeyUse, platform: Platform | None, now: datetime
 ) -> AbstractContextManager[None]:
-    """Return a context after which the release of a campaign is logged, unless it raises."""
+    """Return a context that logs the release of a campaign, unless its body raises; files have no log."""
     if platform is None or prepared.plan.campaign is None:
         return nullcontext()
     fingerprint = prepared.pseudonyms.fingerprint

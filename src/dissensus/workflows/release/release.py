@@ -37,7 +37,7 @@ from dissensus.workflows.release.registration import (
     check_folder,
     check_passed,
     check_same,
-    make_register,
+    make_registrar,
     restate_head,
 )
 
@@ -97,7 +97,7 @@ def write_prepared(prepared: PreparedRelease, folder: Path, *, platform: Platfor
     """Write a release that passed into a new folder, and return the SHA-256 of its manifest."""
     check_passed(prepared)
     check_folder(prepared, folder)
-    return write_files(prepared, folder, platform, register=make_register(prepared, platform, now))
+    return write_files(prepared, folder, platform, register=make_registrar(prepared, platform, now))
 
 
 def register_folder(prepared: PreparedRelease, folder: Path, *, platform: Platform | None = None, now: datetime) -> str:
@@ -111,7 +111,7 @@ def register_folder(prepared: PreparedRelease, folder: Path, *, platform: Platfo
     with tempfile.TemporaryDirectory() as temporary:
         manifest = write_files(prepared, Path(temporary) / "again", platform, register=lambda _: None)
     check_same(prepared, folder, manifest)
-    make_register(prepared, platform, now)(manifest)
+    make_registrar(prepared, platform, now)(manifest)
     return manifest
 
 

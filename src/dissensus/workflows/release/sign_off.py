@@ -21,9 +21,9 @@ from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.release.campaign_source import load_source
 
 MAX_RATINGS: Final = 200_000
-"""Ratings that are judged on the site; of more by the command alone."""
+"""Maximum number of ratings of a release that is judged on the site; the command judges larger ones."""
 MAX_PLAN_LENGTH: Final = 100_000
-"""Characters of a plan on the site."""
+"""Maximum number of characters of a plan on the site."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class SiteRelease:
     plan: ReleasePlan | None
     assessed: AssessedRelease | None  # None without a plan that can be judged
     fault: str | None  # reason why there is no verdict
-    person: str  # name of who looks
+    person: str  # name of the member who reads the page
     released: tuple[dict[str, Any], ...]  # earlier releases, the latest first
     withdrawn_since: int  # raters who withdrew since the latest release, whom copies of it still have
 

@@ -32,8 +32,8 @@ from dissensus.report.tables import ReportTable
 from dissensus.schema.advice import error_message, word_for_site
 from dissensus.schema.hints import format_list, format_value
 
-# Share of the work that is done before figures are drawn.
 ANALYSED: Final = 0.7
+"""Share of the work that is done before figures are drawn."""
 
 
 def main(job_path: Path) -> None:
@@ -56,16 +56,16 @@ def make_report(job: dict[str, Any]) -> dict[str, Any]:
     else:
         document = _report_ratings(source, request, job["title"], suppress_below=job["suppress_below"])
     figures = list(_list_figures(document))
-    drawn = []
+    figure_rows = []
     for number, figure in enumerate(figures, 1):
-        drawn.append(
+        figure_rows.append(
             (figure.name, figure.render().decode(), figure.render(width=COLUMN_WIDTH).decode(), _guard(figure.table))
         )
         _print_progress(ANALYSED + (1 - ANALYSED) * number / len(figures))
     return {
         "content": _first_page(document),
         "sections": {section.name: _section(section) for section in document.sections if section.parts},
-        "figures": drawn,
+        "figures": figure_rows,
     }
 
 
@@ -164,12 +164,12 @@ def _first_page(document: Document) -> dict[str, Any]:
             {
                 "name": section.name,
                 "title": section.title,
-                "absent": _word(section.absent),
+                "absent": _word_for_site(section.absent),
                 "empty": not section.parts,
             }
             for section in document.sections
         ],
-        "notes": _word(document.notes),
+        "notes": _word_for_site(document.notes),
         "version": document.version,
         "command": document.command,
     }
@@ -180,11 +180,11 @@ def _section(section: Section) -> dict[str, Any]:
         "title": section.title,
         "lead": section.lead,
         "parts": [_part(part) for part in section.parts],
-        "absent": _word(section.absent),
+        "absent": _word_for_site(section.absent),
     }
 
 
-def _word(messages: Sequence[str]) -> list[str]:
+def _word_for_site(messages: Sequence[str]) -> list[str]:
     """Return messages in the words of the site: who reads its pages has no command line."""
     return [word_for_site(message) for message in messages]
 
@@ -210,7 +210,12 @@ def _part(part: Part) -> dict[str, Any]:
 
 
 def _heading(part: Figure | ReportTable) -> dict[str, Any]:
-    return {"name": part.name, "title": part.title, "reading": word_for_site(part.reading), "notes": _word(part.notes)}
+    return {
+        "name": part.name,
+        "title": part.title,
+        "reading": word_for_site(part.reading),
+        "notes": _word_for_site(part.notes),
+    }
 
 
 if __name__ == "__main__":

@@ -125,5 +125,5 @@ def renew_recovery_codes(site: SiteOf, caller: RecentlyConfirmed, request: Reque
 @router.post(f"{PAGE}/remove")
 def remove_second_factor(site: SiteOf, caller: RecentlyConfirmed, _form: StaffForm) -> Response:
     """Remove the codes of an app."""
-    second_factors.remove_second_factor(site.platform, caller.staff, session=caller.session, now=site.clock())
+    second_factors.remove_totp(site.platform, caller.staff, session=caller.session, now=site.clock())
     return redirect_to(PAGE)
