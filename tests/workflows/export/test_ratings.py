@@ -105,7 +105,8 @@ def test_an_export_can_be_limited_to_a_purpose(platform: Platform, pilot: Campai
         platform, "pilot", tmp_path / "a.csv", options=ExportOptions(purposes=("release",)), now=NOW
     )
     assert (done.counts.exported.ratings, done.counts.without_consent.ratings) == (4, 3)
-    assert "3 ratings by 1 of raters who did not agree to rating and release are left out" in done.readme.read_text()
+    omission = "3 ratings of raters who did not agree to rating and release (raters: 1) are left out."
+    assert omission in done.readme.read_text()
     with pytest.raises(NotFound, match=r"'releases' is not a purpose of pilot. Did you mean 'release'\?"):
         ratings_workflow.export_ratings(
             platform, "pilot", tmp_path / "b.csv", options=ExportOptions(purposes=("releases",)), now=NOW
@@ -200,7 +201,7 @@ def test_the_readme_describes_the_export(platform: Platform, pilot: CampaignRow,
         "Campaign:   pilot (open)",
         f"Definition: SHA-256 {pilot.digest}",
         "Rows:       7 ratings by 3 raters",
-        "3 ratings by 1 of previews and dry runs are left out.",
+        "3 ratings of previews and dry runs (raters: 1) are left out.",
         "Raters who withdrew, and whose data were erased: 1.",
         "1 items that were begun and not submitted are left out.",
     ):

@@ -71,7 +71,7 @@ def describe_omissions(counts: RatingExportCounts, purposes: tuple[str, ...]) ->
         (counts.without_consent, describe_refusal(purposes)),
     )
     lines = [
-        f"{count.ratings:,} ratings by {count.raters:,} {reason} are left out."
+        f"{count.ratings:,} ratings {reason} (raters: {count.raters:,}) are left out."
         for count, reason in reasons
         if count.ratings
     ]
