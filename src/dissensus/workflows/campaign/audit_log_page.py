@@ -77,13 +77,14 @@ def load_audit_page(platform: Platform, name: str, *, before: int | None, by_sta
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
         rows = audit_log.list_events_before(tx, campaign_row.id, before=before, by_staff=by_staff, most=PAGE_SIZE + 1)
-        shown = rows[:PAGE_SIZE]
-        people = {event.staff_id for _, event in shown if event is not None and event.staff_id}
-        people |= {str(event.content[PERSON]) for _, event in shown if event is not None and PERSON in event.content}
+        page_rows = rows[:PAGE_SIZE]
+        events = [event for _, event in page_rows if event is not None]
+        people = {event.staff_id for event in events if event.staff_id}
+        people |= {str(event.content[PERSON]) for event in events if PERSON in event.content}
         names = staff.load_staff_names(tx, people)
     return AuditPage(
-        lines=tuple(_to_line(event, names) for _, event in shown),
-        before=shown[-1][0] if len(rows) > PAGE_SIZE else None,
+        lines=tuple(_to_line(event, names) for _, event in page_rows),
+        before=page_rows[-1][0] if len(rows) > PAGE_SIZE else None,
     )
 
 

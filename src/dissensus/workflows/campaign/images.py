@@ -107,8 +107,8 @@ def load_image_table(platform: Platform, name: str, *, staff_id: str) -> pl.Data
     """Return the image and the alternative text of each item that has one."""
     with platform.database.reading() as tx:
         campaign_row, _ = campaign_for_member(tx, name, staff_id)
-        shown = [item for item in iterate_items(tx, campaign_row.id) if IMAGE in item.attributes]
-        rows = [(item.item_id, item.attributes[IMAGE], item.attributes[IMAGE_ALT]) for item in shown]
+        items_with_image = [item for item in iterate_items(tx, campaign_row.id) if IMAGE in item.attributes]
+        rows = [(item.item_id, item.attributes[IMAGE], item.attributes[IMAGE_ALT]) for item in items_with_image]
     return pl.DataFrame(rows, schema=dict.fromkeys((ITEM_ID, IMAGE, IMAGE_ALT), pl.String), orient="row")
 
 
@@ -137,8 +137,8 @@ def load_guideline_image(platform: Platform, rater: RaterRow, image_name: str) -
     with platform.database.reading() as tx:
         campaign_row = campaigns.get_campaign(tx, rater.campaign_id)
         guidelines = platform.definitions.load(tx, campaign_row).guidelines
-        shown = {address for text in guidelines.values() for address, _ in find_images(text)}
-        return _require(images.find_image(tx, campaign_row.id, image_name) if image_name in shown else None)
+        image_names = {address for text in guidelines.values() for address, _ in find_images(text)}
+        return _require(images.find_image(tx, campaign_row.id, image_name) if image_name in image_names else None)
 
 
 def _require(image: StoredImage | None) -> StoredImage:

@@ -11,6 +11,7 @@ from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
 
 RECENT_WINDOW = timedelta(hours=24)
+"""Longest time before now from which the pace of entries is computed."""
 
 
 def load_quota_progress(

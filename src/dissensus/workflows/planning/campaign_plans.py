@@ -115,10 +115,10 @@ def load_figure(platform: Platform, name: str, plan_id: str, figure: str, kind: 
     from dissensus.report.graphics.render import to_dark_svg
 
     stored = load_plan(platform, name, plan_id, staff_id=staff_id)
-    drawn = next((one for one in (stored.content or {}).get("figures", ()) if one["name"] == figure), None)
-    if drawn is None:
+    stored_figure = next((one for one in (stored.content or {}).get("figures", ()) if one["name"] == figure), None)
+    if stored_figure is None:
         raise NotFound("The plan has no such figure. Open one from its page.")
-    svg: str = drawn["narrow" if kind.startswith("narrow") else "wide"]
+    svg: str = stored_figure["narrow" if kind.startswith("narrow") else "wide"]
     return (to_dark_svg(svg) if "dark" in kind else svg).encode()
 
 

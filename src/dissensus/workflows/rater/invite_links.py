@@ -23,6 +23,7 @@ from dissensus.workflows.rater.assignment import abandoned_before
 CELL_DIGITS: Final = 40
 """Hexadecimal digits of the key of a cell: 160 bits."""
 NO_IDS: Final[Mapping[str, str]] = MappingProxyType({})
+"""Ids of a visitor whom no recruiter sent."""
 
 Admission: TypeAlias = CampaignState | Literal["full", "away", "again"]
 

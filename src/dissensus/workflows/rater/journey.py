@@ -172,7 +172,7 @@ def _state_without_item(tx: Connection, context: RaterContext, stage: Stage, pro
         campaign_row=context.campaign_row,
         campaign=context.campaign,
         about=_demographic_questions(tx, context, stage),
-        due=find_due_check(context.campaign.checks, _check_attempts(tx, context), progress.n_done)
+        due=find_due_check(context.campaign.checks, _load_check_attempts(tx, context), progress.n_done)
         if stage == "check"
         else None,
         answers={},
@@ -192,7 +192,7 @@ def _demographic_questions(tx: Connection, context: RaterContext, stage: Stage) 
     return context.campaign.remaining_demographics(raters.find_declaration(tx, context.rater.id) or {})
 
 
-def _check_attempts(tx: Connection, context: RaterContext) -> Mapping[str, Sequence[str]]:
+def _load_check_attempts(tx: Connection, context: RaterContext) -> Mapping[str, Sequence[str]]:
     """Return a rater's answers to checks; skips the query without checks."""
     return check_answers.load_attempts(tx, context.rater.id) if context.campaign.checks else {}
 
@@ -234,7 +234,7 @@ def _next_stage(tx: Connection, context: RaterContext, progress: RaterProgress) 
     rater, campaign_row, campaign = context.rater, context.campaign_row, context.campaign
     if rater.state == "withdrawn":
         return "withdrawn"
-    attempts = _check_attempts(tx, context)
+    attempts = _load_check_attempts(tx, context)
     if failed_screening(campaign.checks, attempts):
         return "unfit"
     if not rater.rehearsal and campaign_row.state in ("paused", "closed"):

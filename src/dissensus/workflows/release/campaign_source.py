@@ -117,8 +117,8 @@ def _check_size(
 
 def _list_requested(campaign: Campaign, plan: ReleasePlan) -> tuple[str, ...]:
     """Return the purpose of a plan, and always publication where raters were asked for it."""
-    asked = any(purpose.name == PURPOSE for purpose in campaign.consent.purposes)
-    return (plan.purpose, PURPOSE) if asked else (plan.purpose,)
+    is_asked = any(purpose.name == PURPOSE for purpose in campaign.consent.purposes)
+    return (plan.purpose, PURPOSE) if is_asked else (plan.purpose,)
 
 
 @contextmanager
@@ -208,12 +208,13 @@ def _find_head(tx: Connection, campaign_row: CampaignRow, plan: ReleasePlan, rel
     return _LogHead(n_events=n_events, digest=digest)
 
 
-def iterate_released_images(platform: Platform, plan: ReleasePlan, shown: Collection[str]) -> Iterator[StoredImage]:
+def iterate_released_images(
+    platform: Platform, plan: ReleasePlan, image_names: Collection[str]
+) -> Iterator[StoredImage]:
     """Yield the images that published items of a campaign show, one at a time."""
     name = str(plan.campaign)
-    staff_id = overview.find_owner_id(platform, name)
-    for image_name in shown:
-        yield load_image(platform, name, image_name, staff_id=staff_id)
+    for image_name in image_names:
+        yield load_image(platform, name, image_name, staff_id=overview.find_owner_id(platform, name))
 
 
 def holds_head(platform: Platform, plan: ReleasePlan, n_events: int, digest: str) -> bool:
