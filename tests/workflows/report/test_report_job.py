@@ -5,6 +5,7 @@ import json
 import os
 import re
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,13 @@ def test_at_most_three_reports_of_a_campaign_wait(platform: Platform) -> None:
     with pytest.raises(InvalidInput, match=r"3 reports of pilot wait or are under way. Ask again when one is done"):
         ask(platform, staff_id, 3)
     assert ask(platform, staff_id, 1) == ids[1]
+
+
+def test_concurrent_requests_for_a_report_make_one(platform: Platform) -> None:
+    staff_id = open_campaign(platform).staff_id
+    with ThreadPoolExecutor(4) as pool:
+        ids = list(pool.map(lambda _: ask(platform, staff_id, 0), range(4)))
+    assert len(set(ids)) == 1
 
 
 def test_the_process_ends_with_an_error_of_the_database(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def request_report(
 ) -> str:
     """Ask for a report and return its id; the same one if it is under way already."""
     with platform.database.writing() as tx:
-        campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id)
+        campaign_row, campaign = load_member_campaign(tx, platform, name, staff_id, lock=True)
         reports = store.list_reports(tx, campaign_row.id, with_raters=True)
         _check_request(request, _list_choices(tx, campaign_row, campaign, reports))
         text = request.to_json()
