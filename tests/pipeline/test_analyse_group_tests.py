@@ -94,6 +94,25 @@ def test_a_third_group_does_not_affect_the_test_against_a_named_group() -> None:
     assert (rejected <= 5).all(), rejected
 
 
+@pytest.mark.parametrize("against", ["rest", "a"])
+def test_the_share_between_groups_of_unequal_loads_is_not_tested(against: str) -> None:
+    """Raters of B rate a quarter of the items: the loads of the groups do not depend on the reference group."""
+    rows = pl.DataFrame({"rater": np.repeat(np.arange(30), 40), "item": np.tile(np.arange(40), 30)})
+    rng = np.random.default_rng(1)
+    group = np.array(["a", "b", "c"])[np.arange(30) % 3]
+    rows = rows.with_columns(
+        item_id=pl.col("item").cast(pl.String).str.zfill(2),
+        rater_id=pl.col("rater").cast(pl.String).str.zfill(2),
+        rater_race=pl.Series(group[rows["rater"]]),
+        Q_overall=pl.Series(rng.choice(SCALE, rows.height)),
+    ).filter((pl.col("rater_race") != "b") | pl.Series(rng.random(rows.height) < 0.25))
+    analysis = analyse(Ratings.from_frame(rows.drop("rater", "item")), by="race", against=against, permutations=99)
+    row = find(analysis, None, "between_share", "rater_race")
+    assert row.estimate is not None
+    assert row.p is None
+    assert "ratings per item of b" in str(row.reason)
+
+
 def test_the_compared_answer_is_the_last_or_the_named_one() -> None:
     ratings = Ratings.from_frame(simulate_frame(1))
     by_default, named = (analyse(ratings, by=["race"], share_of=answer) for answer in (None, "No"))

@@ -17,6 +17,7 @@ from dissensus.pipeline.analyse.resampling import (
     join_reversed,
     subtract_reversed,
 )
+from dissensus.schema.ratings.columns import REST
 from dissensus.stats.design import METRICS, BlockedDesign, Design, chunks
 from dissensus.stats.groups.assignment import (
     EXCHANGES,
@@ -43,14 +44,14 @@ Permute = Callable[[range, bytes], Int32Array]
 
 
 @dataclass(frozen=True, eq=False)
-class _Block:
-    """Comparisons that are tested by the same permutations."""
+class _ExchangeSet:
+    """Comparisons that are tested by the same exchanges of raters; without any, the statistics of the axis alone."""
 
     codes: Int32Array  # Groups of the raters that are exchanged; negative for others
     inside: Int32Array
     outside: Int32Array
-    columns: list[int]  # Comparisons of the axis
-    within: Int32Array
+    comparisons: list[int]  # Their indices among the comparisons of the axis
+    within: Int32Array  # Stratum of each rater
 
 
 def compute_tests(
@@ -63,7 +64,7 @@ def compute_tests(
 ) -> list[GroupTable]:
     """Add permutation tests; all axes share the permutations, so crossings stay intact."""
 
-    # Those of the last range are kept, since the next axis mostly takes the same.
+    # Where all replicates fit in one range, the next axis takes their permutations from the cache.
     @lru_cache(maxsize=1)
     def permute(chunk: range, within: bytes) -> Int32Array:
         return draw_permutations([seeds[b] for b in chunk], design.n_raters, np.frombuffer(within, np.int32))
@@ -85,39 +86,43 @@ def _test_axis(
     values, tested = (np.full(n_columns + 2, np.nan) for _ in range(2))
     null_values, null_tested = (np.full((len(seeds), n_columns + 2), np.nan) for _ in range(2))
     reasons: list[str | None] = [None] * (n_columns + 2)
-    blocks = list(_blocks(axis, within))
-    for block in blocks:
-        part = _test_block(design, table, block, seeds, permute, answer, tick, share=1 / len(blocks))
-        for position, c in enumerate(block.columns):
+    exchange_sets = list(_list_exchange_sets(axis, within))
+    for exchanged in exchange_sets:
+        part = _test_exchanged(design, table, exchanged, seeds, permute, answer, tick, share=1 / len(exchange_sets))
+        for position, c in enumerate(exchanged.comparisons):
             into, of = (slice(of_one * width, (of_one + 1) * width) for of_one in (c, position))
             values[into], tested[into] = part.values[of], part.tested[of]
             null_values[:, into], null_tested[:, into] = part.null_values[:, of], part.null_tested[:, of]
             reasons[into] = part.reasons[of]
-        if not block.columns or len(block.columns) > 1 or len(blocks) == 1:
+        if exchanged is exchange_sets[0]:
             values[-2:], tested[-2:] = part.values[-2:], part.tested[-2:]
             null_values[:, -2:], null_tested[:, -2:] = part.null_values[:, -2:], part.null_tested[:, -2:]
             reasons[-2:] = part.reasons[-2:]
     return AxisTests(values, null_values, tested, null_tested, tuple(reasons))
 
 
-def _blocks(axis: AxisComparison, within: Int32Array) -> Iterator[_Block]:
-    """Yield all comparisons with the rest at once; those with one group apart, with all other raters left in place."""
+def _list_exchange_sets(axis: AxisComparison, within: Int32Array) -> Iterator[_ExchangeSet]:
+    """Yield first the set that tests the statistics of the axis, in which the raters of all groups are exchanged.
+
+    Comparisons with the rest belong to it; each one with a named group has a set of its own, in which all other raters
+    stay in place.
+    """
     if (axis.outside < 0).all():
-        yield _Block(axis.codes, axis.inside, axis.outside, list(range(len(axis.inside))), within)
+        yield _ExchangeSet(axis.codes, axis.inside, axis.outside, list(range(len(axis.inside))), within)
         return
-    yield _Block(axis.codes, axis.inside[:0], axis.outside[:0], [], within)
+    yield _ExchangeSet(axis.codes, axis.inside[:0], axis.outside[:0], [], within)
     for c, (g, h) in enumerate(zip(axis.inside, axis.outside, strict=True)):
         if g == h:
             continue
         codes = np.select([axis.codes == g, axis.codes == h], [0, 1], -1).astype(np.int32)
         pair = np.array([0], np.int32), np.array([1], np.int32)
-        yield _Block(codes, *pair, [c], np.where(codes >= 0, within, -1).astype(np.int32))
+        yield _ExchangeSet(codes, *pair, [c], np.where(codes >= 0, within, -1).astype(np.int32))
 
 
-def _test_block(
+def _test_exchanged(
     design: Design | BlockedDesign,
     table: GroupTable,
-    block: _Block,
+    exchanged: _ExchangeSet,
     seeds: list[np.random.SeedSequence],
     permute: Permute,
     answer: int,
@@ -125,20 +130,22 @@ def _test_block(
     *,
     share: float,
 ) -> AxisTests:
-    arguments, columns = (block.inside, block.outside), table.columns
-    complete = is_complete(design, block.codes)
+    sides, columns = (exchanged.inside, exchanged.outside), table.columns
+    complete = is_complete(design, exchanged.codes)
     draws, permuted = [], []
-    row_bytes = 8 * design.n_raters + design.row_bytes(max(1, len(block.inside)))
+    row_bytes = 8 * design.n_raters + design.row_bytes(max(1, len(exchanged.inside)))
     for chunk in chunks(len(seeds), row_bytes, design.chunk_bytes):
-        codes = block.codes[permute(chunk, block.within.astype(np.int32).tobytes())]
+        codes = exchanged.codes[permute(chunk, exchanged.within.astype(np.int32).tobytes())]
         permuted.append(codes[: max(0, EXCHANGES - chunk.start)])
-        draws.append(_draw(design, codes, arguments, answer, columns, complete=complete))
+        draws.append(_compute_replicates(design, codes, sides, answer, columns, complete=complete))
         tick(len(codes) * share)
-    values, tested = _draw(design, block.codes[None], arguments, answer, columns, complete=complete)
+    values, tested = _compute_replicates(design, exchanged.codes[None], sides, answer, columns, complete=complete)
     null_values, null_tested = (np.concatenate(part) for part in zip(*draws, strict=True))
     reasons: list[str | None] = [None] * values.shape[1]
-    if not complete and len(block.inside):
-        reasons = _withhold(design, table, block, null_values, np.concatenate(permuted), _entropy(seeds))
+    if not complete and exchanged.comparisons:
+        reasons = _withhold(design, table, exchanged, null_values, np.concatenate(permuted), _entropy(seeds))
+    elif not complete:
+        reasons[-2] = _withhold_between_share(design, table.axis, np.concatenate(permuted))
     if not complete and design.scale is not None:
         reasons[-2] = reasons[-2] or ORDERED_BETWEEN
     return AxisTests(values[0], null_values, tested[0], null_tested, tuple(reasons))
@@ -148,17 +155,17 @@ def _entropy(seeds: list[np.random.SeedSequence]) -> int:
     return int(seeds[0].generate_state(1, np.uint64)[0])
 
 
-def _draw(
+def _compute_replicates(
     design: Design | BlockedDesign,
     codes: Int32Array,
-    arguments: tuple[Int32Array, Int32Array],
+    sides: tuple[Int32Array, Int32Array],
     answer: int,
     columns: tuple[str, ...],
     *,
     complete: bool,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return values and test statistics of each replicate, both (B, columns)."""
-    values, unbiased = compute_columns(design, codes, *arguments, answer, columns)
+    """Return values and test statistics of each replicate, both of shape (B, C × M + 2)."""
+    values, unbiased = compute_columns(design, codes, *sides, answer, columns)
     tested = values.copy()
     tested[..., 0] = np.nan
     tested[..., 1], tested[..., 2] = unbiased.difference_t, unbiased.agreement_t
@@ -189,32 +196,33 @@ def _top(gais: FloatArray) -> FloatArray:
 def _withhold(
     design: Design | BlockedDesign,
     table: GroupTable,
-    block: _Block,
+    exchanged: _ExchangeSet,
     null_values: FloatArray,
     permuted: Int32Array,
     entropy: int,
 ) -> list[str | None]:
     """Return the reasons why tests that depend on the assignment are withheld, in the order of the columns."""
-    comparisons, seed, columns = (block.inside, block.outside), np.random.SeedSequence(entropy), table.columns
+    sides, seed, columns = (exchanged.inside, exchanged.outside), np.random.SeedSequence(entropy), table.columns
     names: tuple[str, ...] = METRICS
+    effect = assignment_effect(design, exchanged.codes, permuted, *sides)
     if DIFFERENCES[0] in columns:
         names = (*names, *DIFFERENCES[1:])
-        comparisons = join_reversed(*comparisons)
-    effect = assignment_effect(design, block.codes, permuted, block.inside, block.outside)
-    shuffled = exchanged_statistics(design, block.codes, *comparisons, seed=seed)
+        sides = join_reversed(*sides)
+    shuffled = exchanged_statistics(design, exchanged.codes, *sides, seed=seed)
     if DIFFERENCES[0] in columns:
         first, _ = np.split(shuffled, 2, axis=1)
         shuffled = np.concatenate([first, subtract_reversed(shuffled)], axis=-1)
-    null = null_values[:, :-2].reshape(len(null_values), len(block.inside), len(columns))
+    null = null_values[:, :-2].reshape(len(null_values), len(exchanged.inside), len(columns))
     shift = null_shift(shuffled, null[..., [columns.index(name) for name in names]])
     reasons: list[str | None] = []
-    for position, c in enumerate(block.columns):
+    for position, c in enumerate(exchanged.comparisons):
+        groups = (table.axis.groups[table.axis.inside[c]], table.axis.against(c))
         of_metric = {
-            name: _reason(table.axis, c, position, effect, float(shift[position, n])) for n, name in enumerate(names)
+            name: _explain_effect(groups, position, effect, float(shift[position, n])) for n, name in enumerate(names)
         }
         of_metric["corrected_gai"] = of_metric["gai"]
-        if np.abs(effect.ratings[position] / effect.permuted_ratings[position] - 1).max() > MAX_DISTANCE_LOAD:
-            of_metric["group_distance"] = _explain_load(table.axis, c, position, effect)
+        if _is_distance_withheld(effect, position):
+            of_metric["group_distance"] = _explain_load(groups, position, effect)
         reasons += [of_metric.get(column) for column in columns]
     of_axis = [
         next(filter(None, reasons[columns.index(metric) :: len(columns)]), None) for metric in ("group_distance", "gai")
@@ -222,20 +230,38 @@ def _withhold(
     return [*reasons, *of_axis]
 
 
-def _reason(axis: AxisComparison, comparison: int, position: int, effect: AssignmentEffect, shift: float) -> str | None:
+def _withhold_between_share(design: Design | BlockedDesign, axis: AxisComparison, permuted: Int32Array) -> str | None:
+    """Return the reason why the test of the share between groups is withheld, by the loads of each group and the rest.
+
+    It is that of comparisons with the rest, which an axis with a named reference group does not have.
+    """
+    inside = np.arange(len(axis.groups))
+    effect = assignment_effect(design, axis.codes, permuted, inside, np.full(len(inside), -1))
+    withheld = (position for position in inside if _is_distance_withheld(effect, position))
+    position = next(withheld, None)
+    return None if position is None else _explain_load((axis.groups[position], REST), position, effect)
+
+
+def _is_distance_withheld(effect: AssignmentEffect, position: int) -> bool:
+    """Return whether the loads of the groups of a comparison are too unequal for a test of a distance."""
+    loads = effect.ratings[position] / effect.permuted_ratings[position]
+    return bool(np.abs(loads - 1).max() > MAX_DISTANCE_LOAD)
+
+
+def _explain_effect(groups: tuple[str, str], position: int, effect: AssignmentEffect, shift: float) -> str | None:
+    """Return the reason why a test that depends on the assignment is withheld, None if it is not."""
     if effect.unequal[position]:
-        return _explain_load(axis, comparison, position, effect)
+        return _explain_load(groups, position, effect)
     if effect.systematic[position] and not abs(shift) <= MAX_SHIFT:
         by = f"{abs(shift):.2g} standard deviations" if np.isfinite(shift) else "an unknown amount"
         return f"test withheld: the assignment of items alone shifts it by {by}; {INSTEAD}"
     return None
 
 
-def _explain_load(axis: AxisComparison, comparison: int, position: int, effect: AssignmentEffect) -> str:
-    sides = (axis.groups[axis.inside[comparison]], axis.against(comparison))
+def _explain_load(groups: tuple[str, str], position: int, effect: AssignmentEffect) -> str:
     observed, permuted = effect.ratings[position], effect.permuted_ratings[position]
     side = int(np.argmax(np.abs(observed / permuted - 1)))
     return (
-        f"test withheld: {observed[side]:.3g} ratings per item of {sides[side]}, {permuted[side]:.3g} when raters are "
+        f"test withheld: {observed[side]:.3g} ratings per item of {groups[side]}, {permuted[side]:.3g} when raters are "
         f"exchanged; {INSTEAD}"
     )
