@@ -1,5 +1,6 @@
 """Gate of releases: what passes, what is refused, and what a hostile reader can still do."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -478,6 +479,14 @@ def test_equal_ids_join_raters_whose_answers_are_alike() -> None:
     assert join_releases(table.with_columns(rater_id="new-" + pl.col("rater_id")), table, 5).n_matched == 0
 
 
+def test_many_raters_with_equal_answers_are_not_crossed() -> None:
+    """Each of 20,000 raters could be any of 20,000: their pairs would not fit into memory."""
+    ids = pl.Series(range(20_000)).cast(pl.String)
+    before = pl.DataFrame({"item_id": "1", "rater_id": ids, "rater_gender": "Man", "Q_overall": "Yes"})
+    joined = join_releases(before.with_columns(rater_id="new-" + pl.col("rater_id")), before, 5)
+    assert (joined.n_matched, joined.n_missing, joined.n_small) == (0, 0, 0)
+
+
 def test_raters_who_are_not_found_again_still_hide_the_others() -> None:
     """Of six men, three changed an answer: nobody can tell which of the six a man is."""
     before = make_table({("Man", "young"): 6}, n_items=20)
@@ -727,10 +736,18 @@ def test_blanks_around_a_value_do_not_make_two_raters_or_groups() -> None:
     assert set(publication.raters["rater_age"]) == {"young"}
 
 
-def test_a_time_that_is_none_is_refused() -> None:
-    source = make_source(make_table().with_columns(answer_timestamp=pl.lit("yesterday")))
-    with pytest.raises(InvalidInput, match="'yesterday' is not a time"):
+@pytest.mark.parametrize("text", ["yesterday", "0001-01-01T00:00:00+05:00"])
+def test_a_time_that_is_none_is_refused(text: str) -> None:
+    source = make_source(make_table().with_columns(answer_timestamp=pl.lit(text)))
+    with pytest.raises(InvalidInput, match=f"'{re.escape(text)}' is not a time"):
         assess(source, timestamps="day")
+
+
+def test_a_year_of_three_digits_keeps_its_zero() -> None:
+    source = make_source(make_table().with_columns(answer_timestamp=pl.lit("0999-05-04T10:00:00")))
+    assessed = assess(source, timestamps="month")
+    assert set(assessed.publication.table["answer_timestamp"]) == {"0999-05"}
+    assert find_check(assessed.verdict, "times").outcome == "passed"
 
 
 def test_the_plan_in_the_docs_is_valid() -> None:

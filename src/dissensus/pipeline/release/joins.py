@@ -49,7 +49,7 @@ def join_releases(table: pl.DataFrame, previous: pl.DataFrame, k: int) -> Joined
         n_items=match.n_items,
         n_raters=match.now.height,
         n_matched=match.matched.height,
-        n_missing=match.before.join(match.pairs, on=ID_BEFORE, how="anti").height,
+        n_missing=match.missing.height,
         n_small=_count_small(match.matched, match.now, match.before, k),
     )
 
@@ -79,14 +79,14 @@ def join_earlier_releases(table: pl.DataFrame, earlier: Sequence[pl.DataFrame], 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RaterMatch:
-    """Raters of two tables, pairs of raters who may be the same, and those who are exactly one of the other."""
+    """Raters of two tables, matched by a key: ids or answers."""
 
     now: pl.DataFrame
     before: pl.DataFrame
-    pairs: pl.DataFrame
-    matched: pl.DataFrame
-    key: str  # of the join: ids or answers
-    n_items: int
+    matched: pl.DataFrame  # pairs of raters whose key no third rater has
+    missing: pl.DataFrame  # raters of the table before whose key nobody has now
+    key: str
+    n_items: int  # in both tables
 
 
 def _match_raters(table: pl.DataFrame, previous: pl.DataFrame) -> _RaterMatch:
@@ -96,10 +96,20 @@ def _match_raters(table: pl.DataFrame, previous: pl.DataFrame) -> _RaterMatch:
     before = _list_raters(previous, questions, items).select(pl.all().name.suffix(BEFORE))
     by_ids = bool(set(now[names.RATER_ID]) & set(before[ID_BEFORE]))
     key = names.RATER_ID if by_ids else ANSWERS
-    pairs = now.join(before, left_on=key, right_on=key + BEFORE, coalesce=False)
-    pairs = pairs.filter(by_ids | (pl.col(ANSWERS) != ""))
-    matched = pairs.filter((pl.len().over(names.RATER_ID) == 1) & (pl.len().over(ID_BEFORE) == 1))
-    return _RaterMatch(now=now, before=before, pairs=pairs, matched=matched, key=key, n_items=len(items))
+    # Raters without an answer to these items have no key. Keys of many raters are left out before the join, whose pairs
+    # would otherwise be as many as the product of their numbers.
+    known = now if by_ids else now.filter(pl.col(ANSWERS) != "")
+    alone, alone_before = (
+        raters.filter(pl.len().over(column) == 1) for raters, column in ((known, key), (before, key + BEFORE))
+    )
+    return _RaterMatch(
+        now=now,
+        before=before,
+        matched=alone.join(alone_before, left_on=key, right_on=key + BEFORE, coalesce=False),
+        missing=before.join(known, left_on=key + BEFORE, right_on=key, how="anti"),
+        key=key,
+        n_items=len(items),
+    )
 
 
 def _add_known_attributes(table: pl.DataFrame, previous: pl.DataFrame, number: int) -> pl.DataFrame:

@@ -69,12 +69,12 @@ def _check_seconds(seconds: pl.Series) -> None:
 def _start_of(text: str, column: str, precision: Timestamps) -> str:
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        day = (moment.astimezone(UTC) if moment.tzinfo else moment).date().isoformat()
+    except (ValueError, OverflowError):  # the latter by a time zone at the ends of the calendar
         raise InvalidInput(
             f"{column}: {format_value(text)} is not a time in ISO 8601 or Unix seconds. Correct it, or drop the column."
         ) from None
-    day = moment.astimezone(UTC) if moment.tzinfo else moment
-    return f"{day:%Y-%m}" if precision == "month" else f"{day:%Y-%m-%d}"
+    return day[: len("2026-01")] if precision == "month" else day
 
 
 def is_coarse(moments: pl.Series, precision: Timestamps) -> bool:
