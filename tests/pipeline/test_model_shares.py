@@ -48,6 +48,16 @@ def shares(model: MultilevelModel, group: str) -> dict[str, float]:
     return {row.answer: row.estimate for row in model.predictions.shares if row.group == group}
 
 
+def test_a_model_of_numbers_of_raters_has_no_shares_of_groups(ratings: Ratings) -> None:
+    codes = pl.Series([str(number % 7) for number in range(ratings.n_raters)])
+    raters = pl.DataFrame({"rater_id": ratings.raters["rater_id"], "rater_years": codes})
+    model = fit_model(ratings.with_raters(raters), f"Q_overall ~ rater_years + {RANDOM}", draws=26)
+    assert model.predictions is not None
+    assert model.predictions.shares == ()
+    assert "rater_years" in str(model)
+    assert "predicted share " not in str(model)
+
+
 def test_predicted_shares_undo_the_choice_of_items(ratings: Ratings, model: MultilevelModel) -> None:
     rng = np.random.default_rng(0)
     # What raters of each group would say of all items, simulated.

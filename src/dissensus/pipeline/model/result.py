@@ -26,10 +26,12 @@ from dissensus.pipeline.tables import (
 from dissensus.schema.tabular_result import TabularResult, read_row_schema
 from dissensus.stats.multilevel.fit import Estimator, Integration, Link, OrdinalFit, PosteriorFit
 
-AXES: Final = "*"
+CROSSING: Final = "*"
+"""Sign between the attributes of crossed groups."""
 MOST_CHANGED: Final = 10
-"""Items that change sides which the table shows."""
+"""Most items that change sides in the table; all are in the JSON."""
 EXCERPT: Final = 60
+"""Most characters of a rated text in the table."""
 SMALL_EFFECT: Final = 0.05
 LARGE_EFFECT: Final = 0.30
 """Effects of practical significance and large ones, in standard deviations of the latent error (Homan et al. 2023)."""
@@ -45,7 +47,8 @@ class ModelEffect:
     se: float
     ci_low: float
     ci_high: float
-    # Of the sign of the estimate, and of an absolute effect above .05 and .30; normal approximations without a sampler
+    # Probability of the sign of the estimate, and of an absolute effect above `SMALL_EFFECT` and `LARGE_EFFECT`; by a
+    # normal approximation without a sampler
     probability_of_direction: float
     probability_beyond_small: float
     probability_beyond_large: float
@@ -235,7 +238,7 @@ class MultilevelModel(TabularResult, PagedResult):
         )
         grids = estimate_grids(self)
         if self.predictions is not None:
-            grids.append(share_grid(self.predictions, self.confidence))
+            grids += share_grids(self.predictions, self.confidence)
             grids += label_change_grids(self.predictions)
         if self.details is not None:
             grids += list_grids(self.details, f"{100 * self.confidence:g} % interval")
@@ -296,16 +299,26 @@ def estimate_grids(model: MultilevelModel) -> list[Grid]:
     return [effects] * bool(model.effects) + [thresholds, random]
 
 
-def share_grid(predictions: Predictions, confidence: float) -> Grid:
-    """Return predicted shares of the last answer, by group of a single attribute and by population."""
+def share_grids(predictions: Predictions, confidence: float) -> list[Grid]:
+    """Return predicted shares by group of a single attribute and by population as a grid; none without either."""
+    if not predictions.shares:
+        return []
     interval = f"{100 * confidence:g} % interval"
     answers = list(dict.fromkeys(row.answer for row in predictions.shares))
     rows: dict[tuple[str | None, str], list[PredictedShare]] = {}
     for row in predictions.shares:
-        if row.axis is None or AXES not in row.axis:
+        if row.axis is None or CROSSING not in row.axis:
             rows.setdefault((row.axis, row.group), []).append(row)
-    return Grid(
-        ("predicted share", "raters", *answers, interval, "difference", interval, "P(highest)"),
+    grid = Grid(
+        (
+            "predicted share",
+            "raters",
+            *map(escape_unprintable, answers),
+            interval,
+            "difference",
+            interval,
+            "P(highest)",
+        ),
         tuple(
             (
                 _name(axis or "population", group),
@@ -321,6 +334,7 @@ def share_grid(predictions: Predictions, confidence: float) -> Grid:
         f"Intervals are of {answers[-1]!r}; differences are from the group with the most raters. P(highest): that the "
         f"share of {answers[-1]!r} is the largest of the attribute's groups.",
     )
+    return [grid]
 
 
 def label_change_grids(predictions: Predictions, *, text: bool = True) -> list[Grid]:
