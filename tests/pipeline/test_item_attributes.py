@@ -53,6 +53,17 @@ def test_values_are_those_of_an_analysis_of_their_items(ratings: Ratings, full: 
             assert [getattr(own, name) for name in compared] == [getattr(row, name) for name in compared]
 
 
+def test_the_number_of_permutations_in_the_warning_is_the_fewest_without_it(ratings: Ratings) -> None:
+    def warnings(permutations: int) -> list[str]:
+        analysis = analyse(ratings, by="gender", by_item="degree_of_harm", permutations=permutations)
+        return [warning for warning in analysis.warnings if "adjusted together" in warning]
+
+    (warning,) = warnings(20)
+    needed = int(re.findall(r"([\d,]+) suffice", warning)[0].replace(",", ""))
+    assert warnings(needed - 1) == [warning.replace("20 permutations", f"{needed - 1} permutations")]
+    assert warnings(needed) == []
+
+
 def test_an_item_with_several_topics_counts_in_each(full: Analysis) -> None:
     sizes = {row.value: row.n_items_of_value for row in full.item_rows}
     assert sizes == {"Benign": 9, "Extreme": 20, "Racial": 15, "Legal": 15, "Health": 10}
@@ -76,7 +87,7 @@ def test_all_values_are_one_family(ratings: Ratings, full: Analysis) -> None:
     raw = sorted(row.p for row in strict.item_rows if row.p is not None)
     largest = np.minimum(1, np.maximum.accumulate(np.array(raw) * np.arange(len(raw), 0, -1)))
     assert sorted(row.p_adjusted for row in strict.item_rows if row.p_adjusted is not None) == pytest.approx(largest)
-    assert any("60 permutations none of them alone" in warning for warning in full.warnings)
+    assert any("60 permutations no two-sided one of them alone" in warning for warning in full.warnings)
 
 
 def test_few_items_are_named_and_one_has_no_interval(ratings: Ratings) -> None:

@@ -100,11 +100,15 @@ def describe_attributes(ratings: Ratings, settings: AnalysisSettings) -> Iterato
 
 
 def warn_of_family(rows: Sequence[ItemRow], settings: AnalysisSettings) -> Iterator[str]:
-    """Yield a warning if no single test can remain below .05 after adjustment."""
+    """Yield a warning if no two-sided test can remain below .05 after adjustment unless others are below it, too.
+
+    Its smallest p-value is 2 / (permutations + 1), which is multiplied by the number of tests.
+    """
     n_tests = sum(row.p is not None for row in rows)
     needed = math.ceil(2 * n_tests / ALPHA)
-    if n_tests and settings.permutations + 1 < needed:
+    if n_tests and settings.permutations < needed:
         yield (
             f"{n_tests} tests by {' and '.join(settings.by_item)} are adjusted together. With "
-            f"{settings.permutations:,} permutations none of them alone can remain below .05; {needed:,} suffice."
+            f"{settings.permutations:,} permutations no two-sided one of them alone can remain below .05; {needed:,} "
+            "suffice."
         )
