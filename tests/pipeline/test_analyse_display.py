@@ -3,6 +3,7 @@
 import re
 from html.parser import HTMLParser
 
+import polars as pl
 import pytest
 from tests.pipeline.tables import ratings_of, simulate_frame
 
@@ -110,3 +111,15 @@ def test_control_characters_in_the_name_of_a_group_are_shown_not_sent() -> None:
     text = str(analyse(ratings, by=["x"]))
     assert "\x1b" not in text
     assert r"\x1b[31mred\nline" in text
+
+
+def test_control_characters_of_columns_and_answers_are_shown_not_sent() -> None:
+    frame = simulate_frame(5).rename({"rater_race": "rater_\x1b[1mrace", "Q_overall": "Q_\x1b[2m"})
+    ratings = Ratings.from_frame(
+        frame.with_columns(pl.col("Q_\x1b[2m").replace("Yes", "\x1b[3m")), categories=["No", "Unsure", "\x1b[3m"]
+    )
+    items = pl.DataFrame({"item_id": frame["item_id"].unique(), "item_\x1b[4m": "one"})
+    analysis = analyse(ratings.with_items(items), by="\x1b[1mrace", by_item="item_\x1b[4m", differences=True)
+    assert "\x1b" not in str(analysis)
+    for name in (r"rater_\x1b[1mrace", r"Q_\x1b[2m", r"\x1b[3m", r"item_\x1b[4m"):
+        assert name in str(analysis)

@@ -15,6 +15,7 @@ from dissensus.pipeline.tables import UNKNOWN, Grid, Page, PagedResult, escape_u
 from dissensus.schema.advice import format_message
 from dissensus.schema.axes import resolve_axis
 from dissensus.schema.hints import format_list
+from dissensus.schema.ratings.columns import REST
 from dissensus.schema.tabular_result import TabularResult, read_row_schema
 from dissensus.stats.groups.coverage import FEWEST_ITEMS_OF_VALUE, WIDE
 
@@ -27,7 +28,7 @@ HEADINGS = {
     "voting_agreement": "voting",
     "gai": "GAI",
 }
-CORRECTED_HEADINGS = {"pairwise_agreement": "agreement", "group_distance": "distance", "corrected_gai": "corrected GAI"}
+UNBIASED_HEADINGS = {"pairwise_agreement": "agreement", "group_distance": "distance", "corrected_gai": "corrected GAI"}
 LOCATION_HEADINGS = {
     "answer_share": "share",
     "answer_mean": "mean",
@@ -43,8 +44,10 @@ SIGNED = ("mean_difference", *DIFFERENCES)
 WITHHELD = "‡"
 WARNED = "§"
 FEW = "†"
-# Most small groups that a note names, and most characters of a name.
-NAMED, LONGEST = 12, 80
+MAX_NAMED_GROUPS = 12
+"""Most small groups that a note names."""
+MAX_NAME_LENGTH = 80
+"""Most characters of a group that a note shows."""
 FAMILIES = {
     "table": "the whole table",
     "metric": "each metric",
@@ -295,24 +298,25 @@ def analysis_blocks(analysis: Analysis) -> Iterator[DisplayBlock]:
         groups = dict.fromkeys(row.group for row in rows if row.group is not None)
         lines = [[row for row in rows if row.group == group] for group in groups]
         of_axis = {row.metric: row for row in rows if row.group is None}
-        against = "" if analysis.settings.against == "rest" else f" against {analysis.settings.against}"
-        unbiased = {**locations, **CORRECTED_HEADINGS}
+        title, reference = map(escape_unprintable, (axis, analysis.settings.against))
+        against = "" if reference == REST else f" against {reference}"
+        unbiased = {**locations, **UNBIASED_HEADINGS}
         chance = any(row.metric == "gai" and row.null_mean is not None for row in rows)
         yield DisplayBlock(
-            axis + against,
+            title + against,
             (*unbiased.values(), *(["GAI by chance"] if chance else [])),
             tuple(_unbiased_line(line, tuple(unbiased), analysis, chance=chance) for line in lines),
             _between_caption(of_axis.get("between_share")),
         )
         yield DisplayBlock(
-            f"{axis}{against}, published statistics",
+            f"{title}{against}, published statistics",
             tuple(HEADINGS.values()),
             tuple(_line(line, tuple(HEADINGS), analysis) for line in lines),
             _dsi_caption(of_axis.get("dsi")),
         )
         if analysis.settings.differences:
             yield DisplayBlock(
-                f"{axis}, difference from {analysis.settings.against}",
+                f"{title}, difference from {reference}",
                 tuple(DIFFERENCE_HEADINGS.values()),
                 tuple(_line(line, DIFFERENCES, analysis) for line in lines),
             )
@@ -347,6 +351,10 @@ def _unbiased_line(
 
 def analysis_footnotes(analysis: Analysis) -> Iterator[str]:
     """Yield the notes and warnings below the table."""
+    yield from map(escape_unprintable, _list_footnotes(analysis))
+
+
+def _list_footnotes(analysis: Analysis) -> Iterator[str]:
     settings = analysis.settings
     tested = sum(row.p is not None for row in analysis.rows)
     if tested:
@@ -368,10 +376,10 @@ def analysis_footnotes(analysis: Analysis) -> Iterator[str]:
     yield from _explain_withheld(analysis)
     small = [row for row in analysis.rows if row.group is not None and _small(row, analysis)]
     if small:
-        names = [escape_unprintable(str(row.group))[:LONGEST] for row in small]
+        names = [str(row.group)[:MAX_NAME_LENGTH] for row in small]
         groups = list(dict.fromkeys(f"{name} ({row.n_raters})" for name, row in zip(names, small, strict=True)))
-        more = f" and {len(groups) - NAMED:,} more" if len(groups) > NAMED else ""
-        listed = ", ".join(groups[:NAMED]) + more
+        n_more = len(groups) - MAX_NAMED_GROUPS
+        listed = ", ".join(groups[:MAX_NAMED_GROUPS]) + (f" and {n_more:,} more" if n_more > 0 else "")
         yield f"{FEW} fewer than {settings.min_raters} raters, read with care: {listed}."
     if any(row.has_few_items for row in analysis.item_rows):
         yield (
@@ -402,7 +410,7 @@ def _explain_warnings(analysis: Analysis) -> Iterator[str]:
 def _name_metric(metric: str) -> str:
     if metric in DIFFERENCE_HEADINGS:
         return f"difference of {DIFFERENCE_HEADINGS[metric]}"
-    return {**HEADINGS, **CORRECTED_HEADINGS, **LOCATION_HEADINGS}[metric]
+    return {**HEADINGS, **UNBIASED_HEADINGS, **LOCATION_HEADINGS}[metric]
 
 
 def _explain_withheld(analysis: Analysis) -> Iterator[str]:
@@ -421,7 +429,7 @@ def _explain_withheld(analysis: Analysis) -> Iterator[str]:
 
 def analysis_summary(analysis: Analysis) -> str:
     """Return one line on the question and the size of the pool."""
-    return (
+    return escape_unprintable(
         f"{analysis.settings.question}: {analysis.n_ratings:,} ratings of {analysis.n_items:,} items by "
         f"{_count_raters(analysis.n_raters)} raters; answers {', '.join(analysis.categories)}"
     )
@@ -433,11 +441,19 @@ def item_grids(analysis: Analysis) -> Iterator[Grid]:
     for attribute in analysis.settings.by_item:
         of_attribute = [row for row in analysis.item_rows if row.attribute == attribute]
         lines = [_pool_line(rows, location) for rows in _group_rows(of_attribute, None) if rows]
-        yield Grid((attribute, "items", "raters", heading, "agreement", HEADINGS["irr"]), tuple(lines))
+        name = escape_unprintable(attribute)
+        yield Grid((name, "items", "raters", heading, "agreement", HEADINGS["irr"]), tuple(lines))
         for axis in analysis.settings.axes:
             by_value = _group_rows(of_attribute, axis)
             groups = tuple(line for rows in by_value if rows for line in _group_lines(rows, location))
-            head = (f"{attribute}, {axis}", "raters", heading, "difference", "distance", "between groups")
+            head = (
+                f"{name}, {escape_unprintable(axis)}",
+                "raters",
+                heading,
+                "difference",
+                "distance",
+                "between groups",
+            )
             yield Grid(head, groups)
 
 

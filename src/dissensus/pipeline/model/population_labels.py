@@ -51,10 +51,11 @@ def population_labels_json(model: MultilevelModel) -> str:
 
 def population_page(model: MultilevelModel) -> Page:
     """Return the labels of populations as a page, warnings first, then the items that change sides."""
-    low_high = f"{100 * model.confidence:g} % interval"
+    interval = f"{100 * model.confidence:g} % interval"
+    headings = (part for name in model.categories for part in (escape_unprintable(name), interval))
     table = tabulate_labels(model)
     labels = Grid(
-        ("item", "population", "label", "P(label)", *(part for name in model.categories for part in (name, low_high))),
+        ("item", "population", "label", "P(label)", *headings),
         tuple(
             (
                 escape_unprintable(row[ITEM_ID]),

@@ -8,7 +8,15 @@ from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.plan.pool import PoolPlan
 from dissensus.pipeline.plan.precision import PrecisionPlan
 from dissensus.pipeline.plan.settings import format_size
-from dissensus.pipeline.tables import UNKNOWN, Grid, Page, format_count, format_number, format_short
+from dissensus.pipeline.tables import (
+    UNKNOWN,
+    Grid,
+    Page,
+    escape_unprintable,
+    format_count,
+    format_number,
+    format_short,
+)
 from dissensus.stats.planning.simulated_power import SimulatedPower
 
 STATISTICS = {
@@ -24,7 +32,8 @@ STATISTICS = {
 def group_plan_page(plan: GroupPlan) -> Page:
     """Return the table of designs of a comparison of groups."""
     settings = plan.settings
-    goal = STATISTICS[settings.statistic].format(_format_difference(settings.difference), plan.pilot.answer)
+    answer = escape_unprintable(plan.pilot.answer)
+    goal = STATISTICS[settings.statistic].format(_format_difference(settings.difference), answer)
     if plan.smallest is None:
         result = "No design of the table reaches it."
     else:
@@ -85,7 +94,8 @@ def describe_pilot(pilot: Pilot) -> tuple[str, ...]:
     if model.group_item_sd:
         sds += f", groups on items {model.group_item_sd:.2f}"
     time = "" if pilot.minutes_per_item is None else f"; median time of a rating {pilot.minutes_per_item:.1f} minutes"
-    first = f"Population: {pilot.source}{size}; share of {pilot.answer} {format_short(pilot.share, 3)}; {sds}{time}."
+    share = f"share of {escape_unprintable(pilot.answer)} {format_short(pilot.share, 3)}"
+    first = f"Population: {escape_unprintable(pilot.source)}{size}; {share}; {sds}{time}."
     intervals = ", ".join(
         f"{effect.name} {effect.ci_low:.2f} to {effect.ci_high:.2f}"
         for effect in pilot.effects
@@ -96,9 +106,9 @@ def describe_pilot(pilot: Pilot) -> tuple[str, ...]:
 
 def precision_plan_page(plan: PrecisionPlan) -> Page:
     """Return the table of precision."""
-    percent = f"{100 * plan.confidence:g} %"
+    percent, answer = f"{100 * plan.confidence:g} %", escape_unprintable(plan.pilot.answer)
     summary = (
-        f"Half-widths of {percent} intervals of the share of {plan.pilot.answer}, and precision of labels of items; "
+        f"Half-widths of {percent} intervals of the share of {answer}, and precision of labels of items; "
         f"raters are split evenly over {plan.groups} groups."
     )
     head = (
@@ -262,12 +272,15 @@ def comparison_plan_page(plan: ComparisonPlan) -> Page:
 def interim_page(look: InterimLook) -> Page:
     """Return the table of an interim look."""
     summary = (
-        f"Share of {look.answer} to {look.asked} among raters, with {100 * look.confidence:g} % intervals that hold "
-        "at every look."
+        f"Share of {escape_unprintable(look.answer)} to {escape_unprintable(look.asked)} among raters, with "
+        f"{100 * look.confidence:g} % intervals that hold at every look."
     )
     lines = tuple(
         (
-            ("all raters" if row.group is None else row.group) + ("" if row.against is None else f" − {row.against}"),
+            escape_unprintable(
+                ("all raters" if row.group is None else row.group)
+                + ("" if row.against is None else f" − {row.against}")
+            ),
             f"{row.n_raters:,}",
             format_short(row.estimate, 3),
             UNKNOWN if row.ci_low is None else f"[{format_short(row.ci_low, 3)}, {format_short(row.ci_high, 3)}]",
@@ -279,4 +292,4 @@ def interim_page(look: InterimLook) -> Page:
     if look.n_uncompared:
         caption += f" The largest {MOST_COMPARED} groups are compared; {look.n_uncompared:,} more are not."
     grid = Grid(("Raters of", "Raters", "Share", "Interval", "Reached"), lines, caption)
-    return Page(summary, (grid,), look.advice)
+    return Page(summary, (grid,), tuple(map(escape_unprintable, look.advice)))
