@@ -269,6 +269,16 @@ def test_missing_values_are_excluded_and_counted(small_sample: tuple[Attempt, ..
     assert without_ratings.models[1].reason == "It is unknown for all attempts."
 
 
+def test_a_model_of_too_many_types_and_sizes_is_refused(small_sample: tuple[Attempt, ...]) -> None:
+    attempts = [
+        replace(attempt, model_type=f"type {number % 40}", num_params=f"{number // 40 % 45}B")
+        for number, attempt in enumerate(small_sample * 3)
+    ]
+    model = analyse_attempts(attempts, bootstrap=0).models[0]
+    assert model.terms == ()
+    assert "more than 80 terms" in model.reason
+
+
 def test_one_red_teamer_and_one_rating(small_sample: tuple[Attempt, ...]) -> None:
     one_member = analyse_attempts([replace(attempt, red_team_member_id=3) for attempt in small_sample], bootstrap=20)
     assert "1.0 effective" in one_member.success[0].mean.reason

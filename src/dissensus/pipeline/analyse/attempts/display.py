@@ -14,7 +14,7 @@ from dissensus.pipeline.tables import (
 )
 from dissensus.stats.cluster_bootstrap import BootstrapEstimate
 
-FEW_TAGS = 24
+MAX_SHOWN_TAGS = 24
 
 
 def attempts_page(analysis: AttemptAnalysis) -> Page:
@@ -25,11 +25,9 @@ def attempts_page(analysis: AttemptAnalysis) -> Page:
         (
             f"A success is a rating of {analysis.success_from} or more by the red-teamer; harmlessness is the "
             "least score of a turn of the bot.",
-            *(
-                (f"{100 * analysis.confidence:g} % intervals over red-teamers.",)
-                if analysis.bootstrap
-                else ("--bootstrap 1000 gives intervals over red-teamers.",)
-            ),
+            f"{100 * analysis.confidence:g} % intervals over red-teamers."
+            if analysis.bootstrap
+            else "--bootstrap 1000 gives intervals over red-teamers.",
         ),
     )
 
@@ -65,7 +63,7 @@ def _grids(analysis: AttemptAnalysis) -> Iterator[Grid]:
                     f"{tag.n:,}",
                     *(format_short(share.estimate) for share in (tag.share, tag.share_of_successful)),
                 )
-                for tag in analysis.tags[:FEW_TAGS]
+                for tag in analysis.tags[:MAX_SHOWN_TAGS]
             ),
         )
     if analysis.reviewed:

@@ -31,6 +31,9 @@ MIN_PER_REGION: Final = 10
 WORDS, NEAREST = 8, 3
 """Typical words, and nearest attempts, of each region."""
 
+MAX_CANDIDATES: Final = 150
+"""Attempts nearest to the center of a region among which those by different red-teamers are sought."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
@@ -100,7 +103,7 @@ def attempt_map(
     attempts
         Thirty or more.
     regions
-        Number of regions, at most one for each ten attempts.
+        Number of regions, from 1 to 100; fewer if there would be less than ten attempts for each.
     success_from, bootstrap, seed, confidence
         As for `analyse_attempts`; the seed also determines the decomposition and the regions.
 
@@ -195,7 +198,7 @@ def _find_nearest(distance: FloatArray, inside: IndexArray, red_teamers: IndexAr
     order = np.flatnonzero(inside)[np.argsort(distance[inside], kind="stable")]
     n_earlier: Counter[int] = Counter()
     ranks: list[tuple[int, int, int]] = []
-    for index in order[: 50 * NEAREST].tolist():
+    for index in order[:MAX_CANDIDATES].tolist():
         red_teamer = int(red_teamers[index])
         ranks.append((n_earlier[red_teamer], len(ranks), index))
         n_earlier[red_teamer] += 1

@@ -91,7 +91,7 @@ class MixedModel:
     terms: tuple[Term, ...] = ()  # Coefficients; empty if the model is undefined
     sd_red_teamers: float | None = None  # Standard deviation of the intercepts
     sd_residual: float | None = None
-    share_of_red_teamers: float | None = None  # Share of the residual variance between red-teamers
+    share_of_red_teamers: float | None = None  # Share of variance between red-teamers, of what the terms leave
     n: int = 0  # Attempts in the model
     n_red_teamers: int = 0
     n_dropped: int = 0  # Attempts left out because of unknown values

@@ -139,27 +139,29 @@ def _estimate(
     counts, red_teamer = counts[several], red_teamer[several]
     sizes = np.bincount(red_teamer, minlength=resampling.draws.shape[1]).astype(np.float64)
     try:
-        estimate = coefficient(_even(counts) if coefficient is fleiss_kappa else counts).estimate
+        estimate = coefficient(_require_equal_numbers(counts) if coefficient is fleiss_kappa else counts).estimate
     except UndefinedEstimate as reason:
         undefined = summarise_replicates(np.nan, np.empty(0), sizes, same=False, confidence=resampling.confidence)
         return replace(undefined, reason=str(reason))
     replicates = [
-        _or_nan(coefficient, np.repeat(counts, _times(draw, red_teamer), axis=0)) for draw in resampling.draws
+        _estimate_or_nan(coefficient, np.repeat(counts, _count_copies(draw, red_teamer), axis=0))
+        for draw in resampling.draws
     ]
     return summarise_replicates(estimate, np.array(replicates), sizes, same=False, confidence=resampling.confidence)
 
 
-def _even(counts: Int64Array) -> Int64Array:
+def _require_equal_numbers(counts: Int64Array) -> Int64Array:
+    """Return counts of items with one number of ratings, which Fleiss' kappa needs."""
     if len(np.unique(counts.sum(axis=1))) > 1:
         raise UndefinedEstimate("attempts have different numbers of ratings; alpha allows these")
     return counts
 
 
-def _times(draw: FloatArray, red_teamer: IndexArray) -> IndexArray:
+def _count_copies(draw: FloatArray, red_teamer: IndexArray) -> IndexArray:
     return draw[red_teamer].astype(np.intp)
 
 
-def _or_nan(coefficient: Callable[[Int64Array], Estimate], counts: Int64Array) -> float:
+def _estimate_or_nan(coefficient: Callable[[Int64Array], Estimate], counts: Int64Array) -> float:
     try:
         return coefficient(counts).estimate
     except UndefinedEstimate:
