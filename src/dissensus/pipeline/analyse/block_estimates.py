@@ -48,7 +48,7 @@ def estimate_blocks(
     group, sides = axis.codes[None], (axis.inside, axis.outside)
     statistics, paired = group_estimates(design, group, *sides, answer=answer)
     numbers, n_items = _published_numbers(design, group, *sides)
-    ties, paired_outside, n_between = _count_ties(design, axis)
+    ties, paired_outside, n_between = _count_items(design, axis)
     with_differences = DIFFERENCES[0] in columns and axis.name is not None
     reverse = _published_numbers(design, group, *sides[::-1]) if with_differences else None
     estimates: list[dict[str, Value]] = []
@@ -67,11 +67,12 @@ def estimate_blocks(
         if reverse is not None and g != h:
             other = (*reverse[1][c], paired_outside[c], items[BOTH_PAIRED])
             values |= _subtract(values, reverse[0][c], other, design)
-        estimates.append(values if axis.name is not None and g != h else _keep_within(values, design))
+        estimates.append(values if axis.name is not None and g != h else _select_within(values, design))
     return estimates, _between(axis, statistics.between_share[0], n_between, design)
 
 
-def _keep_within(values: dict[str, Value], design: BlockedDesign) -> dict[str, Value]:
+def _select_within(values: dict[str, Value], design: BlockedDesign) -> dict[str, Value]:
+    """Return the statistics that compare no groups."""
     within = within_estimators(design, 0)
     return {name: value for name, value in values.items() if name in within}
 
@@ -103,6 +104,7 @@ def _explain(name: str, items: tuple[int, ...], published: dict[str, float], des
             negative = f"GAI is undefined: XRR is {published['xrr']:.4f}, and it must be positive."
             return negative if name == "gai" else NO_CHANCE
         name = undefined[0]
+    # Counts of one item for which the estimator gives the same reason.
     witness = np.zeros((1, design.n_categories), np.int64)
     witness[0, 0] = 2 if items[ITEMS[name]] else 0
     within = within_estimators(design, 0)
@@ -144,23 +146,24 @@ def _between(axis: AxisComparison, value: float, n_items: int, design: BlockedDe
         return reason
 
 
-def _count_ties(design: BlockedDesign, axis: AxisComparison) -> tuple[Int64Array, Int64Array, int]:
-    """Return items with a tie in the group, and in either group, and items with two ratings.
+def _count_items(design: BlockedDesign, axis: AxisComparison) -> tuple[Int64Array, Int64Array, int]:
+    """Count the items that the estimators of counts report and sums over blocks do not.
 
-    Those with two ratings are counted for the group compared with, and for each of any two groups.
+    Returns those with a tie for each comparison, in the group and in either of both groups, shape (C, 2); those with
+    two ratings of the group compared with, shape (C,); and those with two ratings of each of at least two groups.
     """
     n_comparisons = len(axis.inside)
-    ties, paired, used = (
+    ties, paired, compared = (
         np.zeros((n_comparisons, 2), np.int64),
         np.zeros(n_comparisons, np.int64),
         np.zeros(1, np.int64),
     )
 
-    def fill(block: Block, ties: Int64Array, paired: Int64Array, used: Int64Array) -> None:
+    def fill(block: Block, ties: Int64Array, paired: Int64Array, compared: Int64Array) -> None:
         counts = block.design.counts(axis.codes)
         total = counts.sum(axis=0)
         n_of_group = _sum_answers(counts)
-        used += np.count_nonzero((n_of_group > 1).sum(axis=0) > 1)
+        compared += np.count_nonzero((n_of_group > 1).sum(axis=0) > 1)
         for c, (g, h) in enumerate(zip(axis.inside, axis.outside, strict=True)):
             rated, tied = _find_ties(counts[g])
             other = total - counts[g] if h < 0 else counts[h]
@@ -168,8 +171,8 @@ def _count_ties(design: BlockedDesign, axis: AxisComparison) -> tuple[Int64Array
             paired[c] += np.count_nonzero(_sum_answers(other) > 1)
             ties[c] += np.count_nonzero(tied), np.count_nonzero(rated & rated_other & (tied | tied_other))
 
-    pass_over(design, fill, ties, paired, used)
-    return ties, paired, int(used[0])
+    pass_over(design, fill, ties, paired, compared)
+    return ties, paired, int(compared[0])
 
 
 def _find_ties(counts: Int32Array) -> tuple[BoolArray, BoolArray]:
@@ -180,6 +183,6 @@ def _find_ties(counts: Int32Array) -> tuple[BoolArray, BoolArray]:
 
 
 def _sum_answers(counts: Int32Array) -> Int32Array:
-    """Return sums over the last axis, which NumPy sums some 20 times as slowly by itself, since it is short."""
+    """Return sums over the last axis, some 20 times as fast as NumPy's own sum over so short an axis."""
     total: Int32Array = reduce(np.add, np.moveaxis(counts, -1, 0))
     return total

@@ -46,11 +46,11 @@ UNBIASED = "group_distance"
 
 @dataclass(frozen=True, eq=False)
 class _Replicates:
-    """Divergence of each pair in each replicate, shape (B, P), and what is tested, of pairs and of their mean (B,)."""
+    """Divergences of P pairs in B replicates, and the statistics by which they are tested."""
 
-    values: FloatArray
-    tested: FloatArray
-    total: FloatArray
+    values: FloatArray  # Shape (B, P)
+    tested: FloatArray  # Test statistic of each pair, shape (B, P)
+    total: FloatArray  # Test statistic of the mean over pairs, shape (B,)
 
 
 def group_divergence(  # noqa: PLR0913 - options are keyword-only
@@ -146,7 +146,7 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
     ratings = ratings if isinstance(ratings, PartitionedRatings) else ratings.select_question(question)
     pool, design = select_pool(ratings), code_answers(ratings, question)
     name = pool.axis_name(require_one_axis(by))
-    codes, chosen = _choose_groups(*pool.group_codes(name), name, groups)
+    codes, group_names = _select_groups(*pool.group_codes(name), name, groups)
     observed, n_items = _measure(design, codes[None], measure), _count_items(design, codes, measure)
     if not n_items.any():
         raise UndefinedEstimate(f"No item was rated {'twice ' if measure == UNBIASED else ''}by two groups of {name}.")
@@ -158,7 +158,7 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
     replicates = _replicate(design, codes, within, seeds, measure=measure, progress=progress)
     withheld = np.zeros(replicates.values.shape[1], dtype=np.bool_)
     if is_uneven:
-        withheld = _is_withheld(design, codes, within, seeds, replicates.values, measure)
+        withheld = _find_withheld(design, codes, within, seeds, replicates.values, measure)
     pair_null, tested, total = (
         part[:permutations] for part in (replicates.values, replicates.tested, replicates.total)
     )
@@ -171,9 +171,9 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
         axis=name,
         question=question,
         measure=measure,
-        groups=chosen,
+        groups=group_names,
         n_raters=tuple(np.bincount(codes[codes >= 0]).tolist()),
-        pairs=_pairs(chosen, observed.values[0], n_items, pair_null, test(observed.tested[0], tested), withheld),
+        pairs=_pairs(group_names, observed.values[0], n_items, pair_null, test(observed.tested[0], tested), withheld),
         estimate=estimate,
         n_items=_count_shared_items(design, codes, measure),
         null=null,
@@ -186,19 +186,20 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
     )
 
 
-def _choose_groups(
+def _select_groups(
     codes: Int32Array, names: tuple[str, ...], axis: str, groups: Sequence[str] | None
 ) -> tuple[Int32Array, tuple[str, ...]]:
-    chosen = names if groups is None else tuple(dict.fromkeys(groups))
-    for group in chosen:
+    """Return the codes of raters among the groups to compare, -1 for others, and the names of these groups."""
+    group_names = names if groups is None else tuple(dict.fromkeys(groups))
+    for group in group_names:
         if group not in names:
             hint = suggest(group, names)
             raise InvalidInput(f"Axis {axis} has no group {group!r}.{hint} Its groups are {', '.join(names)}.")
-    if len(chosen) < 2:
+    if len(group_names) < 2:
         raise InvalidInput(f"Divergence needs two groups or more; axis {axis} offers {', '.join(names) or 'none'}.")
     new_code = np.full(len(names) + 1, -1, dtype=np.int32)
-    new_code[[names.index(group) for group in chosen]] = np.arange(len(chosen))
-    return new_code[codes], chosen
+    new_code[[names.index(group) for group in group_names]] = np.arange(len(group_names))
+    return new_code[codes], group_names
 
 
 def _measure(design: Design | BlockedDesign, codes: Int32Array, measure: str) -> _Replicates:
@@ -259,7 +260,7 @@ def _replicate(
     return null
 
 
-def _is_withheld(
+def _find_withheld(
     design: Design | BlockedDesign,
     codes: Int32Array,
     within: Int32Array,

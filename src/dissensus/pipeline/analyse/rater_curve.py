@@ -169,9 +169,9 @@ def _check_numbers(raters_per_group: int | Iterable[int], n_raters: dict[str, in
     """Return the distinct numbers of raters in increasing order."""
     if len(n_raters) < 2:
         raise InvalidInput(f"{axis} has fewer than two groups, so there is nothing to compare. Choose another axis.")
-    texts = raters_per_group if isinstance(raters_per_group, Iterable) else [raters_per_group]
+    values = raters_per_group if isinstance(raters_per_group, Iterable) else [raters_per_group]
     numbers = set()
-    for number in texts:
+    for number in values:
         try:
             numbers.add(index(number))
         except TypeError:
@@ -199,7 +199,7 @@ def _draw_raters(codes: IntArray, n: int, seeds: list[np.random.SeedSequence]) -
 
 
 def _comparisons(n_groups: int) -> tuple[IntArray, IntArray]:
-    """Return the groups, and those they are compared with: the rest, or the second of two."""
+    """Return the groups, and those that they are compared with: -1 for the rest, or the second of two."""
     if n_groups == 2:
         return np.array([0]), np.array([1])
     return np.arange(n_groups), np.full(n_groups, -1)

@@ -1,4 +1,4 @@
-"""Bootstrap and permutation replicates of every group."""
+"""Bootstrap replicates and intervals of every group, and the columns of statistics that tests share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,9 +34,9 @@ class AxisTests:
 
     values: FloatArray  # Observed values, shape (columns,)
     null_values: FloatArray  # Shape (B, columns)
-    tested: FloatArray  # Observed test statistics
-    null_tested: FloatArray
-    reasons: tuple[str | None, ...]  # Reason of a withheld test
+    tested: FloatArray  # Observed test statistics, shape (columns,)
+    null_tested: FloatArray  # Shape (B, columns)
+    reasons: tuple[str | None, ...]  # Reason of a withheld test; None for others
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,9 +33,11 @@ Estimator = Callable[..., Estimate]
 
 DEPENDENT = ("negentropy_difference", "plurality_size_difference")
 """Differences of statistics that depend on the number of raters."""
-CHANCE_CORRECTED, ENOUGH = ("irr_difference", "gai_difference"), 25
-"""Differences of statistics that depend on it with fewer raters than this."""
+CHANCE_CORRECTED = ("irr_difference", "gai_difference")
+"""Differences of statistics that depend on the number of raters in groups of fewer than `MIN_INDEPENDENT`."""
+MIN_INDEPENDENT = 25
 MAX_RATIO = 1.1
+"""Largest ratio of the sizes of two groups whose differences of such statistics need no warning."""
 
 ALONE = ("negentropy", "plurality_size")
 """Statistics that a single rater would have at their maximum."""
@@ -193,7 +195,7 @@ def _warn(row: Row, design: IntervalDesign) -> str | None:
 
 def _warn_of_sizes(row: Row, design: IntervalDesign) -> str | None:
     smaller, larger = sorted((design.n_raters, design.n_others))
-    depends = row.metric in DEPENDENT or (row.metric in CHANCE_CORRECTED and smaller < ENOUGH)
+    depends = row.metric in DEPENDENT or (row.metric in CHANCE_CORRECTED and smaller < MIN_INDEPENDENT)
     if not depends or row.estimate is None or larger <= MAX_RATIO * smaller:
         return None
     return "groups of different size differ by chance: compare with null_mean (JSON, CSV)"

@@ -20,7 +20,7 @@ class AnalysisSettings:
     """Settings that determine an analysis, apart from the ratings; see `analyse`."""
 
     question: str
-    share_of: str | None  # Answer whose share is compared; None where means are
+    share_of: str | None  # Answer whose share is compared; None where means are compared
     axes: tuple[str, ...]
     by_item: tuple[str, ...] = ()  # Attributes of items
     level: Level = "nominal"

@@ -50,7 +50,7 @@ def add_significance(
 
 
 def _p_values(rows: list[Row], observed: FloatArray, null: FloatArray, settings: AnalysisSettings) -> FloatArray:
-    """Return two-sided p-values, by the chosen rule for published statistics, and upper ones of distances."""
+    """Return two-sided p-values, by the method of the settings for published statistics, and upper ones for `UPPER`."""
     p = permutation_p(observed, null)
     published = [row.metric in PUBLISHED for row in rows]
     if settings.method != "two-sided":

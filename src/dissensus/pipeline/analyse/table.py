@@ -282,7 +282,7 @@ def resolve_answer(ratings: Ratings, question: str, answer: str | None) -> str:
 
 
 def resolve_share(ratings: Ratings, question: str, answer: str | None, level: Level) -> str | None:
-    """Return the answer whose share is compared at a level of measurement; None where means are."""
+    """Return the answer whose share is compared at a level of measurement; None where means are compared."""
     if level == "nominal":
         return resolve_answer(ratings, question, answer)
     if answer is not None:
