@@ -1,5 +1,6 @@
 """Gate of releases: what passes, what is refused, and what a hostile reader can still do."""
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from dissensus.pipeline.release.assessment import assess_release
 from dissensus.pipeline.release.cells import count_cells
 from dissensus.pipeline.release.changes import compare_releases
 from dissensus.pipeline.release.checks import check_times, list_group_limits
+from dissensus.pipeline.release.croissant import write_croissant
 from dissensus.pipeline.release.datasheet import write_datasheet
 from dissensus.pipeline.release.description import ReleasedEffects, describe_release
 from dissensus.pipeline.release.joins import join_releases
@@ -413,7 +415,7 @@ def test_an_open_question_is_named() -> None:
         assess(answers={"ethics": "Yes."})
 
 
-def test_the_datasheet_states_pay_recruiter_and_pool() -> None:
+def test_the_documents_state_pay_recruiter_pool_and_questions() -> None:
     campaign = replace(load_campaign("dices-990"), pay=Pay(currency="GBP", hourly_rate=1250))
     source = make_source(campaign=campaign)
     assessed = assess(source)
@@ -435,6 +437,9 @@ def test_the_datasheet_states_pay_recruiter_and_pool() -> None:
     sampled = replace(campaign, gold=Gold(scale=("No", "Yes"), sample=400, sample_by=("topic",)))
     with_gold = replace(release, campaign=sampled, columns={**release.columns, "safety_gold": pl.String()})
     assert "a random sample of 400 items of the campaign, in the proportions of 'topic'" in write_datasheet(with_gold)
+    with_text = replace(release, columns={**release.columns, "Q_overall_text": pl.String()})
+    protocol = json.loads(write_croissant(with_text, path="ratings.csv", files={}))["rai:dataAnnotationProtocol"]
+    assert protocol.startswith("Each rater answers 1 columns of questions about each item")
 
 
 # What a hostile reader tries

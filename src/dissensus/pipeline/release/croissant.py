@@ -8,6 +8,7 @@ import polars as pl
 
 from dissensus.pipeline.release.description import DataFile, ReleaseDescription
 from dissensus.pipeline.release.source_notices import describe_source_notices
+from dissensus.schema.ratings.columns import is_question
 
 CONTEXT: Final[Mapping[str, Any]] = {
     "@language": "en",
@@ -68,6 +69,7 @@ def write_croissant(release: ReleaseDescription, *, path: str, files: Mapping[st
         "description": f"{release.title}. {release.n_ratings:,} ratings of {release.n_items:,} items by "
         f"{release.n_raters:,} raters. {release.warning}".strip(),
         "conformsTo": list(CONFORMS_TO),
+        # Croissant asks for versions of three parts.
         "version": f"{plan.version}.0" if plan.version.count(".") == 1 else plan.version,
         "datePublished": plan.released.isoformat(),
         "license": f"https://spdx.org/licenses/{plan.licence}.html",
@@ -128,8 +130,8 @@ def _responsible_ai(release: ReleaseDescription) -> dict[str, Any]:
         "rai:dataCollection": answers.get("items_source", ""),
         "rai:dataCollectionRawData": " ".join(describe_source_notices(release.notices)).strip(),
         "rai:dataCollectionType": ["Surveys"],
-        "rai:dataAnnotationProtocol": f"Each rater answers {sum(name.startswith('Q') for name in release.columns)} "
-        f"columns of questions about each item{rule}.",
+        "rai:dataAnnotationProtocol": f"Each rater answers {sum(map(is_question, release.columns))} columns of "
+        f"questions about each item{rule}.",
         "rai:dataAnnotationPlatform": [release.software],
         "rai:annotationsPerItem": f"{release.n_ratings / max(release.n_items, 1):.1f} on average",
         "rai:annotatorDemographics": groups,
