@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from dissensus.pipeline.model.design import NamedDesign
-from dissensus.pipeline.model.facets import ModelFacets, VarianceDraws, summarize
+from dissensus.pipeline.model.facets import ModelFacets, VarianceDraws, summarise
 from dissensus.pipeline.tables import format_short
 from dissensus.schema.hints import format_list
 from dissensus.schema.ratings.columns import RATER_ID
@@ -38,7 +38,7 @@ class Belief:
     `stable` is of differences between raters that are the same for all items, `interaction` of those that the model
     lets vary by item, and `residual` of all others: of a rater on one item, and noise. Only repeated answers of a rater
     to an item split the last; `consistency` is then the share of it that repeats, and `consistency_p` the p-value of
-    the test that all raters repeat their answers alike.
+    the null hypothesis that all raters repeat their answers equally often.
     """
 
     stable: float
@@ -66,8 +66,8 @@ class Belief:
 class RepeatedShare:
     """Share of the residual that repeated answers have in common, and how raters differ in it.
 
-    `p` is that of the test that they do not, None for a single rater; `least` are the raters with the fewest equal
-    answers beside those expected, if these are significantly few.
+    `p` is the p-value of the null hypothesis that they do not differ, None for a single rater; `least` are the raters
+    with the fewest equal answers relative to those expected, if these are significantly few.
     """
 
     residual: ResidualConsistency
@@ -76,7 +76,7 @@ class RepeatedShare:
 
 
 def split_belief(
-    facets: ModelFacets, variances: VarianceDraws, repeating: RepeatedShare | None, confidence: float
+    facets: ModelFacets, variances: VarianceDraws, repeated_share: RepeatedShare | None, confidence: float
 ) -> Belief:
     """Split the variance within an item into stable differences, interactions and residual."""
     parts = variances.expect(facets.split(facets.rater_weights()))
@@ -84,7 +84,7 @@ def split_belief(
     interaction = np.sum([part.interaction for part in parts], axis=0)
     residual = np.full_like(stable, variances.residual)
     shares = [
-        summarize(part / (stable + interaction + residual), confidence) for part in (stable, interaction, residual)
+        summarise(part / (stable + interaction + residual), confidence) for part in (stable, interaction, residual)
     ]
     return Belief(
         stable=shares[0][0],
@@ -96,11 +96,11 @@ def split_belief(
         residual=shares[2][0],
         residual_ci_low=shares[2][1],
         residual_ci_high=shares[2][2],
-        consistency=repeating.residual.estimate if repeating else None,
-        consistency_ci_low=repeating.residual.ci_low if repeating else None,
-        consistency_ci_high=repeating.residual.ci_high if repeating else None,
-        consistency_p=repeating.p if repeating else None,
-        n_repeats=repeating.residual.n_repeats if repeating else 0,
+        consistency=repeated_share.residual.estimate if repeated_share else None,
+        consistency_ci_low=repeated_share.residual.ci_low if repeated_share else None,
+        consistency_ci_high=repeated_share.residual.ci_high if repeated_share else None,
+        consistency_p=repeated_share.p if repeated_share else None,
+        n_repeats=repeated_share.residual.n_repeats if repeated_share else 0,
     )
 
 
@@ -113,11 +113,11 @@ def compare_repeats(
     repeated = match_repeats(*ratings.showing_codes(question))
     scale = ratings.scale(question)
     category = np.array([named.categories.index(name) if name in named.categories else -1 for name in scale])
-    key, sought = (
-        part.astype(np.int64) * ratings.n_items + item
-        for part, item in ((rows.rater, rows.item), (repeated.raters, repeated.items))
+    modelled_keys, repeated_keys = (
+        rater.astype(np.int64) * ratings.n_items + item
+        for rater, item in ((rows.rater, rows.item), (repeated.raters, repeated.items))
     )
-    _, row, entry = np.intersect1d(key, sought, return_indices=True)
+    _, row, entry = np.intersect1d(modelled_keys, repeated_keys, return_indices=True)
     second = category[repeated.second[entry]]
     known = second >= 0
     if not known.any():
@@ -135,13 +135,13 @@ def compare_repeats(
     return RepeatedShare(residual=residual, p=comparison.p, least=tuple(ratings.raters[RATER_ID][least.tolist()]))
 
 
-def warn_of_raters(repeating: RepeatedShare | None) -> Iterator[str]:
+def warn_of_raters(repeated_share: RepeatedShare | None) -> Iterator[str]:
     """Yield a warning if raters differ in how often they repeat an answer."""
-    if repeating is None or repeating.p is None or repeating.p >= ALPHA:
+    if repeated_share is None or repeated_share.p is None or repeated_share.p >= ALPHA:
         return
-    least = f", the least of all {format_list(repeating.least)}" if repeating.least else ""
+    least = f", the least of all {format_list(repeated_share.least)}" if repeated_share.least else ""
     yield (
-        f"Raters differ in how often they repeat an answer (p = {format_short(repeating.p, 3)}){least}. Consistency, "
-        "belief and noise are averages over careful and careless raters, and the interval of consistency is too "
-        "narrow; dissensus vet has the consistency of each rater."
+        f"Raters differ in how often they repeat an answer (p = {format_short(repeated_share.p, 3)}){least}. "
+        "Consistency, belief and noise are averages over careful and careless raters, and the interval of consistency "
+        "is too narrow; dissensus vet has the consistency of each rater."
     )

@@ -38,7 +38,7 @@ class ModelColumn:
 
 def resolve_column(ratings: Ratings, name: str) -> str:
     """Return the full name of a column: "race" is "rater_race"."""
-    attributes = [name for name in (*ratings.raters.columns, *ratings.items.columns) if name != FLAG]
+    attributes = [column for column in (*ratings.raters.columns, *ratings.items.columns) if column != FLAG]
     for full in (name, RATER_PREFIX + name):
         if full in attributes:
             return full

@@ -55,13 +55,13 @@ def check_convergence(named: NamedDesign, sample: ChainSample) -> tuple[ModelCon
     names, values = zip(*list_parameters(named, sample.draws), strict=True)
     rows = list(_list_rows(names, sample, np.column_stack(values)))
     for term, effects in zip(named.design.random, sample.draws.effects, strict=True):
-        every = list(_list_rows([""] * effects[0].size, sample, effects.reshape(len(effects), -1)))
+        of_effects = list(_list_rows([""] * effects[0].size, sample, effects.reshape(len(effects), -1)))
         rows.append(
             ModelConvergence(
                 parameter=f"effects of {term.name}",
-                r_hat=max((row.r_hat for row in every if row.r_hat is not None), default=None),
-                bulk_ess=min((row.bulk_ess for row in every if row.bulk_ess is not None), default=None),
-                tail_ess=min((row.tail_ess for row in every if row.tail_ess is not None), default=None),
+                r_hat=max((row.r_hat for row in of_effects if row.r_hat is not None), default=None),
+                bulk_ess=min((row.bulk_ess for row in of_effects if row.bulk_ess is not None), default=None),
+                tail_ess=min((row.tail_ess for row in of_effects if row.tail_ess is not None), default=None),
             )
         )
     return tuple(rows)
@@ -76,7 +76,7 @@ def _list_rows(names: Sequence[str], sample: ChainSample, values: NDArray[np.flo
 
 
 def warn_of_chains(rows: Sequence[ModelConvergence], n_chains: int) -> Iterator[str]:
-    """Yield a warning if R̂ is above 1.01, or effective draws are fewer than 100 a chain."""
+    """Yield a warning if R̂ is above `LARGEST_R_HAT`, or effective draws are fewer than `FEWEST_EFFECTIVE` a chain."""
     moving = [row for row in rows if row.r_hat is not None]
     worst = max(moving, key=lambda row: row.r_hat or 0.0)
     fewest = min(moving, key=_fewest_draws)

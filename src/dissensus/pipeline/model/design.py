@@ -70,7 +70,7 @@ class NamedDesign:
     """The arrays of a model with the names of their columns."""
 
     design: ModelDesign
-    ratings: Ratings  # That answer the question, of whose items and raters the rows have codes
+    ratings: Ratings  # All that answer the question; codes of raters and items in `rows` are indices of theirs
     rows: ModelRows
     formula: Formula  # With full names of columns
     categories: tuple[str, ...]  # Answers that occur, in order
@@ -98,8 +98,8 @@ def build_design(
 ) -> NamedDesign:
     """Return the design of a formula on the ratings that have a value in each of its columns.
 
-    `widths` adds to the effects of each rater one on the logarithm of the distances between thresholds. `has_prior`
-    says that all coefficients have a prior, under which those of separated levels are finite.
+    `widths` adds to the effects of each rater one on the logarithm of the distances between thresholds. `has_prior` is
+    True if all coefficients have a prior, under which those of separated levels are finite.
     """
     ratings.require_raters("A multilevel model")
     question = ratings.resolve_question(formula.response)
@@ -139,8 +139,8 @@ def build_design(
             *unused,
             *determined,
             *design_checks.warn_of_small_groups(rows.columns, formula.terms, rows.rater),
-            *design_checks.warn_of_random_effects(random_terms=[term for term, _ in random]),
-            *design_checks.warn_of_repeated(formula),
+            *design_checks.check_random_effects([term for term, _ in random]),
+            *design_checks.warn_of_absent_random_effects(formula),
         ),
     )
 
@@ -299,12 +299,12 @@ def _add_widths(
             f"Widths of raters are distances between thresholds, and {len(categories)} answers have a single "
             "threshold. Leave widths out."
         )
-    place = next((place for place, (term, _) in enumerate(random) if term.name == RATER_ID), None)
-    if place is None:
+    index = next((index for index, (term, _) in enumerate(random) if term.name == RATER_ID), None)
+    if index is None:
         raise InvalidInput(f"Widths are effects of raters, and the formula has none. Add (1 | {RATER_ID}).")
-    term, names = random[place]
+    term, names = random[index]
     widened = (replace(term, width=True), (*names, EffectName(WIDTH, None)))
-    return [*random[:place], widened, *random[place + 1 :]]
+    return [*random[:index], widened, *random[index + 1 :]]
 
 
 def toggle_widths(named: NamedDesign) -> NamedDesign | None:
@@ -323,7 +323,7 @@ def toggle_widths(named: NamedDesign) -> NamedDesign | None:
 def _split_group(rows: ModelRows, effects: GroupTerm) -> tuple[str, str] | None:
     """Return the ids and the factor of `(1 | factor:ids)`, an effect of each id for each level with one variance.
 
-    These are effects of the id's group, which the engine solves for faster than for as many groups of their own.
+    These are coded as effects of the id's group, which take less time to solve for than as many groups of their own.
     """
     if effects.terms or len(effects.group) != 2:
         return None

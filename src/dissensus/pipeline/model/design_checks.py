@@ -63,7 +63,7 @@ def require_finite(
 
 
 def require_varying(columns: Columns, effects: GroupTerm) -> None:
-    """Refuse slopes of an attribute that each group has one value of."""
+    """Refuse slopes of an attribute of which each group has a single value."""
     owners = {columns[name].owner for name in effects.group if name in (RATER_ID, ITEM_ID)}
     for term in effects.terms:
         if {columns[name].owner for name in term} <= owners:
@@ -110,7 +110,7 @@ def warn_of_small_groups(columns: Columns, terms: Sequence[Term], rater: Int32Ar
             )
 
 
-def warn_of_random_effects(random_terms: Sequence[RandomTerm]) -> Iterator[str]:
+def check_random_effects(random_terms: Sequence[RandomTerm]) -> Iterator[str]:
     """Refuse random effects that nothing determines, and yield warnings of those with few groups."""
     for term in random_terms:
         n_ratings = term.groups.size
@@ -131,7 +131,7 @@ def warn_of_random_effects(random_terms: Sequence[RandomTerm]) -> Iterator[str]:
             )
 
 
-def warn_of_repeated(formula: Formula) -> Iterator[str]:
+def warn_of_absent_random_effects(formula: Formula) -> Iterator[str]:
     """Yield a warning if raters or items have no random effect."""
     groups = {name for effects in formula.random for name in effects.group}
     for name, whose in ((RATER_ID, "of one rater"), (ITEM_ID, "to one item")):

@@ -1,4 +1,4 @@
-"""Answers that a fitted model gives beyond its effects: tests of terms, shares of variance, reliability, divided items.
+"""Details of a fitted model: tests of terms, shares of variance, reliability, divided items, predictive checks.
 
 They take longer than the model itself and are computed on request.
 """
@@ -62,16 +62,13 @@ def describe_model(
     rng: np.random.Generator,
     confidence: float,
 ) -> ModelDetails:
-    """Compute the details of a fitted model from its draws.
-
-    `priors` are the priors by class.
-    """
+    """Compute the details of a fitted model from its draws; `priors` are texts by class, as for `fit_model`."""
     facets = ModelFacets.from_design(named)
     variances = VarianceDraws.from_fit(fit, drawn.draws)
     is_likelihood = fit.estimator == "maximum likelihood"
     renewed = _renew_draws(fit, drawn, rng)
     checks = tuple(check_predictions(named, fit, renewed, rng, confidence))
-    repeating = compare_repeats(named, fit, renewed, confidence)
+    repeated_share = compare_repeats(named, fit, renewed, confidence)
     alternative, refusals = None, []
     try:
         alternative = _check_alternative(named, fit.link, priors, len(drawn), rng, confidence)
@@ -84,12 +81,12 @@ def describe_model(
         reliability=tuple(study_reliability(facets, variances, confidence)),
         divided_items=divided,
         divided_texts=read_rated_texts(named.ratings, list(dict.fromkeys(row.item_id for row in divided))),
-        belief=split_belief(facets, variances, repeating, confidence),
+        belief=split_belief(facets, variances, repeated_share, confidence),
         predictive_checks=checks,
         alternative=alternative,
-        warnings=(*_warn_of_checks(checks, alternative), *warn_of_raters(repeating)),
+        warnings=(*_warn_of_checks(checks, alternative), *warn_of_raters(repeated_share)),
         notes=(
-            *(() if repeating else (NO_REPEATS,)),
+            *(() if repeated_share else (NO_REPEATS,)),
             *([drawn.describe_order()] if divided else []),
             *_note_axes(facets),
             *(() if is_likelihood else (NO_TESTS,)),

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.pipeline.model.facets import ModelFacets
-from dissensus.pipeline.model.prediction import LARGEST, Places, locate
+from dissensus.pipeline.model.prediction import MOST_AT_ONCE, Places, locate
 from dissensus.stats.multilevel.fit import LINKS, Link
 from dissensus.stats.multilevel.posterior import PosteriorDraws
 from dissensus.stats.multilevel.prediction import predict_shares
@@ -39,8 +39,7 @@ class DividedItem:
 def rank_items(facets: ModelFacets, draws: PosteriorDraws, *, link: Link, confidence: float) -> tuple[DividedItem, ...]:
     """Return the differences of groups on items that some of the group rated, those with the most certain sign first.
 
-    Items whose sign is equally certain are in the order of their
-    differences in standard deviations.
+    Items whose sign is equally certain are in the order of their differences in standard deviations.
     """
     items, item_ids = np.unique(facets.named.rows.item).astype(np.int64), facets.named.item_ids
     ranked: list[tuple[float, float, DividedItem]] = []
@@ -51,10 +50,10 @@ def rank_items(facets: ModelFacets, draws: PosteriorDraws, *, link: Link, confid
         counts = facets.count_ratings(axis)[items]
         for level, group in enumerate(facets.named.rows.columns[axis].levels):
             rated = np.flatnonzero(counts[:, level])
-            share, interaction = (_summarize(x[:, level, rated], confidence) for x in (shares, latent))
-            for row, place in enumerate(rated):
+            share, interaction = (_summarise(x[:, level, rated], confidence) for x in (shares, latent))
+            for row, index in enumerate(rated):
                 divided = DividedItem(
-                    item_id=item_ids[items[place]],
+                    item_id=item_ids[items[index]],
                     axis=axis,
                     group=group,
                     difference=float(share.mean[row]),
@@ -65,7 +64,7 @@ def rank_items(facets: ModelFacets, draws: PosteriorDraws, *, link: Link, confid
                     interaction_ci_low=float(interaction.low[row]),
                     interaction_ci_high=float(interaction.high[row]),
                     interaction_false_sign_rate=float(interaction.false_sign_rate[row]),
-                    n_raters=int(counts[place, level]),
+                    n_raters=int(counts[index, level]),
                 )
                 ranked.append((divided.false_sign_rate, -float(share.certainty[row]), divided))
     return tuple(divided for _, _, divided in sorted(ranked, key=lambda row: row[:2]))
@@ -85,7 +84,7 @@ def _compare(
 ) -> tuple[FloatArray, FloatArray]:
     """Return contrasts of the share of the last answer, and of the location, by draw, contrast and item."""
     n_draws, n_cells = len(draws.thresholds), len(facets.cells)
-    size = max(1, LARGEST // (n_draws * n_cells))
+    size = max(1, MOST_AT_ONCE // (n_draws * n_cells))
     shares = np.empty((n_draws, len(contrasts), len(items)))
     latent = np.empty_like(shares)
     for start in range(0, len(items), size):
@@ -107,8 +106,8 @@ class _Summary(NamedTuple):
     certainty: FloatArray
 
 
-def _summarize(values: FloatArray, confidence: float) -> _Summary:
-    """Summarize draws, shape (draws, items), by item; the false sign rate is that of Stephens 2017."""
+def _summarise(values: FloatArray, confidence: float) -> _Summary:
+    """Summarise draws, shape (draws, items), by item; the false sign rate is that of Stephens 2017."""
     low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     mean, sd = values.mean(0), values.std(0)
     rate = np.minimum((values >= 0).mean(0), (values <= 0).mean(0))

@@ -39,7 +39,7 @@ def describe_estimates(named: NamedDesign, fit: OrdinalFit, confidence: float) -
         tuple(_effects(named, fit, z)), tuple(_thresholds(named, fit, z)), tuple(_deviations(named, fit, z))
     )
     if isinstance(fit, PosteriorFit):
-        return _summarize_draws(fit.approximation.draws, estimates, named, confidence)
+        return _summarise_draws(fit.approximation.draws, estimates, named, confidence)
     return estimates
 
 
@@ -92,7 +92,7 @@ def _deviations(named: NamedDesign, fit: OrdinalFit, z: float) -> Iterator[Model
             )
 
 
-def _summarize_draws(
+def _summarise_draws(
     draws: PosteriorDraws, estimates: ModelEstimates, named: NamedDesign, confidence: float
 ) -> ModelEstimates:
     """Return rows with intervals and probabilities of draws in place of normal ones."""

@@ -23,7 +23,7 @@ from dissensus.stats.multilevel.variance import (
 from dissensus.stats.result import FloatArray, Int64Array
 
 MOST_PLACES: Final = 200_000
-"""Crossed groups of raters and profiles of items beyond which some of the items stand for all."""
+"""Most pairs of a crossed group of raters and a profile of items; with more, some profiles stand for all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,18 +166,21 @@ class ModelFacets:
 
 
 def _find_profiles(named: NamedDesign, most: int) -> tuple[Int64Array, FloatArray]:
-    """Return an item of each combination of item attributes in the model, and the shares of items."""
+    """Return an item of each profile, a combination of item attributes in the model, and the profiles' shares of items.
+
+    Of more than `most` profiles, as many at equal distances in their order are taken.
+    """
     items = np.unique(named.rows.item).astype(np.int64)
     columns = [column for name, column in named.rows.columns.items() if column.owner == "item" and name != ITEM_ID]
     profile, n = fold_codes([(column.codes[items], len(column.levels)) for column in columns], len(items))
     first, counts = first_rows(profile, n), np.bincount(profile, minlength=n)
     if n > most:
-        chosen = np.linspace(0, n - 1, most).round().astype(np.int64)
-        first, counts = first[chosen], counts[chosen]
+        sample = np.linspace(0, n - 1, most).round().astype(np.int64)
+        first, counts = first[sample], counts[sample]
     return items[first], counts / counts.sum()
 
 
-def summarize(values: FloatArray, confidence: float) -> tuple[float, float, float]:
+def summarise(values: FloatArray, confidence: float) -> tuple[float, float, float]:
     """Return the estimate, which is the first value, and the central interval of the draws after it."""
     low, high = np.quantile(values[1:], [(1 - confidence) / 2, (1 + confidence) / 2]).tolist()
     return float(values[0]), low, high

@@ -32,11 +32,11 @@ def find_changed_items(
     label = shares.mean(0).argmax(-1)
     drawn = shares.argmax(-1)
     probability = (drawn != drawn[:, :1]).any(1).mean(0)
-    for place in np.flatnonzero((label != label[:1]).any(0)).tolist():
+    for index in np.flatnonzero((label != label[:1]).any(0)).tolist():
         yield ChangedItem(
-            item_id=items[place],
-            labels={name: categories[code] for name, code in zip(populations, label[:, place], strict=True)},
-            probability=float(probability[place]),
+            item_id=items[index],
+            labels={name: categories[code] for name, code in zip(populations, label[:, index], strict=True)},
+            probability=float(probability[index]),
             text=None,
         )
 

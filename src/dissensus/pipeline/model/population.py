@@ -51,14 +51,14 @@ def extend_cells(named: NamedDesign, tables: Mapping[str, pl.DataFrame]) -> tupl
     counts = {label: read_population(label, table, raters) for label, table in tables.items()}
     keys = list(zip(*(cells.codes[name].tolist() for name in names), strict=True)) if names else [()]
     n_raters = dict(zip(keys, cells.n_raters.tolist(), strict=True))
-    every = list(dict.fromkeys([*keys, *(key for table in counts.values() for key in table)]))
-    codes = np.array(every, np.int32).reshape(len(every), len(names)).T
+    all_keys = list(dict.fromkeys([*keys, *(key for table in counts.values() for key in table)]))
+    codes = np.array(all_keys, np.int32).reshape(len(all_keys), len(names)).T
     extended = RaterCells(
-        codes=dict(zip(names, codes, strict=True)), n_raters=np.array([n_raters.get(key, 0) for key in every])
+        codes=dict(zip(names, codes, strict=True)), n_raters=np.array([n_raters.get(key, 0) for key in all_keys])
     )
     populations = []
     for label, table in counts.items():
-        weights = np.array([table.get(key, 0.0) for key in every])
+        weights = np.array([table.get(key, 0.0) for key in all_keys])
         n = int(extended.n_raters[weights > 0].sum())
         populations.append(Population(label, None, weights / weights.sum(), n, _list_assumed(names, tables[label])))
     return extended, populations

@@ -16,7 +16,7 @@ from dissensus.stats.multilevel.posterior import PosteriorDraws
 from dissensus.stats.multilevel.prediction import RaterVariation, predict_shares
 from dissensus.stats.result import BoolArray, FloatArray, Int32Array, Int64Array
 
-LARGEST: Final = 2_000_000
+MOST_AT_ONCE: Final = 2_000_000
 """Largest number of predictions at once: of draws, cells and items."""
 
 
@@ -74,7 +74,7 @@ def predict_items(
     named: NamedDesign, draws: PosteriorDraws, cells: RaterCells, items: Int64Array, *, link: Link
 ) -> Iterator[tuple[Int64Array, FloatArray]]:
     """Yield predicted shares for some items at a time: the items, and shares by draw, cell, item and answer."""
-    size = max(1, LARGEST // (len(draws.thresholds) * len(cells)))
+    size = max(1, MOST_AT_ONCE // (len(draws.thresholds) * len(cells)))
     for start in range(0, len(items), size):
         block = items[start : start + size]
         shares = _predict(named, draws, Places(cells, block), link)
@@ -147,8 +147,8 @@ def _code(
     codes = {name: places.codes(named, name) for name in columns}
     coding = code_terms(terms, named.rows.columns, codes, len(places), intercept=intercept)
     position = {name: index for index, name in enumerate(coding.names)}
-    chosen = np.array([position[EffectName(*name)] for name in names], np.int64)
-    return np.ascontiguousarray(coding.values[:, chosen])
+    selected = np.array([position[EffectName(*name)] for name in names], np.int64)
+    return np.ascontiguousarray(coding.values[:, selected])
 
 
 def _find_groups(named: NamedDesign, term: RandomTerm, source: GroupTerm, places: Places) -> Int64Array:
@@ -157,16 +157,16 @@ def _find_groups(named: NamedDesign, term: RandomTerm, source: GroupTerm, places
     if RATER_ID in names:
         return np.full(len(places), -1)
     size = 1
-    seen = np.zeros(len(named.rows.rater), np.int64)
-    sought = np.zeros(len(places), np.int64)
+    of_ratings = np.zeros(len(named.rows.rater), np.int64)
+    of_places = np.zeros(len(places), np.int64)
     for name in names:
         n_levels = len(named.rows.columns[name].levels)
-        seen = seen * n_levels + named.rows.codes(name)
-        sought = sought * n_levels + places.codes(named, name)
+        of_ratings = of_ratings * n_levels + named.rows.codes(name)
+        of_places = of_places * n_levels + places.codes(named, name)
         size *= n_levels
     group = np.full(size, -1)
-    group[seen] = term.groups
-    return group[sought]
+    group[of_ratings] = term.groups
+    return group[of_places]
 
 
 def crossed_factor(source: GroupTerm) -> str:

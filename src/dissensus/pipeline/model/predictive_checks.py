@@ -65,17 +65,17 @@ def check_predictions(
     )
     low, high = np.quantile(replications, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
     above, below = (replications >= observed).mean(0), (replications <= observed).mean(0)
-    for place, (check, answer, axis) in enumerate(statistics):
+    for index, (check, answer, axis) in enumerate(statistics):
         yield PredictiveCheck(
             check=check,
             answer=answer,
             axis=axis,
-            observed=float(observed[place]),
-            replicated=float(replications[:, place].mean()),
-            ci_low=float(low[place]),
-            ci_high=float(high[place]),
-            p=min(1.0, 2 * float(min(above[place], below[place]))),
-            passes=bool(low[place] <= observed[place] <= high[place]),
+            observed=float(observed[index]),
+            replicated=float(replications[:, index].mean()),
+            ci_low=float(low[index]),
+            ci_high=float(high[index]),
+            p=min(1.0, 2 * float(min(above[index], below[index]))),
+            passes=bool(low[index] <= observed[index] <= high[index]),
         )
 
 

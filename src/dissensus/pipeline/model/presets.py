@@ -30,6 +30,7 @@ PRESETS: Final[Mapping[str, str]] = MappingProxyType(
 """AD: all data. QS: items whose severity experts judged. GE: its effect also varies by rater."""
 
 SUBSTITUTES: Final = MappingProxyType({"rater_raw_race": "rater_race"})
+"""Columns that take the place of others where ratings lack these."""
 
 
 def preset_formula(ratings: Ratings, name: str) -> tuple[Formula, tuple[str, ...]]:
@@ -41,22 +42,24 @@ def preset_formula(ratings: Ratings, name: str) -> tuple[Formula, tuple[str, ...
         )
     formula = parse_formula(f"{OVERALL} ~ {PRESETS[name]}")
     present = {*ratings.raters.columns, *ratings.items.columns}
-    replaced = {
+    substitutes = {
         old: new for old, new in SUBSTITUTES.items() if old in formula.columns and old not in present and new in present
     }
-    lacking = [column for column in formula.columns if column not in present and column not in replaced]
-    warnings = [f"{name} uses {old}, which these ratings lack; {new} takes its place." for old, new in replaced.items()]
+    lacking = [column for column in formula.columns if column not in present and column not in substitutes]
+    warnings = [
+        f"{name} uses {old}, which these ratings lack; {new} takes its place." for old, new in substitutes.items()
+    ]
     if lacking:
         warnings.append(f"{name} uses {format_list(lacking)}, which these ratings lack; the model leaves them out.")
-    terms = _select(formula.terms, replaced, lacking)
+    terms = _select(formula.terms, substitutes, lacking)
     random = tuple(
-        GroupTerm(_select(part.terms, replaced, lacking), part.intercept, part.group) for part in formula.random
+        GroupTerm(_select(part.terms, substitutes, lacking), part.intercept, part.group) for part in formula.random
     )
     return Formula(ratings.resolve_question(), terms, random), tuple(warnings)
 
 
-def _select(terms: tuple[Term, ...], replaced: Mapping[str, str], lacking: list[str]) -> tuple[Term, ...]:
-    """Return terms without those of lacking columns, with replaced names."""
+def _select(terms: tuple[Term, ...], substitutes: Mapping[str, str], lacking: list[str]) -> tuple[Term, ...]:
+    """Return the terms of columns that the ratings have, with the names of substitutes."""
     return tuple(
-        tuple(replaced.get(column, column) for column in term) for term in terms if not set(term) & set(lacking)
+        tuple(substitutes.get(column, column) for column in term) for term in terms if not set(term) & set(lacking)
     )

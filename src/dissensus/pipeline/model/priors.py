@@ -138,14 +138,14 @@ def split_priors(texts: Sequence[str]) -> Mapping[str, str] | str | None:
 
 
 def _split(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
-    seen = set()
+    keys = set()
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals:
             raise InvalidInput(
                 f"The prior {format_value(text)} is not CLASS=DISTRIBUTION, such as {EXAMPLE}; published stands alone."
             )
-        if key.strip() in seen:
+        if key.strip() in keys:
             raise InvalidInput(f"Two priors are for {key.strip()}. Give one.")
-        seen.add(key.strip())
+        keys.add(key.strip())
         yield key.strip(), value.strip()

@@ -8,7 +8,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dissensus.pipeline.model.facets import ModelFacets, VarianceDraws, summarize
+from dissensus.pipeline.model.facets import ModelFacets, VarianceDraws, summarise
 from dissensus.stats.multilevel.variance import CrossedVariance
 
 NUMBERS: Final = (1, 2, 5, 10, 20, 50, 100)
@@ -87,8 +87,8 @@ def _study(
 ) -> Iterator[Reliability]:
     """Yield the reliability for the number of raters in the table, then for others."""
     for index, number in enumerate((own, *NUMBERS)):
-        same = summarize(parts.item / (parts.item + parts.interaction / number), confidence)
-        other = summarize(parts.item / (parts.item + (parts.rater + parts.interaction) / number), confidence)
+        same = summarise(parts.item / (parts.item + parts.interaction / number), confidence)
+        other = summarise(parts.item / (parts.item + (parts.rater + parts.interaction) / number), confidence)
         yield Reliability(
             target=target,
             axis=axis,

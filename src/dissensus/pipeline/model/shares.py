@@ -80,18 +80,18 @@ def predict_populations(
 ) -> Predictions:
     """Predict the answers of groups of raters, and of populations, on the items of the table.
 
-    Each draw of the model's parameters and effects predicts shares of
-    answers among raters who were not asked; estimates are means over draws, and intervals quantiles.
+    Each draw of the model's parameters and effects predicts shares of answers among raters who were not asked;
+    estimates are means over draws, and intervals quantiles.
     """
     cells, populations = extend_cells(named, tables)
     groups = list(group_populations(named, cells))
-    every = [*groups, *populations]
-    weights = np.array([population.weights for population in every]).reshape(len(every), len(cells))
-    total = np.zeros((len(drawn), len(every), len(named.categories)))
+    targets = [*groups, *populations]
+    weights = np.array([target.weights for target in targets]).reshape(len(targets), len(cells))
+    total = np.zeros((len(drawn), len(targets), len(named.categories)))
     labels: list[PredictedLabel] = []
     changed: list[ChangedItem] = []
     n_items, item_ids = 0, named.item_ids
-    items, notes = _choose_items(named, len(drawn) * len(cells), rng, every=bool(populations))
+    items, notes = _choose_items(named, len(drawn) * len(cells), rng, take_all=bool(populations))
     for block, shares in predict_items(named, drawn.draws, cells, items, link=link):
         total += weights @ shares.sum(2)
         n_items += len(block)
@@ -99,14 +99,14 @@ def predict_populations(
             answers = _weigh(weights[len(groups) :], shares)
             ids = [item_ids[item] for item in block]
             parts = [
-                _label(ids, population.name, answers[:, place].swapaxes(0, 1), named.categories, confidence)
-                for place, population in enumerate(populations)
+                _label(ids, population.name, answers[:, index].swapaxes(0, 1), named.categories, confidence)
+                for index, population in enumerate(populations)
             ]
             labels += [label for part in parts for label in part]
             names = [population.name for population in populations]
             changed += find_changed_items(ids, names, answers, named.categories)
     return Predictions(
-        shares=tuple(_describe(every, total / n_items, named.categories, confidence)),
+        shares=tuple(_describe(targets, total / n_items, named.categories, confidence)),
         labels=tuple(labels),
         changed=tuple(sorted(changed, key=lambda item: -item.probability)),
         warnings=(*drawn.warn(), *_warn_of_cells(named, cells, populations)),
@@ -122,12 +122,12 @@ def predict_populations(
 
 
 def _choose_items(
-    named: NamedDesign, places: int, rng: np.random.Generator, *, every: bool
+    named: NamedDesign, n_per_item: int, rng: np.random.Generator, *, take_all: bool
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Return the items of the table, or a sample if predictions for all would take long, with a note that says so."""
     items = np.unique(named.rows.item).astype(np.int64)
-    size = max(FEWEST_ITEMS, MOST_PREDICTIONS // places)
-    if every or len(items) <= size:
+    size = max(FEWEST_ITEMS, MOST_PREDICTIONS // n_per_item)
+    if take_all or len(items) <= size:
         return items, ()
     sample = np.sort(rng.choice(items, size, replace=False))
     return sample, (f"Predicted shares are averages over {size:,} of {len(items):,} items, drawn at random.",)
@@ -152,10 +152,10 @@ def _describe(
         rivals = members[population.axis]
         base = None if population.axis is None else max(rivals, key=lambda rival: populations[rival].n_raters)
         for answer, name in enumerate(categories):
-            share = _summarize(shares[:, index, answer], confidence)
+            share = _summarise(shares[:, index, answer], confidence)
             difference: tuple[float | None, float | None, float | None] = (None, None, None)
             if base is not None and base != index:
-                difference = _summarize(shares[:, index, answer] - shares[:, base, answer], confidence)
+                difference = _summarise(shares[:, index, answer] - shares[:, base, answer], confidence)
             yield PredictedShare(
                 axis=population.axis,
                 group=population.name,
@@ -203,7 +203,7 @@ def _label(
     ]
 
 
-def _summarize(values: NDArray[np.float64], confidence: float) -> tuple[float, float, float]:
+def _summarise(values: NDArray[np.float64], confidence: float) -> tuple[float, float, float]:
     """Return mean and central interval of draws."""
     tail = (1 - confidence) / 2
     low, high = np.quantile(values, [tail, 1 - tail])

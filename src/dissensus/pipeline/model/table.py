@@ -161,9 +161,9 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
     rng = np.random.default_rng(seed)
     drawn = draw_model(fit, draws, rng) if draws and (details or populations or rater_columns(named)) else None
     predictions = _predict(named, drawn, populations or {}, link=link, rng=rng, confidence=confidence)
-    described = None
+    model_details = None
     if details and drawn is not None:
-        described = describe_model(named, fit, drawn, priors=texts, rng=rng, confidence=confidence)
+        model_details = describe_model(named, fit, drawn, priors=texts, rng=rng, confidence=confidence)
     return MultilevelModel(
         effects=effects,
         thresholds=thresholds,
@@ -176,7 +176,7 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
         certificate=certificate,
         convergence=convergence,
         predictions=predictions,
-        details=described,
+        details=model_details,
         formula=str(named.formula),
         link=link,
         base=dict(named.base),
@@ -193,7 +193,7 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
             *_warn_of_singular(fit),
             *_warn_of_approximation(certificate, is_sampled=link == "probit" and not widths),
             *(predictions.warnings if predictions else ()),
-            *(described.warnings if described else ()),
+            *(model_details.warnings if model_details else ()),
         ),
         notes=tuple(
             dict.fromkeys(
@@ -201,7 +201,7 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
                     *named.notes,
                     *_describe_solution(fit),
                     *(predictions.notes if predictions else ()),
-                    *(described.notes if described else ()),
+                    *(model_details.notes if model_details else ()),
                 )
             )
         ),
@@ -264,10 +264,12 @@ def _describe_solution(fit: OrdinalFit) -> Iterator[str]:
         )
 
 
-def _certify(at: NormalApproximation, draws: int, seed: int) -> ModelCertificate:
+def _certify(approximation: NormalApproximation, draws: int, seed: int) -> ModelCertificate:
     """Return the certificate of an approximation, with fewer draws for a large table."""
-    draws = min(draws, at.most_draws)
-    result = certify_laplace(at.likelihood, at.mode, n_draws=draws, rng=np.random.default_rng(seed))
+    draws = min(draws, approximation.most_draws)
+    result = certify_laplace(
+        approximation.likelihood, approximation.mode, n_draws=draws, rng=np.random.default_rng(seed)
+    )
     return ModelCertificate(
         n_draws=draws,
         effective_draws=result.importance.effective_draws,

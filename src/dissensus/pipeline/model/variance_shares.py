@@ -7,14 +7,14 @@ from typing import Final
 import numpy as np
 
 from dissensus.pipeline.model.contrasts import list_columns
-from dissensus.pipeline.model.facets import ModelFacets, VarianceDraws, summarize
+from dissensus.pipeline.model.facets import ModelFacets, VarianceDraws, summarise
 from dissensus.stats.multilevel.fit import OrdinalFit
 from dissensus.stats.result import FloatArray
 
 FIXED: Final = "fixed effects"
 RESIDUAL: Final = "residual"
 LARGEST_ERROR: Final = 1.5
-"""Standard error of the logarithm of a standard deviation beyond which it has no interval: it may be 0."""
+"""Largest standard error of the logarithm of a standard deviation that has an interval; others may be 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ def share_variance(
     components[RESIDUAL] = np.full(len(variances.coefficients), variances.residual)
     total = np.sum(list(components.values()), axis=0)
     for name, variance in components.items():
-        share, low, high = summarize(variance / total, confidence)
+        share, low, high = summarise(variance / total, confidence)
         yield VarianceShare(
             component=name,
             variance=float(variance[0]),
