@@ -54,7 +54,7 @@ def compute_figures(
     replicates: int = REPLICATES,
 ) -> CampaignFigures:
     """Compute the figures of a campaign."""
-    ratings = _Ratings(state, sorted(people, key=lambda one: one.number), list(items))
+    ratings = _Ratings(state, sorted(people, key=lambda rater: rater.number), list(items))
     pool = _compute_groups(ratings, "", [""], np.zeros(len(ratings.people), np.int32), replicates)[0]
     groups: list[GroupFigures] = []
     for axis, values in axes.items():
@@ -82,7 +82,7 @@ class _Ratings:
     """Codes of the ratings that count, sorted by rater and item."""
 
     def __init__(self, state: MonitorState, people: Sequence[MonitoredRater], names: Sequence[str]) -> None:
-        raters, items = state.raters([one.rater_id for one in people]), state.items(names)
+        raters, items = state.raters([rater.rater_id for rater in people]), state.items(names)
         order = np.lexsort((items, raters))
         order = order[(raters[order] >= 0) & (items[order] >= 0)]
         self.people, self.n_items = people, len(names)
@@ -109,10 +109,10 @@ class _Ratings:
 
 def code_groups(people: Sequence[MonitoredRater], axis: str, values: Sequence[str]) -> tuple[list[str], Int32Array]:
     """Return the nonempty groups of an axis and the code of each rater's group."""
-    observed = {one.groups[axis] for one in people if axis in one.groups}
+    observed = {rater.groups[axis] for rater in people if axis in rater.groups}
     names = [*(name for name in values if name in observed), *sorted(observed - set(values))]
     codes = {name: code for code, name in enumerate(names)}
-    return names, np.array([codes.get(one.groups.get(axis, ""), -1) for one in people], np.int32)
+    return names, np.array([codes.get(rater.groups.get(axis, ""), -1) for rater in people], np.int32)
 
 
 def _compute_groups(
@@ -264,7 +264,7 @@ def list_rater_figures(
     criteria: Criteria = Criteria(),  # noqa: B008 - frozen
 ) -> tuple[RaterFigures, ...]:
     """Return the figures of all raters who have ratings, in the order of entry."""
-    ratings = _Ratings(state, sorted(people, key=lambda one: one.number), items)
+    ratings = _Ratings(state, sorted(people, key=lambda rater: rater.number), items)
     n_ratings = np.bincount(ratings.raters, minlength=len(ratings.people))
     return _list_raters(ratings, axes, _meet_criteria(ratings, criteria), np.flatnonzero(n_ratings))
 

@@ -58,33 +58,37 @@ def summarise_items(
     positions: Mapping[str, int],
     axes: Mapping[str, Sequence[str]],
 ) -> Iterator[ItemSummary]:
-    """Yield the summaries of some items, given with their positions, as far as they were rated, by question and axis.
+    """Yield the summaries of the rated ones among some items, whose positions are given, by question and axis.
 
     Within all raters, disagreement is one minus pairwise agreement. Between groups it is the largest group distance
     of two groups whose answers can be published; items with fewer such groups have none.
     """
-    at = list(positions.values())
+    item_positions = list(positions.values())
     item_codes, rater_codes = state.items(list(positions)), state.raters([rater.rater_id for rater in raters])
     for question, scale in state.scales.all.items():
         answers = state.answers(question)
         counted = (item_codes >= 0) & (rater_codes >= 0) & (answers >= 0)
         cells = (item_codes[counted], rater_codes[counted], answers[counted])
-        counts = _count_pairs(cells[0], cells[2], len(at), len(scale))
+        counts = _count_pairs(cells[0], cells[2], len(item_positions), len(scale))
         rated = np.flatnonzero(counts.sum(axis=1))
-        of_item = {int(item): tuple(counts[item].tolist()) for item in rated}
-        for item, answered in of_item.items():
+        counts_of_item = {int(item): tuple(counts[item].tolist()) for item in rated}
+        for item, item_counts in counts_of_item.items():
             yield ItemSummary(
                 question=question,
                 axis=WITHIN,
-                position=at[item],
-                counts=answered,
-                disagreement=measure_disagreement(answered),
+                position=item_positions[item],
+                counts=item_counts,
+                disagreement=measure_disagreement(item_counts),
             )
         for axis, values in axes.items():
             names, groups = code_groups(raters, axis, values)
-            for item, distance in _measure_distances(cells, groups, (len(at), len(names), len(scale))):
+            for item, distance in _measure_distances(cells, groups, (len(item_positions), len(names), len(scale))):
                 yield ItemSummary(
-                    question=question, axis=axis, position=at[item], counts=of_item[item], disagreement=distance
+                    question=question,
+                    axis=axis,
+                    position=item_positions[item],
+                    counts=counts_of_item[item],
+                    disagreement=distance,
                 )
 
 

@@ -55,9 +55,9 @@ def forecast(hours: Sequence[TimeBucket], n_ratings: int, target: int | None, *,
     hour_s = HOUR.total_seconds()
     # From the start of an hour: ratings within an hour cannot be told apart.
     start = (now - PACE_WINDOW).timestamp() // hour_s * hour_s
-    start = max(start, min((one.start for one in hours), default=start))
+    start = max(start, min((hour.start for hour in hours), default=start))
     n_hours = max(1.0, (now.timestamp() - start) / hour_s)
-    per_hour = sum(one.n_ratings for one in hours if one.start >= start) / n_hours
+    per_hour = sum(hour.n_ratings for hour in hours if hour.start >= start) / n_hours
     missing = None if target is None else max(0, target - n_ratings)
     completed_at = None
     if missing and per_hour and missing / per_hour <= HORIZON / HOUR:

@@ -58,7 +58,7 @@ class GroupFigures:
 class TimeBucket:
     """Ratings in an hour or a day."""
 
-    start: int  # Seconds since 1970
+    start: int  # Seconds since 1970, the beginning of an hour or of a day in UTC
     n_ratings: int
     n_raters: int
 
@@ -116,7 +116,7 @@ class CampaignFigures:
     primary_question: str | None  # Question of agreement, gold and the one-label criterion; None without any
     n_items: int  # Items to be rated
     loads: tuple[tuple[int, int], ...]  # Numbers of ratings in ascending order, each with its number of items
-    hours: tuple[TimeBucket, ...]  # Nonempty hours, at most the last 48
+    hours: tuple[TimeBucket, ...]  # Last nonempty hours, at most 48
     days: tuple[TimeBucket, ...]  # Nonempty days
     times: tuple[int, ...]  # Histogram of answer times with the edges `EDGES_S`, open at both ends
     pool: GroupFigures  # Figures of all raters

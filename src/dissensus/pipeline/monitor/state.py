@@ -1,4 +1,4 @@
-"""Accumulated state of monitoring: finished ratings as columns of codes of each rater, updated rating by rating."""
+"""Accumulated state of monitoring: finished ratings of each rater as columns of codes, to which more are added."""
 
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -84,7 +84,7 @@ class RatingCodes:
     """
 
     items: Int32Array  # Shape (N,)
-    times: Int64Array  # Milliseconds, and seconds since 1970, shape (2, N)
+    times: Int64Array  # Answer times in milliseconds, and submission times in seconds since 1970, shape (2, N)
     answers: npt.NDArray[np.int16]  # Shape (Q, N), -1 without an answer on the scale
 
     def select(self, rows: Int64Array) -> "RatingCodes":
@@ -200,12 +200,12 @@ class MonitorState:
         return changed
 
     def dump(self, rater_id: str) -> bytes | None:
-        """Return the ratings of a rater for a state of the same scales and items to restore, None without any."""
+        """Return the ratings of a rater as bytes for a state of the same scales and items, None without any."""
         codes = self._codes.get(rater_id)
         return codes.to_bytes() if codes is not None and codes.items.size else None
 
     def restore(self, rater_id: str, content: bytes) -> None:
-        """Replace the ratings of a rater by dumped ones."""
+        """Replace the ratings of a rater by those that `dump` returned."""
         self._codes[rater_id] = RatingCodes.from_bytes(content, n_questions=len(self._questions))
         self.mark_raters([rater_id])
 
@@ -226,7 +226,7 @@ class MonitorState:
 
     @property
     def times_ms(self) -> IntArray:
-        """Duration of each rating in milliseconds, shape (N,)."""
+        """Answer time of each rating in milliseconds, shape (N,)."""
         return self._column(lambda codes: codes.times[0])
 
     @property
