@@ -330,7 +330,7 @@ def look(sizes: Sequence[int], half_width: float) -> InterimLook:
         np.random.default_rng(1).random(codes.size),
         codes,
         [f"g{n}" for n in range(len(sizes))],
-        question=WatchedAnswer(asked="Q", answer="Yes", axis="g"),
+        watched_answer=WatchedAnswer(question="Q", answer="Yes", axis="g"),
         half_width=half_width,
     )
 

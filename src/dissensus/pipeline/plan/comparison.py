@@ -57,8 +57,8 @@ class ComparisonSettings:
                 raise InvalidInput(f"At {self.rates.hourly_rate:g} an hour a rater costs nothing. Give pay above 0.")
 
     @property
-    def responses(self) -> int:
-        """Responses to an item that people answer about."""
+    def n_responses(self) -> int:
+        """Number of responses to an item that people answer about."""
         return 2 if self.metric == "share" else 1
 
     @property
@@ -123,19 +123,19 @@ def plan_comparison(
     """
     if pilot.dirichlet is None:
         raise InvalidInput(f"{pilot.source} has no distribution of answers over items. Name a ratings file.")
-    drawn = settings.n_raters * settings.load * settings.simulations * len(settings.per_item)
-    if most_answers is not None and drawn > most_answers:
+    n_answers = settings.n_raters * settings.load * settings.simulations * len(settings.per_item)
+    if most_answers is not None and n_answers > most_answers:
         raise InvalidInput(
-            f"{drawn:,} answers are too many to be simulated here. Plan a smaller budget or fewer designs, or use the "
-            "command dissensus plan comparison."
+            f"{n_answers:,} answers are too many to be simulated here. Plan a smaller budget or fewer designs, or use "
+            "the command dissensus plan comparison."
         )
     model = pilot.model
     rater_share = model.rater_sd**2 / (model.rater_sd**2 + model.group_item_sd**2 + 1)
     rows = []
-    for place, k in enumerate(settings.per_item):
+    for index, k in enumerate(settings.per_item):
         rows.append(_simulate_design(pilot.dirichlet, settings, rater_share, k, partial))
         if progress is not None:
-            progress((place + 1) / len(settings.per_item))
+            progress((index + 1) / len(settings.per_item))
     best = max(rows, key=lambda row: row.stayed.power)
     return ComparisonPlan(
         settings=settings,
@@ -155,17 +155,17 @@ def _simulate_design(
     partial: PartialResults,
 ) -> ComparisonRow:
     n_raters = settings.n_raters
-    available = n_raters if settings.same_raters or settings.responses == 1 else n_raters // 2
+    available = n_raters if settings.same_raters or settings.n_responses == 1 else n_raters // 2
     if per_item > available:
         raise InvalidInput(
             f"{format_count(per_item, 'rating')} of a response cannot come from {format_count(available, 'rater')} "
             f"with {format_count(settings.load, 'answer')} each. {_describe_remedy(settings)}, give raters fewer "
             "answers, or ask for fewer ratings of a response."
         )
-    n_items = n_raters * settings.load // (per_item * settings.responses)
+    n_items = n_raters * settings.load // (per_item * settings.n_responses)
     if n_items < 1:
         raise InvalidInput(
-            f"{n_raters * settings.load:,} answers are fewer than the {per_item * settings.responses:,} for "
+            f"{n_raters * settings.load:,} answers are fewer than the {per_item * settings.n_responses:,} for "
             f"{format_count(per_item, 'rating')} of each response. {_describe_remedy(settings)}, or ask for fewer of "
             "each."
         )
@@ -190,7 +190,7 @@ def _simulate_design(
         n_items=n_items,
         per_item=per_item,
         n_raters=n_raters,
-        n_ratings=n_items * per_item * settings.responses,
+        n_ratings=n_items * per_item * settings.n_responses,
         independent=independent,
         stayed=stayed,
         cost=settings.rates.money(settings.load, n_raters) if settings.rates else None,

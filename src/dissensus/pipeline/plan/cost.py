@@ -7,8 +7,8 @@ from typing import Final
 from dissensus.schema.money import check_currency
 from dissensus.schema.numbers import check_number
 
-PAID_STEP: Final = 5
-"""Minutes to whose multiples the time of a rater is rounded up, as the platform pays it."""
+STEP_MINUTES: Final = 5
+"""The time of a rater is rounded up to a multiple of this, as the site pays it."""
 MOST_MINUTES: Final = 600
 
 
@@ -28,7 +28,7 @@ class CostRates:
     minutes_per_item: float
     minutes_per_rater: float = 5.0  # consent, guidelines and questions about the rater
     fee_percent: float = 0.0  # of the recruiter, on top of the pay
-    finished: float = 0.0  # minimum for finishing
+    finished: float = 0.0  # least pay of a rater who finishes
 
     def __post_init__(self) -> None:
         check_currency(self.currency)
@@ -39,11 +39,12 @@ class CostRates:
         check_number("finished", self.finished, 0)
 
     def minutes(self, n_items: float) -> int:
-        """Return the paid minutes of a rater with so many items."""
+        """Return the paid minutes of a rater with a number of items."""
         worked = self.minutes_per_rater + n_items * self.minutes_per_item
-        return ceil(round(worked / PAID_STEP, 9)) * PAID_STEP
+        # Rounded first, so that an error in the last digit does not add a step.
+        return ceil(round(worked / STEP_MINUTES, 9)) * STEP_MINUTES
 
     def money(self, n_items: float, n_raters: float) -> float:
-        """Return the cost of raters who finish so many items each, with the recruiter's fee."""
+        """Return the cost of raters who finish a number of items each, with the recruiter's fee."""
         pay = max(self.finished, self.minutes(n_items) / 60 * self.hourly_rate)
         return round(n_raters * pay * (1 + self.fee_percent / 100), 2)

@@ -225,7 +225,7 @@ def comparison_plan_page(plan: ComparisonPlan) -> Page:
     """Return the table of designs of a comparison of chatbots."""
     settings = plan.settings
     raters = "the same raters" if settings.same_raters else "different raters"
-    people = f", {raters} for both responses" if settings.responses > 1 else ""
+    people = f", {raters} for both responses" if settings.n_responses > 1 else ""
     summary = (
         f"Difference in {METRICS[settings.metric]} if {format_short(settings.perturbation)} of the answers to the "
         f"second differ{people}; {settings.load} answers of a rater. Most power: "

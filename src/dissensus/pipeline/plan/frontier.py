@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.plan.group_designs import build_design, compute_cost
-from dissensus.pipeline.plan.groups import GroupPlan, mark_efficient, part_of, plan_groups
+from dissensus.pipeline.plan.groups import GroupPlan, mark_efficient, plan_groups, scale_progress
 from dissensus.pipeline.plan.partial import NOTHING_STORED, PartialResults
 from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.plan.settings import GroupPlanSettings, format_size
@@ -48,7 +48,7 @@ def plan_frontier(
     plans: list[GroupPlan] = []
     refused: list[tuple[GroupPlanSettings, InvalidInput]] = []
     for index, settings in enumerate(sizes):
-        part = None if progress is None else part_of(progress, index, len(sizes))
+        part = None if progress is None else scale_progress(progress, index, len(sizes))
         limit = None if most_answers is None else most_answers // len(sizes)
         try:
             plans.append(plan_groups(pilot, settings, most_answers=limit, partial=partial, progress=part))
@@ -58,14 +58,14 @@ def plan_frontier(
         raise refused[0][1]
     if len(plans) == 1 and not refused:
         return plans[0]
-    chosen = min(plans, key=_rank_plan)
+    best = min(plans, key=_rank_plan)
     return replace(
-        chosen,
+        best,
         sizes=tuple(size for plan in plans for size in plan.sizes),
         designs=tuple(mark_efficient([design for plan in plans for design in plan.designs])),
         notes=(
-            *chosen.notes,
-            *_list_other_notes(chosen, plans),
+            *best.notes,
+            *_list_other_notes(best, plans),
             *(f"Left out, {format_size(settings.n_items, settings.per_item)}: {error}" for settings, error in refused),
         ),
     )
@@ -80,11 +80,11 @@ def _rank_plan(plan: GroupPlan) -> tuple[bool, float, int]:
     return False, design.n_raters if cost is None else cost, design.n_ratings
 
 
-def _list_other_notes(chosen: GroupPlan, plans: Sequence[GroupPlan]) -> Iterator[str]:
+def _list_other_notes(best: GroupPlan, plans: Sequence[GroupPlan]) -> Iterator[str]:
     """Yield the notes of other sizes, each once, after its size."""
-    seen = set(chosen.notes)
+    listed = set(best.notes)
     for plan in plans:
         for note in plan.notes:
-            if note not in seen:
+            if note not in listed:
                 yield f"{format_size(*plan.sizes[0])}: {note}"
-                seen.add(note)
+                listed.add(note)

@@ -18,9 +18,9 @@ from dissensus.stats.planning.rating_model import RatingModel
 from dissensus.stats.planning.simulated_power import SimulatedPower
 
 GRID: Final = (0.4, 0.6, 0.8, 1.0, 1.25, 1.6, 2.0)
-"""Designs around the smallest one, in its raters."""
+"""Raters per group of the designs of a table, as multiples of the smallest number that reaches the power."""
 FALLBACK: Final = (10, 20, 30, 50, 80)
-"""Raters per group where no closed form says which designs matter."""
+"""Raters per group of the designs of a table where that number has no closed form."""
 IN_CLOSED_FORM: Final = ("share", "interaction")
 
 
@@ -92,7 +92,7 @@ def most_raters(settings: GroupPlanSettings) -> int:
 
 
 def choose_numbers(smallest: int | None, settings: GroupPlanSettings) -> tuple[int, ...]:
-    """Return the raters per group of the designs of a table: around the smallest, or a fixed grid."""
+    """Return the raters per group of the designs of a table: around the smallest number, or fixed ones without it."""
     least, most = least_raters(settings), most_raters(settings)
     if smallest is None:
         return tuple(sorted({min(most, max(least, n)) for n in FALLBACK}))
@@ -110,7 +110,7 @@ def find_smallest_size(model: RatingModel, settings: GroupPlanSettings, share: f
 
 
 def find_detectable(model: RatingModel, settings: GroupPlanSettings, share: float, n: int) -> float | None:
-    """Return the smallest difference of the sign asked for that reaches the power."""
+    """Return the smallest difference that reaches the power, with the sign of the settings'; None if none does."""
     sign = math.copysign(1, settings.difference)
 
     def power(size: float) -> float:

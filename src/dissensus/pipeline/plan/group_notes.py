@@ -54,18 +54,18 @@ def list_notes(settings: GroupPlanSettings, items_variance: float) -> Iterator[s
     )
 
 
-def doubt_items(designs: Sequence[PlannedDesign], smallest: int | None, level: float) -> Iterator[str]:
+def warn_of_few_items(designs: Sequence[PlannedDesign], smallest: int | None, level: float) -> Iterator[str]:
     """Yield a warning if effects of groups on items alone make the test reject twice as often as at its level."""
-    chosen = next((design for design in designs if design.raters_per_group == smallest), designs[-1])
-    if chosen.null_rate is not None and chosen.null_rate > 2 * level:
+    design = next((design for design in designs if design.raters_per_group == smallest), designs[-1])
+    if design.null_rate is not None and design.null_rate > 2 * level:
         yield (
-            f"Warning: with {chosen.raters_per_group:,} raters per group the test rejects in "
-            f"{100 * chosen.null_rate:.0f} % of campaigns even if groups do not differ over all items: it finds that "
+            f"Warning: with {design.raters_per_group:,} raters per group the test rejects in "
+            f"{100 * design.null_rate:.0f} % of campaigns even if groups do not differ over all items: it finds that "
             "they differ on these items. Plan more items to find a difference over all."
         )
 
 
-def doubt_smallest(designs: Sequence[PlannedDesign], smallest: int | None, power: float) -> Iterator[str]:
+def warn_of_low_power(designs: Sequence[PlannedDesign], smallest: int | None, power: float) -> Iterator[str]:
     """Yield a warning if simulations of the smallest design miss the power that its closed form has."""
     for design in designs:
         simulated = design.simulated

@@ -17,7 +17,7 @@ from dissensus.pipeline.plan.group_designs import (
     find_null_rate,
     find_smallest_size,
 )
-from dissensus.pipeline.plan.group_notes import doubt_items, doubt_smallest, explain_unreachable, list_notes
+from dissensus.pipeline.plan.group_notes import explain_unreachable, list_notes, warn_of_few_items, warn_of_low_power
 from dissensus.pipeline.plan.partial import NOTHING_STORED, PartialResults
 from dissensus.pipeline.plan.pilot import Pilot
 from dissensus.pipeline.plan.settings import GroupPlanSettings
@@ -28,7 +28,7 @@ from dissensus.stats.planning.rating_model import RatingModel
 from dissensus.stats.planning.simulated_power import SimulatedPower, is_crossed, simulate_power
 
 WORK: Final = {"alpha": 20, "gai": 40, "agreement": 10, "decomposition": 10}
-"""Work of a simulated answer, where permutations are not a matter of means of raters."""
+"""Work of a simulated answer, relative to statistics whose permutations need only the mean of each rater."""
 NOT_SIMULATED: Final = "Nothing was simulated: the designs are too large for a page. The command does it."
 
 
@@ -37,7 +37,7 @@ class GroupPlan(JsonResult):
     """Designs for one comparison of groups.
 
     `smallest` is the smallest number of raters per group that reaches the power; None if none does. Of several sizes
-    it and the settings are those of the size that costs least.
+    it and the settings are those of the size that costs least, or without a rate of pay needs the fewest raters.
     """
 
     settings: GroupPlanSettings
@@ -84,7 +84,7 @@ def plan_groups(
     requested, settings = settings, _limit_simulations(settings, share, numbers, most_answers)
     designs = []
     for index, n in enumerate(numbers):
-        part = None if progress is None else part_of(progress, index, len(numbers))
+        part = None if progress is None else scale_progress(progress, index, len(numbers))
         designs.append(_plan_design(model, settings, share, n, partial, part))
     if not in_closed_form:
         reached = [d.raters_per_group for d in designs if d.simulated and d.simulated.power >= settings.power]
@@ -100,8 +100,8 @@ def plan_groups(
         items_sd=variance.items**0.5,
         notes=(
             *list_notes(settings, variance.items),
-            *doubt_items(designs, smallest, settings.level),
-            *doubt_smallest(designs, smallest, settings.power),
+            *warn_of_few_items(designs, smallest, settings.level),
+            *warn_of_low_power(designs, smallest, settings.power),
             *([NOT_SIMULATED] if requested != settings else []),
         ),
     )
@@ -188,8 +188,8 @@ def _plan_design(
     )
 
 
-def part_of(progress: Callable[[float], None], index: int, n: int) -> Callable[[float], None]:
-    """Return the progress of the part with an index among n."""
+def scale_progress(progress: Callable[[float], None], index: int, n: int) -> Callable[[float], None]:
+    """Return a function that reports the progress of one of n parts, by its index, as a share of the whole."""
     return lambda share: progress((index + share) / n)
 
 

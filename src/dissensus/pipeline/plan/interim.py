@@ -38,7 +38,7 @@ class InterimRow:
 class WatchedAnswer:
     """The answer whose share is watched, and the axis of the groups."""
 
-    asked: str  # question
+    question: str
     answer: str
     axis: str | None = None
 
@@ -57,7 +57,7 @@ class FewestRatings:
 class InterimLook(JsonResult):
     """Rows, and advice on the next ratings with its reason."""
 
-    asked: str  # question of the ratings
+    asked: str  # question of the ratings; "question" in the JSON is that of the plan
     answer: str
     axis: str | None
     confidence: float
@@ -80,10 +80,11 @@ def look_at_ratings(
     half_width: float = 0.05,
     confidence: float = 0.95,
 ) -> InterimLook:
-    """Compute the interval of the share of an answer among raters, by group, in the order in which they finished.
+    """Compute the interval of the share of an answer among raters, by group.
 
-    Each rater is one observation: the share of the answer among their ratings. Shares of raters are independent where
-    items are assigned without regard to the answers.
+    `order` has the ids of raters in the order in which they finished; others come last. Each rater is one observation:
+    the share of the answer among their ratings. Shares of raters are independent where items are assigned without
+    regard to the answers.
     """
     ratings.require_raters("An interim look")
     check_half_width(half_width)
@@ -96,9 +97,9 @@ def look_at_ratings(
     item, rater, code = ratings.codes(question)
     n_answers = np.bincount(rater, minlength=ratings.n_raters)
     hits = np.bincount(rater, code == scale.index(answer), minlength=ratings.n_raters)
-    place = {name: n for n, name in enumerate(order)}
+    position = {name: n for n, name in enumerate(order)}
     names = ratings.raters[RATER_ID].to_list()
-    in_order = np.array(sorted(range(len(names)), key=lambda r: place.get(names[r], len(place))), np.int64)
+    in_order = np.array(sorted(range(len(names)), key=lambda r: position.get(names[r], len(position))), np.int64)
     in_order = in_order[n_answers[in_order] > 0]
     codes, groups = ratings.group_codes(axis) if axis is not None else (np.zeros(len(names), np.int32), ())
     counts = np.bincount(item, minlength=ratings.n_items)
@@ -107,7 +108,7 @@ def look_at_ratings(
         (hits / np.maximum(n_answers, 1))[in_order],
         codes[in_order],
         groups,
-        question=WatchedAnswer(asked=question, answer=answer, axis=axis),
+        watched_answer=WatchedAnswer(question=question, answer=answer, axis=axis),
         half_width=half_width,
         confidence=confidence,
         loads=FewestRatings(
@@ -124,7 +125,7 @@ def look_at_shares(
     codes: IntArray,
     groups: Sequence[str],
     *,
-    question: WatchedAnswer,
+    watched_answer: WatchedAnswer,
     half_width: float,
     confidence: float = 0.95,
     loads: FewestRatings | None = None,
@@ -144,9 +145,9 @@ def look_at_shares(
     ]
     rows = [_describe(*row, half_width, confidence) for row in shown] if shares.size else []
     return InterimLook(
-        asked=question.asked,
-        answer=question.answer,
-        axis=question.axis,
+        asked=watched_answer.question,
+        answer=watched_answer.answer,
+        axis=watched_answer.axis,
         confidence=confidence,
         half_width=half_width,
         rows=tuple(rows),

@@ -16,7 +16,7 @@ def forget(key: str, values: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PartialResults:
-    """Results by design, as plain values; `store` takes each new one.
+    """Results by design, as plain values; `store` is called with each new one.
 
     Each design has a seed of its own, so that results do not depend on which of them are new.
 

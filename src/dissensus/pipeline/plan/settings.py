@@ -10,7 +10,8 @@ from dissensus.stats.planning.simulated_power import UNSTUDENTISED, PlannedStati
 MOST_RATERS = 100_000
 MOST_ITEMS = 1_000_000
 MOST_SIMULATIONS = 100_000
-LEAST_LEVEL_OF_ALPHA = 0.001
+MIN_UNSTUDENTISED_LEVEL = 0.001
+"""Smallest level for statistics whose permutation test has no pooled null distribution."""
 
 
 def format_size(n_items: int, per_item: int | None) -> str:
@@ -71,10 +72,10 @@ class GroupPlanSettings:
                 f"The power for {self.statistic} comes from simulations alone. Simulate 100 campaigns or more."
             )
         check_simulations(self.simulations, self.level)
-        if self.statistic in UNSTUDENTISED and self.level < LEAST_LEVEL_OF_ALPHA:
+        if self.statistic in UNSTUDENTISED and self.level < MIN_UNSTUDENTISED_LEVEL:
             raise InvalidInput(
                 f"A level of {self.level:g} takes too many permutations for {self.statistic}, which has no pooled null "
-                f"distribution. Give {LEAST_LEVEL_OF_ALPHA:g} or more, or plan for agreement."
+                f"distribution. Give {MIN_UNSTUDENTISED_LEVEL:g} or more, or plan for agreement."
             )
 
     @property

@@ -67,7 +67,9 @@ def load_interim(platform: Platform, name: str, request: InterimRequest, *, staf
             np.array(shares),
             np.array([codes.get(rater.groups.get(request.axis, ""), -1) for rater in people], np.int64),
             groups,
-            question=WatchedAnswer(asked=question, answer=request.answer or answers[-1], axis=request.axis or None),
+            watched_answer=WatchedAnswer(
+                question=question, answer=request.answer or answers[-1], axis=request.axis or None
+            ),
             half_width=request.half_width,
             loads=loads,
         )
