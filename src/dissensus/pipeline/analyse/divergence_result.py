@@ -12,7 +12,7 @@ from dissensus.stats.result import FloatArray
 
 WITHHELD_NOTE = (
     "Not tested: the assignment of items, not the raters, determines how often these groups rated an item, and would "
-    "move the test. The analysis tests a distance that holds in more assignments, group_distance."
+    "move the test. The test of group_distance, in the analysis, holds its level in more assignments."
 )
 NAMES = {
     "total_variation": "total variation",

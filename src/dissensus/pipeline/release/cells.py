@@ -55,7 +55,7 @@ def blank_small_cells(raters: pl.DataFrame, order: Sequence[str], k: int, *, fix
     """Return raters without some values, axis by axis, so that as few as possible are in cells of fewer than k.
 
     The raters of small cells lose the value of the first axis, those who are still in small cells that of the next
-    one, and so on. Raters who remain in small cells have no value left, but those of the axes that are kept.
+    one, and so on. Raters who remain in small cells have no value left, except those of the `fixed` axes.
 
     Examples
     --------

@@ -132,11 +132,11 @@ def check_columns(source: ReleaseSource, plan: ReleasePlan) -> ReleaseCheck:
 
 def check_external_ids(source: ReleaseSource, publication: Publication) -> ReleaseCheck:
     """Check that no cell has the id of a person elsewhere, or the id of a rater in the source."""
-    external = {each.strip().lower() for each in source.external_ids}
+    external = {identifier.strip().lower() for identifier in source.external_ids}
     raters = source.table[names.RATER_ID].cast(pl.String).str.strip_chars().str.to_lowercase().unique()
-    internal = {each for each in raters if len(each) >= MIN_ID}
-    words = {each for each in internal if len(each) >= MIN_WORD}
-    parts = sorted(words | {each for each in external if len(each) >= MIN_ID})
+    internal = {rater for rater in raters if len(rater) >= MIN_ID}
+    words = {rater for rater in internal if len(rater) >= MIN_WORD}
+    parts = sorted(words | {identifier for identifier in external if len(identifier) >= MIN_ID})
     hits = []
     for column in publication.table:
         if column.name == names.ITEM_ID:  # numbers of items may be those of raters by chance
@@ -161,7 +161,7 @@ def check_external_ids(source: ReleaseSource, publication: Publication) -> Relea
 
 
 def _find_ids(column: pl.Series, cells: Collection[str], parts: list[str], *, of_text: bool) -> list[str]:
-    """Return the values that are an id, have one as a word, or have the form of one.
+    """Return the values that are an id in `cells`, have an id in `parts` as a word, or have the form of an id.
 
     Mail addresses within texts are left to those who read the texts.
     """
@@ -400,18 +400,18 @@ def defer_check(check: ReleaseCheck) -> ReleaseCheck:
 def check_joins(joined: Sequence[JoinedRelease], unnamed: Sequence[KeyUse], plan: ReleasePlan) -> ReleaseCheck:
     """Check that a join with all earlier releases does not make smaller cells."""
     remedy = "Publish the same attributes in the same groups as before, or fewer."
-    evidence = [line for one in joined for line in _describe_join(one, plan)]
+    evidence = [line for release in joined for line in _describe_join(release, plan)]
     if unnamed:
         listed = format_list([str(use) for use in unnamed])
         evidence.append(f"This data was released before as {listed}, which the plan does not name.")
         remedy = 'Name the folder of the latest one as previous = "…", and those of others as older = ["…"].'
-    elif not all(one.n_items for one in joined):
+    elif not all(release.n_items for release in joined):
         remedy = "Name releases of the same items: previous, older"
     return ReleaseCheck(
         name="joins",
         promise="Joined with all releases before by ids or equal answers, raters are in no smaller cells.",
         evidence=tuple(evidence) or ("No release before is known.",),
-        holds=not unnamed and all(one.n_items and not one.n_small for one in joined),
+        holds=not unnamed and all(release.n_items and not release.n_small for release in joined),
         remedy=remedy,
     )
 

@@ -215,8 +215,8 @@ def _consent(release: ReleaseDescription) -> str:
     language = campaign.languages[0]
     text = localise(campaign.consent.text, language)
     asked = [
-        f"- {one.name}{' (required)' if one.required else ''}: {localise(one.text, language)}"
-        for one in campaign.consent.purposes
+        f"- {purpose.name}{' (required)' if purpose.required else ''}: {localise(purpose.text, language)}"
+        for purpose in campaign.consent.purposes
     ]
     quoted = "\n".join(f"> {line}".rstrip() for line in text.splitlines())
     return "\n".join(

@@ -53,7 +53,7 @@ class DerivedRecords:
         if self.attempts:
             schema = {"transcript": pl.String, "rating": pl.Int8}
             tables["attempts"] = pl.DataFrame(
-                [(one.transcript, one.rating) for one in self.attempts], schema, orient="row"
+                [(attempt.transcript, attempt.rating) for attempt in self.attempts], schema, orient="row"
             )
         return tables
 
@@ -99,7 +99,7 @@ def _check_edits(source: ReleaseSource, plan: ReleasePlan) -> None:
 def _publish_preferences(
     preferences: Sequence[Preference], plan: ReleasePlan, pseudonyms: dict[str, str], *, with_edits: bool
 ) -> Iterator[Preference]:
-    for preference in sorted(preferences, key=lambda one: conceal_conversation(one.preference_id)):
+    for preference in sorted(preferences, key=lambda preference: conceal_conversation(preference.preference_id)):
         picks = tuple(
             replace(pick, rater_id=pseudonyms[pick.rater_id])
             for pick in preference.picks
@@ -128,7 +128,9 @@ def _publish_attempts(
     upwork: dict[str, str] = {}
     if UPWORK in publication.raters.columns:
         upwork = dict(publication.raters.select(names.RATER_ID, pl.col(UPWORK).cast(pl.String)).iter_rows())
-    published = [(pseudonyms[one.rater_id], one.attempt) for one in attempts if one.rater_id in pseudonyms]
+    published = [
+        (pseudonyms[authored.rater_id], authored.attempt) for authored in attempts if authored.rater_id in pseudonyms
+    ]
     for pseudonym, attempt in sorted(published, key=lambda pair: (pair[0], pair[1].transcript)):
         yield replace(
             attempt,

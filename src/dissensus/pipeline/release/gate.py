@@ -53,7 +53,7 @@ class ReleaseVerdict:
 
     @property
     def stands(self) -> bool:
-        """True if nothing is left but what the command checks."""
+        """True if all checks but the deferred ones passed."""
         return all(judged.outcome in ("passed", "deferred") for judged in self.checks)
 
     def as_mapping(self) -> dict[str, Any]:
@@ -89,14 +89,13 @@ def judge_release(
     *,
     on_site: Sequence[Signature] = (),
 ) -> ReleaseVerdict:
-    """Return the verdict on checks of a content, given by its digest.
+    """Return the verdict on checks; `content` is the digest of what is published.
 
-    The code of a check covers its evidence and the content, which includes the plan: whatever changes afterwards
-    needs another signature.
-    Signatures on the site lapse silently, since nobody can remove them from its log.
+    The code of a check covers its evidence and the content, which includes the plan: after any change another signature
+    is needed. Signatures on the site lapse silently, since nobody can remove them from its log.
     """
-    signed = replace(plan, signatures=(*plan.signatures, *on_site))
-    judged = [_judge(check, signed, content) for check in checks]
+    signed_plan = replace(plan, signatures=(*plan.signatures, *on_site))
+    judged = [_judge(check, signed_plan, content) for check in checks]
     judged.append(_judge(_check_signatures(plan.signatures, judged), plan, content))
     return ReleaseVerdict(checks=tuple(judged), loss=tuple(loss), people=plan.people)
 
@@ -107,8 +106,8 @@ def _judge(check: ReleaseCheck, plan: ReleasePlan, content: str) -> JudgedCheck:
     if not check.judged:
         return JudgedCheck(check=check, outcome="passed" if check.holds else "failed", code=None, signed_by=())
     code = code_evidence(check, content)
-    signed = [one.by for one in plan.signatures if (one.check, one.code) == (check.name, code)]
-    people = tuple(dict.fromkeys(signed))
+    signatures = [signature for signature in plan.signatures if (signature.check, signature.code) == (check.name, code)]
+    people = tuple(dict.fromkeys(signature.by for signature in signatures))
     outcome: CheckOutcome = "passed" if len({_normalise_name(name) for name in people}) >= plan.people else "unsigned"
     return JudgedCheck(check=check, outcome=outcome if check.holds else "failed", code=code, signed_by=people)
 
@@ -131,16 +130,17 @@ def code_evidence(check: ReleaseCheck, content: str) -> str:
 
 
 def _check_signatures(signatures: Sequence[Signature], judged: Sequence[JudgedCheck]) -> ReleaseCheck:
-    codes = {each.check.name: each.code for each in judged if each.code is not None}
-    stale = [one for one in signatures if codes.get(one.check) != one.code]
+    codes = {result.check.name: result.code for result in judged if result.code is not None}
+    stale = [signature for signature in signatures if codes.get(signature.check) != signature.code]
     return ReleaseCheck(
         name="signatures",
         promise="Every signature is of the evidence of this release.",
         evidence=(
             f"{len(signatures) - len(stale):,} signatures are of this evidence.",
             *(
-                f"{one.by} signed {one.check} with the code {one.code[:SHOWN_DIGITS]}, which is not its code."
-                for one in stale
+                f"{signature.by} signed {signature.check} with the code {signature.code[:SHOWN_DIGITS]}, which is not "
+                "its code."
+                for signature in stale
             ),
         ),
         holds=not stale,

@@ -43,8 +43,8 @@ def attack_membership(
 ) -> MembershipAttack | None:
     """Return the outcome of the attack, None if no rater has that many answers.
 
-    `codes` has the item, the rater and the answer of each rating, with items in order; `cells` the cell of attributes
-    of each rater. The outsider knows answers to random items, drawn `draws` times for each rater.
+    `codes` has the item, the rater and the answer of each rating; `cells` the cell of attributes of each rater. The
+    outsider knows answers to random items, drawn `draws` times for each rater.
 
     Examples
     --------
@@ -117,5 +117,5 @@ def _compare_answers(
     matches = [by_item[item[row]][answer[by_item[item[row]]] == answer[row]] for row in rows]
     others, positions = np.unique(rater[np.concatenate(matches)], return_inverse=True)
     agree = np.zeros((len(others), len(rows)), bool)
-    agree[positions, np.repeat(np.arange(len(rows)), [len(each) for each in matches])] = True
+    agree[positions, np.repeat(np.arange(len(rows)), [len(match) for match in matches])] = True
     return others, agree

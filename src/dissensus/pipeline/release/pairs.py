@@ -154,7 +154,7 @@ def released_pairs(preferences: Iterable[Preference], policy: PairPolicy | None 
     >>> (pair,) = released_pairs([preference]).pairs
     >>> pair.chosen, pair.rejected, pair.strength, pair.tranche
     ('No, thank you.', 'Go away.', 0.5, 'harmless-base')
-    >>> [(each.rater_id, each.strength) for each in pair.strengths]
+    >>> [(rater.rater_id, rater.strength) for rater in pair.strengths]
     [('ann', 3), ('ben', -2), ('cho', -1)]
     """
     policy = policy or PairPolicy()

@@ -113,14 +113,17 @@ def _list_raters(table: pl.DataFrame, quasi_identifiers: tuple[str, ...]) -> pl.
 
 
 def _check_axes(plan: ReleasePlan, axes: tuple[str, ...], quasi_identifiers: tuple[str, ...]) -> None:
-    blanked = tuple(name for name in quasi_identifiers if name not in FLAGS)
+    may_be_blank = tuple(name for name in quasi_identifiers if name not in FLAGS)
     rule = plan.anonymity
-    for key, chosen, known in (("groups", rule.groups, axes), ("blank_first", rule.blank_first, blanked)):
-        for axis in chosen:
-            if axis not in known:
+    for key, names_in_plan, allowed in (
+        ("groups", rule.groups, axes),
+        ("blank_first", rule.blank_first, may_be_blank),
+    ):
+        for axis in names_in_plan:
+            if axis not in allowed:
                 raise InvalidInput(
                     f"anonymity.{key}: {format_value(axis)} is not a published attribute of raters."
-                    f"{suggest(axis, known)} They are {format_list(known) or 'none'}."
+                    f"{suggest(axis, allowed)} They are {format_list(allowed) or 'none'}."
                 )
 
 

@@ -36,8 +36,9 @@ class KeyUse:
 
 
 def check_content(use: KeyUse, uses: Iterable[KeyUse]) -> None:
-    """Raise if the version of a use was written with another content: a version has one."""
-    if any((one.name, one.version) == (use.name, use.version) and one.manifest != use.manifest for one in uses):
+    """Raise if the version of a use was written before with another content."""
+    others = (other for other in uses if (other.name, other.version) == (use.name, use.version))
+    if any(other.manifest != use.manifest for other in others):
         raise Conflict(
             f"{use} was written before with another content. Raise the version, since users may have it. Nothing was "
             "written."

@@ -67,9 +67,9 @@ def compare_statistics(before: Ratings, after: Ratings, question: str, axes: tup
     for axis in axes:
         shares = [_shares(ratings, question, axis) for ratings in (before, after)]
         for group in dict.fromkeys((*shares[0], *shares[1])):
-            values = [each.get(group) for each in shares]
+            values = [by_group.get(group) for by_group in shares]
             rows.append(ReleaseStatistic(statistic="share", axis=axis, group=group, before=values[0], after=values[1]))
-        gaps = [max(each.values()) - min(each.values()) if each else None for each in shares]
+        gaps = [max(by_group.values()) - min(by_group.values()) if by_group else None for by_group in shares]
         rows.append(ReleaseStatistic(statistic="gap", axis=axis, group=None, before=gaps[0], after=gaps[1]))
     return rows
 
