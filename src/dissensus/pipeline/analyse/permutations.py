@@ -64,7 +64,7 @@ def compute_tests(
 ) -> list[GroupTable]:
     """Add permutation tests; all axes share the permutations, so crossings stay intact."""
 
-    # Where all replicates fit in one range, the next axis takes their permutations from the cache.
+    # The next axis takes permutations from the cache if all replicates fit in one range.
     @lru_cache(maxsize=1)
     def permute(chunk: range, within: bytes) -> Int32Array:
         return draw_permutations([seeds[b] for b in chunk], design.n_raters, np.frombuffer(within, np.int32))
