@@ -250,6 +250,12 @@ def test_names_of_folders_give_each_column_once(tmp_path: Path) -> None:
         read_partitions(tmp_path)
 
 
+def test_folders_whose_names_end_as_those_of_files_are_not_files(tmp_path: Path) -> None:
+    (tmp_path / "2024.parquet").mkdir()
+    path = _write(tmp_path / "2024.parquet")
+    assert find_folder(tmp_path).sizes == {path: 2}
+
+
 def test_folders_without_ratings_are_refused(tmp_path: Path) -> None:
     (tmp_path / "ratings.csv").write_text("item_id\n1\n")
     with pytest.raises(DissensusError, match=r"no \.parquet file; its files are '.csv'"):

@@ -129,7 +129,8 @@ def _scan_files(paths: list[Path], values: Mapping[str, str | None]) -> pl.LazyF
 
 def _find_paths(source: Path) -> list[Path]:
     if source.is_dir():
-        paths = source.rglob(f"*{SUFFIX}")
+        # Spark writes folders with such names too, whose files follow them here.
+        paths = (path for path in source.rglob(f"*{SUFFIX}") if path.is_file())
         matches = [path for path in paths if not any(part[0] in "._" for part in path.relative_to(source).parts)]
         if not matches:
             others = sorted({path.suffix or path.name for path in source.iterdir() if path.is_file()})
