@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -340,6 +341,18 @@ def test_a_table_of_pairs_is_replaced_only_on_request(tmp_path: Path) -> None:
     assert pl.read_csv(path)["strengths"].to_list() == ["[1]", None]
     with pytest.raises(InvalidInput, match="There is nothing to write to"):
         write_table([], path, overwrite=True)
+
+
+def test_values_that_json_does_not_have_are_written_as_in_text_tables(tmp_path: Path) -> None:
+    extra = {"at": datetime(2024, 2, 1, tzinfo=UTC), "unknown": float("nan"), "limits": [float("-inf"), 1.5]}
+    rows = [PairRow(ASKED + "No.", ASKED + "Yes.", extra=extra)]
+    write_table(rows, tmp_path / "pairs.jsonl")
+    (written,) = stream_pairs(tmp_path / "pairs.jsonl")
+    columns = {"at": "2024-02-01 00:00:00+00:00", "unknown": None, "limits": ["-inf", 1.5]}
+    assert written.extra == {"strength": None, **columns}
+    write_inspect(rows, tmp_path / "pairs.inspect.jsonl")
+    metadata = json.loads((tmp_path / "pairs.inspect.jsonl").read_text())["metadata"]
+    assert metadata == {"rejected": "Yes.", "strength": None, **columns}
 
 
 @pytest.mark.parametrize("note", [10**400, "\ud800", {}])

@@ -1,6 +1,7 @@
 """Writers of pairs: hh-rlhf, tables, TRL, Inspect."""
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
@@ -135,11 +136,28 @@ def write_lines(values: Iterable[Mapping[str, object]], path: Path, *, overwrite
 
 def _encode(value: Mapping[str, object], number: int) -> bytes:
     try:
-        return (json.dumps(value, ensure_ascii=False) + "\n").encode()
+        return (_dump(value) + "\n").encode()
     except UnicodeEncodeError:
         raise InvalidInput(
             f"Record {number:,} has half of a surrogate pair (like \\ud800), which is not text. Remove it."
         ) from None
+
+
+def _dump(value: Mapping[str, object]) -> str:
+    """Return a record as JSON, with dates and other values that JSON does not have as text tables hold them."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str, allow_nan=False)
+    except ValueError:
+        return json.dumps(_write_non_finite(value), ensure_ascii=False, default=str)
+
+
+def _write_non_finite(value: object) -> object:
+    """Return a value with null for NaN, and infinities as text."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    if isinstance(value, Mapping):
+        return {key: _write_non_finite(part) for key, part in value.items()}
+    return [_write_non_finite(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _nothing_error(path: Path) -> InvalidInput:
