@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.preference.people import people
-from tests.support.model_edits import arrays, edit_file, head
+from tests.support.model_edits import arrays, claim_large_arrays, edit_file, head, name_unknown_compression
 
 from dissensus.errors import InvalidInput
 from dissensus.files.models.folder import ARRAY_FILES, MODEL, SUMS, WEIGHTS, load_model, save_model
@@ -61,6 +61,8 @@ def test_the_folder_of_groups_has_effects_of_both(models: dict[KindOfModel, AnyM
         ("groups", WEIGHTS, arrays(effects_0=lambda values: values * np.float32(np.nan)), "not all numbers"),
         ("groups", WEIGHTS, arrays(directions=lambda values: values.astype(np.float64)), "other types of numbers"),
         ("groups", WEIGHTS, arrays(directions=lambda values: values[0]), "is not a valid model"),
+        ("groups", WEIGHTS, name_unknown_compression, "its arrays cannot be read"),
+        ("groups", WEIGHTS, claim_large_arrays, "its arrays cannot be read"),
         ("mean-variance", MODEL, head(lambda values: values.update(typical_length=float("inf"))), "invalid values"),
         ("mean-variance", MODEL, head(lambda values: values.update(kind="groups")), "'axes'"),
         ("mean-variance", WEIGHTS, arrays(characters_spread=lambda values: values[1:]), "do not fit together"),

@@ -61,6 +61,15 @@ def test_damaged_and_oversized_spreadsheets_are_refused(tmp_path: Path, monkeypa
         ds.read_ratings(path)
 
 
+def test_a_spreadsheet_with_a_damaged_name_inside_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.xlsx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("xl/é.xml", "")
+    path.write_bytes(path.read_bytes().replace("é".encode(), b"\xff\xff"))
+    with pytest.raises(InvalidInput, match="is not a spreadsheet"):
+        ds.read_ratings(path)
+
+
 WITHOUT_FASTEXCEL = """
 import sys
 sys.modules["fastexcel"] = None

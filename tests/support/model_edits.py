@@ -3,6 +3,8 @@
 import hashlib
 import io
 import json
+import re
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,22 @@ def arrays(**changes: Callable[[np.ndarray], np.ndarray]) -> Callable[[bytes], b
         return out.getvalue()
 
     return changed
+
+
+def name_unknown_compression(data: bytes) -> bytes:
+    """Change the method of compression in each entry of the directory of a ZIP archive."""
+    return re.sub(rb"(PK\x01\x02.{6})\0\0", rb"\1c\0", data, flags=re.DOTALL)
+
+
+def claim_large_arrays(data: bytes) -> bytes:
+    """Replace the arrays of an archive by headers of arrays that no memory holds."""
+    header = {"descr": "<f4", "fortran_order": False, "shape": (2**50,)}
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
+        for name in old.namelist():
+            with new.open(name, "w") as member:
+                np.lib.format.write_array_header_1_0(member, header)
+    return out.getvalue()
 
 
 def edit_file(folder: Path, name: str, change: Callable[[bytes], bytes]) -> None:

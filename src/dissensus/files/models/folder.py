@@ -125,10 +125,7 @@ def load_any_model(folder: Path, *, encoder: Encoder | None = None) -> AnyModel 
         if names is TUNED_JURY_FILES:
             encoder = read_tuned_encoder(head["transformer"], folder)
         return _build_model(head, card, _read(folder / WEIGHTS), encoder)
-    except (
-        *(ValueError, KeyError, TypeError, ArithmeticError, AttributeError, OSError, RecursionError),
-        zipfile.BadZipFile,
-    ) as error:
+    except (ValueError, KeyError, TypeError, ArithmeticError, AttributeError, OSError, RecursionError) as error:
         _refuse(folder, format_value(error))
 
 
@@ -216,10 +213,19 @@ def _pack_arrays(arrays: dict[str, npt.NDArray[Any]]) -> bytes:
 def _build_model(
     head: dict[str, Any], card: dict[str, Any], weights: bytes, encoder: Encoder | None
 ) -> AnyModel | JuryModel:
-    with zipfile.ZipFile(io.BytesIO(weights)) as packed:
-        if sum(part.file_size for part in packed.infolist()) > MAX_FILE_BYTES:
-            raise ValueError("its arrays are too large")
-    with np.load(io.BytesIO(weights), allow_pickle=False) as arrays:
-        if head["kind"] == KIND:
-            return assemble_jury(head, card, arrays, encoder=encoder)
-        return assemble_model(head, card, arrays, encoder=encoder)
+    arrays = _unpack_arrays(weights)
+    if head["kind"] == KIND:
+        return assemble_jury(head, card, arrays, encoder=encoder)
+    return assemble_model(head, card, arrays, encoder=encoder)
+
+
+def _unpack_arrays(weights: bytes) -> dict[str, npt.NDArray[Any]]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(weights)) as packed:
+            n_bytes = sum(part.file_size for part in packed.infolist())
+        if n_bytes <= MAX_FILE_BYTES:
+            with np.load(io.BytesIO(weights), allow_pickle=False) as arrays:
+                return dict(arrays)
+    except Exception as error:  # the libraries raise many kinds for damaged archives and arrays
+        raise ValueError(f"its arrays cannot be read: {error}") from None
+    raise ValueError("its arrays are too large")
