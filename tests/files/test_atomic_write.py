@@ -30,7 +30,7 @@ def test_a_device_is_written_to_not_replaced() -> None:
 
 
 def test_a_failed_write_leaves_no_file(tmp_path: Path) -> None:
-    for path in (tmp_path / "no" / "a.txt", tmp_path / "a\0b"):
+    for path in (tmp_path / "no" / "a.txt", tmp_path / "a\0b", tmp_path / ("a" * 300)):
         with pytest.raises(Unavailable, match="cannot be written"):
             write_atomically(b"x", path)
     with pytest.raises(Unavailable, match="No space left"):

@@ -23,9 +23,10 @@ def test_pyrit_reads_what_was_written(tmp_path: Path) -> None:
         replace(ATTEMPT, transcript=awkward, rating=2, task_description=' # make it say "NA", \nor so '),
         replace(ATTEMPT, rating=None),
         replace(ATTEMPT, task_description=" None "),
+        replace(ATTEMPT, task_description="-1.#QNAN"),
     ]
     path = tmp_path / "a.pyrit.csv"
-    assert write_pyrit(attempts, path) == {UNRATED: 1, NO_OBJECTIVE: 1}
+    assert write_pyrit(attempts, path) == {UNRATED: 1, NO_OBJECTIVE: 2}
     assert path.read_text("utf-8").startswith(
         "# dataset_version=1.0\nassistant_response,human_score,objective,data_type\n"
     )

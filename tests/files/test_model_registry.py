@@ -91,6 +91,7 @@ def test_names(tmp_path: Path) -> None:
     for name in ("..", "../harmless", "Harmless", ""):
         with pytest.raises(InvalidInput, match="cannot be the name of a registered model"):
             registered_model_folder(tmp_path, name)
+    register_model(tmp_path / "interrupted", HELPFUL).folder.rename(tmp_path / ".interrupted.part")
     assert list_registered_models(tmp_path) == ["harmless"]
 
 

@@ -114,8 +114,9 @@ def test_agreement_and_tranche_are_read(tmp_path: Path) -> None:
     assert {pair.tranche for pair in pairs} == {"helpful-online"}
     columns = pl.DataFrame(rows).with_columns(agreement=pl.lit(0.75), tranche=pl.lit("ours"))
     assert {(pair.agreement, pair.tranche) for pair in read_pairs(columns).pairs} == {(0.75, "ours")}
-    with pytest.raises(InvalidInput, match=r"Row 1: strengths is '7'; write it like"):
-        read_pairs(pl.DataFrame(rows[:1]).with_columns(strengths=pl.lit("7")))
+    for strengths in ("7", json.dumps([{"rater_id": "a", "strength": 10**400}])):
+        with pytest.raises(InvalidInput, match=r"Row 1: strengths is '.*'; write it like"):
+            read_pairs(pl.DataFrame(rows[:1]).with_columns(strengths=pl.lit(strengths)))
     with pytest.raises(InvalidInput, match=r"Row 1: The agreement on a pair is 3; give a share"):
         read_pairs(columns.with_columns(agreement=pl.lit("3")))
 

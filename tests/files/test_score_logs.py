@@ -1,5 +1,6 @@
 """Scores in logs of Inspect and HELM, in files as these tools write them, and bad ones."""
 
+import codecs
 import json
 import zipfile
 from collections.abc import Mapping
@@ -56,6 +57,7 @@ def test_grades_and_scores_of_inspect_are_averaged_over_epochs(tmp_path: Path, k
     ]
     if kind == "json":
         path = write_log(tmp_path / "log.json", samples)
+        path.write_bytes(codecs.BOM_UTF8 + path.read_bytes())
     else:
         path = write_archive(
             tmp_path / "log.eval", samples, method=archives.ZSTANDARD if kind == "zstandard" else zipfile.ZIP_DEFLATED

@@ -94,6 +94,7 @@ def test_categories_are_escaped_and_numbers_are_not() -> None:
         pl.DataFrame({"Q": pl.Series(["-", "-1", "+1.5", None], dtype=scale), "n": [-1, -2, -3, -4]})
     )
     assert (frame["Q"].to_list(), frame["n"].to_list(), n) == (["'-", "-1", "+1.5", None], [-1, -2, -3, -4], 1)
+    assert escape_formulas(pl.DataFrame({"said": pl.Series(["=1+1"], dtype=pl.Categorical)}))[1] == 1
     assert escape_formulas(pl.DataFrame({"said": ["-1\n=1+1", "-1 ", "+1+1"]}))[1] == 3
     assert escape_formulas(pl.DataFrame({"said": ["\n=1+1", "\uff1d1+1", "\uff0b1", "\uff0d1", "\uff20a"]}))[1] == 5
 

@@ -42,8 +42,6 @@ SIDE: Final = "item_side"
 PAIR_ID: Final = "item_pair"
 """Attribute with the id or row of the pair."""
 
-"""Attribute with what the person wanted to achieve, which reviewers see."""
-
 _OF_ATTEMPTS: Final = frozenset({"transcript", "task_description", "red_team_member_id"})
 """Keys by which published red-team attempts are recognised."""
 

@@ -23,7 +23,12 @@ COLUMNS: Final = ("assistant_response", "human_score", "objective", "data_type")
 VERSION: Final = "# dataset_version=1.0\n"
 """First line; without it PyRIT asks for a version."""
 
-_MISSING: Final = frozenset({"", "#n/a", "n/a", "na", "<na>", "null", "nan", "-nan", "none", "#na", "#n/a n/a"})
+_MISSING: Final = frozenset(
+    {
+        *("", "#n/a", "n/a", "na", "<na>", "null", "nan", "-nan", "none", "#na", "#n/a n/a"),
+        *("1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"),
+    }
+)
 """Values that pandas reads as missing, in lower case; PyRIT rejects files with them."""
 
 

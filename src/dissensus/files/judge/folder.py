@@ -38,7 +38,7 @@ def check_same_run(folder: Path, judge_digest: str, questionnaire: Questionnaire
         known = (run["judge_sha256"], run["questionnaire"])
     except FileNotFoundError:
         return
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InvalidInput(f"{folder / RUN} cannot be read: {error}. Name a new folder.") from None
     own = (judge_digest, json.loads(json.dumps(questionnaire.as_mapping())))
     for name, before, now in zip(("judge", "questionnaire"), known, own, strict=True):
@@ -89,7 +89,7 @@ def read_judge_run(folder: str | os.PathLike[str]) -> JudgeResponses:
         run = json.loads((folder / RUN).read_bytes())
         content = (folder / ANSWERS).read_bytes()
         rows = [json.loads(line) for line in content.splitlines()]
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InvalidInput(f"{folder} cannot be read: {error}. Run the judge again; its answers are kept.") from None
     if not isinstance(run, dict) or not all(isinstance(row, dict) for row in rows):
         raise InvalidInput(f"{folder} does not hold the run of a judge. Run it again; its answers are kept.")

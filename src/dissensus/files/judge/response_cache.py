@@ -73,7 +73,7 @@ def _read_responses(path: Path) -> Iterator[RawResponse]:
         try:
             row: dict[str, Any] = json.loads(line)
             yield RawResponse(**row)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             raise InvalidInput(
                 f"{path}, line {number:,} is not a response of a judge. Name a new folder, or restore the file."
             ) from None

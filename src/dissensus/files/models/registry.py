@@ -194,7 +194,8 @@ def _check_order(entries: Sequence[RegistryEntry]) -> None:
 
 def list_registered_models(folder: Path) -> list[str]:
     """Return the names of all registered models, sorted."""
-    return sorted(path.parent.name for path in folder.glob(f"*/{TERMS}"))
+    # Not the hidden folder that an interrupted registration leaves.
+    return sorted(path.parent.name for path in folder.glob(f"[!.]*/{TERMS}"))
 
 
 @contextmanager

@@ -223,7 +223,7 @@ def _agreements(frame: pl.DataFrame) -> list[float | None]:
 def _agreement(row: int, text: str) -> float | None:
     try:
         strengths = [float(vote["strength"]) for vote in json.loads(text)]
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         raise InvalidInput(
             f'Row {row:,}: strengths is {format_value(text)}; write it like [{{"rater_id": "ann", "strength": 2}}, …].'
         ) from None

@@ -13,7 +13,7 @@ from dissensus.errors import DissensusError, InvalidInput, Unavailable
 def write_atomically(data: bytes | Iterable[bytes], path: Path) -> None:
     """Write a file whole or not at all; what cannot be replaced, such as a device or a pipe, is written to."""
     chunks = [data] if isinstance(data, bytes) else data
-    if not path.exists() or path.is_file():
+    if _is_replaceable(path):
         with replace_atomically(path, mode=0o666) as part:
             _write(chunks, part)
         return
@@ -22,6 +22,14 @@ def write_atomically(data: bytes | Iterable[bytes], path: Path) -> None:
     except DissensusError:
         raise  # Of the chunks
     except OSError as error:
+        raise _unavailable(path, error.strerror or error) from None
+
+
+def _is_replaceable(path: Path) -> bool:
+    """Return whether a path is that of a file, or free."""
+    try:
+        return not path.exists() or path.is_file()
+    except OSError as error:  # such as a name that is too long
         raise _unavailable(path, error.strerror or error) from None
 
 

@@ -106,7 +106,7 @@ def escape_formulas(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     >>> frame["said"].to_list(), frame["n"].to_list(), n
     (["'=1+1", '1+1', None], [-1, 2, 3], 1)
     """
-    names = [name for name, dtype in frame.schema.items() if dtype in (pl.String, pl.Enum)]
+    names = [name for name, dtype in frame.schema.items() if dtype in (pl.String, pl.Enum, pl.Categorical)]
     texts = frame.select(pl.col(names).cast(pl.String))
     begins, plain = pl.all().str.slice(0, 1).is_in(FORMULAS), pl.all().str.contains(NUMBER)
     risky = texts.select((begins & ~plain).fill_null(value=False))

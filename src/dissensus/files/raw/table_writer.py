@@ -78,7 +78,7 @@ def write_content(content: pl.DataFrame | Entries, path: Path, *, overwrite: boo
 
 def check_overwrite(path: Path, *, overwrite: bool) -> None:
     """Raise if the file exists and must not be overwritten."""
-    with suppress(ValueError):  # an invalid path; writing raises for it
+    with suppress(OSError, ValueError):  # an invalid path; writing raises for it
         if path.exists() and not overwrite:
             raise Conflict(
                 f"{path} is there already. Name another file, or replace it with --force (in Python: overwrite=True)."

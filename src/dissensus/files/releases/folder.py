@@ -31,7 +31,7 @@ from dissensus.schema.release.plan import MAX_CELL
 MANIFEST: Final = "SHA256SUMS"
 SIGNATURE: Final = "SHA256SUMS.sig"
 """Detached signature of the manifest, which its owner may add."""
-DATA_FILES: Final = (".csv", ".csv.gz", ".tsv", ".jsonl", ".jsonl.gz", ".parquet")
+DATA_FILES: Final = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 """Ends of the names of data files."""
 _LINE: Final = re.compile(r"([0-9a-f]{64})  (.+)")
 Documents = Callable[[Mapping[str, DataFile]], Mapping[str, str]]
@@ -189,9 +189,14 @@ def read_release_table(folder: Path) -> pl.DataFrame:
     return read_plain_table(folder / PARQUET)
 
 
+def list_release_files(folder: Path) -> set[str]:
+    """Return the files that the manifest of a release has to list: all but itself, its signature and those of Git."""
+    return {file for file in _list_files(folder) if not file.startswith(".git/")} - {MANIFEST, SIGNATURE}
+
+
 def check_files(folder: Path) -> None:
-    """Raise if a release has a file that its manifest does not list, other than a signature."""
-    unlisted = set(_list_files(folder)) - read_manifest(folder).keys() - {MANIFEST, SIGNATURE}
+    """Raise if a release has a file that its manifest does not list."""
+    unlisted = list_release_files(folder) - read_manifest(folder).keys()
     if unlisted:
         raise InvalidInput(
             f"{folder} has files that its {MANIFEST} does not list: {format_list(sorted(unlisted), 5)}. Remove them."

@@ -17,6 +17,7 @@ from dissensus.files.raw.table_reader import read_frame
 from dissensus.files.releases.folder import (
     MANIFEST,
     SIGNATURE,
+    list_release_files,
     read_columns,
     read_manifest,
     read_plain_table,
@@ -73,13 +74,9 @@ def _find_faults(
     folder: Path, digests: dict[str, str], record: dict[str, Any], table: pl.DataFrame
 ) -> Iterator[FailedCheck]:
     again = "Get the release again from its owner."
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {
-        MANIFEST,
-        SIGNATURE,
-    }
-    there = {path for path in there if not path.startswith(".git/")}
-    for path in sorted(there | set(digests)):
-        if path not in there:
+    files = list_release_files(folder)
+    for path in sorted(files | set(digests)):
+        if path not in files:
             yield _fault("missing file", f"{path} is in {MANIFEST}, and is not there.", again)
         elif path not in digests:
             yield _fault("unknown file", f"{path} is not in {MANIFEST}.", "Remove it, or get the release again.")

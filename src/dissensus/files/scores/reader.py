@@ -162,7 +162,9 @@ def _read_table(source: Source, models: Sequence[str] | None, labels: Mapping[st
 def _parse_json(path: Path) -> Any:
     """Parse a JSON document; None for JSON Lines and invalid JSON, which the reader of tables reports."""
     try:
-        return strict_decoder("The log", nan_as_null=True).decode(content.read_content(path).decode("utf-8").strip())
+        return strict_decoder("The log", nan_as_null=True).decode(
+            content.read_content(path).decode("utf-8-sig").strip()
+        )
     except (ValueError, RecursionError):
         return None
 
