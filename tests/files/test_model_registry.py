@@ -66,17 +66,17 @@ def test_written_entries_are_read_back(tmp_path: Path) -> None:
     assert open_registered_model(tmp_path / "helpful") == model
     assert model.terms == HELPFUL
     assert model.current == 1
-    assert list(model.trained) == [1, 2]
-    assert model.version(2) == tmp_path / "helpful" / "2"
+    assert list(model.trained_versions) == [1, 2]
+    assert model.version_folder(2) == tmp_path / "helpful" / "2"
     with pytest.raises(NotFound, match=r"has no version 3. It has '1', '2'"):
-        model.version(3)
+        model.version_folder(3)
 
 
 def test_version_numbers_are_not_reused(tmp_path: Path) -> None:
     model = register_model(tmp_path / "helpful", HELPFUL)
     # The first was never finished: it is not in the history, and its number is used up.
     assert [make_version_folder(model).name, make_version_folder(model).name] == ["1", "2"]
-    assert open_registered_model(model.folder).trained == {}
+    assert open_registered_model(model.folder).trained_versions == {}
 
 
 def test_names(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_concurrent_changes_are_serialised(tmp_path: Path) -> None:
         list(pool.map(add, range(40)))
     reopened = open_registered_model(folder)
     assert sorted(int(entry.reason) for entry in reopened.entries) == list(range(40))
-    assert list(reopened.trained) == list(range(1, 41))
+    assert list(reopened.trained_versions) == list(range(1, 41))
 
 
 def test_a_folder_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -138,13 +138,13 @@ def test_rolling_back_to_the_replaced_version(tmp_path: Path) -> None:
     before = []
     for action, version, current in steps:
         model = append_entry(model, replace(FIRST, action=action, version=version, current=current))  # type: ignore[arg-type]
-        before.append(model.before)
+        before.append(model.previous)
     assert before == [None, 1, 1, 2]
     model = append_entry(model, replace(BACK, version=1, current=1))
-    assert model.before is None
+    assert model.previous is None
     # Rolling back a later version does not return to one that was rolled back.
     model = append_entry(model, replace(FIRST, version=5, current=5))
-    assert model.before == 1
+    assert model.previous == 1
 
 
 PAIRS = [Pair((Turn("human", f"Question {number}"),), "yes", "no") for number in range(5000)]

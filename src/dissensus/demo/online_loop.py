@@ -197,7 +197,7 @@ def _hold_conversations(visitor: Visitor, taste: Taste, seed: Sequence[int], on_
 
 
 def _measure_phase(phase: str, entry: RegistryEntry, registered: RegisteredModel, taste: Taste) -> PhaseResult:
-    model = load_model(registered.version(registered.current or entry.version))
+    model = load_model(registered.version_folder(registered.current or entry.version))
     return PhaseResult(phase, entry, taste_agreement(model, taste), best_of_n_win_rate(model, taste))
 
 

@@ -105,8 +105,8 @@ def test_training_uses_the_preferences_of_campaigns_that_name_the_model(
     assert (entry.n_pairs or 0) + entry.extra["n_held_out"] == 60
     reopened = open_registered_model(registered_model.folder)
     assert (reopened.current, reopened.entries) == (1, (entry,))
-    assert entry.sha256 == read_identity(reopened.version(1)).sha256
-    model = load_model(reopened.version(1))
+    assert entry.sha256 == read_identity(reopened.version_folder(1)).sha256
+    model = load_model(reopened.version_folder(1))
     talk = Conversation.from_turns([("human", "Tell me more."), ("bot", BAD), ("human", "And?"), ("bot", GOOD)])
     ((bad, good),) = model.score([talk])
     assert good > bad
@@ -201,7 +201,7 @@ def test_a_new_version_is_compared_with_the_current_one(registered_model: Regist
     assert entry.extra["against"] == 1
     pairs = split_holdout(simulate_pairs(1000)[0]).held_out
     hits = [
-        np.mean(load_model(open_registered_model(registered_model.folder).version(number)).margins(pairs) > 0)
+        np.mean(load_model(open_registered_model(registered_model.folder).version_folder(number)).margins(pairs) > 0)
         for number in (1, 4)
     ]
     assert entry.difference is not None
@@ -219,7 +219,7 @@ def test_a_new_version_is_compared_with_the_reference(registered_model: Register
     assert (entry.extra["against"], entry.extra["reference"]) == (2, 1)
     pairs = split_holdout(simulate_pairs(800)[0]).held_out
     hits = [
-        np.mean(load_model(open_registered_model(registered_model.folder).version(number)).margins(pairs) > 0)
+        np.mean(load_model(open_registered_model(registered_model.folder).version_folder(number)).margins(pairs) > 0)
         for number in (1, 3)
     ]
     assert entry.over_reference is not None

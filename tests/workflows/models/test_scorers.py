@@ -120,7 +120,7 @@ def registered_model(tmp_path: Path) -> RegisteredModel:
 def promote(registered_model: RegisteredModel, number: int) -> RegisteredModel:
     promoted_at, accuracy = datetime(2026, 3, 4, tzinfo=UTC), ClusteredEstimate(0.7, 0.6, 0.8, 300, 300)
     entry = RegistryEntry(at=promoted_at, action="rolled back", version=number, current=number, reason="Yes.")
-    if number in registered_model.trained:
+    if number in registered_model.trained_versions:
         return append_entry(registered_model, entry)
     sha256 = read_identity(registered_model.folder / str(number)).sha256
     return append_entry(
@@ -154,7 +154,7 @@ def test_a_registry_scorer_follows_the_current_version(registered_model: Registe
 
 def test_invalid_registry_scorers_are_refused(registered_model: RegisteredModel) -> None:
     registered_model, registry = promote(registered_model, 1), RankerCache(registered_model.folder.parent)
-    sha256 = read_identity(registered_model.version(1)).sha256
+    sha256 = read_identity(registered_model.version_folder(1)).sha256
     assert respond_with_registry(registry, "registry:taste/1", f'sha256 = "{sha256}"').ranked_by == "taste/1"
     with pytest.raises(Conflict, match="another model than the definition names"):
         respond_with_registry(registry, "registry:taste/1", f'sha256 = "{"0" * 64}"')

@@ -18,7 +18,7 @@ from dissensus.files.models.transformer import (
     NETWORK_FILES,
     read_transformer,
     read_tuned_encoder,
-    transformer_head,
+    transformer_header,
     write_transformer,
 )
 from dissensus.files.raw.atomic_write import make_folder, write_atomically
@@ -59,23 +59,23 @@ def save_model(model: AnyModel | JuryModel, folder: Path) -> None:
         The folder cannot be written.
     """
     make_model_folder(folder)
-    names, tuned = _files(model)
+    names, tuned = _list_files(model)
     for other in {*ARRAY_FILES, *TRANSFORMER_FILES} - set(names):
         (folder / other).unlink(missing_ok=True)  # left by a replaced model of another kind
     if isinstance(model, Transformer):
-        head = transformer_head(model)
+        header = transformer_header(model)
         write_transformer(model, folder)
     else:
-        head, arrays = disassemble_jury(model) if isinstance(model, JuryModel) else disassemble_model(model)
+        header, arrays = disassemble_jury(model) if isinstance(model, JuryModel) else disassemble_model(model)
         if tuned is not None:
             write_transformer(tuned, folder)
         write_atomically(_pack_arrays(arrays), folder / WEIGHTS)
-    for name, values in ((MODEL, head), (CARD, model.card)):
+    for name, values in ((MODEL, header), (CARD, model.card)):
         write_atomically(_json(values), folder / name)
     write_atomically("".join(f"{digest_file(folder / name)}  {name}\n" for name in names).encode(), folder / SUMS)
 
 
-def _files(model: AnyModel | JuryModel) -> tuple[tuple[str, ...], TunedEncoder | None]:
+def _list_files(model: AnyModel | JuryModel) -> tuple[tuple[str, ...], TunedEncoder | None]:
     """Return the names of the files of a model, and the transformer of a jury model that has one."""
     if isinstance(model, JuryModel) and isinstance(model.features.encoder, TunedEncoder):
         return TUNED_JURY_FILES, model.features.encoder
@@ -83,7 +83,7 @@ def _files(model: AnyModel | JuryModel) -> tuple[tuple[str, ...], TunedEncoder |
 
 
 def make_model_folder(folder: Path) -> None:
-    """Make the folder of a model, before training begins."""
+    """Make the folder of a model, or check that one holds nothing but a model."""
     foreign = [name for name in make_folder(folder) if name not in (*ARRAY_FILES, *TRANSFORMER_FILES, SUMS)]
     if foreign:
         raise InvalidInput(f"{folder} holds other files than a model: {format_list(foreign, 3)}. Name a new one.")
@@ -103,8 +103,8 @@ def load_any_model(folder: Path, *, encoder: Encoder | None = None) -> AnyModel 
             f"There is no folder {format_value(folder)}. Make a model with: dissensus preference train, or "
             "dissensus jury train."
         )
-    sums = _sums(folder)
-    present = {*sums, *_others(folder, ())}
+    sums = _read_sums(folder)
+    present = {*sums, *_list_others(folder, ())}
     names: tuple[str, ...] = TRANSFORMER_FILES if NETWORK in present and WEIGHTS not in present else ARRAY_FILES
     if {NETWORK, WEIGHTS} <= set(sums):
         names = TUNED_JURY_FILES
@@ -117,14 +117,14 @@ def load_any_model(folder: Path, *, encoder: Encoder | None = None) -> AnyModel 
         if sums.get(name) != digest_file(folder / name):
             _refuse(folder, f"the SHA-256 of {name} is not the one in {SUMS}, so it was truncated or changed")
     try:
-        head, card = json.loads(_read(folder / MODEL)), json.loads(_read(folder / CARD))
-        if names is not ARRAY_FILES and (foreign := _others(folder, names)):
+        header, card = json.loads(_read(folder / MODEL)), json.loads(_read(folder / CARD))
+        if names is not ARRAY_FILES and (foreign := _list_others(folder, names)):
             raise ValueError(f"it holds {format_list(foreign, 3)} too")
         if names is TRANSFORMER_FILES:
-            return read_transformer(head, card, folder)
+            return read_transformer(header, card, folder)
         if names is TUNED_JURY_FILES:
-            encoder = read_tuned_encoder(head["transformer"], folder)
-        return _build_model(head, card, _read(folder / WEIGHTS), encoder)
+            encoder = read_tuned_encoder(header["transformer"], folder)
+        return _build_model(header, card, _read(folder / WEIGHTS), encoder)
     except (ValueError, KeyError, TypeError, ArithmeticError, AttributeError, OSError, RecursionError) as error:
         _refuse(folder, format_value(error))
 
@@ -181,12 +181,12 @@ def _refuse(folder: Path, reason: str) -> NoReturn:
     raise InvalidInput(f"{folder} is not a valid model: {reason}. Copy it again, or train it again.")
 
 
-def _others(folder: Path, names: tuple[str, ...]) -> list[str]:
+def _list_others(folder: Path, names: tuple[str, ...]) -> list[str]:
     """Return the other files of a folder, besides these and the checksums."""
     return sorted(path.name for path in folder.iterdir() if path.name not in (*names, SUMS))
 
 
-def _sums(folder: Path) -> dict[str, str]:
+def _read_sums(folder: Path) -> dict[str, str]:
     """Return the recorded SHA-256 of each file; empty if the checksums are missing."""
     if not (folder / SUMS).is_file():
         return {}
@@ -211,12 +211,12 @@ def _pack_arrays(arrays: dict[str, npt.NDArray[Any]]) -> bytes:
 
 
 def _build_model(
-    head: dict[str, Any], card: dict[str, Any], weights: bytes, encoder: Encoder | None
+    header: dict[str, Any], card: dict[str, Any], weights: bytes, encoder: Encoder | None
 ) -> AnyModel | JuryModel:
     arrays = _unpack_arrays(weights)
-    if head["kind"] == KIND:
-        return assemble_jury(head, card, arrays, encoder=encoder)
-    return assemble_model(head, card, arrays, encoder=encoder)
+    if header["kind"] == KIND:
+        return assemble_jury(header, card, arrays, encoder=encoder)
+    return assemble_model(header, card, arrays, encoder=encoder)
 
 
 def _unpack_arrays(weights: bytes) -> dict[str, npt.NDArray[Any]]:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.files.models.parts import Arrays, check_hashes, check_weights, find_encoder, identify_encoder
-from dissensus.files.models.transformer import check_description, reader_head
+from dissensus.files.models.transformer import check_description, token_reader_header
 from dissensus.preference.data.features import Vocabulary
 from dissensus.preference.jury.features import TextFeatures, WordSpace
 from dissensus.preference.jury.model import JuryModel
@@ -24,7 +24,7 @@ _FLOATS: Final = ("weights", "covariances", "residuals", "levels", "level_covari
 def disassemble_jury(model: JuryModel) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """Serialise a model, without its card, to plain values for JSON and arrays."""
     encoder = model.features.encoder
-    head = {
+    header = {
         "schema_version": 1,
         "kind": KIND,
         "purpose": model.purpose,
@@ -40,7 +40,7 @@ def disassemble_jury(model: JuryModel) -> tuple[dict[str, Any], dict[str, npt.ND
         "encoder": None if encoder is None else identify_encoder(encoder),
     }
     if isinstance(encoder, TunedEncoder):
-        head["transformer"] = reader_head(encoder.reader)
+        header["transformer"] = token_reader_header(encoder.reader)
     arrays: dict[str, npt.NDArray[Any]] = {
         "cells": model.cells,
         "n_raters": model.n_raters,
@@ -57,22 +57,22 @@ def disassemble_jury(model: JuryModel) -> tuple[dict[str, Any], dict[str, npt.ND
     arrays["encoder_centre"] = model.features.centre
     contrasts = model.model.contrasts
     arrays |= {name: getattr(contrasts, name).astype(np.float32) for name in _CONTRASTS}
-    return head, arrays | {name: getattr(model.model, name).astype(np.float32) for name in _FLOATS}
+    return header, arrays | {name: getattr(model.model, name).astype(np.float32) for name in _FLOATS}
 
 
 def assemble_jury(
-    head: dict[str, Any], card: dict[str, Any], arrays: Arrays, *, encoder: Encoder | None = None
+    header: dict[str, Any], card: dict[str, Any], arrays: Arrays, *, encoder: Encoder | None = None
 ) -> JuryModel:
     """Deserialise a model; the installed encoder is the default."""
-    if head["schema_version"] != 1:
-        raise ValueError(f"version {head['schema_version']} is not supported")
-    check_description(head, card)
-    answers, unsafe = tuple(map(str, head["answers"])), tuple(map(str, head["unsafe"]))
-    axes = {str(axis): tuple(map(str, names)) for axis, names in head["axes"].items()}
-    thresholds = np.array(head["thresholds"], np.float64)
-    choice_scale = head.get("choice_scale")  # Absent in models that were made before there were choices beside ratings
+    if header["schema_version"] != 1:
+        raise ValueError(f"version {header['schema_version']} is not supported")
+    check_description(header, card)
+    answers, unsafe = tuple(map(str, header["answers"])), tuple(map(str, header["unsafe"]))
+    axes = {str(axis): tuple(map(str, names)) for axis, names in header["axes"].items()}
+    thresholds = np.array(header["thresholds"], np.float64)
+    choice_scale = header.get("choice_scale")  # Absent in older models, which learned from ratings alone
     scale = 1.0 if choice_scale is None else float(choice_scale)
-    numbers = np.array([head["least_known"], head["rater_variance"], scale, *thresholds], np.float64)
+    numbers = np.array([header["least_known"], header["rater_variance"], scale, *thresholds], np.float64)
     if not np.isfinite(numbers).all() or numbers[1] < 0 or scale <= 0 or (np.diff(thresholds) < 0).any():
         raise ValueError(f"invalid values: {numbers.tolist()}")
     if len(thresholds) != len(answers) - 1 or not set() < set(unsafe) < set(answers):
@@ -89,8 +89,8 @@ def assemble_jury(
     features = TextFeatures(
         response=_read_space(arrays, "response"),
         context=_read_space(arrays, "context"),
-        encoder=None if head["encoder"] is None else find_encoder(head["encoder"], encoder),
-        centre=check_weights(arrays["encoder_centre"], (head["encoder"]["dimension"] if head["encoder"] else 0,)),
+        encoder=None if header["encoder"] is None else find_encoder(header["encoder"], encoder),
+        centre=check_weights(arrays["encoder_centre"], (header["encoder"]["dimension"] if header["encoder"] else 0,)),
     )
     n_contrasts, p = arrays["directions"].shape[-1], len(features.blocks)
     n = 1 + n_contrasts
@@ -103,7 +103,7 @@ def assemble_jury(
         name: check_weights(arrays[name], shape).astype(np.float64) for name, shape in zip(_FLOATS, shapes, strict=True)
     }
     return JuryModel(
-        question=str(head["question"]),
+        question=str(header["question"]),
         answers=answers,
         unsafe=unsafe,
         axes=axes,
@@ -113,14 +113,14 @@ def assemble_jury(
         model=TextModel(
             thresholds=thresholds,
             contrasts=contrasts,
-            rater_variance=float(head["rater_variance"]),
-            converged=bool(head["converged"]),
+            rater_variance=float(header["rater_variance"]),
+            converged=bool(header["converged"]),
             choice_scale=None if choice_scale is None else scale,
             **floats,
         ),
-        least_known=float(head["least_known"]),
+        least_known=float(header["least_known"]),
         trained=trained,
-        purpose=head["purpose"],
+        purpose=header["purpose"],
         card=card,
     )
 

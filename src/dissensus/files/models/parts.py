@@ -22,7 +22,7 @@ from dissensus.schema.hints import format_value
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-OfArrays = Linear | MeanVariance | Groups | Embedding
+ArrayModel = Linear | MeanVariance | Groups | Embedding
 """Models that consist of plain values and arrays."""
 
 _NUMBERS: Final = ("length_weight", "length_alone", "temperature")
@@ -36,7 +36,7 @@ VECTORS: Final = "vector_weights"
 class ModelParts(NamedTuple):
     """Plain values for JSON, and arrays."""
 
-    head: dict[str, Any]
+    header: dict[str, Any]
     arrays: dict[str, npt.NDArray[Any]]
 
 
@@ -51,43 +51,48 @@ def model_kind(model: AnyModel) -> KindOfModel | Literal["transformer"]:
     return "groups" if isinstance(model, Groups) else "linear"
 
 
-def disassemble_model(model: OfArrays) -> ModelParts:
+def disassemble_model(model: ArrayModel) -> ModelParts:
     """Serialise a model, without its card."""
     kind = model_kind(model)
     if isinstance(model, MeanVariance):
-        head, arrays = _split_linear(model.mean, kind)
+        header, arrays = _split_linear(model.mean, kind)
         spreads = {f"{kind}_spread": weights for kind, weights in model.spread_weights.items()}
-        return ModelParts(head | {name: getattr(model, name) for name in _SPREAD_NUMBERS}, arrays | spreads)
+        return ModelParts(header | {name: getattr(model, name) for name in _SPREAD_NUMBERS}, arrays | spreads)
     if isinstance(model, Groups):
-        head, arrays = _split_linear(model.population, kind)
-        head |= {"axes": {axis: list(names) for axis, names in model.axes.items()}, "effects": list(model.effects)}
+        header, arrays = _split_linear(model.population, kind)
+        header |= {"axes": {axis: list(names) for axis, names in model.axes.items()}, "effects": list(model.effects)}
         for number, effects in enumerate(model.effects.values()):
             arrays[f"effects_{number}"] = effects.values
             arrays |= {} if effects.directions is None else {DIRECTIONS: effects.directions}
-        return ModelParts(head, arrays)
+        return ModelParts(header, arrays)
     if isinstance(model, Embedding):
-        head, arrays = _split_linear(model.words, kind)
+        header, arrays = _split_linear(model.words, kind)
         return ModelParts(
-            head | {"encoder": identify_encoder(model.encoder), "context": model.crossed},
+            header | {"encoder": identify_encoder(model.encoder), "context": model.crossed},
             arrays | {VECTORS: model.weights},
         )
     return _split_linear(model, kind)
 
 
 def assemble_model(
-    head: dict[str, Any], card: dict[str, Any], arrays: Arrays, *, encoder: Encoder | None = None
-) -> OfArrays:
+    header: dict[str, Any], card: dict[str, Any], arrays: Arrays, *, encoder: Encoder | None = None
+) -> ArrayModel:
     """Deserialise a model; the installed encoder is the default."""
-    if head["schema_version"] != 1 or head["kind"] not in KINDS:
-        raise ValueError(f"version {head['schema_version']} of kind {head['kind']} is not supported")
-    check_description(head, card)
-    if head["kind"] == "embedding":
-        return _embedding(head, _linear(head, card, arrays), arrays, encoder)
-    return _ASSEMBLERS[head["kind"]](head, _linear(head, card, arrays), arrays)
+    if header["schema_version"] != 1 or header["kind"] not in KINDS:
+        raise ValueError(f"version {header['schema_version']} of kind {header['kind']} is not supported")
+    check_description(header, card)
+    if header["kind"] == "embedding":
+        return _embedding(header, _linear(header, card, arrays), arrays, encoder)
+    return _ASSEMBLERS[header["kind"]](header, _linear(header, card, arrays), arrays)
 
 
 def _split_linear(model: Linear, kind_of_model: str) -> ModelParts:
-    head = {"schema_version": 1, "kind": kind_of_model, "purpose": model.purpose, "features": list(model.vocabularies)}
+    header = {
+        "schema_version": 1,
+        "kind": kind_of_model,
+        "purpose": model.purpose,
+        "features": list(model.vocabularies),
+    }
     arrays: dict[str, npt.NDArray[Any]] = {}
     for kind, vocabulary in model.vocabularies.items():
         arrays |= {
@@ -95,14 +100,14 @@ def _split_linear(model: Linear, kind_of_model: str) -> ModelParts:
             f"{kind}_idf": vocabulary.idf,
             f"{kind}_weights": model.weights[kind],
         }
-    return ModelParts(head | {name: getattr(model, name) for name in _NUMBERS}, arrays)
+    return ModelParts(header | {name: getattr(model, name) for name in _NUMBERS}, arrays)
 
 
-def _linear(head: dict[str, Any], card: dict[str, Any], arrays: Arrays) -> Linear:
-    kinds = [kind for kind in _KINDS if kind in head["features"]]
-    if not kinds or kinds != head["features"]:
-        raise ValueError(f"its features are {head['features']}")
-    numbers = _finite(head, _NUMBERS)
+def _linear(header: dict[str, Any], card: dict[str, Any], arrays: Arrays) -> Linear:
+    kinds = [kind for kind in _KINDS if kind in header["features"]]
+    if not kinds or kinds != header["features"]:
+        raise ValueError(f"its features are {header['features']}")
+    numbers = _read_finite(header, _NUMBERS)
     if numbers["temperature"] <= 0:
         raise ValueError(f"invalid values: {numbers}")
     vocabularies: dict[Kind, Vocabulary] = {}
@@ -113,21 +118,21 @@ def _linear(head: dict[str, Any], card: dict[str, Any], arrays: Arrays) -> Linea
         check_weights(idf, hashes.shape)
         weights[kind] = check_weights(arrays[f"{kind}_weights"], hashes.shape)
         vocabularies[kind] = Vocabulary(hashes, idf)
-    return Linear(purpose=head["purpose"], vocabularies=vocabularies, weights=weights, card=card, **numbers)
+    return Linear(purpose=header["purpose"], vocabularies=vocabularies, weights=weights, card=card, **numbers)
 
 
-def _mean_variance(head: dict[str, Any], mean: Linear, arrays: Arrays) -> MeanVariance:
+def _mean_variance(header: dict[str, Any], mean: Linear, arrays: Arrays) -> MeanVariance:
     spreads = {kind: check_weights(arrays[f"{kind}_spread"], of.shape) for kind, of in mean.weights.items()}
-    return MeanVariance(mean=mean, spread_weights=spreads, **_finite(head, _SPREAD_NUMBERS))
+    return MeanVariance(mean=mean, spread_weights=spreads, **_read_finite(header, _SPREAD_NUMBERS))
 
 
-def _groups(head: dict[str, Any], population: Linear, arrays: Arrays) -> Groups:
-    axes = {axis: tuple(map(str, names)) for axis, names in head["axes"].items()}
-    if any(list(names) != sorted(set(names)) for names in axes.values()) or not set(head["effects"]) <= set(axes):
+def _groups(header: dict[str, Any], population: Linear, arrays: Arrays) -> Groups:
+    axes = {axis: tuple(map(str, names)) for axis, names in header["axes"].items()}
+    if any(list(names) != sorted(set(names)) for names in axes.values()) or not set(header["effects"]) <= set(axes):
         raise ValueError("its groups are out of order")
     n_features = sum(map(len, population.weights.values())) + 1
     effects = {}
-    for number, axis in enumerate(head["effects"]):
+    for number, axis in enumerate(header["effects"]):
         directions = arrays[DIRECTIONS] if axis == RATER else None
         n_columns = n_features
         if directions is not None:
@@ -138,15 +143,15 @@ def _groups(head: dict[str, Any], population: Linear, arrays: Arrays) -> Groups:
     return Groups(population=population, effects=effects, axes=axes)
 
 
-def _embedding(head: dict[str, Any], words: Linear, arrays: Arrays, encoder: Encoder | None) -> Embedding:
-    dimension = head["encoder"]["dimension"]
-    if not isinstance(dimension, int) or not isinstance(head["context"], bool):
-        raise ValueError(f"its encoder is {head['encoder']}")
-    weights = check_weights(arrays[VECTORS], (dimension * (1 + head["context"]),))
-    return Embedding(words=words, weights=weights, encoder=find_encoder(head["encoder"], encoder))
+def _embedding(header: dict[str, Any], words: Linear, arrays: Arrays, encoder: Encoder | None) -> Embedding:
+    dimension = header["encoder"]["dimension"]
+    if not isinstance(dimension, int) or not isinstance(header["context"], bool):
+        raise ValueError(f"its encoder is {header['encoder']}")
+    weights = check_weights(arrays[VECTORS], (dimension * (1 + header["context"]),))
+    return Embedding(words=words, weights=weights, encoder=find_encoder(header["encoder"], encoder))
 
 
-_ASSEMBLERS: Final[dict[str, Callable[[dict[str, Any], Linear, Arrays], OfArrays]]] = {
+_ASSEMBLERS: Final[dict[str, Callable[[dict[str, Any], Linear, Arrays], ArrayModel]]] = {
     "linear": lambda _, model, __: model,
     "mean-variance": _mean_variance,
     "groups": _groups,
@@ -173,8 +178,8 @@ def find_encoder(identity: Mapping[str, Any], encoder: Encoder | None = None) ->
     return installed
 
 
-def _finite(head: dict[str, Any], names: tuple[str, ...]) -> dict[str, float]:
-    numbers = {name: float(head[name]) for name in names}
+def _read_finite(header: dict[str, Any], names: tuple[str, ...]) -> dict[str, float]:
+    numbers = {name: float(header[name]) for name in names}
     if not np.isfinite(list(numbers.values())).all():
         raise ValueError(f"invalid values: {numbers}")
     return numbers

@@ -76,7 +76,7 @@ class RegistryEntry:
         return {**values, **self.extra}
 
     @property
-    def better(self) -> bool:
+    def is_better(self) -> bool:
         """True for a version shown to be better than the reference, and for the first version."""
         over = self.over_reference or self.difference
         return self.action == "promoted" and (over is None or over.ci_low > 0)
@@ -101,7 +101,7 @@ class RegisteredModel:
         return self.entries[-1].current if self.entries else None
 
     @property
-    def before(self) -> int | None:
+    def previous(self) -> int | None:
         """Version that the current one first replaced; None if there was none."""
         numbers = [None, *(entry.current for entry in self.entries)]
         return None if self.current is None else numbers[numbers.index(self.current) - 1]
@@ -113,18 +113,18 @@ class RegisteredModel:
         The first version, the last one shown to be better than the reference before it, or the target of the last
         rollback, whichever is latest.
         """
-        references = [entry.version for entry in self.entries if entry.action == "rolled back" or entry.better]
+        references = [entry.version for entry in self.entries if entry.action == "rolled back" or entry.is_better]
         return references[-1] if references else None
 
     @property
-    def trained(self) -> dict[int, RegistryEntry]:
+    def trained_versions(self) -> dict[int, RegistryEntry]:
         """Entries of trained versions, by number."""
         return {entry.version: entry for entry in self.entries if entry.action != "rolled back"}
 
-    def version(self, number: int) -> Path:
+    def version_folder(self, number: int) -> Path:
         """Return the folder of a version."""
-        if number not in self.trained:
-            versions = format_list(list(self.trained)) or "none"
+        if number not in self.trained_versions:
+            versions = format_list(list(self.trained_versions)) or "none"
             raise NotFound(f"The registered model {self.name} has no version {number}. It has {versions}.")
         return self.folder / str(number)
 

@@ -23,14 +23,14 @@ NETWORK_FILES: Final = (CONFIG, NETWORK, TOKENIZER)
 _NUMBERS: Final = ("length_alone", "temperature")
 
 
-def transformer_head(model: Transformer) -> dict[str, Any]:
+def transformer_header(model: Transformer) -> dict[str, Any]:
     """Return the plain values of a model for JSON, without network and tokenizer."""
     identity = {"schema_version": 1, "kind": "transformer", "purpose": model.purpose}
-    tokens = reader_head(model.reader)
+    tokens = token_reader_header(model.reader)
     return {**identity, **tokens, "bf16": model.bf16, **{name: getattr(model, name) for name in _NUMBERS}}
 
 
-def reader_head(reader: TokenReader) -> dict[str, Any]:
+def token_reader_header(reader: TokenReader) -> dict[str, Any]:
     """Return the plain values of a tokeniser of conversations for JSON."""
     return {"begin": list(reader.begin), "end": list(reader.end), "pad": reader.pad, "max_length": reader.max_length}
 
@@ -48,39 +48,39 @@ def write_transformer(model: Transformer | TunedEncoder, folder: Path) -> None:
         raise Unavailable(f"{folder} cannot be written: {error.strerror or error}. Name another folder.") from None
 
 
-def check_description(head: dict[str, Any], card: object) -> None:
+def check_description(header: dict[str, Any], card: object) -> None:
     """Refuse an unknown purpose, and a card that is not an object."""
-    if head["purpose"] not in PURPOSES:
-        raise ValueError(f"its purpose is {head['purpose']}")
+    if header["purpose"] not in PURPOSES:
+        raise ValueError(f"its purpose is {header['purpose']}")
     if not isinstance(card, dict):
         raise ValueError("its card is not a JSON object")
 
 
-def read_transformer(head: dict[str, Any], card: dict[str, Any], folder: Path) -> Transformer:
+def read_transformer(header: dict[str, Any], card: dict[str, Any], folder: Path) -> Transformer:
     """Read a transformer whose checksums were verified."""
-    if head["schema_version"] != 1 or head["kind"] != "transformer":
-        raise ValueError(f"version {head['schema_version']} of kind {head['kind']} is not supported")
-    check_description(head, card)
+    if header["schema_version"] != 1 or header["kind"] != "transformer":
+        raise ValueError(f"version {header['schema_version']} of kind {header['kind']} is not supported")
+    check_description(header, card)
     check_installed()
     network = _network(folder)
-    numbers = {name: float(head[name]) for name in _NUMBERS}
+    numbers = {name: float(header[name]) for name in _NUMBERS}
     if not np.isfinite(list(numbers.values())).all() or numbers["temperature"] <= 0:
         raise ValueError(f"invalid values: {numbers}")
     return Transformer(
-        purpose=head["purpose"],
+        purpose=header["purpose"],
         network=network,
-        reader=_reader(head, network, (folder / TOKENIZER).read_text(encoding="utf-8")),
-        bf16=head["bf16"] is True,
+        reader=_reader(header, network, (folder / TOKENIZER).read_text(encoding="utf-8")),
+        bf16=header["bf16"] is True,
         card=card,
         **numbers,
     )
 
 
-def read_tuned_encoder(head: dict[str, Any], folder: Path) -> TunedEncoder:
+def read_tuned_encoder(header: dict[str, Any], folder: Path) -> TunedEncoder:
     """Read the tuned encoder of a jury model, whose checksums were verified."""
     check_installed()
     network = _network(folder)
-    reader = _reader(head, network, (folder / TOKENIZER).read_text(encoding="utf-8"))
+    reader = _reader(header, network, (folder / TOKENIZER).read_text(encoding="utf-8"))
     return TunedEncoder(network=network, reader=reader)
 
 
@@ -109,18 +109,18 @@ def _network(folder: Path) -> Any:
     return network.to(pick_device()).eval()
 
 
-def _reader(head: dict[str, Any], network: Any, text: str) -> TokenReader:
+def _reader(header: dict[str, Any], network: Any, text: str) -> TokenReader:
     n_embeddings = network.get_input_embeddings().num_embeddings
-    tokens = [*head["begin"], *head["end"], head["pad"]]
+    tokens = [*header["begin"], *header["end"], header["pad"]]
     if any(type(token) is not int or not 0 <= token < n_embeddings for token in tokens):
         raise ValueError(f"invalid special tokens: {tokens}")
-    if type(head["max_length"]) is not int or head["max_length"] < max(MIN_LENGTH, len(tokens)):
-        raise ValueError(f"invalid max_length: {head['max_length']}")
+    if type(header["max_length"]) is not int or header["max_length"] < max(MIN_LENGTH, len(tokens)):
+        raise ValueError(f"invalid max_length: {header['max_length']}")
     try:
         tokenizer = load_plain_tokenizer(text)
     except Exception as error:  # the library raises nothing more specific
         raise ValueError(str(error)) from None
     if tokenizer.get_vocab_size() > n_embeddings:
         raise ValueError("its tokenizer has more tokens than its network")
-    begin, end = tuple(head["begin"]), tuple(head["end"])
-    return TokenReader(tokenizer=tokenizer, begin=begin, end=end, pad=head["pad"], max_length=head["max_length"])
+    begin, end = tuple(header["begin"]), tuple(header["end"])
+    return TokenReader(tokenizer=tokenizer, begin=begin, end=end, pad=header["pad"], max_length=header["max_length"])

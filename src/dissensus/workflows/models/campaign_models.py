@@ -36,7 +36,7 @@ class CampaignModel:
         return (
             ()
             if self.registered_model is None
-            else tuple(self.registered_model.trained.values())[: -MAX_VERSIONS - 1 : -1]
+            else tuple(self.registered_model.trained_versions.values())[: -MAX_VERSIONS - 1 : -1]
         )
 
     @property

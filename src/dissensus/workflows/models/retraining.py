@@ -119,7 +119,8 @@ def retrain_model(
         # Without raters, whose pseudonyms differ in each training.
         sha256 = digest([replace(pair, rater=None) for pair in pairs])
         if any(
-            entry.extra.get("comparisons_sha256") == sha256 for entry in list(registered_model.trained.values())[-1:]
+            entry.extra.get("comparisons_sha256") == sha256
+            for entry in list(registered_model.trained_versions.values())[-1:]
         ):
             return None
         split = split_holdout(pairs)
@@ -162,7 +163,11 @@ def retrain_model(
 
 
 def _check_enough_pairs(registered_model: RegisteredModel, split: HoldoutSplit) -> None:
-    n_before = None if registered_model.current is None else registered_model.trained[registered_model.current].n_pairs
+    n_before = (
+        None
+        if registered_model.current is None
+        else registered_model.trained_versions[registered_model.current].n_pairs
+    )
     if n_before is not None and 2 * len(split.training) < n_before:
         raise InvalidInput(
             f"There are {len(split.training):,} pairs to train on, and the current version of {registered_model.name} "
@@ -195,7 +200,9 @@ class _ModelComparison:
         if number is None:
             return None
         if number not in self._version_margins:
-            self._version_margins[number] = load_model(registered_model.version(number)).margins(self._without_raters)
+            self._version_margins[number] = load_model(registered_model.version_folder(number)).margins(
+                self._without_raters
+            )
         return self._version_margins[number]
 
 
@@ -282,7 +289,7 @@ class RetrainingJob:
         try:
             folder = registered_model_folder(self.folder, name)
             # Another process may have trained it recently.
-            times = [entry.at for entry in open_registered_model(folder).trained.values()]
+            times = [entry.at for entry in open_registered_model(folder).trained_versions.values()]
             if times and max(times) + timedelta(hours=self.interval_h) > now:
                 self._due[name] = max(times) + timedelta(hours=self.interval_h)
                 return
@@ -315,7 +322,7 @@ def roll_back_model(folder: Path, to: int | None = None, *, reason: str = "", no
     check_text(reason, "The reason", MAX_REASON_LENGTH)
     with lock_for_change(folder) as registered_model:
         number = _earlier_version(registered_model) if to is None else to
-        load_model(registered_model.version(number))
+        load_model(registered_model.version_folder(number))
         if number == registered_model.current:
             raise Conflict(f"Version {number} of {registered_model.name} is current already.")
         extra = {"from": registered_model.current}
@@ -325,11 +332,11 @@ def roll_back_model(folder: Path, to: int | None = None, *, reason: str = "", no
 
 
 def _earlier_version(registered_model: RegisteredModel) -> int:
-    if registered_model.before is None:
+    if registered_model.previous is None:
         cause = (
             "no version is current"
             if registered_model.current is None
             else f"version {registered_model.current} replaced none"
         )
         raise Conflict(f"{registered_model.name} has no earlier version: {cause}. Name one: --to N.")
-    return registered_model.before
+    return registered_model.previous

@@ -108,7 +108,7 @@ class RankerCache:
         return cached[1]
 
     def _load_version(self, name: RegisteredModelName, registered_model: RegisteredModel, number: int) -> LoadedModel:
-        folder, trained = registered_model.version(number), registered_model.trained[number]
+        folder, trained = registered_model.version_folder(number), registered_model.trained_versions[number]
         cached = self._models.get(name)
         if cached is None or cached.identity.sha256 != trained.sha256:
             self._models[name] = cached = LoadedModel(load_model(folder), read_identity(folder))
