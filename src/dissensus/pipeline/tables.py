@@ -9,8 +9,8 @@ from itertools import zip_longest
 UNKNOWN = "–"
 JOINERS = "\u200c\u200d"
 NEWLINE, BREAK = "\n", "<br>"
-NAME = "style='text-align:left;padding:.2em .8em .2em 0'"
-FIGURE = "style='text-align:right;padding:.2em .5em;font-variant-numeric:tabular-nums'"
+NAME_STYLE = "style='text-align:left;padding:.2em .8em .2em 0'"
+NUMBER_STYLE = "style='text-align:right;padding:.2em .5em;font-variant-numeric:tabular-nums'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def format_number(n: int | None) -> str:
 
 
 def format_short(value: float | None, digits: int = 2) -> str:
-    """Format a number without the leading zero, as is usual for shares."""
+    """Format a number without the leading zero, as is usual for shares; a dash if it is unknown."""
     if value is None:
         return UNKNOWN
     text = f"{value:.{digits}f}"
@@ -102,10 +102,12 @@ def _split_lines(line: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _html(grid: Grid) -> str:
-    head = "".join(f"<th scope='col' {FIGURE if c else NAME}>{escape(text)}</th>" for c, text in enumerate(grid.head))
+    head = "".join(
+        f"<th scope='col' {NUMBER_STYLE if c else NAME_STYLE}>{escape(text)}</th>" for c, text in enumerate(grid.head)
+    )
     body = "".join(
-        f"<tr><th scope='row' {NAME}>{escape(name)}</th>"
-        f"{''.join(f'<td {FIGURE}>{BREAK.join(map(escape, text.split(NEWLINE)))}</td>' for text in texts)}</tr>"
+        f"<tr><th scope='row' {NAME_STYLE}>{escape(name)}</th>"
+        f"{''.join(f'<td {NUMBER_STYLE}>{BREAK.join(map(escape, text.split(NEWLINE)))}</td>' for text in texts)}</tr>"
         for name, *texts in grid.lines
     )
     caption = f"<caption style='caption-side:bottom;text-align:left'>{escape(grid.caption)}</caption>"

@@ -1,4 +1,4 @@
-"""Aggregation: questions to overall answers, raters to item labels."""
+"""Aggregation of answers: to several questions into overall answers, of several raters into labels of items."""
 
 from dissensus.pipeline.aggregate.gold import GoldAgainstCrowd, gold_against_crowd
 from dissensus.pipeline.aggregate.labels import plurality, soft_labels

@@ -76,7 +76,7 @@ class GoldAgainstCrowd(JsonResult, PagedResult):
 
     def page(self) -> Page:
         """Return the comparison as a page."""
-        return Page(gold_summary(self), tuple(gold_blocks(self)), tuple(gold_footnotes(self)))
+        return Page(gold_summary(self), tuple(gold_grids(self)), tuple(gold_footnotes(self)))
 
 
 def gold_against_crowd(  # noqa: PLR0913 - options are keyword-only
@@ -224,7 +224,7 @@ def _compute_intervals(
     item, rater, answer = ratings.codes(question)
     known, scale = ratings.has_raters, ratings.scale(question)
     gold = ratings.items.select(ITEM_ID).join(labelled, on=ITEM_ID, how="left", maintain_order="left")["gold"]
-    data = LabelledAnswers(
+    answers = LabelledAnswers(
         items=item,
         raters=rater,
         answers=answer.astype(np.int32),
@@ -236,7 +236,7 @@ def _compute_intervals(
         tie={"safe": SAFE, "apart": TIED, "unsafe": UNSAFE}[ties],
     )
     everything = np.ones(ratings.n_items, dtype=np.bool_)
-    members, pool = [(0, everything)], np.zeros(data.n_raters, np.int32)
+    members, pool = [(0, everything)], np.zeros(answers.n_raters, np.int32)
     ends: list[FloatArray] = []
     if by is not None and by in ratings.items.columns:
         kinds = ratings.item_members(by)
@@ -244,10 +244,10 @@ def _compute_intervals(
             of_kind = np.zeros_like(everything)
             of_kind[kinds.filter(pl.col("value") == value)["row"].to_numpy()] = True
             members.append((0, of_kind))
-    ends += compute_gold_intervals(data, pool, members, **options)
+    ends += compute_gold_intervals(answers, pool, members, **options)
     if by is not None and by not in ratings.items.columns:
         codes, names = ratings.group_codes(by)
-        ends += compute_gold_intervals(data, codes, [(g, everything) for g in range(len(names))], **options)
+        ends += compute_gold_intervals(answers, codes, [(g, everything) for g in range(len(names))], **options)
     return [
         pl.Series(f"{name}_{end}", [None if np.isnan(row[e, m]) else row[e, m] for row in ends], dtype=pl.Float64)
         for m, name in enumerate(INTERVALS)
@@ -340,8 +340,8 @@ def gold_summary(comparison: GoldAgainstCrowd) -> str:
     return f"{comparison.question} against {comparison.gold}. {comparison.rule}"
 
 
-def gold_blocks(comparison: GoldAgainstCrowd) -> Iterator[Grid]:
-    """Yield the whole pool, the groups if any, and the combinations of three labels if platinum was compared."""
+def gold_grids(comparison: GoldAgainstCrowd) -> Iterator[Grid]:
+    """Yield tables of the pool, of the groups if any, and of combinations of labels if platinum was compared."""
     headings: tuple[str, ...] = HEADINGS
     display = _display_row
     if comparison.bootstrap:

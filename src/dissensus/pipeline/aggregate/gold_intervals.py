@@ -33,19 +33,22 @@ class LabelledAnswers:
     tie: int  # Class of a tied item: SAFE, TIED or UNSAFE
 
     def label(self, group: int, codes: Int32Array, rater_weight: Int32Array | None = None) -> Int32Array:
-        """Return the crowd label of each item by raters of a group, by drawn raters if given, shape (B, I)."""
-        chosen = (codes[self.raters] == group) if self.n_raters else np.ones(self.items.size, dtype=np.bool_)
-        cell = (self.items.astype(np.int64) * self.n_categories + self.answers)[chosen]
+        """Return the crowd label of each item by the raters of a group, shape (B, I).
+
+        `rater_weight` has how often each rater is drawn in each of B replicates; without it B is 1.
+        """
+        is_member = (codes[self.raters] == group) if self.n_raters else np.ones(self.items.size, dtype=np.bool_)
+        cell = (self.items.astype(np.int64) * self.n_categories + self.answers)[is_member]
         size = self.n_items * self.n_categories
         if rater_weight is None:
             return self._classify(np.bincount(cell, minlength=size)[None])
-        members, position = np.unique(self.raters[chosen], return_inverse=True)
+        members, position = np.unique(self.raters[is_member], return_inverse=True)
         if size * members.size <= _DENSE * cell.size:
             # Whole numbers below 2**24 are exact.
             answered = np.zeros((members.size, size), np.float32)
             answered[position, cell] = 1
             return self._classify(rater_weight[:, members].astype(np.float32) @ answered)
-        drawn = rater_weight[:, self.raters[chosen]]
+        drawn = rater_weight[:, self.raters[is_member]]
         return self._classify(np.stack([np.bincount(cell, weights=weight, minlength=size) for weight in drawn]))
 
     def _classify(self, flat: npt.NDArray[Any]) -> Int32Array:
@@ -56,7 +59,10 @@ class LabelledAnswers:
         return np.where(np.maximum(safe, unsafe) > 0, label, UNRATED).astype(np.int32)
 
     def compare(self, crowd: Int32Array, weight: npt.NDArray[np.generic]) -> FloatArray:
-        """Return `INTERVALS` of weighted items, labels and weights (B or 1, I), shape (B, 2); NaN where undefined."""
+        """Return the statistics of `INTERVALS`, shape (B, 2), NaN where they are undefined.
+
+        Labels and weights of the items have the shape (B, I) or (1, I).
+        """
         rated = np.asarray((crowd != UNRATED) * weight, dtype=np.float64)
         settled = rated * (crowd != TIED)
         n, n_settled = rated.sum(axis=1), settled.sum(axis=1)
@@ -70,7 +76,7 @@ class LabelledAnswers:
 
 
 def compute_gold_intervals(
-    data: LabelledAnswers,
+    answers: LabelledAnswers,
     codes: Int32Array,
     members: Sequence[tuple[int, BoolArray]],
     *,
@@ -84,18 +90,20 @@ def compute_gold_intervals(
     are added, so that their interaction counts twice: a plurality is not smooth in its raters, and the two-way interval
     that subtracts the interaction was measured to be too narrow.
     """
-    resample: Resample = "both" if data.n_raters else "items"
+    resample: Resample = "both" if answers.n_raters else "items"
     drawn: list[list[FloatArray]] = [[] for _ in members]
     seeds = np.random.SeedSequence(seed).spawn(replicates)
-    labels = {group: data.label(group, codes) for group, _ in members}
-    for chunk in chunks(replicates, 24 * data.n_items * data.n_categories + 12 * data.items.size):
-        rater_weight, item_weight = draw_resamples([seeds[b] for b in chunk], codes, data.n_items, resample)
-        of_drawn = {} if rater_weight is None else {group: data.label(group, codes, rater_weight) for group in labels}
+    labels = {group: answers.label(group, codes) for group, _ in members}
+    for chunk in chunks(replicates, 24 * answers.n_items * answers.n_categories + 12 * answers.items.size):
+        rater_weight, item_weight = draw_resamples([seeds[b] for b in chunk], codes, answers.n_items, resample)
+        of_drawn = (
+            {} if rater_weight is None else {group: answers.label(group, codes, rater_weight) for group in labels}
+        )
         for part, (group, items) in zip(drawn, members, strict=True):
-            replicate = data.compare(labels[group], np.asarray(item_weight) * items)
+            replicate = answers.compare(labels[group], np.asarray(item_weight) * items)
             if group in of_drawn:
-                replicate = replicate + data.compare(of_drawn[group], items[None])
+                replicate = replicate + answers.compare(of_drawn[group], items[None])
             part.append(replicate)
     for part, (group, items) in zip(drawn, members, strict=True):
-        observed = data.compare(labels[group], items[None])[0]
+        observed = answers.compare(labels[group], items[None])[0]
         yield np.stack(interval(observed, np.concatenate(part), confidence=confidence, n=int(items.sum())))

@@ -53,11 +53,11 @@ def compare_reasons(ratings: Ratings, *, reasons: str = REASON, unsafe: Sequence
             f"Items have no attribute {format_value(reasons)} with the reasons of experts.{suggest(reasons, known)} "
             f"They have {format_list(known) or 'none'}."
         )
-    named = _list_reasons(ratings, reasons)
+    item_reasons = _list_reasons(ratings, reasons)
     labelled = ratings.items.select(ITEM_ID, reasons).drop_nulls()[ITEM_ID]
-    distinct = named["reason"].unique().sort().to_list()
+    distinct = item_reasons["reason"].unique().sort().to_list()
     questions = {reason: find_question_of_reason(reason) for reason in distinct}
-    rows = [_compare(ratings, reason, questions[reason], named, labelled, unsafe) for reason in distinct]
+    rows = [_compare(ratings, reason, questions[reason], item_reasons, labelled, unsafe) for reason in distinct]
     rows.sort(key=lambda row: (row["question"] is None, row["question"] or "", row["reason"]))
     n_dropped = ratings.n_items - len(labelled)
     note = f"{n_dropped:,} of {ratings.n_items:,} items have no {reasons} and are left out."
@@ -103,11 +103,11 @@ def _compare(
     ratings: Ratings,
     reason: str,
     question: str | None,
-    named: pl.DataFrame,
+    item_reasons: pl.DataFrame,
     labelled: pl.Series,
     unsafe: Sequence[str],
 ) -> dict[str, Any]:
-    items = named.filter(pl.col("reason") == reason)[ITEM_ID]
+    items = item_reasons.filter(pl.col("reason") == reason)[ITEM_ID]
     row: dict[str, Any] = {"reason": reason, "question": None, "n_items": len(items), "share": None}
     row |= {"n_others": len(labelled) - len(items), "share_others": None}
     if question is None or question not in ratings.questions:
@@ -124,7 +124,7 @@ def _compare(
         .filter(pl.col(ITEM_ID).is_in(labelled.implode()))
         .with_columns(named=pl.col(ITEM_ID).is_in(items.implode()))
     )
-    means = {named_too: shares.filter(named=named_too)["unsafe"].mean() for named_too in (True, False)}
+    means = {is_named: shares.filter(named=is_named)["unsafe"].mean() for is_named in (True, False)}
     return {**row, "question": question, "share": means[True], "share_others": means[False]}
 
 

@@ -28,9 +28,9 @@ def soft_labels(
     Returns
     -------
     DataFrame
-        ``axis`` (with several axes),
-        ``item_id``, ``group`` (with `by`), ``n_ratings`` and one share per category, in the order of the scale. A group
-        has no rows for items that it did not rate. Raters without a known group are left out.
+        ``axis`` (with several axes), ``item_id``, ``group`` (with `by`), ``n_ratings`` and one share per category, in
+        the order of the scale. A group has no rows for items that it did not rate. Raters without a known group are
+        left out.
 
     Raises
     ------
@@ -65,9 +65,8 @@ def plurality(ratings: Ratings, question: str | None = None, *, by: str | Sequen
     Returns
     -------
     DataFrame
-        ``axis`` (with several axes),
-        ``item_id``, ``group`` (with `by`), ``n_ratings``, ``answers`` (list, in the order of the scale; more than one
-        if tied), ``share`` of each of them, and ``tied``.
+        ``axis`` (with several axes), ``item_id``, ``group`` (with `by`), ``n_ratings``, ``answers`` (list, in the order
+        of the scale; more than one if tied), ``share`` of each of them, and ``tied``.
 
     Notes
     -----

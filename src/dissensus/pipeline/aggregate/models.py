@@ -53,7 +53,8 @@ class LabelModel(JsonResult):
     iterations
         Number of steps.
     converged
-        True if another step would change nothing; None for MACE, which does not report it.
+        True if another step would change no probability by 1e-4 or more (Dawid–Skene), or if the last one changed no
+        probability or parameter by 1e-6 or more (GLAD); None for MACE, which does not report it.
     log_likelihood
         Natural log-likelihood of the answers; None for MACE, a variational fit.
     notes
@@ -149,14 +150,14 @@ def label_model(
     check_whole("iterations", steps, 1)
     ratings.require_raters("A model of raters")
     answered = ratings.select_question(question)
-    answers, used = _answers(answered, question)
+    answers, answer_names = _answers(answered, question)
     model, messages = fit_label_model(fit, answers, steps, seed)
     software = "dissensus" if method == "glad" else "crowd-kit"
     n_dropped = ratings.n_items - answered.n_items
     note = f"{n_dropped:,} of {ratings.n_items:,} items have no answer to {question} and get no label."
     return LabelModel(
-        labels=_labels(answered, answers, model, question, used),
-        raters=_raters(answered, answers, model, question, used),
+        labels=_labels(answered, answers, model, question, answer_names),
+        raters=_raters(answered, answers, model, question, answer_names),
         method=method,
         question=question,
         software=software,
@@ -175,29 +176,31 @@ def _fit(method: str) -> tuple[Callable[..., LabelModelFit], int]:
 
 
 def _answers(ratings: Ratings, question: str) -> tuple[LabelMatrix, list[str]]:
-    """Return the ratings with answers coded without gaps, and the used answers in the order of the scale."""
+    """Return the ratings with answers coded without gaps, and the answers that occur, in the order of the scale."""
     item, rater, answer = ratings.codes(question)
-    used, code = np.unique(answer, return_inverse=True)
+    present, code = np.unique(answer, return_inverse=True)
     scale = ratings.scale(question)
     if ratings.n_raters < 2:
         raise UndefinedEstimate("A label model compares raters, and there is one. Use soft labels or the plurality.")
-    if len(used) < 2:
-        raise UndefinedEstimate(f"All answers are {scale[used[0]]}; there is nothing to model.")
+    if len(present) < 2:
+        raise UndefinedEstimate(f"All answers are {scale[present[0]]}; there is nothing to model.")
     if np.bincount(item).max() < 2:
         raise UndefinedEstimate("A label model compares raters on the same item, and no item has two ratings.")
-    return LabelMatrix(item, rater, code), [scale[k] for k in used]
+    return LabelMatrix(item, rater, code), [scale[k] for k in present]
 
 
-def _labels(ratings: Ratings, answers: LabelMatrix, fit: LabelModelFit, question: str, used: list[str]) -> pl.DataFrame:
+def _labels(
+    ratings: Ratings, answers: LabelMatrix, fit: LabelModelFit, question: str, answer_names: list[str]
+) -> pl.DataFrame:
     scale = list(ratings.scale(question))
     check_name_clashes(scale, ["item_id", "n_ratings", "answers", "tied", *fit.item_parameters])
     top = fit.probability >= fit.probability.max(axis=1, keepdims=True) - TIED
-    winners = [[name for name, wins in zip(used, row, strict=True) if wins] for row in top.tolist()]
+    winners = [[name for name, wins in zip(answer_names, row, strict=True) if wins] for row in top.tolist()]
     return pl.DataFrame(
         {
             "item_id": ratings.items["item_id"],
             "n_ratings": np.bincount(answers.item).astype(np.uint32),
-            **_columns(scale, used, fit.probability),
+            **_columns(scale, answer_names, fit.probability),
             "answers": pl.Series(winners, dtype=pl.List(pl.String)),
             "tied": top.sum(axis=1) > 1,
             **fit.item_parameters,
@@ -205,7 +208,9 @@ def _labels(ratings: Ratings, answers: LabelMatrix, fit: LabelModelFit, question
     )
 
 
-def _raters(ratings: Ratings, answers: LabelMatrix, fit: LabelModelFit, question: str, used: list[str]) -> pl.DataFrame:
+def _raters(
+    ratings: Ratings, answers: LabelMatrix, fit: LabelModelFit, question: str, answer_names: list[str]
+) -> pl.DataFrame:
     scale = list(ratings.scale(question))
     check_name_clashes(scale, ["rater_id", "n_ratings", "truth", *fit.rater_parameters])
     raters = pl.DataFrame(
@@ -218,15 +223,15 @@ def _raters(ratings: Ratings, answers: LabelMatrix, fit: LabelModelFit, question
     if fit.answer_probability is None:
         return raters
     if fit.answer_probability.ndim == 2:
-        return raters.with_columns(**_columns(scale, used, fit.answer_probability))
-    truths = pl.DataFrame({"truth": used})
-    confusion = fit.answer_probability.reshape(-1, len(used))
+        return raters.with_columns(**_columns(scale, answer_names, fit.answer_probability))
+    truths = pl.DataFrame({"truth": answer_names})
+    confusion = fit.answer_probability.reshape(-1, len(answer_names))
     return raters.join(truths, how="cross", maintain_order="left_right").with_columns(
-        **_columns(scale, used, confusion)
+        **_columns(scale, answer_names, confusion)
     )
 
 
-def _columns(scale: list[str], used: list[str], values: np.ndarray) -> dict[str, pl.Series]:
-    """Return one column per answer, 0 for unused answers."""
-    columns = dict(zip(used, values.T, strict=True))
+def _columns(scale: list[str], answer_names: list[str], values: np.ndarray) -> dict[str, pl.Series]:
+    """Return one column per answer, 0 for answers that do not occur."""
+    columns = dict(zip(answer_names, values.T, strict=True))
     return {name: pl.Series(name, columns.get(name, np.zeros(len(values)))) for name in scale}

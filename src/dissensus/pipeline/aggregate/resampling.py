@@ -69,12 +69,12 @@ def resampled_labels(
     ----------
     ratings, question
         As for `soft_labels`.
-    by
-        One axis or crossed axes; None for the whole pool.
     raters_per_item
         Number of raters to draw, or several numbers for a curve.
+    by
+        One axis or crossed axes; None for the whole pool.
     confidence
-        Probability of the interval of a share.
+        Confidence level of the intervals of shares.
 
     Returns
     -------

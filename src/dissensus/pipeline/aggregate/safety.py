@@ -1,4 +1,4 @@
-"""Safe and unsafe classes of expert and crowd labels."""
+"""Crowd labels of items: safe, unsafe or tied, of the whole pool and of each group."""
 
 from collections.abc import Sequence
 

@@ -16,9 +16,9 @@ from dissensus.schema.item_sets import TOPICS
 from dissensus.schema.records.item import Item
 
 # Most strata listed in a message.
-LISTED = 8
-# Separator of the strata of an item.
-SEVERAL = " | "
+MAX_LISTED = 8
+# Separator of the strata of an item that belongs to several.
+STRATUM_SEPARATOR = " | "
 
 _ITEMS: Mapping[str, Any] = {
     "item_id": pl.String,
@@ -34,7 +34,7 @@ def tabulate_outcomes(pool: Sequence[SampleCandidate]) -> pl.DataFrame:
     rows = [
         (
             candidate.item.item_id,
-            SEVERAL.join(candidate.strata) or None,
+            STRATUM_SEPARATOR.join(candidate.strata) or None,
             candidate.outcome,
             candidate.duplicate_of,
             candidate.personal_data,
@@ -45,7 +45,7 @@ def tabulate_outcomes(pool: Sequence[SampleCandidate]) -> pl.DataFrame:
 
 
 def count_strata(pool: Sequence[SampleCandidate], targets: Mapping[str, int]) -> pl.DataFrame:
-    """Return the numbers of items of each stratum: in all, excluded, left, wanted and chosen."""
+    """Count the items of each stratum: all, excluded by reason, left to draw, wanted and chosen."""
     rows = [(stratum, candidate.outcome) for candidate in pool for stratum in candidate.strata or (None,)]
     items = pl.DataFrame(rows, schema={"stratum": pl.String, "outcome": OUTCOMES}, orient="row")
     unnamed = sorted(set(items["stratum"].drop_nulls()) - set(targets))
@@ -98,8 +98,9 @@ def describe_shortfalls(plan: SamplePlan, strata: pl.DataFrame, n_chosen: int) -
     if scarce.height:
         counts = scarce.select("stratum", "n_left", "n_wanted").iter_rows()
         parts = [f"{format_value(name)} {left:,} of {n:,}" for name, left, n in counts]
-        more = f" and {len(parts) - LISTED:,} more" * (len(parts) > LISTED)
-        yield f"Too few items are left of {', '.join(parts[:LISTED])}{more}. {_describe_consequence(plan, n_chosen)}"
+        more = f" and {len(parts) - MAX_LISTED:,} more" * (len(parts) > MAX_LISTED)
+        listed_parts = f"{', '.join(parts[:MAX_LISTED])}{more}"
+        yield f"Too few items are left of {listed_parts}. {_describe_consequence(plan, n_chosen)}"
     empty = strata.filter(pl.col("n_wanted") == 0).height
     if empty:
         yield f"Strata too small for a share of one item, so that none is drawn from them: {empty:,}."

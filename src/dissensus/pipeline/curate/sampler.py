@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.curate.manifest import (
-    LISTED,
+    MAX_LISTED,
     count_strata,
     describe_overlaps,
     describe_shortfalls,
@@ -129,9 +129,10 @@ def _list_strata(pool: Sequence[SampleCandidate], plan: SamplePlan) -> list[str]
         unknown = [stratum for stratum in plan.allocation if stratum not in names]
         if unknown:
             faults = " ".join(
-                f"There is no stratum {format_value(stratum)}.{suggest(stratum, names)}" for stratum in unknown[:LISTED]
+                f"There is no stratum {format_value(stratum)}.{suggest(stratum, names)}"
+                for stratum in unknown[:MAX_LISTED]
             )
-            rest = count_rest(len(unknown) - LISTED, "such name") if len(unknown) > LISTED else ""
+            rest = count_rest(len(unknown) - MAX_LISTED, "such name") if len(unknown) > MAX_LISTED else ""
             raise InvalidInput(f"{faults}{rest} The strata of {' and '.join(plan.by)} are {format_list(names)}.")
         return list(plan.allocation)
     if plan.allocation == "equal" and len(names) > plan.n:

@@ -1,4 +1,4 @@
-"""Strata of items, by their attributes or those of a second table."""
+"""Strata of items: attributes that define them, and the allocation of a sample to them."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
