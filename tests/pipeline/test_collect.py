@@ -16,8 +16,8 @@ from dissensus.pipeline.collect.chat import (
     build_conversation,
     check_pick,
     choose_better_response,
+    choose_continuation,
     choose_next_step,
-    continue_conversation,
     derive_seed,
     digest_message,
     digest_pick,
@@ -76,15 +76,15 @@ def test_two_responses_have_two_seeds_that_every_server_accepts(turn: str) -> No
 def test_the_mode_chooses_the_response_that_continues(strength: int, turn: str) -> None:
     pick = ResponsePick(strength=strength)
     expected = 1 if strength > 0 else 0
-    assert continue_conversation(HARM, pick, turn) == expected
-    assert continue_conversation(replace(HARM, continue_with="other"), pick, turn) == 1 - expected
-    by_chance = continue_conversation(replace(HARM, continue_with="random"), pick, turn)
-    assert by_chance == continue_conversation(HARM, ResponsePick(strength=0), turn)
+    assert choose_continuation(HARM, pick, turn) == expected
+    assert choose_continuation(replace(HARM, continue_with="other"), pick, turn) == 1 - expected
+    by_chance = choose_continuation(replace(HARM, continue_with="random"), pick, turn)
+    assert by_chance == choose_continuation(HARM, ResponsePick(strength=0), turn)
 
 
 def test_a_random_continuation_is_either_response() -> None:
     mode = replace(HARM, continue_with="random")
-    assert 400 < sum(continue_conversation(mode, ResponsePick(strength=1), f"turn {i}") for i in range(1_000)) < 600
+    assert 400 < sum(choose_continuation(mode, ResponsePick(strength=1), f"turn {i}") for i in range(1_000)) < 600
 
 
 @given(strength=strengths)

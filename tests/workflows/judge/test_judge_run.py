@@ -271,7 +271,7 @@ def test_an_interrupted_run_goes_on_and_more_seeds_cost_only_themselves(
         cache.write('{"key": "cut off in mid-li')
     server.respond = respond
     assert (judged.folder / CACHE).stat().st_mode & 0o077 == 0
-    assert estimate_run(judged).n_kept == 4
+    assert estimate_run(judged).n_answered == 4
     node = (judged.folder / CACHE).stat().st_ino
     with ResponseCache(judged.folder / CACHE), pytest.raises(Unavailable, match="Another run writes to"):
         run(judged)

@@ -127,7 +127,7 @@ def derive_seed(turn_id: str, position: int) -> int:
     return _digest(turn_id, f"seed {position}") % SEED_LIMIT
 
 
-def continue_conversation(mode: ChatMode, pick: ResponsePick, turn_id: str) -> Position:
+def choose_continuation(mode: ChatMode, pick: ResponsePick, turn_id: str) -> Position:
     """Return the position of the response that continues a conversation after a pick; random after a tie."""
     position = pick.position
     if position is None or mode.continue_with == "random":

@@ -30,10 +30,10 @@ _NO_JAVA: Final = (
 
 _SHELL: Final = "pyspark-shell"
 """Name that Spark gives an application without a name."""
-_OF_FILES: Final = re.compile(
+_FILE_ERROR: Final = re.compile(
     r"^(polars\.exceptions\.|pyo3_runtime\.|OSError|FileNotFoundError|PermissionError)", re.MULTILINE
 )
-"""Last entry of a traceback of Python from polars or a file."""
+"""Last line of a Python traceback for an error of polars, or of reading a file."""
 
 Part = tuple[int, Any]
 
@@ -54,9 +54,9 @@ class SparkCluster:
 
     def map(self, function: Callable[[Any], Any], parts: Iterable[Any]) -> Iterator[Any]:
         """Yield what a function returns for each part, in order."""
-        listed = list(parts)
+        all_parts = list(parts)
         with _name_failures(self.context):
-            rows = self.context.parallelize(listed, max(1, len(listed))).map(function)
+            rows = self.context.parallelize(all_parts, max(1, len(all_parts))).map(function)
             n_at_once = 2 * self.parallelism  # The results have unknown sizes
         return self._collect(rows, n_at_once)
 
@@ -132,7 +132,7 @@ class SparkEngine:
 
 def connect_spark() -> SparkCluster:
     """Connect to the Spark of spark-submit, or that of the settings of Spark, which is this machine by default."""
-    # Of versions of pandas, which is not used.
+    # The warning is about versions of pandas, which is not used.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
     with require_extra("--engine spark", "spark"):
         from pyspark import SparkConf, SparkContext
@@ -210,7 +210,7 @@ def _name_failures(context: Any) -> Iterator[None]:
             raise _describe_stop(context) from error
         # The last line above the stack of Java is the error of a task, or why the job ended.
         cause = str(error).partition("\n\tat ")[0].partition("\n SQLSTATE")[0].strip()
-        failure = FailedRead if _OF_FILES.search(cause) else FailedJob
+        failure = FailedRead if _FILE_ERROR.search(cause) else FailedJob
         raise failure(f"Spark gave up after several attempts: {cause.splitlines()[-1].removeprefix(': ')}") from error
 
 

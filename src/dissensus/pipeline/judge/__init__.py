@@ -1,1 +1,1 @@
-"""Judges: language models that answer a questionnaire as raters of their own kind, and their audit."""
+"""Judges: language models that answer a questionnaire in place of raters, and the audit of their answers."""

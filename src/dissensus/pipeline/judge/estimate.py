@@ -37,13 +37,13 @@ class CostEstimate:
     """Number of requests, their tokens, and what they cost."""
 
     n_requests: int
-    n_kept: int  # requests that were answered before
+    n_answered: int  # requests that were answered before
     prompt_tokens: int
     response_tokens: int
     cost: float | None = None
 
     def __str__(self) -> str:
-        answered = f" ({self.n_kept:,} more are answered)" if self.n_kept else ""
+        answered = f" ({self.n_answered:,} more are answered)" if self.n_answered else ""
         cost = (
             ""
             if self.cost is None
@@ -62,18 +62,27 @@ def estimate_cost(
     requests: Iterable[JudgeRequest], questions: Sequence[Question], *, prices: Prices | None = None
 ) -> CostEstimate:
     """Estimate tokens and cost from the lengths of prompts with their schema, and of the longest answers."""
-    longest = _count_tokens(
+    answer_tokens = _count_tokens(
         json.dumps({question.name: _longest_answer(question) for question in questions}, ensure_ascii=False)
     )
-    n = prompt = 0
+    n_requests = prompt_tokens = 0
     for request in requests:
-        n += 1
+        n_requests += 1
         texts = [message["content"] for message in request.messages]
         if request.response_format is not None:
             texts.append(json.dumps(request.response_format, ensure_ascii=False))
-        prompt += TOKENS_PER_REQUEST + sum(map(_count_tokens, texts))
-    cost = None if prices is None else (prompt * prices.prompt + n * longest * prices.response) / MILLION
-    return CostEstimate(n_requests=n, n_kept=0, prompt_tokens=prompt, response_tokens=n * longest, cost=cost)
+        prompt_tokens += TOKENS_PER_REQUEST + sum(map(_count_tokens, texts))
+    response_tokens = n_requests * answer_tokens
+    cost = None
+    if prices is not None:
+        cost = (prompt_tokens * prices.prompt + response_tokens * prices.response) / MILLION
+    return CostEstimate(
+        n_requests=n_requests,
+        n_answered=0,
+        prompt_tokens=prompt_tokens,
+        response_tokens=response_tokens,
+        cost=cost,
+    )
 
 
 def _count_tokens(text: str) -> int:

@@ -78,12 +78,12 @@ def check_swaps(items: Iterable[Item], probes: Collection[Probe]) -> None:
         )
 
 
-def turn_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
+def unswap_answers(answers: Mapping[str, Any]) -> dict[str, Any]:
     """Return answers to swapped responses as if response A had stood first.
 
     Examples
     --------
-    >>> turn_answers({"Q_preference": "-2", "Q_safe": "Yes"})
+    >>> unswap_answers({"Q_preference": "-2", "Q_safe": "Yes"})
     {'Q_preference': '2', 'Q_safe': 'Yes'}
     """
     return {name: swap_preference(answer) if name == PREFERENCE else answer for name, answer in answers.items()}

@@ -102,7 +102,7 @@ def _answer_schema(question: Question, *, is_reversed: bool) -> dict[str, Any]:
 
 def _write_conversation(item: Item, presentation: Presentation) -> str:
     """Return an element for each turn and response, whose text can neither close it nor open another one."""
-    *turns, response = item.conversation.turns  # By the chatbot, in every item
+    *turns, response = item.conversation.turns  # Items end with the chatbot
     text = lengthen(response.text) if presentation.is_lengthened else response.text
     tags = [(f'turn speaker="{SPEAKERS[turn.speaker]}"', turn.text) for turn in turns]
     if item.response_b is None:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.judge.pairs import turn_answers
+from dissensus.pipeline.judge.pairs import unswap_answers
 from dissensus.pipeline.judge.request_plan import JudgeRequest
 from dissensus.pipeline.judge.response import OUTCOMES, Outcome, ParsedResponse, RawResponse, parse_response
 from dissensus.schema.hints import format_value
@@ -18,7 +18,7 @@ class JudgeRecord:
     """A request with its response."""
 
     item_id: str
-    number: int  # Of the seed, from 1
+    number: int  # Number of the seed, from 1
     probe: str | None = None
     persona: str | None = None  # Axis and group: rater_gender=Woman
     questions: tuple[str, ...]  # In the order in which they were asked
@@ -86,7 +86,7 @@ def build_record(request: JudgeRequest, response: RawResponse, questions: Mappin
         wording=request.presentation.wording,
         is_swapped=is_swapped,
         outcome=parsed.outcome,
-        answers=turn_answers(parsed.answers) if is_swapped and parsed.answers is not None else parsed.answers,
+        answers=unswap_answers(parsed.answers) if is_swapped and parsed.answers is not None else parsed.answers,
         fault=parsed.fault,
         raw=response.text or response.refusal,
         model=response.model,

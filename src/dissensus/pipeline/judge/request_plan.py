@@ -27,12 +27,12 @@ MAX_SEEDS: Final = 1_000
 class JudgeSettings:
     """Settings of the requests to a judge."""
 
-    n_seeds: int = 3  # Answers to each item
-    seed: int = 0  # Of all orders, and of the seeds sent to the server
+    n_seeds: int = 3  # Number of times that each item is answered
+    seed: int = 0  # Determines all orders, and the seeds that are sent to the server
     probes: tuple[Probe, ...] = ()
     personas: tuple[Persona, ...] = ()
     response_format: ResponseFormat = "json_schema"
-    system_prompt: str = ""  # Of the judge, before the instructions
+    system_prompt: str = ""  # System prompt of the judge, which precedes the instructions
 
     def __post_init__(self) -> None:
         check_whole("n_seeds", self.n_seeds, 1, MAX_SEEDS)
@@ -49,7 +49,7 @@ class JudgeRequest:
     """One request to a judge."""
 
     item_id: str
-    number: int  # Of the seed, from 1
+    number: int  # Number of the seed, from 1
     seed: int  # Sent to the server
     presentation: Presentation
     probe: Probe | None = None

@@ -29,7 +29,7 @@ class ParsedResponse:
 class RawResponse:
     """Response to a request as the server gave it."""
 
-    key: str  # Of the request
+    key: str  # Key of the request
     text: str = ""
     refusal: str = ""  # Message of a provider or model that refused
     is_cut: bool = False  # True if it reached its limit of length

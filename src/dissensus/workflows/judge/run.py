@@ -102,20 +102,20 @@ def estimate_run(run: JudgeRun, *, prices: Prices | None = None) -> CostEstimate
     check_same_run(run.folder, run.judge.digest, run.questionnaire)
     cache = ResponseCache(run.folder / CACHE)
     keys: set[str] = set()
-    n_kept = 0
+    n_answered = 0
 
     def missing() -> Iterator[JudgeRequest]:
-        nonlocal n_kept
+        nonlocal n_answered
         for key, request in run.iterate_requests():
             if cache.get(key) is not None:
-                n_kept += 1
+                n_answered += 1
             elif key not in keys:
                 keys.add(key)
                 yield request
 
     questions = list(list_judged_questions(run.questionnaire).values())
     estimate = estimate_cost(missing(), questions, prices=prices)
-    return replace(estimate, n_kept=n_kept)
+    return replace(estimate, n_answered=n_answered)
 
 
 def run_judge(

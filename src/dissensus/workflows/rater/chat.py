@@ -16,8 +16,8 @@ from dissensus.pipeline.collect.chat import (
     ResponsePick,
     check_message,
     check_pick,
+    choose_continuation,
     choose_next_step,
-    continue_conversation,
     derive_seed,
     digest_ended_chat,
     digest_message,
@@ -139,7 +139,7 @@ def pick_response(
             raise Conflict("You have already picked, and the conversation has continued.")
         mode = _find_mode(chat, exchange.mode)
         check_pick(chat, mode, pick)
-        position = continue_conversation(mode, pick, f"{context.campaign.seed} {exchange_id}")
+        position = choose_continuation(mode, pick, f"{context.campaign.seed} {exchange_id}")
         continuation = Continuation(
             criterion=mode.criterion, pick=pick, continues=position, worked_ms=_bound_work_ms(worked_ms)
         )

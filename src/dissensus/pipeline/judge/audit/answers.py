@@ -16,7 +16,8 @@ from dissensus.schema.ratings.columns import ITEM_ID, OVERALL
 from dissensus.schema.records.pair import PREFERENCE
 from dissensus.stats.result import FloatArray, Int64Array
 
-PAIR_KEYS = ("item", "number")
+MATCH_KEYS = ("item", "number")
+"""Columns by which an answer with a probe is matched with that without: the item, and the number of the seed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -27,6 +28,8 @@ class JudgeAnswers:
     parts: tuple[str, ...]  # Questions from which an overall answer follows; else the question itself
     scale: tuple[str, ...]
     item_ids: tuple[str, ...]
+    # One row per answer: index of the item, number of the seed, probe, persona, code of the answer, whether the scale
+    # was reversed and the responses swapped, and position of the question.
     table: pl.DataFrame
 
     @property
@@ -41,11 +44,11 @@ class JudgeAnswers:
         counts = np.bincount(cell, minlength=len(self.item_ids) * len(self.scale))
         return counts.reshape(len(self.item_ids), -1).astype(np.float64)
 
-    def pair(self, probe: str) -> pl.DataFrame:
+    def match_probe(self, probe: str) -> pl.DataFrame:
         """Return the answers to each item and seed without a probe and, as columns ``…_after``, with it."""
         plain = self.table.filter(pl.col("persona").is_null(), pl.col("probe").is_null())
         changed = self.table.filter(pl.col("persona").is_null(), pl.col("probe") == probe)
-        return plain.join(changed, on=PAIR_KEYS, suffix="_after", maintain_order="left")
+        return plain.join(changed, on=MATCH_KEYS, suffix="_after", maintain_order="left")
 
 
 def read_answers(

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.pipeline.judge.audit.answers import PAIR_KEYS, JudgeAnswers, align_ratings, read_answers
+from dissensus.pipeline.judge.audit.answers import MATCH_KEYS, JudgeAnswers, align_ratings, read_answers
 from dissensus.pipeline.judge.audit.groups import PanelGroups
 from dissensus.pipeline.judge.audit.personas import measure_personas
 from dissensus.pipeline.judge.audit.result import AuditSettings, JudgeAudit
@@ -135,9 +135,9 @@ def _measure_consistency(answers: JudgeAnswers, confidence: float) -> Iterator[A
 
 def _measure_effects(answers: JudgeAnswers, confidence: float) -> Iterator[AuditRow]:
     """Yield, for each probe, the share of answers that it changed and the shift on the scale."""
-    repeated = answers.pair("repeat").select(*PAIR_KEYS, noise=pl.col("answer") != pl.col("answer_after"))
+    repeated = answers.match_probe("repeat").select(*MATCH_KEYS, noise=pl.col("answer") != pl.col("answer_after"))
     for probe in PROBES:
-        pairs = answers.pair(probe)
+        pairs = answers.match_probe(probe)
         if pairs.is_empty():
             continue
         items, before, after = (pairs[name].to_numpy() for name in ("item", "answer", "answer_after"))
@@ -150,7 +150,8 @@ def _measure_effects(answers: JudgeAnswers, confidence: float) -> Iterator[Audit
         )
         if repeated.height:
             yield build_mean_row(
-                AuditRow(metric="changed_beyond_repeat", probe=probe), partial(_exceed, pairs, repeated, confidence)
+                AuditRow(metric="changed_beyond_repeat", probe=probe),
+                partial(_measure_excess, pairs, repeated, confidence),
             )
 
 
@@ -168,9 +169,9 @@ def _estimate_shift(answers: JudgeAnswers, pairs: pl.DataFrame, probe: str, conf
     ).shift
 
 
-def _exceed(pairs: pl.DataFrame, repeated: pl.DataFrame, confidence: float) -> Mean:
+def _measure_excess(pairs: pl.DataFrame, repeated: pl.DataFrame, confidence: float) -> Mean:
     """Return the share of changed answers less that between two seeds."""
-    joined = pairs.join(repeated, on=PAIR_KEYS)
+    joined = pairs.join(repeated, on=MATCH_KEYS)
     changed = (joined["answer"] != joined["answer_after"]).cast(pl.Float64) - joined["noise"].cast(pl.Float64)
     return clustered_mean(changed.to_numpy(), joined["item"].to_numpy(), confidence=confidence)
 

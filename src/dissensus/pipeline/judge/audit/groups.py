@@ -35,9 +35,9 @@ class PanelGroups:
         self._raters = self._list_raters(panel)
         shown = np.ones((len(axes), max(map(len, self._names), default=0)), np.bool_)
         if suppress_below and len(axes):
-            chosen = select_publishable_groups(self._list_codes()[:, self._raters], min_cell=suppress_below)
+            publishable = select_publishable_groups(self._list_codes()[:, self._raters], min_cell=suppress_below)
             shown = np.zeros_like(shown)
-            shown[:, : chosen.shape[1]] = chosen
+            shown[:, : publishable.shape[1]] = publishable
         self._shown = shown
 
     def _list_raters(self, ratings: PanelRatings) -> Int64Array:

@@ -26,35 +26,40 @@ def measure_personas(answers: JudgeAnswers, groups: PanelGroups, confidence: flo
             yield replace(row, reason=refusal)
             continue
         others = groups.others(axis, group)
-        plain, acted = _keep_common(answers.count(), answers.count(persona))
-        for part in _measure_persona(row, plain, acted, ratings, others, confidence):
+        plain_counts, persona_counts = _select_common_items(answers.count(), answers.count(persona))
+        for part in _measure_persona(row, plain_counts, persona_counts, ratings, others, confidence):
             yield groups.withhold(part)
-        yield _measure_more(row, plain, acted, ratings, others, groups, confidence)
+        yield _measure_more(row, plain_counts, persona_counts, ratings, others, groups, confidence)
 
 
-def _keep_common(plain: FloatArray, acted: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the answers without and with a persona to the items that have both."""
-    both = (plain.sum(axis=1, keepdims=True) > 0) & (acted.sum(axis=1, keepdims=True) > 0)
-    return np.where(both, plain, 0), np.where(both, acted, 0)
+def _select_common_items(plain_counts: FloatArray, persona_counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the counts of answers without and with a persona to the items that have both."""
+    both = (plain_counts.sum(axis=1, keepdims=True) > 0) & (persona_counts.sum(axis=1, keepdims=True) > 0)
+    return np.where(both, plain_counts, 0), np.where(both, persona_counts, 0)
 
 
 def _measure_persona(
-    row: AuditRow, plain: FloatArray, acted: FloatArray, own: PanelRatings, others: PanelRatings, confidence: float
+    row: AuditRow,
+    plain_counts: FloatArray,
+    persona_counts: FloatArray,
+    own: PanelRatings,
+    others: PanelRatings,
+    confidence: float,
 ) -> Iterator[AuditRow]:
-    steps = step_distance(plain.shape[1])
+    steps = step_distance(plain_counts.shape[1])
     for metric, compute in (
-        ("toward_group", lambda: _approach(own, plain, acted)),
-        ("toward_others", lambda: _approach(others, plain, acted)),
-        ("human_spread", lambda: distance_within(own, acted, steps)),
-        ("spread_difference", lambda: spread_difference(own, acted, steps)),
+        ("toward_group", lambda: _approach(own, plain_counts, persona_counts)),
+        ("toward_others", lambda: _approach(others, plain_counts, persona_counts)),
+        ("human_spread", lambda: distance_within(own, persona_counts, steps)),
+        ("spread_difference", lambda: spread_difference(own, persona_counts, steps)),
     ):
         yield build_rating_row(replace(row, metric=metric), compute, confidence)
 
 
 def _measure_more(
     row: AuditRow,
-    plain: FloatArray,
-    acted: FloatArray,
+    plain_counts: FloatArray,
+    persona_counts: FloatArray,
     own: PanelRatings,
     others: PanelRatings,
     groups: PanelGroups,
@@ -62,20 +67,23 @@ def _measure_more(
 ) -> AuditRow:
     """Return how much nearer a persona moves the judge to its group than to others, on the items that both rated."""
     row = replace(row, metric="toward_group_more")
-    n = len(plain)
+    n = len(plain_counts)
     common = (np.bincount(own.items, minlength=n) > 0) & (np.bincount(others.items, minlength=n) > 0)
-    plain, acted = (np.where(common[:, None], counts, 0) for counts in (plain, acted))
+    plain_counts, persona_counts = (np.where(common[:, None], counts, 0) for counts in (plain_counts, persona_counts))
     try:
-        sides = [_approach(side, plain, acted, least=1) for side in (own, others)]
+        sides = [_approach(side, plain_counts, persona_counts, least=1) for side in (own, others)]
     except UndefinedEstimate:
         return replace(row, reason="no item was rated by the group and by others")
     fewest = min(len(np.unique(side.raters)) for side in sides)
     return groups.withhold(build_difference_row(row, sides[0], sides[1], confidence), fewest)
 
 
-def _approach(ratings: PanelRatings, plain: FloatArray, acted: FloatArray, *, least: int = 2) -> PseudoValues:
+def _approach(
+    ratings: PanelRatings, plain_counts: FloatArray, persona_counts: FloatArray, *, least: int = 2
+) -> PseudoValues:
     """Return the distance between judge and raters that a persona takes away."""
-    steps = step_distance(plain.shape[1])
+    steps = step_distance(plain_counts.shape[1])
     return subtract_distances(
-        distance_between(ratings, plain, steps, least=least), distance_between(ratings, acted, steps, least=least)
+        distance_between(ratings, plain_counts, steps, least=least),
+        distance_between(ratings, persona_counts, steps, least=least),
     )

@@ -108,12 +108,12 @@ def build_difference_row(row: AuditRow, first: PseudoValues, second: PseudoValue
     return built if built.ci_low is None else replace(built, p=difference.p)
 
 
-def _add_interval(row: AuditRow, low: float | None, high: float | None, few: str | None) -> AuditRow:
+def _add_interval(row: AuditRow, low: float | None, high: float | None, warning: str | None) -> AuditRow:
     if low is None or high is None:
         return replace(row, reason="no interval: one item")
     if high - low <= ZERO:
         return replace(row, reason="no interval: the answers do not vary")
-    return replace(row, ci_low=low, ci_high=high, warning=few)
+    return replace(row, ci_low=low, ci_high=high, warning=warning)
 
 
 def _describe_few(n_raters: int, n_items: int) -> str | None:
