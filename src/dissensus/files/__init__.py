@@ -1,1 +1,1 @@
-"""Readers and writers of files by family: raw, ratings, pairs, attempts, models, fetch."""
+"""Readers and writers of files by family: raw, ratings, pairs, attempts, scores, judge, models, releases, fetch."""

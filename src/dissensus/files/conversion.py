@@ -1,4 +1,4 @@
-"""Conversion of rating, pair and attempt files."""
+"""Conversion of files of ratings, pairs and attempts."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ from dissensus.files.ratings.conversion import check_options
 from dissensus.files.ratings.kinds import KINDS, RatingsFileOptions
 from dissensus.files.raw import table_writer
 from dissensus.files.raw.atomic_write import check_distinct
-from dissensus.files.record_kinds import ATTEMPT_KINDS, PAIR_KINDS, detect_record_kind, read_column_names
+from dissensus.files.record_kinds import ATTEMPT_KINDS, PAIR_KINDS, RED_TEAM, detect_record_kind, read_column_names
 from dissensus.schema.hints import format_list
 from dissensus.schema.records.attempt import Attempt
 
@@ -50,9 +50,9 @@ def convert_file(source: Path, target: Path, options: ConversionOptions) -> Conv
     columns = read_column_names(source) if options.source_kind is None else ()
     kind = options.source_kind or detect_record_kind(columns)
     if kind in PAIR_KINDS:
-        return _pairs(source, target, kind, options)
+        return _convert_pairs(source, target, kind, options)
     if kind in ATTEMPT_KINDS:
-        return _attempts(source, target, options)
+        return _convert_attempts(source, target, options)
     if options.as_released:
         raise InvalidInput(f"--as-released is about red-team attempts, and {source} holds none. Leave it out.")
     if options.target_kind not in (*KINDS, None):
@@ -73,8 +73,8 @@ def convert_file(source: Path, target: Path, options: ConversionOptions) -> Conv
     )
 
 
-def _pairs(source: Path, target: Path, kind: str, options: ConversionOptions) -> ConversionResult:
-    target_kind = _target_kind(source, target, options, "pairs", PAIR_KINDS)
+def _convert_pairs(source: Path, target: Path, kind: str, options: ConversionOptions) -> ConversionResult:
+    target_kind = _choose_target_kind(source, target, options, "pairs", PAIR_KINDS)
     log = PairReadLog()
     skipped = _PAIR_WRITERS[target_kind](stream_pairs(source, log), target, overwrite=options.overwrite)
     target_columns = {"hh-rlhf": (), "trl": (STRENGTH, MARGIN)}.get(target_kind, tuple(log.columns))
@@ -89,20 +89,20 @@ def _pairs(source: Path, target: Path, kind: str, options: ConversionOptions) ->
     )
 
 
-def _attempts(source: Path, target: Path, options: ConversionOptions) -> ConversionResult:
-    target_kind = _target_kind(source, target, options, "attempts", ATTEMPT_KINDS)
-    if options.as_released and target_kind != "red-team":
+def _convert_attempts(source: Path, target: Path, options: ConversionOptions) -> ConversionResult:
+    target_kind = _choose_target_kind(source, target, options, "attempts", ATTEMPT_KINDS)
+    if options.as_released and target_kind != RED_TEAM:
         raise InvalidInput(f"--as-released has no effect here: {target} is {target_kind}. Leave it out.")
     unknown: dict[str, None] = {}
     count = Counter[str]()
     attempts = _count_attempts(stream_attempts(source, unknown), count)
-    if target_kind == "red-team":
+    if target_kind == RED_TEAM:
         write_attempts(attempts, target, as_released=options.as_released, overwrite=options.overwrite)
         skipped: SkippedCounts = {}
     else:
         skipped = _ATTEMPT_WRITERS[target_kind](attempts, target, overwrite=options.overwrite)
     notes = (*_describe_skipped(skipped, "attempt"), *describe_unknown_keys(unknown))
-    return ConversionResult("red-team", count.total(), "attempts", target_kind, notes)
+    return ConversionResult(RED_TEAM, count.total(), "attempts", target_kind, notes)
 
 
 def _count_attempts(attempts: Iterable[Attempt], count: Counter[str]) -> Iterator[Attempt]:
@@ -111,7 +111,9 @@ def _count_attempts(attempts: Iterable[Attempt], count: Counter[str]) -> Iterato
         yield attempt
 
 
-def _target_kind(source: Path, target: Path, options: ConversionOptions, family: str, kinds: tuple[str, ...]) -> str:
+def _choose_target_kind(
+    source: Path, target: Path, options: ConversionOptions, family: str, kinds: tuple[str, ...]
+) -> str:
     """Return the kind of file to write, among those that can hold the records."""
     check_options(options.ratings, frozenset(), f"{source} holds {family}")
     check_distinct([source], [target])
@@ -134,7 +136,7 @@ def _target_kind(source: Path, target: Path, options: ConversionOptions, family:
 
 def _default_kind(family: str, extension: str) -> str:
     if family == "attempts":
-        return "red-team"
+        return RED_TEAM
     return "hh-rlhf" if extension in LINES else "pairs"
 
 

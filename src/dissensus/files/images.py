@@ -121,7 +121,7 @@ def _decode_image(content: bytes) -> "tuple[Image, str]":
 
 def _open_image(content: bytes) -> "Image":
     """Open an image lazily, and check the size, frames and depth in its header."""
-    # Only whoever adds images waits for the library.
+    # Imported here, since only uploads of images need the library.
     with require_extra("An image", "site"):
         from PIL import Image, UnidentifiedImageError
 

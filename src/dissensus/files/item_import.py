@@ -132,7 +132,7 @@ def to_text_table(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def guess_roles(columns: Sequence[str]) -> tuple[ColumnRole, ...]:
-    """Return the roles of columns by their names: those that readers know, then those that are likely.
+    """Return the roles of columns by their names: those that readers know, then the likely ones of other names.
 
     Examples
     --------
@@ -149,28 +149,28 @@ def guess_roles(columns: Sequence[str]) -> tuple[ColumnRole, ...]:
         known[id_column] = "id"
     if "prompt" in known and "chosen" not in known:
         del known["prompt"]
-    if "turns" in columns:  # as readers choose
+    if "turns" in columns:  # readers prefer it to other columns
         known = {name: role for name, role in known.items() if role != "messages"} | {"turns": "messages"}
-    lacking = set(ROLES) - set(known.values())
+    unassigned = set(ROLES) - set(known.values())
     roles: list[ColumnRole] = []
     for name in columns:
-        role = known.get(name) or _likely_role(name, lacking)
+        role = known.get(name) or _likely_role(name, unassigned)
         if role is None:
             described = RATER_ID not in columns or is_item_attribute(name)
             role = "attribute" if name.strip() and described and name not in _RESERVED else "ignore"
         elif name not in known:
-            lacking.discard(role)
+            unassigned.discard(role)
         roles.append(role)
     return tuple(roles)
 
 
-def _likely_role(name: str, lacking: set[ColumnRole]) -> ColumnRole | None:
+def _likely_role(name: str, unassigned: set[ColumnRole]) -> ColumnRole | None:
     """Return a role that no column has yet; conversations are proposed only where readers would find none."""
     key = name.strip().casefold().replace(" ", "_").replace("-", "_")
     role = _SYNONYMS.get(key) or _BY_NAME.get(key)
-    if role is None or role not in lacking:
+    if role is None or role not in unassigned:
         return None
-    complete = {"messages", "transcript", "chosen"} - lacking
+    complete = {"messages", "transcript", "chosen"} - unassigned
     return None if complete and role not in ("id", "harm_type", "image", "image_alt") else role
 
 
@@ -218,7 +218,10 @@ def assign_roles(table: pl.DataFrame, roles: Sequence[ColumnRole]) -> pl.DataFra
 
 
 def import_items(table: pl.DataFrame, reader: Callable[[Any], Items]) -> ItemImport:
-    """Read the rows of a table that are items by a reader that takes all rows or none; say why others are refused."""
+    """Import the rows of a table that are valid items, and give the reason for which each other row is refused.
+
+    The reader reads all rows of a table, or raises.
+    """
     search = _RowSearch(table, reader)
     search.run()
     refused = tuple(search.refused[row] for row in sorted(search.refused))

@@ -17,6 +17,7 @@ from dissensus.files.conversations import PAIR, ParsedConversation
 from dissensus.files.raw import content, limits
 from dissensus.files.raw.json_decoder import max_row_size
 from dissensus.files.raw.table_reader import is_path, name_source, to_frame
+from dissensus.pipeline.tables import format_count
 from dissensus.schema.hints import count_rest, format_list, format_value
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
@@ -42,7 +43,7 @@ SIDE: Final = "item_side"
 PAIR_ID: Final = "item_pair"
 """Attribute with the id or row of the pair."""
 
-_OF_ATTEMPTS: Final = frozenset({"transcript", "task_description", "red_team_member_id"})
+_ATTEMPT_KEYS: Final = frozenset({"transcript", "task_description", "red_team_member_id"})
 """Keys by which published red-team attempts are recognised."""
 
 ID_LENGTH: Final = 16
@@ -144,7 +145,7 @@ def parse_pasted_items(text: str) -> Items:
     parsed: list[ParsedConversation] = []
     for line, piece in split_transcripts(text):
         limits.check_rows(len(parsed) + 1, Path("The text"))
-        parsed.append(_piece(line, piece))
+        parsed.append(_parse_piece(line, piece))
     if not parsed:
         raise InvalidInput(f"There is no text. {TURN_HINT}")
     return _assemble(_Rows(parsed, pl.Series(range(len(parsed))), None, pl.DataFrame()))
@@ -160,7 +161,7 @@ def _read_pasted(path: Path) -> str:
     return content.decode_utf8(content.read_content(path), path)
 
 
-def _piece(line: int, piece: str) -> ParsedConversation:
+def _parse_piece(line: int, piece: str) -> ParsedConversation:
     if len(piece) > limits.max_row():
         raise InvalidInput(f"Line {line:,} and those after it: a conversation longer than {max_row_size()}.")
     turns = parse_pasted(piece, first_line=line)
@@ -193,7 +194,7 @@ def _from_table(frame: pl.DataFrame, item: str | None, pairs: Pairs) -> Items:
     left_out = [name for name in described if name not in item_columns]
     attributes = pl.DataFrame([conversations.to_text_column(frame[name]) for name in item_columns])
     if columns == PAIR:
-        rows, notes = _sides(frame, ids, attributes, pairs)
+        rows, notes = _read_pair_sides(frame, ids, attributes, pairs)
     else:
         parsed, indices = conversations.read_conversations(frame.select(columns))
         rows, notes = _Rows(parsed, indices, ids, attributes), ()
@@ -205,13 +206,13 @@ def _from_table(frame: pl.DataFrame, item: str | None, pairs: Pairs) -> Items:
 
 def _name_attempts(frame: pl.DataFrame) -> pl.DataFrame:
     """Return published red-team attempts with the number of their record as id, and their plan as intent."""
-    if not set(frame.columns) >= _OF_ATTEMPTS or {names.ITEM_ID, "id", names.INTENT} & set(frame.columns):
+    if not set(frame.columns) >= _ATTEMPT_KEYS or {names.ITEM_ID, "id", names.INTENT} & set(frame.columns):
         return frame
     numbers = pl.int_range(1, pl.len() + 1).cast(pl.String).alias(names.ITEM_ID)
     return frame.rename({"task_description": names.INTENT}).with_columns(numbers)
 
 
-def _sides(
+def _read_pair_sides(
     frame: pl.DataFrame, ids: pl.Series | None, attributes: pl.DataFrame, pairs: Pairs
 ) -> tuple[_Rows, tuple[str, ...]]:
     """Return the rows of one side of pairs, or of both, concatenated."""
@@ -226,7 +227,7 @@ def _sides(
         named_ids.append(pair_ids + f"-{side}" if pairs == "both" else pair_ids)
         added = {SIDE: pl.repeat(side, frame.height, eager=True)} | ({PAIR_ID: pair_ids} if pairs == "both" else {})
         tables.append(_add_attributes(attributes, added))
-    left_out = (f"The other conversation of {_count(frame.height, 'pair')} left out.",) * (pairs != "both")
+    left_out = (f"The other conversation of {format_count(frame.height, 'pair')} left out.",) * (pairs != "both")
     all_ids = None if ids is None else pl.concat(named_ids)
     return _Rows(parsed, pl.concat(indices), all_ids, pl.concat(tables)), left_out
 
@@ -249,7 +250,7 @@ def _assemble(rows: _Rows, *, repeated: bool = False) -> Items:
     owners = ids.gather(first)
     codes = ids.cast(pl.Enum(owners)).to_physical().cast(pl.Int64).to_numpy()
     _check_same(ids, digests, first, codes)
-    table, conflicts = _describe(rows, codes, owners)
+    table, conflicts = _read_attributes(rows, codes, owners)
     parsed = [rows.conversations[index] for index in rows.indices.gather(first)]
     filled = ({name: text for name, text in row.items() if text is not None} for row in table.iter_rows(named=True))
     attributes_of_items = filled if table.width else ({} for _ in parsed)
@@ -273,7 +274,9 @@ def _check_same(ids: pl.Series, digests: pl.Series, first: pl.Series, codes: NDA
         )
 
 
-def _describe(rows: _Rows, codes: NDArray[np.int64], owners: pl.Series) -> tuple[pl.DataFrame, list[FailedCheck]]:
+def _read_attributes(
+    rows: _Rows, codes: NDArray[np.int64], owners: pl.Series
+) -> tuple[pl.DataFrame, list[FailedCheck]]:
     """Return the attributes of each item, and conflicting ones; raise for conflicts if the file has ids."""
     conflicts: list[FailedCheck] = []
     attributes = rows.attributes
@@ -296,24 +299,21 @@ def _notes(
 ) -> Iterable[str]:
     """Yield notes about duplicates, conflicts, made ids and empty turns."""
     if merged:
-        yield f"{_count(merged, 'conversation')} left out: each repeats an earlier one."
+        yield f"{format_count(merged, 'conversation')} left out: each repeats an earlier one."
     for finding in conflicts:
-        yield f"{finding.column} differs among rows of one conversation; {_count(len(finding), 'value')} left out."
+        count = format_count(len(finding), "value")
+        yield f"{finding.column} differs among rows of one conversation; {count} left out."
     if ids_made:
         yield f"There are no ids, so each item has the first {ID_LENGTH} digits of SHA-256 of its turns."
     empty = [item.item_id for item in items if item.conversation.empty_turns]
     if empty:
-        yield f"A turn is empty in {_count(len(empty), 'item')}: {format_list(empty, 5)}."
+        yield f"A turn is empty in {format_count(len(empty), 'item')}: {format_list(empty, 5)}."
     yield from conversations.describe_unknown_speakers(parsed)
     plain = sum(conversation.plain for conversation in parsed)
     if plain:
-        yield f"{_count(plain, 'context')} without speakers: each is read as one human turn."
+        yield f"{format_count(plain, 'context')} without speakers: each is read as one human turn."
     if any(conversation.instructions is not None for conversation in parsed):
         yield f"Instructions of the bot are hidden from raters: they are kept as {INSTRUCTIONS}."
     twins = sum(count - 1 for count in Counter(item.conversation for item in items).values())
     if twins:
-        yield f"{_count(twins, 'item')} with the same conversation as an earlier one, under another id."
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count > 1)}"
+        yield f"{format_count(twins, 'item')} with the same conversation as an earlier one, under another id."

@@ -13,7 +13,8 @@ from dissensus.schema.records.attempt import KEYS
 from dissensus.schema.records.attempt_parser import RELEASED_SPELLING
 
 PAIR_KINDS: Final = ("hh-rlhf", "pairs", "trl", "inspect")
-ATTEMPT_KINDS: Final = ("red-team", "inspect", "pyrit")
+RED_TEAM: Final = "red-team"
+ATTEMPT_KINDS: Final = (RED_TEAM, "inspect", "pyrit")
 
 
 def read_column_names(path: Path) -> tuple[str, ...]:
@@ -40,5 +41,5 @@ def detect_record_kind(columns: tuple[str, ...]) -> str | None:
     if {CHOSEN, REJECTED} <= keys:
         return "trl" if PROMPT in keys else "hh-rlhf" if len(keys) == 2 else "pairs"
     if "transcript" in keys and len(keys & {*KEYS, RELEASED_SPELLING}) > len(KEYS) / 2:
-        return "red-team"
+        return RED_TEAM
     return None

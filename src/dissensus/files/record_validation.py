@@ -1,6 +1,6 @@
 """Validation of preference pairs and red-team attempts: lists every problem."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -10,10 +10,8 @@ import numpy as np
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.attempts.tables import conversation_of, describe_unknown_keys
 from dissensus.files.pairs.rows import HUMAN, PairReadLog, parse_pair_row
-from dissensus.files.raw import content
-from dissensus.files.raw.json_stream import stream_records
-from dissensus.files.raw.table_reader import read_frame
-from dissensus.files.record_kinds import ATTEMPT_KINDS, PAIR_KINDS, detect_record_kind, read_column_names
+from dissensus.files.raw.table_reader import iterate_records
+from dissensus.files.record_kinds import RED_TEAM, detect_record_kind, read_column_names
 from dissensus.schema.ratings.findings import FailedCheck, Severity
 from dissensus.schema.ratings.validation import Validation, unreadable_validation
 from dissensus.schema.records.attempt import KEYS
@@ -65,12 +63,12 @@ def validate_records(path: Path) -> Validation:
     bot.
     """
     kind = detect_record_kind(read_column_names(path))
-    check_record = _check_attempt if kind in ATTEMPT_KINDS and kind not in PAIR_KINDS else _check_pair
+    check_record = _check_attempt if kind == RED_TEAM else _check_pair
     checks: _Checks = {}
     notes: dict[str, None] = {}
     n_rows = 0
     try:
-        for n_rows, record in enumerate(_records(path), start=1):
+        for n_rows, record in enumerate(iterate_records(path), start=1):
             check_record(record, n_rows - 1, checks, notes)
     except DissensusError as error:
         fatal = unreadable_validation(str(path), error).findings
@@ -84,10 +82,6 @@ def validate_records(path: Path) -> Validation:
         findings=tuple(sorted(findings, key=lambda finding: finding.severity != "error")),
         notes=describe_unknown_keys(notes),
     )
-
-
-def _records(path: Path) -> Iterator[Mapping[str, Any]]:
-    return stream_records(path) if content.detect_format(path) == "json" else read_frame(path).iter_rows(named=True)
 
 
 def _check_pair(record: Mapping[str, Any], row: int, checks: _Checks, _: dict[str, None]) -> None:

@@ -1,19 +1,16 @@
 """Reader of reviews and attempt ids."""
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Final
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.files.raw import content
-from dissensus.files.raw.json_stream import stream_records
-from dissensus.files.raw.table_reader import is_path, to_frame
+from dissensus.files.raw.table_reader import is_path, iterate_records
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.records.attempt import Review
 from dissensus.schema.records.attempt_parser import parse_tags, parse_whole_number
 
 ID: Final = "attempt_id"
-NEEDED: Final = (ID, "reviewer_id", "success")
+REQUIRED: Final = (ID, "reviewer_id", "success")
 
 
 def read_reviews(source: Any) -> tuple[Review, ...]:
@@ -44,7 +41,7 @@ def read_reviews(source: Any) -> tuple[Review, ...]:
     """
     where = source if is_path(source) else "The table"
     reviews = []
-    for number, record in enumerate(_records(source), start=1):
+    for number, record in enumerate(iterate_records(source), start=1):
         try:
             reviews.append(_review(record))
         except (InvalidInput, NotFound) as error:
@@ -56,7 +53,7 @@ def read_reviews(source: Any) -> tuple[Review, ...]:
 
 def read_attempt_ids(source: Any) -> tuple[str, ...] | None:
     """Return the ``attempt_id`` of each record of a file or table; None if there are none."""
-    ids = [record.get(ID) or None for record in _records(source)]
+    ids = [record.get(ID) or None for record in iterate_records(source)]
     if all(value is None for value in ids):
         return None
     if None in ids:
@@ -64,18 +61,12 @@ def read_attempt_ids(source: Any) -> tuple[str, ...] | None:
     return tuple(map(_id, ids))
 
 
-def _records(source: Any) -> Iterator[Mapping[str, Any]]:
-    if is_path(source) and content.detect_format(Path(source)) == "json":
-        return stream_records(Path(source))
-    return to_frame(source).iter_rows(named=True)
-
-
 def _review(record: Mapping[str, Any]) -> Review:
-    missing = [name for name in NEEDED if record.get(name) in (None, "")]
+    missing = [name for name in REQUIRED if record.get(name) in (None, "")]
     if missing:
-        near = suggest(missing[0], [name for name in record if name not in NEEDED])
+        near = suggest(missing[0], [name for name in record if name not in REQUIRED])
         raise NotFound(
-            f"there is no {format_list(missing)}. A review has {', '.join(NEEDED)} and, if there are any, tags.{near}"
+            f"there is no {format_list(missing)}. A review has {', '.join(REQUIRED)} and, if there are any, tags.{near}"
         )
     success = parse_whole_number("success", record["success"])
     assert success is not None  # noqa: S101 - None only if missing

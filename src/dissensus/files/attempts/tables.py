@@ -20,14 +20,14 @@ from dissensus.schema.records.attempt_parser import DESCRIPTION_SCORE, RELEASED_
 from dissensus.schema.records.conversation import Conversation
 from dissensus.text.transcripts import parse_hh
 
-PUBLISHED: Final = (ATTEMPTS, "red_team_attempts.jsonl")
-"""Names of the published file, which is one array despite its extension."""
+PUBLISHED_NAMES: Final = (ATTEMPTS, "red_team_attempts.jsonl")
+"""Names of the published file, compressed or not, which is one array despite its extension."""
 
 BATCH: Final = 10_000
 """Attempts per table while writing."""
 
-_TELLING: Final = {"transcript", "task_description", "red_team_member_id"}
-_KNOWN: Final = {*KEYS, RELEASED_SPELLING}
+_DISTINCTIVE_KEYS: Final = {"transcript", "task_description", "red_team_member_id"}
+_KNOWN_KEYS: Final = {*KEYS, RELEASED_SPELLING}
 
 
 class ReadAttempts(NamedTuple):
@@ -86,13 +86,16 @@ def describe_unknown_keys(unknown: Iterable[str]) -> tuple[str, ...]:
 def stream_attempts(
     source: Any, unknown: dict[str, None] | None = None, *, progress: Progress | None = None
 ) -> Iterator[Attempt]:
-    """Stream the attempts of a source; see `read_attempts`."""
+    """Stream the attempts of a source; see `read_attempts`.
+
+    Keys that are not read are added to `unknown`. `progress` is called with the share of the source that was read.
+    """
     if is_path(source) and content.detect_format(Path(source)) == "json":
         yield from _from_json(Path(source), unknown, progress)
         return
     frame = to_frame(source)
     if unknown is not None:
-        unknown |= {name: None for name in frame.columns if name not in _KNOWN}
+        unknown |= {name: None for name in frame.columns if name not in _KNOWN_KEYS}
     with name_source(source):
         for row, attempt in enumerate(parse_attempts(frame), start=1):
             if progress is not None:
@@ -103,14 +106,14 @@ def stream_attempts(
 def holds_attempts(path: Path) -> bool:
     """Return whether a file holds attempts, by the keys of its first record."""
     is_json = content.detect_format(path) == "json"
-    return set(next(stream_records(path), {}) if is_json else to_frame(path).columns) >= _TELLING
+    return set(next(stream_records(path), {}) if is_json else to_frame(path).columns) >= _DISTINCTIVE_KEYS
 
 
 def _from_json(path: Path, unknown: dict[str, None] | None, progress: Progress | None) -> Iterator[Attempt]:
     for number, record in enumerate(stream_records(path, progress=progress), start=1):
         where = f"{path}, record {number:,}"
-        if unknown is not None and not record.keys() <= _KNOWN:
-            unknown |= {key: None for key in record if key not in _KNOWN}
+        if unknown is not None and not record.keys() <= _KNOWN_KEYS:
+            unknown |= {key: None for key in record if key not in _KNOWN_KEYS}
         try:
             attempt = parse_attempt(record)
         except InvalidInput as error:
@@ -143,8 +146,8 @@ def write_attempts(
         One or more.
     path
         The extension determines the format: .json is one array, as published, .jsonl JSON Lines (both also .gz), and
-        .csv, .tsv and .parquet a table with the same keys as columns. The name of the published file,
-        red_team_attempts.jsonl.gz, also means an array.
+        .csv, .tsv and .parquet a table with the same keys as columns. The names of the published file,
+        red_team_attempts.jsonl.gz and red_team_attempts.jsonl, also mean an array.
     as_released
         Use the published spelling of the description score, and write JSON as one array.
     overwrite
@@ -167,7 +170,7 @@ def write_attempts(
         raise InvalidInput(f"There is no attempt to write to {path}.")
     all_attempts = chain([first], iterator)
     if extension.startswith(".json"):
-        lines = extension.startswith(".jsonl") and not as_released and path.name not in PUBLISHED
+        lines = extension.startswith(".jsonl") and not as_released and path.name not in PUBLISHED_NAMES
         _write_json(all_attempts, path, lines=lines, as_released=as_released)
     elif extension == ".parquet":
         table_stream.write_parts(

@@ -107,13 +107,13 @@ def fetch(  # noqa: PLR0913 - options are keyword-only
     if timeout <= 0 or tries < 1:
         raise InvalidInput(f"timeout is {timeout:g} and tries is {tries}; both are above 0.")
     dataset = load_dataset(dataset) if isinstance(dataset, str) else dataset
-    folder, chosen = Path(folder), _select_files(dataset, only)
+    folder, files = Path(folder), _select_files(dataset, only)
     base = _base(dataset.base if mirror is None else mirror)
     date = (now or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     fetched = []
     with open_client(timeout) as client, _storage(folder), _lock_folder(folder):
-        for number, file in enumerate(chosen):
-            report = partial(_report, progress, number, len(chosen))
+        for number, file in enumerate(files):
+            report = partial(_report, progress, number, len(files))
             result = _find_existing(file, folder, force=force)
             if result is None:
                 part = folder / f"{file.path}.part"
@@ -128,11 +128,11 @@ def fetch(  # noqa: PLR0913 - options are keyword-only
 
 
 def _select_files(dataset: Dataset, only: str | None) -> list[DatasetFile]:
-    chosen = [file for file in dataset.files if only is None or fnmatchcase(file.path, only)]
-    if not chosen:
+    matches = [file for file in dataset.files if only is None or fnmatchcase(file.path, only)]
+    if not matches:
         paths = format_list([file.path for file in dataset.files])
         raise NotFound(f"No file of {dataset.name} matches {format_value(only)}. There are {paths}.")
-    return chosen
+    return matches
 
 
 def _base(address: str) -> httpx.URL:

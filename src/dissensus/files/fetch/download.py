@@ -92,14 +92,14 @@ def _send(job: Download, headers: dict[str, str]) -> httpx.Response:
     request = job.client.build_request("GET", job.url, headers=headers)
     for _ in range(MAX_REDIRECTS + 1):
         response = job.client.send(request, stream=True)
-        following = response.next_request
-        if following is None:
+        next_request = response.next_request
+        if next_request is None:
             return response
         response.close()
-        old, new = request.url.scheme, following.url.scheme
+        old, new = request.url.scheme, next_request.url.scheme
         if new != "https" and (old, new) != ("http", "http"):
             raise Unavailable(f"{without_password(job.url)} redirects from {old} to {new}, which is not followed.")
-        request = following
+        request = next_request
     raise Unavailable(f"{without_password(job.url)} redirects too often: more than {MAX_REDIRECTS} times.")
 
 
@@ -112,15 +112,15 @@ def _continues(response: httpx.Response, offset: int, etag: str | None) -> bool:
 
 def _problem(response: httpx.Response, url: httpx.URL) -> tuple[str, float]:
     """Return the problem of a busy server and its Retry-After; raise for other responses."""
-    status, says = response.status_code, f"it answers HTTP {response.status_code} {response.reason_phrase}"
+    status, description = response.status_code, f"it answers HTTP {response.status_code} {response.reason_phrase}"
     if status in (404, 410):
         raise NotFound(
             f"There is no file {without_password(url)} (HTTP {status}). Is the address right, and the mirror complete?"
         )
     if status != 429 and status < 500:
-        raise Unavailable(f"{without_password(url)} cannot be fetched: {says}.")
+        raise Unavailable(f"{without_password(url)} cannot be fetched: {description}.")
     wait = parse_retry_after(response.headers)
-    return says + (f" and asks to wait {wait:,.0f} seconds" if wait else ""), wait
+    return description + (f" and asks to wait {wait:,.0f} seconds" if wait else ""), wait
 
 
 def _save(job: Download, response: httpx.Response, offset: int) -> None:

@@ -1,4 +1,4 @@
-"""Reader of preference pairs."""
+"""Reader of preference pairs as one table: comparable pairs alone, with the columns that models are trained on."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Streaming reader of pairs, without exclusions."""
+"""Streaming reader of preference pairs, row by row: all pairs with all their columns, and a log of their faults."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

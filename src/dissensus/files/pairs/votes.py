@@ -18,13 +18,13 @@ from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.records.conversation import Turn
 from dissensus.schema.records.preference import Edit, Pick, Preference
 
-_NEEDED: Final = ("preference_id", "conversation_id", "context", "a", "b", "criterion", "picks")
-_TELLING: Final = {"a", "b", "criterion", "picks"}
+_REQUIRED_KEYS: Final = ("preference_id", "conversation_id", "context", "a", "b", "criterion", "picks")
+_DISTINCTIVE_KEYS: Final = {"a", "b", "criterion", "picks"}
 
 
 def holds_preferences(path: Path) -> bool:
     """Return whether a file holds preferences with the picks of raters, by the keys of its first record."""
-    return content.detect_format(path) == "json" and set(next(stream_records(path), {})) >= _TELLING
+    return content.detect_format(path) == "json" and set(next(stream_records(path), {})) >= _DISTINCTIVE_KEYS
 
 
 def read_preferences(path: Path) -> Iterator[Preference]:
@@ -133,10 +133,10 @@ def _add_groups(pair: Pair, people: People) -> Pair:
 
 
 def _preference(record: Mapping[str, Any]) -> Preference:
-    missing = [name for name in _NEEDED if record.get(name) is None]
+    missing = [name for name in _REQUIRED_KEYS if record.get(name) is None]
     if missing:
-        near = suggest(missing[0], [name for name in record if name not in _NEEDED])
-        raise InvalidInput(f"{missing[0]} is missing.{near} A preference has {format_list(_NEEDED)}.")
+        near = suggest(missing[0], [name for name in record if name not in _REQUIRED_KEYS])
+        raise InvalidInput(f"{missing[0]} is missing.{near} A preference has {format_list(_REQUIRED_KEYS)}.")
     values: dict[str, Any] = {name: record[name] for name in Preference.__dataclass_fields__ if name in record}
     for name, (build, form) in _TUPLES.items():
         try:

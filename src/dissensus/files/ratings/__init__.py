@@ -1,1 +1,1 @@
-"""Readers and writers of rating files."""
+"""Readers and writers of ratings files."""

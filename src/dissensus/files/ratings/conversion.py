@@ -102,7 +102,7 @@ def read_long(  # noqa: PLR0913 - options are keyword-only
         annotators=None if annotators is None else Path(annotators),
     )
     read = _read(Path(path), kind, options) if is_path(path) else _read_table(path, kind, options)
-    check_options(options, get_kind(read.kind).reads, f"{path if is_path(path) else 'the table'} is {read.kind}")
+    check_options(options, get_kind(read.kind).read_options, f"{path if is_path(path) else 'the table'} is {read.kind}")
     return read
 
 
@@ -145,8 +145,8 @@ def write_long(
         The kind cannot hold the table, or the file cannot be written, as for `write_frame`.
     """
     options = RatingsFileOptions(question=question, rater_columns=rater_columns)
-    target = _target(Path(path), kind, overwrite=overwrite)
-    check_options(options, get_kind(target).writes, f"{path} is {target}")
+    target = _choose_kind(Path(path), kind, overwrite=overwrite)
+    check_options(options, get_kind(target).write_options, f"{path} is {target}")
     return _write(to_polars(table), Path(path), target, options, overwrite=overwrite)
 
 
@@ -160,15 +160,15 @@ def convert_ratings(
     overwrite: bool = False,
 ) -> tuple[LongTable, WrittenFile]:
     """Convert a ratings file; each option applies to the source or the target."""
-    written_kind = _target(target, target_kind, overwrite=overwrite)
+    written_kind = _choose_kind(target, target_kind, overwrite=overwrite)
     read = _read(source, source_kind, options)
-    allowed = get_kind(read.kind).reads | get_kind(written_kind).writes
+    allowed = get_kind(read.kind).read_options | get_kind(written_kind).write_options
     check_options(options, allowed, f"{source} is {read.kind} and {target} {written_kind}")
     return read, _write(read.table, target, written_kind, options, overwrite=overwrite)
 
 
 def _read(path: Path, kind: str | None, options: RatingsFileOptions) -> LongTable:
-    raw = _content(path)
+    raw = _read_content(path)
     if kind is None:
         kind = detect_kind(raw, options)
     with name_source(path):
@@ -207,7 +207,7 @@ def _write(table: pl.DataFrame, path: Path, kind: str, options: RatingsFileOptio
     return WrittenFile(kind, notes)
 
 
-def _content(path: Path) -> Content:
+def _read_content(path: Path) -> Content:
     if content.detect_format(path) == "json":
         value = json_table.one_object(content.read_content(path), path)
         if lewidi.is_lewidi(value):
@@ -218,7 +218,7 @@ def _content(path: Path) -> Content:
     return frame
 
 
-def _target(path: Path, kind: str | None, *, overwrite: bool) -> str:
+def _choose_kind(path: Path, kind: str | None, *, overwrite: bool) -> str:
     """Return the kind of file to write; raise if it cannot be written."""
     if kind is None:
         extension = table_writer.extension_of(path)
@@ -233,6 +233,7 @@ def check_options(options: RatingsFileOptions, allowed: frozenset[str], context:
     implied = {"question"} if options.answer is not None and "answer" in allowed else set()
     unused = [name for name, value in asdict(options).items() if value is not None and name not in allowed | implied]
     if unused:
+        # The option is --rater-attribute, once for each attribute.
         option = unused[0].replace("_", "-").replace("attributes", "attribute")
         raise InvalidInput(f"--{option} has no effect here: {context}. Leave it out, or name the kind.")
 

@@ -1,4 +1,4 @@
-"""Any source of ratings as a long table: a file or a table in memory, of any kind."""
+"""Reader of a file or table in memory with ratings of any kind as a long table."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +22,7 @@ Report = Callable[[InvalidInput], None]
 
 
 class RatingsSource(NamedTuple):
-    """A long table, the kind of its source if that is another, and notes."""
+    """A long table, the kind that it was converted from, if any, and notes."""
 
     frame: pl.DataFrame
     kind: str | None = None
@@ -51,7 +51,7 @@ def load_source(
         return RatingsSource(frame)
     try:
         with name_source(source):
-            check_options(_wide_options(options), KINDS["wide"].reads, f"{_name(source)} is wide")
+            check_options(_wide_options(options), KINDS["wide"].read_options, f"{_name(source)} is wide")
             table, notes = KINDS["wide"].read(long.normalise(frame), _wide_options(options))
     except DissensusError:
         if is_wide:
@@ -61,7 +61,7 @@ def load_source(
 
 
 def _wide_options(options: RatingsFileOptions) -> RatingsFileOptions:
-    """Return the options that were given: standard names of columns are those of the long table."""
+    """Return the options without standard names of ids, which name columns of the long table after conversion."""
     return RatingsFileOptions(
         item=None if options.item == names.ITEM_ID else options.item,
         rater=None if options.rater == names.RATER_ID else options.rater,
@@ -87,8 +87,8 @@ def _read_entries(source: Any) -> lewidi.Entries | None:
 def _from_entries(
     source: Any, entries: lewidi.Entries, options: RatingsFileOptions, report: Report | None
 ) -> RatingsSource:
-    chosen = _wide_options(options)
-    check_options(chosen, KINDS["lewidi"].reads, f"{_name(source)} is lewidi")
+    own_options = _wide_options(options)
+    check_options(own_options, KINDS["lewidi"].read_options, f"{_name(source)} is lewidi")
     with name_source(source):
         table, notes = lewidi.read(entries, annotators=options.annotators, question=options.question, report=report)
     return RatingsSource(long.normalise(table), "lewidi", notes)
@@ -97,9 +97,8 @@ def _from_entries(
 def _may_be_wide(frame: pl.DataFrame, options: RatingsFileOptions) -> bool:
     """Return whether a table has neither raters nor answers of a long one."""
     return (
-        options.rater is not None
+        options.rater == names.RATER_ID
         and options.rater not in frame.columns
-        and options.rater == names.RATER_ID
         and options.answer is None
         and not any(names.is_question(name) for name in frame.columns)
         and guess_column("rater", frame) is None

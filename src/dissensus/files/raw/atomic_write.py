@@ -11,7 +11,7 @@ from dissensus.errors import DissensusError, InvalidInput, Unavailable
 
 
 def write_atomically(data: bytes | Iterable[bytes], path: Path) -> None:
-    """Write a file whole or not at all; what cannot be replaced, such as a device or a pipe, is written to."""
+    """Write a file whole or not at all; devices and pipes, which cannot be replaced, are written to."""
     chunks = [data] if isinstance(data, bytes) else data
     if _is_replaceable(path):
         with replace_atomically(path, mode=0o666) as part:
@@ -20,7 +20,7 @@ def write_atomically(data: bytes | Iterable[bytes], path: Path) -> None:
     try:
         _write(chunks, path)
     except DissensusError:
-        raise  # Of the chunks
+        raise  # Raised by the chunks; some are OSError too
     except OSError as error:
         raise _unavailable(path, error.strerror or error) from None
 
@@ -49,7 +49,7 @@ def replace_atomically(path: Path, *, mode: int = 0o600) -> Iterator[Path]:
             os.fsync(file.fileno())
         part.replace(target)
     except DissensusError:
-        raise  # Of the caller: some are OSError too
+        raise  # Raised by the caller; some are OSError too
     except OSError as error:
         raise _unavailable(path, error.strerror or error) from None
     finally:

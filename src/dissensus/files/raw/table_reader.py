@@ -1,7 +1,7 @@
 """Reader of tables from files and from memory."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from polars.exceptions import PolarsError
 
 from dissensus.errors import InvalidInput, MissingExtra, NotFound
 from dissensus.files.raw import content, delimited, json_table, limits, parquet, spreadsheet
+from dissensus.files.raw.json_stream import stream_records
 from dissensus.schema.advice import error_message, join_messages
 from dissensus.schema.ratings.headers import check_headers
 
@@ -102,6 +103,13 @@ def read_frame(source: str | os.PathLike[str]) -> pl.DataFrame:
 def to_frame(source: Any) -> pl.DataFrame:
     """Return a table from a file or from memory."""
     return read_frame(source) if is_path(source) else to_polars(source)
+
+
+def iterate_records(source: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the records of a file or a table; those of a JSON file are not in memory together."""
+    if is_path(source) and content.detect_format(Path(source)) == "json":
+        return stream_records(Path(source))
+    return to_frame(source).iter_rows(named=True)
 
 
 def is_path(source: Any) -> bool:

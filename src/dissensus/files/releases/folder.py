@@ -64,7 +64,7 @@ def write_release(
             shutil.rmtree(folder, ignore_errors=True)
             raise
     except DissensusError:
-        raise  # Of documents and register: some are OSError too
+        raise  # Raised by documents and register; some are OSError too
     except (OSError, PolarsError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise Unavailable(f"{folder} cannot be written: {reason}. Nothing was left there.") from None

@@ -57,7 +57,7 @@ def tabulate_inspect_log(
     """Return the scores of each sample by each scorer; those of several epochs are means.
 
     Columns are named by the model and, where a log has several, the scorer, with the key of scorers of several values.
-    Grades are not read as such if one of them is among further labels.
+    Values are labels instead of grades if `labels` has one of the grades.
     """
     model = str(_require_object(log.get("eval") or {}, "eval").get("model") or "model")
     cells = [cell for sample in log["samples"] for cell in _list_scores(_require_object(sample, "samples"))]
@@ -133,7 +133,7 @@ def _find_graded(cells: Iterable[Cell]) -> list[str]:
     values: dict[str, set[Any]] = {}
     for _, name, value in cells:
         values.setdefault(name, set()).update([] if value is None else [value])
-    return [name for name, given in values.items() if given and given <= GRADES.keys()]
+    return [name for name, distinct in values.items() if distinct and distinct <= GRADES.keys()]
 
 
 def _list_statistics(instances: Sequence[Mapping[str, Any]]) -> Iterator[Cell]:

@@ -39,8 +39,8 @@ class RatingsFileKind:
     detect: Callable[[Content, RatingsFileOptions], bool]
     read: Callable[[Content, RatingsFileOptions], tuple[pl.DataFrame, Notes]]
     write: Callable[[pl.DataFrame, RatingsFileOptions], tuple[Content, Notes]]
-    reads: frozenset[str] = frozenset()  # options for reading
-    writes: frozenset[str] = frozenset()  # options for writing
+    read_options: frozenset[str] = frozenset()  # names of the options that reading takes
+    write_options: frozenset[str] = frozenset()  # names of the options that writing takes
     extensions: tuple[str, ...] = tuple(EXTENSIONS)
     stem: str | None = None  # alternative name of its files, without extension
 
@@ -137,23 +137,23 @@ KINDS: Final[Mapping[str, RatingsFileKind]] = {
         detect=lambda content, _: not isinstance(content, pl.DataFrame),
         read=_read_lewidi,
         write=lambda table, options: lewidi.write(table, question=options.question),
-        reads=frozenset({"question", "annotators"}),
-        writes=frozenset({"question"}),
+        read_options=frozenset({"question", "annotators"}),
+        write_options=frozenset({"question"}),
         extensions=(".json", ".json.gz"),
     ),
     "long": RatingsFileKind(
         detect=_is_long,
         read=_read_table,
         write=lambda table, _: (long.check_ids(table), ()),
-        reads=frozenset({"item", "rater", "answer", "rater_attributes"}),
+        read_options=frozenset({"item", "rater", "answer", "rater_attributes"}),
     ),
     # The fallback: its reader raises for content that is not wide either.
     "wide": RatingsFileKind(
         detect=lambda *_: True,
         read=_read_wide,
         write=lambda table, options: wide.write(table, question=options.question, rater_columns=options.rater_columns),
-        reads=frozenset({"item", "rater", "question", "rater_columns", "item_columns"}),
-        writes=frozenset({"question", "rater_columns"}),
+        read_options=frozenset({"item", "rater", "question", "rater_columns", "item_columns"}),
+        write_options=frozenset({"question", "rater_columns"}),
     ),
 }
 """Kinds in the order of detection."""

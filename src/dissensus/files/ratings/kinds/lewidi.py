@@ -61,21 +61,19 @@ def read(
     With `report` faulty entries are reported and left out; without it the first one is raised.
     """
     entries = entries if report is None else dict(_correct_entries(entries, report))
-    annotations_ = {key: _annotations(key, entry) for key, entry in entries.items()}
-    notes = _check_shares(entries, annotations_)
-    items = [key for key, annotations in annotations_.items() for _ in annotations]
-    raters = [rater for annotations in annotations_.values() for rater in annotations]
+    by_entry = {key: _annotations(key, entry) for key, entry in entries.items()}
+    notes = _check_shares(entries, by_entry)
+    items = [key for key, annotations in by_entry.items() for _ in annotations]
+    raters = [rater for annotations in by_entry.values() for rater in annotations]
     if not items:
         raise InvalidInput("No entry has an annotation.")
-    people, rater_notes = ({}, ()) if annotators is None else _people(annotators, list(dict.fromkeys(raters)))
+    people, rater_notes = ({}, ()) if annotators is None else _read_people(annotators, list(dict.fromkeys(raters)))
     columns: dict[str, list[str] | list[str | None]] = {
         names.ITEM_ID: items,
         **_spread({key: _attributes(key, entry) for key, entry in entries.items()}, items),
         **_spread(people, raters),
         names.RATER_ID: raters,  # includes raters without attributes
-        check_question_name(question): [
-            answer for annotations in annotations_.values() for answer in annotations.values()
-        ],
+        check_question_name(question): [answer for annotations in by_entry.values() for answer in annotations.values()],
     }
     try:
         table = pl.DataFrame([pl.Series(name, values, dtype=pl.String) for name, values in columns.items()])
@@ -113,11 +111,11 @@ def write(frame: pl.DataFrame, *, question: str | None = None) -> tuple[Entries,
     return entries, describe_losses(frame, source, (), "LeWiDi")
 
 
-def _wrong(key: str, problem: str) -> InvalidInput:
+def _entry_error(key: str, problem: str) -> InvalidInput:
     return InvalidInput(f"Entry {format_value(key)}: {problem}")
 
 
-def _written(value: object) -> str | None:
+def _to_text(value: object) -> str | None:
     return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -128,24 +126,24 @@ def _annotations(key: str, entry: Mapping[str, Any]) -> Texts:
     if (isinstance(soft, dict) and any(isinstance(share, dict) for share in soft.values())) or any(
         isinstance(label, (dict, list)) for label in labels
     ):
-        raise _wrong(key, "an annotation has several labels (as in VariErrNLI), and a rating has one answer.")
+        raise _entry_error(key, "an annotation has several labels (as in VariErrNLI), and a rating has one answer.")
     if isinstance(raw, dict):
-        annotations = {rater: _written(label) for rater, label in raw.items()}
+        annotations = {rater: _to_text(label) for rater, label in raw.items()}
         _check_names(key, entry.get("annotators"), annotations)
     elif isinstance(raw, str):
         annotations = _pair_annotations(key, entry.get("annotators"), raw)
     else:
-        raise _wrong(key, "it has no annotations. Leave out entries without annotations.")
+        raise _entry_error(key, "it has no annotations. Leave out entries without annotations.")
     for count in _COUNTS:
         if count in entry and _number(entry[count]) != len(annotations):
-            raise _wrong(key, f"{count} is {_written(entry[count])}, but {len(annotations)} are there.")
+            raise _entry_error(key, f"{count} is {_to_text(entry[count])}, but {len(annotations)} are there.")
     return annotations
 
 
 def _check_names(key: str, annotators: object, annotations: Texts) -> None:
     squeezed = [re.sub(r"\s", "", text) for text in (str(annotators), ",".join(annotations))]
     if annotators is not None and squeezed[0] != squeezed[1]:
-        raise _wrong(
+        raise _entry_error(
             key, f"annotators are {format_value(annotators)}, but annotations are by {format_list(list(annotations))}."
         )
 
@@ -153,10 +151,10 @@ def _check_names(key: str, annotators: object, annotations: Texts) -> None:
 def _pair_annotations(key: str, annotators: object, labels: str) -> Texts:
     """Return the annotations of an entry of 2023, where raters and labels are two parallel lists."""
     if not isinstance(annotators, str) or not annotators.strip():
-        raise _wrong(key, "it has no annotators, so it is not known who gave which annotation.")
+        raise _entry_error(key, "it has no annotators, so it is not known who gave which annotation.")
     raters, answers = ([part.strip() for part in text.split(",")] for text in (annotators, labels))
     if len(raters) != len(answers) or len(set(raters)) < len(raters):
-        raise _wrong(
+        raise _entry_error(
             key,
             f"annotators are {format_value(annotators)} and annotations {format_value(labels)}: {len(answers)} "
             f"annotations by {len(set(raters))} raters, and each gives one.",
@@ -169,7 +167,7 @@ def _check_shares(entries: Entries, annotations: Mapping[str, Texts]) -> tuple[s
     for key, entry in entries.items():
         soft = entry.get("soft_label") or {}
         if not isinstance(soft, dict) or not all(math.isfinite(_number(share)) for share in soft.values()):
-            raise _wrong(key, f"soft_label is {format_value(_written(soft))}, not a share for each answer.")
+            raise _entry_error(key, f"soft_label is {format_value(_to_text(soft))}, not a share for each answer.")
     labelled = {key: _canonical(soft) for key, entry in entries.items() if (soft := entry.get("soft_label"))}
     shares = {key: _shares(annotations[key]) for key in labelled}
     incomparable = next((key for key, soft in labelled.items() if not shares[key].keys() <= soft.keys()), None)
@@ -185,10 +183,10 @@ def _check_shares(entries: Entries, annotations: Mapping[str, Texts]) -> tuple[s
         if any(abs(share - shares[key].get(answer, 0)) > ROUNDING for answer, share in soft.items())
     ]
     if mismatched:
-        raise _wrong(
+        raise _entry_error(
             mismatched[0],
-            f"soft_label is {format_value(_written(entries[mismatched[0]]['soft_label']))}, but its annotations give "
-            f"{format_value(_written(shares[mismatched[0]]))}. Correct one of them."
+            f"soft_label is {format_value(_to_text(entries[mismatched[0]]['soft_label']))}, but its annotations give "
+            f"{format_value(_to_text(shares[mismatched[0]]))}. Correct one of them."
             f"{count_rest(len(mismatched) - 1, 'such entry')}",
         )
     return ()
@@ -211,7 +209,7 @@ def _canonical(shares: Mapping[str, Any]) -> dict[str, float]:
 
 def _number(value: object) -> float:
     with suppress(ValueError):
-        return float(_written(value) or "nan")
+        return float(_to_text(value) or "nan")
     return math.nan
 
 
@@ -219,7 +217,7 @@ def _attributes(key: str, entry: Mapping[str, Any]) -> Texts:
     """Return the attributes of an item by column."""
     text, info = entry.get("text"), entry.get("other_info") or {}
     if not isinstance(info, dict):
-        raise _wrong(key, f"other_info is {format_value(_written(info))}, not an object.")
+        raise _entry_error(key, f"other_info is {format_value(_to_text(info))}, not an object.")
     fields = {_text_column(name): value for name, value in text.items()} if isinstance(text, dict) else {_TEXT: text}
     pairs = [
         *(fields.items() if "text" in entry else ()),
@@ -227,12 +225,12 @@ def _attributes(key: str, entry: Mapping[str, Any]) -> Texts:
         *((_info_column(name), value) for name, value in info.items()),
         *((_info_column(name), value) for name, value in entry.items() if name not in _READ),
     ]
-    return _named_once(pairs, f"Entry {format_value(key)}")
+    return _name_columns(pairs, f"Entry {format_value(key)}")
 
 
-def _named_once(pairs: Sequence[tuple[str, object]], where: str) -> Texts:
+def _name_columns(pairs: Sequence[tuple[str, object]], where: str) -> Texts:
     """Return values as text by column; raise for duplicate columns."""
-    texts = {column: _written(value) for column, value in pairs}
+    texts = {column: _to_text(value) for column, value in pairs}
     if len(texts) < len(pairs):
         columns = [column for column, _ in pairs]
         twice = next(column for column in columns if columns.count(column) > 1)
@@ -262,7 +260,7 @@ def _spread(rows: Mapping[str, Texts], keys: Sequence[str]) -> dict[str, list[st
     return {column: [rows.get(key, {}).get(column) for key in keys] for column in columns}
 
 
-def _people(path: Path, raters: Sequence[str]) -> tuple[dict[str, Texts], tuple[str, ...]]:
+def _read_people(path: Path, raters: Sequence[str]) -> tuple[dict[str, Texts], tuple[str, ...]]:
     """Read the attributes of raters; ids in the file may lack the prefix Ann."""
     content.detect_format(path)
     data = content.read_content(path)
@@ -276,7 +274,7 @@ def _people(path: Path, raters: Sequence[str]) -> tuple[dict[str, Texts], tuple[
         person = people.get(rater, people.get(rater.strip().removeprefix("Ann")))
         if isinstance(person, dict):
             fields = [(_snake(field), value) for field, value in person.items()]
-            described[rater] = _named_once([(names.RATER_ID, rater), *fields], f"{path}, {format_value(rater)}")
+            described[rater] = _name_columns([(names.RATER_ID, rater), *fields], f"{path}, {format_value(rater)}")
     unknown = [rater for rater in raters if rater not in described]
     if not described:
         raise InvalidInput(
@@ -321,5 +319,5 @@ def _decode_nested(text: str | None) -> object:
         return text
     with suppress(ValueError, RecursionError):
         value = _AS_WRITTEN.decode(text)
-        return value if _written(value) == text else text
+        return value if _to_text(value) == text else text
     return text

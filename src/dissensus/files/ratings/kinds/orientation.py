@@ -38,7 +38,9 @@ class OrientationEvidence(NamedTuple):
 def answer_columns(frame: pl.DataFrame) -> list[str]:
     """Return the columns of answers: the largest set of columns connected by common values, if these are few."""
     values = {
-        column.name: frozenset(cells.to_text(column).drop_nulls().unique()) for column in frame if _may_be(column)
+        column.name: frozenset(cells.to_text(column).drop_nulls().unique())
+        for column in frame
+        if _may_be_answers(column)
     }
     groups: list[tuple[list[str], frozenset[str]]] = []
     for name, distinct in values.items():
@@ -89,7 +91,7 @@ def check_rows_are_items(frame: pl.DataFrame, row_id: str, answers: Sequence[str
     raise InvalidInput(Advice(f"{reason} {remedy}", site=f"{reason} {ONE_RATING_PER_ROW}"))
 
 
-def _may_be(column: pl.Series) -> bool:
+def _may_be_answers(column: pl.Series) -> bool:
     return not column.dtype.is_nested() and 0 < column.drop_nulls().n_unique() <= MAX_ANSWERS
 
 

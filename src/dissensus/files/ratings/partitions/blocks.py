@@ -1,4 +1,4 @@
-"""Coded ratings in blocks of items, in a temporary file that is read again for each pass."""
+"""Coded ratings in blocks of items, in temporary files that are read again for each pass."""
 
 import shutil
 import tempfile
@@ -31,7 +31,7 @@ class _Place(NamedTuple):
 
 
 class CodedBlock(NamedTuple):
-    """Ratings of a range of items, sorted by item and rater; no array if all of them are left out."""
+    """Ratings of a range of items, sorted by item and rater; arrays are empty if all are left out."""
 
     number: int  # Position among the ranges of items
     raters: Int32Array
@@ -50,7 +50,7 @@ class CodedBlock(NamedTuple):
         return arrays + times + (0 if self.items is None else int(self.items.estimated_size()))
 
     def decode(self, first_item: int, n_raters: int, n_categories: int, codes: Int32Array | None) -> Block:
-        """Return the ratings of the block, with final codes of raters if they differ from those written."""
+        """Return the ratings of the block, with `codes` in place of the stored codes of raters if there are any."""
         raters = self.raters if codes is None else codes[self.raters]
         items = np.repeat(np.arange(self.sizes.size, dtype=np.int32), self.sizes)
         design = Design(items, raters, self.answers, self.sizes.size, n_raters, n_categories)
@@ -71,7 +71,7 @@ class BlockStore(ABC):
     n_dropped: int = 0
     loads: Int64Array = field(init=False)
     answer_counts: Int64Array = field(init=False)
-    codes: Int32Array | None = None  # Final codes of raters, by those written
+    codes: Int32Array | None = None  # New codes of raters, by their stored codes; None if these are unchanged
     _folder: Path | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -152,7 +152,7 @@ class CodedBlocks(BlockStore):
         self.answer_counts += np.bincount(block.answers, minlength=self.n_categories)
 
     def read(self, low: int, high: int) -> Iterator[Block]:
-        """Yield the blocks with some range of numbers in order."""
+        """Yield the blocks in order whose numbers are `low` or more, and below `high`."""
         with self._path.open("rb") as file:
             for place in self._places:
                 if low <= place.number < high:

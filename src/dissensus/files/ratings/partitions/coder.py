@@ -37,7 +37,7 @@ class RatingsCoder:
     choice: ColumnChoice
     digest: Digest
     duplicates: Duplicates
-    final: NDArray[np.int32]  # Code of each rater of the digest among those that are read, -1 for others
+    final_codes: NDArray[np.int32]  # Code among raters that are read of each rater of the digest; -1 for others
     as_text: bool  # True if items that are whole numbers are sorted as text, as in memory
     with_items: bool = False  # True if ids of items are written
     time: str | None = None  # Column with the times, if they are written
@@ -45,7 +45,7 @@ class RatingsCoder:
     @property
     def n_raters(self) -> int:
         """Number of raters that are read."""
-        return int(self.final.max()) + 1
+        return int(self.final_codes.max()) + 1
 
     @property
     def item(self) -> pl.Expr:
@@ -129,7 +129,7 @@ class RatingsCoder:
         if (np.diff(key) == 0).any():
             retained, n_dropped = self._select_duplicates(key, answer, table)
         n_blank = int(np.count_nonzero(answer < 0))
-        code = self.final[rater]
+        code = self.final_codes[rater]
         retained &= code >= 0
         numbers, sizes = np.unique(first[retained], return_counts=True)
         return CodedBlock(
@@ -180,11 +180,11 @@ class RatingsCoder:
             self._refuse_duplicates(int(key[np.flatnonzero(np.diff(key) == 0)[0]]), table)
         answered = answer >= 0
         keys = pl.Series(key[answered])
-        chosen = {"first": keys.is_first_distinct, "last": keys.is_last_distinct, "drop": keys.is_unique}[
+        is_retained = {"first": keys.is_first_distinct, "last": keys.is_last_distinct, "drop": keys.is_unique}[
             self.duplicates
         ]()
         retained = np.zeros(key.size, bool)
-        retained[answered] = chosen.to_numpy()
+        retained[answered] = is_retained.to_numpy()
         return retained, int(np.count_nonzero(answered & ~retained))
 
     def _refuse_duplicates(self, key: int, table: pl.DataFrame) -> None:

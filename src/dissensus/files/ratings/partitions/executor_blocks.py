@@ -22,7 +22,9 @@ _MEASURED_BYTES: Final = 1 << 16
 """Bytes that the counts of a run of blocks take at most, about."""
 
 
-class _Shape(NamedTuple):
+class _BlockCounts(NamedTuple):
+    """Counts of a coded block, and its memory."""
+
     number: int
     n_items: int
     n_ratings: int
@@ -73,15 +75,15 @@ def code_on_cluster(cluster: SparkCluster, coder: RatingsCoder, n_categories: in
         coder.n_raters, n_categories, ranges.n_ranges, cluster=cluster, coded=coded, first_items=first_items
     )
     n_bytes = np.zeros(ranges.n_ranges, np.int64)
-    for shape in cluster.collect(coded.map(_measure), _MEASURED_BYTES):
-        if isinstance(shape, DissensusError):
-            raise shape
-        first_items[shape.number], n_bytes[shape.number] = blocks.n_items, shape.n_bytes
-        blocks.n_items += shape.n_items
-        blocks.n_ratings += shape.n_ratings
-        blocks.most_ratings = max(blocks.most_ratings, shape.most_ratings)
-        blocks.n_blank += shape.n_blank
-        blocks.n_dropped += shape.n_dropped
+    for counts in cluster.collect(coded.map(_measure), _MEASURED_BYTES):
+        if isinstance(counts, DissensusError):
+            raise counts
+        first_items[counts.number], n_bytes[counts.number] = blocks.n_items, counts.n_bytes
+        blocks.n_items += counts.n_items
+        blocks.n_ratings += counts.n_ratings
+        blocks.most_ratings = max(blocks.most_ratings, counts.most_ratings)
+        blocks.n_blank += counts.n_blank
+        blocks.n_dropped += counts.n_dropped
     blocks.run_bytes = int(np.bincount(number_runs(ranges.n_ranges), n_bytes).max())
     blocks.engine().add(_count_answers, blocks.loads, blocks.answer_counts)
     return blocks
@@ -105,12 +107,12 @@ def _code_block(coder: RatingsCoder, number: int, parts: list[pl.DataFrame]) -> 
         return error
 
 
-def _measure(coded: CodedBlock | DissensusError) -> _Shape | DissensusError:
+def _measure(coded: CodedBlock | DissensusError) -> _BlockCounts | DissensusError:
     if isinstance(coded, DissensusError):
         return coded
     most = int(coded.sizes.max(initial=0))
     counts = coded.sizes.size, coded.raters.size, most, coded.n_blank, coded.n_dropped
-    return _Shape(coded.number, *counts, coded.n_bytes)
+    return _BlockCounts(coded.number, *counts, coded.n_bytes)
 
 
 def _decode(

@@ -62,8 +62,8 @@ def choose_ranges(
         return ItemRanges(none, none)
     # A sample of items would miss most of the rows where items are few, or some of them large.
     ids = pl.struct(folder.unify_categories(column) for column in id_columns)
-    chosen = counted & pl.col(id_columns[0]).is_not_null() & (ids.hash() % every == 0)
-    slices = (rows.filter(chosen).select(item) for rows in folder.slices(BATCH_ROWS))
+    is_sampled = counted & pl.col(id_columns[0]).is_not_null() & (ids.hash() % every == 0)
+    slices = (rows.filter(is_sampled).select(item) for rows in folder.slices(BATCH_ROWS))
     counts = merge_counts(list(run(partial(count_slice, ["item"], pl.len()), slices)), ["item"]).sort("item")
     before = np.cumsum(counts[N_ROWS].to_numpy()) - counts[N_ROWS].to_numpy()
     total = int(counts[N_ROWS].sum())

@@ -107,10 +107,12 @@ def read_partitions(  # noqa: PLR0913 - options are keyword-only
         time = choice.time if with_times else None
         choice = leave_out_items(choice)
         digest = read_digest(folder, choice, categories, rules, run)
-        pool = _select(digest, raters, rater, rules.missing, bins, where, rater_kind, exclude_flagged=exclude_flagged)
-        final = np.full(len(digest.rater_ids), -1, np.int32)
-        final[digest.rater_ids.search_sorted(pool.raters[names.RATER_ID]).to_numpy()] = np.arange(pool.n_raters)
-        coder = RatingsCoder(folder, choice, digest, duplicates, final, items_as_text, with_items, time)
+        pool = _select_raters(
+            digest, raters, rater, rules.missing, bins, where, rater_kind, exclude_flagged=exclude_flagged
+        )
+        final_codes = np.full(len(digest.rater_ids), -1, np.int32)
+        final_codes[digest.rater_ids.search_sorted(pool.raters[names.RATER_ID]).to_numpy()] = np.arange(pool.n_raters)
+        coder = RatingsCoder(folder, choice, digest, duplicates, final_codes, items_as_text, with_items, time)
         n_categories = len(pool.scale(choice.questions[0]))
         blocks = coder.code(n_categories) if cluster is None else code_on_cluster(cluster, coder, n_categories)
     if not blocks.n_ratings:
@@ -136,7 +138,7 @@ def read_partitions(  # noqa: PLR0913 - options are keyword-only
 
 
 def _refuse_items(where: Sequence[tuple[str, str]], columns: Sequence[str]) -> None:
-    """Refuse a choice of items."""
+    """Refuse a choice by attributes of items, which are not read."""
     for column, _ in where:
         if column in columns:
             raise InvalidInput(
@@ -145,7 +147,7 @@ def _refuse_items(where: Sequence[tuple[str, str]], columns: Sequence[str]) -> N
             )
 
 
-def _select(
+def _select_raters(
     digest: Digest,
     raters: Any,
     rater: str,

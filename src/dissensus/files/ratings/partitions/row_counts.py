@@ -45,7 +45,7 @@ def count_rows(
     return rows.build_table()
 
 
-class _Known(NamedTuple):
+class _RowIndex(NamedTuple):
     """Index of distinct rows by two hashes of their values, which together tell rows apart."""
 
     positions: HashIndex
@@ -53,7 +53,7 @@ class _Known(NamedTuple):
     second: Hashes
 
     @classmethod
-    def build(cls, first: Hashes, second: Hashes) -> "_Known":
+    def build(cls, first: Hashes, second: Hashes) -> "_RowIndex":
         return cls(HashIndex.build(first), first, second)
 
     def find(self, first: Hashes, second: Hashes) -> npt.NDArray[np.int32]:
@@ -81,7 +81,7 @@ class _DistinctRows:
     columns: tuple[str, ...]
     cells: pl.Expr  # Values of the columns that are hashed
     counts: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    known: _Known = field(default_factory=lambda: _Known.build(*np.zeros((2, 0), np.uint64)))
+    known: _RowIndex = field(default_factory=lambda: _RowIndex.build(*np.zeros((2, 0), np.uint64)))
     values: list[pl.DataFrame] = field(default_factory=list)  # Values of the known rows, in their order
     pending: list[pl.DataFrame] = field(default_factory=list)  # Counts of rows that are not in the index yet
     collided: list[pl.DataFrame] = field(default_factory=list)  # Counts of others, whose first hash is that of a row
@@ -131,7 +131,7 @@ class _DistinctRows:
             return
         self.values.append(others.filter(pl.Series(is_first)).select(self.columns))
         self.counts = np.append(self.counts, counts[is_first].astype(np.int64))
-        self.known = _Known.build(
+        self.known = _RowIndex.build(
             np.append(self.known.first, first[is_first]), np.append(self.known.second, second[is_first])
         )
 
