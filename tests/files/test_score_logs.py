@@ -80,9 +80,10 @@ def test_grades_and_scores_of_inspect_are_averaged_over_epochs(tmp_path: Path, k
 def test_models_of_inspect_have_the_name_of_the_log_or_of_the_scorer(tmp_path: Path) -> None:
     log = tmp_path / "log.json"
     assert read_scores(write_log(log, [build_sample(1, 1, harm="unsafe")])).models == ("openai/gpt-4o",)
-    no_model = {"eval": {"model": "none/none"}}
-    scores = read_scores(write_log(log, [build_sample(1, 1, harm="unsafe", other=2)], no_model), models=["harm"])
-    assert (scores.models, scores.label_models) == (("harm",), ("harm",))
+    for header in ({"model": "none/none"}, {"task": "harm"}):
+        path = write_log(log, [build_sample(1, 1, harm="unsafe", other=2)], {"eval": header})
+        scores = read_scores(path, models=["harm"])
+        assert (scores.models, scores.label_models) == (("harm",), ("harm",))
 
 
 def test_own_labels_take_the_place_of_grades(tmp_path: Path) -> None:

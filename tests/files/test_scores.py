@@ -104,6 +104,13 @@ def test_bad_labels_of_populations_are_named(tmp_path: Path, rows: str, message:
         read_population_labels(path, ["Yes"])
 
 
+def test_shares_in_lists_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "labels.parquet"
+    pl.DataFrame({"item_id": ["1"], "population": ["us"], "Yes": [[0.5]]}).write_parquet(path)
+    with pytest.raises(InvalidInput, match=r"the share .* of 'Yes'; give a number"):
+        read_population_labels(path, ["Yes"])
+
+
 def test_scores_that_are_1_for_safe_are_reversed_and_named() -> None:
     frame = pl.DataFrame({"item_id": ["1", "2"], "guard": [0.9, None], "is_safe": [True, False], "words": ["safe"] * 2})
     scores = read_scores(frame, reverse=["guard", "is_safe"])

@@ -16,8 +16,8 @@ from dissensus.files.raw.table_stream import (
     EXTENSIONS,
     FORMULAS,
     csv_parts,
+    escape_formula,
     escape_formulas,
-    mark_formula,
     write_parts,
 )
 from dissensus.files.raw.table_writer import write_frame
@@ -109,4 +109,4 @@ def test_an_error_of_the_caller_is_not_one_of_writing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["-1\n", "-1", "+2.5", "=1", "-x"])
 def test_one_value_is_escaped_as_in_a_table(text: str) -> None:
-    assert [mark_formula(text)] == escape_formulas(pl.DataFrame({"said": [text]}))[0]["said"].to_list()
+    assert [escape_formula(text)] == escape_formulas(pl.DataFrame({"said": [text]}))[0]["said"].to_list()

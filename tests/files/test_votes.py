@@ -186,7 +186,9 @@ def test_a_table_of_raters_needs_pairs_with_raters(tmp_path: Path) -> None:
         ({"context": [{"speaker": "human"}]}, "context is .* It is a list of turns with speaker and text"),
         ({"picks": [{"rater": "ann"}]}, "picks is .* It is a list of picks with rater_id, side and strength"),
         ({"edits": [{"rater_id": "ann"}]}, "edits is .* It is a list of edits with rater_id, side, text"),
-        ({"models": 3}, "models is '3'. It is the models of a and b"),
+        ({"models": 3}, "models is '3'. It is the models of a and b, in a list"),
+        ({"models": ["tern"]}, "models is .*tern.* It is the models of a and b, in a list"),
+        ({"ranked_by": [None, {}]}, "ranked_by is .* It is the rankers of a and b, in a list"),
     ],
 )
 def test_the_part_of_a_preference_that_is_wrong_is_named(tmp_path: Path, change: dict[str, Any], message: str) -> None:

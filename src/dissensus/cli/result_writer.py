@@ -160,12 +160,12 @@ def _cell(value: str | float | int | None) -> str:
 
 
 def _csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
-    from dissensus.files.raw.table_stream import mark_formula
+    from dissensus.files.raw.table_stream import escape_formula
 
     out = io.StringIO()
     writer = csv.DictWriter(out, columns, lineterminator="\n")
     writer.writeheader()
-    writer.writerows({name: mark_formula(value) for name, value in row.items()} for row in rows)
+    writer.writerows({name: escape_formula(value) for name, value in row.items()} for row in rows)
     return out.getvalue()
 
 
@@ -179,10 +179,12 @@ def join_lists(frame: "pl.DataFrame") -> "pl.DataFrame":
 
 def to_csv(frame: "pl.DataFrame", *, header: bool = True) -> str:
     """Format a table as CSV, with an apostrophe before text that spreadsheets take for a formula."""
-    from dissensus.files.raw.table_stream import escape_formulas, mark_formula
+    from dissensus.files.raw.table_stream import escape_formula, escape_formulas
 
     escaped, _ = escape_formulas(frame)
-    return escaped.rename({name: str(mark_formula(name)) for name in escaped.columns}).write_csv(include_header=header)
+    return escaped.rename({name: str(escape_formula(name)) for name in escaped.columns}).write_csv(
+        include_header=header
+    )
 
 
 def check_page_output(output: Path) -> None:

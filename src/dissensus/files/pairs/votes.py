@@ -151,11 +151,17 @@ def _build_each(kind: Callable[..., Any]) -> Callable[[Any], tuple[Any, ...]]:
     return lambda rows: tuple(kind(**row) for row in rows or ())
 
 
+def _build_two(names: Any) -> tuple[str | None, str | None]:
+    if not isinstance(names, list) or len(names) != 2 or not all(isinstance(name, str | None) for name in names):
+        raise TypeError
+    return names[0], names[1]
+
+
 _TUPLES: Final[Mapping[str, tuple[Callable[[Any], tuple[Any, ...]], str]]] = {
     "context": (_build_each(Turn), "a list of turns with speaker and text"),
     "picks": (_build_each(Pick), "a list of picks with rater_id, side and strength"),
     "edits": (_build_each(Edit), "a list of edits with " + ", ".join(Edit.__dataclass_fields__)),
-    "models": (lambda names: tuple(names or ("", "")), "the models of a and b"),
-    "ranked_by": (lambda names: tuple(names or (None, None)), "the rankers of a and b"),
+    "models": (lambda names: _build_two(names or ["", ""]), "the models of a and b, in a list"),
+    "ranked_by": (lambda names: _build_two(names or [None, None]), "the rankers of a and b, in a list"),
 }
 """Fields with several values: how they are built, and their form."""

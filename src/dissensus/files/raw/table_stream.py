@@ -117,12 +117,12 @@ def escape_formulas(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     return frame.with_columns(texts.select(marked)), n
 
 
-def mark_formula(value: str | float | None) -> str | float | None:
+def escape_formula(value: str | float | None) -> str | float | None:
     """Return one value as `escape_formulas` does.
 
     Examples
     --------
-    >>> mark_formula("=1+1"), mark_formula("-1"), mark_formula(2)
+    >>> escape_formula("=1+1"), escape_formula("-1"), escape_formula(2)
     ("'=1+1", '-1', 2)
     """
     if isinstance(value, str) and value.startswith(FORMULAS) and not re.fullmatch(NUMBER, value):

@@ -49,8 +49,8 @@ def write_release(
 ) -> str:
     """Write a release into a new folder, and return the SHA-256 of its manifest.
 
-    `register` is called with it once the folder is there, so that nothing is logged that does not exist; if it fails,
-    the folder is removed.
+    `register` is called with this digest once the folder exists, so that only releases that exist are logged. If
+    `register` fails, the folder is removed.
     """
     check_new_folder(folder)
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}.part")

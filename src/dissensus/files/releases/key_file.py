@@ -33,7 +33,7 @@ class KeyFile:
 
 
 def open_key_file(path: Path) -> KeyFile:
-    """Read a key file, created with a new key if it does not exist; a key that another process wrote stays."""
+    """Read a key file; write one with a new key if there is none, unless another process does so first."""
     if not path.exists():
         _write(path, secrets.token_bytes(KEY_BYTES), (), replace=False)
     try:

@@ -59,7 +59,7 @@ def tabulate_inspect_log(
     Columns are named by the model and, where a log has several, the scorer, with the key of scorers of several values.
     Values are labels instead of grades if `labels` has one of the grades.
     """
-    model = str(_require_object(log.get("eval") or {}, "eval").get("model") or "model")
+    model = str(_require_object(log.get("eval") or {}, "eval").get("model") or NO_MODEL)
     cells = [cell for sample in log["samples"] for cell in _list_scores(_require_object(sample, "samples"))]
     scorers = list(dict.fromkeys(name for _, name, _ in cells))
     start = "" if model == NO_MODEL else f"{model} "

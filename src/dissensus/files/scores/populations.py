@@ -7,6 +7,7 @@ from typing import Final
 import polars as pl
 
 from dissensus.errors import InvalidInput
+from dissensus.files.conversations import to_text_column
 from dissensus.files.raw.table_reader import name_source, read_frame
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.item_scores import ItemScores, build_item_scores, check_model_names
@@ -35,7 +36,7 @@ def read_population_labels(path: str | os.PathLike[str], unsafe: Sequence[str]) 
                 f"Item {format_value(item)} has several rows of the population {format_value(population)}. Give one "
                 "for each item and population."
             )
-        numbers = [frame[name].cast(pl.Float64, strict=False) for name in unsafe]
+        numbers = [to_text_column(frame[name]).cast(pl.Float64, strict=False) for name in unsafe]
         for number in numbers:
             if len(unknown := number.is_null().arg_true()):
                 row = int(unknown[0])

@@ -71,7 +71,10 @@ class SparkCluster:
         return int(self.context._jvm.java.lang.Runtime.getRuntime().maxMemory()) // 4
 
     def collect(self, rows: Any, n_bytes: int) -> Iterator[Any]:
-        """Yield the elements of an RDD in order; as many partitions are returned at once as fit, by the largest one."""
+        """Yield the elements of an RDD in order; `n_bytes` is the size of the largest partition.
+
+        As many partitions are returned at once as fit into `result_bytes`.
+        """
         with _name_failures(self.context):
             n_at_once = max(1, self.result_bytes // max(1, n_bytes))
         return self._collect(rows, n_at_once)

@@ -12,8 +12,9 @@ from dissensus.schema.questionnaire.question import Question
 
 Probe = Literal["repeat", "options", "questions", "wording", "length", "responses"]
 PROBES: Final[tuple[Probe, ...]] = get_args(Probe)
-"""Changes of one thing in a presentation: nothing but the seed, the order of answers, that of questions, the wording of
-the instructions, the length of the response, the order of the two responses of a pair."""
+"""Changes of one thing in a request: ``repeat`` changes the seed, ``options`` the order of answers, ``questions`` the
+order of questions, ``wording`` the instructions, ``length`` the length of the response, and ``responses`` the order of
+the two responses of a pair."""
 ALL: Final = "all"
 N_WORDINGS: Final = 3
 

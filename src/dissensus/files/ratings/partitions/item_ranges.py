@@ -51,7 +51,7 @@ class ItemRanges:
 def choose_ranges(
     folder: ParquetFolder, id_columns: Sequence[str], item: pl.Expr, counted: pl.Expr, run: MapParts
 ) -> ItemRanges:
-    """Choose ranges by a sample of rows, those whose ids have some hash; a range ends with the item that fills it.
+    """Choose ranges by a sample of rows, drawn by hashes of their ids; a range ends with the item that fills it.
 
     `id_columns` have the ids of items and raters, `item` are the ids of items as they are sorted, and `counted` is true
     for rows that count. `run` maps over slices of the rows.
