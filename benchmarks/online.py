@@ -72,7 +72,7 @@ def run_phases(phases: tuple[str, ...], seed: int, rule: PromotionRule) -> list[
             entry = retrain_model(line.folder, partial(_all, tuple(pairs)), now=datetime.now(UTC))
             assert entry is not None
             now = open_registered_model(line.folder)
-            model = load_model(now.version(now.current or entry.version))
+            model = load_model(now.version_folder(now.current or entry.version))
             shares = (
                 online_loop.taste_agreement(model, taste).estimate,
                 online_loop.best_of_n_win_rate(model, taste).estimate,

@@ -75,7 +75,7 @@ def run_jobs(app: FastAPI, clock: Clock, models: Path) -> None:
     runners = build_runners(site.platform, signer=site.webhook_signer, clock=clock, retraining=learning, mail=mail)
     for runner in runners:
         runner.run_once()
-        for job in runner.last.values():
+        for job in runner.final_jobs.values():
             job(site.platform, clock())
 
 

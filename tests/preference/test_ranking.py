@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -165,7 +166,7 @@ def test_scores_that_do_not_connect_the_chatbots_predict_no_elo() -> None:
         ({"weight": np.array([1.0, np.nan])}, "The weight of comparison 2 is nan; give a number above 0"),
     ],
 )
-def test_outcomes_and_weights_are_checked(change: dict[str, np.ndarray], message: str) -> None:
+def test_outcomes_and_weights_are_checked(change: dict[str, Any], message: str) -> None:
     comparisons = Comparisons(
         bots=("a", "b"), a=np.array([0, 1]), b=np.array([1, 0]), outcome=np.ones(2), weight=np.ones(2)
     )

@@ -56,7 +56,9 @@ def test_a_rival_model_is_compared() -> None:
     assert [section.name for section in report.sections] == ["accuracy", "reliability", "difference"]
     assert "In short" in page
     namesakes = evaluation_report(first, model="taste", rival=replace(rival, name="taste"))
-    assert len(namesakes["whole"].grids[0].lines) == 4
+    whole = namesakes["whole"]
+    assert isinstance(whole, ReportTable)
+    assert len(whole.grids[0].lines) == 4
 
 
 def test_hostile_names_are_escaped() -> None:

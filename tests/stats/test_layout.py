@@ -36,7 +36,7 @@ def test_k_means_finds_the_blobs_the_largest_first() -> None:
     points, truth = blobs()
     clusters = k_means(points, 4, np.random.default_rng(0))
     assert clusters.labels.tolist() == truth.tolist()
-    assert clusters.distance == pytest.approx(((points - clusters.centers[clusters.labels]) ** 2).sum(axis=1))
+    assert clusters.squared_distances == pytest.approx(((points - clusters.centers[clusters.labels]) ** 2).sum(axis=1))
     assert len(k_means(np.ones((9, 2)), 4, np.random.default_rng(0)).centers) == 1
 
 

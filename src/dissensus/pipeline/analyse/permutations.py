@@ -237,7 +237,7 @@ def _withhold_between_share(design: Design | BlockedDesign, axis: AxisComparison
     """
     inside = np.arange(len(axis.groups))
     effect = assignment_effect(design, axis.codes, permuted, inside, np.full(len(inside), -1))
-    withheld = (position for position in inside if _is_distance_withheld(effect, position))
+    withheld = (position for position in inside.tolist() if _is_distance_withheld(effect, position))
     position = next(withheld, None)
     return None if position is None else _explain_load((axis.groups[position], REST), position, effect)
 
