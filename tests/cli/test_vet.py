@@ -98,3 +98,8 @@ def test_draws_are_those_of_the_audit(run: RunCommand, timed_csv: Path) -> None:
     done = run("vet", timed_csv, "--draws", "99")
     assert (done.returncode, done.stdout) == (1, "")
     assert "--draws 99 applies to the audit" in done.stderr
+
+
+def test_the_folder_of_the_figure_is_checked_before_the_ratings_are_read(run: RunCommand) -> None:
+    done = run("vet", "absent.csv", "--figure", "nowhere/f.json")
+    assert "nowhere/f.json cannot be written" in done.stderr

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
-import polars as pl
 import typer
 
 from dissensus.cli import result_writer
@@ -12,7 +11,7 @@ from dissensus.cli.options import READING, SeedOption, SetsOption
 from dissensus.cli.result_writer import Format
 from dissensus.errors import InvalidInput
 from dissensus.files.items import read_items
-from dissensus.files.raw.atomic_write import check_distinct
+from dissensus.files.raw.atomic_write import check_distinct, check_folder
 from dissensus.files.raw.table_reader import name_source, read_frame
 from dissensus.pipeline import curate as stage
 from dissensus.pipeline.curate import Allocation, Selection, join_attributes
@@ -94,23 +93,26 @@ def curate(
 
     Example: dissensus curate corpus.jsonl -n 990 --by degree_of_harm --drop-duplicates .8 -o sample.jsonl
     """
-    check_distinct([path for path in (items, labels) if path], [path for path in (output, plan) if path])
+    outputs = [path for path in (output, plan) if path]
+    check_distinct([path for path in (items, labels) if path], outputs)
+    for path in outputs:
+        check_folder(path)
     if output is not None and output.suffix.lower() != ".jsonl":
         raise InvalidInput(f"{output} cannot be written: the sample is JSON Lines, so name a file that ends in .jsonl.")
     sample_plan = stage.SamplePlan(
-        n=_number(n, allocation),
+        n=_require_size(n, allocation),
         by=by or (),
         sets=sets or (),
-        allocation=_allocation(allocation or ["proportional"]),
+        allocation=_parse_allocation(allocation or ["proportional"]),
         fill=fill,
         duplicates=drop_duplicates,
-        personal_data=_kinds(screen or ()),
+        personal_data=_parse_screens(screen or ()),
         seed=seed,
     )
-    pool = _items(items, item, pairs, labels, sample_plan.by)
+    pool = _read_items(items, item, pairs, labels, sample_plan.by)
     with result_writer.progress_bar("Screening") as progress:
         selection = stage.curate(pool, sample_plan, progress=progress)
-    _print(selection, format)
+    _print_selection(selection, format)
     if output is None:
         typer.echo("No sample is written. Name a file for it: -o sample.jsonl", err=True)
     else:
@@ -119,14 +121,15 @@ def curate(
         result_writer.write_text(selection.to_json(), plan)
 
 
-def _number(n: int | None, allocation: Sequence[str] | None) -> int:
+def _require_size(n: int | None, allocation: Sequence[str] | None) -> int:
+    """Return -n, or 0 without it if --allocation gives the number of each stratum."""
     if n is None and not any("=" in word for word in allocation or ()):
         raise InvalidInput("The size of the sample is missing. Add -n N, or --allocation STRATUM=N.")
     return n or 0
 
 
-def _allocation(words: Sequence[str]) -> Allocation:
-    """Return a rule, or the number of each stratum that is named."""
+def _parse_allocation(words: Sequence[str]) -> Allocation:
+    """Parse the values of --allocation: one rule, or STRATUM=N for each stratum."""
     if len(words) == 1 and "=" not in words[0]:
         return cast("Allocation", words[0])
     numbers: dict[str, int] = {}
@@ -140,8 +143,8 @@ def _allocation(words: Sequence[str]) -> Allocation:
     return numbers
 
 
-def _kinds(words: Sequence[str]) -> Sequence[Kind]:
-    """Return the kinds of personal data to screen for."""
+def _parse_screens(words: Sequence[str]) -> Sequence[Kind]:
+    """Parse the values of --screen: kinds of personal data, which `SamplePlan` checks, or all of them."""
     if ALL_KINDS not in words:
         return cast("Sequence[Kind]", words)
     if len(words) > 1:
@@ -149,7 +152,7 @@ def _kinds(words: Sequence[str]) -> Sequence[Kind]:
     return KINDS
 
 
-def _items(
+def _read_items(
     source: Path, item: str | None, pairs: Literal["both", "chosen", "rejected"], labels: Path | None, by: Sequence[str]
 ) -> tuple[Item, ...]:
     items, notes = read_items(source, item=item, pairs=pairs)
@@ -161,7 +164,7 @@ def _items(
         return join_attributes(items, read_frame(labels), by, item=item or "item_id")
 
 
-def _print(selection: Selection, kind: Format) -> None:
+def _print_selection(selection: Selection, kind: Format) -> None:
     if kind is Format.TABLE:
         result_writer.write_pages([selection.page()], None)
         return
@@ -170,6 +173,4 @@ def _print(selection: Selection, kind: Format) -> None:
     if kind is Format.JSON:
         result_writer.write_text(selection.to_json(), None)
     else:
-        result_writer.write_text(
-            result_writer.to_csv(selection.items.with_columns(pl.col("personal_data").list.join("|"))), None
-        )
+        result_writer.write_text(result_writer.to_csv(result_writer.join_lists(selection.items)), None)

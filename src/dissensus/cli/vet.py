@@ -13,7 +13,7 @@ from dissensus.cli.ratings_options import reads_folder, with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.errors import InvalidInput
 from dissensus.extras import check_extra
-from dissensus.files.raw.atomic_write import write_atomically
+from dissensus.files.raw.atomic_write import check_folder, write_atomically
 from dissensus.pipeline.engine.ratings import IN_MEMORY
 from dissensus.pipeline.vet import Criteria, FilterAudit, Vetting, audit_flagged
 from dissensus.pipeline.vet import vet as vet_raters
@@ -24,9 +24,9 @@ THRESHOLDS, AUDIT = "Thresholds", "Audit"
 DRAWS = 1000
 
 
-@partial(with_ratings_options, later=True, partitions=True)
+@partial(with_ratings_options, partitions=True)
 def vet(
-    reading: partial[Ratings],
+    load: partial[Ratings],
     by: Annotated[
         list[str] | None,
         typer.Option(metavar="AXIS", help="Axis on which raters have a group; repeatable. Default: all."),
@@ -111,13 +111,15 @@ def vet(
     kind, figure_kind = result_writer.choose_format(format, output), None if figure is None else detect_kind(figure)
     if figure_kind not in (None, "json"):
         check_extra("figures", "--figure")
-    if reads_folder(reading):
+    if figure is not None:
+        check_folder(figure)
+    if reads_folder(load):
         if audit:
             raise InvalidInput(f"The audit of a filter is not computed from a folder of Parquet files. {IN_MEMORY}")
-        ratings = reading(with_times=True)
+        ratings = load(with_times=True)
     else:
-        one_question = any(reading.keywords[option] for option in ("question", "answer", "categories"))
-        ratings = reading(all_questions=not one_question)
+        one_question = any(load.keywords[option] for option in ("question", "answer", "categories"))
+        ratings = load(all_questions=not one_question)
     thresholds = {
         "below_half": below_half,
         "below_third": below_third,
@@ -127,17 +129,17 @@ def vet(
     }
     criteria = Criteria(**drop_unset(**thresholds))
     vetting = vet_raters(ratings, criteria=criteria, by=by)
-    filter_audit = _audit(ratings, vetting, by=by, draws=draws, within=within, seed=seed) if audit else None
+    filter_audit = _audit_filter(ratings, vetting, by=by, draws=draws, within=within, seed=seed) if audit else None
     if figure is not None and figure_kind is not None:
         _write_figure(vetting, figure, figure_kind)
     if kind is Format.TABLE:
         pages = [vetting.page(), *([] if filter_audit is None else [filter_audit.page()])]
         result_writer.write_pages(pages, output)
     else:
-        result_writer.write_text(_text(vetting, filter_audit, kind), output)
+        result_writer.write_text(_format_vetting(vetting, filter_audit, kind), output)
 
 
-def _audit(
+def _audit_filter(
     ratings: Ratings, vetting: Vetting, *, by: list[str] | None, draws: int, within: str | None, seed: int
 ) -> FilterAudit:
     result = audit_flagged(ratings, vetting, by=by, draws=draws, within=within, seed=seed)
@@ -157,10 +159,10 @@ def _write_figure(vetting: Vetting, figure: Path, kind: Kind) -> None:
     typer.echo(f"Wrote {figure}.", err=True)
 
 
-def _text(vetting: Vetting, audit: FilterAudit | None, kind: Format) -> str:
+def _format_vetting(vetting: Vetting, audit: FilterAudit | None, kind: Format) -> str:
     if kind is Format.JSON:
-        everything = vetting.to_dict() | {"audit": None if audit is None else audit.to_dict()}
-        return json.dumps(everything, ensure_ascii=False, indent=2, allow_nan=False)
+        document = vetting.to_dict() | {"audit": None if audit is None else audit.to_dict()}
+        return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
     if audit is not None:
         typer.echo("Note: csv has the raters alone; --format json has the audit too.", err=True)
     return result_writer.to_csv(vetting.to_polars())
