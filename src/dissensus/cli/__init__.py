@@ -8,9 +8,9 @@ from contextlib import suppress
 from typing import Final
 
 INTERRUPTED: Final = 130
-"""Exit code of a command that was interrupted, as shells count."""
-C_INTERFACE: Final = "cffi"
-"""Package that Numba imports if it is installed, 30 ms; no kernel uses it, nor does any command."""
+"""Exit code of an interrupted command: 128 + SIGINT, as in shells."""
+CFFI: Final = "cffi"
+"""Package that Numba imports if it is installed, which takes 30 ms; no kernel or command uses it."""
 
 
 def main() -> None:
@@ -18,22 +18,22 @@ def main() -> None:
     try:
         _run()
     except KeyboardInterrupt:
-        # Before the command runs; later ones are caught by the command line library.
+        # An interrupt before the command runs; later ones are caught by Typer.
         print("Interrupted.", file=sys.stderr)  # noqa: T201 - before exit
         sys.exit(INTERRUPTED)
 
 
-def _shorten_start() -> None:
-    """Shorten the start: collect garbage rarely, and keep Numba from an import and linear algebra from threads."""
+def _reduce_startup_time() -> None:
+    """Collect garbage rarely, keep Numba from importing cffi, and keep linear algebra on one thread."""
     gc.set_threshold(100_000, 10, 10)
-    sys.modules.setdefault(C_INTERFACE, None)  # type: ignore[arg-type]
-    # Matrices are small, so threads would mostly wait for each other; and the order of their sums would depend on the
-    # number of processors.
+    sys.modules.setdefault(CFFI, None)  # type: ignore[arg-type]
+    # Read when NumPy is imported. Matrices are small, so threads would mostly wait for each other, replicates have
+    # threads of their own, and the order of sums would depend on the number of processors.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def _run() -> None:
-    _shorten_start()
+    _reduce_startup_time()
     from dissensus.cli.app import app
     from dissensus.cli.remedy import print_remedy
     from dissensus.errors import DissensusError

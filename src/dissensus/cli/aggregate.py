@@ -12,7 +12,7 @@ import typer
 from dissensus.cli import result_writer
 from dissensus.cli.model_options import ModelOption, ModelOptions, split_model, with_model_options
 from dissensus.cli.options import SeatsOption, drop_unset
-from dissensus.cli.partitions.labels import Label, choose_format, choose_label, write_labels
+from dissensus.cli.partitions.labels import LabelFunction, choose_format, choose_label_function, write_labels
 from dissensus.cli.ratings_options import reads_folder, split_categories, with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.cli.score.options import split_costs
@@ -75,10 +75,10 @@ DECISIONS: Mapping[Rule, tuple[str, ...]] = {
 MODELS: Mapping[Rule, Method] = {Rule.DAWID_SKENE: "dawid-skene", Rule.MACE: "mace", Rule.GLAD: "glad"}
 
 
-@partial(with_ratings_options, later=True, partitions=True)
+@partial(with_ratings_options, partitions=True)
 @with_model_options
 def aggregate(
-    ratings: partial[Ratings],
+    load: partial[Ratings],
     rule: Annotated[
         Rule,
         typer.Option(
@@ -108,7 +108,7 @@ def aggregate(
     reverse: ReverseOption = None,
     model: ModelOption = None,
     *,
-    shared: partial[ModelOptions],
+    model_options: partial[ModelOptions],
     seed: Annotated[
         int, typer.Option(metavar="N", min=0, help="Seed of mace, of draws of raters per group, and of poststratified.")
     ] = 0,
@@ -125,45 +125,44 @@ def aggregate(
 
     Example: dissensus aggregate ratings.csv --by gender --format csv -o soft-labels.csv
     """
-    _refuse(rule, by, raters_per_item, raters_per_group)
+    _check_group_options(rule, by, raters_per_item, raters_per_group)
     decision: dict[str, Any] = {
         "unsafe": split_categories(unsafe),
         "costs": None if costs is None else split_costs(costs),
         "at_least": at_least,
+        "min_raters": min_raters,
+        "gold": gold,
+        "scores": scores,
+        "score_column": score_column,
+        "reverse": reverse,
+        "seats": None if seats is None else parse_seats(seats),
     }
-    decision |= {"min_raters": min_raters, "gold": gold, "scores": scores, "score_column": score_column}
-    decision |= {"reverse": reverse, "seats": None if seats is None else parse_seats(seats)}
-    _refuse_decision(rule, decision)
+    _check_decision_options(rule, decision)
     formula, preset = split_model(model)
-    options = shared(
-        formula=formula,
-        preset=preset,
-        seed=seed,
-    )
+    options = model_options(formula=formula, preset=preset, seed=seed)
     if rule is Rule.POSTSTRATIFIED:
-        _poststratify(ratings, options, result_writer.choose_format(format, output), output)
+        _poststratify(load, options, result_writer.choose_format(format, output), output)
         return
-    if reads_folder(ratings):
-        label = choose_label(str(rule), by, unsafe=decision["unsafe"], costs=decision["costs"])
-        _refuse_model(rule, options)
-        _label_folder(ratings, label, [raters_per_item, raters_per_group], format, output)
+    _check_model_options(rule, options)
+    if reads_folder(load):
+        label_items = choose_label_function(str(rule), by, unsafe=decision["unsafe"], costs=decision["costs"])
+        _label_folder(load, label_items, [raters_per_item, raters_per_group], format, output)
         return
-    _refuse_model(rule, options)
     kind = result_writer.choose_format(format, output)
-    table = ratings(all_questions=rule in (Rule.DICES, Rule.ANY_QUESTION))
+    ratings = load(all_questions=rule in (Rule.DICES, Rule.ANY_QUESTION))
     if raters_per_group is not None and by is not None:
-        text = _draw_curve(table, _numbers("--raters-per-group", raters_per_group), by, seed, kind)
+        text = _draw_curve(ratings, _parse_numbers("--raters-per-group", raters_per_group), by, seed, kind)
         notes: Sequence[str] = ()
     elif raters_per_item is not None:
-        text, notes = _resample(table, _numbers("--raters-per-item", raters_per_item), by, kind), ()
+        text, notes = _resample(ratings, _parse_numbers("--raters-per-item", raters_per_item), by, kind), ()
     elif rule in MODELS:
-        text, notes = _label_by_model(table, rule, seed, kind)
+        text, notes = _label_by_model(ratings, rule, seed, kind)
     elif rule in DECISIONS:
-        labelled, notes = _label_by_rule(table, rule, by, **decision)
-        text = _text(labelled, kind)
+        labelled, notes = _label_by_rule(ratings, rule, by, **decision)
+        text = _format_rows(labelled, kind)
     else:
-        text, notes = _text(_label(table, rule, by), kind), ()
-    for note in (*table.notes, *notes):
+        text, notes = _format_rows(_label(ratings, rule, by), kind), ()
+    for note in (*ratings.notes, *notes):
         typer.echo(f"Note: {note}", err=True)
     result_writer.write_text(text, output)
 
@@ -171,7 +170,7 @@ def aggregate(
 def _draw_curve(ratings: Ratings, numbers: list[int], by: str, seed: int, kind: Format) -> str:
     """Return agreement and differences of groups with fewer raters."""
     curve = rater_curve(ratings, numbers, by=by, question=ratings.questions[0], seed=seed)
-    return curve.to_json() if kind is Format.JSON else _text(curve.curve, kind)
+    return curve.to_json() if kind is Format.JSON else _format_rows(curve.curve, kind)
 
 
 def _resample(ratings: Ratings, numbers: list[int], by: str | None, kind: Format) -> str:
@@ -179,13 +178,13 @@ def _resample(ratings: Ratings, numbers: list[int], by: str | None, kind: Format
     result = stage.resampled_labels(ratings, ratings.questions[0], numbers, by=by)
     if kind is Format.JSON:
         return result.to_json()
-    return _text(result.curve if kind is Format.TABLE else result.labels, kind)
+    return _format_rows(result.curve if kind is Format.TABLE else result.labels, kind)
 
 
 def _label_by_model(ratings: Ratings, rule: Rule, seed: int, kind: Format) -> tuple[str, Sequence[str]]:
     """Return labels of a model that treats disagreement as error, and notes on it."""
     fit = stage.label_model(ratings, ratings.questions[0], method=MODELS[rule], seed=seed)
-    return fit.to_json() if kind is Format.JSON else _text(fit.labels, kind), (*fit.notes, _caveat(fit))
+    return fit.to_json() if kind is Format.JSON else _format_rows(fit.labels, kind), (*fit.notes, _describe_fit(fit))
 
 
 def _label(ratings: Ratings, rule: Rule, by: str | None) -> pl.DataFrame:
@@ -197,20 +196,20 @@ def _label(ratings: Ratings, rule: Rule, by: str | None) -> pl.DataFrame:
 
 
 def _label_folder(
-    reading: partial[Any],
-    label: Label,
-    resampled: Sequence[str | None],
+    load: partial[Any],
+    label_items: LabelFunction,
+    resampling: Sequence[str | None],
     format: Format | None,  # noqa: A002 - the option's name
     output: Path | None,
 ) -> None:
     """Write the labels of the items of a folder of Parquet files."""
-    if any(numbers is not None for numbers in resampled):
+    if any(numbers is not None for numbers in resampling):
         raise InvalidInput(
             "--raters-per-item and --raters-per-group draw raters of all items, and those of a folder of Parquet files "
             f"are not in memory. Leave them out. {IN_MEMORY}"
         )
     kind = choose_format(format, output)
-    write_labels(reading, label, kind, output)
+    write_labels(load, label_items, kind, output)
 
 
 def _label_by_rule(
@@ -223,16 +222,16 @@ def _label_by_rule(
     reverse: str | None,
     **options: Any,
 ) -> tuple[pl.DataFrame, Sequence[str]]:
-    """Label items by a decision rule, with notes; options that are not given have their defaults."""
+    """Label items by a decision rule, with notes; options that are None have their defaults."""
     notes: Sequence[str] = ()
     for name, column in (("--score-column", score_column), ("--reverse", reverse)):
         if column is not None and not scores:
             raise InvalidInput(f"{name} names a column of scores. Give their file: --scores FILE")
     if scores:
         columns, reverse_columns = ([] if name is None else [name] for name in (score_column, reverse))
-        read = load_scores(ratings, scores, columns or None, options["unsafe"], reverse_columns)
-        notes = (*read.notes, *filter(None, [read.describe_unrated(ratings.items[ITEM_ID])]))
-        options["scores"] = read
+        item_scores = load_scores(ratings, scores, columns or None, options["unsafe"], reverse_columns)
+        notes = (*item_scores.notes, *filter(None, [item_scores.describe_unrated(ratings.items[ITEM_ID])]))
+        options["scores"] = item_scores
     labelled = label_by_rule(ratings, str(rule), by=by, **drop_unset(**options))
     if n := labelled["label"].null_count():
         need = "a rater for each seat" if rule is Rule.JURY else f"an answer for the rule {rule}"
@@ -240,7 +239,8 @@ def _label_by_rule(
     return labelled, notes
 
 
-def _refuse(rule: Rule, by: str | None, raters_per_item: str | None, raters_per_group: str | None) -> None:
+def _check_group_options(rule: Rule, by: str | None, raters_per_item: str | None, raters_per_group: str | None) -> None:
+    """Refuse --by, --raters-per-item and --raters-per-group where they do not apply."""
     if raters_per_group is not None and (by is None or raters_per_item is not None):
         raise InvalidInput(
             "--raters-per-group draws raters of each group of an axis: add --by AXIS, and leave out --raters-per-item."
@@ -255,8 +255,8 @@ def _refuse(rule: Rule, by: str | None, raters_per_item: str | None, raters_per_
             )
 
 
-def _refuse_decision(rule: Rule, options: Mapping[str, object]) -> None:
-    """Refuse options of decision rules that a rule does not have."""
+def _check_decision_options(rule: Rule, options: Mapping[str, object]) -> None:
+    """Refuse options of decision rules that do not apply to the rule."""
     for name, value in options.items():
         if value is not None and name not in DECISIONS.get(rule, ()):
             rules = [other for other, names in DECISIONS.items() if name in names]
@@ -266,20 +266,20 @@ def _refuse_decision(rule: Rule, options: Mapping[str, object]) -> None:
             )
 
 
-def _refuse_model(rule: Rule, options: ModelOptions) -> None:
-    """Refuse options of multilevel models for other rules."""
+def _check_model_options(rule: Rule, options: ModelOptions) -> None:
+    """Refuse options of multilevel models for a rule other than poststratified."""
     if set_options := options.list_changed():
         raise InvalidInput(
             f"{set_options[0]} applies to --rule poststratified, not to --rule {rule}. Leave it out, or name that rule."
         )
 
 
-def _poststratify(reading: partial[Ratings], options: ModelOptions, kind: Format, output: Path | None) -> None:
+def _poststratify(load: partial[Ratings], options: ModelOptions, kind: Format, output: Path | None) -> None:
     """Write the labels that populations would give."""
     from dissensus.pipeline.model.population_labels import population_labels_json, population_page, tabulate_labels
 
     options.require_populations()
-    result = options.fit(options.read(reading))
+    result = options.fit(options.read(load))
     if kind is Format.TABLE:
         result_writer.write_pages([population_page(result)], output)
         return
@@ -290,23 +290,22 @@ def _poststratify(reading: partial[Ratings], options: ModelOptions, kind: Format
     )
 
 
-def _numbers(option: str, text: str) -> list[int]:
+def _parse_numbers(option: str, text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
         raise InvalidInput(f"{option} is {text!r}; write whole numbers, as 1,3,5.") from None
 
 
-def _caveat(model: LabelModel) -> str:
-    ended = {True: "converged", False: "not converged", None: "convergence unknown"}[model.converged]
+def _describe_fit(model: LabelModel) -> str:
+    convergence = {True: "converged", False: "not converged", None: "convergence unknown"}[model.converged]
     return (
-        f"{model.method} by {model.software} {model.version}, {model.iterations} iterations, {ended}. It treats one "
-        "answer as true and disagreement as error, which silences minorities with other views."
+        f"{model.method} by {model.software} {model.version}, {model.iterations} iterations, {convergence}. It treats "
+        "one answer as true and disagreement as error, which silences minorities with other views."
     )
 
 
-def _text(rows: pl.DataFrame, kind: Format) -> str:
-    """Return rows in a format."""
+def _format_rows(rows: pl.DataFrame, kind: Format) -> str:
     if kind is Format.JSON:
         return rows.write_json()
     rows = result_writer.join_lists(rows)

@@ -34,12 +34,11 @@ if TYPE_CHECKING:
 
 @partial(
     with_ratings_options,
-    later=True,
     attempts=LazyCommand("dissensus.cli.attempts", "print_attempt_analysis", ""),
     partitions=True,
 )
 def analyse(
-    reading: "partial[Ratings]",
+    load: "partial[Ratings]",
     by: Annotated[
         list[str] | None,
         typer.Option(metavar="AXIS", help="Axis, such as race; repeatable.", rich_help_panel=GROUPS),
@@ -105,10 +104,10 @@ def analyse(
     # Imported here, so that --help does not import polars.
     from dissensus.pipeline.analyse import analyse as run
 
-    refuse_attempt_options(reading.keywords["ratings"], reviews, success_from)
+    refuse_attempt_options(load.keywords["ratings"], reviews, success_from)
     kind = result_writer.choose_format(format, output)
     result_writer.check_figures_folder(figures)
-    ratings = reading()
+    ratings = load()
     with result_writer.progress_bar("Resampling") as progress:
         analysis = run(
             ratings,

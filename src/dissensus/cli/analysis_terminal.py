@@ -15,12 +15,12 @@ from dissensus.pipeline.analyse.result import (
     item_grids,
 )
 
-# Width of a terminal that fits all metrics with their intervals on one line.
 WIDE = 112
+"""Columns of a terminal in which all metrics fit with their intervals on one line."""
 
 
 def print_analysis(analysis: Analysis) -> None:
-    """Print the table to a terminal."""
+    """Print the tables to the terminal, or as plain text if the terminal would cut numbers."""
     console = Console(highlight=False)
     narrow = console.width < WIDE
     tables = []

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 import typer
 
 import dissensus
-from dissensus.cli.coercion import coerce_plainly
+from dissensus.cli.coercion import install_plain_coercion
 from dissensus.cli.lazy_group import LazyCommand, lazy_group
 
 COMMANDS: Final = {
@@ -146,7 +146,7 @@ COMMANDS: Final = {
     "db": LazyCommand("dissensus.cli.platform.db", "app", "Create, upgrade and check the tables of the database."),
 }
 
-coerce_plainly()
+install_plain_coercion()
 app = typer.Typer(
     name="dissensus",
     cls=lazy_group(COMMANDS),

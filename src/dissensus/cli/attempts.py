@@ -30,7 +30,7 @@ COLUMNS = (
 
 
 class AttemptResult(NamedTuple):
-    """Attempts of a file, their analysis, and notes on what was left out."""
+    """Attempts of a file, their analysis, and notes on keys that were left out."""
 
     attempts: tuple[Attempt, ...]
     analysis: AttemptAnalysis
@@ -64,8 +64,8 @@ def report_attempts(
             attempt_layout = attempt_map(
                 result.attempts, success_from=result.analysis.success_from, bootstrap=bootstrap, seed=seed
             )
-        except UndefinedEstimate as reason:
-            attempt_layout = str(reason)
+        except UndefinedEstimate as error:
+            attempt_layout = str(error)
         report_progress(0.8)
         report = attempts_report(
             result.attempts,
@@ -118,19 +118,19 @@ def _analyse_file(
     seed: int,
     confidence: float = 0.95,
 ) -> AttemptResult:
-    reviewed = () if reviews is None else read_reviews(reviews)
-    ids = read_attempt_ids(path) if reviewed else None
-    unknown: dict[str, None] = {}
-    attempts = tuple(stream_attempts(path, unknown))
+    review_records = () if reviews is None else read_reviews(reviews)
+    ids = read_attempt_ids(path) if review_records else None
+    unknown_keys: dict[str, None] = {}
+    attempts = tuple(stream_attempts(path, unknown_keys))
     if ids is not None:
-        unknown.pop(ID)
+        unknown_keys.pop(ID)
     analysis = analyse_attempts(
         attempts,
-        reviews=reviewed,
+        reviews=review_records,
         ids=ids,
         success_from=SUCCESS if success_from is None else success_from,
         bootstrap=bootstrap,
         seed=seed,
         confidence=confidence,
     )
-    return AttemptResult(attempts, analysis, describe_unknown_keys(unknown))
+    return AttemptResult(attempts, analysis, describe_unknown_keys(unknown_keys))

@@ -22,7 +22,7 @@ from dissensus.schema.campaign.chatbot_parser import parse_chatbot
 from dissensus.schema.records.conversation import Conversation, Turn
 from dissensus.workflows.models.scorers import RankerCache, open_chatbot_scorers
 
-SEEDS = 2**31
+N_SEEDS = 2**31
 
 
 def chat(
@@ -42,7 +42,7 @@ def chat(
         typer.Option(
             metavar="N",
             min=0,
-            max=SEEDS - 1,
+            max=N_SEEDS - 1,
             help="Seed of the first response; later ones count up from it. Default: random.",
         ),
     ] = None,
@@ -55,12 +55,13 @@ def chat(
 
     Example: dissensus chat tern.toml --once "May I swim here?" --seed 7
     """
-    chatbot = _definition(file)
-    first = secrets.randbelow(SEEDS) if seed is None else seed
-    about = ", ".join(part for part in (chatbot.model_type, chatbot.num_params, f"version {chatbot.version}") if part)
-    _note(f"{chatbot.name}: {about}, digest {chatbot.digest[:12]}, seed {first}.")
+    chatbot = parse_chatbot(read_text(file))
+    first_seed = secrets.randbelow(N_SEEDS) if seed is None else seed
+    parts = (chatbot.model_type, chatbot.num_params, f"version {chatbot.version}")
+    description = ", ".join(part for part in parts if part)
+    _note(f"{chatbot.name}: {description}, digest {chatbot.digest[:12]}, seed {first_seed}.")
     with asyncio.Runner() as runner, _open_bot(chatbot, runner) as bot:
-        failed = _talk(bot, runner, _read_lines() if once is None else iter([once]), first)
+        failed = _talk(bot, runner, _read_lines() if once is None else iter([once]), first_seed)
     if failed:
         raise typer.Exit(1)
 
@@ -77,14 +78,14 @@ def _open_bot(chatbot: Chatbot, runner: asyncio.Runner) -> Iterator[Bot]:
         runner.run(stack.aclose())
 
 
-def _talk(bot: Bot, runner: asyncio.Runner, messages: Iterator[str], seed: int) -> bool:
-    """Send one message after the other; return whether a response failed."""
+def _talk(bot: Bot, runner: asyncio.Runner, messages: Iterator[str], first_seed: int) -> bool:
+    """Send one message after the other; return whether a turn failed."""
     turns: tuple[Turn, ...] = ()
     failed = False
     for number, text in enumerate(messages):
         try:
             conversation = Conversation((*turns, Turn("human", text)))
-            response = _response(bot, runner, conversation, (seed + number) % SEEDS)
+            response = _print_response(bot, runner, conversation, (first_seed + number) % N_SEEDS)
             turns = (*conversation.turns, Turn("bot", response.text))
         except DissensusError as error:
             failed = True
@@ -92,8 +93,8 @@ def _talk(bot: Bot, runner: asyncio.Runner, messages: Iterator[str], seed: int) 
     return failed
 
 
-def _response(bot: Bot, runner: asyncio.Runner, conversation: Conversation, seed: int) -> Response:
-    """Print a streamed response, then its cost."""
+def _print_response(bot: Bot, runner: asyncio.Runner, conversation: Conversation, seed: int) -> Response:
+    """Print a response as it is streamed, then its cost."""
     pieces: list[str] = []
 
     def show_piece(piece: str) -> None:
@@ -105,11 +106,11 @@ def _response(bot: Bot, runner: asyncio.Runner, conversation: Conversation, seed
     finally:
         if pieces:
             typer.echo()
-    _note(_summary(response))
+    _note(_summarise(response))
     return response
 
 
-def _summary(response: Response) -> str:
+def _summarise(response: Response) -> str:
     cost = response.cost
     detail = f" ({response.finish_reason})" if response.finish_reason not in ("", response.finish) else ""
     parts = [
@@ -129,21 +130,17 @@ def _summary(response: Response) -> str:
 
 
 def _read_lines() -> Iterator[str]:
-    """Yield typed lines that are not blank."""
-    mark = "> " if sys.stdin.isatty() else ""
+    """Yield the lines of standard input that are not blank."""
+    prompt = "> " if sys.stdin.isatty() else ""
     while True:
         try:
-            line = input(mark)
+            line = input(prompt)
         except EOFError:
             return
         except UnicodeDecodeError:
             raise InvalidInput("The input is not UTF-8. Convert it: iconv -t utf-8.") from None
         if line.strip():
             yield line
-
-
-def _definition(file: Path) -> Chatbot:
-    return parse_chatbot(read_text(file))
 
 
 def _note(text: str) -> None:

@@ -1,7 +1,7 @@
-"""Coercion of the words of a command to plain types.
+"""Conversion of command-line arguments to plain types without pydantic.
 
-Typer checks the value of each option by pydantic, also one that was not given. Its import and its schemas take an
-eighth of the start of a command.
+Typer validates the value of each parameter with pydantic, defaults included. Importing pydantic and building its
+schemas take an eighth of the start-up time of a command.
 """
 
 import os
@@ -15,11 +15,11 @@ import typer
 from typer.core import TyperArgument, TyperOption
 
 
-def coerce_plainly() -> None:
-    """Let options and arguments convert words to plain types themselves, and leave others, and faults, to typer."""
+def install_plain_coercion() -> None:
+    """Make Typer convert plain types without pydantic; it still handles other types and invalid values itself."""
     for kind in (TyperArgument, TyperOption):
         build = getattr(kind, "get_runtime_param", None)
-        # Earlier versions of typer check without pydantic.
+        # Earlier versions of Typer do not use pydantic.
         if build is not None:
             kind.get_runtime_param = _replace(build)  # type: ignore[method-assign, assignment]
 
@@ -29,17 +29,17 @@ def _replace(build: Callable[[Any], Any]) -> Callable[[Any], "_PlainCoercion"]:
 
 
 class _PlainCoercion:
-    """Coercion of the values of one parameter, before typer's own."""
+    """Conversion of the values of one parameter, with Typer's own as the fallback."""
 
     def __init__(self, build: Callable[[], Any]) -> None:
         self._build = build
 
     def coerce(self, value: Any, param: Any, ctx: typer.Context) -> Any:
-        """Return a value of the type of the parameter; raise, as typer does, if there is none."""
+        """Return the value in the type of the parameter; raise as Typer does if it is invalid."""
         is_list = param.multiple or param.nargs == -1
         if value is None:
             return () if is_list else None
-        # Another version of typer may describe parameters otherwise, and Python refuses a number of too many digits.
+        # AttributeError: a version of Typer with other descriptors. ValueError: more digits than int() accepts.
         with suppress(AttributeError, ValueError):
             plain = _coerce(value, param, is_list=is_list)
             if plain is not None:
@@ -48,7 +48,7 @@ class _PlainCoercion:
 
 
 def _coerce(value: Any, param: Any, *, is_list: bool) -> Any:
-    """Return a value of the type of the parameter; None if there may be none."""
+    """Return the value in the type of the parameter, or None to leave it to Typer."""
     kind, info = param.type_descriptor.annotation, param.type_descriptor.parameter_info
     if not is_list:
         return _convert(kind, value, info.min, info.max)
@@ -59,7 +59,7 @@ def _coerce(value: Any, param: Any, *, is_list: bool) -> Any:
 
 
 def _convert(kind: Any, word: Any, low: float | None, high: float | None) -> Any:
-    """Return a word as a value of a plain type; None if it may be none."""
+    """Return an argument in a plain type, or None to leave it to Typer."""
     if get_origin(kind) is Literal:
         return word if word in get_args(kind) else None
     if not isinstance(word, str) or kind is str:

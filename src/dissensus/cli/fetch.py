@@ -39,16 +39,16 @@ def fetch(
 
     dataset = load_dataset(name)
     folder = Path("data", name) if to is None else to
-    _introduce(dataset, mirror)
-    with progress_bar("Fetching") as report:
-        fetched = run(dataset, folder, only=only, mirror=mirror, force=force, progress=report)
-    for file in fetched:
+    _print_dataset(dataset, mirror)
+    with progress_bar("Fetching") as progress:
+        files = run(dataset, folder, only=only, mirror=mirror, force=force, progress=progress)
+    for file in files:
         typer.echo(f"{file.path.relative_to(folder)}: {_describe_file(file)}.", err=True)
-    for file in fetched:
+    for file in files:
         typer.echo(file.path)
 
 
-def _introduce(dataset: "Dataset", mirror: str | None) -> None:
+def _print_dataset(dataset: "Dataset", mirror: str | None) -> None:
     lines = [
         f"{dataset.title} ({dataset.paper})",
         f"Licence: {dataset.licence}",
@@ -61,10 +61,10 @@ def _introduce(dataset: "Dataset", mirror: str | None) -> None:
 def _describe_file(file: "Fetched") -> str:
     from dissensus.files.fetch import RECORD
 
-    way = "downloaded" if file.downloaded else "already there"
+    outcome = "downloaded" if file.downloaded else "already there"
     checks = {
         "catalogue": "SHA-256 is the known one",
         "record": f"SHA-256 is the one recorded in {RECORD}",
         None: f"SHA-256 was not known; recorded in {RECORD}, to compare with from now on",
     }
-    return f"{way}, {file.size:,} bytes, {checks[file.checked_against]}"
+    return f"{outcome}, {file.size:,} bytes, {checks[file.checked_against]}"

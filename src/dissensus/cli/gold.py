@@ -18,9 +18,9 @@ from dissensus.schema.ratings.columns import GOLD
 from dissensus.schema.ratings.table import Ratings
 
 
-@partial(with_ratings_options, later=True)
+@with_ratings_options
 def gold(
-    reading: partial[Ratings],
+    load: partial[Ratings],
     gold: Annotated[str, typer.Option(metavar="COLUMN", help="Attribute of items with the experts' labels.")] = GOLD,
     platinum: Annotated[
         str | None,
@@ -54,17 +54,15 @@ def gold(
     """
     kind = result_writer.choose_format(format, output)
     if reasons:
-        of_labels = {"--gold": gold != GOLD, "--platinum": platinum, "--by": by, "--ties": ties != "apart"}
-        for option, value in (of_labels | {"--bootstrap": bootstrap}).items():
+        label_options = {"--gold": gold != GOLD, "--platinum": platinum, "--by": by, "--ties": ties != "apart"}
+        for option, value in (label_options | {"--bootstrap": bootstrap}).items():
             if value:
                 raise InvalidInput(
                     f"{option} applies to labels, and --reasons compares reasons. Leave out one of them."
                 )
-        _write_reasons(
-            compare_reasons(reading(all_questions=True), unsafe=split_categories(unsafe) or ()), kind, output
-        )
+        _write_reasons(compare_reasons(load(all_questions=True), unsafe=split_categories(unsafe) or ()), kind, output)
         return
-    ratings = reading()
+    ratings = load()
     result = gold_against_crowd(
         ratings,
         ratings.questions[0],

@@ -12,7 +12,7 @@ from dissensus.extras import require_extra
 
 
 class LazyCommand(NamedTuple):
-    """Module and name of a command, or of the `Typer` of a group, and its line in the help of the parent."""
+    """Module and name of a command function or of a group's `Typer`, and its line in the help of the parent group."""
 
     module: str
     name: str
@@ -20,7 +20,7 @@ class LazyCommand(NamedTuple):
 
     def load(self) -> Any:
         """Import the module and return the function or the `Typer`."""
-        # Imported objects stay: searching them for cycles, now or later, takes a fifth of the start of the site.
+        # Imported objects stay alive: searching them for cycles takes a fifth of the start-up time of the site.
         gc.disable()
         try:
             return getattr(import_module(self.module), self.name)
@@ -41,16 +41,16 @@ def lazy_group(commands: Mapping[str, LazyCommand]) -> type[TyperGroup]:
         def resolve_command(self, ctx: Any, args: list[str]) -> Any:
             name, _, remaining = super().resolve_command(ctx, args)
             with require_extra(f"{ctx.command_path} {name}"):
-                loaded = commands[str(name)].load()
-            return name, _click_command(str(name), loaded, commands[str(name)].help), remaining
+                command = commands[str(name)].load()
+            return name, _click_command(str(name), command, commands[str(name)].help), remaining
 
     return LazyGroup
 
 
-def _click_command(name: str, loaded: Any, line: str) -> Any:
-    if isinstance(loaded, typer.Typer):
-        loaded.info.name, loaded.info.help = name, line
-        return typer.main.get_group(loaded)
+def _click_command(name: str, command: Any, help_line: str) -> Any:
+    if isinstance(command, typer.Typer):
+        command.info.name, command.info.help = name, help_line
+        return typer.main.get_group(command)
     program = typer.Typer(add_completion=False)
-    program.command(name)(loaded)
+    program.command(name)(command)
     return typer.main.get_command(program)

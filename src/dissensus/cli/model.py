@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from dissensus.schema.ratings.table import Ratings
 
 
-@partial(with_ratings_options, later=True, partitions=True)
+@partial(with_ratings_options, partitions=True)
 @with_model_options
 def model(
-    reading: "partial[Ratings]",
+    load: "partial[Ratings]",
     formula: Annotated[
         str | None,
         typer.Option(
@@ -30,7 +30,7 @@ def model(
         typer.Option(metavar="NAME", help="Published model of DICES in place of a formula, such as AD-intersectional."),
     ] = None,
     *,
-    shared: partial[ModelOptions],
+    model_options: partial[ModelOptions],
     confidence: ConfidenceOption = 0.95,
     details: Annotated[
         bool,
@@ -78,7 +78,7 @@ def model(
     --base "race=White"
     """
     kind = result_writer.choose_format(format, output)
-    options = shared(
+    options = model_options(
         formula=formula,
         preset=preset,
         confidence=confidence,
@@ -89,7 +89,7 @@ def model(
         iterations=iterations,
         seed=seed,
     )
-    result = options.fit(options.read(reading))
+    result = options.fit(options.read(load))
     if kind is Format.TABLE:
         result_writer.write_pages([result.page()], output)
         return

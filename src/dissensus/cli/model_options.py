@@ -1,4 +1,4 @@
-"""Options of multilevel models, for `model` and for commands that fit one beside other work."""
+"""Options of multilevel models, for `model`, `report` and `aggregate`."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -67,7 +67,7 @@ DrawsOption = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
-    """Options of a multilevel model as a command gets them."""
+    """Options of a multilevel model with the values that the command line has."""
 
     formula: str | None = None
     preset: str | None = None
@@ -85,7 +85,7 @@ class ModelOptions:
     seed: int = 0
 
     def list_changed(self) -> list[str]:
-        """Return the options that differ from their defaults, as they are written; the seed is not counted."""
+        """Return the options that differ from their defaults, such as --widths; the seed is not counted."""
         names = {"formula": "--model", "preset": "--model"}
         return [
             names.get(field.name, f"--{field.name}")
@@ -94,12 +94,12 @@ class ModelOptions:
         ]
 
     def refuse_all(self) -> None:
-        """Refuse options of a model where none is named."""
+        """Refuse options of a model if no model is given."""
         if names := self.list_changed():
             raise InvalidInput(f"{names[0]} is an option of --model FORMULA|PRESET. Name a model, or leave it out.")
 
     def require_populations(self) -> None:
-        """Refuse a lack of a model or of populations."""
+        """Raise unless a model and at least one population are given."""
         if self.formula is None and self.preset is None:
             raise InvalidInput(
                 "Poststratified labels need a multilevel model: --model FORMULA, such as "
@@ -111,11 +111,23 @@ class ModelOptions:
                 "(a column for each attribute of raters in the model, and count), or of margins (column, level, count)."
             )
 
-    def read(self, reading: "partial[Ratings]") -> "Ratings":
+    def read(self, load: "partial[Ratings]") -> "Ratings":
         """Read the ratings with the response of the formula as their question."""
         from dissensus.schema.formula import parse_formula
 
-        return _read_response(reading, None if self.formula is None else parse_formula(self.formula).response)
+        options = load.keywords
+        if reads_folder(load):
+            load = partial(collect_folder, load)
+        if self.formula is None:
+            return load()
+        response = parse_formula(self.formula).response
+        for name in ("question", "answer"):
+            if options[name] not in (None, response):
+                raise InvalidInput(
+                    f"--{name} is {options[name]} and the formula's response is {response}; the formula names the "
+                    f"answers, so leave --{name} out."
+                )
+        return load() if options["answer"] else load(question=response)
 
     def fit(self, ratings: "Ratings") -> "MultilevelModel":
         """Fit the model to ratings."""
@@ -142,16 +154,21 @@ class ModelOptions:
 
 
 def with_model_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of `model_arguments` to a command, which gets its result as `shared`, in their place."""
+    """Add the options of `model_arguments` to a command, which gets its result as `model_options`, in their place."""
     options = inspect.signature(model_arguments).parameters
 
     @wraps(command)
     def with_model(*arguments: Any, **values: Any) -> None:
-        command(*arguments, shared=model_arguments(**{name: values.pop(name) for name in options}), **values)
+        command(*arguments, model_options=model_arguments(**{name: values.pop(name) for name in options}), **values)
 
     own = inspect.signature(command).parameters.items()
     set_options(
-        with_model, [option for name, one in own for option in (options.values() if name == "shared" else [one])]
+        with_model,
+        [
+            option
+            for name, parameter in own
+            for option in (options.values() if name == "model_options" else [parameter])
+        ],
     )
     return with_model
 
@@ -163,28 +180,13 @@ def model_arguments(
     population: PopulationOption = None,
     draws: DrawsOption = 400,
 ) -> partial[ModelOptions]:
-    """Return the options of a model that all commands have, to be completed by those of a command."""
+    """Return `ModelOptions` with the options that all commands share; each command adds its own."""
     return partial(ModelOptions, base=base, link=link, widths=widths, population=population, draws=draws)
 
 
 def split_model(text: str | None) -> tuple[str | None, str | None]:
-    """Return the value of --model as a formula, which has a ~, and as a preset, one of them None."""
+    """Return the value of --model as (formula, None) if it has a ~, else as (None, preset)."""
     return (text, None) if text is None or "~" in text else (None, text)
-
-
-def _read_response(reading: "partial[Ratings]", response: str | None) -> "Ratings":
-    """Read the ratings with the response of the formula as their question."""
-    read = partial(collect_folder, reading) if reads_folder(reading) else reading
-    if response is None:
-        return read()
-    options = reading.keywords
-    for name in ("question", "answer"):
-        if options[name] not in (None, response):
-            raise InvalidInput(
-                f"--{name} is {options[name]} and the formula's response is {response}; the formula names the answers, "
-                f"so leave --{name} out."
-            )
-    return read() if options["answer"] else read(question=response)
 
 
 def read_populations(paths: Sequence[Path]) -> "dict[str, pl.DataFrame]":

@@ -1,4 +1,4 @@
-"""Options that several commands share, each under one panel of the help."""
+"""Options that several commands share, and the panels of the help in which they are listed."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal

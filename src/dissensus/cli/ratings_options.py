@@ -2,7 +2,6 @@
 
 import csv
 import inspect
-import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from pathlib import Path
@@ -46,22 +45,22 @@ if TYPE_CHECKING:
     from dissensus.pipeline.engine.ratings import PartitionedRatings
     from dissensus.schema.ratings.table import Ratings
 
-# The reader of CSV takes one line; private characters stand for line breaks meanwhile.
+# The CSV reader takes one line, so private-use characters stand for line breaks meanwhile.
 _LINE_BREAKS = {"\n": "\ue000", "\r": "\ue001"}
 
 
 def with_ratings_options(
     command: Callable[..., None],
     *,
-    later: bool = False,
     attempts: LazyCommand | None = None,
     pairs: LazyCommand | None = None,
     partitions: bool = False,
 ) -> Callable[..., None]:
-    """Add the options of `load_ratings` to a command, which gets the ratings or, with `later`, a function to read them.
+    """Add the options of `load_ratings` to a command, whose first parameter gets a function that reads the ratings.
 
-    Files of red-team attempts are passed to the command `attempts`, if given, and those of preference pairs to `pairs`,
-    with the options that it accepts. With `partitions`, a folder or glob of Parquet files is read in blocks of items.
+    A file of red-team attempts goes to the command `attempts` instead, if there is one, and files of preference pairs
+    to `pairs`, with the options that these accept. Only with `partitions` is a folder or glob of Parquet files
+    accepted: the function is then `load_folder`.
     """
     options = {
         **{
@@ -77,8 +76,6 @@ def with_ratings_options(
 
     @wraps(command)
     def with_ratings(**values: Any) -> None:
-        # Read when NumPy is imported. Matrices are small, and replicates have threads of their own.
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         check_distinct(
             [*values["ratings"], *(values["items"] or ()), *([values["raters"]] if values["raters"] else ())],
             [values[name] for name in ("figure", "output") if values.get(name) is not None],
@@ -89,28 +86,29 @@ def with_ratings_options(
         if any(map(is_partitioned, values["ratings"])):
             if not partitions:
                 refuse_partitions(values["ratings"])
-            read = {name: values.pop(name) for name in options}
+            reader_options = {name: values.pop(name) for name in options}
             resamples_items = bool(values.get("bootstrap")) and values.get("resample") != "raters"
             as_text = resamples_items or bool(values.get("permutations"))
-            command(partial(load_folder, **read, items_as_text=as_text), **values)
+            command(partial(load_folder, **reader_options, items_as_text=as_text), **values)
             return
         if partitions and values.pop("engine") == "spark":
             refuse_engine(values["ratings"][0])
         for path in values["ratings"]:
-            kind = read_record_kind(path) or (pairs and find_preferences(path))
+            kind = read_record_kind(path) or (pairs and detect_preferences(path))
             if kind == "red-team" and attempts is not None:
-                run = attempts.load()
-                run(_require_one(values["ratings"]), **_record_options(run, values, defaults, "red-team attempts"))
+                record_command = attempts.load()
+                options_of_attempts = _record_options(record_command, values, defaults, "red-team attempts")
+                record_command(_require_one(values["ratings"]), **options_of_attempts)
                 return
             if kind not in (None, "red-team"):
                 if pairs is None:
                     refuse_pairs(path)
                 _require_pairs(path, values["ratings"])
-                run = pairs.load()
-                run(values["ratings"], **_record_options(run, values, defaults, "preference pairs"))
+                record_command = pairs.load()
+                options_of_pairs = _record_options(record_command, values, defaults, "preference pairs")
+                record_command(values["ratings"], **options_of_pairs)
                 return
-        reading = partial(load_ratings, **{name: values.pop(name) for name in options if name in values})
-        command(reading if later else reading(), **values)
+        command(partial(load_ratings, **{name: values.pop(name) for name in options if name in values}), **values)
 
     set_options(with_ratings, [ratings, *own, *remaining])
     defaults = {parameter.name: parameter.default for parameter in (*own, *remaining)}
@@ -131,7 +129,7 @@ def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def set_options(command: Callable[..., None], options: Sequence[inspect.Parameter]) -> None:
-    """Give a command its options, which the command line reads from its signature."""
+    """Set the signature of a command, from which Typer reads its options."""
     keyword = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
     command.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
     command.__annotations__ = {option.name: option.annotation for option in keyword}
@@ -168,7 +166,7 @@ def load_ratings(
     all_questions: bool = False,
     **table: Any,
 ) -> "Ratings":
-    """Read ratings with the given options and those of `table_arguments`, with one question or all."""
+    """Read ratings with these options and those of `table_arguments`: one question, or all of them."""
     from dissensus.files.ratings.reader import read_ratings
 
     arguments = table_arguments(**table)
@@ -217,22 +215,22 @@ def load_folder(
     return load_partitions(ratings, split_conditions(where), arguments)
 
 
-def collect_folder(reading: "partial[Any]", **options: Any) -> "Ratings":
-    """Read a folder or glob of Parquet files into memory, with the attributes in a table of items."""
+def collect_folder(load: "partial[Any]", **options: Any) -> "Ratings":
+    """Read a folder or glob of Parquet files into memory, and join the table of items."""
     from dissensus.files.ratings.reader import join_item_table
 
-    tables = reading.keywords["items"]
+    tables = load.keywords["items"]
     if tables and len(tables) > 1:
         raise InvalidInput(
             f"{len(tables)} tables of items are given, and those of a folder are one table. Name one with --items."
         )
-    ratings: Ratings = reading(items=None, items_as_text=True, with_items=True, **options).collect()
-    return join_item_table(ratings, tables[0], reading.keywords["item"]) if tables else ratings
+    ratings: Ratings = load(items=None, items_as_text=True, with_items=True, **options).collect()
+    return join_item_table(ratings, tables[0], load.keywords["item"]) if tables else ratings
 
 
-def reads_folder(reading: "partial[Any]") -> bool:
-    """Return whether a function to read ratings reads a folder or glob of Parquet files."""
-    return reading.func is load_folder
+def reads_folder(load: "partial[Any]") -> bool:
+    """Return whether a function that reads ratings reads a folder or glob of Parquet files."""
+    return load.func is load_folder
 
 
 def table_arguments(
@@ -280,7 +278,7 @@ def table_arguments(
 
 
 def find_ratings_file(path: Path) -> Path:
-    """Return a path, or for the folder of a release that of its ratings."""
+    """Return a path; for the folder of a release, return the path of its ratings."""
     if not path.is_dir():
         return path
     from dissensus.files.releases.folder import is_release
@@ -290,7 +288,7 @@ def find_ratings_file(path: Path) -> Path:
 
 
 def find_release_question(path: Path) -> str | None:
-    """Return the question of a release that has no overall one, as its record states it."""
+    """Return the question of a release as its record states it; None for other paths and for the overall question."""
     if not path.is_dir():
         return None
     from dissensus.files.releases.folder import is_release, read_record
@@ -309,7 +307,7 @@ def read_record_kind(path: Path) -> str | None:
         return None
 
 
-def find_preferences(path: Path) -> str | None:
+def detect_preferences(path: Path) -> str | None:
     """Return the kind of a file of exported preferences; None for others, and for one that cannot be read."""
     from dissensus.files.pairs.votes import holds_preferences
 
@@ -322,7 +320,7 @@ def find_preferences(path: Path) -> str | None:
 def _require_pairs(pairs: Path, paths: Sequence[Path]) -> None:
     """Refuse other files beside one of preference pairs."""
     for path in paths:
-        if path.is_file() and (read_record_kind(path) or find_preferences(path)) in (None, "red-team"):
+        if path.is_file() and (read_record_kind(path) or detect_preferences(path)) in (None, "red-team"):
             raise InvalidInput(
                 f"{pairs} holds preference pairs, and {path} does not. Give files of one kind: ratings, or pairs."
             )
@@ -365,11 +363,13 @@ def split_categories(text: str | None) -> list[str] | None:
 
 def split_conditions(texts: Sequence[str] | None) -> list[tuple[str, str]]:
     """Parse the values of --where, such as rater_gender=Woman."""
-    conditions = [text.partition("=") for text in texts or ()]
-    for (_, equals, _), text in zip(conditions, texts or (), strict=True):
+    conditions: list[tuple[str, str]] = []
+    for text in texts or ():
+        column, equals, value = text.partition("=")
         if not equals:
             raise InvalidInput(f"--where {text!r} has no '='; write --where COLUMN=VALUE.")
-    return [(column, value) for column, _, value in conditions]
+        conditions.append((column, value))
+    return conditions
 
 
 def split_bins(texts: Sequence[str] | None) -> dict[str, list[float]]:
@@ -419,7 +419,7 @@ def _require_one(paths: Sequence[Path]) -> Path:
 
 
 def refuse_attempt_options(paths: Sequence[Path], reviews: Path | None, success_from: int | None) -> None:
-    """Refuse options on attempts for a file of ratings."""
+    """Refuse options of red-team attempts for a file of ratings."""
     for name, value in (("reviews", reviews), ("success-from", success_from)):
         if value is not None:
             raise InvalidInput(f"--{name} is about red-team attempts, and {paths[0]} holds none. Leave it out.")

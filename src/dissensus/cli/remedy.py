@@ -7,15 +7,17 @@ import typer
 
 from dissensus.schema.hints import quote_option
 
-ADDED = ("--rater-attribute",)
-"""Options that are repeated, so that a suggestion adds one."""
+REPEATABLE = ("--rater-attribute",)
+"""Options that are added to those of the same name, where others replace them."""
 
 CATEGORIES = "--categories"
+FLAG = "--normalise"
+"""The suggested option that has no value."""
 ORDERED_LEVELS = ("ordinal", "interval")
 
 
 def print_remedy(options: Sequence[str], *, only: str | None = None) -> None:
-    """Print the command to run instead; for one of several files, only its options."""
+    """Print the command to run instead; `only` names one of several files, for which just the options are printed."""
     if not options:
         return
     if only is not None:
@@ -24,7 +26,7 @@ def print_remedy(options: Sequence[str], *, only: str | None = None) -> None:
     if CATEGORIES in options and _depends_on_order(sys.argv[1:]):
         # The suggested categories are in alphabetical order, which the message says; their own order is not known.
         return
-    command = ["dissensus", *_without(sys.argv[1:], options), *options]
+    command = ["dissensus", *_remove_options(sys.argv[1:], options), *options]
     typer.echo(f"Run: {' '.join(map(quote_option, command))}", err=True)
 
 
@@ -33,15 +35,16 @@ def _depends_on_order(words: Sequence[str]) -> bool:
     return words[:1] == ["model"] or any({level, f"--level={level}"} & set(words) for level in ORDERED_LEVELS)
 
 
-def _without(words: Sequence[str], options: Sequence[str]) -> list[str]:
-    """Return the words of a command without options that are replaced."""
-    replaced = {option for option in options if option.startswith("--") and option not in ADDED}
+def _remove_options(words: Sequence[str], options: Sequence[str]) -> list[str]:
+    """Return the words of a command without the options that suggested ones replace, and without their values."""
+    replaced = {option for option in options if option.startswith("--") and option not in REPEATABLE}
     words_left: list[str] = []
     skip = False
     for word in words:
         name, equals, _ = word.partition("=")
         if skip or name in replaced:
-            skip = not skip and name in replaced and not equals and name != "--normalise"
+            # The next word is the value of the option, unless it is a flag or has its value after =.
+            skip = not skip and name in replaced and not equals and name != FLAG
             continue
         words_left.append(word)
     return words_left

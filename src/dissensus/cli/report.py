@@ -31,13 +31,12 @@ PAGE = "Page"
 
 @partial(
     with_ratings_options,
-    later=True,
     attempts=LazyCommand("dissensus.cli.attempts", "report_attempts", ""),
     partitions=True,
 )
 @with_model_options
 def report(
-    reading: partial[Any],
+    load: partial[Any],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The report, an .html file.")] = Path(
         "report.html"
     ),
@@ -91,7 +90,7 @@ def report(
     ] = None,
     model: ModelOption = None,
     *,
-    shared: partial[ModelOptions],
+    model_options: partial[ModelOptions],
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the page.", rich_help_panel=PAGE)] = None,
     reviews: ReviewsOption = None,
     success_from: SuccessOption = None,
@@ -106,33 +105,33 @@ def report(
 
     Example: dissensus report ratings.csv --items items.csv --exclude-flagged -o report.html
     """
-    refuse_attempt_options(reading.keywords["ratings"], reviews, success_from)
+    refuse_attempt_options(load.keywords["ratings"], reviews, success_from)
     result_writer.check_page_output(output)
     result_writer.check_figures_folder(figures)
     formula, preset = split_model(model)
-    options = shared(
+    options = model_options(
         formula=formula,
         preset=preset,
-        details=model is not None and shared.keywords["draws"] > 0,
+        details=model is not None and model_options.keywords["draws"] > 0,
         seed=seed,
     )
     if model is None:
         options.refuse_all()
-    one_question = any(reading.keywords[option] for option in ("question", "answer", "categories"))
-    flagged_excluded = reading.keywords["exclude_flagged"]
-    # Imported here, so that --help does not import polars, and the renderer loads beside the rest.
+    one_question = any(load.keywords[option] for option in ("question", "answer", "categories"))
+    flagged_excluded = load.keywords["exclude_flagged"]
+    # Imported here, so that --help does not import polars, and the drawing process starts while the rest is imported.
     from dissensus.report.graphics.drawing_process import open_drawing_process
 
     with open_drawing_process() as drawing:
         from dissensus.report.builder import build
 
-        if reads_folder(reading):
-            # The ids of items, in the order of texts, are for contested ones.
-            ratings = reading(items_as_text=True, with_items=True, with_times=True)
-            flagged_excluded = False  # They are not read
+        if reads_folder(load):
+            # Contested items are named by their ids, in the order that `read_ratings` gives them.
+            ratings = load(items_as_text=True, with_items=True, with_times=True)
+            flagged_excluded = False  # Already left out by the reader
             fit = options.fit(ratings.collect()) if model else None
         else:
-            ratings = reading(all_questions=not one_question, exclude_flagged=False)
+            ratings = load(all_questions=not one_question, exclude_flagged=False)
             fit = options.fit(ratings.exclude_flagged() if flagged_excluded else ratings) if model else None
         with result_writer.progress_bar("Analysing") as progress:
             page = build(

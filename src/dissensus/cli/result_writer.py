@@ -50,7 +50,7 @@ OutputOption = Annotated[Path | None, typer.Option("-o", "--output", metavar="FI
 
 
 def _check_figures(folder: Path | None) -> Path | None:
-    """Refuse figures before the work, where nothing can draw them."""
+    """Refuse figures, before any work, if the extra that draws them is not installed."""
     if folder is not None:
         check_extra("figures", "--figures")
     return folder
@@ -71,15 +71,15 @@ FiguresOption = Annotated[
 class OutputTarget:
     """Format and file of a result, and folder of its figures."""
 
-    format: Format | None  # None for a report, which is a page of HTML
+    format: Format | None  # None for a report in HTML
     output: Path | None
     figures: Path | None = None
 
 
 def resolve_target(format: Format | None, output: Path | None, figures: Path | None = None) -> OutputTarget:  # noqa: A002 - the option's name
-    """Return the target of a result; refuse a file or a folder that cannot be written, before work begins."""
-    paged = format is None and output is not None and output.suffix.lower() in PAGE_SUFFIXES
-    kind = None if paged else choose_format(format, output)
+    """Return the target of a result; refuse a file or a folder that cannot be written, before any work."""
+    is_report = format is None and output is not None and output.suffix.lower() in PAGE_SUFFIXES
+    kind = None if is_report else choose_format(format, output)
     if output is not None:
         check_folder(output)
     check_figures_folder(figures)
@@ -195,7 +195,7 @@ def check_page_output(output: Path) -> None:
 
 
 def check_figures_folder(folder: Path | None) -> None:
-    """Refuse a folder that cannot be made; none is left behind, so that nothing remains of an interrupted command."""
+    """Refuse a folder that cannot be created; remove it again, so that an interrupted command leaves none behind."""
     if folder is None:
         return
     missing = [path for path in (folder, *folder.parents) if not path.exists()]

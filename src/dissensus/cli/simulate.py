@@ -104,7 +104,7 @@ def simulate(
         if not path.parent.is_dir():
             raise InvalidInput(f"{path} cannot be written: there is no folder {path.parent}. Make it, or name another.")
     campaign = run(
-        _campaign(
+        _build_design(
             preset,
             items=items,
             raters_per_cell=raters_per_cell,
@@ -138,7 +138,7 @@ def _write_attempts(output: Path | None, options: dict[str, Any], *, seed: int, 
     typer.echo(f"Wrote {output}.", err=True)
 
 
-def _campaign(
+def _build_design(
     name: str,
     *,
     items: int | None,
@@ -147,30 +147,30 @@ def _campaign(
     careless: dict[str, Any],
     design: dict[str, Any],
 ) -> SimulationDesign:
-    """Return the preset with the given changes."""
-    start = preset(name)
-    pool = start.pool
+    """Return the preset with the changes of the options."""
+    base = preset(name)
+    pool = base.pool
     if raters_per_cell is not None:
         cells = tuple(replace(cell, raters=raters_per_cell, careless=0) for cell in pool.cells)
         pool = replace(pool, cells=cells)
-    groups = {**start.effects.groups, **dict(_group_effects(start, text) for text in group_sd)}
+    groups = {**base.effects.groups, **dict(_parse_group_effects(base, text) for text in group_sd)}
     return replace(
-        start,
-        items=start.items if items is None else replace(start.items, count=items),
+        base,
+        items=base.items if items is None else replace(base.items, count=items),
         pool=pool,
-        effects=replace(start.effects, groups=groups),
-        careless=replace(start.careless, **drop_unset(**careless)),
+        effects=replace(base.effects, groups=groups),
+        careless=replace(base.careless, **drop_unset(**careless)),
         **drop_unset(**design),
     )
 
 
-def _group_effects(campaign: SimulationDesign, text: str) -> tuple[str, GroupEffects]:
-    """Return the axis that AXIS=SD names, and its effects with that standard deviation for every group."""
-    short, _, number = text.partition("=")
+def _parse_group_effects(design: SimulationDesign, text: str) -> tuple[str, GroupEffects]:
+    """Return the axis of AXIS=SD, and its effects with this standard deviation for every group."""
+    name, _, number = text.partition("=")
     try:
         sd = float(number)
     except ValueError:
         raise InvalidInput(f"--group-sd {text!r} has no number after '='; write it as race=0.4.") from None
-    axis = short if short.startswith(RATER_PREFIX) else RATER_PREFIX + short
-    effects = campaign.effects.groups.get(axis, GroupEffects())
-    return axis, replace(effects, item_sd=dict.fromkeys(campaign.pool.groups(axis), sd))
+    axis = name if name.startswith(RATER_PREFIX) else RATER_PREFIX + name
+    effects = design.effects.groups.get(axis, GroupEffects())
+    return axis, replace(effects, item_sd=dict.fromkeys(design.pool.groups(axis), sd))

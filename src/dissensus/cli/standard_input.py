@@ -14,7 +14,7 @@ NAME = "standard-input"
 
 
 def spool(path: Path) -> Path:
-    """Return a path, or for a dash that of a temporary file with the content of standard input."""
+    """Return a path; for a dash, write standard input to a temporary file and return the path of that."""
     return _spool() if path == DASH else path
 
 
@@ -22,10 +22,11 @@ def spool(path: Path) -> Path:
 def _spool() -> Path:
     from dissensus.files.raw import limits
 
-    most = limits.max_text_bytes()
-    data = sys.stdin.buffer.read(most + 1)
-    if len(data) > most:
-        raise InvalidInput(f"Standard input is larger than {most / 2**30:.3g} GiB, the maximum. Save it to a file.")
+    max_bytes = limits.max_text_bytes()
+    data = sys.stdin.buffer.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        limit = f"{max_bytes / 2**30:.3g} GiB"
+        raise InvalidInput(f"Standard input is larger than {limit}, the maximum. Save it to a file.")
     folder = Path(tempfile.mkdtemp(prefix="dissensus-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     target = folder / f"{NAME}{_extension(data)}"

@@ -1,6 +1,5 @@
 """`dissensus judge audit`: a judge beside groups of raters."""
 
-import os
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -58,8 +57,6 @@ def audit(
 
     Example: dissensus judge audit judged --ratings ratings.csv --by race
     """
-    # Read when NumPy is imported. Matrices are small.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Imported here, so that --help does not import polars.
     from dissensus.files.judge.folder import read_judge_run
     from dissensus.files.ratings.reader import read_ratings

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from dissensus.schema.ratings.table import Ratings
 
 
-@partial(with_ratings_options, later=True, pairs=LazyCommand("dissensus.cli.jury.pairs", "evaluate_on_pairs", ""))
+@partial(with_ratings_options, pairs=LazyCommand("dissensus.cli.jury.pairs", "evaluate_on_pairs", ""))
 def evaluate(
-    reading: "partial[Ratings]",
+    load: "partial[Ratings]",
     by: LearnedAxisOption = None,
     cross: CrossOption = None,
     unsafe: UnsafeOption = None,
@@ -65,7 +65,7 @@ def evaluate(
     plan = make_plan(transformer, options, {"--embeddings": embeddings, "--pairs": pairs})
     encoder = pick_encoder(embeddings=embeddings)
     compared = read_joint_pairs(pairs, pair_raters)
-    ratings = reading()
+    ratings = load()
     with result_writer.progress_bar("Training") as progress:
         result = evaluate_jury(
             ratings,

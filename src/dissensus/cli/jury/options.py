@@ -66,7 +66,7 @@ def read_joint_pairs(paths: "list[Path] | None", raters: Path | None) -> "tuple[
     """Read the pairs to learn from besides ratings; None without any."""
     # Imported here, since the readers are large.
     from dissensus.cli.preference.options import infer_purpose, load_pairs
-    from dissensus.cli.ratings_options import find_preferences, read_record_kind
+    from dissensus.cli.ratings_options import detect_preferences, read_record_kind
 
     if not paths:
         if raters is not None:
@@ -75,7 +75,7 @@ def read_joint_pairs(paths: "list[Path] | None", raters: Path | None) -> "tuple[
             )
         return None
     for path in paths:
-        if path.is_file() and (read_record_kind(path) or find_preferences(path)) in (None, "red-team"):
+        if path.is_file() and (read_record_kind(path) or detect_preferences(path)) in (None, "red-team"):
             raise InvalidInput(
                 f"{path} holds no preference pairs, which --pairs reads: chosen and rejected, or an export of "
                 "preferences. Give files of ratings before the options."

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from dissensus.schema.ratings.table import Ratings
 
 
-@partial(with_ratings_options, later=True, pairs=LazyCommand("dissensus.cli.jury.pairs", "train_on_pairs", ""))
+@partial(with_ratings_options, pairs=LazyCommand("dissensus.cli.jury.pairs", "train_on_pairs", ""))
 def train(
-    reading: "partial[Ratings]",
+    load: "partial[Ratings]",
     output: Annotated[
         Path, typer.Option("-o", "--output", "--out", metavar="DIR", help="Folder to write the model to.")
     ],
@@ -84,7 +84,7 @@ def train(
         "min_raters": min_raters,
     }
     if compared is None:
-        ratings = read_jury_ratings(reading(), **reading_options)
+        ratings = read_jury_ratings(load(), **reading_options)
         make_model_folder(output)
         if plan is None:
             model = fit_jury(ratings, encoder=encoder)
@@ -92,7 +92,7 @@ def train(
             with result_writer.progress_bar("Tuning") as progress:
                 model = fit_transformer_jury(ratings, plan, seed=seed or 0, progress=progress)
     else:
-        answers = read_joint_answers(reading(), compared, **reading_options)
+        answers = read_joint_answers(load(), compared, **reading_options)
         make_model_folder(output)
         model = fit_joint_jury(answers, encoder=encoder)
     save_trained(model, output, "items")

@@ -17,24 +17,25 @@ from dissensus.pipeline.engine.ratings import IN_MEMORY, PartitionedRatings
 from dissensus.pipeline.score import label_by_rule
 from dissensus.schema.ratings.table import Ratings
 
-Label = Callable[[Ratings], pl.DataFrame]
+LabelFunction = Callable[[Ratings], pl.DataFrame]
+"""Function that returns the labels of the items of a block."""
 
 
-def choose_label(rule: str, by: str | None, **decision: Any) -> Label:
-    """Return the labels that a rule gives to the items of a block."""
+def choose_label_function(rule: str, by: str | None, **decision: Any) -> LabelFunction:
+    """Return the function that labels the items of a block by a rule."""
     if rule == "share":
         return partial(label_by_rule, rule=rule, **drop_unset(**decision))
-    labels = {"soft": soft_labels, "plurality": plurality}
-    if rule not in labels:
+    functions = {"soft": soft_labels, "plurality": plurality}
+    if rule not in functions:
         raise InvalidInput(
             f"--rule {rule} is not computed from a folder of Parquet files; soft, plurality, share and "
             f"poststratified are. {IN_MEMORY}"
         )
-    return partial(labels[rule], by=by)
+    return partial(functions[rule], by=by)
 
 
 def choose_format(format: Format | None, output: Path | None) -> Format:  # noqa: A002 - the option's name
-    """Return the format of labels: csv unless json is asked for, since a table needs all rows for its widths."""
+    """Return the format of labels, csv by default; refuse a table, whose column widths depend on all rows."""
     kind = result_writer.choose_format(format, output)
     if kind is not Format.TABLE:
         return kind
@@ -46,12 +47,14 @@ def choose_format(format: Format | None, output: Path | None) -> Format:  # noqa
     )
 
 
-def write_labels(reading: partial[PartitionedRatings], label: Label, kind: Format, output: Path | None) -> None:
-    """Read a folder, and write the labels of its items."""
-    ratings = reading(with_items=True)
+def write_labels(
+    load: partial[PartitionedRatings], label_items: LabelFunction, kind: Format, output: Path | None
+) -> None:
+    """Read a folder, and write the labels of its items block by block."""
+    ratings = load(with_items=True)
     for note in ratings.pool.notes:
         typer.echo(f"Note: {note}", err=True)
-    tables = map(label, ratings.tables())
+    tables = map(label_items, ratings.tables())
     result_writer.write_chunks(_format_json(tables) if kind is Format.JSON else _format_csv(tables), output)
 
 

@@ -1,4 +1,4 @@
-"""Reading of folders and globs of Parquet files, and commands that do so."""
+"""Reading of folders and globs of Parquet files, and errors for commands and options that do not support it."""
 
 import glob
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 READS_FOLDERS: Final = ("aggregate", "analyse", "benchmark", "model", "report", "vet")
 """Commands that read folders of Parquet files."""
 
-_IN_MEMORY: Final = {
+_UNSUPPORTED: Final = {
     "items": "--items",
     "has_label": "--has-label",
     "normalise": "--normalise",
@@ -25,7 +25,7 @@ _IN_MEMORY: Final = {
     "item_columns": "--item-columns",
     "annotators": "--annotators",
 }
-"""Options that need all rows, or attributes of items, in memory."""
+"""Options that need all rows, or the attributes of items, in memory, by their argument of `read_ratings`."""
 
 
 def is_partitioned(path: Path) -> bool:
@@ -33,8 +33,8 @@ def is_partitioned(path: Path) -> bool:
     return path.is_dir() or (glob.has_magic(str(path)) and not path.exists())
 
 
-def refuse_partitions(paths: Sequence[Path]) -> None:
-    """Refuse a folder or glob for a command that reads all ratings into memory."""
+def refuse_partitions(paths: Sequence[Path]) -> NoReturn:
+    """Refuse a folder or glob among the paths for a command that reads all ratings into memory."""
     raise InvalidInput(
         f"{next(filter(is_partitioned, paths))} is a folder or a glob, and this command needs all ratings in memory. "
         "Name one file, or several: those of some of the items, or a sample of whole items. Folders of Parquet files "
@@ -43,7 +43,7 @@ def refuse_partitions(paths: Sequence[Path]) -> None:
 
 
 def refuse_engine(path: Path) -> NoReturn:
-    """Refuse an engine for folders for a file."""
+    """Refuse --engine spark for a single file."""
     raise InvalidInput(
         f"--engine spark reads a folder or a glob of Parquet files, and {path} is one file. Leave it out, or put the "
         "file into a folder as Parquet (dissensus convert)."
@@ -67,7 +67,7 @@ def load_partitions(
         raise InvalidInput(
             f"--no-raters does not apply to {paths[0]}: ratings of a folder need the ids of their raters."
         )
-    for name, option in _IN_MEMORY.items():
+    for name, option in _UNSUPPORTED.items():
         if arguments.pop(name):
             raise InvalidInput(
                 f"{option} does not apply to {paths[0]}: the rows of a folder are not all in memory. Leave it out, or "

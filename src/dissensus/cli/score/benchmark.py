@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 THRESHOLD, AT_LEAST = 0.5, 0.5
 
 
-@partial(with_ratings_options, later=True, partitions=True)
+@partial(with_ratings_options, partitions=True)
 def benchmark(
-    reading: "partial[Ratings]",
+    load: "partial[Ratings]",
     chatbot: ChatbotOption = None,
     scores: ScoresOption = None,
     score_column: ScoreColumnsOption = None,
@@ -97,7 +97,7 @@ def benchmark(
         "confidence": confidence,
         "adjust": adjust,
     }
-    one_question = any(reading.keywords[option] for option in ("question", "answer", "categories"))
+    one_question = any(load.keywords[option] for option in ("question", "answer", "categories"))
     _check_options(
         scores=scores is not None,
         decisions=decisions,
@@ -113,10 +113,10 @@ def benchmark(
             "--at-least": at_least != AT_LEAST,
         },
     )
-    if reads_folder(reading):
-        ratings = _read_folder(reading, scores=scores is not None, decisions=decisions)
+    if reads_folder(load):
+        ratings = _read_folder(load, scores=scores is not None, decisions=decisions)
     else:
-        ratings = reading(all_questions=not one_question and (decisions or not scores))
+        ratings = load(all_questions=not one_question and (decisions or not scores))
     own = load_scores(select_pool(ratings), scores, score_column, options["unsafe"], reverse or ()) if scores else None
     if decisions:
         populations = _read_populations(ratings, population_labels, options["unsafe"])
@@ -144,14 +144,14 @@ def benchmark(
     )
 
 
-def _read_folder(reading: "partial[Ratings]", *, scores: bool, decisions: bool) -> "Ratings":
+def _read_folder(load: "partial[Ratings]", *, scores: bool, decisions: bool) -> "Ratings":
     """Read a folder, with the ids of the items if these have scores."""
     if decisions:
         raise InvalidInput(
             "Decisions (--decisions) are not compared on a folder of Parquet files: rules decide from all ratings of "
             "all items. Name one file, or files of some of the items."
         )
-    return reading(with_items=scores)
+    return load(with_items=scores)
 
 
 def _build_report(card: "Scorecard", command: str) -> "Document":
