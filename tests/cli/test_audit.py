@@ -1,6 +1,7 @@
 """`dissensus audit`: published heads, and their verification later, by the command and by hand."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -84,6 +85,18 @@ def test_published_heads_are_found_after_withdrawals_and_later_events(site: RunC
     assert f"2 statements up to {statements[1]['at']}, signed with {statements[0]['key']}." in done.stdout
     report = json.loads(site("audit", "pilot", "--head", heads[0][14], "--json").stdout)
     assert (report["holds"], report["contains_head"], report["withdrawals"]) == (True, True, 1)
+
+
+def test_a_key_from_a_pipe_verifies_the_statements_and_signs_the_next(site: RunCommand, tmp_path: Path) -> None:
+    pem = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    for _ in range(2):
+        reader, writer = os.pipe()
+        os.write(writer, pem)
+        os.close(writer)
+        done = site("audit", "--publish", "heads.jsonl", "--key", f"/dev/fd/{reader}")
+        os.close(reader)
+        assert done.returncode == 0, done
+    assert len((tmp_path / "heads.jsonl").read_text().splitlines()) == 2
 
 
 def test_a_rebuilt_log_and_a_removed_campaign_are_named(site: RunCommand, tmp_path: Path) -> None:

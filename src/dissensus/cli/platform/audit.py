@@ -56,13 +56,14 @@ def audit(
     if head is not None and _is_digest(head) and name is None:
         raise InvalidInput("A head is of one campaign. Name it: dissensus audit NAME --head DIGEST.")
     site_settings = load_settings(settings)
-    statements = _load_statements(head, publish, key)
-    signing_key = None if publish is None else _load_signing_key(site_settings, key)
+    key_pem = None if key is None else _read_key(key)
+    statements = _load_statements(head, publish, key_pem)
+    signing_key = None if publish is None else _load_signing_key(site_settings, key_pem)
     with open_site_platform(site_settings) as platform:
         ids = load_campaign_ids(platform)
         reports = [
-            audit_campaign(platform, each, heads=_list_heads(head, statements, ids.get(each)))
-            for each in (ids if name is None else [name])
+            audit_campaign(platform, campaign, heads=_list_heads(head, statements, ids.get(campaign)))
+            for campaign in (ids if name is None else [name])
         ]
     missing = _find_missing_campaigns(statements, ids) if name is None else []
     holds = not missing and all(report.holds for report in reports)
@@ -83,22 +84,22 @@ def _is_digest(head: str) -> bool:
     return re.fullmatch("[0-9a-f]{64}", head) is not None
 
 
-def _load_statements(head: str | None, publish: Path | None, key: Path | None) -> tuple[HeadStatement, ...]:
-    """Read the statements of --head, or those that a new one is to follow."""
+def _load_statements(head: str | None, publish: Path | None, key_pem: bytes | None) -> tuple[HeadStatement, ...]:
+    """Read the statements of --head, or those of --publish that a new one is to follow."""
     path = Path(head) if head is not None and not _is_digest(head) else None
     if path is None and head is None and publish is not None and publish.exists():
         path = publish
     if path is None:
         return ()
-    return read_statements(path, None if key is None else parse_verification_key(_read_key(key)))
+    return read_statements(path, None if key_pem is None else parse_verification_key(key_pem))
 
 
-def _load_signing_key(settings: Settings, key: Path | None) -> Ed25519PrivateKey:
-    return derive_signing_key(load_secret_keys(settings).current) if key is None else parse_signing_key(_read_key(key))
+def _load_signing_key(settings: Settings, key_pem: bytes | None) -> Ed25519PrivateKey:
+    return derive_signing_key(load_secret_keys(settings).current) if key_pem is None else parse_signing_key(key_pem)
 
 
 def _read_key(path: Path) -> bytes:
-    # A pipe may name a key, so it need not be a regular file.
+    # The path may be a pipe, such as <(age -d key.age): not a regular file, and readable only once.
     try:
         return path.read_bytes()
     except OSError as error:
@@ -109,8 +110,11 @@ def _list_heads(head: str | None, statements: Sequence[HeadStatement], campaign_
     """Return the earlier heads of a campaign, None if none were given."""
     if head is not None and _is_digest(head):
         return [head]
-    heads = [each.head for statement in statements for each in statement.heads if each.campaign == campaign_id]
-    return heads if statements else None
+    if not statements:
+        return None
+    return [
+        published.head for statement in statements for published in statement.heads if published.campaign == campaign_id
+    ]
 
 
 def _find_missing_campaigns(statements: Sequence[HeadStatement], ids: Mapping[str, str]) -> list[str]:
@@ -122,8 +126,8 @@ def _find_missing_campaigns(statements: Sequence[HeadStatement], ids: Mapping[st
 def _format_json(name: str | None, reports: Sequence[AuditReport], missing: Sequence[str]) -> str:
     campaigns = {report.name: _to_mapping(report) for report in reports}
     holds = not missing and all(report.holds for report in reports)
-    everything = {"holds": holds, "campaigns": campaigns, "missing_campaigns": list(missing)}
-    return json.dumps(everything if name is None else campaigns[name], indent=2)
+    document = {"holds": holds, "campaigns": campaigns, "missing_campaigns": list(missing)}
+    return json.dumps(document if name is None else campaigns[name], indent=2)
 
 
 def _to_mapping(report: AuditReport) -> dict[str, object]:
@@ -179,11 +183,11 @@ def _describe_heads(report: AuditReport, statements: Sequence[HeadStatement]) ->
         yield f"That digest is {'not ' if report.missing_heads else ''}in the chain."
         return
     published = {
-        each.head: f"The head of {statement.at}, after {each.events:,} events,"
+        head.head: f"The head of {statement.at}, after {head.events:,} events,"
         for statement in statements
-        for each in statement.heads
-        if each.campaign == report.campaign_id
+        for head in statement.heads
+        if head.campaign == report.campaign_id
     }
-    yield from (f"{published[head]} is not in the chain." for head in report.missing_heads)
+    yield from (f"{published[digest]} is not in the chain." for digest in report.missing_heads)
     if not report.missing_heads:
         yield f"All {len(published):,} published heads are in the chain." if published else "It has no published head."
