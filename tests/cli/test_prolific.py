@@ -73,8 +73,8 @@ def test_a_study_of_a_cell_leads_to_its_link(site: RunOnSite, prolific: Prolific
     ("words", "changes", "says"),
     [
         ((), {"pay": PAYS, "estimated_minutes": 20}, 'pilot has no [recruit] with kind = "prolific" and codes'),
-        ((), {**ALL, "pay": None}, "The campaign does not define it. Give --reward N."),
-        ((), {**ALL, "estimated_minutes": None}, "The campaign does not define it. Give --minutes N."),
+        ((), {**ALL, "pay": None}, "The campaign does not define the reward. Give --reward N."),
+        ((), {**ALL, "estimated_minutes": None}, "The campaign does not define the minutes. Give --minutes N."),
         (("--filter", "age"), ALL, "--filter 'age' is not ID=VALUE"),
         (("--filter", "age=.."), ALL, "filters: 'age' needs values or a range"),
         (("--reward", "40"), ALL, "screen_out.reward"),

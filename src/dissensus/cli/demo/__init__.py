@@ -1,1 +1,1 @@
-"""`dissensus demo` and its stages."""
+"""`dissensus demo`, its stages and its display of progress."""

@@ -1,1 +1,1 @@
-"""Commands of judges: models that answer the questionnaire of a campaign, and their audit."""
+"""Subcommands of `dissensus judge`."""

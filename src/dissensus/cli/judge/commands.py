@@ -1,4 +1,4 @@
-"""`dissensus judge`: its commands in the order in which `--help` lists them."""
+"""Subcommands of `dissensus judge`, in the order in which `--help` lists them."""
 
 from typing import Final
 
@@ -23,4 +23,3 @@ COMMANDS: Final = {
 }
 
 app = typer.Typer(cls=lazy_group(COMMANDS), no_args_is_help=True)
-"""Commands below `judge`."""

@@ -1,1 +1,1 @@
-"""Commands below `jury`."""
+"""Subcommands of `dissensus jury`."""

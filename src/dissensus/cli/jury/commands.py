@@ -1,4 +1,4 @@
-"""`dissensus jury`: its commands in the order in which `--help` lists them."""
+"""Subcommands of `dissensus jury`, in the order in which `--help` lists them."""
 
 from typing import Final
 

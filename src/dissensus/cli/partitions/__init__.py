@@ -1,1 +1,1 @@
-"""Commands on folders and globs of Parquet files."""
+"""Folders and globs of Parquet files as the input of commands."""

@@ -1,1 +1,1 @@
-"""`dissensus plan`: the plan of a campaign before its first answer."""
+"""Subcommands of `dissensus plan`."""

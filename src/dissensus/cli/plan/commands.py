@@ -1,4 +1,4 @@
-"""`dissensus plan`: its questions in the order in which `--help` lists them."""
+"""Subcommands of `dissensus plan`, in the order in which `--help` lists them."""
 
 from typing import Final
 

@@ -59,7 +59,7 @@ def interim(
 
 
 def _order_raters(frame: "pl.DataFrame") -> list[str]:
-    """Return the raters by their last rating."""
+    """Return the ids of raters in the order of their last ratings."""
     import polars as pl
 
     if "rater_id" not in frame.columns:

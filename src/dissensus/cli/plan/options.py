@@ -1,4 +1,4 @@
-"""Options that the questions of `dissensus plan` share: the pilot, and the cost."""
+"""Options that the subcommands of `dissensus plan` share: pilot and cost."""
 
 import inspect
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from dissensus.schema.campaign.definition import Pay
 from dissensus.schema.money import to_major_units
 
 ASSUMED_MINUTES = 2.0
-"""Minutes of a rating that nobody measured: the median of DICES-350."""
+"""Minutes per rating if the pilot has no times: the median of DICES-350."""
 PILOT, DESIGN, COST, TEST = "Population", "Design", "Cost", "Test"
 
 ItemCountOption = Annotated[
@@ -38,27 +38,27 @@ PowerOption = Annotated[float, typer.Option(metavar="P", help="Power to reach.",
 
 
 def with_pilot_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of `read_pilot` to a command, which gets the pilot."""
+    """Add the options of `read_pilot` to a command, which gets the pilot as `pilot`."""
     return _with_options(command, "pilot", read_pilot)
 
 
 def with_cost_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of `read_rates` to a command, which gets the rates, or None."""
+    """Add the options of `read_rates` to a command, which gets the rates, or None, as `rates`."""
     return _with_options(command, "rates", read_rates)
 
 
-MEASURED = "measured"
-"""Parameter that gets the pilot of the command, if it has one."""
+_MEASURED_PILOT = "measured_pilot"
+"""Parameter of a reader of options that gets the pilot of the command; None if the command has no pilot."""
 
 
 def _with_options(command: Callable[..., None], name: str, read: Callable[..., Any]) -> Callable[..., None]:
     parameters = inspect.signature(read).parameters
-    options = {option: value for option, value in parameters.items() if option != MEASURED}
+    options = {option: value for option, value in parameters.items() if option != _MEASURED_PILOT}
     own = [parameter for parameter in inspect.signature(command).parameters.values() if parameter.name != name]
 
     @wraps(command)
     def with_options(**values: Any) -> None:
-        context = {MEASURED: values.get("pilot")} if MEASURED in parameters else {}
+        context = {_MEASURED_PILOT: values.get("pilot")} if _MEASURED_PILOT in parameters else {}
         command(**{name: read(**context, **{option: values.pop(option) for option in options})}, **values)
 
     set_options(with_options, [*options.values(), *own] if name == "pilot" else [*own, *options.values()])
@@ -103,7 +103,7 @@ def read_pilot(
 
 
 def read_rates(
-    measured: Pilot | None,
+    measured_pilot: Pilot | None,
     campaign: Annotated[
         str | None,
         typer.Option(
@@ -138,7 +138,7 @@ def read_rates(
         typer.Option(metavar="PERCENT", help="Fee of the recruiter on the pay. Default: 0.", rich_help_panel=COST),
     ] = None,
 ) -> CostRates | None:
-    """Return the rates of pay and time, None without a rate of pay."""
+    """Return the rates of pay and time; None if no rate of pay is given."""
     pay = None
     if campaign is not None:
         if hourly_rate is not None or currency is not None:
@@ -154,11 +154,11 @@ def read_rates(
                 "hour, --hourly-rate 12 or --campaign FILE, or leave them out."
             )
         return None
-    of_pilot = measured.minutes_per_item if measured is not None else None
+    pilot_minutes = None if measured_pilot is None else measured_pilot.minutes_per_item
     return CostRates(
         currency=currency or "GBP",
         hourly_rate=hourly_rate,
-        minutes_per_item=(of_pilot or ASSUMED_MINUTES) if minutes_per_item is None else minutes_per_item,
+        minutes_per_item=(pilot_minutes or ASSUMED_MINUTES) if minutes_per_item is None else minutes_per_item,
         minutes_per_rater=5.0 if minutes_per_rater is None else minutes_per_rater,
         fee_percent=fee or 0.0,
         finished=float(to_major_units(pay.currency, pay.finished)) if pay else 0.0,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def write_plan(plan: "Plan", rows: Sequence[Any], page: Page, target: OutputTarget) -> None:
-    """Write a plan; CSV has its rows, with fields of fields after a point."""
+    """Write a plan; CSV has its rows, with nested fields as columns FIELD.NAME."""
 
     def build_report(command: str) -> "Document":
         # Imported here, since Altair takes a fifth of a second.
@@ -34,8 +34,8 @@ def write_plan(plan: "Plan", rows: Sequence[Any], page: Page, target: OutputTarg
 def _format_csv(rows: Sequence[Any]) -> str:
     table = [_flatten(asdict(row)) for row in rows]
     columns = list(dict.fromkeys(name for row in table for name in row))
-    filled = [{name: row.get(name) for name in columns} for row in table]
-    return result_writer.format_rows(Format.CSV, filled, columns, name="rows", if_empty="")
+    rectangular = [{name: row.get(name) for name in columns} for row in table]
+    return result_writer.format_rows(Format.CSV, rectangular, columns, name="rows", if_empty="")
 
 
 def _flatten(values: dict[str, Any]) -> Row:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dissensus.errors import InvalidInput
+from dissensus.files.raw.atomic_write import write_atomically
 from dissensus.pipeline.plan.partial import PartialResults
 from dissensus.pipeline.tables import format_count
 
@@ -26,9 +27,9 @@ ResumeOption = Annotated[
 
 @contextmanager
 def keep_partial(output: Path | None, *plan: "DataclassInstance", resume: bool) -> Iterator[PartialResults]:
-    """Store each design in FILE.partial until the block ends; the file belongs to one pilot and its settings.
+    """Store each design in FILE.partial, which is deleted when the block ends; it is of one pilot and its settings.
 
-    It stays after an error, unless it has no design.
+    After an error the file stays, unless it has no design.
     """
     if output is None:
         if resume:
@@ -37,14 +38,14 @@ def keep_partial(output: Path | None, *plan: "DataclassInstance", resume: bool) 
         return
     path = output.with_name(output.name + SUFFIX)
     digest = hashlib.sha256(json.dumps([asdict(part) for part in plan], sort_keys=True).encode()).hexdigest()
-    known = _read_partial(path, digest) if resume else {}
-    if known:
-        verb = "was" if len(known) == 1 else "were"
-        typer.echo(f"{format_count(len(known), 'design')} {verb} simulated before the interruption.", err=True)
-    n_stored = len(known)
+    designs = _read_partial(path, digest) if resume else {}
+    if designs:
+        verb = "was" if len(designs) == 1 else "were"
+        typer.echo(f"{format_count(len(designs), 'design')} {verb} simulated before the interruption.", err=True)
+    n_stored = len(designs)
     try:
-        with path.open("a" if known else "w", encoding="utf-8") as file:
-            if not known:
+        with path.open("a" if designs else "w", encoding="utf-8") as file:
+            if not designs:
                 file.write(json.dumps({"plan": digest}) + "\n")
 
             def store(key: str, values: Mapping[str, Any]) -> None:
@@ -53,7 +54,7 @@ def keep_partial(output: Path | None, *plan: "DataclassInstance", resume: bool) 
                 file.flush()
                 n_stored += 1
 
-            yield PartialResults(known, store)
+            yield PartialResults(designs, store)
     except BaseException:
         if not n_stored:
             path.unlink(missing_ok=True)
@@ -62,24 +63,19 @@ def keep_partial(output: Path | None, *plan: "DataclassInstance", resume: bool) 
 
 
 def _read_partial(path: Path, digest: str) -> dict[str, Mapping[str, Any]]:
-    """Return the designs of a file; a line that was cut off by the interruption does not count."""
+    """Return the designs of a file, and remove the line that the interruption cut off, if there is one."""
     if not path.exists():
         raise InvalidInput(f"There is no {path}: nothing was interrupted. Leave out --resume.")
     first, *lines = path.read_text("utf-8").splitlines() or [""]
     if first != json.dumps({"plan": digest}):
         raise InvalidInput(f"{path} is of another plan. Give the same pilot and options, or leave out --resume.")
-    known: dict[str, Mapping[str, Any]] = {}
+    designs: dict[str, Mapping[str, Any]] = {}
     for line in lines:
         try:
             row = json.loads(line)
-            known[row["design"]] = row["result"]
+            designs[row["design"]] = row["result"]
         except (ValueError, TypeError, KeyError):
             break
-    path.write_text(
-        "".join(
-            json.dumps(row) + "\n"
-            for row in ({"plan": digest}, *({"design": key, "result": value} for key, value in known.items()))
-        ),
-        encoding="utf-8",
-    )
-    return known
+    rows = ({"plan": digest}, *({"design": key, "result": value} for key, value in designs.items()))
+    write_atomically("".join(json.dumps(row) + "\n" for row in rows).encode(), path)
+    return designs

@@ -1,1 +1,1 @@
-"""Commands of the platform: campaigns, staff, jobs and the site."""
+"""Commands of the site: campaigns, staff, releases, background jobs and the server."""

@@ -1,4 +1,4 @@
-"""`dissensus backup` and `dissensus restore`: copy of the database as one file."""
+"""`dissensus backup` and `dissensus restore`: a copy of the database as one file."""
 
 import sys
 from pathlib import Path

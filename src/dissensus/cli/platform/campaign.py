@@ -103,10 +103,8 @@ def new(
             now=utc_now(),
         )
     if campaign.chat is not None or contents:
-        size, next_step = (
-            f" with {format_count(len(contents), 'item')}" if contents else "",
-            f"Open it: dissensus campaign open {campaign.name}",
-        )
+        size = f" with {format_count(len(contents), 'item')}" if contents else ""
+        next_step = f"Open it: dissensus campaign open {campaign.name}"
     else:
         size, next_step = " without items", f"Add some: dissensus campaign add-items {campaign.name} FILE"
     typer.echo(f"{campaign.name} is a draft of {campaign_owner.name}{size}. {next_step}")
@@ -162,11 +160,11 @@ def open_(
     Example: dissensus campaign open pilot
     """
     _check_opening(name, settings, ask=not yes and sys.stdin.isatty())
-    _move(name, "open", settings)
+    _change_state(name, "open", settings)
 
 
 def _check_opening(name: str, settings: Path | None, *, ask: bool) -> None:
-    # Imports of the site take time that the other commands need not wait for.
+    # Imported here, since importing the site slows down the start of the other commands.
     from dissensus.web.core.site import load_services
 
     site_settings = load_settings(settings)
@@ -189,7 +187,7 @@ def pause(name: NameArgument, settings: SettingsOption = None) -> None:
 
     Example: dissensus campaign pause pilot
     """
-    _move(name, "paused", settings)
+    _change_state(name, "paused", settings)
 
 
 @app.command("close")
@@ -198,10 +196,10 @@ def close(name: NameArgument, settings: SettingsOption = None) -> None:
 
     Example: dissensus campaign close pilot
     """
-    _move(name, "closed", settings)
+    _change_state(name, "closed", settings)
 
 
-def _move(name: str, to: CampaignState, settings: Path | None) -> None:
+def _change_state(name: str, to: CampaignState, settings: Path | None) -> None:
     site_settings = load_settings(settings)
     with open_site_platform(site_settings) as platform:
         staff_id = overview.find_owner_id(platform, name)

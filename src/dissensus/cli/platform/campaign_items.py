@@ -1,4 +1,4 @@
-"""`dissensus campaign add-items`, `add-images`, `remove-items`, `rehearse` and `add-platinum`."""
+"""`dissensus campaign add-items`, `add-images`, `remove-items`, `rehearse` and `add-platinum`: items of a campaign."""
 
 from pathlib import Path
 from typing import Annotated
@@ -36,11 +36,11 @@ def add_items(
     with open_site_platform(load_settings(settings)) as platform:
         staff_id = overview.find_owner_id(platform, name)
         reader = reader_for(campaigns.load_draft_definition(platform, name, staff_id=staff_id))
-        reads = [(file, read_renamed_items(file, reader, renames)) for file in files]
-        items = [item for _, read in reads for item in read.items]
+        contents = [(file, read_renamed_items(file, reader, renames)) for file in files]
+        items = [item for _, content in contents for item in content.items]
         n = campaigns.add_items(platform, name, items, staff_id=staff_id, now=utc_now())
-    for file, read in reads:
-        for note in read.notes:
+    for file, content in contents:
+        for note in content.notes:
             typer.echo(f"Note: {file}: {note}", err=True)
     typer.echo(f"Added {format_count(len(items), 'item')}; {name} has {n:,}.")
 
@@ -100,9 +100,9 @@ def rehearse(
     """
     with open_site_platform(load_settings(settings)) as platform:
         staff_id = overview.find_owner_id(platform, name)
-        rated = rehearsal.run_rehearsal(platform, name, raters, staff_id=staff_id, seed=seed, now=utc_now())
+        n_rated = rehearsal.run_rehearsal(platform, name, raters, staff_id=staff_id, seed=seed, now=utc_now())
     people = format_count(raters, "simulated rater")
-    typer.echo(f"{people} rated {format_count(rated, 'item')} of {name}. Their answers do not count.")
+    typer.echo(f"{people} rated {format_count(n_rated, 'item')} of {name}. Their answers do not count.")
 
 
 def add_platinum(
@@ -124,7 +124,14 @@ def add_platinum(
     """
     frame = read_frame(file)
     with open_site_platform(load_settings(settings)) as platform:
-        options = {"source": source, "label": label, "replace": replace}
-        staff_id = overview.find_owner_id(platform, name)
-        n = comparison.add_platinum(platform, name, frame, **options, staff_id=staff_id, now=utc_now())  # type: ignore[arg-type]
+        n = comparison.add_platinum(
+            platform,
+            name,
+            frame,
+            source=source,
+            label=label,
+            replace=replace,
+            staff_id=overview.find_owner_id(platform, name),
+            now=utc_now(),
+        )
     typer.echo(f"Stored labels of {format_count(n, 'item')} of {name}.")

@@ -1,4 +1,4 @@
-"""`dissensus campaign adopt-rule`: sign a decision rule into the log."""
+"""`dissensus campaign adopt-rule`: adoption of a decision rule, recorded in the audit log."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Definition of a campaign, from a file or from those that ship."""
+"""Definition of a campaign, from a file or by the name of a shipped one."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from dissensus.schema.hints import format_list
 
 
 def load_definition(file: str) -> Campaign:
-    """Load a campaign definition from a file or from those that ship."""
+    """Load a campaign definition by the name of a shipped one, else from a file."""
     if file in campaigns():
         return load_campaign(file)
     try:

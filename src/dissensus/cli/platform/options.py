@@ -1,4 +1,4 @@
-"""Options of platform commands, and the platform that they open."""
+"""Options that commands of the site share, and the platform that they open."""
 
 import os
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def open_site_platform(settings: Settings, *, create: bool = False, threads: int
 
 
 def print_durability_risks(url: str) -> None:
-    """Print what could lose acknowledged data in a crash."""
+    """Warn of settings of the database by which a crash could lose acknowledged data."""
     for risk in list_durability_risks(url):
         typer.echo(f"Warning: {risk}", err=True)
 

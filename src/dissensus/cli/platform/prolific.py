@@ -29,7 +29,8 @@ def study(
         typer.Option(metavar="N", min=1, help="Reward in minor units. Default: the pay of the campaign."),
     ] = None,
     minutes: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Expected duration. Default: that of the campaign.")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Expected duration in minutes. Default: that of the campaign."),
     ] = None,
     cell: CellOption = None,
     filter: Annotated[  # noqa: A002 - the option's name
@@ -47,24 +48,24 @@ def study(
 
     Example: dissensus prolific study pilot --places 120 --description "Judge what chatbots say." --filter age=18..65
     """
-    chosen = load_settings(settings)
-    campaign, links = _load_entry_links(chosen, name)
+    site_settings = load_settings(settings)
+    campaign, links = _load_entry_links(site_settings, name)
     if campaign.recruit is None or campaign.recruit.kind != "prolific":
         raise InvalidInput(f'{name} has no [recruit] with kind = "prolific" and codes. Add them to its definition.')
     language = campaign.languages[0]
     draft = Study(
         name=localise(campaign.title, language),
         description=description,
-        address=_address(links, name, cell),
+        address=_find_entry_link(links, name, cell),
         places=places,
-        minutes=_required_number("minutes", minutes, campaign.estimated_minutes),
-        reward=_required_number("reward", reward, campaign.pay.finished if campaign.pay else None),
+        minutes=_require_number("minutes", minutes, campaign.estimated_minutes),
+        reward=_require_number("reward", reward, campaign.pay.finished if campaign.pay else None),
         codes=campaign.recruit.codes,
-        screen_out=_screen_out(campaign, places),
+        screen_out=_build_screen_out(campaign, places),
         filters=tuple(map(_parse_filter, filter or ())),
         warning=localise(campaign.warning, language),
     )
-    with _client(chosen) as prolific:
+    with _open_client(site_settings) as prolific:
         study_id = prolific.create(draft)
         typer.echo(f"{study_id} is a draft on Prolific.")
         if publish:
@@ -83,9 +84,9 @@ def events(
 
     Example: dissensus prolific events --workspace 65a1b2c3d4e5f6a7b8c9d0e1
     """
-    chosen = load_settings(settings)
-    address = f"{chosen.address}/prolific/events"
-    with _client(chosen) as prolific:
+    site_settings = load_settings(settings)
+    address = f"{site_settings.address}/prolific/events"
+    with _open_client(site_settings) as prolific:
         secret = prolific.new_secret(workspace)
         # Printed before subscribing, since Prolific returns it only once.
         typer.echo(f"DISSENSUS_PROLIFIC_SECRET={secret}")
@@ -100,8 +101,8 @@ def _load_entry_links(settings: Settings, name: str) -> tuple[Campaign, EntryLin
         return campaign, load_entry_links(platform, name, settings.address, staff_id=staff_id)
 
 
-def _address(links: EntryLinks, name: str, cell: str | None) -> str:
-    """Return the entry link for Prolific, which fills in its ids."""
+def _find_entry_link(links: EntryLinks, name: str, cell: str | None) -> str:
+    """Return the entry link of the campaign or of a cell, with placeholders for the ids that Prolific fills in."""
     if cell is None and links.anybody is not None:
         return links.anybody
     if cell is not None and links.anybody is not None:
@@ -115,13 +116,15 @@ def _address(links: EntryLinks, name: str, cell: str | None) -> str:
     return links.cells[cell]
 
 
-def _required_number(option: str, number: int | None, default: int | None) -> int:
-    if number or default:
-        return number or default or 0
-    raise InvalidInput(f"The campaign does not define it. Give --{option} N.")
+def _require_number(option: str, number: int | None, default: int | None) -> int:
+    """Return the value of an option, else that of the campaign, in which 0 means none."""
+    value = number or default
+    if not value:
+        raise InvalidInput(f"The campaign does not define the {option}. Give --{option} N.")
+    return value
 
 
-def _screen_out(campaign: Campaign, places: int) -> ScreenOut | None:
+def _build_screen_out(campaign: Campaign, places: int) -> ScreenOut | None:
     if campaign.pay is None or not campaign.pay.screened_out:
         return None
     return ScreenOut(reward=campaign.pay.screened_out, places=places)
@@ -140,7 +143,7 @@ def _parse_filter(word: str) -> StudyFilter:
     return StudyFilter(name=name, least=least, most=most)
 
 
-def _client(settings: Settings) -> ProlificClient:
+def _open_client(settings: Settings) -> ProlificClient:
     token = load_prolific_token(settings)
     if token is None:
         raise InvalidInput(

@@ -1,4 +1,4 @@
-"""`dissensus release`: a public dataset through the gate."""
+"""`dissensus release`: a public dataset that passes the checks of the gate."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from dissensus.pipeline.release.gate import JudgedCheck, ReleaseVerdict
 from dissensus.workflows.release.registration import PreparedRelease
 from dissensus.workflows.release.release import prepare_release, read_plan, register_folder, write_prepared
 
-COLUMNS = ("statistic", "axis", "group", "before", "after")
+LOSS_COLUMNS = ("statistic", "axis", "group", "before", "after")
 
 
 def release(
@@ -70,17 +70,17 @@ def _format_verdict(prepared: PreparedRelease, kind: Format) -> str:
     if kind is Format.JSON:
         return json.dumps(verdict.as_mapping(), ensure_ascii=False, indent=2)
     if kind is Format.CSV:
-        rows = [{"check": each.check.name, "outcome": each.outcome, "code": each.code} for each in verdict.checks]
+        rows = [{"check": row.check.name, "outcome": row.outcome, "code": row.code} for row in verdict.checks]
         return format_rows(kind, rows, ("check", "outcome", "code"), name="checks", if_empty="")
-    return "\n".join(_verdict_lines(prepared, verdict))
+    return "\n".join(_list_lines(prepared, verdict))
 
 
-def _verdict_lines(prepared: PreparedRelease, verdict: ReleaseVerdict) -> Iterator[str]:
+def _list_lines(prepared: PreparedRelease, verdict: ReleaseVerdict) -> Iterator[str]:
     table, plan = prepared.assessed.publication.table, prepared.plan
     yield f"{plan.name} {plan.version}: {table.height:,} rows, {len(table.columns):,} columns"
     yield ""
-    for judged in verdict.checks:
-        yield from _check_lines(judged, verdict.people, on_site=_signs_on_site(prepared))
+    for judged_check in verdict.checks:
+        yield from _describe_check(judged_check, verdict.people, on_site=_signs_on_site(prepared))
     if verdict.loss:
         yield ""
         yield "Effects of the protection of raters (confidential, since they reveal raters who are left out):"
@@ -94,7 +94,7 @@ def _verdict_lines(prepared: PreparedRelease, verdict: ReleaseVerdict) -> Iterat
             }
             for row in verdict.loss
         ]
-        yield format_rows(Format.TABLE, rows, COLUMNS, name="loss", if_empty="")
+        yield format_rows(Format.TABLE, rows, LOSS_COLUMNS, name="loss", if_empty="")
     yield ""
     yield "It passed." if verdict.passed else "It did not pass."
 
@@ -104,21 +104,21 @@ def _signs_on_site(prepared: PreparedRelease) -> bool:
     return campaign is not None and campaign.release_signers is not None
 
 
-def _check_lines(judged: JudgedCheck, people: int, *, on_site: bool) -> Iterator[str]:
-    check = judged.check
-    outcome = "FAILED" if judged.outcome == "failed" else judged.outcome
+def _describe_check(judged_check: JudgedCheck, n_people: int, *, on_site: bool) -> Iterator[str]:
+    check = judged_check.check
+    outcome = "FAILED" if judged_check.outcome == "failed" else judged_check.outcome
     yield f"{outcome:<9} {check.name}: {check.promise}"
     yield from (f"          {line}" for line in check.evidence)
     yield from (f"          {line} (for you alone)" for line in check.internal)
-    if judged.signed_by:
-        yield f"          Signed by {', '.join(judged.signed_by)}."
-    if judged.outcome == "failed":
+    if judged_check.signed_by:
+        yield f"          Signed by {', '.join(judged_check.signed_by)}."
+    if judged_check.outcome == "failed":
         yield f"          → {check.remedy}"
-    if judged.outcome == "unsigned":
-        who = "A person" if people == 1 else f"{people} people"
+    if judged_check.outcome == "unsigned":
+        who = "A person" if n_people == 1 else f"{n_people} people"
         if on_site:
             yield f"          → {who} who looked at this may sign it on the page of the release."
             return
         yield f"          → {who} who looked at this may sign it in the plan:"
         yield from (f"            {line}" for line in ("[[signatures]]", f'check = "{check.name}"', 'by = "…"'))
-        yield f'            code = "{judged.code}"'
+        yield f'            code = "{judged_check.code}"'

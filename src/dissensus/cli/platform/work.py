@@ -44,14 +44,14 @@ def work(settings: SettingsOption = None) -> None:
             mail=MailDelivery(sender=mail_sender, site=site_settings.address, keys=keys),
             security_log_days=site_settings.security_log_days,
         )
-        # The only synchronisation primitive whose `put` is safe in a signal handler.
-        interrupted: SimpleQueue[None] = SimpleQueue()
+        # `SimpleQueue.put` is reentrant, as a signal handler requires; setting a `threading.Event` there can deadlock.
+        interrupts: SimpleQueue[None] = SimpleQueue()
         for signal_number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(signal_number, lambda *_: interrupted.put(None))
+            signal.signal(signal_number, lambda *_: interrupts.put(None))
         threads = [runner.start() for runner in runners]
         typer.echo("Working. Interrupt to stop.", err=True)
         print_durability_risks(site_settings.database_url)
-        interrupted.get()
+        interrupts.get()
         for runner in runners:
             runner.stopped.set()
         for thread in threads:

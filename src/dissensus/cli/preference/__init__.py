@@ -1,1 +1,1 @@
-"""Commands for preference models."""
+"""Subcommands of `dissensus preference`."""

@@ -1,4 +1,4 @@
-"""`dissensus preference`: its commands in the order in which `--help` lists them."""
+"""Subcommands of `dissensus preference`, in the order in which `--help` lists them."""
 
 from typing import Final
 

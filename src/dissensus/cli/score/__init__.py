@@ -1,1 +1,1 @@
-"""Commands that score chatbots and models against groups of raters."""
+"""`dissensus benchmark`, and options of scores and decision rules."""
