@@ -122,7 +122,7 @@ def main() -> None:
         rows.append(f"| {phase} | {EACH * (number + 1):,} | {' | '.join(cells)} |")
     last = zip((run[-1] for run in runs["loop"]), (run[-1] for run in runs["base"]), strict=True)
     ahead = over_seeds([a.won - b.won for a, b in last], sign="+")
-    samples, margin, trials = online_loop.SAMPLES, online_loop.RULE.margin, online_loop.N_TRIALS
+    samples, margin, trials = online_loop.N_SAMPLES, online_loop.RULE.margin, online_loop.N_TRIALS
     lines = [
         f"| After | Pairs | Agreement with taste | Best of {samples} wins | Promoted | Agreement less base |",
         "|---|--:|--:|--:|--:|--:|",

@@ -239,7 +239,7 @@ def test_a_site_that_is_not_ready_yet_is_waited_for(monkeypatch: pytest.MonkeyPa
     with HTTPServer(("127.0.0.1", 0), Handler) as server, Popen(["sleep", "60"]) as process:
         Thread(target=server.serve_forever, daemon=True).start()
         try:
-            stages._wait(process, f"http://127.0.0.1:{server.server_port}", tmp_path / "log")
+            stages._wait_for_site(process, f"http://127.0.0.1:{server.server_port}", tmp_path / "log")
         finally:
             process.kill()
             server.shutdown()

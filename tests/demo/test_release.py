@@ -22,7 +22,7 @@ def test_the_first_plan_is_refused_and_the_second_written(database: Database, tm
     platform = Platform(database)
     rated_campaign(platform, 4, 21, name="demo")
     released = release_campaign(platform, "demo", tmp_path, RATINGS, now=NOW)
-    assert released.refused == ("anonymity", "membership", "texts", "datasheet")
+    assert released.first_faults == ("anonymity", "membership", "texts", "datasheet")
     assert released.open_checks == ()
     assert (released.n_ratings, released.n_raters) == (84, 21)
     assert validate_release(tmp_path / "demo-1.0").ok
@@ -36,7 +36,7 @@ def test_conversations_are_released_with_their_pairs(database: Database, tmp_pat
         rater, _ = enrolment.enrol_rater(platform, arrival, {**AGREED, "release": True}, now=NOW)
         finish_chat(platform, rater, ResponsePick(strength=3))
     released = release_campaign(platform, "talk", tmp_path, CONVERSATIONS, now=NOW)
-    assert (released.refused, released.open_checks) == (("with_text",), ())
+    assert (released.first_faults, released.open_checks) == (("with_text",), ())
     assert (released.n_ratings, released.n_raters, released.n_pairs, released.n_attempts) == (5, 5, 5, 5)
     assert validate_release(tmp_path / "talk-1.0").ok
 

@@ -11,7 +11,7 @@ def test_every_simulated_rater_answers_both_questionnaires_completely() -> None:
     assert (len(campaign.items), len(campaign.raters), len(digests)) == (12, 7, 12)
     for rater in campaign.raters:
         assert set(rater.opinions) == digests
-        assert about.check(rater.about, complete=True) == rater.about
+        assert about.check(rater.demographics, complete=True) == rater.demographics
         for opinion in rater.opinions.values():
             assert questions.check(opinion.answers, complete=True) == opinion.answers
             assert opinion.seconds > 0

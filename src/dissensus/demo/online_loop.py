@@ -1,4 +1,4 @@
-"""Online learning loop with simulated raters of known taste: picks, retraining, evaluation."""
+"""Online learning loop with simulated people of known preferences: picks, retraining, evaluation."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -37,27 +37,32 @@ from dissensus.workflows.models.retraining import retrain_from_campaigns
 from dissensus.workflows.platform.platform import Platform
 
 MODEL_NAME: Final = "demo"
-SAMPLES: Final = 16
+N_SAMPLES: Final = 16
 RULE: Final = PromotionRule(margin=0.1)
-"""Wider than the default margin: so few people cannot show a narrower one."""
-RESPONSES: Final = 400
-CONVERSATIONS: Final = 8
-TURNS: Final = 1
+"""Rule with a wider margin than the default, for which the few people of the demo suffice."""
+N_RESPONSES: Final = 400
+N_CONVERSATIONS: Final = 8
+N_TURNS: Final = 1
 N_TRIALS: Final = 500
-"""Unseen openings and pairs of responses on which versions are measured."""
-TASTE: Final = 1.5
+"""Number of unseen openings and pairs of responses on which each version is measured."""
+TASTE_SD: Final = 1.5
 """Standard deviation of the weight of a word, in log odds."""
-SECONDS: Final = 10.0
-COLUMNS: Final = ("phase", "version", "action", "agrees with their taste", f"best of {SAMPLES} beats a single one")
+WRITING_S: Final = 10.0
+"""Time that a simulated person reports for a message; a pick takes a quarter of it."""
+COLUMNS: Final = ("phase", "version", "action", "agrees with their taste", f"best of {N_SAMPLES} beats a single one")
 PHASES: Final = ("base", "rejection-sampled", "online", "online")
 
 
 def _build_scripts() -> tuple[ScriptedResponses, ScriptedResponses]:
     """Return disjoint scripts for conversations and for trials."""
     rng = np.random.default_rng(0)
-    drawn = (frozenset(rng.choice(WORDS, WORDS_PER_RESPONSE, replace=False).tolist()) for _ in range(10 * RESPONSES))
-    texts = [compose_response(sorted(words)) for words in dict.fromkeys(drawn)][: 2 * RESPONSES]
-    return ScriptedResponses(responses=tuple(texts[:RESPONSES])), ScriptedResponses(responses=tuple(texts[RESPONSES:]))
+    word_sets = (
+        frozenset(rng.choice(WORDS, WORDS_PER_RESPONSE, replace=False).tolist()) for _ in range(10 * N_RESPONSES)
+    )
+    texts = [compose_response(sorted(words)) for words in dict.fromkeys(word_sets)][: 2 * N_RESPONSES]
+    return ScriptedResponses(responses=tuple(texts[:N_RESPONSES])), ScriptedResponses(
+        responses=tuple(texts[N_RESPONSES:])
+    )
 
 
 SCRIPT, TRIAL_SCRIPT = _build_scripts()
@@ -70,19 +75,20 @@ class PhaseResult(NamedTuple):
     phase: str
     entry: RegistryEntry  # Version trained on the picks of the phase
     agreement: ClusteredEstimate  # Of the current version with the taste, on unseen pairs
-    win_rate: ClusteredEstimate  # Of the best of `SAMPLES` responses over a single one
+    win_rate: ClusteredEstimate  # Of the best of `N_SAMPLES` responses over a single one
 
     def row(self) -> dict[str, str | int]:
         """Return a table row, with 95 % intervals."""
         shares = (
-            f"{one.estimate:.2f} [{one.ci_low:.2f}, {one.ci_high:.2f}]" for one in (self.agreement, self.win_rate)
+            f"{share.estimate:.2f} [{share.ci_low:.2f}, {share.ci_high:.2f}]"
+            for share in (self.agreement, self.win_rate)
         )
         return dict(zip(COLUMNS, (self.phase, self.entry.version, self.entry.action, *shares), strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Taste:
-    """Taste that all simulated people share."""
+    """Preferences that all simulated people share: a weight for each word."""
 
     weights: FloatArray  # Of each of `WORDS`, in log odds
 
@@ -98,7 +104,7 @@ class Taste:
 
 def simulate_taste(rng: np.random.Generator) -> Taste:
     """Draw the taste of the simulated people."""
-    return Taste(TASTE * shuffled_scores(rng, len(WORDS)))
+    return Taste(TASTE_SD * shuffled_scores(rng, len(WORDS)))
 
 
 def phase_campaign(phase: str) -> Campaign:
@@ -117,7 +123,7 @@ def phase_campaign(phase: str) -> Campaign:
             "kind": "best_of_n",
             "model_type": "rejection sampling",
             "version": "1",
-            "best_of_n": {"chatbot": base, "scorer": scorer, "n": SAMPLES, "purpose": "helpful"},
+            "best_of_n": {"chatbot": base, "scorer": scorer, "n": N_SAMPLES, "purpose": "helpful"},
         }
     mode = {"name": "helpful", "title": "Talk", "criterion": "more helpful"}
     return parse_campaign(
@@ -128,7 +134,12 @@ def phase_campaign(phase: str) -> Campaign:
             "warning": "Nothing here is real.",
             "consent": {"text": "We keep it.", "purposes": [{"name": "use", "text": "To use it.", "required": True}]},
             "registered_models": [MODEL_NAME],
-            "chat": {"chatbots": [chatbot], "modes": [mode], "turns": TURNS, "max_conversations": 2 * CONVERSATIONS},
+            "chat": {
+                "chatbots": [chatbot],
+                "modes": [mode],
+                "turns": N_TURNS,
+                "max_conversations": 2 * N_CONVERSATIONS,
+            },
         }
     )
 
@@ -138,7 +149,7 @@ class LoopSite(NamedTuple):
 
     platform: Platform
     models: Path  # Folder of the model registry
-    link_to: Callable[[Campaign], str]  # Creates and opens a campaign, and returns its entry link
+    open_campaign: Callable[[Campaign], str]  # Creates and opens a campaign, and returns its entry link
     now: Callable[[], datetime]
 
 
@@ -164,10 +175,10 @@ def run_online_loop(
             done = count(1)
 
             def count_pick(done: Iterator[int] = done) -> None:
-                on_progress(next(done) / (people * CONVERSATIONS * TURNS))
+                on_progress(next(done) / (people * N_CONVERSATIONS * N_TURNS))
 
             if phase not in visitors:
-                link = site.link_to(phase_campaign(phase))
+                link = site.open_campaign(phase_campaign(phase))
                 visitors[phase] = [browsers.enter_context(Visitor(link)) for _ in range(people)]
                 for visitor in visitors[phase]:
                     visitor.enter(["use"], language="en")
@@ -184,14 +195,14 @@ def run_online_loop(
 
 
 def _hold_conversations(visitor: Visitor, taste: Taste, seed: Sequence[int], on_pick: Callable[[], None]) -> None:
-    """Hold `CONVERSATIONS` conversations; `on_pick` is called after each pick."""
+    """Hold `N_CONVERSATIONS` conversations; `on_pick` is called after each pick."""
     rng = np.random.default_rng(seed)
-    for _ in range(CONVERSATIONS):
+    for _ in range(N_CONVERSATIONS):
         chat_id = visitor.begin("helpful", "")
-        for _ in range(TURNS):
-            exchange = visitor.say(chat_id, f"What shall we speak of? ({rng.integers(10**9)})", seconds=SECONDS)
-            a, b = exchange["responses"]
-            visitor.pick(exchange["exchange"], taste.pick(a, b, rng), seconds=SECONDS / 4)
+        for _ in range(N_TURNS):
+            chat = visitor.say(chat_id, f"What shall we speak of? ({rng.integers(10**9)})", seconds=WRITING_S)
+            a, b = chat["responses"]
+            visitor.pick(chat["exchange"], taste.pick(a, b, rng), seconds=WRITING_S / 4)
             on_pick()
         visitor.end(chat_id, success=None)
 
@@ -209,14 +220,14 @@ def taste_agreement(model: Model, taste: Taste) -> ClusteredEstimate:
     utility = np.sign(
         [taste.utility(one) - taste.utility(other) for one, other in zip(single, other_single, strict=True)]
     )
-    decided = utility != 0
-    return clustered_share((1 + preferred * utility)[decided] / 2, np.arange(N_TRIALS)[decided])
+    is_unequal = utility != 0
+    return clustered_share((1 + preferred * utility)[is_unequal] / 2, np.arange(N_TRIALS)[is_unequal])
 
 
 def best_of_n_win_rate(model: Model, taste: Taste) -> ClusteredEstimate:
-    """Return the share of trials in which the best of `SAMPLES` responses beats a single one; a tie counts half."""
+    """Return the share of trials in which the best of `N_SAMPLES` responses beats a single one; a tie counts half."""
     base = ScriptedBot(script=TRIAL_SCRIPT)
-    best = sample_responses(BestOfN(bot=base, scorer=scorer_from_model(model), n=SAMPLES), 0)
+    best = sample_responses(BestOfN(bot=base, scorer=scorer_from_model(model), n=N_SAMPLES), 0)
     single = sample_responses(base, 0)
     preferred = np.sign([taste.utility(one) - taste.utility(other) for one, other in zip(best, single, strict=True)])
     return clustered_share((1 + preferred) / 2, np.arange(N_TRIALS))

@@ -27,17 +27,17 @@ ANSWERS: Final = {
 
 
 RATINGS: Final[Mapping[str, Any]] = {"drop": ("rater_raw_race", "rater_race", "rater_education", "rater_age")}
-"""Changes to the first plan of a ratings campaign that satisfy the gate."""
+"""Changes to the first plan of a campaign of ratings by which it passes the gate."""
 CONVERSATIONS: Final[Mapping[str, Any]] = {"with_text": True}
-"""Changes to the first plan of a campaign of conversations that satisfy the gate."""
+"""Changes to the first plan of a campaign of conversations by which it passes the gate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoRelease:
     """Outcome of the release of a campaign."""
 
-    refused: tuple[str, ...]  # checks that the first plan does not pass
-    open_checks: tuple[str, ...]  # the same of the second plan; empty if it was written
+    first_faults: tuple[str, ...]  # Checks that the first plan does not pass, or the fault that precedes all checks
+    open_checks: tuple[str, ...]  # Checks that the second plan does not pass; empty if the release was written
     n_ratings: int
     n_raters: int
     n_pairs: int
@@ -47,21 +47,21 @@ class DemoRelease:
 def release_campaign(
     platform: Platform, campaign: str, folder: Path, changes: Mapping[str, Any], *, now: datetime
 ) -> DemoRelease:
-    """Judge a plan without protection, then mend and sign it, and write the release `NAME-1.0` if it passes."""
-    first = _plan(campaign, now)
+    """Judge a plan without protection, then one with it, signed; write the release `NAME-1.0` if the second passes."""
+    first_plan = _build_plan(campaign, now)
     try:
-        refused = _list_open(prepare_release(first, folder, platform).assessed.verdict)
+        first_faults = _list_open_checks(prepare_release(first_plan, folder, platform).assessed.verdict)
     except InvalidInput as error:
-        refused = (str(error).partition(":")[0],)
-    mended = replace(first, anonymity=AnonymityPlan(small_cells="leave out"), answers=ANSWERS, **changes)
-    signed = _sign(mended, prepare_release(mended, folder, platform).assessed.verdict)
-    prepared = prepare_release(signed, folder, platform)
+        first_faults = (str(error).partition(":")[0],)
+    second_plan = replace(first_plan, anonymity=AnonymityPlan(small_cells="leave out"), answers=ANSWERS, **changes)
+    signed_plan = _sign(second_plan, prepare_release(second_plan, folder, platform).assessed.verdict)
+    prepared = prepare_release(signed_plan, folder, platform)
     if prepared.assessed.verdict.passed:
-        write_prepared(prepared, folder / f"{signed.name}-{signed.version}", platform=platform, now=now)
+        write_prepared(prepared, folder / f"{signed_plan.name}-{signed_plan.version}", platform=platform, now=now)
     publication, derived = prepared.assessed.publication, prepared.assessed.derived
     return DemoRelease(
-        refused=refused,
-        open_checks=_list_open(prepared.assessed.verdict),
+        first_faults=first_faults,
+        open_checks=_list_open_checks(prepared.assessed.verdict),
         n_ratings=publication.table.height,
         n_raters=publication.raters.height,
         n_pairs=len(derived.pairs.pairs) if derived.pairs else 0,
@@ -69,7 +69,7 @@ def release_campaign(
     )
 
 
-def _plan(campaign: str, now: datetime) -> ReleasePlan:
+def _build_plan(campaign: str, now: datetime) -> ReleasePlan:
     return parse_plan(
         {
             "name": campaign,
@@ -84,10 +84,10 @@ def _plan(campaign: str, now: datetime) -> ReleasePlan:
 
 
 def _sign(plan: ReleasePlan, verdict: ReleaseVerdict) -> ReleasePlan:
-    codes = {judged.check.name: judged.code for judged in verdict.checks if judged.outcome == "unsigned"}
+    codes = {row.check.name: row.code for row in verdict.checks if row.outcome == "unsigned"}
     signatures = (Signature(check=name, by=SIGNER, code=code) for name, code in codes.items() if code is not None)
     return replace(plan, signatures=tuple(signatures))
 
 
-def _list_open(verdict: ReleaseVerdict) -> tuple[str, ...]:
-    return tuple(judged.check.name for judged in verdict.checks if judged.outcome != "passed")
+def _list_open_checks(verdict: ReleaseVerdict) -> tuple[str, ...]:
+    return tuple(row.check.name for row in verdict.checks if row.outcome != "passed")

@@ -20,13 +20,13 @@ from dissensus.text.pasted import parse_context
 
 AXIS: Final = "rater_gender"
 REMOVAL: Final = 19 / 123
-"""Raters of DICES-350 who were removed for their quality."""
+"""Share of the raters of DICES-350 who were removed for their quality."""
 QUESTIONNAIRE, DEMOGRAPHICS = "dices-350", "demographics-dices"
 
 
 @dataclass(frozen=True, slots=True)
 class DemoOpinion:
-    """Answers of a rater to one conversation, and the time they take."""
+    """Answers of a rater to one conversation, and the time that they take."""
 
     answers: Mapping[str, str]
     seconds: float
@@ -36,7 +36,7 @@ class DemoOpinion:
 class DemoRater:
     """Rater with demographics, and opinions by the digest of the conversation."""
 
-    about: Mapping[str, str]
+    demographics: Mapping[str, str]
     opinions: Mapping[str, DemoOpinion]
 
 
@@ -57,28 +57,28 @@ def simulate_demo_campaign(n_items: int, n_raters: int, *, seed: int = 0) -> Dem
     >>> campaign = simulate_demo_campaign(3, 2)
     >>> len(campaign.items), campaign.items[0].conversation.rated.speaker
     (3, 'bot')
-    >>> len(campaign.raters[0].opinions), sorted(campaign.raters[0].about)
+    >>> len(campaign.raters[0].opinions), sorted(campaign.raters[0].demographics)
     (3, ['rater_age', 'rater_education', 'rater_gender', 'rater_race'])
     """
     frame = simulate(preset(QUESTIONNAIRE), seed=seed).frame
     rng = np.random.default_rng(seed)
     rows = frame.unique(ITEM_ID, keep="first", maintain_order=True).sort(ITEM_ID)
     rows = rows[rng.permutation(rows.height)[:n_items]]
-    items = {row[ITEM_ID]: _item(row) for row in rows.iter_rows(named=True)}
+    items = {row[ITEM_ID]: _build_item(row) for row in rows.iter_rows(named=True)}
     gold = tuple(first_label(row) for row in rows.iter_rows(named=True))
     ratings = frame.filter(pl.col(ITEM_ID).is_in(list(items)))
     rater_ids = ratings[RATER_ID].unique(maintain_order=True)
-    chosen = rater_ids[rng.permutation(rater_ids.len())[:n_raters]]
-    raters = tuple(_rater(ratings.filter(pl.col(RATER_ID) == rater), items) for rater in chosen)
+    sampled_ids = rater_ids[rng.permutation(rater_ids.len())[:n_raters]]
+    raters = tuple(_build_rater(ratings.filter(pl.col(RATER_ID) == rater_id), items) for rater_id in sampled_ids)
     return DemoCampaign(tuple(items.values()), gold, raters)
 
 
-def _item(row: Mapping[str, object]) -> Item:
+def _build_item(row: Mapping[str, object]) -> Item:
     turns = parse_context(str(row["context"]), str(row["response"])) or ()
     return Item(str(row[ITEM_ID]), Conversation.from_turns(turns), {"phase": str(row["phase"])})
 
 
-def _rater(rows: pl.DataFrame, items: Mapping[object, Item]) -> DemoRater:
+def _build_rater(rows: pl.DataFrame, items: Mapping[object, Item]) -> DemoRater:
     questions = [question.name for question in load_questionnaire(QUESTIONNAIRE).questions]
     attributes = [question.name for question in load_questionnaire(DEMOGRAPHICS).questions]
     first = rows.row(0, named=True)
@@ -100,6 +100,6 @@ def plan_raters(raters: Sequence[DemoRater]) -> PoolPlan:
     >>> [(cell.cell, cell.needed, cell.seats) for cell in plan.cells]
     [('Man', 12, 17), ('Woman', 12, 17)]
     """
-    counts = Counter(rater.about[AXIS] for rater in raters)
+    counts = Counter(rater.demographics[AXIS] for rater in raters)
     shares = {group: n / counts.total() for group, n in sorted(counts.items())}
     return plan_pool(PoolSettings(axes={AXIS: shares}, seats=max(counts.values()), dropout=0.1, removal=REMOVAL))

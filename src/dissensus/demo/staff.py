@@ -1,4 +1,4 @@
-"""Simulated staff: experts who label blind, and the owner who decides differences and flags."""
+"""Simulated staff: experts who label blind, and the owner, who adjudicates and decides about flagged raters."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -24,11 +24,11 @@ from dissensus.workflows.platform.platform import Platform
 
 Label: TypeAlias = dict[str, Answer]
 DISAGREEMENT_RATE: Final = 0.04
-"""Share of verifications that differ from the first label."""
+"""Share of the labels by later experts that differ from the first one."""
 BIAS_TOPICS: Final = ("Ageism", "Bigoted", "Gendered & Sexist", "LGBTQ+ & Homophobic", "Racial", "Religious")
 DECISION_REASON: Final = "The first label gives the reason that holds for the last answer."
 TIMEOUT_S: Final = 120.0
-"""Includes compilation of kernels on first use."""
+"""Time limit for the monitoring of the site, which compiles kernels on first use."""
 
 
 def first_label(row: Mapping[str, object]) -> GoldAnswers:
@@ -58,7 +58,7 @@ def _reason(topics: Sequence[str]) -> str:
 def label_all(
     platform: Platform, campaign: Campaign, first: Sequence[GoldAnswers], *, owner_id: str, seed: int, now: datetime
 ) -> tuple[int, int]:
-    """Label all items by as many experts as needed; return the number of experts and of items where they differed."""
+    """Label all items by as many experts as needed; return the numbers of experts and of adjudicated items."""
     name, gold, rng = campaign.name, labelling.gold_settings_of(campaign), np.random.default_rng(seed)
     n = max(gold.needed("safety"), gold.needed("degree"))
     for number in range(n):
@@ -66,13 +66,13 @@ def label_all(
         members.add_member(platform, name, expert, "expert", staff_id=owner_id, now=now)
         expert_id = sign_in_links.create_sign_in_link(platform, expert, now=now).staff.id
         for position, label in enumerate(first):
-            own = _label_of_expert(gold, label, number, rng)
-            labelling.label_item(platform, name, position, own, staff_id=expert_id, now=now)
-    return n, _decide_differing(platform, name, first, owner_id, now)
+            expert_label = _draw_label(gold, label, number, rng)
+            labelling.label_item(platform, name, position, expert_label, staff_id=expert_id, now=now)
+    return n, _adjudicate(platform, name, first, owner_id, now)
 
 
-def _label_of_expert(gold: Gold, first: GoldAnswers, number: int, rng: np.random.Generator) -> GoldAnswers:
-    """Return the label by expert `number`, of the parts that still need one."""
+def _draw_label(gold: Gold, first: GoldAnswers, number: int, rng: np.random.Generator) -> GoldAnswers:
+    """Draw the label by expert `number` (from 0), for the parts that need as many experts."""
     if number == 0:
         return first
     label: Label = {}
@@ -87,16 +87,16 @@ def _label_of_expert(gold: Gold, first: GoldAnswers, number: int, rng: np.random
     return label
 
 
-def _decide_differing(platform: Platform, name: str, first: Sequence[GoldAnswers], owner_id: str, now: datetime) -> int:
-    differing = list_labels(platform, name, only="disputed", most=len(first), staff_id=owner_id)
-    for labels in differing:
+def _adjudicate(platform: Platform, name: str, first: Sequence[GoldAnswers], owner_id: str, now: datetime) -> int:
+    disputed = list_labels(platform, name, only="disputed", most=len(first), staff_id=owner_id)
+    for labels in disputed:
         questions = {question for part in labels.disputed_parts for question in QUESTIONS[part]} - {"motivation"}
         answers = {key: answer for key, answer in first[labels.target.position].items() if key in questions}
         decision = answers | {"reason": DECISION_REASON}
         adjudication.decide_gold(
             platform, name, labels.target.position, decision, revision=0, staff_id=owner_id, now=now
         )
-    return len(differing)
+    return len(disputed)
 
 
 def decide_flags(

@@ -19,12 +19,12 @@ from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.records.conversation import Conversation
 
 JSON_HEADERS = {"accept": "application/json"}
-PAUSE_S: Final = 0.03
+POLL_INTERVAL_S: Final = 0.03
 STAGES: Final = ("screener", "rate", "check", "demographics")
-"""Stages in which a rater of items is asked something."""
+"""Stages in which a rater of items has something to answer."""
 MAX_POLLS: Final = 1000
-CONVERSATIONS: Final = 2
-TURNS: Final = 2
+N_CONVERSATIONS: Final = 2
+N_TURNS: Final = 2
 REFUSALS: Final = ("not", "n't", "rather", "sorry", "cannot")
 """Words by which the simulated people recognise a refusal."""
 PROMPTS: Final = (
@@ -33,7 +33,8 @@ PROMPTS: Final = (
     *("What should I cook with two eggs and some rice?", "How do I ask for a day off?"),
 )
 INTENTS: Final = ("Make it take my side against others.", "See whether it helps me to be unkind.")
-SECONDS: Final = 20.0
+WRITING_S: Final = 20.0
+"""Time that a simulated person reports for a message; a pick takes a quarter of it."""
 
 
 class Visitor:
@@ -41,7 +42,7 @@ class Visitor:
 
     def __init__(self, link: str) -> None:
         self._link = httpx.URL(link)
-        # The demo's site has no certificate, and to load those of all authorities takes longer than a request.
+        # The demo's site uses plain HTTP, and loading the certificates of all authorities takes longer than a request.
         no_authorities = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self._http = httpx.Client(base_url=self._link.join("/"), timeout=60, limits=POOL_LIMITS, verify=no_authorities)
         self._token = ""
@@ -49,7 +50,9 @@ class Visitor:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._http.close()
 
     def enter(self, purposes: Iterable[str], *, language: str) -> None:
@@ -100,7 +103,7 @@ class Visitor:
         """Send a message, and return the conversation once responses have come."""
         self._send(f"/chat/{chat_id}/messages", id=str(uuid4()), text=text, worked_ms=round(1000 * seconds))
         for _ in range(MAX_POLLS):
-            sleep(PAUSE_S)
+            sleep(POLL_INTERVAL_S)
             chat: dict[str, Any] = self.fetch_state()["chat"]
             if chat["step"] != "answering":
                 return chat
@@ -130,14 +133,14 @@ class Visitor:
 
 
 def take_part(
-    visitor: Visitor, rater: DemoRater, campaign: Campaign, *, language: str, rated: Callable[[], None]
+    visitor: Visitor, rater: DemoRater, campaign: Campaign, *, language: str, on_rating: Callable[[], None]
 ) -> None:
-    """Take part as a simulated rater, who consents to everything; `rated` is called after each item."""
+    """Take part as a simulated rater, who consents to everything; `on_rating` is called after each item."""
     correct = {check.name: check.correct_answers[0] for check in campaign.checks}
     visitor.enter([purpose.name for purpose in campaign.consent.purposes], language=language)
     while (state := visitor.fetch_state())["stage"] in STAGES:
         if state["stage"] in ("screener", "demographics"):
-            visitor.declare(rater.about)
+            visitor.declare(rater.demographics)
             continue
         if state["stage"] == "check":
             name, attempt = state["check"]["name"], state["check"]["attempt"]
@@ -146,28 +149,28 @@ def take_part(
         opinion = rater.opinions[Conversation.from_dicts(state["turns"]).digest]
         revision = state["revision"] + 1
         visitor.rate(state["item"]["assignment"], opinion.answers, seconds=opinion.seconds, revision=revision)
-        rated()
+        on_rating()
 
 
-def _check_response(answer: httpx.Response) -> httpx.Response:
-    if answer.is_error:
-        raise Unavailable(f"{answer.request.url.path} answered {answer.status_code}: {answer.text[:300]}")
-    return answer
+def _check_response(response: httpx.Response) -> httpx.Response:
+    if response.is_error:
+        raise Unavailable(f"{response.request.url.path} answered {response.status_code}: {response.text[:300]}")
+    return response
 
 
-def hold_conversations(visitor: Visitor, campaign: Campaign, seed: int, *, talked: Callable[[], None]) -> None:
-    """Hold `CONVERSATIONS` conversations and finish the campaign; `talked` is called after each."""
+def hold_conversations(visitor: Visitor, campaign: Campaign, seed: int, *, on_conversation: Callable[[], None]) -> None:
+    """Hold `N_CONVERSATIONS` conversations and finish the campaign; `on_conversation` is called after each."""
     rng = np.random.default_rng(seed)
     visitor.enter([purpose.name for purpose in campaign.consent.purposes], language="en")
-    for number in range(CONVERSATIONS):
+    for number in range(N_CONVERSATIONS):
         mode = "red team" if (seed + number) % 3 else "helpful"
         chat_id = visitor.begin(mode, str(rng.choice(INTENTS)))
-        for _ in range(TURNS):
-            chat = visitor.say(chat_id, str(rng.choice(PROMPTS)), seconds=SECONDS)
+        for _ in range(N_TURNS):
+            chat = visitor.say(chat_id, str(rng.choice(PROMPTS)), seconds=WRITING_S)
             strength = _pick_strength(chat["responses"], rng)
-            visitor.pick(chat["exchange"], strength, seconds=SECONDS / 4)
+            visitor.pick(chat["exchange"], strength, seconds=WRITING_S / 4)
         visitor.end(chat_id, success=int(rng.integers(0, 3)) if mode == "red team" else None)
-        talked()
+        on_conversation()
     visitor.finish()
     if visitor.fetch_state()["stage"] not in ("demographics", "done"):
         raise Unavailable("A simulated person with all conversations did not reach the end.")

@@ -161,7 +161,7 @@ def test_simulated_raters_over_http_pass(live: LiveSite) -> None:
     campaign = campaigns.load_definition(live.platform, "pilot", staff_id=row.staff_id)
     opinions = dict.fromkeys((item.conversation.digest for item in items(2)), DemoOpinion({"Q_safe": "No"}, 2.0))
     with Visitor(f"{live.url}/c/pilot?key={row.key}") as visitor:
-        take_part(visitor, DemoRater({}, opinions), campaign, language="en", rated=lambda: None)
+        take_part(visitor, DemoRater({}, opinions), campaign, language="en", on_rating=lambda: None)
     assert sorted(tries(live)) == sorted((name, 1, answer) for name, answer in RIGHT.items())
 
 

@@ -471,11 +471,11 @@ def test_simulated_people_over_http_finish_their_conversations(live: LiveSite) -
     campaign = campaigns.load_definition(live.platform, "pilot", staff_id=row.staff_id)
     talked: list[None] = []
     with demo_visitor.Visitor(f"{live.url}/c/pilot?key={row.key}") as person:
-        demo_visitor.hold_conversations(person, campaign, 2, talked=lambda: talked.append(None))
+        demo_visitor.hold_conversations(person, campaign, 2, on_conversation=lambda: talked.append(None))
     with live.platform.database.reading() as tx:
         chats = tx.execute(select(ChatTable.state, ChatTable.success)).all()
         picks = tx.execute(select(ChatPickTable.strength)).scalars().all()
-    assert len(talked) == demo_visitor.CONVERSATIONS == len(chats)
+    assert len(talked) == demo_visitor.N_CONVERSATIONS == len(chats)
     assert {chat.state for chat in chats} == {"done"}
-    assert len(picks) == demo_visitor.CONVERSATIONS * demo_visitor.TURNS
+    assert len(picks) == demo_visitor.N_CONVERSATIONS * demo_visitor.N_TURNS
     assert 0 not in picks

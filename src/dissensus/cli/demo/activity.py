@@ -1,4 +1,4 @@
-"""Current activity of the demo: on a terminal a bar, elsewhere a line whenever some seconds have passed."""
+"""Progress of the steps of the demo: a bar on a terminal, elsewhere a line every few seconds."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -10,36 +10,36 @@ from typing import Final
 import typer
 
 INTERVAL_S: Final = 4.0
-"""Longest time without a line."""
+"""Time between two lines."""
 
 
 class Activity:
-    """Step of a long command, with the share of it that is done, if it is known."""
+    """Current step of a long command, and the completed share of it, if it is known."""
 
-    def __init__(self, label: str, shown: Callable[[str, float | None], None] | None = None) -> None:
-        self._label, self._shown = label, shown
+    def __init__(self, label: str, display: Callable[[str, float | None], None] | None = None) -> None:
+        self._label, self._display = label, display
         self._share: float | None = None
         self._start = monotonic()
 
     def begin(self, label: str) -> None:
-        """Begin another step, whose line is written at once."""
+        """Begin another step, and print its line."""
         typer.echo(f"   {label}.")
         self._label, self._share, self._start = label, None, monotonic()
         self._show()
 
     def report(self, share: float) -> None:
-        """Set the share of the step that is done."""
+        """Set the completed share of the step."""
         self._share = share
         self._show()
 
     def describe(self) -> str:
-        """Return the step, the share of it that is done, and the seconds since its start."""
+        """Return the step, its completed share, and the seconds since its start."""
         share = "" if self._share is None else f" {self._share:.0%},"
         return f"{self._label}:{share} {monotonic() - self._start:.0f} s"
 
     def _show(self) -> None:
-        if self._shown is not None:
-            self._shown(self._label, self._share)
+        if self._display is not None:
+            self._display(self._label, self._share)
 
 
 @contextmanager
@@ -78,11 +78,11 @@ def _bar(label: str) -> Iterator[Activity]:
 
 @contextmanager
 def write_regularly(write: Callable[[], None], interval_s: float = INTERVAL_S) -> Iterator[None]:
-    """Call a function again and again, from a thread, until the block ends."""
-    ended = Event()
+    """Call a function every `interval_s` seconds, in a thread, until the block ends."""
+    end = Event()
 
     def run() -> None:
-        while not ended.wait(interval_s):
+        while not end.wait(interval_s):
             write()
 
     thread = Thread(target=run, name="demo-activity", daemon=True)
@@ -90,5 +90,5 @@ def write_regularly(write: Callable[[], None], interval_s: float = INTERVAL_S) -
     try:
         yield
     finally:
-        ended.set()
+        end.set()
         thread.join()

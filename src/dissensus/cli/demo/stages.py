@@ -23,7 +23,7 @@ from dissensus.demo import online_loop
 from dissensus.demo import release as demo_release
 from dissensus.demo.simulated import DemoCampaign, plan_raters, simulate_demo_campaign
 from dissensus.demo.staff import decide_flags, label_all
-from dissensus.demo.visitor import CONVERSATIONS, Visitor, hold_conversations, take_part
+from dissensus.demo.visitor import N_CONVERSATIONS, Visitor, hold_conversations, take_part
 from dissensus.errors import DissensusError, InvalidInput, Unavailable
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.plan.pool import PoolPlan
@@ -42,8 +42,8 @@ NAME, OWNER = "demo", "owner"
 CHAT_CAMPAIGN: Final = "demo-red-team"
 N_CHATTERS: Final = 6
 MAX_LEARNERS: Final = 16
-"""Most people from whom the registered model of the demo learns."""
-# A distinct name, so that no other database is mistaken for one of an earlier demo.
+"""Maximum number of people from whom the registered model of the demo learns."""
+# The database has a distinct name, so that no other one is mistaken for that of an earlier demo.
 DATABASE, RATINGS, PAGE, CHAT_FOLDER = "dissensus-demo.db", "ratings.csv", "report.html", "conversations"
 MODELS: Final = "models"
 PLAN: Final = "plan.json"
@@ -60,7 +60,7 @@ N_THREADS = 4
 def run_demo(folder: Path, *, once: bool, port: int, items: int, raters: int) -> None:
     """Run all stages in a folder; without `once`, serve the site until interrupted."""
     result_writer.make_folder("--dir", folder)
-    settings = _settings(folder, port)
+    settings = _prepare_folder(folder, port)
     with ExitStack() as site:
         with show_activity("Preparing the folder") as activity:
             activity.begin("Drawing the answers of simulated raters")
@@ -68,23 +68,23 @@ def run_demo(folder: Path, *, once: bool, port: int, items: int, raters: int) ->
             activity.begin("Planning the number of raters, and creating the campaign")
             plan = plan_raters(campaign.raters)
             (folder / PLAN).write_text(plan.to_json())
-            link = _campaign(settings, campaign, plan)
+            link = _create_campaign(settings, campaign, plan)
             typer.echo(
                 f"1. {raters} simulated raters judge {items} simulated conversations over HTTP, with the questions of "
                 f"DICES.\n   The campaign is made from {folder / PLAN}: {plan.settings.seats} usable raters of each "
                 f"gender need {plan.cells[0].seats} seats. Its log has the plan."
             )
             activity.begin("Starting the site")
-            site.enter_context(_site(settings, folder / "site.log"))
+            site.enter_context(_serve_site(settings, folder / "site.log"))
             typer.echo(f"   The site runs at {settings.address}.")
-            _take_part(link, campaign, activity)
+            _collect_ratings(link, campaign, activity)
             typer.echo(f"   One of them withdraws: {items} ratings are erased.")
             _label_and_decide(settings, campaign, activity)
-            _report(settings, folder, activity)
+            _write_report(settings, folder, activity)
             _collect_chats(settings, folder, activity)
             _run_online_loop(settings, min(raters, MAX_LEARNERS), activity)
-            _release(settings, folder, activity)
-            _audit(settings, activity)
+            _release_campaigns(settings, folder, activity)
+            _verify_logs(settings, activity)
             if once:
                 activity.begin("Stopping the site")
                 site.close()
@@ -94,8 +94,8 @@ def run_demo(folder: Path, *, once: bool, port: int, items: int, raters: int) ->
             _wait_for_visitors(settings)
 
 
-def _settings(folder: Path, port: int) -> Settings:
-    """Return settings with a new database; remove the files of an earlier demo."""
+def _prepare_folder(folder: Path, port: int) -> Settings:
+    """Remove the files of an earlier demo, and return settings with a new database."""
     database = folder / DATABASE
     outputs = tuple(folder / name for name in (RATINGS, PAGE, PLAN, CHAT_FOLDER, MODELS, *RELEASES.values()))
     if not database.exists() and any(path.exists() for path in outputs):
@@ -110,10 +110,10 @@ def _settings(folder: Path, port: int) -> Settings:
     return Settings(database_url=f"sqlite:///{database}", port=port, model_registry=(folder / MODELS).absolute())
 
 
-def _campaign(settings: Settings, campaign: DemoCampaign, pool: PoolPlan) -> str:
+def _create_campaign(settings: Settings, campaign: DemoCampaign, pool: PoolPlan) -> str:
     """Create and open the campaign with the numbers of a plan, and return its entry link."""
     plan = read_plan(pool.to_json())
-    return _open_campaign(settings, apply_plan(_definition(), plan), campaign.items, plan=plan)
+    return _open_campaign(settings, apply_plan(_load_definition(), plan), campaign.items, plan=plan)
 
 
 def _open_campaign(
@@ -126,12 +126,12 @@ def _open_campaign(
     return personal_link_url(settings.address, campaign.name, str(row.key))
 
 
-def _definition() -> Campaign:
+def _load_definition() -> Campaign:
     return rename_campaign(load_campaign("dices-350"), NAME)
 
 
 @contextmanager
-def _site(settings: Settings, log: Path) -> Iterator[None]:
+def _serve_site(settings: Settings, log: Path) -> Iterator[None]:
     """Serve the site in a subprocess."""
     overrides = {
         "database_url": settings.database_url,
@@ -143,14 +143,14 @@ def _site(settings: Settings, log: Path) -> Iterator[None]:
     with log.open("wb") as log_file:
         server = subprocess.Popen(command, env={**os.environ, **variables}, stdout=log_file, stderr=log_file)  # noqa: S603
         try:
-            _wait(server, settings.address, log)
+            _wait_for_site(server, settings.address, log)
             yield
         finally:
             server.terminate()
             server.wait(timeout=60)
 
 
-def _wait(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
+def _wait_for_site(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
     for _ in range(N_POLLS):
         if server.poll() is not None:
             raise Unavailable(f"The site did not start. {log.read_text().strip().removeprefix('Error: ')}")
@@ -161,9 +161,9 @@ def _wait(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
     raise Unavailable(f"The site does not answer at {address}.")
 
 
-def _take_part(link: str, simulated: DemoCampaign, activity: Activity) -> None:
+def _collect_ratings(link: str, simulated: DemoCampaign, activity: Activity) -> None:
     """Let all raters take part, `N_THREADS` concurrently; the first withdraws at the end."""
-    campaign, done, n = _definition(), count(1), len(simulated.items) * len(simulated.raters)
+    campaign, done, n = _load_definition(), count(1), len(simulated.items) * len(simulated.raters)
     activity.begin("Rating")
 
     def count_rating() -> None:
@@ -173,7 +173,7 @@ def _take_part(link: str, simulated: DemoCampaign, activity: Activity) -> None:
         visitors = [browsers.enter_context(Visitor(link)) for _ in simulated.raters]
         with ThreadPoolExecutor(N_THREADS) as pool:
             futures = [
-                pool.submit(take_part, visitor, rater, campaign, language="en", rated=count_rating)
+                pool.submit(take_part, visitor, rater, campaign, language="en", on_rating=count_rating)
                 for visitor, rater in zip(visitors, simulated.raters, strict=True)
             ]
         for future in futures:
@@ -187,7 +187,7 @@ def _label_and_decide(settings: Settings, campaign: DemoCampaign, activity: Acti
     activity.begin("Labelling")
     with open_site_platform(settings) as platform:
         owner_id = staff.find_or_create_owner(platform, OWNER, now=utc_now()).id
-        counts = label_all(platform, _definition(), campaign.gold, owner_id=owner_id, seed=SEED, now=utc_now())
+        counts = label_all(platform, _load_definition(), campaign.gold, owner_id=owner_id, seed=SEED, now=utc_now())
         typer.echo(f"   {counts[0]} experts label them independently; the owner decides on {counts[1]}.")
         activity.begin("Waiting for the site's figures of all raters")
         flagged, excluded = decide_flags(platform, NAME, len(campaign.raters) - 1, owner_id=owner_id, clock=utc_now)
@@ -196,16 +196,16 @@ def _label_and_decide(settings: Settings, campaign: DemoCampaign, activity: Acti
         )
 
 
-def _report(settings: Settings, folder: Path, activity: Activity) -> None:
+def _write_report(settings: Settings, folder: Path, activity: Activity) -> None:
     """Export the ratings, and write the report."""
     typer.echo("3. The ratings are exported and analysed.")
     ratings, page = folder / RATINGS, folder / PAGE
     activity.begin("Exporting")
     with open_site_platform(settings) as platform:
         ratings_workflow.export_ratings(platform, NAME, ratings, overwrite=True, now=utc_now())
-    collected = read_ratings(ratings, questions="all")
+    collected_ratings = read_ratings(ratings, questions="all")
     activity.begin("Analysing")
-    report = build(collected, permutations=DRAWS, bootstrap=DRAWS, title="The demo", progress=activity.report)
+    report = build(collected_ratings, permutations=DRAWS, bootstrap=DRAWS, title="The demo", progress=activity.report)
     activity.begin("Drawing the figures")
     result_writer.write_text(report.to_html(), page)
     typer.echo(f"   {ratings} has the collected ratings, {page} the report.")
@@ -221,12 +221,12 @@ def _collect_chats(settings: Settings, folder: Path, activity: Activity) -> None
     activity.begin("Talking")
 
     def count_conversation() -> None:
-        activity.report(next(done) / (N_CHATTERS * CONVERSATIONS))
+        activity.report(next(done) / (N_CHATTERS * N_CONVERSATIONS))
 
     with ExitStack() as browsers, ThreadPoolExecutor(N_THREADS) as pool:
         visitors = [browsers.enter_context(Visitor(link)) for _ in range(N_CHATTERS)]
         for future in [
-            pool.submit(hold_conversations, visitor, campaign, seed, talked=count_conversation)
+            pool.submit(hold_conversations, visitor, campaign, seed, on_conversation=count_conversation)
             for seed, visitor in enumerate(visitors)
         ]:
             future.result()
@@ -240,17 +240,17 @@ def _collect_chats(settings: Settings, folder: Path, activity: Activity) -> None
 
 def _run_online_loop(settings: Settings, people: int, activity: Activity) -> None:
     """Run the online loop, and print how well the registered model learns the preferences."""
-    n = online_loop.CONVERSATIONS * online_loop.TURNS * len(online_loop.PHASES)
+    n = online_loop.N_CONVERSATIONS * online_loop.N_TURNS * len(online_loop.PHASES)
     typer.echo(
         f"5. {people} simulated people of known preferences pick one of two responses, {n} times each. A registered "
-        f"model\n   learns from it and chooses what they see next, the best of {online_loop.SAMPLES}:"
+        f"model\n   learns from it and chooses what they see next, the best of {online_loop.N_SAMPLES}:"
     )
     with open_site_platform(settings) as platform:
 
-        def link_to(campaign: Campaign) -> str:
+        def open_campaign(campaign: Campaign) -> str:
             return _open_campaign(settings, campaign, ())
 
-        stage = online_loop.LoopSite(platform, settings.model_registry, link_to, utc_now)
+        stage = online_loop.LoopSite(platform, settings.model_registry, open_campaign, utc_now)
         phases = online_loop.run_online_loop(
             stage, people=people, seed=SEED, on_step=activity.begin, on_progress=activity.report
         )
@@ -262,15 +262,15 @@ def _run_online_loop(settings: Settings, people: int, activity: Activity) -> Non
     )
 
 
-def _release(settings: Settings, folder: Path, activity: Activity) -> None:
+def _release_campaigns(settings: Settings, folder: Path, activity: Activity) -> None:
     """Take the ratings and the conversations through the gate of a release."""
     typer.echo("6. The owner releases the ratings and the conversations to the public.")
     changes = {NAME: demo_release.RATINGS, CHAT_CAMPAIGN: demo_release.CONVERSATIONS}
     with open_site_platform(settings) as platform:
-        for name, mended in changes.items():
+        for name, plan_changes in changes.items():
             activity.begin(f"Judging and writing the release of {name}")
-            released = demo_release.release_campaign(platform, name, folder, mended, now=utc_now())
-            typer.echo(f"   The first plan of {name} is refused: {', '.join(released.refused)}.")
+            released = demo_release.release_campaign(platform, name, folder, plan_changes, now=utc_now())
+            typer.echo(f"   The first plan of {name} is refused: {', '.join(released.first_faults)}.")
             typer.echo(f"   {_describe_release(released, folder / RELEASES[name])}")
 
 
@@ -284,7 +284,7 @@ def _describe_release(released: demo_release.DemoRelease, folder: Path) -> str:
     )
 
 
-def _audit(settings: Settings, activity: Activity) -> None:
+def _verify_logs(settings: Settings, activity: Activity) -> None:
     """Verify the audit log of each campaign."""
     typer.echo("7. The audit log of each campaign is verified.")
     with open_site_platform(settings) as platform:
