@@ -279,6 +279,11 @@ def test_options_of_transformers_are_refused_elsewhere(
     assert not (tmp_path / "model").exists()
 
 
+def test_a_negative_seed_is_wrong_usage(run: RunCommand, files: Path, tmp_path: Path) -> None:
+    done = run("jury", "train", str(files / "ratings.csv"), "--seed", "-1", "-o", str(tmp_path / "model"))
+    assert (done.returncode, "--seed" in done.stderr) == (2, True)
+
+
 def test_without_the_extra_a_transformer_says_what_to_install(
     run: RunCommand, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

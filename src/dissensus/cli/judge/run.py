@@ -144,7 +144,7 @@ def run(
         system_prompt=chatbot.system_prompt,
     )
     options: dict[str, Any] = {"judge": chatbot, "settings": settings, "folder": output, "per_minute": per_minute}
-    sending = Sending(prices=_split_prices(prices), dry_run=dry_run, ask=not yes)
+    sending = SendingOptions(prices=_split_prices(prices), dry_run=dry_run, ask=not yes)
     if campaign is not None:
         if files or questionnaire or rename:
             raise InvalidInput(
@@ -161,7 +161,7 @@ def run(
     send(JudgeRun(items=items, questionnaire=_read_questionnaire(questionnaire), **options), sending)
 
 
-def _send_campaign(platform: Platform, name: str, options: dict[str, Any], sending: "Sending") -> None:
+def _send_campaign(platform: Platform, name: str, options: dict[str, Any], sending: "SendingOptions") -> None:
     """Let a judge answer the questions of a campaign about its items, as its owner."""
     staff_id = overview.find_owner_id(platform, name)
     questionnaire, items = load_judged_campaign(platform, name, staff_id=staff_id)
@@ -174,25 +174,25 @@ def _send_campaign(platform: Platform, name: str, options: dict[str, Any], sendi
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sending:
-    """Options of sending: prices of the estimate, and whether to send and to ask."""
+class SendingOptions:
+    """Options of sending requests: prices of the estimate, whether to send, and whether to ask before."""
 
     prices: Prices | None
     dry_run: bool
     ask: bool
 
 
-def send(judge_run: JudgeRun, sending: Sending, record: Callable[[int], None] | None = None) -> None:
-    """Print the estimate, ask, record, send, and print the outcomes."""
+def send(judge_run: JudgeRun, sending: SendingOptions, record: Callable[[int], None] | None = None) -> None:
+    """Print the estimate, ask, record the number of requests, send them, and print the outcomes."""
     estimate = estimate_run(judge_run, prices=sending.prices)
-    where = "to this machine" if judge_run.url is None else f"to {judge_run.url}"
-    typer.echo(f"{judge_run.judge.name}: {estimate}, {where}.", err=not sending.dry_run)
+    target = "to this machine" if judge_run.url is None else f"to {judge_run.url}"
+    typer.echo(f"{judge_run.judge.name}: {estimate}, {target}.", err=not sending.dry_run)
     if sending.dry_run:
         return
     if sending.ask and estimate.n_requests:
         if not sys.stdin.isatty():
-            raise InvalidInput(f"{format_count(estimate.n_requests, 'request')} would be sent {where}. Add --yes.")
-        typer.confirm(f"Send {estimate.n_requests:,} requests with the texts of items {where}?", abort=True, err=True)
+            raise InvalidInput(f"{format_count(estimate.n_requests, 'request')} would be sent {target}. Add --yes.")
+        typer.confirm(f"Send {estimate.n_requests:,} requests with the texts of items {target}?", abort=True, err=True)
     if record is not None:
         record(estimate.n_requests)
     with result_writer.progress_bar("Judging") as show:

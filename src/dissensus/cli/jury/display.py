@@ -13,7 +13,7 @@ from dissensus.preference.jury.prediction import JURY, JuryPredictions, Predicte
 from dissensus.stats.cluster_robust import Mean
 
 TYPICAL: Final = "The model is of preferences: unsafe means that a typical response of its training would be preferred."
-_SHOWN: Final = 20
+_MAX_ITEMS: Final = 20
 
 
 def jury_evaluation_page(evaluation: JuryEvaluation) -> Page:
@@ -55,13 +55,13 @@ def _describe_abstention(evaluation: JuryEvaluation) -> str:
 
 
 def predictions_page(predictions: JuryPredictions) -> Page:
-    """Return predicted opinions, and the verdicts of a jury, of the first items."""
+    """Return the predicted opinions about the first items, and the verdicts of a jury, as a page."""
     by_item: defaultdict[str, list[PredictedOpinion]] = defaultdict(list)
     for row in predictions.rows:
         by_item[row.item_id].append(row)
-    shown = list(by_item.items())[:_SHOWN]
+    shown = list(by_item.items())[:_MAX_ITEMS]
     head = ("item", "group", "unsafe", "interval", "overruled", "two juries differ")
-    trained = sum(rows[0].in_training for rows in by_item.values())
+    n_trained = sum(rows[0].in_training for rows in by_item.values())
     lines = tuple(
         (
             escape_unprintable(item_id) + "*" * row.in_training if number == 0 else "",
@@ -74,30 +74,30 @@ def predictions_page(predictions: JuryPredictions) -> Page:
         for item_id, rows in shown
         for number, row in enumerate(rows)
     )
-    unknown = sum(rows[0].score is None for rows in by_item.values())
+    n_unknown = sum(rows[0].score is None for rows in by_item.values())
     jury = "" if predictions.jury is None else f" Jury: {escape_unprintable(predictions.jury)}."
-    rest = len(by_item) - len(shown)
+    n_further = len(by_item) - len(shown)
     return Page(
-        f"Predicted opinions about {format_count(len(by_item), 'item')}; {unknown:,} without one, where too few words "
-        f"of the response are known from training.{jury}",
+        f"Predicted opinions about {format_count(len(by_item), 'item')}; {n_unknown:,} without one, where too few "
+        f"words of the response are known from training.{jury}",
         (Grid(head, lines),),
         (
             "unsafe: share of a group that would call the item unsafe, or probability that a jury would.",
             *([f"{JURY}: unsafe if {predictions.at_least:g} of the votes or more are."] if predictions.jury else []),
             *(["overruled: probability that the group's opinion is not the verdict."] if predictions.jury else []),
-            *([f"* in training: {format_count(trained, 'item')}; such predictions flatter."] if trained else []),
+            *([f"* in training: {format_count(n_trained, 'item')}; such predictions flatter."] if n_trained else []),
             *([TYPICAL] if predictions.answers == ANSWERS else []),
-            *([f"{format_count(rest, 'further item')}: --format csv has all."] if rest else []),
+            *([f"{format_count(n_further, 'further item')}: --format csv has all."] if n_further else []),
         ),
     )
 
 
-def write_tables(result: JuryEvaluation | JuryPredictions, page: Page, form: Format, output: Path | None) -> None:
+def write_jury_result(result: JuryEvaluation | JuryPredictions, page: Page, kind: Format, output: Path | None) -> None:
     """Write a result as tables, CSV or JSON."""
-    if form is Format.TABLE:
+    if kind is Format.TABLE:
         result_writer.write_pages([page], output)
     else:
-        text = result.to_json() if form is Format.JSON else result_writer.to_csv(result.to_polars())
+        text = result.to_json() if kind is Format.JSON else result_writer.to_csv(result.to_polars())
         result_writer.write_text(text, output)
 
 

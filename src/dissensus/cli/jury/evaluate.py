@@ -16,8 +16,8 @@ from dissensus.cli.jury.options import (
     PairRatersOption,
     TransformerOption,
     UnsafeOption,
+    load_encoder,
     make_plan,
-    pick_encoder,
     read_joint_pairs,
 )
 from dissensus.cli.lazy_group import LazyCommand
@@ -57,19 +57,19 @@ def evaluate(
     Example: dissensus jury evaluate ratings.csv --items items.csv --by race
     """
     # Imported here, so that --help does not import polars.
-    from dissensus.cli.jury.display import jury_evaluation_page, write_tables
+    from dissensus.cli.jury.display import jury_evaluation_page, write_jury_result
     from dissensus.preference.jury.evaluation import evaluate_jury
 
-    form = result_writer.choose_format(format, output)
+    kind = result_writer.choose_format(format, output)
     options = {"--epochs": epochs, "--learning-rate": learning_rate}
     plan = make_plan(transformer, options, {"--embeddings": embeddings, "--pairs": pairs})
-    encoder = pick_encoder(embeddings=embeddings)
-    compared = read_joint_pairs(pairs, pair_raters)
+    encoder = load_encoder(embeddings=embeddings)
+    joint_pairs = read_joint_pairs(pairs, pair_raters)
     ratings = load()
     with result_writer.progress_bar("Training") as progress:
         result = evaluate_jury(
             ratings,
-            compared,
+            joint_pairs,
             unsafe=split_categories(unsafe),
             by=[*(by or ()), *(cross or ())],
             min_raters=min_raters,
@@ -80,4 +80,4 @@ def evaluate(
             plan=plan,
             progress=progress,
         )
-    write_tables(result, jury_evaluation_page(result), form, output)
+    write_jury_result(result, jury_evaluation_page(result), kind, output)

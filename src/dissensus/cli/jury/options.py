@@ -88,8 +88,8 @@ def read_joint_pairs(paths: "list[Path] | None", raters: Path | None) -> "tuple[
     return load_pairs(paths, "harmless", raters).pairs
 
 
-def pick_encoder(*, embeddings: bool) -> "Encoder | None":
-    """Return the encoder of responses, if there is one."""
+def load_encoder(*, embeddings: bool) -> "Encoder | None":
+    """Load MiniLM as the encoder of responses, with --embeddings; else return None."""
     # Imported here, since MiniLM is large.
     from dissensus.preference.models.mini_lm import load_minilm
 
@@ -97,22 +97,23 @@ def pick_encoder(*, embeddings: bool) -> "Encoder | None":
 
 
 def make_plan(base: str | None, options: "dict[str, Any]", others: "dict[str, Any]") -> "TransformerPlan | None":
-    """Return the plan of a transformer, if there is one, from its options; refuse other options that exclude it."""
+    """Return the plan of --transformer, or None without it; refuse options that need it, or exclude it (`others`)."""
     # Imported here, since PyTorch is large.
     from dissensus.preference.transformer.extra import check_installed
     from dissensus.preference.transformer.plan import TransformerPlan
 
-    chosen = drop_unset(**options)
+    tuning = drop_unset(**options)
     if base is None:
-        if chosen:
+        if tuning:
             raise InvalidInput(
-                f"{next(iter(chosen))} is for a transformer. Name its base model, --transformer MODEL, or leave it out."
+                f"{next(iter(tuning))} is for a transformer. Name its base model, --transformer MODEL, or leave it out."
             )
         return None
-    if excluded := [name for name, value in others.items() if value]:
+    if conflicts := [name for name, value in others.items() if value]:
         raise InvalidInput(
-            f"{excluded[0]} and --transformer exclude each other: a transformer is tuned on ratings, and its vectors "
+            f"{conflicts[0]} and --transformer exclude each other: a transformer is tuned on ratings, and its vectors "
             "are features besides words alone. Leave one out."
         )
     check_installed("accelerate")
-    return TransformerPlan(base=base, **{name[2:].replace("-", "_"): value for name, value in chosen.items()})
+    arguments = {name[2:].replace("-", "_"): value for name, value in tuning.items()}
+    return TransformerPlan(base=base, **arguments)

@@ -1,11 +1,11 @@
-"""`dissensus jury train` and `evaluate` of files of preference pairs."""
+"""`dissensus jury train` and `dissensus jury evaluate` on files of preference pairs."""
 
 from pathlib import Path
 
 from dissensus.cli import result_writer
-from dissensus.cli.jury.display import jury_evaluation_page, write_tables
-from dissensus.cli.jury.options import pick_encoder
-from dissensus.cli.jury.train import save_trained
+from dissensus.cli.jury.display import jury_evaluation_page, write_jury_result
+from dissensus.cli.jury.options import load_encoder
+from dissensus.cli.jury.train import save_jury_model
 from dissensus.cli.preference.options import infer_purpose, load_pairs
 from dissensus.cli.result_writer import Format
 from dissensus.errors import InvalidInput
@@ -29,12 +29,12 @@ def train_on_pairs(
     known_purpose = purpose or infer_purpose(files)
     if known_purpose is None:
         raise InvalidInput("The criterion of the choices is unknown. Give --purpose harmless or --purpose helpful.")
-    encoder = pick_encoder(embeddings=embeddings)
+    encoder = load_encoder(embeddings=embeddings)
     read = load_pairs(files, known_purpose, raters)
     choices = read_jury_pairs(read.pairs, by=by or (), min_raters=min_raters)
     make_model_folder(output)
     model = fit_pair_jury(choices, purpose=known_purpose, encoder=encoder)
-    save_trained(model, output, "pairs of responses")
+    save_jury_model(model, output, "pairs of responses")
 
 
 def evaluate_on_pairs(
@@ -51,8 +51,8 @@ def evaluate_on_pairs(
     output: Path | None,
 ) -> None:
     """Measure predicted preferences on dialogues held out of training."""
-    form = result_writer.choose_format(format, output)
-    encoder = pick_encoder(embeddings=embeddings)
+    kind = result_writer.choose_format(format, output)
+    encoder = load_encoder(embeddings=embeddings)
     read = load_pairs(files, infer_purpose(files), raters)
     with result_writer.progress_bar("Training") as progress:
         result = evaluate_pair_jury(
@@ -65,4 +65,4 @@ def evaluate_on_pairs(
             seed=seed,
             progress=progress,
         )
-    write_tables(result, jury_evaluation_page(result), form, output)
+    write_jury_result(result, jury_evaluation_page(result), kind, output)

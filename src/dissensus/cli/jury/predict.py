@@ -75,17 +75,17 @@ def predict(
     Example: dissensus jury predict items.csv --model jury-model --mix raters --format csv
     """
     # Imported here, so that --help does not import polars.
-    from dissensus.cli.jury.display import predictions_page, write_tables
+    from dissensus.cli.jury.display import predictions_page, write_jury_result
     from dissensus.files.models.folder import load_jury_model
     from dissensus.preference.jury.prediction import predict_opinions
     from dissensus.preference.jury.texts import text_of_turns
 
-    form = result_writer.choose_format(format, output)
+    kind = result_writer.choose_format(format, output)
     trained = load_jury_model(model)
-    jury = _compose(trained, seats, census, mix, size)
+    jury = _compose_jury(trained, seats, census, mix, size)
     if jury is None and at_least is not None:
         raise InvalidInput("--at-least is the threshold of a jury. Add --seats, --census or --mix, or leave it out.")
-    items = list(_read(conversations))
+    items = list(_read_items(conversations))
     result = predict_opinions(
         trained,
         [item.item_id for item in items],
@@ -95,11 +95,11 @@ def predict(
         confidence=confidence,
         seed=seed,
     )
-    write_tables(result, predictions_page(result), form, output)
+    write_jury_result(result, predictions_page(result), kind, output)
 
 
-def _read(paths: "Sequence[Path]") -> "Iterator[Item]":
-    """Yield the items of files, with their notes; refuse an id that two files share."""
+def _read_items(paths: "Sequence[Path]") -> "Iterator[Item]":
+    """Yield the items of files, and print their notes; refuse an id that two files share."""
     from dissensus.files.items import read_items
 
     origin: dict[str, Path] = {}
@@ -116,7 +116,9 @@ def _read(paths: "Sequence[Path]") -> "Iterator[Item]":
             yield item
 
 
-def _compose(model: "JuryModel", seats: str | None, census: Path | None, mix: str | None, size: int) -> "Jury | None":
+def _compose_jury(
+    model: "JuryModel", seats: str | None, census: Path | None, mix: str | None, size: int
+) -> "Jury | None":
     """Return the jury of the options; None without one."""
     from dissensus.cli.model_options import read_populations
     from dissensus.preference.jury.composition import seat_census, seat_groups, seat_mix

@@ -18,8 +18,8 @@ from dissensus.cli.jury.options import (
     PairRatersOption,
     TransformerOption,
     UnsafeOption,
+    load_encoder,
     make_plan,
-    pick_encoder,
     read_joint_pairs,
 )
 from dissensus.cli.lazy_group import LazyCommand
@@ -54,7 +54,7 @@ def train(
     learning_rate: LearningRateOption = None,
     seed: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Seed of --transformer. Default: 0.", rich_help_panel=TRANSFORMERS),
+        typer.Option(metavar="N", min=0, help="Seed of --transformer. Default: 0.", rich_help_panel=TRANSFORMERS),
     ] = None,
 ) -> None:
     """Train a model that predicts the answers of groups of raters to texts, and write it as a folder with its card.
@@ -76,14 +76,14 @@ def train(
     plan = make_plan(transformer, options, {"--embeddings": embeddings, "--pairs": pairs})
     if plan is None and seed is not None:
         raise InvalidInput("--seed is that of --transformer; nothing else is drawn at random. Leave it out.")
-    encoder = pick_encoder(embeddings=embeddings)
-    compared = read_joint_pairs(pairs, pair_raters)
+    encoder = load_encoder(embeddings=embeddings)
+    joint_pairs = read_joint_pairs(pairs, pair_raters)
     reading_options: dict[str, Any] = {
         "unsafe": split_categories(unsafe),
         "by": [*(by or ()), *(cross or ())],
         "min_raters": min_raters,
     }
-    if compared is None:
+    if joint_pairs is None:
         ratings = read_jury_ratings(load(), **reading_options)
         make_model_folder(output)
         if plan is None:
@@ -92,14 +92,14 @@ def train(
             with result_writer.progress_bar("Tuning") as progress:
                 model = fit_transformer_jury(ratings, plan, seed=seed or 0, progress=progress)
     else:
-        answers = read_joint_answers(load(), compared, **reading_options)
+        answers = read_joint_answers(load(), joint_pairs, **reading_options)
         make_model_folder(output)
         model = fit_joint_jury(answers, encoder=encoder)
-    save_trained(model, output, "items")
+    save_jury_model(model, output, "items")
 
 
-def save_trained(model: "JuryModel", output: Path, items: str) -> None:
-    """Write a model, and print its notes and what it was trained on."""
+def save_jury_model(model: "JuryModel", output: Path, unit: str) -> None:
+    """Write a model, and print its notes and its numbers of answers; `unit` names what they are about."""
     from dissensus.files.models.folder import save_model
 
     save_model(model, output)
@@ -110,7 +110,7 @@ def save_trained(model: "JuryModel", output: Path, items: str) -> None:
     if "n_choices" in card:
         choices = f", and {card['n_choices']:,} choices between responses (scale {card['choice_scale']:.2f})"
     typer.echo(
-        f"Trained on {model.card['n_ratings']:,} answers to {model.question} about {model.card['n_items']:,} {items}"
+        f"Trained on {model.card['n_ratings']:,} answers to {model.question} about {model.card['n_items']:,} {unit}"
         f"{choices}. Groups: {groups}. Measure it on conversations held out: dissensus jury evaluate."
     )
     typer.echo(f"Wrote {output}.", err=True)

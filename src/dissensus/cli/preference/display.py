@@ -35,7 +35,7 @@ def evaluation_page(
 
 
 def slices_csv(evaluation: Evaluation) -> str:
-    """Return a row for all pairs and for each slice."""
+    """Format the accuracy of all pairs and of each slice as CSV, a row each."""
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(("by", "value", "n", "dialogues", "accuracy", "ci_low", "ci_high", "length_alone"))

@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from dissensus.report.result import Document
 
 CHANCE = 0.5
-"""Accuracy of a model that knows nothing."""
+"""Accuracy of random choices."""
 
 
 class _EvaluatedModel(NamedTuple):
     """A model, its margins on the pairs, and their evaluation."""
 
-    model: dict[str, Any]
+    model: dict[str, Any]  # Name, SHA-256 and purpose
     margins: FloatArray
     evaluation: Evaluation
     diagnostics: Diagnostics | None = None
@@ -96,7 +96,7 @@ def evaluate(
         target,
         build_report=lambda command: _build_report(read, tested, difference, seed=seed, command=command),
         build_page=lambda: evaluation_page(tested.evaluation, tested.model["name"], difference, tested.diagnostics),
-        to_json=lambda: json.dumps(_values(tested, rival, difference), ensure_ascii=False, indent=2, allow_nan=False),
+        to_json=lambda: json.dumps(_to_dict(tested, rival, difference), ensure_ascii=False, indent=2, allow_nan=False),
         to_csv=lambda: slices_csv(tested.evaluation),
     )
 
@@ -129,7 +129,7 @@ def _build_report(
     )
 
 
-def _values(tested: _EvaluatedModel, other: _EvaluatedModel | None, rival: RivalModel | None) -> dict[str, Any]:
+def _to_dict(tested: _EvaluatedModel, other: _EvaluatedModel | None, rival: RivalModel | None) -> dict[str, Any]:
     values = {"schema_version": 1, "model": tested.model, **tested.evaluation.to_dict()}
     if tested.diagnostics is not None:
         values |= tested.diagnostics.to_dict()
@@ -154,14 +154,16 @@ def _evaluate_model(
 ) -> _EvaluatedModel:
     with open_model(location, purpose=purpose, key=os.environ.get(SCORE_KEY, "")) as (model, identity):
         check_purpose(model, purpose or model.purpose, force=force)
-        margins, length, diagnostics = _margins(model, read, confidence)
+        margins, length, diagnostics = _predict_margins(model, read, confidence)
         summary = {**identity._asdict(), "purpose": model.purpose}
     return _EvaluatedModel(
         summary, margins, evaluate_margins(read.pairs, margins, length, confidence=confidence), diagnostics
     )
 
 
-def _margins(model: Model, read: ReadPairs, confidence: float) -> tuple[FloatArray, FloatArray, Diagnostics | None]:
+def _predict_margins(
+    model: Model, read: ReadPairs, confidence: float
+) -> tuple[FloatArray, FloatArray, Diagnostics | None]:
     """Return the margins of a model and of length alone, and diagnostics of the model."""
     if isinstance(model, AnyModel):
         return (

@@ -57,7 +57,7 @@ ModelOption = Annotated[
 
 
 def load_pairs(paths: list[Path], purpose: Purpose | None = None, raters: Path | None = None) -> ReadPairs:
-    """Read pairs, and print notes on those left out."""
+    """Read pairs, and print notes on those that are left out."""
     read = read_pair_files(paths, purpose=purpose, people=None if raters is None else read_people(raters))
     for note in read.notes:
         typer.echo(f"Note: {note}", err=True)
@@ -65,7 +65,7 @@ def load_pairs(paths: list[Path], purpose: Purpose | None = None, raters: Path |
 
 
 def infer_purpose(paths: list[Path]) -> Purpose | None:
-    """Infer the purpose from file names; None if they do not name one."""
+    """Infer the purpose from the names of files and folders; None unless all files name it."""
     purposes = {detect_purpose(path) for path in paths}
     if len(purposes - {None}) > 1:
         raise InvalidInput("Some files are about helpful and some about harmless responses. Give files of one purpose.")

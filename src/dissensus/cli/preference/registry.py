@@ -65,7 +65,7 @@ def register(
     Example: dissensus preference register harmless --purpose harmless --margin 0.02
     """
     counting = Weighting(strength=strength, soft=soft_labels)
-    # Fails here and not in training if the kind needs other options.
+    # Raises if the kind does not support these options, which retraining would report much later.
     TrainingPlan.for_kind(kind, counting)
     rule, campaigns = PromotionRule(margin=margin, confidence=confidence), tuple(campaign or ())
     terms = RegistrationTerms(purpose=purpose, kind=kind, counting=counting, rule=rule, campaigns=campaigns)
@@ -148,12 +148,13 @@ def retrain(
         raise InvalidInput("With --no-site there are no pairs to learn from. Give files of pairs, or leave it out.")
     with result_writer.progress_bar("Training") as progress:
         if no_site:
-            learn_from = partial(collect_comparisons, platform=None, files=files)
-            entry = retrain_model(folder, learn_from, now=utc_now(), allow_fewer=fewer, seed=seed, progress=progress)
+            collect = partial(collect_comparisons, platform=None, files=files)
+            entry = retrain_model(folder, collect, now=utc_now(), allow_fewer=fewer, seed=seed, progress=progress)
         else:
-            with _site(site_settings) as platform:
-                options = {"files": files, "fewer": fewer, "seed": seed, "progress": progress}
-                entry = retrain_from_campaigns(platform, folder, now=utc_now(), **options)  # type: ignore[arg-type]
+            with _open_site(site_settings) as platform:
+                entry = retrain_from_campaigns(
+                    platform, folder, now=utc_now(), files=files, allow_fewer=fewer, seed=seed, progress=progress
+                )
     if entry is None:
         typer.echo("There is no new pair since the last version was trained.")
         return
@@ -168,7 +169,8 @@ def retrain(
 
 
 @contextmanager
-def _site(settings: Settings) -> Iterator[Platform]:
+def _open_site(settings: Settings) -> Iterator[Platform]:
+    """Open the platform; an error that there is no database mentions --no-site."""
     with ExitStack() as stack:
         try:
             platform = stack.enter_context(open_site_platform(settings))

@@ -83,14 +83,14 @@ def score(
         if of_attempts and output is not None:
             options = {"replace_scores": replace_scores, "resume": resume, "overwrite": overwrite}
             scorer_identity = scorer.identify(identity)
-            _attempts(
+            _score_attempts(
                 ScoringOptions(source=conversations, target=output, model=scorer, identity=scorer_identity, **options)
             )
         else:
-            result_writer.write_text(_rows(conversations, scorer), output)
+            result_writer.write_text(_score_turns(conversations, scorer), output)
 
 
-def _attempts(options: ScoringOptions) -> None:
+def _score_attempts(options: ScoringOptions) -> None:
     with _scoring_progress() as progress:
         result = score_attempts(options, progress=progress)
     for note in result.notes:
@@ -119,8 +119,8 @@ def _scoring_progress() -> Iterator[ScoringProgress | None]:
         yield lambda n, share: bar.update(job, completed=share, n=n)
 
 
-def _rows(conversations: Path, model: Model) -> str:
-    """Return CSV with a row for each turn of the bot."""
+def _score_turns(conversations: Path, model: Model) -> str:
+    """Score conversations, and return CSV with a row for each turn of the bot."""
     frame = read_frame(conversations)
     with name_source(conversations):
         columns = find_conversation_columns(frame.columns)

@@ -78,7 +78,7 @@ def train(
     known_purpose = purpose or infer_purpose(pairs)
     if known_purpose is None:
         raise InvalidInput("The criterion of the choices is unknown. Give --purpose harmless or --purpose helpful.")
-    plan = _plan(kind, Weighting(strength=strength, soft=soft_labels), output, options)
+    plan = _make_plan(kind, Weighting(strength=strength, soft=soft_labels), output, options)
     read = load_pairs(pairs, known_purpose, raters)
     make_model_folder(output)
     with result_writer.progress_bar("Training") as progress:
@@ -91,15 +91,15 @@ def train(
     typer.echo(
         f"Trained on {card['n_pairs']:,} pairs of {card['n_dialogues']:,} dialogues. On "
         f"{held_out['accuracy']['n']:,} pairs held out: accuracy {accuracy}, log-loss {held_out['log_loss']:.3f}, "
-        f"length alone {held_out['length_alone']['estimate']:.3f}.{_more(card)}"
+        f"length alone {held_out['length_alone']['estimate']:.3f}.{_describe_differences(card)}"
     )
     typer.echo(f"Wrote {output}.", err=True)
 
 
-def _plan(
+def _make_plan(
     kind: KindOfModel | Literal["transformer"], counting: Weighting, output: Path, options: dict[str, Any]
 ) -> TrainingPlan | TransformerPlan:
-    """Return the training plan."""
+    """Return the training plan of a kind of model; refuse options of transformers for other kinds."""
     if kind == "transformer":
         return transformer_options.make_transformer_plan(counting, output, options)
     transformer_options.refuse_transformer_options(options, kind)
@@ -117,8 +117,8 @@ def _train_and_save(
     return model.card
 
 
-def _more(card: dict[str, Any]) -> str:
-    """Return a sentence on the group differences that the model found."""
+def _describe_differences(card: dict[str, Any]) -> str:
+    """Return a sentence on the variance or the differences of groups that the model found, if its kind has them."""
     held_out = card["held_out"]
     if "r_squared" in held_out:
         return f" Of all variance {held_out['r_squared']:.2f} lies between answers (r²)."

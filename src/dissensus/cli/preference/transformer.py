@@ -1,4 +1,4 @@
-"""Options of `dissensus preference train` for transformers."""
+"""Options and training of transformers in `dissensus preference train`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -79,12 +79,12 @@ def make_transformer_plan(counting: Weighting, output: Path, options: dict[str, 
     """Return the training plan; checkpoints are beside the folder of the model."""
     if "base" not in options:
         raise InvalidInput("A transformer needs a base model. Give its folder, or its name on the hub: --base MODEL")
-    plan = TransformerPlan(counting=counting, checkpoints=_beside(output), **options)
+    plan = TransformerPlan(counting=counting, checkpoints=_checkpoint_folder(output), **options)
     check_installed("accelerate")
     return plan
 
 
-def _beside(output: Path) -> Path:
+def _checkpoint_folder(output: Path) -> Path:
     folder = output.resolve()
     return folder.parent / f"{folder.name}.partial"
 

@@ -117,7 +117,9 @@ def benchmark(
         ratings = _read_folder(load, scores=scores is not None, decisions=decisions)
     else:
         ratings = load(all_questions=not one_question and (decisions or not scores))
-    own = load_scores(select_pool(ratings), scores, score_column, options["unsafe"], reverse or ()) if scores else None
+    item_scores = (
+        load_scores(select_pool(ratings), scores, score_column, options["unsafe"], reverse or ()) if scores else None
+    )
     if decisions:
         populations = _read_populations(ratings, population_labels, options["unsafe"])
         card: Scorecard = compare_decisions(
@@ -126,13 +128,13 @@ def benchmark(
             costs=split_cost_list(costs or "1:1"),
             at_least=at_least,
             gold=gold,
-            scores=own,
+            scores=item_scores,
             populations=populations,
             seats=None if seats is None else parse_seats(seats),
             **options,
         )
-    elif own is not None:
-        card = score_models(ratings, own, gold=gold, threshold=threshold, rank_by=rank_by, **options)
+    elif item_scores is not None:
+        card = score_models(ratings, item_scores, gold=gold, threshold=threshold, rank_by=rank_by, **options)
     else:
         card = score_chatbots(ratings, by_item=by_item or (), chatbot=chatbot, **options)
     result_writer.write_result(
@@ -145,7 +147,7 @@ def benchmark(
 
 
 def _read_folder(load: "partial[Ratings]", *, scores: bool, decisions: bool) -> "Ratings":
-    """Read a folder, with the ids of the items if these have scores."""
+    """Read a folder, with the ids of the items if --scores is given; refuse --decisions."""
     if decisions:
         raise InvalidInput(
             "Decisions (--decisions) are not compared on a folder of Parquet files: rules decide from all ratings of "
@@ -171,8 +173,10 @@ def _build_report(card: "Scorecard", command: str) -> "Document":
 def _read_populations(ratings: "Ratings", path: Path | None, unsafe: list[str] | None) -> "ItemScores | None":
     from dissensus.files.scores.populations import read_population_labels
 
+    if path is None:
+        return None
     scale = ratings.scale(ratings.resolve_question())
-    return None if path is None else read_population_labels(path, unsafe or scale[-1:])
+    return read_population_labels(path, unsafe or scale[-1:])
 
 
 def _check_options(

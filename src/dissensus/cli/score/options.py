@@ -1,4 +1,4 @@
-"""Options of `dissensus benchmark`, and costs of both errors as options have them."""
+"""Options of `dissensus benchmark`, and the parsers of --costs."""
 
 from pathlib import Path
 from typing import Annotated, Literal

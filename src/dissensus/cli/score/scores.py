@@ -1,4 +1,4 @@
-"""Scores of models, as options name their files."""
+"""Reading of scores of models from the files of --scores."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ def load_scores(
     unsafe: Sequence[str] | None,
     reverse: Sequence[str],
 ) -> "ItemScores":
-    """Read scores, whose labels may be answers to the question."""
+    """Read scores; a label may be an answer to the question, which counts as 1 if it is unsafe, else as 0."""
     # Imported here, so that --help does not import polars.
     from dissensus.files.scores.reader import read_scores
 
