@@ -33,6 +33,22 @@ def test_blanks_around_weights_are_ignored(header: str) -> None:
     assert negotiate_language(header, ("en", "de")) == "de"
 
 
+@pytest.mark.parametrize(
+    ("header", "language"),
+    [
+        ("zh-Hant", "zh-Hant"),
+        ("zh-hant-tw", "zh-Hant"),
+        ("zh", "zh-Hans"),
+        ("en", "en"),
+        ("en-GB", "en-GB"),
+        ("en-US", "en-GB"),
+        ("", "zh-Hans"),
+    ],
+)
+def test_the_language_that_shares_most_subtags_is_nearest(header: str, language: str) -> None:
+    assert negotiate_language(header, ("zh-Hans", "zh-Hant", "en-GB", "en")) == language
+
+
 @pytest.mark.parametrize("language", languages())
 def test_all_languages_have_the_same_phrases_and_placeholders(language: str) -> None:
     first, other = load_phrases(DEFAULT_LANGUAGE), load_phrases(language)
