@@ -21,13 +21,13 @@ from dissensus.web.core.signed_tokens import OidcFlow
 ALGORITHMS: Final = ("RS256", "PS256", "ES256")
 """Public-key algorithms only; shared secrets are not accepted."""
 TIMEOUT_S: Final = 10
-METADATA_S: Final = 600
-"""Time for which metadata of the provider are kept."""
-FAILURE_S: Final = 15
-"""Time for which a failure to fetch them is kept."""
+METADATA_LIFETIME_S: Final = 600
+"""Time for which metadata of the provider are cached."""
+FAILURE_LIFETIME_S: Final = 15
+"""Time for which a failure to fetch them is cached."""
 LEEWAY_S: Final = 60
 """Allowed clock skew."""
-METADATA: Final = "/.well-known/openid-configuration"
+METADATA_PATH: Final = "/.well-known/openid-configuration"
 NO_RESPONSE: Final = "The provider does not respond. Sign in with a password or a link, or try again later."
 
 log = logging.getLogger("dissensus.oidc")
@@ -42,36 +42,39 @@ class OidcIdentity:
 
 
 class MetadataCache:
-    """Metadata of the provider, fetched by one thread at a time; a failure is kept for a short time."""
+    """Metadata of the provider, fetched by one thread at a time; a failure is cached for a short time."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._issuer: str | None = None
-        self._due = 0.0
+        self._expires_at = 0.0  # By the monotonic clock
         self._result: dict[str, Any] | DissensusError = Unavailable(
             "The provider has not answered yet. Try again in a moment, or sign in with a password or a link."
         )
 
     def get(self, settings: Settings) -> dict[str, Any]:
-        """Return the metadata; raise the failure of the last request while it is kept."""
-        is_current = settings.oidc_issuer == self._issuer and monotonic() < self._due
+        """Return the metadata; raise the failure of the last request while it is cached."""
+        is_current = settings.oidc_issuer == self._issuer and monotonic() < self._expires_at
         # Other threads do not wait for a slow provider.
         if not is_current and self._lock.acquire(blocking=False):
             try:
                 self._fetch(settings)
             finally:
                 self._lock.release()
-        if isinstance(self._result, DissensusError):
-            raise self._result
-        return self._result
+        # Read once: another thread may replace it.
+        result = self._result
+        if isinstance(result, DissensusError):
+            # Each raise would add frames to the traceback of the cached error, and keep their requests in memory.
+            raise result.with_traceback(None)
+        return result
 
     def _fetch(self, settings: Settings) -> None:
         try:
             with _client(settings) as client:
-                self._result, time_s = _metadata(client, settings), METADATA_S
+                self._result, lifetime_s = _fetch_metadata(client, settings), METADATA_LIFETIME_S
         except (NotAllowed, Unavailable) as error:
-            self._result, time_s = error, FAILURE_S
-        self._issuer, self._due = settings.oidc_issuer, monotonic() + time_s
+            self._result, lifetime_s = error, FAILURE_LIFETIME_S
+        self._issuer, self._expires_at = settings.oidc_issuer, monotonic() + lifetime_s
 
 
 def check_oidc_settings(settings: Settings) -> None:
@@ -123,15 +126,16 @@ def fetch_identity(
     with _client(settings) as client:
         tokens = _fetch_json(client, "POST", metadata["token_endpoint"], data=form, auth=basic)
         keys = _fetch_json(client, "GET", metadata["jwks_uri"])
-    claims = _claims(settings, tokens, keys, flow.nonce, now)
+    claims = _verify_id_token(settings, tokens, keys, flow.nonce, now)
     subject, email = f"{settings.oidc_issuer} {claims['sub']}", claims.get("email")
     # The standard requires a boolean: some providers send a string, and "false" is truthy.
     return OidcIdentity(subject, str(email) if email and claims.get("email_verified") is True else None)
 
 
-def _claims(
+def _verify_id_token(
     settings: Settings, tokens: dict[str, Any], keys: dict[str, Any], nonce: str, now: datetime
 ) -> dict[str, Any]:
+    """Return the claims of the ID token; raise `NotAllowed` if it is invalid."""
     from authlib.oidc.core import CodeIDToken
     from joserfc import jwt
     from joserfc.errors import JoseError
@@ -162,9 +166,9 @@ def _client(settings: Settings) -> httpx.Client:
         raise Unavailable(NO_RESPONSE) from None
 
 
-def _metadata(client: httpx.Client, settings: Settings) -> dict[str, Any]:
+def _fetch_metadata(client: httpx.Client, settings: Settings) -> dict[str, Any]:
     issuer = str(settings.oidc_issuer)
-    metadata = _fetch_json(client, "GET", issuer.rstrip("/") + METADATA)
+    metadata = _fetch_json(client, "GET", issuer.rstrip("/") + METADATA_PATH)
     if metadata.get("issuer") != issuer:
         raise Unavailable(
             f"The provider identifies itself as {format_value(metadata.get('issuer'))}. "

@@ -164,7 +164,7 @@ def test_metadata_are_requested_once(staff_site: StaffSite, provider: Provider) 
 def test_a_failure_of_the_provider_is_kept_for_a_moment(
     staff_site: StaffSite, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(oidc, "FAILURE_S", 3600)
+    monkeypatch.setattr(oidc, "FAILURE_LIFETIME_S", 3600)
     provider.status = 500
     for _ in range(3):
         assert "The provider answers with 500" in staff_site.stranger().get("/oidc").text
@@ -173,6 +173,20 @@ def test_a_failure_of_the_provider_is_kept_for_a_moment(
     later = time.monotonic() + 3600
     monkeypatch.setattr(oidc, "monotonic", lambda: later)
     assert sign_in(staff_site).status_code == 303
+
+
+@sqlite_only
+def test_a_cached_failure_does_not_collect_tracebacks(
+    staff_site: StaffSite, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oidc, "FAILURE_LIFETIME_S", 3600)
+    provider.status = 500
+    site, n_frames = staff_site.live.site, []
+    for _ in range(3):
+        with pytest.raises(Unavailable, match="answers with 500") as failure:
+            site.oidc_metadata.get(site.settings)
+        n_frames.append(len(failure.traceback))
+    assert n_frames == n_frames[:1] * 3
 
 
 @sqlite_only
