@@ -255,6 +255,7 @@ def test_client_addresses_are_stored_as_hashes(staff_site: StaffSite) -> None:
         ("192.0.2.7", "192.0.2.7"),
         ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
         ("2001:db8:1:2::ffff", "2001:db8:1:2::/64"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
         ("unix", "unix"),
         (None, ""),
     ],

@@ -1,9 +1,9 @@
-"""Shared state of one worker process: settings, database, renderer, signers and limits."""
+"""Shared state of one worker process: settings, platform, renderer, signers and limits."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from argon2 import PasswordHasher
 from fastapi import Request, Response
@@ -88,23 +88,31 @@ class Site:
 
 
 def client_network(request: Request) -> str:
-    """Return the client's network for rate limiting: an IPv4 address, or an IPv6 /64."""
-    host = "" if request.client is None else request.client.host
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return host
+    """Return the client's network for rate limiting: an IPv4 address, an IPv6 /64, or the host if it is neither."""
+    address = _client_address(request)
+    if address is None:
+        return "" if request.client is None else request.client.host
     return str(ip_network((address, 64), strict=False)) if address.version == 6 else str(address)
 
 
 def truncated_network(request: Request) -> str | None:
     """Return the client's network for the security log: an IPv4 /24, or an IPv6 /48; None if it is unknown."""
-    host = "" if request.client is None else request.client.host
-    try:
-        address = ip_address(host)
-    except ValueError:
+    address = _client_address(request)
+    if address is None:
         return None
     return str(ip_network((address, 24 if address.version == 4 else 48), strict=False))
+
+
+def _client_address(request: Request) -> IPv4Address | IPv6Address | None:
+    """Return the client's address; None if the connection has none, such as that of a Unix socket."""
+    try:
+        address = ip_address("" if request.client is None else request.client.host)
+    except ValueError:
+        return None
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        # Proxies that listen on one socket for both protocols forward ::ffff:192.0.2.7, all of which are in one /64.
+        return address.ipv4_mapped
+    return address
 
 
 def address_digest(site: Site, request: Request) -> str:
