@@ -52,8 +52,8 @@ def _to_summary(caller: StaffRequest, entry: overview.CampaignListEntry) -> Camp
         state=entry.campaign_row.state,
         role=entry.role,
         owners=tuple(entry.owners),
-        raters=visible.raters,
-        ratings=visible.ratings,
+        raters=visible.n_raters,
+        ratings=visible.n_ratings,
         created_at=entry.campaign_row.created_at,
         archived_at=entry.campaign_row.archived_at,
     )
@@ -70,8 +70,9 @@ def create(
     """Create a draft, owned by the caller."""
     campaign = parse_campaign(body.definition)
     items = tuple(item.to_item() for item in body.items)
-    options = {"staff_id": caller.staff.id, "open_link": body.open_link, "now": site.clock()}
-    campaigns.create_campaign(site.platform, campaign, items, **options)  # type: ignore[arg-type]
+    campaigns.create_campaign(
+        site.platform, campaign, items, staff_id=caller.staff.id, open_link=body.open_link, now=site.clock()
+    )
     return _details(site, request, caller, campaign.name, permissions_in_role(caller, "owner"))
 
 

@@ -49,7 +49,7 @@ TABS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class CampaignNavigation:
-    """Tabs of a campaign, and the one that a page belongs to."""
+    """Tabs of a campaign that a role may see, and the one that a page belongs to."""
 
     name: str
     tabs: tuple[CampaignTab, ...]

@@ -45,7 +45,7 @@ def make_columns(counts: Sequence[tuple[str, int]]) -> tuple[ChartColumn, ...]:
 
 
 def bin_counts(counts: Sequence[tuple[int, int]]) -> list[tuple[str, int]]:
-    """Bin counts of whole numbers, with wider bins for long ranges.
+    """Bin counts of whole numbers, in increasing order, into at most `MAX_COLUMNS` bins of one width.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def bin_counts(counts: Sequence[tuple[int, int]]) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class ChartScale:
-    """Linear scale of a chart, or logarithmic with `ratio`.
+    """Scale of a chart: linear, or logarithmic with `ratio`, for positive numbers.
 
     Examples
     --------

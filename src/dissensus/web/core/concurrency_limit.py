@@ -1,4 +1,4 @@
-"""Slots for slow requests, so that raters always find a free thread, and nobody takes every turn."""
+"""Concurrency limit of slow requests: few at a time, and one of each person, so that raters find a free thread."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,26 +9,26 @@ from weakref import WeakValueDictionary
 from dissensus.errors import Unavailable
 
 MAX_SLOW_REQUESTS: Final = 2
-"""Slow requests that one worker handles at the same time."""
+"""Slow requests that one worker process handles at once."""
 SLOT_TIMEOUT_S: Final = 10.0
-"""Timeout for a slot; a waiting request holds no thread."""
+"""Time that a request waits for a slot; it holds no thread meanwhile."""
 
 
 class ConcurrencyLimit:
-    """Slots for the slow requests of one worker; each person has one of them at a time."""
+    """Slots for the slow requests of one worker; a person holds at most one at a time."""
 
     def __init__(self, n_slots: int = MAX_SLOW_REQUESTS) -> None:
         self._slots = asyncio.Semaphore(n_slots)
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @asynccontextmanager
     async def slot(self, person: str) -> AsyncIterator[None]:
-        """Acquire a slot; raise `Unavailable` after the timeout."""
-        turn = self._turns.setdefault(person, asyncio.Lock())
+        """Hold a slot for a person; raise `Unavailable` if none is free in time."""
+        person_lock = self._locks.setdefault(person, asyncio.Lock())
         async with AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(SLOT_TIMEOUT_S):
-                    await stack.enter_async_context(turn)
+                    await stack.enter_async_context(person_lock)
                     await stack.enter_async_context(self._slots)
             except TimeoutError:
                 raise Unavailable(

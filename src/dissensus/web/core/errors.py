@@ -59,8 +59,8 @@ FORM_LOCATIONS: Final[Mapping[str, str]] = {"path": "the address", "query": "the
 OVERSIZED_FIELD: Final = re.compile("(Field|Part) exceeded maximum size")
 """Detail of the framework for a form with a field that is too large."""
 REFERENCE_BYTES: Final = 4
-STAFF_WINGS: Final = ("dissensus.web.staff.", "dissensus.web.builder.", "dissensus.web.planning.")
-"""Modules of the pages for staff."""
+STAFF_PACKAGES: Final = ("dissensus.web.staff.", "dissensus.web.builder.", "dissensus.web.planning.")
+"""Packages with the pages of staff."""
 
 log = logging.getLogger("dissensus.errors")
 
@@ -73,7 +73,7 @@ UNAVAILABLE_MESSAGE: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorPage:
-    """An error; internal errors show only a reference to the log entry."""
+    """An error for raters and visitors; of an internal error only a reference to the log entry is shown."""
 
     template: ClassVar[str] = "error.html"
 
@@ -90,7 +90,7 @@ class StaffErrorPage:
 
     template: ClassVar[str] = "staff/error.html"
 
-    owner: str  # Empty if nobody is signed in, or the error is older than the authentication
+    staff_name: str  # Empty if nobody is signed in, or the error occurred before authentication
     form_token: str
     status: int
     text: str
@@ -102,7 +102,7 @@ def install_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(DissensusError, _handle_domain_error)
     app.add_exception_handler(HTTPException, _handle_http_error)
     app.add_exception_handler(RequestValidationError, _handle_validation_error)
-    # Added first, so innermost: the other middleware sees an ordinary response with status 500.
+    # Added first, so it is the innermost: the other middleware see an ordinary response with status 500.
     app.add_middleware(ErrorBoundaryMiddleware)
 
 
@@ -197,8 +197,8 @@ def _error_page(request: Request, status: int, text: str, reference: str | None)
         language = negotiate_language(request.headers.get("accept-language", ""), languages())
         return ErrorPage(language=language, status=status, text=text, start=_find_start(request), reference=reference)
     visitor = find_visitor(request)
-    owner, form_token = ("", "") if visitor is None else (visitor.staff.name, visitor.form_token)
-    return StaffErrorPage(owner=owner, form_token=form_token, status=status, text=text)
+    staff_name, form_token = ("", "") if visitor is None else (visitor.staff.name, visitor.form_token)
+    return StaffErrorPage(staff_name=staff_name, form_token=form_token, status=status, text=text)
 
 
 def _find_start(request: Request) -> str:
@@ -208,4 +208,4 @@ def _find_start(request: Request) -> str:
 def _is_for_staff(request: Request) -> bool:
     """Return whether a request was for a page of staff, or for no page by a browser of staff."""
     endpoint = request.scope.get("endpoint")
-    return STAFF_COOKIE in request.cookies if endpoint is None else endpoint.__module__.startswith(STAFF_WINGS)
+    return STAFF_COOKIE in request.cookies if endpoint is None else endpoint.__module__.startswith(STAFF_PACKAGES)

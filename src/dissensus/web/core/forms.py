@@ -70,7 +70,7 @@ ERROR_MESSAGES: Final[Mapping[str, str]] = {
 """Messages by Pydantic error type."""
 MAX_COLUMNS: Final = 5
 MAX_COLUMN_LABEL: Final = 8
-"""Most columns of a grid of questions, and characters of their labels: a phone shows them beside the questions."""
+"""Maximum columns of a grid of questions, and characters of a label: a phone shows them beside the questions."""
 
 
 class QuestionGroup(NamedTuple):
@@ -105,7 +105,7 @@ class QuestionForm:
         return tuple(QuestionGroup(headings.get(name or ""), tuple(questions)) for name, questions in by_heading)
 
     def answer_rest(self, first: str, language: str) -> "QuestionForm":
-        """Return the form with the first answer to all open questions of the grid that begins with a question."""
+        """Return the form with the first answer to all unanswered questions of the grid that begins with a question."""
         grids = (group.questions for group in self.groups if group.grid_labels(language))
         grid = next((questions for questions in grids if questions[0].name == first), ())
         rest = {question.name: question.scale[0] for question in grid if question.name not in self.answers}

@@ -52,6 +52,6 @@ def export_metrics(request: Request, authorization: Annotated[str, Header()] = "
 
 
 def _has_token(authorization: str, token: str) -> bool:
-    kind, _, sent_token = authorization.partition(" ")
+    scheme, _, sent_token = authorization.partition(" ")
     matches = compare_digest(sent_token.strip().encode(), token.encode())
-    return not token or (kind.lower() == "bearer" and matches)
+    return not token or (scheme.lower() == "bearer" and matches)

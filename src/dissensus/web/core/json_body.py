@@ -1,6 +1,6 @@
 """JSON bodies: parsed and validated in a thread, in short steps and with limits.
 
-The parser and the validator of large bodies in C hold the interpreter until they are done, in a thread too. So large
+The compiled parser and validator hold the interpreter lock until they are done with a body, in a thread too. So large
 bodies are parsed in Python, and validated entry by entry.
 """
 
@@ -27,12 +27,12 @@ SMALL_BYTES: Final = 8 << 10
 """Bodies up to this size are validated at once."""
 MAX_DEPTH: Final = 50
 MAX_CONTAINERS: Final = 25_000
-"""Objects and arrays of a body; garbage collection visits them, and what is made of them, at once."""
+"""Maximum objects and arrays of a body; each garbage collection visits all of them, and all that is made of them."""
 MAX_KEYS: Final = 2_000
-"""Keys of an object."""
+"""Maximum keys of an object."""
 MAX_NUMBER_LENGTH: Final = 1_000
 MAX_ERRORS: Final = 20
-"""Errors in a response, and those after which no further entry is validated."""
+"""Maximum errors in a response; after as many no further entry is validated."""
 
 _BLANKS: Final = re.compile(r"[ \t\n\r]*")
 _LONG_NUMBER: Final = re.compile(rf"[-+.\deE]{{{MAX_NUMBER_LENGTH + 1}}}", re.ASCII)

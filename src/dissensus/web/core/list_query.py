@@ -27,7 +27,7 @@ class ListQuery:
 
 
 def read_rank_cursor(after: str) -> tuple[float, int] | None:
-    """Return the sorting value, 0 for none, and the number after which a page begins; None for the first page."""
+    """Return the sorting value, 0 for none, and the number of the row before a page; None for the first page."""
     if not after:
         return None
     value, _, number = after.partition("~")
@@ -46,7 +46,7 @@ def unknown_place(after: str) -> InvalidInput:
 
 
 def read_selected(form: FormData, name: str, noun: str) -> list[int]:
-    """Return the zero-based numbers of the selected rows, each once."""
+    """Return the zero-based numbers of the selected rows, each once; the form counts them from 1."""
     numbers: dict[int, None] = {}
     for text in map(str, form.getlist(name)):
         number = parse_digits(text)

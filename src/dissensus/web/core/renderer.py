@@ -23,7 +23,7 @@ from dissensus.text import markdown
 from dissensus.web.core.translations import languages, load_phrases, negotiate_language, text_direction
 
 MAX_RENDERED_LENGTH: Final = 100_000
-"""Characters of a conversation whose responses are rendered as Markdown."""
+"""Maximum characters of a conversation whose responses are rendered as Markdown."""
 
 PAGE_PATH: Final = re.compile(r"(?<!\S)/(?:sign-in|account|campaigns)(?:/[\w-]+)*")
 """Address of a page in a message for staff."""
@@ -47,16 +47,16 @@ class PageRenderer:
 
     def render(self, context: PageContext) -> str:
         """Render a page."""
-        return self.fragment(context.template, language=context.language, page=context)
+        return self.render_fragment(context.template, language=context.language, page=context)
 
-    def fragment(self, template: str, *, language: str, **values: Any) -> str:
+    def render_fragment(self, template: str, *, language: str, **values: Any) -> str:
         """Render a fragment of a page."""
         variables = {"t": _Phrases(language), "language": language, "direction": text_direction(language)}
         return self.environment.get_template(template).render(**variables, **values)
 
 
 class _Phrases:
-    """Phrases of a language: ``t("rate.progress", done=3, all=10)``; the default language where there are none."""
+    """Phrases of a language, or of the default one if it has none: ``t("rate.progress", done=3, all=10)``."""
 
     def __init__(self, language: str) -> None:
         self._phrases = load_phrases(negotiate_language(language, languages()))

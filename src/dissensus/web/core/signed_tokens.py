@@ -1,4 +1,4 @@
-"""Signed tokens: arrival, withdrawal and OpenID state, pagination cursors and CSRF tokens."""
+"""Signed tokens of arrivals, withdrawals and OpenID sign-ins, CSRF tokens, encrypted cursors and keyed digests."""
 
 import base64
 import hashlib
@@ -81,7 +81,7 @@ class TokenSigner:
         return self._signer("withdrawal").dumps(rater_id)
 
     def read_withdrawal(self, token: str) -> str:
-        """Return the rater id of a withdrawal token."""
+        """Return the rater id of a withdrawal token; raise `NotAllowed` if it is invalid."""
         return str(self._read("withdrawal", token, "This link is invalid or incomplete. Open the complete link."))
 
     def encrypt_cursor(self, list_name: str, position: Sequence[object]) -> str:
@@ -103,7 +103,7 @@ class TokenSigner:
         return _csrf_token(self.keys.current, session)
 
     def keyed_digest(self, kind: str, value: str) -> str:
-        """Return a keyed digest that identifies a name or address in the list of failed sign-ins."""
+        """Return a digest of a value of one kind, such as an address; without the key nobody can test guesses of it."""
         return hmac.new(
             self.keys.current.encode(), f"trace:{kind}:{value}".encode("utf-8", "replace"), "sha256"
         ).hexdigest()

@@ -14,7 +14,7 @@ from dissensus.web.core.chat_responder import ChatResponder
 from dissensus.web.core.concurrency_limit import ConcurrencyLimit
 from dissensus.web.core.downloads import DownloadSpool
 from dissensus.web.core.oidc import MetadataCache
-from dissensus.web.core.rate_limit import TokenBucket
+from dissensus.web.core.rate_limit import RateLimiter
 from dissensus.web.core.renderer import PageRenderer
 from dissensus.web.core.signed_tokens import TokenSigner
 from dissensus.web.core.translations import languages
@@ -49,7 +49,7 @@ class Site:
     renderer: PageRenderer
     chat_responder: ChatResponder
     clock: Callable[[], datetime] = now
-    rate_limiter: TokenBucket = field(default_factory=TokenBucket)
+    rate_limiter: RateLimiter = field(default_factory=RateLimiter)
     slow_requests: ConcurrencyLimit = field(default_factory=ConcurrencyLimit)
     downloads: DownloadSpool = field(default_factory=DownloadSpool)
     oidc_metadata: MetadataCache = field(default_factory=MetadataCache)

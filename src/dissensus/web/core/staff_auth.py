@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 STAFF_COOKIE: Final = "dissensus_staff"
 MAX_FORM_FIELDS: Final = 2_000
-MAX_FORM_FILES: Final = 100
 """Maximum fields of a form; a step of the builder with many answers and languages has hundreds."""
+MAX_FORM_FILES: Final = 100
 MAX_TEXT_BYTES: Final = 2 * MAX_CARRIED_BYTES
 """Maximum bytes of all fields of a form with files."""
 
@@ -45,7 +45,7 @@ class StaffPage:
 
     template: ClassVar[str]
 
-    owner: str
+    staff_name: str
     form_token: str
     navigation: CampaignNavigation | None = None  # None outside campaigns
     language: str = DEFAULT_LANGUAGE
@@ -69,7 +69,7 @@ class StaffRequest:
 
     def page(self, page: type[AnyStaffPage], /, **fields: Any) -> AnyStaffPage:
         """Return a page for this member of staff, with the fields that all their pages have."""
-        return page(owner=self.staff.name, form_token=self.form_token, navigation=self.navigation, **fields)
+        return page(staff_name=self.staff.name, form_token=self.form_token, navigation=self.navigation, **fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +111,9 @@ class Require:
 
 
 def check_recent_confirmation(site: Site, request: Request, session: str) -> None:
-    """Redirect to the confirmation of the identity, unless it was proved recently, then back to the page of the form.
+    """Raise a redirect to the confirmation of the identity unless it is recent; it leads back to the page of the form.
 
-    The page of a form is the parent of its address.
+    The page of a form is at the parent of the address to which the form is sent.
     """
     if sessions.is_recently_confirmed(site.platform, session, now=site.clock()):
         return
@@ -123,7 +123,7 @@ def check_recent_confirmation(site: Site, request: Request, session: str) -> Non
 
 
 def authenticate_token(site: Site, request: Request, key: str) -> "tuple[StaffRow, ApiTokenRow]":
-    """Return the owner of an API token and the token; raise 401 if it is invalid."""
+    """Return the owner of an API token and the token; raise an error with status 401 if it is invalid."""
     network = truncated_network(request)
     owner_and_token = api_tokens.authenticate_token(site.platform, key, network=network, now=site.clock())
     if owner_and_token is None:
@@ -160,7 +160,7 @@ def sign_in_path(request: Request) -> str:
 
 
 def find_visitor(request: Request) -> StaffRequest | None:
-    """Return the member of staff who is signed in, whether or not this request is permitted; None if unknown."""
+    """Return the signed-in member of staff, whether or not this request is permitted; None before authentication."""
     visitor: StaffRequest | None = getattr(request.state, "staff_visitor", None)
     return visitor
 
@@ -246,13 +246,13 @@ async def _form(request: Request) -> AsyncIterator[FormData]:
         finally:
             await form.close()
     else:
-        # Quoted fields take long to decode; pages with files or long texts send them unquoted.
+        # Percent-encoded fields take long to decode; forms with files or long texts are multipart.
         async with request.form(max_fields=MAX_FORM_FIELDS, max_part_size=MAX_FIELD_BYTES) as form:
             yield form
 
 
 class _BoundedParser(MultiPartParser):
-    """Parser of forms with files that bounds all text together, which takes up to four times its size in memory."""
+    """Parser of multipart forms with a limit of all text together, which takes up to four times its size in memory."""
 
     n_bytes = 0
 
@@ -261,12 +261,13 @@ class _BoundedParser(MultiPartParser):
         if self._current_part.file is None:
             self.n_bytes += end - start
             if self.n_bytes > MAX_TEXT_BYTES:
+                # Worded as the parser itself does, for `OVERSIZED_FIELD` of the error handlers.
                 raise MultiPartException(f"Part exceeded maximum size of {MAX_TEXT_BYTES >> 10}KB.")
         super().on_part_data(data, start, end)
 
 
 def read_form(site: SiteOf, request: Request, form: Annotated[FormData, Depends(_form)]) -> FormData:
-    """Return a submitted form after checking its CSRF token; declare it after authorisation."""
+    """Return a submitted form after checking its CSRF token; routes declare it after authorisation."""
     site.tokens.check_csrf_token(find_caller(request).session, str(form.get("form_token", "")))
     return form
 

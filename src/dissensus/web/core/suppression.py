@@ -1,4 +1,4 @@
-"""Small-cell suppression of pages: hide small counts from roles without `small-numbers`."""
+"""Restriction of views by permission: small counts, flags and notices that a role or token may not see."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ def visible_rater_count(numbers: "CampaignProgress", permissions: frozenset[str]
 
 
 def restrict_overview(overview: CampaignOverview, permissions: frozenset[str]) -> CampaignOverview:
-    """Return an overview without what these permissions do not cover."""
+    """Return an overview restricted to these permissions."""
     numbers = overview.numbers
     if "small-numbers" not in permissions:
         numbers = replace(numbers, raters={}, n_rehearsals=0, n_invited=0, n_entered=0)
@@ -38,21 +38,21 @@ class VisibleCampaign:
     """A campaign in a list, restricted to the reader's permissions."""
 
     entry: CampaignListEntry
-    raters: int | None  # None where it is hidden
-    ratings: int | None  # Finished ratings, None where it is hidden
+    n_raters: int | None  # None where it is hidden
+    n_ratings: int | None  # Finished ratings; None where it is hidden
 
 
 def restrict_campaign(entry: CampaignListEntry, permissions: frozenset[str]) -> VisibleCampaign:
     """Return a list entry restricted to these permissions."""
     total = visible_rater_count(entry.numbers, permissions)
-    return VisibleCampaign(entry=entry, raters=total, ratings=None if total is None else entry.numbers.n_done)
+    return VisibleCampaign(entry=entry, n_raters=total, n_ratings=None if total is None else entry.numbers.n_done)
 
 
 def restrict_monitoring(view: MonitoringView, permissions: frozenset[str]) -> MonitoringView:
     """Return a monitoring view restricted to these permissions.
 
-    Without `small-numbers`, it has the published figures, which are those of the campaign when it was closed: any
-    later figures would disclose the raters between both.
+    Without `small-numbers`, it has the published figures, which are those of the campaign when it was closed: the
+    difference from later figures would disclose the raters in between.
     """
     if "small-numbers" in permissions:
         return view if "flags" in permissions else _without_flags(view)
@@ -69,7 +69,7 @@ def _without_flags(view: MonitoringView) -> MonitoringView:
 
 
 def check_report_filter(item_filter: ItemFilter, permissions: frozenset[str]) -> None:
-    """Raise `NotAllowed` where a filter by reports would show them to those who may not read them."""
+    """Raise `NotAllowed` for a filter by reports without the permission to read them."""
     if item_filter.flag == "reported" and "notices" not in permissions:
         raise NotAllowed(
             "Owners and reviewers see which items were reported, and tokens with the scope notices. Ask one of them."
@@ -77,7 +77,7 @@ def check_report_filter(item_filter: ItemFilter, permissions: frozenset[str]) ->
 
 
 def check_rater_filter(rater_filter: RaterFilter, permissions: frozenset[str]) -> None:
-    """Raise `NotAllowed` where a filter would show the flags or notices of raters to those who may not read them."""
+    """Raise `NotAllowed` for a filter by flags or notices of raters without the permission to read them."""
     scope = "notices" if rater_filter.flag == "notices" else "flags"
     if rater_filter.flag is not None and scope not in permissions:
         raise NotAllowed(f"A filter by {scope} needs the scope {scope}. Create a token that has it.")

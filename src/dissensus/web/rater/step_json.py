@@ -30,15 +30,15 @@ def state_to_program_json(step: RaterState, form_token: str) -> dict[str, Any]:
     """Serialise a rater's state for a program, with turns and CSRF token."""
     return {
         **state_to_json(step, None),
-        **_show_item(step.assignment),
+        **_list_turns(step.assignment),
         "check": _check(step),
         "chat": _chat(step),
         "form_token": form_token,
     }
 
 
-def _show_item(assignment: "AssignmentRow | None") -> dict[str, Any]:
-    """Return the item as the rater sees it, the responses of a pair from left to right."""
+def _list_turns(assignment: "AssignmentRow | None") -> dict[str, Any]:
+    """Return the turns of the item as the rater sees it, and the responses of a pair from left to right."""
     if assignment is None:
         return {"turns": None, "responses": []}
     turns = assignment.item.conversation.to_dicts()
@@ -76,7 +76,9 @@ def _item(step: RaterState, assignment: "AssignmentRow | None", renderer: PageRe
         return None
     if renderer is None:
         return {"assignment": assignment.id}
-    html = renderer.fragment("rater/conversation.html", language=step.rater.language, assignment=assignment, step=step)
+    html = renderer.render_fragment(
+        "rater/conversation.html", language=step.rater.language, assignment=assignment, step=step
+    )
     return {"assignment": assignment.id, "html": html}
 
 

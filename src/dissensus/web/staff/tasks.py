@@ -69,7 +69,7 @@ def show_start(site: SiteOf, session: SessionKey = "") -> Response:
         entries.append(OpenCampaign(visible=restrict_campaign(entry, permitted), tasks=links))
     shown = [entry for entry in entries if entry.tasks or entry.visible.entry.campaign_row.state != "closed"]
     context = TasksPage(
-        owner=member.name,
+        staff_name=member.name,
         form_token=site.tokens.csrf_token(session),
         campaigns=tuple(sorted(shown, key=lambda entry: not entry.tasks)),
         n_others=len(entries) - len(shown),
