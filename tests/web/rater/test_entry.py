@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from sqlalchemy import func, select
+from tests.databases import sqlite_only
 from tests.support.campaigns import NOW, definition, items, open_campaign, owner
 from tests.support.live_site import LiveSite, Visitor, hidden
 
@@ -73,6 +74,14 @@ def test_closed_campaigns_admit_nobody(live: LiveSite, state: CampaignState) -> 
     assert not german.http.cookies
     # Visitors without a link do not learn the state.
     assert live.visitor().get("/c/pilot", params={"key": "wrong"}).status_code == 403
+
+
+@sqlite_only
+def test_a_language_in_a_form_is_bounded(live: LiveSite) -> None:
+    campaign = open_campaign(live.platform, 3)
+    page = live.visitor().send("/c/pilot", key=str(campaign.key), language="de," * 10_000)
+    assert page.status_code == 422
+    assert "language in the form is too long" in page_text(page)
 
 
 @pytest.mark.parametrize("state", ["paused", "closed"])

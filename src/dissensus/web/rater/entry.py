@@ -1,4 +1,4 @@
-"""Entry of raters: warning and consent; before they agree, only repeat visits and ids of recruiters are stored."""
+"""Entry of raters: warning and consent; before consent, only recruiter ids and their repeat visits are stored."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -37,9 +37,10 @@ ARRIVAL_COOKIE, AWAY_COOKIE = "dissensus_arrival", "dissensus_turned_away"
 AWAY_S: Final = 30 * 24 * 3600
 """Lifetime of the turned-away cookie, which stops retries with other answers."""
 MAX_KEY_LENGTH: Final = 200
+MAX_LANGUAGE_LENGTH: Final = 100
 AwayToken = Annotated[str, Cookie(alias=AWAY_COOKIE, max_length=500)]
 ArrivalToken = Annotated[str, Cookie(alias=ARRIVAL_COOKIE, max_length=2000)]
-Language = Annotated[str, Query(max_length=40)]
+Language = Annotated[str, Query(max_length=MAX_LANGUAGE_LENGTH)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +57,7 @@ class WarningPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotOpenPage:
-    """Entry is closed: the campaign is a draft, paused, closed or full."""
+    """Reason why entry is closed: the campaign is a draft, paused, closed or full."""
 
     template: ClassVar[str] = "rater/entry-not-open.html"
 
@@ -164,7 +165,7 @@ def accept_warning(
     site: SiteOf,
     name: str,
     key: Annotated[str, Form(max_length=MAX_KEY_LENGTH)],
-    language: Annotated[str, Form()],
+    language: Annotated[str, Form(max_length=MAX_LANGUAGE_LENGTH)],
     form: SubmittedForm,
 ) -> Response:
     """Continue to the consent form; nothing is stored yet."""
@@ -190,14 +191,15 @@ def _redirect_to_entry(arrival: Arrival) -> Response:
     return redirect_to(f"/c/{arrival.campaign}?{query}")
 
 
-def _negotiate_browser_language(request: Request, lang: str) -> str:
+def negotiate_browser_language(request: Request, lang: str) -> str:
+    """Negotiate a language of the interface from the query parameter, else from the browser."""
     return negotiate_language(lang or request.headers.get("accept-language", ""), languages())
 
 
 @router.get("/declined")
 def show_declined(site: SiteOf, request: Request, lang: Language = "", token: ArrivalToken = "") -> Response:
     """Confirm that nothing was stored, and clear the arrival cookie."""
-    language = _negotiate_browser_language(request, lang)
+    language = negotiate_browser_language(request, lang)
     return_link = None
     # The page is the same without an arrival token.
     with suppress(DissensusError):
@@ -215,7 +217,7 @@ def ask_consent(site: SiteOf, request: Request, name: str, lang: Language = "", 
         arrival = _read_arrival(site, token, name)
     except NotAllowed:
         # The back button after a refusal: the cookie was deleted, as nothing is stored.
-        return page(site, DeclinedPage(language=_negotiate_browser_language(request, lang), expired=True))
+        return page(site, DeclinedPage(language=negotiate_browser_language(request, lang), expired=True))
     entry = _check_arrival(site, arrival)
     if entry.state != "open":
         return _redirect_to_entry(arrival)

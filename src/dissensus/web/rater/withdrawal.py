@@ -11,8 +11,7 @@ from dissensus.web.core.forms import check_storable
 from dissensus.web.core.rater_auth import SESSION_COOKIE
 from dissensus.web.core.responses import page
 from dissensus.web.core.staff_auth import Public, SiteOf
-from dissensus.web.core.translations import languages, negotiate_language
-from dissensus.web.rater.entry import Language
+from dissensus.web.rater.entry import Language, negotiate_browser_language
 from dissensus.workflows.rater import recruitment
 from dissensus.workflows.rater import withdrawal as withdrawal_workflow
 
@@ -21,7 +20,7 @@ router = APIRouter(dependencies=[Depends(check_storable), Depends(Public("withdr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithdrawalPage:
-    """Data to be deleted, or deleted."""
+    """Data that a withdrawal will delete, or has deleted."""
 
     template: ClassVar[str] = "rater/withdrawal.html"
 
@@ -29,18 +28,18 @@ class WithdrawalPage:
     token: str
     rater_id: str
     n_rated: int
-    paid: bool = False
-    done: bool = False
+    paid: bool = False  # True if the working time is preserved for payment
+    done: bool = False  # True once the data are deleted
     earlier: bool = False  # True if the rater had withdrawn before
     return_link: ReturnLink | None = None
 
 
 @router.get("/withdraw/{token}")
-def preview(site: SiteOf, request: Request, token: str, lang: Language = "") -> Response:
+def show_withdrawal(site: SiteOf, request: Request, token: str, lang: Language = "") -> Response:
     """Show what will be deleted."""
     rater_id = site.tokens.read_withdrawal(token)
     preview = withdrawal_workflow.preview_withdrawal(site.platform, rater_id)
-    language = negotiate_language(lang or request.headers.get("accept-language", ""), languages())
+    language = negotiate_browser_language(request, lang)
     context = WithdrawalPage(
         language=language,
         token=token,
@@ -58,7 +57,7 @@ def withdraw(site: SiteOf, request: Request, token: str, lang: Language = "") ->
     rater_id = site.tokens.read_withdrawal(token)
     return_link = recruitment.withdrawal_return_link(site.platform, rater_id)
     n_rated = withdrawal_workflow.withdraw_rater(site.platform, rater_id, now=site.clock())
-    language = negotiate_language(lang or request.headers.get("accept-language", ""), languages())
+    language = negotiate_browser_language(request, lang)
     context = WithdrawalPage(
         language=language, token=token, rater_id=rater_id, n_rated=n_rated, done=True, return_link=return_link
     )
