@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from dissensus.api_models.resource import Hidden, NextCursor, RaterStanding, Resource
+from dissensus.api_models.resource import NextCursor, RaterStanding, Resource, RestrictedCount
 from dissensus.schema.campaign.definition import CampaignState
 from dissensus.schema.campaign.quota import QuotaSource
 from dissensus.schema.campaign.roles import Role
@@ -24,8 +24,8 @@ class CampaignSummaryResource(Resource):
     state: CampaignState
     role: Annotated[Role, Field(description="Role of the caller.")]
     owners: Annotated[tuple[str, ...], Field(description="Names of the owners.")]
-    raters: Hidden
-    ratings: Annotated[Hidden, Field(description="Finished items, counted once for each rater.")]
+    raters: RestrictedCount
+    ratings: Annotated[RestrictedCount, Field(description="Finished items, counted once for each rater.")]
     created_at: datetime
     archived_at: Annotated[datetime | None, Field(description="Null unless it is archived.")]
 
@@ -34,8 +34,8 @@ class CampaignNumbersResource(Resource):
     """Progress of a campaign; previews and dry runs do not count."""
 
     items: int
-    raters: Hidden
-    ratings: Annotated[Hidden, Field(description="Finished items, counted once for each rater.")]
+    raters: RestrictedCount
+    ratings: Annotated[RestrictedCount, Field(description="Finished items, counted once for each rater.")]
     standings: Annotated[
         Mapping[RaterStanding, int] | None,
         Field(description="Raters by standing, null if the caller may not see it."),
@@ -90,7 +90,7 @@ class QuotaCellResource(Resource):
 
     cell: str
     target: Annotated[int, Field(description="Planned number of raters.")]
-    capacity: Annotated[int, Field(description="Raters admitted.")]
+    capacity: Annotated[int, Field(description="Number of seats: raters who are admitted at most.")]
     finished: int
     in_progress: Annotated[int, Field(description="Raters who are still rating.")]
     screened_out: Annotated[int, Field(description="Raters turned away because there was no seat.")]

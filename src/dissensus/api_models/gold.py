@@ -51,7 +51,7 @@ class GoldItemResource(Resource):
     """An item and its labelling progress."""
 
     id: str
-    position: int
+    position: Annotated[int, Field(description="Place in the order of the campaign, from 0.")]
     state: GoldItemState
     withheld: Annotated[bool, Field(description="True if it is hidden because a rater reported it.")]
     labellers: Annotated[tuple[str, ...], Field(description="Names of the experts who labelled it.")]

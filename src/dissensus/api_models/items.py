@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from dissensus.api_models.campaigns import ItemResource
-from dissensus.api_models.resource import Hidden, Resource
+from dissensus.api_models.resource import Resource, RestrictedCount
 
 Counts = Annotated[tuple[int, ...], Field(description="Number of answers in each category, in the order of the scale.")]
 Number = Annotated[int, Field(description="Place in the order of the campaign, from 1.")]
@@ -30,7 +30,7 @@ class ItemSummaryResource(Resource):
     ]
     withheld: Annotated[bool, Field(description="True if it is withheld from everybody.")]
     n_skipped: int
-    n_reports: Hidden
+    n_reports: RestrictedCount
 
 
 class GroupAnswersResource(Resource):

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dissensus.api_models.resource import Hidden, RaterStanding, Resource
+from dissensus.api_models.resource import RaterStanding, Resource, RestrictedCount
 from dissensus.schema.campaign.roles import Role
 
 
@@ -21,7 +21,7 @@ class RaterResource(Resource):
     n_skipped: int
     n_open: int
     n_conversations: Annotated[int, Field(description="Ended conversations with chatbots.")]
-    n_notices: Hidden
+    n_notices: RestrictedCount
     median_ms: Annotated[float | None, Field(description="Median answer time; null before the first figures.")]
     agreement: Annotated[
         float | None,
@@ -60,8 +60,10 @@ class InvitationResource(Resource):
 
     id: str
     role: Role
-    created_by: Annotated[str, Field(description="Name of the owner who made it; it ends with their ownership.")]
-    token: Annotated[str | None, Field(description="Name of the token through which it was made; it ends with it.")]
+    created_by: Annotated[
+        str, Field(description="Name of the owner who created it; it ends when they are no longer an owner.")
+    ]
+    token: Annotated[str | None, Field(description="Name of the API token that created it; it ends with the token.")]
     expires_at: datetime
 
 

@@ -76,7 +76,7 @@ class SubmissionResource(Resource):
     failed_checks: Annotated[tuple[str, ...], Field(description="Attention checks that failed.")]
     allowed_decisions: Annotated[
         tuple[SubmissionDecision, ...],
-        Field(description="Decisions allowed now; failed checks alone are a ground to reject."),
+        Field(description="Decisions allowed now; only failed attention checks are a ground to reject."),
     ]
     screened_out_account: Annotated[
         AccountResource | None, Field(description="Account of a person who was turned away.")

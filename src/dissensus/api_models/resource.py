@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Hidden = Annotated[int | None, Field(description="Null if the caller may not see it.")]
+RestrictedCount = Annotated[int | None, Field(description="Null if the caller may not see it.")]
 NextCursor = Annotated[
     str | None, Field(description="Cursor of the next page, sent as `after`; null on the last page.")
 ]

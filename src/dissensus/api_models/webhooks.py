@@ -33,10 +33,10 @@ class WebhookResource(Resource):
     ]
     failure_reason: Annotated[str, Field(description="Reason of the last failed delivery; empty if it succeeded.")]
     pause_reason: Annotated[str, Field(description="Reason of the pause; empty if it is not paused.")]
-    sequence: Annotated[int, Field(description="Log position of the last event delivered.")]
-    head: Annotated[int, Field(description="Last position of the log.")]
-    owner: Annotated[str, Field(description="The owner who is responsible for it.")]
-    due_at: Annotated[datetime, Field(description="Next retry, if it is failing.")]
+    sequence: Annotated[int, Field(description="Sequence number of the last event delivered.")]
+    head: Annotated[int, Field(description="Last sequence number of the log.")]
+    owner: Annotated[str, Field(description="Name of the owner who is responsible for it.")]
+    due_at: Annotated[datetime, Field(description="Time of the next retry, if it is failing.")]
     delivered_at: Annotated[datetime | None, Field(description="Time of the last successful delivery.")]
     created_at: datetime
 
@@ -58,10 +58,10 @@ class WebhookBatchResource(Resource):
 
     campaign: Annotated[str, Field(description="Name of the campaign.")]
     webhook: Annotated[str, Field(description="Id of the webhook.")]
-    after: Annotated[int, Field(description="Log position before the batch: `through` of the delivery before.")]
-    through: Annotated[int, Field(description="Last log position that the batch covers.")]
-    head: Annotated[int, Field(description="Last position of the log.")]
-    events: Annotated[tuple[EventResource, ...], Field(description="In log order, of the webhook's kinds.")]
+    after: Annotated[int, Field(description="Sequence number before the batch: `through` of the previous delivery.")]
+    through: Annotated[int, Field(description="Last sequence number that the batch covers.")]
+    head: Annotated[int, Field(description="Last sequence number of the log.")]
+    events: Annotated[tuple[EventResource, ...], Field(description="In the order of the log, of the webhook's kinds.")]
 
 
 class WebhookMessageResource(Resource):

@@ -14,7 +14,7 @@ from dissensus.api_models.gold import (
     GoldPartResource,
     PlatinumCountResource,
 )
-from dissensus.campaign import gold_labels as core
+from dissensus.campaign import gold_labels
 from dissensus.campaign.gold_labels import GoldDecision, GoldLabel, PartProgress
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.aggregate import GoldAgainstCrowd
@@ -47,7 +47,7 @@ def list_gold(
     limit: Limit = 100,
     after: AfterCursor = "",
 ) -> CursorPage[GoldItemResource]:
-    """List items with settled labels; single labels are shown once all labels of an item are in."""
+    """List items with their settled labels; labels of each expert are shown once all labels of an item are in."""
     list_name = f"gold of {name} that is {state}"
     (start,) = read_cursor(site, list_name, after) or [0]
     rows = queue.list_labels(site.platform, name, only=state, start=start, most=limit + 1, staff_id=caller.staff.id)
@@ -57,7 +57,7 @@ def list_gold(
 
 def _to_resource(item: LabelledItem) -> GoldItemResource:
     # Owners may label too, so labels are hidden from them as from experts.
-    labels_visible = not core.list_open_parts(item.progress)
+    labels_visible = not gold_labels.list_open_parts(item.progress)
     names = [label.name for part in item.progress.values() for label in part.labels]
     return GoldItemResource(
         id=item.target.name,
@@ -65,7 +65,7 @@ def _to_resource(item: LabelledItem) -> GoldItemResource:
         state=item.state,
         withheld=item.target.withheld,
         labellers=tuple(dict.fromkeys(names)),
-        columns=core.to_attributes(item.progress),
+        columns=gold_labels.to_attributes(item.progress),
         parts=tuple(_to_part(part, visible=labels_visible) for part in item.progress.values()),
     )
 
