@@ -35,7 +35,7 @@ from dissensus.web.middleware.request_origin import SameOriginMiddleware
 from dissensus.web.middleware.security_headers import SecurityHeadersMiddleware
 
 MAX_TRANSCRIPTS: Final = 1_000
-"""Maximum transcripts of a request."""
+"""Maximum number of transcripts in a request."""
 
 MAX_GROUP_LENGTH: Final = 1_000
 """Maximum characters of a group name."""

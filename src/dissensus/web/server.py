@@ -58,7 +58,7 @@ LOG_CONFIG: Final[dict[str, Any]] = {
 
 
 class WorkerSupervisor(Multiprocess):
-    """Supervisor that notices the end of a worker at once, even while it waits for its answer."""
+    """Supervisor that notices at once when a worker ends, even while waiting for its health check."""
 
     def keep_subprocess_alive(self) -> None:
         """Replace workers that ended or do not answer in time."""

@@ -1,4 +1,4 @@
-"""Timeouts for connections: silent ones, and those that do not read the response."""
+"""Timeouts for connections that send no request, and for those that do not read the response."""
 
 import asyncio
 from typing import Any, Final
@@ -10,7 +10,7 @@ HEAD_TIMEOUT_S: Final = 30
 """Time for the request line and headers, from the start of the connection or the first byte of a later request."""
 
 READ_TIMEOUT_S: Final = 60
-"""Time in which a client reads something of a response that it keeps waiting."""
+"""Time for a client to read from a response whose buffer is full."""
 
 
 class TimedHttpProtocol(H11Protocol):

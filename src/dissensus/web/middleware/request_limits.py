@@ -12,10 +12,11 @@ from dissensus.web.core.problem import API_ADDRESS
 from dissensus.web.middleware.refusal import refuse
 
 MAX_BYTES: Final = 1 << 20
+"""Maximum size of other request bodies."""
 MAX_UPLOAD_BYTES: Final = 64 << 20
-"""Maximum form with files of staff."""
+"""Maximum size of a form of staff with files."""
 MAX_API_BYTES: Final = 8 << 20
-"""Maximum JSON body of the API."""
+"""Maximum size of a JSON body of the API."""
 MAX_HEADER_BYTES: Final = 16 << 10
 """Maximum size of the request line and all headers."""
 MAX_COOKIE_BYTES: Final = 8 << 10
@@ -23,10 +24,8 @@ RECEIVE_TIMEOUT_S: Final = 30
 """Timeout for the next chunk of a request body."""
 MIN_BYTES_PER_S: Final = 500
 """Minimum mean speed of a request body, after the first `RECEIVE_TIMEOUT_S`."""
-
-
 PIECE_BYTES: Final = 16 << 10
-"""Largest piece of a request body that is passed on at once."""
+"""Maximum size of a piece of a request body that is passed on at once."""
 
 
 class RequestTooLarge(Exception):
@@ -83,7 +82,7 @@ class RequestLimitsMiddleware:
 
 
 def is_multipart(headers: Headers) -> bool:
-    """Return whether a form may contain files."""
+    """Return whether the body is a multipart form, which may contain files."""
     return headers.get("content-type", "").lower().startswith("multipart/form-data")
 
 
@@ -93,8 +92,8 @@ def _refuse_size(scope: Scope, limit: int) -> Response:
 
 def _header_refusal(scope: Scope) -> Response | None:
     """Return a refusal of headers or cookies that are too large."""
-    n_cookie = sum(len(value) for name, value in scope["headers"] if name == b"cookie")
-    if n_cookie > MAX_COOKIE_BYTES:
+    n_cookie_bytes = sum(len(value) for name, value in scope["headers"] if name == b"cookie")
+    if n_cookie_bytes > MAX_COOKIE_BYTES:
         text = f"The cookies are too large: at most {MAX_COOKIE_BYTES:,} bytes are allowed. Delete those of this site."
         return refuse(scope, 431, text)
     n_bytes = len(scope["raw_path"]) + len(scope["query_string"])
@@ -117,10 +116,10 @@ def _with_limits(receive: Receive, limit: int) -> Receive:
     async def receive_limited() -> Message:
         nonlocal received, complete
         if rest:
-            # Parsers of forms work in the event loop: others have their turn between pieces.
+            # Parsers of forms work in the event loop: other requests proceed between pieces.
             await asyncio.sleep(0)
             return next_piece({"type": "http.request"})
-        # A byte from time to time would keep a request open without an end.
+        # Without a minimum speed, a byte from time to time would keep a request open for ever.
         remaining = start + RECEIVE_TIMEOUT_S + received / MIN_BYTES_PER_S - monotonic()
         try:
             # After the body, `receive` waits for the client to disconnect, however long the response takes.

@@ -13,7 +13,7 @@ from dissensus.web.middleware.refusal import refuse
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 LOOPBACK_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 PROBES: Final = frozenset({"/healthz", "/readyz", "/metrics"})
-"""Paths that monitoring requests from the process itself, by any name; they contain no links and set no cookies."""
+"""Paths that monitoring requests under any host name; their responses contain no links and set no cookies."""
 
 
 def list_hosts(settings: Settings) -> frozenset[str]:

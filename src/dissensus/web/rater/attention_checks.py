@@ -1,4 +1,4 @@
-"""Attention checks."""
+"""Pages of attention checks."""
 
 from dataclasses import dataclass
 from http import HTTPStatus

@@ -182,38 +182,38 @@ def end(site: SiteOf, request: Request, chat_id: Id, form: SubmittedForm, sessio
 
 
 @router.get("/chat/{exchange_id}/responses")
-def responses(site: SiteOf, exchange_id: Id, session: SessionKey = "") -> StreamingResponse:
+def stream_responses(site: SiteOf, exchange_id: Id, session: SessionKey = "") -> StreamingResponse:
     """Stream the responses of an exchange as server-sent events."""
     rater = rater_of_session(site, session)
+    # Refuse an unknown exchange before the stream begins.
     chat_responses.response_state(site.platform, rater, exchange_id, now=site.clock())
-
-    rendered = chat_responses.load_response_format(site.platform, rater) == "markdown"
+    is_rendered = chat_responses.load_response_format(site.platform, rater) == "markdown"
 
     async def events() -> AsyncIterator[str]:
         stream = site.chat_responder.follow(rater, exchange_id)
-        async for kind, data in _render_chunks(stream) if rendered else stream:
+        async for kind, data in _render_chunks(stream) if is_rendered else stream:
             yield f"event: {kind}\ndata: {json.dumps(data)}\n\n"
 
     return StreamingResponse(events(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
 
 async def _render_chunks(stream: AsyncIterator[StreamEvent]) -> AsyncIterator[StreamEvent]:
-    """Yield chunks as the responses so far, made from Markdown; each is rendered at most every `RENDER_S`."""
+    """Replace each chunk by its response so far as HTML, rendered from Markdown at most every `RENDER_S`."""
     texts: dict[object, str] = {}
     sent_at: dict[object, float] = {}
     unsent: set[object] = set()
-    following = asyncio.ensure_future(anext(stream, None))
+    next_event = asyncio.ensure_future(anext(stream, None))
     try:
         while True:
-            # A pause of one chatbot must not hide the end of what it wrote, nor must the other one.
-            await asyncio.wait({following}, timeout=RENDER_S if unsent else None)
+            # The timeout renders the last chunks of a response although no further event arrives.
+            await asyncio.wait({next_event}, timeout=RENDER_S if unsent else None)
             kind: Literal["start", "chunk", "end"] | None = None
             data: dict[str, object] = {}
-            if following.done():
-                if (event := following.result()) is None:
+            if next_event.done():
+                if (event := next_event.result()) is None:
                     return
                 kind, data = event
-                following = asyncio.ensure_future(anext(stream, None))
+                next_event = asyncio.ensure_future(anext(stream, None))
             if kind == "chunk":
                 position = data["position"]
                 texts[position] = f"{texts.get(position, '')}{data['text']}"
@@ -228,11 +228,11 @@ async def _render_chunks(stream: AsyncIterator[StreamEvent]) -> AsyncIterator[St
             if kind is not None and kind != "chunk":
                 yield kind, data
     finally:
-        following.cancel()
+        next_event.cancel()
 
 
 def _list_due(unsent: Iterable[object], sent_at: Mapping[object, float], *, all_due: bool) -> list[object]:
-    """Return the responses that were rendered long enough ago."""
+    """Return the positions of unsent responses that were last rendered long enough ago, or all of them."""
     now = monotonic()
     return [position for position in unsent if all_due or now - sent_at.get(position, 0.0) >= RENDER_S]
 
@@ -240,7 +240,7 @@ def _list_due(unsent: Iterable[object], sent_at: Mapping[object, float], *, all_
 def chat_page(
     site: Site, step: RaterState, session: str, *, receipt: bool = False, typed: Mapping[str, str] | None = None
 ) -> ChatPage:
-    """Return the chat page, requesting responses that nobody has requested yet."""
+    """Return the chat page, and request the responses that no process is requesting."""
     token, new_id = site.tokens.csrf_token(session), str(uuid4())
     context = ChatPage(
         language=step.rater.language, step=step, form_token=token, new_id=new_id, receipt=receipt, typed=typed or {}
@@ -272,7 +272,7 @@ def _apply(site: Site, request: Request, session: str, form: FormData, transitio
 
 
 def _edit(site: Site, rater: "RaterRow", exchange_id: str, form: FormData, pick: ResponsePick) -> str | None:
-    """Return the rater's edit of the preferred response; None if unchanged."""
+    """Return the edited text of the preferred response; None if unchanged."""
     position = pick.position
     text = None if position is None else form.get(f"edit_{position}")
     if text is None or position is None:

@@ -18,7 +18,7 @@ class GuidelinesPage:
     images: str = "/guidelines/images"  # Path of the images
 
 
-def precede_step(step: RaterState) -> bool:
-    """Return whether the guidelines come first: nothing has been rated, answered or written yet."""
+def needs_guidelines(step: RaterState) -> bool:
+    """Return whether a rater sees the guidelines first: nothing was rated, answered or written yet."""
     begun = step.progress.n_done or step.answers or step.chat is not None
     return bool(step.campaign.guidelines) and step.stage in ("rate", "chat") and not begun

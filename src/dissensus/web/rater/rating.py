@@ -85,7 +85,7 @@ class AboutYouPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusPage:
-    """Nothing to rate now: no seat, daily limit, paused, closed, unfit, done or withdrawn."""
+    """Reason why there is nothing to rate now: no seat, daily limit, paused, closed, unfit, done or withdrawn."""
 
     template: ClassVar[str] = "rater/rating-status.html"
 
@@ -116,14 +116,14 @@ def show_step(
     opened: str = "",
     begin: bool = False,
 ) -> Response:
-    """Show the rater's current page, with a covered conversation uncovered if it is named, or JSON for programs."""
+    """Show the rater's current page, or return it as JSON for programs; `opened` names an assignment to uncover."""
     step = journey.next_state(site.platform, rater_of_session(site, session), now=site.clock())
     if request.headers.get("accept") == "application/json":
         return JSONResponse(step_json.state_to_program_json(step, site.tokens.csrf_token(session)))
-    if guidelines.precede_step(step) and not (begin or opened or receipt):
+    if guidelines.needs_guidelines(step) and not (begin or opened or receipt):
         token = site.tokens.csrf_token(session)
         return page(site, GuidelinesPage(language=step.rater.language, step=step, form_token=token))
-    return _current_page(site, step, session, receipt=bool(receipt), opened=opened)
+    return _current_page(site, step, session, receipt=receipt, opened=opened)
 
 
 @router.get("/consents")
@@ -268,7 +268,7 @@ def raise_notice(site: SiteOf, request: Request, form: SubmittedForm, session: S
 
 @router.get("/about-you")
 def ask_about_rater(site: SiteOf, session: SessionKey = "") -> Response:
-    """Show the questions about a rater, which those who stopped may answer."""
+    """Show the questions about a rater; raters who stopped may answer them too."""
     step = journey.next_state(site.platform, rater_of_session(site, session), now=site.clock())
     if step.about is None:
         return redirect_to("/rate")

@@ -181,7 +181,8 @@ def test_a_cached_failure_does_not_collect_tracebacks(
 ) -> None:
     monkeypatch.setattr(oidc, "FAILURE_LIFETIME_S", 3600)
     provider.status = 500
-    site, n_frames = staff_site.live.site, []
+    site = staff_site.live.site
+    n_frames: list[int] = []
     for _ in range(3):
         with pytest.raises(Unavailable, match="answers with 500") as failure:
             site.oidc_metadata.get(site.settings)
