@@ -338,6 +338,17 @@ def test_the_preview_has_no_effect(staff_site: StaffSite) -> None:
 
 
 @sqlite_only
+def test_the_preview_shows_a_definition_with_an_invalid_language(staff_site: StaffSite) -> None:
+    browser = staff_site.owner()
+    base = begin(browser).url.path.rpartition("/")[0]
+    text = 'languages = ["Deutsch!"]\nwarning = "Kann belasten."\n'
+    go(browser, browser.get(f"{base}/toml"), "Save", definition=text)
+    preview = browser.get(f"{base}/preview")
+    assert preview.status_code == 200
+    assert "Kann belasten." in preview.text
+
+
+@sqlite_only
 def test_at_most_fifty_campaigns_are_begun(staff_site: StaffSite) -> None:
     browser = staff_site.owner()
     staff_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id

@@ -50,8 +50,8 @@ SUMMARY: Final = "summary"
 QUESTION: Final = "question"
 PREVIEW: Final = "preview"
 NEW: Final = "/campaigns/new"
-MAX_PLACE: Final = 60
-StepName = Annotated[str, Query(max_length=MAX_PLACE)]
+MAX_PARAMETER_LENGTH: Final = 60
+Parameter = Annotated[str, Query(max_length=MAX_PARAMETER_LENGTH)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ class Draft:
     address: CopyAddress
 
     @property
-    def base(self) -> str:
-        """Address of its pages."""
+    def path(self) -> str:
+        """Path of its pages, without the name of a step."""
         address = self.address
         return f"/campaigns/{address.campaign_name}/builder" if address.campaign_name else f"{NEW}/{address.copy_id}"
 
@@ -106,7 +106,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """Part of a page that depends on the request."""
+    """Parts of a page that the request determines."""
 
     at: str = ""  # name of a question, or page of the preview
     checked: bool = False  # True if faults are shown at their fields
@@ -116,12 +116,12 @@ class View:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuilderPage(StaffPage):
-    """Part that all pages of the builder have."""
+    """Fields that all pages of the builder have."""
 
     template: ClassVar[str] = "staff/builder.html"
     steps: ClassVar[tuple[Step, ...]] = STEPS
 
-    base: str
+    path: str  # of the pages, without the name of a step
     campaign_name: str  # empty for a new campaign
     copy: WorkingCopy
     check: DefinitionCheck
@@ -176,11 +176,13 @@ class SummaryPage(BuilderPage):
     def by_step(self) -> Mapping[str, tuple[DefinitionFault, ...]]:
         """Faults by the step that has their field."""
         faults = self.check.faults
-        return {name: tuple(one for one in faults if step_of(one.path) == name) for name in self.check.n_faults}
+        return {name: tuple(fault for fault in faults if step_of(fault.path) == name) for name in self.check.n_faults}
 
 
 @router.post("/campaigns/new/builder")
-def begin(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("create"))], form: StaffForm) -> Response:
+def begin_campaign(
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("create"))], form: StaffForm
+) -> Response:
     """Begin a campaign with a template, or with a text in TOML."""
     text = normalise_line_ends(str(form.get("definition", "")))
     is_typed = bool(text.strip())
@@ -190,7 +192,7 @@ def begin(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("create"
     return _redirect(f"{NEW}/{copy_id}", TOML_STEP if is_typed else STEPS[0].name)
 
 
-def read_view(at: StepName = "", checked: bool = False, page: StepName = "") -> View:
+def read_view(at: Parameter = "", checked: bool = False, page: Parameter = "") -> View:
     """Return the part of a page that the query names."""
     return View(at=at or page, checked=checked)
 
@@ -211,27 +213,29 @@ ExistingDraft = Annotated[Draft, Depends(edit_draft)]
 
 
 @router.get("/campaigns/new/{copy_id}/{step}")
-def show_new(draft: NewDraft, step: str, view: ViewOf, _slot: SlowRequestSlot, language: StepName = "") -> Response:
+def show_new(draft: NewDraft, step: str, view: ViewOf, _slot: SlowRequestSlot, language: Parameter = "") -> Response:
     """Show a page of a new campaign."""
     return _show(draft, step, view, language)
 
 
 @router.post("/campaigns/new/{copy_id}/{step}")
-def save_new(draft: NewDraft, step: str, form: StaffForm, _slot: SlowRequestSlot, at: StepName = "") -> Response:
+def save_new(draft: NewDraft, step: str, form: StaffForm, _slot: SlowRequestSlot, at: Parameter = "") -> Response:
     """Save a page of a new campaign."""
     return _save(draft, step, at, form)
 
 
 @router.get("/campaigns/{name}/builder/{step}")
 def show_draft(
-    draft: ExistingDraft, step: str, view: ViewOf, _slot: SlowRequestSlot, language: StepName = ""
+    draft: ExistingDraft, step: str, view: ViewOf, _slot: SlowRequestSlot, language: Parameter = ""
 ) -> Response:
     """Show a page of an existing campaign."""
     return _show(draft, step, view, language)
 
 
 @router.post("/campaigns/{name}/builder/{step}")
-def save_draft(draft: ExistingDraft, step: str, form: StaffForm, _slot: SlowRequestSlot, at: StepName = "") -> Response:
+def save_draft(
+    draft: ExistingDraft, step: str, form: StaffForm, _slot: SlowRequestSlot, at: Parameter = ""
+) -> Response:
     """Save a page of an existing campaign."""
     return _save(draft, step, at, form)
 
@@ -263,7 +267,7 @@ def _save(draft: Draft, step: str, at: str, form: FormData) -> Response:
     except Conflict as error:
         alert = f"{site_message(error)} What you typed is below and not saved. Save again to keep it."
         return _page(draft, replace(draft.load(), text=text), step, View(at=at, checked=True, alert=alert), 409)
-    return _go_on(draft.base, step, at, form, check_definition(text))
+    return _redirect_by_button(draft.path, step, at, form, check_definition(text))
 
 
 def _check_revision(copy: WorkingCopy, form: FormData) -> None:
@@ -278,25 +282,25 @@ def _read(step: str, at: str, form: FormData, table: Mapping[str, Any]) -> dict[
     return follow_languages(table, find_step(step).read(values, table))
 
 
-def _go_on(base: str, step: str, at: str, form: FormData, check: DefinitionCheck) -> Response:
+def _redirect_by_button(path: str, step: str, at: str, form: FormData, check: DefinitionCheck) -> Response:
     """Redirect to the page that a button names; the next step only if this one has no faults."""
     target, action = str(form.get("to", "")), str(form.get(ACTION, ""))
     verb, _, name = target.partition(" ")
     place = {"at": at} if at else {}
     if verb == QUESTION:
-        return _redirect(base, QUESTION, {"at": name})
+        return _redirect(path, QUESTION, {"at": name})
     if verb not in ("", "next", "stay"):
-        return _redirect(base, verb)
+        return _redirect(path, verb)
     if verb == "next" and not (question_faults(check.faults, at) if at else check.n_faults.get(step)):
-        return _redirect(base, name)
+        return _redirect(path, name)
     # Buttons of rows, and scripts that save while somebody types, show faults only where they are shown already.
     checked = form.get("checked") == "1" or bool(verb)
-    return _redirect(base, step, {**place, **({"checked": "1"} if checked else {})}, action)
+    return _redirect(path, step, {**place, **({"checked": "1"} if checked else {})}, action)
 
 
-def _redirect(base: str, step: str, query: Mapping[str, str] | None = None, action: str = "") -> Response:
+def _redirect(path: str, step: str, query: Mapping[str, str] | None = None, action: str = "") -> Response:
     fragment = f"#f-{action.partition(' ')[2]}" if action else ""
-    return redirect_to(f"{base}/{step}{'?' if query else ''}{urlencode(query or {})}{fragment}")
+    return redirect_to(f"{path}/{step}{'?' if query else ''}{urlencode(query or {})}{fragment}")
 
 
 def _finish(draft: Draft, copy: WorkingCopy, form: FormData) -> Response:
@@ -314,7 +318,7 @@ def _finish(draft: Draft, copy: WorkingCopy, form: FormData) -> Response:
         return redirect_to(f"/campaigns/{draft.address.campaign_name}".rstrip("/"))
     if action != "save" or campaign is None:
         target = str(form.get("to", ""))
-        return _redirect(draft.base, SUMMARY if target in ("", "stay") else target)
+        return _redirect(draft.path, SUMMARY if target in ("", "stay") else target)
     try:
         draft.finish(campaign, copy.revision, open_link=open_link)
     except (InvalidInput, Conflict) as error:
@@ -324,8 +328,8 @@ def _finish(draft: Draft, copy: WorkingCopy, form: FormData) -> Response:
 
 def _page(draft: Draft, copy: WorkingCopy, step: str, view: View, status: int = 200) -> Response:
     check = copy.check
-    common: dict[str, Any] = {
-        "base": draft.base,
+    fields: dict[str, Any] = {
+        "path": draft.path,
         "campaign_name": draft.address.campaign_name,
         "copy": copy,
         "check": check,
@@ -335,11 +339,11 @@ def _page(draft: Draft, copy: WorkingCopy, step: str, view: View, status: int = 
         "view": view,
     }
     if step == SUMMARY:
-        context: BuilderPage = draft.caller.page(SummaryPage, **common)
+        context: BuilderPage = draft.caller.page(SummaryPage, **fields)
     elif step == TOML_STEP or check.table is None:
-        context = draft.caller.page(TomlPage, **{**common, "current": TOML_STEP})
+        context = draft.caller.page(TomlPage, **{**fields, "current": TOML_STEP})
     else:
-        context = draft.caller.page(StepPage, **{**common, **_fields(step, view.at, check)})
+        context = draft.caller.page(StepPage, **{**fields, **_fields(step, view.at, check)})
     response = page(draft.site, context, status)
     response.headers["content-security-policy"] = BUILDER_POLICY
     return response
@@ -350,7 +354,7 @@ def _fields(step: str, at: str, check: DefinitionCheck) -> dict[str, Any]:
     table = check.table or {}
     owner = find_step(step_of_question(at) if step == QUESTION else step)
     nodes = show_question(table, at) if step == QUESTION else owner.show(table)
-    names = [*(one.name for one in STEPS), SUMMARY]
+    names = [*(each.name for each in STEPS), SUMMARY]
     return {
         "title": title_of_question(at) if step == QUESTION else owner.title,
         "explanation": "" if step == QUESTION else owner.explanation,

@@ -10,10 +10,12 @@ from fastapi.responses import HTMLResponse, Response
 
 from dissensus.campaign.builder.preview import make_preview
 from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.definition_errors import InvalidDefinition
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.web.core.forms import QuestionForm
 from dissensus.web.core.renderer import PageContext, PageRenderer
+from dissensus.web.core.translations import DEFAULT_LANGUAGE
 from dissensus.web.rater.care import SurveyPage, TopicsPage
 from dissensus.web.rater.chat import ChatPage
 from dissensus.web.rater.entry import ConsentPage, WarningPage
@@ -43,14 +45,14 @@ _TURNS: Final = (
 )
 _OTHER_RESPONSE: Final = "Please do not. Some poisons act after days, and a small piece is enough."
 
-_INERT: Final = (
+_INERT_REPLACEMENTS: Final = (
     (re.compile(r"<script\b.*?</script>", re.DOTALL), ""),
     (re.compile(r"<noscript>.*?</noscript>", re.DOTALL), ""),
     (re.compile(r'(<a\b[^>]*?) href="[^"]*"'), r"\1"),
     (re.compile(r"<link rel=\"modulepreload\"[^>]*>"), ""),
     (re.compile(r"<html "), '<html class="js" '),
 )
-"""Changes that make a page look as with scripts, and lead nowhere."""
+"""Replacements that take scripts and links out of a page, which still looks as it does with scripts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +101,7 @@ class _Draft:
     item: Item
 
     def step(self, stage: str, **values: Any) -> RaterState:
-        """Return the state of a rater at a stage."""
+        """Return the state of a rater at a stage, with the parts that templates read."""
         return cast("RaterState", _Step(campaign=self.campaign, stage=stage, **values))
 
 
@@ -192,18 +194,21 @@ def list_pages(definition: Mapping[str, Any] | None) -> dict[str, str]:
 def list_languages(definition: Mapping[str, Any] | None) -> tuple[str, ...]:
     """Return the languages of a definition that may have faults."""
     listed = (definition or {}).get("languages")
-    return tuple(one for one in listed if isinstance(one, str)) if isinstance(listed, list) else ()
+    return tuple(tag for tag in listed if isinstance(tag, str)) if isinstance(listed, list) else ()
 
 
 def render_preview(
     renderer: PageRenderer, definition: Mapping[str, Any], name: str, language: str, item: Item | None
 ) -> Response:
-    """Return a page of raters without effect."""
-    campaign = make_preview(definition, language)
-    draft = _Draft(campaign, language, _item_for(campaign, item))
+    """Return a page of raters without effect; texts of an invalid language tag are shown as English."""
+    try:
+        campaign = make_preview(definition, language)
+    except InvalidDefinition:
+        campaign = make_preview(definition, DEFAULT_LANGUAGE)
+    draft = _Draft(campaign, campaign.languages[0], _item_for(campaign, item))
     context = PAGES.get(name, PAGES["warning"])[1](draft) or _warning(draft)
     html = renderer.render(context)
-    for pattern, replacement in _INERT:
+    for pattern, replacement in _INERT_REPLACEMENTS:
         html = pattern.sub(replacement, html)
     return HTMLResponse(html, headers={"content-security-policy": PREVIEW_POLICY})
 
