@@ -139,6 +139,7 @@ BAD_INPUT: tuple[tuple[str, dict[str, str], str], ...] = (
     ("precision", {"raters": ""}, "There is no number of raters"),
     ("precision", {"raters": "1,2,3,4,5,6,7,8,9"}, "has 9 numbers, and a page computes 8"),
     ("pool", {"axes": "rater_gender=Man:0.6,Woman:0.6"}, "The shares of rater_gender add up to 1.200"),
+    ("pool", {"removal": "0.1\n" * 500 + "0"}, "has more than 2,000 characters"),
     ("pool", {"axes": "Man"}, "Write it like rater_gender=Man:0.5,Woman:0.5"),
     ("comparison", {"budget": "1"}, "is below one seat: a rater with 20 answers costs"),
     ("comparison", {"hourly_rate": ""}, "Give the pay of an hour, such as 12."),

@@ -1,4 +1,4 @@
-"""Interim page below the monitoring page: intervals that hold at every look, and advice on the next ratings."""
+"""Interim page of a running campaign: intervals that hold at every look, and advice on the next ratings."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -52,7 +52,7 @@ def show_interim(
     """Show an interim look, or why it cannot be taken."""
     fault, staff_id = "", caller.staff.id
     try:
-        request = InterimRequest(axis=axis, answer=answer, half_width=_parse_width(half_width))
+        request = InterimRequest(axis=axis, answer=answer, half_width=_parse_half_width(half_width))
         view = load_interim(site.platform, name, request, staff_id=staff_id)
     except InvalidInput as error:
         fault, answer = site_message(error), ""
@@ -68,7 +68,7 @@ def show_interim(
     return page(site, context, 422 if fault else 200)
 
 
-def _parse_width(text: str) -> float:
+def _parse_half_width(text: str) -> float:
     width = parse_decimal(text)
     if width is None:
         raise InvalidInput(f"{format_value(text)} is not a half-width. Write one between 0 and 1, such as 0.05.")

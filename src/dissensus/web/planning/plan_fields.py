@@ -49,7 +49,7 @@ METRIC_LABELS: Final = {
     "tv": "distance of two models from people",
     "wins": "items on which a model is nearer to people",
 }
-POPULATION: Final = (
+POPULATION_FIELDS: Final = (
     PlanField(
         name="preset",
         label="Population",
@@ -63,7 +63,7 @@ POPULATION: Final = (
         hint="CSV, JSON Lines or Parquet. Its standard deviations are measured; the file is not kept.",
     ),
 )
-BY: Final = PlanField(
+AXIS_FIELD: Final = PlanField(
     name="by", label="Axis of the groups", kind="text", hint="Such as race; empty: groups do not differ on items."
 )
 
@@ -99,8 +99,8 @@ def _groups_question(campaign: Campaign, items: PlanField, cost: Sequence[PlanFi
         title="Raters of a group",
         lead="How many raters of each group show a difference between two groups?",
         fields=(
-            *POPULATION,
-            BY,
+            *POPULATION_FIELDS,
+            AXIS_FIELD,
             _choice("statistic", "Compare", PLANNED_STATISTICS, STATISTIC_LABELS),
             PlanField(name="difference", label="Difference to detect", default="0.1", hint="0.1 is ten points."),
             PlanField(name="power", label="Power", default="0.8"),
@@ -132,8 +132,8 @@ def _precision_question(campaign: Campaign, items: PlanField, cost: Sequence[Pla
         title="Precision",
         lead="How wide are the intervals of shares, differences and items?",
         fields=(
-            *POPULATION,
-            BY,
+            *POPULATION_FIELDS,
+            AXIS_FIELD,
             PlanField(name="raters", label="Raters in all", kind="text", default="20,50,100,200"),
             PlanField(name="per_items", label="Ratings per item", kind="text", hint="Such as 5,10,20."),
             items,
@@ -188,7 +188,7 @@ def _comparison_question(campaign: Campaign, cost: Sequence[PlanField]) -> PlanQ
         title="Two chatbots",
         lead="How many items and ratings tell two chatbots or models apart under a budget?",
         fields=(
-            *POPULATION,
+            *POPULATION_FIELDS,
             _choice("metric", "Compare", COMPARISON_METRICS, METRIC_LABELS),
             PlanField(name="budget", label="Budget", default="2000"),
             PlanField(name="perturbation", label="Answers that differ", default="0.1", hint="0.1 is one in ten."),
@@ -202,7 +202,11 @@ def _comparison_question(campaign: Campaign, cost: Sequence[PlanField]) -> PlanQ
 
 def _choice(name: str, label: str, values: Sequence[str], labels: Mapping[str, str]) -> PlanField:
     return PlanField(
-        name=name, label=label, kind="choice", default=values[0], options=tuple((v, labels[v]) for v in values)
+        name=name,
+        label=label,
+        kind="choice",
+        default=values[0],
+        options=tuple((value, labels[value]) for value in values),
     )
 
 
@@ -211,13 +215,13 @@ def _count_groups(campaign: Campaign) -> int:
 
 
 def _write_axes(campaign: Campaign) -> str:
-    """Return the axes of the quota, else the first question about raters with few answers, with equal shares."""
+    """Return the axes of the quota, else the first single-choice question about raters, with equal shares of groups."""
     if campaign.quota is not None:
         axes: dict[str, list[str]] = {axis: list(groups) for axis, groups in campaign.quota.axes.items()}
     else:
         asked = campaign.demographics.questions if campaign.demographics else ()
-        single = [question for question in asked if question.kind == "single"]
-        axes = {q.name: [answer for answer in q.scale if answer != q.self_describe] for q in single[:1]}
+        first = next((question for question in asked if question.kind == "single"), None)
+        axes = {first.name: [answer for answer in first.scale if answer != first.self_describe]} if first else {}
     lines = []
     for axis, groups in axes.items():
         shares = ",".join(f"{group}:{1 / len(groups):.3f}" for group in groups)

@@ -39,13 +39,15 @@ if TYPE_CHECKING:
 MAX_LENGTH: Final = 2000
 """Maximum characters of a field."""
 MAX_ITEMS, MAX_RATERS, MAX_DESIGNS = 5_000, 2_000, 8
+"""Limits of a plan on a page, whose computation delays other requests."""
 SIMULATIONS: Final = 100
 """Simulated campaigns of a design on a page; the command line simulates more."""
 MAX_ANSWERS: Final = 50_000_000
 """Maximum simulated answers of a plan, which take two seconds of processor time."""
 MAX_COMPARED: Final = 10_000_000
-"""The same for comparisons, whose answers take longer: six seconds of processor time."""
+"""Maximum simulated answers of a comparison, which take longer: six seconds of processor time."""
 ASSUMED_MINUTES: Final = 2.0
+"""Minutes of a rating if neither the form nor the pilot gives them."""
 THOUSANDS: Final = re.compile(r"[1-9]\d{0,2},\d{3}")
 """A whole number with a separator of thousands, which would read as a small decimal number."""
 
@@ -58,6 +60,15 @@ class PlanTexts:
     values: Mapping[str, str]
     pay: Pay | None
     pilot: UploadFile | None = None
+
+    def check_lengths(self) -> None:
+        """Raise `InvalidInput` for a longer text than allowed."""
+        for name, text in self.values.items():
+            if len(text) > MAX_LENGTH:
+                raise InvalidInput(
+                    f"“{self._label(name)}” has more than {MAX_LENGTH:,} characters. Shorten it, or use the command "
+                    "dissensus plan."
+                )
 
     def whole(self, name: str, minimum: int, maximum: int) -> int:
         """Return a whole number."""
@@ -79,7 +90,7 @@ class PlanTexts:
         return number
 
     def numbers(self, name: str, maximum: int) -> tuple[int, ...]:
-        """Return whole numbers divided by commas; empty for an empty field."""
+        """Return whole numbers separated by commas; empty for an empty field."""
         parts = [part for part in self.values[name].split(",") if part.strip()]
         if len(parts) > MAX_DESIGNS:
             raise InvalidInput(
@@ -119,7 +130,7 @@ def parse_decimal(text: str) -> float | None:
 def read_texts(form: FormData, question: PlanQuestion, campaign: Campaign) -> PlanTexts:
     """Return the fields of a form, with empty texts for missing ones."""
     values = {
-        field.name: str(form.get(field.name, "")).strip()[:MAX_LENGTH]
+        field.name: str(form.get(field.name, "")).strip()[: MAX_LENGTH + 1]
         for field in question.fields
         if field.kind != "file"
     }
@@ -130,6 +141,7 @@ def read_texts(form: FormData, question: PlanQuestion, campaign: Campaign) -> Pl
 
 def compute_plan(texts: PlanTexts) -> "tuple[Plan, Page]":
     """Compute the plan that a form asks for, with its tables."""
+    texts.check_lengths()
     return _COMPUTE[texts.question.name](texts)
 
 
@@ -224,8 +236,8 @@ def _read_pilot(texts: PlanTexts) -> Pilot:
 def _read_rates(texts: PlanTexts, pilot: Pilot | None) -> CostRates | None:
     if not texts.values["hourly_rate"]:
         return None
-    of_pilot = pilot.minutes_per_item if pilot is not None else None
-    minutes = texts.decimal("minutes_per_item") if texts.values["minutes_per_item"] else of_pilot or ASSUMED_MINUTES
+    default = (pilot.minutes_per_item if pilot is not None else None) or ASSUMED_MINUTES
+    minutes = texts.decimal("minutes_per_item") if texts.values["minutes_per_item"] else default
     return CostRates(
         currency=texts.pay.currency if texts.pay else "GBP",
         hourly_rate=texts.decimal("hourly_rate"),

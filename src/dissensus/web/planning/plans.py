@@ -42,7 +42,7 @@ class PlansPage(StaffPage):
     faults: tuple[str, ...] = ()
 
     def value(self, name: str) -> str:
-        """Return what stands in a field: what was typed, else its default."""
+        """Return the text of a field: what was typed, else its default."""
         default = next(field.default for field in self.question.fields if field.name == name)
         return self.typed.get(name, default)
 
@@ -89,7 +89,7 @@ def show_plans(
 
 
 @router.post("/campaigns/{name}/plans")
-def compute(site: SiteOf, caller: Authorized, name: Name, form: StaffForm, _slot: SlowRequestSlot) -> Response:
+def create_plan(site: SiteOf, caller: Authorized, name: Name, form: StaffForm, _slot: SlowRequestSlot) -> Response:
     """Compute and store a plan, or return to the form."""
     listing = campaign_plans.list_plans(site.platform, name, staff_id=caller.staff.id)
     question = _find_question(listing, str(form.get("question", "")))
@@ -142,8 +142,8 @@ def show_plan(site: SiteOf, caller: Authorized, name: Name, plan_id: PlanId) -> 
 def _plan_page(site: Site, caller: StaffRequest, name: str, plan_id: str, *faults: str) -> Response:
     plan = campaign_plans.load_plan(site.platform, name, plan_id, staff_id=caller.staff.id)
     listing = campaign_plans.list_plans(site.platform, name, staff_id=caller.staff.id)
-    known = build_questions(listing.campaign, listing.n_items).get(plan.row.question)
-    title = known.title if known else "Plan"
+    question = build_questions(listing.campaign, listing.n_items).get(plan.row.question)
+    title = question.title if question else "Plan"
     return page(site, caller.page(PlanPage, name=name, plan=plan, title=title, faults=faults), 422 if faults else 200)
 
 
@@ -163,12 +163,12 @@ def show_figure(
     """Send a figure as a drawing."""
     if kind not in DRAWINGS:
         raise NotFound(f"Figures are sent as {', '.join(DRAWINGS)}.")
-    data = campaign_plans.load_figure(site.platform, name, plan_id, figure, kind, staff_id=caller.staff.id)
-    return Response(data, media_type=SVG_TYPE, headers={"content-security-policy": FIGURE_POLICY})
+    drawing = campaign_plans.load_figure(site.platform, name, plan_id, figure, kind, staff_id=caller.staff.id)
+    return Response(drawing, media_type=SVG_TYPE, headers={"content-security-policy": FIGURE_POLICY})
 
 
 @router.post("/campaigns/{name}/plans/{plan_id}/adoption")
-def adopt(site: SiteOf, caller: Authorized, name: Name, plan_id: PlanId, _form: StaffForm) -> Response:
+def adopt_plan(site: SiteOf, caller: Authorized, name: Name, plan_id: PlanId, _form: StaffForm) -> Response:
     """Take the numbers of a plan into the draft, or show why they do not fit."""
     try:
         campaign_plans.adopt_plan(site.platform, name, plan_id, staff_id=caller.staff.id, now=site.clock())
