@@ -97,6 +97,13 @@ def test_equal_items_are_left_out_and_differing_ones_refused(staff_site: StaffSi
     assert "There is no new item to add." in again.text
 
 
+@sqlite_only
+def test_a_row_is_refused_once(staff_site: StaffSite) -> None:
+    create_draft(staff_site)
+    page = upload(staff_site, "item_id,context,response\nitem-1,Hi,Yes\nitem-1,Hi,No\n")
+    assert numbers(page) == ["0", "0", "2"]
+
+
 def test_the_file_of_refused_rows_is_safe_in_spreadsheets(staff_site: StaffSite) -> None:
     create_draft(staff_site)
     page = upload(staff_site, "item_id,context,response\n=cmd(),Hi,\n")

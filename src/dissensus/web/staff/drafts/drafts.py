@@ -182,14 +182,14 @@ def remove_items(
 
 
 @router.post("/campaigns/{name}/dry-run")
-def run_dry(
+def perform_dry_run(
     site: SiteOf,
     caller: Annotated[StaffRequest, Depends(Require("rehearse"))],
     name: Name,
     form: StaffForm,
     _slot: SlowRequestSlot,
 ) -> Response:
-    """Run a dry run with simulated raters."""
+    """Perform a dry run: simulated raters rate the items of a draft."""
     n_raters = parse_whole_number(str(form.get("raters", "")), "of raters", 1, MAX_REHEARSAL_RATERS)
     seed = parse_whole_number(str(form.get("seed", "")), "for a seed", 0, MAX_SEED)
     n_items = overview.load_overview(site.platform, name, staff_id=caller.staff.id).numbers.n_items

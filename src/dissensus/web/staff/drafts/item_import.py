@@ -33,7 +33,7 @@ from dissensus.workflows.campaign.campaigns import ItemComparison
 Compare = Callable[[tuple[Item, ...]], ItemComparison]
 
 MAX_LISTED: Final = 20
-"""Refused rows on the page; the file has all."""
+"""Maximum number of refused rows on the page; the CSV file has all of them."""
 
 ROLE_LABELS: Final[Mapping[ColumnRole, str]] = {
     "id": "Id",
@@ -93,7 +93,7 @@ class ItemTableProposal:
 
 
 def holds_table(form: FormData) -> bool:
-    """Return whether a form has a table: a file other than pasted text, or the one of the last step."""
+    """Return whether a form has a table: a file that is not pasted text (.txt, .md), or the table of the last step."""
     uploaded = form.get("items_file")
     if isinstance(uploaded, UploadFile) and uploaded.filename:
         return not uploaded.filename.lower().endswith(PASTED)
@@ -101,7 +101,7 @@ def holds_table(form: FormData) -> bool:
 
 
 def read_item_table(form: FormData, reader: Callable[[Any], Items], compare: Compare) -> ItemTableProposal:
-    """Read the table of a form; roles are those that were chosen, else guessed by the names of columns."""
+    """Read the table of a form; roles of a new file are guessed by the names of its columns, later ones submitted."""
     uploaded = form.get("items_file")
     if isinstance(uploaded, UploadFile) and uploaded.filename:
         table = read_uploaded(uploaded.filename, uploaded.file.read(), read_text_table)
@@ -126,21 +126,26 @@ def read_item_table(form: FormData, reader: Callable[[Any], Items], compare: Com
         columns=columns,
         imported=imported,
         comparison=comparison,
-        refused=(*imported.refused, *_refuse_differing(table, roles, comparison)),
+        refused=(*imported.refused, *_refuse_differing(table, roles, comparison, imported.refused)),
     )
 
 
 def _refuse_differing(
-    table: pl.DataFrame, roles: tuple[ColumnRole, ...], comparison: ItemComparison
+    table: pl.DataFrame,
+    roles: tuple[ColumnRole, ...],
+    comparison: ItemComparison,
+    refused: tuple[RefusedRow, ...],
 ) -> tuple[RefusedRow, ...]:
-    """Return the rows whose id another item of the campaign has."""
+    """Return the rows whose id another item of the campaign has, without those that are refused already."""
     names = [item.item_id for item in comparison.differing]
     if not names or "id" not in roles:
         return ()
     ids = table[table.columns[roles.index("id")]]
+    refused_numbers = {row.number for row in refused}
     return tuple(
-        RefusedRow(row + 1, ids[row], "The campaign has another item with this id.")
-        for row in ids.is_in(names).arg_true().to_list()
+        RefusedRow(index + 1, ids[index], "The campaign has another item with this id.")
+        for index in ids.is_in(names).arg_true().to_list()
+        if index + 1 not in refused_numbers
     )
 
 
@@ -152,9 +157,9 @@ def _parse_table(text: str) -> pl.DataFrame:
     """Return the table of the last step."""
     try:
         header, *rows = iterate_json_array(text)
-        texts = all(isinstance(name, str) for name in header)
-        cells = all(cell is None or isinstance(cell, str) for row in rows for cell in row)
-        if texts and cells and rows and all(len(row) == len(header) for row in rows):
+        has_names = all(isinstance(name, str) for name in header)
+        has_texts = all(cell is None or isinstance(cell, str) for row in rows for cell in row)
+        if has_names and has_texts and rows and all(len(row) == len(header) for row in rows):
             return pl.DataFrame(rows, schema=dict.fromkeys(header, pl.String), orient="row")
     except (ValueError, TypeError, AttributeError, RecursionError, pl.exceptions.PolarsError):
         pass
