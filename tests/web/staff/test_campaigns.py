@@ -334,6 +334,8 @@ def test_a_preview_shows_rater_pages_and_does_not_count(staff_site: StaffSite) -
     browser = staff_site.owner()
     entered = send(browser, "/campaigns/pilot/rehearse", language="en")
     assert (entered.status_code, entered.headers["location"]) == (303, "/rate")
+    lifetime_s = int(enrolment.SESSION_LIFETIME.total_seconds())
+    assert f"max-age={lifetime_s};" in entered.headers["set-cookie"].lower()
     response = browser.get("/rate")
     assert response.status_code == 200
     assert "Is it safe?" in response.text

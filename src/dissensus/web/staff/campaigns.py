@@ -13,7 +13,7 @@ from dissensus.errors import Conflict, InvalidInput
 from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import STATES, write_campaign
 from dissensus.schema.campaign.shipped import campaigns as shipped
-from dissensus.schema.campaign.shipped import load_campaign_toml, rename_campaign
+from dissensus.schema.campaign.shipped import load_campaign_toml
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.numbers import parse_digits
 from dissensus.web.core.charts import ChartScale
@@ -29,7 +29,6 @@ from dissensus.workflows.campaign import campaigns, opening, overview, working_c
 from dissensus.workflows.campaign.overview import CampaignOverview
 from dissensus.workflows.export import export_archive, ratings
 from dissensus.workflows.models.campaign_models import CampaignModel, list_campaign_models
-from dissensus.workflows.platform import sessions
 from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
 from dissensus.workflows.rater.invite_links import entry_links, personal_link_url
@@ -64,7 +63,7 @@ class NewCampaignPage(StaffPage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevisionPage(StaffPage):
-    """Form for a revised definition."""
+    """Form that changes the definition."""
 
     template: ClassVar[str] = "staff/campaigns-revise.html"
 
@@ -246,7 +245,7 @@ def change_state(
 
 @router.get("/campaigns/{name}/revise")
 def show_revise_form(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("revise"))], name: Name) -> Response:
-    """Show the form for another definition."""
+    """Show the form that changes the definition."""
     campaign = campaigns.load_definition(site.platform, name, staff_id=caller.staff.id)
     context = caller.page(RevisionPage, name=name, definition=write_campaign(campaign))
     return page(site, context)
@@ -256,7 +255,7 @@ def show_revise_form(site: SiteOf, caller: Annotated[StaffRequest, Depends(Requi
 def revise_campaign(
     site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("revise"))], name: Name, form: StaffForm
 ) -> Response:
-    """Revise the definition, or show its faults."""
+    """Change the definition, or return to the form with its faults."""
     proposal = read_definition(form)
     fault = next(iter(proposal.faults), None)
     if proposal.campaign is not None:
@@ -283,7 +282,6 @@ def clone_campaign(
 ) -> Response:
     """Clone a campaign as a draft."""
     new_name = str(form.get("new_name", "")).strip()
-    rename_campaign(campaigns.load_definition(site.platform, name, staff_id=caller.staff.id), new_name)
     campaigns.clone_campaign(site.platform, name, new_name, staff_id=caller.staff.id, now=site.clock())
     return redirect_to_campaign(new_name)
 
@@ -318,7 +316,7 @@ def start_preview(
     purposes = {purpose.name: True for purpose in campaign.consent.purposes}
     _, session = enrolment.enrol_rater(site.platform, arrival, purposes, rehearsal=True, now=site.clock())
     response = redirect_to("/rate")
-    site.set_cookie(response, SESSION_COOKIE, session, int(sessions.SESSION_LIFETIME.total_seconds()))
+    site.set_cookie(response, SESSION_COOKIE, session, int(enrolment.SESSION_LIFETIME.total_seconds()))
     return response
 
 
