@@ -191,6 +191,7 @@ def test_programs_archive_and_delete(staff_site: StaffSite) -> None:
     owner = staff_site.owner()
     data = {"form_token": token_of(owner.get("/account")), "name": "nightly", "days": "30"}
     made = owner.post("/account/tokens", data={**data, "scope": ["list", "see", "state", "archive", "delete"]})
+    assert f"{staff_site.live.url}/api/v1/campaigns" in made.text
     (key,) = re.findall(r'value="(dis_[^"]+)"', made.text)
     program = staff_site.stranger()
     program.headers["authorization"] = f"Bearer {key}"

@@ -32,13 +32,13 @@ class CampaignSettingsPage(StaffPage):
     campaign: Campaign
     deletion: DeletionPreview
     confirmation: str = ""
-    judge_url: str = ""  # Address as typed
+    judge_url: str | None = None  # Address of a judge that was refused, as typed
     faults: tuple[str, ...] = ()
 
     @property
     def fault_title(self) -> str:
         """Heading above the faults."""
-        return "Nothing was permitted" if self.judge_url else "Nothing was deleted"
+        return "Nothing was deleted" if self.judge_url is None else "Nothing was permitted"
 
 
 @router.get("/campaigns/{name}/settings")
@@ -48,7 +48,7 @@ def show_settings(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require(
 
 
 def _settings_page(
-    site: Site, caller: StaffRequest, name: str, *faults: str, confirmation: str = "", judge_url: str = ""
+    site: Site, caller: StaffRequest, name: str, *faults: str, confirmation: str = "", judge_url: str | None = None
 ) -> Response:
     campaign_row, campaign = campaigns.load_campaign(site.platform, name, staff_id=caller.staff.id)
     context = caller.page(
@@ -72,7 +72,7 @@ def permit_judge(
     try:
         permission.permit_judge(site.platform, name, url, staff_id=caller.staff.id, now=site.clock())
     except InvalidInput as error:
-        return _settings_page(site, caller, name, site_message(error), judge_url=url or " ")
+        return _settings_page(site, caller, name, site_message(error), judge_url=url)
     return redirect_to(f"/campaigns/{name}/settings#judge")
 
 

@@ -1,4 +1,4 @@
-"""Account pages of staff: password, sessions and API tokens."""
+"""Account pages of staff: password, sessions, API tokens, and confirmation of the identity."""
 
 import re
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ router = APIRouter()
 
 EVENT_PERIOD: Final = timedelta(days=30)
 MAX_EVENTS: Final = 20
-"""Period and number of the security events on the page."""
+"""Maximum number of security events on the page, which are those of the last `EVENT_PERIOD`."""
 CONFIRMED_PATHS: Final = re.compile(r"/account(/second-factor)?|/directory|/campaigns/[\w.-]{1,100}/staff")
 """Pages with forms that need a recent confirmation."""
 Authorized = Annotated[StaffRequest, Depends(Require("account"))]
@@ -111,16 +111,16 @@ class TokenPage(StaffPage):
 
     key: str
     token: "ApiTokenRow"
-    address: str
+    address: str  # Base URL of the site, for an example request
 
 
 @router.get("/account")
 def show_account(site: SiteOf, caller: Authorized, outcome: Annotated[str, Query(max_length=20)] = "") -> Response:
     """Show the account page."""
-    return _account(site, caller, outcome="password" if outcome == "password" else "")
+    return _account_page(site, caller, outcome="password" if outcome == "password" else "")
 
 
-def _account(site: Site, caller: StaffRequest, *faults: str, outcome: str = "") -> Response:
+def _account_page(site: Site, caller: StaffRequest, *faults: str, outcome: str = "") -> Response:
     now = site.clock()
     tokens = api_tokens.list_tokens(site.platform, caller.staff, now=now)
     context = caller.page(
@@ -161,7 +161,7 @@ def change_password(site: SiteOf, caller: Authorized, request: Request, form: St
             _confirm_password(site, caller, current)
         passwords.change_password(site.platform, hasher, caller.staff, new, session=caller.session, now=site.clock())
     except (InvalidInput, NotAllowed) as error:
-        return _account(site, caller, site_message(error))
+        return _account_page(site, caller, site_message(error))
     return redirect_to("/account?outcome=password")
 
 
@@ -203,7 +203,7 @@ def confirmation_page(site: Site, caller: StaffRequest, request: Request, to: st
     """Return the forms for proving the identity again."""
     context = caller.page(
         ConfirmationPage,
-        to=check_path(to),
+        to=resolve_return_path(to),
         has_password=passwords.has_password(site.platform, caller.staff),
         factor=second_factors.load_second_factor(site.platform, caller.staff),
         offers_passkeys=find_relying_party(site, request) is not None,
@@ -213,15 +213,15 @@ def confirmation_page(site: Site, caller: StaffRequest, request: Request, to: st
     return page(site, context, 422 if faults else 200)
 
 
-def check_path(to: str) -> str:
-    """Return the path of a page with such a form, the account page for any other."""
+def resolve_return_path(to: str) -> str:
+    """Return a path if its page has forms that need a recent confirmation, else that of the account page."""
     return to if CONFIRMED_PATHS.fullmatch(to) else "/account"
 
 
 @router.post("/account/confirm")
 def confirm_identity(site: SiteOf, caller: Authorized, request: Request, form: StaffForm) -> Response:
     """Check the password or a code of the second factor, and go back to the page that asked for it."""
-    to = check_path(str(form.get("to", "")))
+    to = resolve_return_path(str(form.get("to", "")))
     try:
         if "code" in form:
             _confirm_code(site, caller, request, str(form["code"]))
@@ -240,28 +240,24 @@ def end_session(site: SiteOf, caller: Authorized, form: StaffForm) -> Response:
 
 
 @router.post("/account/tokens")
-def create_token(site: SiteOf, caller: RecentlyConfirmed, form: StaffForm) -> Response:
+def create_token(site: SiteOf, caller: RecentlyConfirmed, request: Request, form: StaffForm) -> Response:
     """Create an API token, and show it once."""
     scopes = {str(scope) for scope in form.getlist("scope")}
     if form.get("read"):
         scopes |= reading_scopes()
     try:
         api_tokens.check_scopes(sorted(scopes), SCOPES)
-        days = _days(str(form.get("days", "")))
+        days = _parse_days(str(form.get("days", "")))
         name = str(form.get("name", ""))
         key, token = api_tokens.create_token(
             site.platform, caller.staff, name, scopes=sorted(scopes), days=days, now=site.clock()
         )
     except (InvalidInput, Conflict) as error:
-        return _account(site, caller, site_message(error))
-    address = site.settings.address
-    return page(
-        site,
-        caller.page(TokenPage, key=key, token=token, address=address),
-    )
+        return _account_page(site, caller, site_message(error))
+    return page(site, caller.page(TokenPage, key=key, token=token, address=site.address_for(request)))
 
 
-def _days(text: str) -> int:
+def _parse_days(text: str) -> int:
     days = parse_digits(text)
     if days is None:
         raise InvalidInput(f"{format_value(text)} is not a valid number of days. Write a whole number.")

@@ -1,4 +1,4 @@
-"""Directory page of operators: staff accounts, and disabling one."""
+"""Directory page of operators: staff accounts, which they disable and enable."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar

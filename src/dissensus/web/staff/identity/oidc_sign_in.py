@@ -22,7 +22,7 @@ Parameter = Annotated[str, Query(max_length=4000)]
 
 
 @router.get("/oidc")
-def begin(site: SiteOf, request: Request) -> Response:
+def begin_oidc_sign_in(site: SiteOf, request: Request) -> Response:
     """Redirect to the provider."""
     _check_configured(site)
     flow = oidc.start_flow()
@@ -34,7 +34,7 @@ def begin(site: SiteOf, request: Request) -> Response:
 
 
 @router.get("/oidc/callback")
-def finish(
+def finish_oidc_sign_in(
     site: SiteOf,
     request: Request,
     code: Parameter = "",

@@ -1,4 +1,4 @@
-"""Passkeys of staff: registration, removal, sign-in, and confirmation of the identity.
+"""Passkeys (WebAuthn) of staff: registration, removal, sign-in, and confirmation of the identity.
 
 A page asks for the options of the browser's dialog, and then sends the answer of the browser as a form.
 """
@@ -13,7 +13,7 @@ from dissensus.schema.advice import site_message
 from dissensus.web.core.responses import redirect_to
 from dissensus.web.core.site import Site, address_digest, truncated_network
 from dissensus.web.core.staff_auth import Public, PublicForm, Require, SessionKey, SiteOf, StaffForm, StaffRequest
-from dissensus.web.staff.identity.account import check_path, confirmation_page
+from dissensus.web.staff.identity.account import confirmation_page, resolve_return_path
 from dissensus.web.staff.identity.passkey_relying_party import require_relying_party
 from dissensus.web.staff.identity.second_factor import PAGE, recovery_codes_page, second_factor_page
 from dissensus.web.staff.identity.sign_in import SignInKey, finish_pending, password_page, redirect_signed_in
@@ -67,7 +67,7 @@ def begin_confirmation(site: SiteOf, caller: Authorized, request: Request, _form
 @router.post("/account/confirm/passkey")
 def finish_confirmation(site: SiteOf, caller: Authorized, request: Request, form: StaffForm) -> Response:
     """Check a passkey, and go back to the page that asked for it."""
-    party, to = require_relying_party(site, request), check_path(str(form.get("to", "")))
+    party, to = require_relying_party(site, request), resolve_return_path(str(form.get("to", "")))
     credential = str(form.get("credential", ""))
     try:
         passkeys.confirm_passkey(

@@ -38,17 +38,24 @@ def parse_relying_party(address: str) -> RelyingParty | None:
     'http://localhost:8000'
     >>> [parse_relying_party(f"{scheme}://{host}") for scheme, host in (("http", "a.org"), ("https", "192.0.2.1"))]
     [None, None]
+    >>> parse_relying_party("http://localhost:99999") is None
+    True
     """
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+        address_port = parts.port
+    except ValueError:
+        # Without a public address in the settings, this one comes from the header Host, which can hold any port.
+        return None
     host = _ascii_host(parts.hostname or "")
     if not host or (parts.scheme != "https" and host != "localhost"):
         return None
-    port = "" if parts.port in (None, DEFAULT_PORTS.get(parts.scheme)) else f":{parts.port}"
+    port = "" if address_port in (None, DEFAULT_PORTS.get(parts.scheme)) else f":{address_port}"
     return RelyingParty(host, f"{parts.scheme}://{host}{port}")
 
 
 def _ascii_host(host: str) -> str:
-    """Return a host name as browsers write it; empty for an address of the network, which has no passkeys."""
+    """Return a host name in its ASCII form; empty for an IP address, for which browsers offer no passkeys."""
     with suppress(ValueError):
         ip_address(host)
         return ""

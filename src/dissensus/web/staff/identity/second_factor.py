@@ -1,4 +1,4 @@
-"""Second-factor pages of the account: codes of an app, passkeys and recovery codes."""
+"""Second-factor pages of the account: authenticator app, passkeys and recovery codes."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
@@ -30,7 +30,7 @@ RecentlyConfirmed = Annotated[StaffRequest, Depends(Require("account", recent=Tr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondFactorPage(StaffPage):
-    """State of the second factors, and the secret while it is set up."""
+    """State of the second factors, and the secret of an authenticator app until it is confirmed."""
 
     template: ClassVar[str] = "staff/second-factor.html"
 
@@ -66,7 +66,7 @@ class RecoveryCodesPage(StaffPage):
 
 @router.get(PAGE)
 def show_second_factor(site: SiteOf, caller: Authorized, request: Request) -> Response:
-    """Show the second factors; the secret is shown only while it is not in use."""
+    """Show the second factors; the secret of an authenticator app is shown only until it is confirmed."""
     return second_factor_page(site, caller, request)
 
 
@@ -86,7 +86,7 @@ def second_factor_page(site: Site, caller: StaffRequest, request: Request, *faul
 
 @router.post(f"{PAGE}/begin")
 def begin_enrolment(site: SiteOf, caller: RecentlyConfirmed, request: Request, _form: StaffForm) -> Response:
-    """Create a secret."""
+    """Create the secret of an authenticator app."""
     try:
         second_factors.begin_enrolment(site.platform, site.tokens.keys, caller.staff)
     except Conflict as error:
@@ -96,7 +96,7 @@ def begin_enrolment(site: SiteOf, caller: RecentlyConfirmed, request: Request, _
 
 @router.post(f"{PAGE}/confirm")
 def confirm_enrolment(site: SiteOf, caller: RecentlyConfirmed, request: Request, form: StaffForm) -> Response:
-    """Use the secret from now on, and show recovery codes once if the person had none."""
+    """Confirm the secret by a code of the app, and show recovery codes once if the person had none."""
     code = str(form.get("code", ""))
     try:
         codes = second_factors.confirm_enrolment(
@@ -124,6 +124,6 @@ def renew_recovery_codes(site: SiteOf, caller: RecentlyConfirmed, request: Reque
 
 @router.post(f"{PAGE}/remove")
 def remove_second_factor(site: SiteOf, caller: RecentlyConfirmed, _form: StaffForm) -> Response:
-    """Remove the codes of an app."""
+    """Remove the authenticator app, and end all other sessions."""
     second_factors.remove_totp(site.platform, caller.staff, session=caller.session, now=site.clock())
     return redirect_to(PAGE)

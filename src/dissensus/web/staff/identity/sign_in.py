@@ -1,4 +1,4 @@
-"""Sign-in of staff by link or password, and by invitation to a campaign."""
+"""Sign-in of staff by password or link, with a second factor, and by invitation to a campaign."""
 
 import secrets
 from collections.abc import Callable
@@ -35,6 +35,7 @@ SIGN_IN_COOKIE: Final = "dissensus_sign_in"
 RETURN_COOKIE: Final = "dissensus_return"
 """Cookie with the page that a browser wanted, in hexadecimal: every way to sign in leads back to it."""
 SIGN_IN_S: Final = 3600
+"""Lifetime of both cookies."""
 HOME: Final = "/campaigns"
 SignInKey = Annotated[str, Cookie(alias=SIGN_IN_COOKIE, max_length=100)]
 
@@ -183,7 +184,7 @@ def mail_link(site: SiteOf, request: Request, form: PublicForm, sign_in_key: Sig
 
 
 def redirect_signed_in(site: Site, request: Request, session: str, to: str | None = None) -> Response:
-    """Set the session cookie and redirect: to a page, else to the one that was wanted before.
+    """Set the session cookie and redirect to a page, by default the one that the return cookie names.
 
     While a second factor is missing, redirect to its forms.
     """
