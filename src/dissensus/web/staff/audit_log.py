@@ -1,4 +1,4 @@
-"""Page of the audit log of a campaign: one list of what happened."""
+"""Audit log page of a campaign: its events in words."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
@@ -34,8 +34,8 @@ def show_audit_log(
     by: Literal["staff", "all"] = "staff",
     before: Annotated[int | None, Query(ge=1, le=2**63 - 1)] = None,
 ) -> Response:
-    """Show what happened in a campaign."""
-    lines = audit_log_page.load_audit_page(
+    """Show a page of the audit log: events of staff, or of everybody."""
+    audit = audit_log_page.load_audit_page(
         site.platform, name, before=before, by_staff=by == "staff", staff_id=caller.staff.id
     )
-    return page(site, caller.page(AuditLogPage, name=name, by=by, audit=lines, is_later=before is not None))
+    return page(site, caller.page(AuditLogPage, name=name, by=by, audit=audit, is_later=before is not None))

@@ -1,4 +1,4 @@
-"""Care page: survey results and contact requests, for the campaign's contact."""
+"""Care page, for carers: means of the wellbeing survey, and requests of raters for contact."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -42,7 +42,7 @@ class ChatQuery(ListQuery):
     search: Text = ""
     mode: Text = ""
     state: Text = ""
-    rater: Text = ""  # From 1
+    rater: Text = ""  # Number of the rater, from 1
     success: Text = ""
     chatbot: Text = ""
     outcome: Text = ""
@@ -64,7 +64,7 @@ class ChatQuery(ListQuery):
 
 
 def _read_number(text: str, noun: str, first: int) -> int | None:
-    """Return a number from 0 that is typed from `first` on, None if nothing is typed."""
+    """Return a typed number minus the lowest one that is allowed, `first`; None if nothing is typed."""
     if not text.strip():
         return None
     number = parse_digits(text.strip())
@@ -111,7 +111,7 @@ class ConversationPage(StaffPage):
         return self.format == "markdown" and not find_personal_data(text) and len(text) <= MAX_RENDERED_LENGTH
 
     def segments(self, text: str) -> Iterator[tuple[str, str]]:
-        """Yield the parts of a text, each with the kind of personal data that it may be, or an empty text."""
+        """Yield the parts of a text, each with the kind of personal data that it may be; empty for other parts."""
         end = 0
         for span in find_personal_data(text):
             yield text[end : span.start], ""

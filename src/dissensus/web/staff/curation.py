@@ -34,7 +34,7 @@ FILES: Final[Mapping[str, Callable[[Selection], str]]] = {
 }
 """Downloads, in the formats of the command."""
 MAX_OFFERED: Final = 50
-"""Maximum item attributes that the form offers."""
+"""Maximum number of item attributes that the form offers, unless more are ticked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,18 +64,18 @@ class SamplePlanPage(StaffPage):
     faults: tuple[str, ...] = ()
 
     @property
-    def offered(self) -> tuple[StratumAttribute, ...]:
-        """Attributes that can define strata, and those that were ticked."""
+    def offered_attributes(self) -> tuple[StratumAttribute, ...]:
+        """The first `MAX_OFFERED` attributes that can define strata, and those that were ticked."""
         usable = [attribute for attribute in self.attributes if attribute.divides][:MAX_OFFERED]
         return tuple(
             attribute for attribute in self.attributes if attribute in usable or attribute.name in self.typed.by
         )
 
     @property
-    def not_offered(self) -> tuple[str, ...]:
-        """Attributes that are not offered."""
-        offered = {attribute.name for attribute in self.offered}
-        return tuple(attribute.name for attribute in self.attributes if attribute.name not in offered)
+    def omitted_attributes(self) -> tuple[str, ...]:
+        """Names of the attributes that are not offered."""
+        offered_names = {attribute.name for attribute in self.offered_attributes}
+        return tuple(attribute.name for attribute in self.attributes if attribute.name not in offered_names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +136,7 @@ def curate_corpus(
     if action not in FILES:
         return _sample_page(site, caller, proposal, typed, result.selection)
     try:
-        return _download(action, FILES[action](result.selection))
+        return _file_response(action, FILES[action](result.selection))
     except InvalidInput as error:
         return _plan_page(site, caller, proposal, typed, site_message(error))
 
@@ -188,7 +188,7 @@ def _sample_page(
     return page(site, context)
 
 
-def _download(name: str, text: str) -> Response:
+def _file_response(name: str, text: str) -> Response:
     media_type = "application/json" if name.endswith(".json") else "application/x-ndjson"
     headers = {"content-disposition": f'attachment; filename="{name}"'}
     return Response(f"{text}\n".encode(), media_type=media_type, headers=headers)

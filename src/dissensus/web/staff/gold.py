@@ -22,7 +22,7 @@ from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
-from dissensus.web.staff.pay import PAGE_SIZE, Number
+from dissensus.web.staff.pay import PAGE_SIZE, PageNumber
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.gold import adjudication, comparison, labelling
 from dissensus.workflows.gold import queue as queue_workflow
@@ -126,13 +126,13 @@ class GoldComparisonPage(StaffPage):
     def tables(self) -> tuple[tuple[str | None, Table], ...]:
         """Confusion tables of crowd and gold: of all items, then by platinum label."""
         comparisons = (self.comparison.with_crowd, self.comparison.with_platinum)
-        return tuple(table for compared in comparisons if compared is not None for table in _tables(compared))
+        return tuple(table for result in comparisons if result is not None for table in _tables(result))
 
 
-def _tables(compared: GoldAgainstCrowd) -> Iterator[tuple[str | None, Table]]:
+def _tables(result: GoldAgainstCrowd) -> Iterator[tuple[str | None, Table]]:
     """Yield the table of the pool, or one for each platinum label."""
     tables: dict[str | None, dict[str, dict[str, tuple[int, float | None]]]] = {}
-    for row in compared.confusion.rows(named=True):
+    for row in result.confusion.rows(named=True):
         if row["group"] is None:
             table = tables.setdefault(row.get("platinum"), {})
             table.setdefault(row["crowd"], {})[row["gold"]] = (row["n_items"], row["share"])
@@ -176,8 +176,8 @@ def label_item(site: SiteOf, caller: Expert, name: Name, position: Position, for
         )
     except (Conflict, InvalidInput) as error:
         return _rejected_form(site, caller, name, position, task.label_form, answers, error)
-    following = queue_workflow.load_gold_queue(site.platform, name, staff_id=caller.staff.id).next
-    path = "" if following is None else f"/items/{following}"
+    next_position = queue_workflow.load_gold_queue(site.platform, name, staff_id=caller.staff.id).next
+    path = "" if next_position is None else f"/items/{next_position}"
     return redirect_to(f"/campaigns/{name}/gold{path}?outcome={outcome}")
 
 
@@ -273,14 +273,14 @@ def show_labels(
     caller: Owner,
     name: Name,
     state: Annotated[str, Query(max_length=MAX_QUERY_LENGTH)] = "",
-    number: Annotated[Number, Query(alias="page")] = 1,
+    number: PageNumber = 1,
 ) -> Response:
     """Show the labelling state of all items."""
-    selected = parse_choice(state, ITEM_STATES, "a state of an item") if state else None
+    selected_state = parse_choice(state, ITEM_STATES, "a state of an item") if state else None
     labels = queue_workflow.load_labels_page(
-        site.platform, name, only=selected, page=number, size=PAGE_SIZE, staff_id=caller.staff.id
+        site.platform, name, only=selected_state, page=number, size=PAGE_SIZE, staff_id=caller.staff.id
     )
-    return page(site, caller.page(GoldLabelsPage, name=name, labels=labels, selected_state=selected))
+    return page(site, caller.page(GoldLabelsPage, name=name, labels=labels, selected_state=selected_state))
 
 
 @router.get("/campaigns/{name}/gold/comparison")

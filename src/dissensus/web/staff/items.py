@@ -1,4 +1,4 @@
-"""Item pages: items sorted by disagreement, and the answers about one item."""
+"""Item pages: items sorted by disagreement, the answers about one item, and withholding of items."""
 
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -30,7 +30,7 @@ Authorized = Annotated[StaffRequest, Depends(Require("small-numbers"))]
 PAGE_SIZE: Final = 50
 BY_POSITION: Final = "position"
 MAX_GROUP_ROWS: Final = 60
-"""Groups on the page of an item, with those of all questions together, unless one question has more."""
+"""Maximum number of groups on the page of an item, over all questions; the first question may have more."""
 ItemNumber = Annotated[int, Path(ge=1, le=MAX_PLACE)]
 
 
@@ -101,7 +101,10 @@ class ItemPage(StaffPage):
 
     @property
     def answers(self) -> tuple[list[ItemAnswers], list[ItemAnswers]]:
-        """Answers to the question of the list and to those with disagreement, the most divided first, and the rest."""
+        """Answers to the questions that are shown at once, and to the others.
+
+        The question of the list is first, then those with disagreement, the most divided first.
+        """
         ranked = sorted(self.view.answers, key=self._rank)
         shown = sum(map(self._is_shown, ranked)) or 1
         return ranked[:shown], ranked[shown:]
@@ -197,7 +200,7 @@ def confirm_withholding(site: SiteOf, caller: Owner, name: Name, form: StaffForm
 
 
 @router.post("/campaigns/{name}/items/withholding")
-def withhold(site: SiteOf, caller: Owner, name: Name, form: StaffForm) -> Response:
+def withhold_items(site: SiteOf, caller: Owner, name: Name, form: StaffForm) -> Response:
     """Withhold selected items, or show them again."""
     withheld = form.get("change") != "show"
     positions = read_selected(form, "item", "an item")

@@ -49,7 +49,7 @@ class MembersPage(StaffPage):
     tokens: tuple["MemberToken", ...]
     roles: tuple[tuple[Role, str], ...]
     sends_mails: bool
-    invited: str = ""  # Address to which an invitation was mailed just now
+    invited_address: str = ""  # Address to which an invitation was mailed just now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,23 +70,23 @@ def show_members(site: SiteOf, caller: Authorized, name: Name) -> Response:
     return _members_page(site, caller, name)
 
 
-def _members_page(site: Site, caller: StaffRequest, name: str, *, invited: str = "") -> Response:
-    listed = members_workflow.list_members(site.platform, name, staff_id=caller.staff.id, now=site.clock())
+def _members_page(site: Site, caller: StaffRequest, name: str, *, invited_address: str = "") -> Response:
+    listing = members_workflow.list_members(site.platform, name, staff_id=caller.staff.id, now=site.clock())
     context = caller.page(
         MembersPage,
         name=name,
-        members=listed.members,
-        pending=listed.invitations,
-        tokens=_member_tokens(listed.members, listed.tokens),
+        members=listing.members,
+        pending=listing.invitations,
+        tokens=_list_member_tokens(listing.members, listing.tokens),
         roles=tuple((role, DUTIES[role]) for role in ROLES),
         sends_mails=site.sends_mails,
-        invited=invited,
+        invited_address=invited_address,
     )
     return page(site, context)
 
 
-def _member_tokens(members: tuple["MemberRow", ...], tokens: tuple["ApiTokenRow", ...]) -> tuple[MemberToken, ...]:
-    """Return the tokens with which programs can act in the campaign."""
+def _list_member_tokens(members: tuple["MemberRow", ...], tokens: tuple["ApiTokenRow", ...]) -> tuple[MemberToken, ...]:
+    """Return the tokens that have a scope in the campaign."""
     people = {member.staff_id: member for member in members}
     rows = []
     for token in tokens:
@@ -115,13 +115,13 @@ def end_token(site: SiteOf, caller: Authorized, name: Name, form: StaffForm) -> 
 
 @router.post("/campaigns/{name}/staff/invite")
 def invite_member(site: SiteOf, caller: RecentlyConfirmed, request: Request, name: Name, form: StaffForm) -> Response:
-    """Mail an invitation link to an address, or show it to the owner without one."""
+    """Mail an invitation link to the address; without an address, or on a site that sends no mails, show the link."""
     role, address = parse_role(form.get("role")), str(form.get("address", "")).strip()
     if address and site.sends_mails:
         members_workflow.mail_member_invitation(
             site.platform, site.tokens.keys, name, role, address, staff_id=caller.staff.id, now=site.clock()
         )
-        return _members_page(site, caller, name, invited=address)
+        return _members_page(site, caller, name, invited_address=address)
     key = members_workflow.create_member_invitation(
         site.platform, name, role, staff_id=caller.staff.id, now=site.clock()
     )
@@ -148,8 +148,9 @@ def revoke_invitation(site: SiteOf, caller: Authorized, name: Name, form: StaffF
 def change_role(site: SiteOf, caller: RecentlyConfirmed, name: Name, form: StaffForm) -> Response:
     """Change the role of a member."""
     person, role = str(form.get("person", "")), parse_role(form.get("role"))
-    acting = {"staff_id": caller.staff.id, "session": caller.session}
-    members_workflow.change_role(site.platform, name, person, role, **acting, now=site.clock())
+    members_workflow.change_role(
+        site.platform, name, person, role, staff_id=caller.staff.id, session=caller.session, now=site.clock()
+    )
     return _redirect_member(name, person, caller)
 
 
@@ -157,8 +158,9 @@ def change_role(site: SiteOf, caller: RecentlyConfirmed, name: Name, form: Staff
 def remove_member(site: SiteOf, caller: RecentlyConfirmed, name: Name, form: StaffForm) -> Response:
     """Remove a member."""
     person = str(form.get("person", ""))
-    acting = {"staff_id": caller.staff.id, "session": caller.session}
-    members_workflow.remove_member(site.platform, name, person, **acting, now=site.clock())
+    members_workflow.remove_member(
+        site.platform, name, person, staff_id=caller.staff.id, session=caller.session, now=site.clock()
+    )
     return _redirect_member(name, person, caller)
 
 

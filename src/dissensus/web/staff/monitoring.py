@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 router = APIRouter()
 
 STALE_S: Final = 60
-"""Age from which figures count as stale."""
+"""Age of figures beyond which they are stale."""
 HOUR_S, DAY_S = 3600, 86_400
 MAX_BUCKETS: Final = 90
+"""Maximum number of hours or days in the chart of ratings over time."""
 MIN_AGREEMENT: Final = -0.5
 """Minimum of the agreement scale; lower values are drawn there."""
 
@@ -57,15 +58,15 @@ class MonitoringPage(StaffPage):
     @property
     def is_stale(self) -> bool:
         """True if the figures are stale."""
-        return not self.published and self.age_s > STALE_S and self.view.campaign_row.state != "closed"
+        return not self.is_published and self.age_s > STALE_S and self.view.campaign_row.state != "closed"
 
     @property
     def is_live(self) -> bool:
         """True if the figures change while the page is open."""
-        return not self.published and self.view.campaign_row.state in ("open", "paused")
+        return not self.is_published and self.view.campaign_row.state in ("open", "paused")
 
     @property
-    def published(self) -> bool:
+    def is_published(self) -> bool:
         """True for figures of a closed campaign without small groups."""
         return "small-numbers" not in self.permissions
 
@@ -75,22 +76,22 @@ class MonitoringPage(StaffPage):
         return make_columns(bin_counts(self.figures.loads)) if self.figures else ()
 
     @property
-    def hourly(self) -> bool:
-        """True if the hourly figures cover all ratings."""
+    def is_hourly(self) -> bool:
+        """True if the hours of the figures, which are the last ones, have all ratings."""
         figures = self.figures
         return figures is not None and sum(hour.n_ratings for hour in figures.hours) == figures.pool.n_ratings
 
     @property
     def pace(self) -> tuple[ChartColumn, ...]:
-        """Ratings by hour, or by day where there are more hours than can be shown."""
+        """Ratings by hour, or by day if the hours of the figures do not have all of them; the latest `MAX_BUCKETS`."""
         if not self.figures:
             return ()
-        buckets, length = (self.figures.hours, HOUR_S) if self.hourly else (self.figures.days, DAY_S)
+        buckets, length = (self.figures.hours, HOUR_S) if self.is_hourly else (self.figures.days, DAY_S)
         return make_columns([(_format_start(start, length), n) for start, n in _fill_gaps(buckets, length)])
 
     @property
     def times(self) -> tuple[ChartColumn, ...]:
-        """Histogram of answer times, without empty ends."""
+        """Histogram of answer times, without empty bins at its ends."""
         if not self.figures:
             return ()
         names = [
@@ -124,7 +125,7 @@ class MonitoringPage(StaffPage):
 
     @property
     def time_scale(self) -> ChartScale:
-        """Scale of answer-time quartiles."""
+        """Logarithmic scale of answer-time quartiles, in milliseconds."""
         rows = (self.figures.pool, *self.figures.groups) if self.figures else ()
         times = [row.times for row in rows if row.times]
         low = min((quartiles.low for quartiles in times), default=1.0)
@@ -133,7 +134,7 @@ class MonitoringPage(StaffPage):
 
     @property
     def gold_share(self) -> float | None:
-        """Share of items whose plurality equals the gold label; None without gold labels."""
+        """Share of rated items with a gold label whose untied plurality equals it; None without any."""
         if not self.figures or not self.figures.gold:
             return None
         n = sum(map(sum, self.figures.gold))
@@ -154,7 +155,7 @@ class MonitoringPage(StaffPage):
 
 
 def _fill_gaps(buckets: tuple[TimeBucket, ...], length: int) -> list[tuple[int, int]]:
-    """Fill gaps between hours or days with zeros, keeping the latest buckets."""
+    """Return start and ratings of the latest hours or days, those without ratings included."""
     if not buckets:
         return []
     counts = {bucket.start: bucket.n_ratings for bucket in buckets}

@@ -33,7 +33,7 @@ class OpeningPage(StaffPage):
 def show_opening(
     site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("state"))], name: Name, _slot: SlowRequestSlot
 ) -> Response:
-    """Show the check of a draft before it opens; campaigns that were open have their own page."""
+    """Show the check of a draft before it opens, or redirect to the page of a campaign that is not a draft."""
     campaign_row, _ = campaigns.load_campaign(site.platform, name, staff_id=caller.staff.id)
     if campaign_row.state != "draft":
         return redirect_to_campaign(name)

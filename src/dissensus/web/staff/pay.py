@@ -1,4 +1,4 @@
-"""Pay pages: accounts of raters and recorded payments."""
+"""Pay pages: accounts of raters, their payments, and erasure of the recruiter's ids."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
@@ -21,7 +21,7 @@ router = APIRouter()
 
 PAGE_SIZE: Final = 100
 PayManager = Annotated[StaffRequest, Depends(Require("pay"))]
-Number = Annotated[int, Query(ge=1, le=1_000_000)]
+PageNumber = Annotated[int, Query(alias="page", ge=1, le=1_000_000)]
 RaterId = Annotated[str, Path(max_length=36)]
 
 
@@ -63,9 +63,7 @@ class EraseRecruitsPage(StaffPage):
 
 
 @router.get("/campaigns/{name}/pay")
-def show_pay(
-    site: SiteOf, caller: PayManager, name: Name, number: Annotated[Number, Query(alias="page")] = 1, due: bool = False
-) -> Response:
+def show_pay(site: SiteOf, caller: PayManager, name: Name, number: PageNumber = 1, due: bool = False) -> Response:
     """Show rater accounts, largest amount due first."""
     ledger = pay.load_ledger(site.platform, name, staff_id=caller.staff.id)
     raters = ledger.due if due else ledger.raters
@@ -83,8 +81,8 @@ def show_pay(
 
 
 @router.get("/campaigns/{name}/pay.csv")
-def export_csv(site: SiteOf, caller: PayManager, name: Name) -> Response:
-    """Download the accounts of all raters as CSV."""
+def export_pay(site: SiteOf, caller: PayManager, name: Name) -> Response:
+    """Send the accounts of all raters as CSV."""
     table = pay.export_ledger_csv(site.platform, name, staff_id=caller.staff.id)
     headers = {"content-disposition": f'attachment; filename="{name}.pay.csv"'}
     return Response(table, media_type="text/csv; charset=utf-8", headers=headers)
@@ -98,7 +96,7 @@ def show_erase_form(site: SiteOf, caller: PayManager, name: Name) -> Response:
 
 
 @router.post("/campaigns/{name}/pay/erase")
-def erase_submissions(site: SiteOf, caller: PayManager, name: Name, _form: StaffForm) -> Response:
+def erase_recruiter_ids(site: SiteOf, caller: PayManager, name: Name, _form: StaffForm) -> Response:
     """Erase the recruiter's ids of a campaign."""
     submissions.erase_recruiter_ids(site.platform, name, staff_id=caller.staff.id, now=site.clock())
     return redirect_to(f"/campaigns/{name}/pay")

@@ -1,4 +1,4 @@
-"""Quota pages."""
+"""Quota page: progress of each cell, and its entry link."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class QuotaPage(StaffPage):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The groups of the last axis."""
+        """Groups of the last axis."""
         return tuple(list(self.quota.axes.values())[-1])
 
     @property

@@ -182,8 +182,8 @@ def _flags_page(
 
 
 def _read_verdict(form: FormData) -> FlagVerdict:
-    fields = (str(form.get(field, "")) for field in ("decision", "verdict", "reason"))
-    return FlagVerdict(**dict(zip(("id", "verdict", "reason"), fields, strict=True)))
+    decision_id, verdict, reason = (str(form.get(field, "")) for field in ("decision", "verdict", "reason"))
+    return FlagVerdict(id=decision_id, verdict=verdict, reason=reason)
 
 
 @router.get("/campaigns/{name}/raters/{rater_id}")
@@ -201,13 +201,7 @@ def show_rater(
 
 
 @router.post("/campaigns/{name}/raters/{rater_id}")
-def decide_flag(
-    site: SiteOf,
-    caller: Annotated[StaffRequest, Depends(Require("flags"))],
-    name: Name,
-    rater_id: RaterId,
-    form: StaffForm,
-) -> Response:
+def decide_flag(site: SiteOf, caller: Reviewer, name: Name, rater_id: RaterId, form: StaffForm) -> Response:
     """Store a decision about a flag, or return to the form."""
     verdict = _read_verdict(form)
     try:

@@ -25,6 +25,7 @@ PartName = Annotated[str, Path(max_length=200)]
 FIGURE_KINDS: Final[tuple[FigureKind, ...]] = get_args(FigureKind)
 MEDIA_TYPES: Final = {"png": "image/png", "csv": "text/csv; charset=utf-8"}
 REFRESH_S: Final = 3
+"""Interval at which the page of a report renews itself until it is done."""
 MAX_TEXT_LENGTH: Final = 200
 
 
@@ -115,7 +116,7 @@ def _reports_page(
 
 @router.get("/campaigns/{name}/reports/{report_id}")
 def show_report(site: SiteOf, caller: Authorized, name: Name, report_id: ReportId) -> Response:
-    """Show the first page of a report, or its progress."""
+    """Show the first page of a report; until it is done, its progress, which renews itself."""
     return _report_page(site, caller, name, report_id)
 
 
@@ -153,7 +154,7 @@ def show_figure(
     site: SiteOf, caller: Authorized, name: Name, report_id: ReportId, figure: PartName, kind: PartName
 ) -> Response:
     """Send a figure as a drawing, or its numbers."""
-    figure_kind = next((one for one in FIGURE_KINDS if one == kind), None)
+    figure_kind = next((known for known in FIGURE_KINDS if known == kind), None)
     if figure_kind is None:
         raise NotFound(f"Figures are sent as {', '.join(FIGURE_KINDS)}.")
     return _figure_response(site, caller, name, report_id, figure, figure_kind)
@@ -162,7 +163,7 @@ def show_figure(
 def _figure_response(
     site: Site, caller: StaffRequest, name: str, report_id: str, figure: str, kind: FigureKind
 ) -> Response:
-    row, data = reports.load_figure(
+    row, content = reports.load_figure(
         site.platform, name, report_id, figure, kind, with_raters=_shows_raters(caller), staff_id=caller.staff.id
     )
     if row.with_raters:
@@ -171,7 +172,7 @@ def _figure_response(
     file_name = quote(f"{figure}.{extension}", safe="")
     headers = {"content-disposition": f"inline; filename*=UTF-8''{file_name}"}
     return Response(
-        data,
+        content,
         media_type=MEDIA_TYPES.get(extension, SVG_TYPE),
         headers={**headers, "content-security-policy": FIGURE_POLICY},
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar, Final
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path
 from fastapi.responses import Response
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NoDatabase
@@ -18,7 +18,7 @@ from dissensus.settings import load_prolific_token
 from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffForm, StaffPage, StaffRequest
-from dissensus.web.staff.pay import Number, PayManager
+from dissensus.web.staff.pay import PageNumber, PayManager
 from dissensus.workflows.campaign import submissions
 from dissensus.workflows.campaign.submissions import SubmissionCase, SubmissionQueue
 
@@ -60,9 +60,7 @@ class SubmissionPage(StaffPage):
 
 
 @router.get("/campaigns/{name}/pay/submissions")
-def show_submissions(
-    site: SiteOf, caller: PayManager, name: Name, number: Annotated[Number, Query(alias="page")] = 1
-) -> Response:
+def show_submissions(site: SiteOf, caller: PayManager, name: Name, number: PageNumber = 1) -> Response:
     """Show a page of submissions, undecided first."""
     queue = submissions.load_queue(site.platform, name, page=number, staff_id=caller.staff.id)
     by_token = load_prolific_token(site.settings) is not None
@@ -88,6 +86,7 @@ def decide_submission(
         with open_prolific(site) as prolific:
             apply(site.platform, prolific, name, submission, staff_id=caller.staff.id, now=site.clock())
     except NoDatabase:
+        # Its message is for the operator only.
         raise
     except DissensusError as error:
         typed = {field: str(form.get(field, "")) for field in ("reasons", "category", "reason") if field in form}

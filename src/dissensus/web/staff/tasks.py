@@ -42,7 +42,7 @@ class OpenCampaign:
     """A campaign with its progress and the open tasks of its reader."""
 
     visible: VisibleCampaign
-    tasks: tuple[tuple[str, str], ...]  # texts, and paths of their pages
+    tasks: tuple[tuple[str, str], ...]  # Text of each task, and path of its page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class TasksPage(StaffPage):
     template: ClassVar[str] = "staff/tasks.html"
 
     campaigns: tuple[OpenCampaign, ...]
-    n_others: int  # closed campaigns without tasks
+    n_others: int  # Number of closed campaigns without tasks
 
 
 @router.get("/", dependencies=[Depends(Public("look"))])

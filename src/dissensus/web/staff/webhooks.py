@@ -1,4 +1,4 @@
-"""Webhook pages of a campaign."""
+"""Webhook pages of a campaign: list, secret of a new webhook, resumption and removal."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
@@ -55,10 +55,10 @@ class WebhookSecretPage(StaffPage):
 @router.get("/campaigns/{name}/webhooks")
 def show_webhooks(site: SiteOf, caller: Authorized, name: Name) -> Response:
     """Show the webhooks of a campaign."""
-    return _webhooks(site, caller, name)
+    return _webhooks_page(site, caller, name)
 
 
-def _webhooks(site: Site, caller: StaffRequest, name: str, *faults: str, typed: NewWebhook = BLANK) -> Response:
+def _webhooks_page(site: Site, caller: StaffRequest, name: str, *faults: str, typed: NewWebhook = BLANK) -> Response:
     context = caller.page(
         WebhooksPage,
         name=name,
@@ -82,7 +82,7 @@ def add_webhook(site: SiteOf, caller: Authorized, name: Name, form: StaffForm, _
             site.platform, name, typed, signer=site.webhook_signer, staff_id=caller.staff.id, now=site.clock()
         )
     except (InvalidInput, Conflict) as error:
-        return _webhooks(site, caller, name, *site_message(error).splitlines(), typed=typed)
+        return _webhooks_page(site, caller, name, *site_message(error).splitlines(), typed=typed)
     context = caller.page(WebhookSecretPage, name=name, webhook=webhook, secret=secret)
     return page(site, context)
 

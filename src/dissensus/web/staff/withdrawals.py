@@ -1,4 +1,4 @@
-"""Withdrawal pages: owners delete the data of a rater at their request."""
+"""Withdrawal pages: owners withdraw raters at their request, whose data are erased."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -51,7 +51,7 @@ def show_form(
     site: SiteOf, caller: Authorized, name: Name, rater: Annotated[str, Query(max_length=100)] = ""
 ) -> Response:
     """Ask for the rater, and show what will be deleted."""
-    return _page(site, caller, name, rater.strip())
+    return _withdrawal_page(site, caller, name, rater.strip())
 
 
 @router.post("/campaigns/{name}/withdraw")
@@ -59,20 +59,20 @@ def withdraw_rater(site: SiteOf, caller: Authorized, name: Name, form: StaffForm
     """Withdraw the rater and delete their data."""
     rater_id = str(form.get("rater", ""))
     n_deleted = withdrawal.withdraw_rater_for(site.platform, name, rater_id, staff_id=caller.staff.id, now=site.clock())
-    return page(site, _context(caller, name, rater_id, n_deleted=n_deleted))
+    return page(site, _make_context(caller, name, rater_id, n_deleted=n_deleted))
 
 
-def _page(site: Site, caller: StaffRequest, name: str, rater_id: str) -> Response:
+def _withdrawal_page(site: Site, caller: StaffRequest, name: str, rater_id: str) -> Response:
     if not rater_id:
-        return page(site, _context(caller, name, rater_id))
+        return page(site, _make_context(caller, name, rater_id))
     try:
         preview = withdrawal.preview_withdrawal_for(site.platform, name, rater_id, staff_id=caller.staff.id)
     except NotFound as error:
-        return page(site, _context(caller, name, rater_id, faults=(site_message(error),)), 422)
-    return page(site, _context(caller, name, rater_id, preview=preview))
+        return page(site, _make_context(caller, name, rater_id, faults=(site_message(error),)), 422)
+    return page(site, _make_context(caller, name, rater_id, preview=preview))
 
 
-def _context(caller: StaffRequest, name: str, rater_id: str, **fields: object) -> WithdrawForRaterPage:
+def _make_context(caller: StaffRequest, name: str, rater_id: str, **fields: object) -> WithdrawForRaterPage:
     return caller.page(WithdrawForRaterPage, name=name, rater_id=rater_id, **fields)
 
 

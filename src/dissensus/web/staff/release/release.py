@@ -22,7 +22,7 @@ Authorized = Annotated[StaffRequest, Depends(Require("release"))]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasePage(StaffPage):
-    """Release of a campaign: what its gate says of the present plan."""
+    """Plan of a release, with the verdict of its gate and the signatures of its checks."""
 
     template: ClassVar[str] = "staff/release.html"
     max_length: ClassVar[int] = MAX_PLAN_LENGTH
@@ -71,7 +71,8 @@ def sign_check(site: SiteOf, caller: Authorized, name: Name, form: StaffForm, _s
 
 def _release_page(site: Site, caller: StaffRequest, name: str, *faults: str, typed: str | None = None) -> Response:
     release = sign_off.load_release(site.platform, name, staff_id=caller.staff.id, now=site.clock())
-    if faults and release.plan is not None:  # a view by GET is logged already, and a fault may tell of raters too
+    if faults and release.plan is not None:
+        # Requests by GET are logged already; the page after a fault shows raters as well.
         log_access(site, caller, name, "release")
     text = release.text if typed is None else typed
     context = caller.page(ReleasePage, name=name, release=release, typed=text, faults=faults)
