@@ -87,7 +87,7 @@ STEMS: Final = """
     task webhook withdrawal working_cop
 """
 TECHNICAL: Final = """
-    app auth backoff check_answers client context definition journey lifecycle oidc_sign_in openapi openapi_pages
+    app auth backoff check_answers client context definition next_step lifecycle oidc_sign_in openapi openapi_pages
     pagination parser platform protocol public_events requests resource results roles server shipped step_json
     training_pairs
 """

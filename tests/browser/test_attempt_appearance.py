@@ -16,7 +16,7 @@ from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.export.conversations import list_conversation_items
 from dissensus.workflows.platform import sign_in_links
-from dissensus.workflows.rater import enrolment, journey, rating
+from dissensus.workflows.rater import enrolment, next_step, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
 N_PEOPLE = 14
@@ -37,7 +37,7 @@ def add_attempts(live: LiveSite) -> None:
     for reviewer in range(2):
         arrival = Arrival("red-team-review", str(review.key), "en")
         rater, _ = enrolment.enrol_rater(platform, arrival, {**AGREED, "return": False}, now=NOW)
-        step = journey.next_state(platform, rater, now=NOW)
+        step = next_step.find_next_step(platform, rater, now=NOW)
         while step.assignment is not None and step.progress.n_done < 9:
             digit = int(step.assignment.item.item_id[:2], 16)
             success, tags = str((digit + reviewer) % 5), (TAGS[digit % 3],)

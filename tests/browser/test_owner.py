@@ -6,7 +6,7 @@ from tests.support.live_site import LiveSite
 from tests.support.staff_pages import PASTED, check_page, live, page
 
 from dissensus.workflows.campaign import campaigns, overview
-from dissensus.workflows.rater import enrolment, journey, rating
+from dissensus.workflows.rater import enrolment, next_step, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
 __all__ = ["live", "page"]
@@ -91,7 +91,7 @@ def add_work(live: LiveSite) -> None:
             live.platform, Arrival(line.campaign_row.name, str(line.campaign_row.key), "en"), purposes, now=live.clock()
         )
         if number == 0:
-            journey.next_state(live.platform, rater, now=live.clock())
+            next_step.find_next_step(live.platform, rater, now=live.clock())
             rating.report_item(
                 live.platform, rater, "help", "I keep thinking of it.", assignment_id=None, now=live.clock()
             )

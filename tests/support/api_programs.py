@@ -20,7 +20,7 @@ from dissensus.web.core.permissions import SCOPES
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.platform import api_tokens, sign_in_links
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import enrolment, journey, quota_screening, rating
+from dissensus.workflows.rater import enrolment, next_step, quota_screening, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
 API = "/api/v1/campaigns"
@@ -70,7 +70,7 @@ def rate(
         rater, _ = enrolment.enrol_rater(platform, Arrival(campaign.name, str(campaign.key), "en"), agreed, now=now)
         if age is not None:
             assert quota_screening.screen_rater(platform, rater, {"rater_age": age}, now=now) is not None
-        state = journey.next_state(platform, rater, now=now)
+        state = next_step.find_next_step(platform, rater, now=now)
         while state.assignment is not None:
             value = answer or chance.choice(["No", "Unsure", "Yes"])
             answers = AnswerSave(

@@ -11,7 +11,7 @@ from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.campaign.audit import link_pending_events
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import attention_checks, care, journey, rating, withdrawal
+from dissensus.workflows.rater import attention_checks, care, next_step, rating, withdrawal
 from dissensus.workflows.rater.care import ContactRequest
 
 CARE: dict[str, Any] = {
@@ -25,7 +25,7 @@ LATER = NOW + timedelta(hours=1)
 
 def finish_visit(platform: Platform, rater: RaterRow) -> None:
     """Take a rater through every stage after the screener."""
-    state = journey.next_state(platform, rater, now=LATER)
+    state = next_step.find_next_step(platform, rater, now=LATER)
     while state.stage in ("topics", "check", "rate", "survey", "demographics"):
         if state.stage == "topics":
             state = care.avoid_topics(platform, rater, ["Weapons"], now=LATER)

@@ -14,7 +14,7 @@ from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import chat, chat_responses
 from dissensus.workflows.rater.chat import ConversationEnd, NewConversation
-from dissensus.workflows.rater.journey import RaterState
+from dissensus.workflows.rater.next_step import RaterStep
 
 TERN = {"name": "tern", "kind": "scripted", "model_type": "rlhf", "num_params": "7B", "version": "1"}
 GULL = {**TERN, "name": "gull", "model_type": "plain lm"}
@@ -79,7 +79,7 @@ def send_message(
     *,
     ranked_by: str | None = None,
     **options: Any,
-) -> tuple[str, RaterState]:
+) -> tuple[str, RaterStep]:
     """Send a message and complete its responses."""
     exchange_id = str(uuid4())
     chat.send_message(platform, rater, chat_id, exchange_id, text, now=NOW, **options)

@@ -22,7 +22,7 @@ from dissensus.store.campaigns import CampaignRow
 from dissensus.store.items import ItemTable
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import enrolment, journey, rating
+from dissensus.workflows.rater import enrolment, next_step, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
 SCALE = ("No", "Unsure", "Yes")
@@ -77,7 +77,7 @@ def rate_items(
 ) -> str:
     """Enter a rater who rates all planned items and declares attributes; return their id."""
     rater, _ = enrolment.enrol_rater(platform, Arrival(campaign.name, str(campaign.key), "en"), AGREED, now=at)
-    journey.next_state(platform, rater, now=at)
+    next_step.find_next_step(platform, rater, now=at)
     rng = Random(number)
     with platform.database.writing() as tx:
         by_rater = AssignmentTable.rater_id == rater.id

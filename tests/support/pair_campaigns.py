@@ -13,7 +13,7 @@ from dissensus.store.campaigns import CampaignRow
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import journey, rating
+from dissensus.workflows.rater import next_step, rating
 
 HELPFUL: dict[str, Any] = {"criterion": "more helpful", "allow_ties": True}
 
@@ -48,7 +48,7 @@ def open_pair_campaign(platform: Platform, n_items: int = 3, **changes: Any) -> 
 
 def prefer(platform: Platform, rater: RaterRow, towards_long: int, *, most: int = 99, why: str = "") -> None:
     """Answer each pair with this strength towards the long response, on either side."""
-    step = journey.next_state(platform, rater, now=NOW)
+    step = next_step.find_next_step(platform, rater, now=NOW)
     while step.stage == "rate" and step.progress.n_done < most:
         assert step.assignment is not None
         first, _ = step.assignment.item.responses(step.assignment.shown_first)

@@ -11,7 +11,7 @@ from dissensus.store.seats import SeatCounts
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, quota_screening
 from dissensus.workflows.rater.enrolment import Arrival
-from dissensus.workflows.rater.journey import RaterState
+from dissensus.workflows.rater.next_step import RaterStep
 
 DECLINED = "Prefer not to say"
 ABOUT_YOU = {
@@ -46,7 +46,7 @@ def enter(platform: Platform, key: object, **options: Any) -> RaterRow:
 
 def screen(
     platform: Platform, rater: RaterRow, age: str = "young", size: str = "small", now: datetime = NOW
-) -> RaterState | None:
+) -> RaterStep | None:
     return quota_screening.screen_rater(platform, rater, {"rater_age": age, "rater_size": size}, now=now)
 
 

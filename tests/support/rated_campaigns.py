@@ -16,7 +16,7 @@ from dissensus.store.assignments import AssignmentTable
 from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import enrolment, journey, rating
+from dissensus.workflows.rater import enrolment, next_step, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
 DEGREES = ("Benign", "Debatable", "Moderate", "Extreme")
@@ -34,7 +34,7 @@ def rated_campaign(
     rng = np.random.default_rng(1)
     for _ in range(n_raters):
         rater, _ = enrolment.enrol_rater(platform, Arrival(name, str(row.key), "en"), agreed, now=NOW)
-        journey.next_state(platform, rater, now=NOW)
+        next_step.find_next_step(platform, rater, now=NOW)
         _rate_all(platform, rater.id, rng)
         assert campaign.demographics is not None
         attributes = {one.name: str(rng.choice(one.scale)) for one in campaign.demographics.questions}

@@ -9,9 +9,9 @@ from tests.support.campaigns import AGREED, NOW
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import enrolment, journey, rating
+from dissensus.workflows.rater import enrolment, next_step, rating
 from dissensus.workflows.rater.enrolment import Arrival
-from dissensus.workflows.rater.journey import RaterState
+from dissensus.workflows.rater.next_step import RaterStep
 
 
 def enter(platform: Platform, key: str | None, **options: Any) -> RaterRow:
@@ -26,8 +26,8 @@ def make_save(answer: str = "No", *, revision: int = 1, visible_ms: int = 1000) 
 
 
 def submit(
-    platform: Platform, rater: RaterRow, at: RaterState, key: str, answer: str = "No", *, now: datetime = NOW
-) -> RaterState:
+    platform: Platform, rater: RaterRow, at: RaterStep, key: str, answer: str = "No", *, now: datetime = NOW
+) -> RaterStep:
     assert at.assignment is not None
     save = replace(make_save(answer), open_ms=1000 if at.campaign.click_to_reveal else None)
     return rating.submit_answers(platform, rater, at.assignment.id, key, save, now=now)
@@ -35,7 +35,7 @@ def submit(
 
 def rate_all(platform: Platform, rater: RaterRow, *, now: datetime = NOW) -> list[str]:
     """Rate all planned items; return their ids in order."""
-    at, item_ids = journey.next_state(platform, rater, now=now), []
+    at, item_ids = next_step.find_next_step(platform, rater, now=now), []
     while at.stage == "rate":
         assert at.assignment is not None
         item_ids.append(at.assignment.item.item_id)

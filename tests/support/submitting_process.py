@@ -10,7 +10,7 @@ from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.errors import Unavailable
 from dissensus.store.core.database import connect
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import enrolment, journey, rating
+from dissensus.workflows.rater import enrolment, next_step, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
 
@@ -23,7 +23,7 @@ def submit_all(url: str, key: str, prefix: str) -> None:
     """Submit each item; retry with the same key while the database is unavailable, as the page does."""
     platform = Platform(connect(url, pool_size=1))
     rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", key, "en"), AGREED, now=NOW)
-    at = journey.next_state(platform, rater, now=NOW)
+    at = next_step.find_next_step(platform, rater, now=NOW)
     for n in count():
         if at.assignment is None:
             break

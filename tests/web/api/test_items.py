@@ -13,7 +13,7 @@ from dissensus import Client
 from dissensus.web.core.permissions import SCOPES
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import sign_in_links
-from dissensus.workflows.rater import journey, rating
+from dissensus.workflows.rater import next_step, rating
 
 ANSWERS = f"{API}/pilot/item-answers"
 MESSAGES = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}]
@@ -54,7 +54,7 @@ def test_answers_and_raters_are_those_of_the_pages(staff_site: StaffSite) -> Non
     campaign = open_monitored_campaign(staff_site.platform, owner_id, replication=20)
     hasty, stubborn = add_crowd(staff_site.platform, campaign)
     reporter = enter(staff_site.platform, campaign.key)
-    shown = journey.next_state(staff_site.platform, reporter, now=NOW).assignment
+    shown = next_step.find_next_step(staff_site.platform, reporter, now=NOW).assignment
     assert shown is not None
     rating.report_item(staff_site.platform, reporter, "illegal", "See this.", assignment_id=shown.id, now=NOW)
     refresh_snapshots(staff_site.platform, MonitoringCache(), now=NOW)

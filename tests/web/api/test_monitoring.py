@@ -16,7 +16,7 @@ from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import audit, campaigns
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import sign_in_links
-from dissensus.workflows.rater import journey, rating, withdrawal
+from dissensus.workflows.rater import next_step, rating, withdrawal
 
 PILOT = f"{API}/pilot"
 DECISION = {"verdict": "exclude", "reason": 'A person read it: "<b>too</b> fast".'}
@@ -127,7 +127,7 @@ def report_notices(staff_site: StaffSite) -> tuple[RaterRow, Any]:
     """Let a rater report an item and then ask for help; return the rater and the item."""
     campaign = open_api_campaign(staff_site)
     rater = enter(staff_site.platform, campaign.key)
-    at = journey.next_state(staff_site.platform, rater, now=NOW).assignment
+    at = next_step.find_next_step(staff_site.platform, rater, now=NOW).assignment
     assert at is not None
     rating.report_item(staff_site.platform, rater, "illegal", "<b>Look</b> at this.", assignment_id=at.id, now=NOW)
     rating.report_item(

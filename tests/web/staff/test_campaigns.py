@@ -23,7 +23,7 @@ from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.shipped import load_campaign_toml
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import sign_in_links
-from dissensus.workflows.rater import enrolment, journey, rating
+from dissensus.workflows.rater import enrolment, next_step, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
 POSTS = ("state", "revise", "clone", "invite", "rehearse", "settle", "items", "items/remove", "dry-run")
@@ -470,7 +470,7 @@ def test_only_owners_can_export_ratings(staff_site: StaffSite) -> None:
     empty = browser.get("/campaigns/pilot/export.csv")
     assert empty.status_code == 404
     rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)
-    step = journey.next_state(platform, rater, now=NOW)
+    step = next_step.find_next_step(platform, rater, now=NOW)
     assert step.assignment is not None
     save = AnswerSave(revision=1, visit="v", visible_ms=1, idle_ms=0, answers={"Q_safe": DraftAnswer(value="Unsure")})
     rating.submit_answers(platform, rater, step.assignment.id, "one", save, now=NOW)

@@ -31,7 +31,7 @@ from dissensus.store.lists import chats as chat_lists
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.export.conversations import list_conversation_items
-from dissensus.workflows.rater import chat, enrolment, journey, rating, withdrawal
+from dissensus.workflows.rater import chat, enrolment, next_step, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
 
 CHATS = "/campaigns/pilot/conversations"
@@ -158,7 +158,7 @@ def test_reviews_are_shown_and_filtered_by_tag(staff_site: StaffSite, campaign: 
     agreed = {"rating": True, "release": False, "return": False}
     arrival = Arrival("red-team-review", str(review.key), "en")
     reviewer, _ = enrolment.enrol_rater(staff_site.platform, arrival, agreed, now=NOW)
-    step = journey.next_state(staff_site.platform, reviewer, now=NOW)
+    step = next_step.find_next_step(staff_site.platform, reviewer, now=NOW)
     assert step.assignment is not None
     answers = {"Q_success": DraftAnswer(value="4"), "Q_tags": DraftAnswer(value=("Theft",))}
     save = AnswerSave(revision=1, visit="v", visible_ms=1000, idle_ms=0, open_ms=1000, answers=answers)

@@ -20,7 +20,7 @@ from dissensus.web.api.openapi import reading_scopes, route_scope, token_routes
 from dissensus.web.core.site import client_network
 from dissensus.workflows.campaign import members
 from dissensus.workflows.platform import api_tokens, passwords, sign_in_links, staff
-from dissensus.workflows.rater import enrolment, journey, quota_screening, rating
+from dissensus.workflows.rater import enrolment, next_step, quota_screening, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
 PASSWORD = "correct horse battery"
@@ -45,7 +45,7 @@ def rate(staff_site: StaffSite, campaign: CampaignRow, n: int, *, age: str | Non
         )
         if age is not None:
             assert quota_screening.screen_rater(staff_site.platform, rater, {"rater_age": age}, now=NOW) is not None
-        step = journey.next_state(staff_site.platform, rater, now=NOW)
+        step = next_step.find_next_step(staff_site.platform, rater, now=NOW)
         while step.assignment is not None:
             save = AnswerSave(
                 revision=1, visit="v", visible_ms=1, idle_ms=0, answers={"Q_safe": DraftAnswer(value="No")}

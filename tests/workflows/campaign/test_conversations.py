@@ -28,9 +28,9 @@ from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import audit, campaigns
 from dissensus.workflows.export.conversations import export_conversations, list_conversation_items
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import enrolment, journey, rating, withdrawal
+from dissensus.workflows.rater import enrolment, next_step, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
-from dissensus.workflows.rater.journey import RaterState
+from dissensus.workflows.rater.next_step import RaterStep
 
 
 def open_review(platform: Platform, items: tuple[Item, ...], owner: CampaignRow, name: str = "review") -> CampaignRow:
@@ -75,7 +75,7 @@ def test_a_withdrawal_erases_conversations_in_the_campaigns_that_rate_them(platf
     alike = tuple(Item(item.item_id, Conversation.from_turns([("human", "Mine"), ("bot", "!")])) for item in items)
     open_review(platform, alike, campaign, "other")
     reviewer, _ = enrolment.enrol_rater(platform, Arrival("review", str(review.key), "en"), AGREED, now=NOW)
-    journey.next_state(platform, reviewer, now=NOW)
+    next_step.find_next_step(platform, reviewer, now=NOW)
     withdrawal.withdraw_rater(platform, leaving.id, now=NOW)
     with platform.database.reading() as tx:
         rows = tx.execute(select(ItemTable).join(CampaignTable).where(CampaignTable.name == "review")).all()
@@ -87,7 +87,7 @@ def test_a_withdrawal_erases_conversations_in_the_campaigns_that_rate_them(platf
             tx.scalars(select(ItemTable.withheld).join(CampaignTable).where(CampaignTable.name == "other")).all()
             == [False] * 2
         )
-    step = journey.next_state(platform, reviewer, now=NOW)
+    step = next_step.find_next_step(platform, reviewer, now=NOW)
     assert step.assignment is not None
     assert step.assignment.item.item_id != erased.name
     assert step.next_assignment is None
@@ -184,8 +184,8 @@ def _in_english(value: Any) -> Any:
     return [_in_english(one) for one in value] if isinstance(value, list) else value
 
 
-def rate(platform: Platform, rater: RaterRow, answers: dict[str, Answer]) -> RaterState:
-    assignment = journey.next_state(platform, rater, now=NOW).assignment
+def rate(platform: Platform, rater: RaterRow, answers: dict[str, Answer]) -> RaterStep:
+    assignment = next_step.find_next_step(platform, rater, now=NOW).assignment
     assert assignment is not None
     drafts = {name: DraftAnswer(value=answer) for name, answer in answers.items()}
     save = AnswerSave(revision=1, visit="v", visible_ms=1000, idle_ms=0, open_ms=900, answers=drafts)

@@ -20,7 +20,7 @@ from dissensus.store.monitoring import ItemSummaryTable
 from dissensus.store.raters import RaterTable
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import journey, rating
+from dissensus.workflows.rater import next_step, rating
 
 N_ITEMS = 400
 
@@ -128,7 +128,7 @@ def test_erased_text_is_not_found(platform: Platform) -> None:
 def test_counts_follow_states_and_leave_previews_out(platform: Platform) -> None:
     campaign = open_campaign(platform, 5)
     rater = enter(platform, campaign.key)
-    at = journey.next_state(platform, rater, now=NOW)
+    at = next_step.find_next_step(platform, rater, now=NOW)
     for number in range(2):
         at = submit(platform, rater, at, f"key-{number}")
     assert at.assignment is not None

@@ -44,7 +44,7 @@ from dissensus.workflows.campaign.monitoring import MonitoringCache, MonitoringV
 from dissensus.workflows.export import ratings
 from dissensus.workflows.gold import adjudication
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import enrolment, journey, quota_screening, rating, withdrawal
+from dissensus.workflows.rater import enrolment, next_step, quota_screening, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
 
 LATER = NOW + timedelta(hours=20)
@@ -155,7 +155,7 @@ def test_a_withdrawal_removes_the_rater_from_all_figures_at_once(platform: Platf
     campaign, cache = open_monitored_campaign(platform, replication=20), MonitoringCache()
     hasty, _ = add_crowd(platform, campaign)
     begun = enter(platform, campaign.key)
-    journey.next_state(platform, begun, now=NOW)
+    next_step.find_next_step(platform, begun, now=NOW)
     refresh_snapshots(platform, cache, now=NOW)
     before = load_figures(platform)
     assert hasty in {one.rater_id for one in before.flagged}
@@ -528,7 +528,7 @@ def test_an_audit_that_finds_wrong_figures_has_them_read_anew(
     campaign, later = open_monitored_campaign(platform, replication=30), LATER + OLD
     for answer in ("Yes", "No"):
         rater = enter(platform, campaign.key)
-        at = journey.next_state(platform, rater, now=NOW)
+        at = next_step.find_next_step(platform, rater, now=NOW)
         while at.stage == "rate":
             at = submit(platform, rater, at, f"{answer}-{at.progress.n_done}", answer)
     if state == "closed":

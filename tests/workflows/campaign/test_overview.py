@@ -8,14 +8,14 @@ from dissensus.errors import NotFound
 from dissensus.workflows.campaign import campaigns, notices, overview
 from dissensus.workflows.platform import sign_in_links
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import enrolment, journey, rating
+from dissensus.workflows.rater import enrolment, next_step, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
 
 def rate_items(platform: Platform, key: str, n: int, *, rehearsal: bool = False) -> None:
     """Rate `n` items as a new rater, and ask for help at the next one."""
     rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", key, "en"), AGREED, rehearsal=rehearsal, now=NOW)
-    step = journey.next_state(platform, rater, now=NOW)
+    step = next_step.find_next_step(platform, rater, now=NOW)
     for i in range(n):
         assert step.assignment is not None
         save = AnswerSave(revision=1, visit="v", visible_ms=1, idle_ms=0, answers={"Q_safe": DraftAnswer(value="No")})

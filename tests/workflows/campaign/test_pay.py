@@ -26,7 +26,7 @@ from dissensus.workflows.campaign import campaigns, pay, rehearsal
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import attention_checks, enrolment, quota_screening, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
-from dissensus.workflows.rater.journey import next_state
+from dissensus.workflows.rater.next_step import find_next_step
 
 RATES = Pay(**PAY)  # type: ignore[arg-type]
 MS = st.integers(0, 2 * MAX_VISIT_MS)
@@ -105,7 +105,7 @@ def test_raters_without_items_or_failing_checks_are_owed_the_screened_out_pay(pl
         attention_checks.answer_check(platform, rater, "rules", value, attempt=attempt, now=NOW)
     rate_all(platform, done)
     # No items were left for this rater.
-    assert next_state(platform, late, now=NOW).stage == "done"
+    assert find_next_step(platform, late, now=NOW).stage == "done"
     assert [history(platform, one).rater.account.owed for one in (done, late, unfit)] == [600, 50, 50]
     assert {paid.work.rater_id: paid.account.owed for paid in ledger(platform).raters}[unfit.id] == 50
     record_payment(platform, unfit, 50, str(uuid4()))

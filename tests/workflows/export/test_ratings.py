@@ -29,7 +29,7 @@ from dissensus.workflows.campaign import audit, campaigns
 from dissensus.workflows.export import ratings as ratings_workflow
 from dissensus.workflows.export.ratings import ExportOptions
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import attention_checks, enrolment, journey, rating, withdrawal
+from dissensus.workflows.rater import attention_checks, enrolment, next_step, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
 
 BOTH = {"rating": True, "release": True}
@@ -43,7 +43,7 @@ def enter(platform: Platform, campaign: CampaignRow, purposes: dict[str, bool], 
 
 def rate(platform: Platform, rater: RaterRow, *, answers: dict[str, Any], limit: int = 10_000) -> int:
     """Rate up to `limit` items, and return their number."""
-    state, n = journey.next_state(platform, rater, now=NOW), 0
+    state, n = next_step.find_next_step(platform, rater, now=NOW), 0
     while state.assignment is not None and n < limit:
         drafts = {name: DraftAnswer(value=value) for name, value in answers.items()}
         assignment_id = state.assignment.id
@@ -70,7 +70,7 @@ def pilot(platform: Platform) -> CampaignRow:
     withdrawal.withdraw_rater(platform, leaving.id, now=NOW)
     rate(platform, enter(platform, campaign, BOTH), answers=rates, limit=1)
     begun = enter(platform, campaign, BOTH)
-    assignment = journey.next_state(platform, begun, now=NOW).assignment
+    assignment = next_step.find_next_step(platform, begun, now=NOW).assignment
     assert assignment is not None
     draft = AnswerSave(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": DraftAnswer(value="Yes")})
     rating.save_answers(platform, begun, assignment.id, "draft", draft, now=NOW)
@@ -261,7 +261,7 @@ def test_corrections_times_and_multiple_answers(platform: Platform, tmp_path: Pa
     }
     campaign = open_campaign(platform, 1, questionnaire=questionnaire)
     rater = enter(platform, campaign, BOTH)
-    assignment = journey.next_state(platform, rater, now=NOW).assignment
+    assignment = next_step.find_next_step(platform, rater, now=NOW).assignment
     assert assignment is not None
     first = {"Q_safe": "Yes", "Q_kinds": ("a", "b, c"), "Q_who": "other", "Q_who_text": "my boss"}
     for n, (visit, ms, answers) in enumerate((("v", 1000, first), ("w", 500, first | {"Q_safe": "I do not say"}))):
@@ -282,7 +282,7 @@ def test_corrections_times_and_multiple_answers(platform: Platform, tmp_path: Pa
 
 def test_an_export_of_covered_conversations_says_how_long_they_were_open(platform: Platform, tmp_path: Path) -> None:
     rater = enter(platform, open_campaign(platform, 1, click_to_reveal=True), BOTH)
-    assignment = journey.next_state(platform, rater, now=NOW).assignment
+    assignment = next_step.find_next_step(platform, rater, now=NOW).assignment
     assert assignment is not None
     save = AnswerSave(revision=1, visit="v", visible_ms=900, idle_ms=0, answers={"Q_safe": DraftAnswer(value="Yes")})
     with pytest.raises(InvalidInput, match="still covered"):
@@ -299,7 +299,7 @@ def test_counts_of_checks_are_neither_questions_nor_axes(platform: Platform, tmp
     campaign = open_campaign(platform, 3, demographics=ABOUT_YOU, checks=CHECKS, estimated_minutes=20)
     for answers, age in (({"rules": "All of it", "swim": "Agree"}, "old"), ({"rules": "The last answer"}, "young")):
         rater = enter(platform, campaign, BOTH)
-        state = journey.next_state(platform, rater, now=NOW)
+        state = next_step.find_next_step(platform, rater, now=NOW)
         while state.stage in ("check", "rate"):
             if state.due is not None:
                 check, attempt = state.due.check, state.due.attempt
@@ -309,7 +309,7 @@ def test_counts_of_checks_are_neither_questions_nor_axes(platform: Platform, tmp
                 break
             else:
                 rate(platform, rater, answers={"Q_safe": "No"}, limit=1)
-                state = journey.next_state(platform, rater, now=NOW)
+                state = next_step.find_next_step(platform, rater, now=NOW)
         rating.declare_attributes(platform, rater, {"rater_age": age}, now=NOW)
     path = tmp_path / "checked.parquet"
     ratings_workflow.export_ratings(platform, "pilot", path, now=NOW)
@@ -336,7 +336,7 @@ def test_the_columns_of_dices_leave_out_checks(platform: Platform, tmp_path: Pat
 
 def test_drafts_are_not_exported(platform: Platform, tmp_path: Path) -> None:
     rater = enter(platform, open_campaign(platform, 1), BOTH)
-    assignment = journey.next_state(platform, rater, now=NOW).assignment
+    assignment = next_step.find_next_step(platform, rater, now=NOW).assignment
     assert assignment is not None
 
     def save(revision: int, **answers: str | None) -> AnswerSave:

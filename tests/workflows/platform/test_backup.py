@@ -54,7 +54,7 @@ from dissensus.workflows.campaign import campaigns, members, monitoring
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import backup
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import enrolment, journey, quota_screening, rating
+from dissensus.workflows.rater import enrolment, next_step, quota_screening, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def full_campaign(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Campai
     rater = enter(platform, key)
     assert quota_screening.screen_rater(platform, rater, {"rater_age": "old"}, now=NOW) is not None
     assert quota_screening.screen_rater(platform, enter(platform, campaign.key), {"rater_age": "old"}, now=NOW) is None
-    assignment = journey.next_state(platform, rater, now=NOW).assignment
+    assignment = next_step.find_next_step(platform, rater, now=NOW).assignment
     assert assignment is not None
     rating.save_answers(platform, rater, assignment.id, "draft", save("No"), now=NOW)
     rating.submit_answers(platform, rater, assignment.id, "final", save("Yes"), now=NOW)
@@ -234,7 +234,7 @@ def test_a_restored_platform_accepts_new_ratings(backup_path: Path, full_campaig
     rater = enter(platform, full_campaign.key)
     assert rater.number == 2
     assert quota_screening.screen_rater(platform, rater, {"rater_age": "Prefer not to say"}, now=NOW) is not None
-    assignment = journey.next_state(platform, rater, now=NOW).assignment
+    assignment = next_step.find_next_step(platform, rater, now=NOW).assignment
     assert assignment is not None
     assert rating.submit_answers(platform, rater, assignment.id, "more", save("No"), now=NOW).progress.n_done == 1
     with platform.database.reading() as tx:
@@ -250,7 +250,7 @@ def test_a_restored_platform_without_answers_accepts_ratings(
     backup.restore_backup(empty_url, tmp_path / "b.zip")
     restored_platform = Platform(connect(empty_url))
     rater = enter(restored_platform, campaign.key)
-    assignment = journey.next_state(restored_platform, rater, now=NOW).assignment
+    assignment = next_step.find_next_step(restored_platform, rater, now=NOW).assignment
     assert assignment is not None
     assert (
         rating.submit_answers(restored_platform, rater, assignment.id, "first", save("No"), now=NOW).progress.n_done
@@ -265,7 +265,7 @@ def test_a_backup_is_consistent_while_raters_submit(platform: Platform, tmp_path
 
     def rate() -> None:
         rater, n = enter(platform, campaign.key), 0
-        state = journey.next_state(platform, rater, now=NOW)
+        state = next_step.find_next_step(platform, rater, now=NOW)
         while state.assignment is not None and not stop.is_set():
             assignment_id = state.assignment.id
             state = rating.submit_answers(platform, rater, assignment_id, assignment_id, save("No"), now=NOW)
@@ -416,7 +416,7 @@ def _write_small_backup(template: Path, folder: Path) -> Path:
     platform = Platform(connect(f"sqlite:///{folder / 'source.db'}"))
     campaign = open_campaign(platform, 3)
     rater = enter(platform, campaign.key)
-    assignment = journey.next_state(platform, rater, now=NOW).assignment
+    assignment = next_step.find_next_step(platform, rater, now=NOW).assignment
     assert assignment is not None
     rating.submit_answers(platform, rater, assignment.id, "one", save("Yes"), now=NOW)
     backup.write_backup(platform, folder / "backup.zip", now=NOW)

@@ -16,7 +16,7 @@ from dissensus.store.assignments import AssignmentTable
 from dissensus.store.core.database import Database, connect
 from dissensus.store.items import ItemTable
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import enrolment, journey, rating
+from dissensus.workflows.rater import enrolment, next_step, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
 TABLES = (SaveTable, AnswerTable, AssignmentTable)
@@ -55,7 +55,7 @@ def make_save(n: int) -> AnswerSave:
 def test_a_full_disk_is_reported_and_leaves_no_partial_save(small: Platform) -> None:
     campaign = open_campaign(small, 400)
     rater, _ = enrolment.enrol_rater(small, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)
-    state = journey.next_state(small, rater, now=NOW)
+    state = next_step.find_next_step(small, rater, now=NOW)
     limit(small.database, 20)
     for n in range(400):
         before = counts(small)

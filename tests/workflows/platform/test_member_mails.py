@@ -27,7 +27,7 @@ from dissensus.workflows.platform import staff
 from dissensus.workflows.platform.mail_delivery import MailDelivery
 from dissensus.workflows.platform.member_mails import RECIPIENTS
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import care, journey, rating, withdrawal
+from dissensus.workflows.rater import care, next_step, rating, withdrawal
 from dissensus.workflows.rater.care import ContactRequest
 
 SITE = "https://rate.example.org"
@@ -64,7 +64,7 @@ def waiting(platform: Platform) -> list[tuple[str, str]]:
 
 
 def plead(platform: Platform, rater: RaterRow) -> None:
-    state = journey.next_state(platform, rater, now=NOW)
+    state = next_step.find_next_step(platform, rater, now=NOW)
     state = submit(platform, rater, state, f"{rater.id[-12:]}-{state.progress.n_done}")
     care.answer_survey(platform, rater, state.n_asked, {"rater_upset": "4"}, PLEA, now=NOW)
 
@@ -85,14 +85,14 @@ def test_a_plea_arrives_at_the_carer_alone(platform: Platform, tmp_path: Path) -
 
 def test_who_does_not_ask_for_the_contact_is_told_to_nobody(platform: Platform) -> None:
     rater = enter(platform, open_with_team(platform, care=CARE))
-    state = submit(platform, rater, journey.next_state(platform, rater, now=NOW), "first-answer-0001")
+    state = submit(platform, rater, next_step.find_next_step(platform, rater, now=NOW), "first-answer-0001")
     care.answer_survey(platform, rater, state.n_asked, {"rater_upset": "4"}, now=NOW)
     assert waiting(platform) == []
 
 
 def test_notices_arrive_at_owners_and_reviewers_without_their_text(platform: Platform, tmp_path: Path) -> None:
     rater = enter(platform, open_with_team(platform))
-    assignment = journey.next_state(platform, rater, now=NOW).assignment
+    assignment = next_step.find_next_step(platform, rater, now=NOW).assignment
     assert assignment is not None
     for kind, text, about in (("help", "I live at 12 Elm Road", None), ("illegal", "Terror", assignment.id)):
         rating.report_item(platform, rater, kind, text, assignment_id=about, now=NOW)  # type: ignore[arg-type]
@@ -170,7 +170,7 @@ def test_raters_flagged_before_an_audit_are_not_told_again(platform: Platform) -
 def answer_always(platform: Platform, key: str | None, answer: str) -> None:
     """Have a rater give one answer to all items."""
     rater = enter(platform, str(key))
-    at = journey.next_state(platform, rater, now=NOW)
+    at = next_step.find_next_step(platform, rater, now=NOW)
     while at.stage == "rate":
         at = submit(platform, rater, at, f"{answer}-{at.progress.n_done}", answer)
 

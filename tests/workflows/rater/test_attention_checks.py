@@ -20,9 +20,9 @@ from dissensus.store.raters import RaterRow
 from dissensus.store.seats import SeatCounts
 from dissensus.workflows.campaign import campaigns, rehearsal
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import attention_checks, enrolment, journey, quota_screening, rating, withdrawal
+from dissensus.workflows.rater import attention_checks, enrolment, next_step, quota_screening, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
-from dissensus.workflows.rater.journey import RaterState
+from dissensus.workflows.rater.next_step import RaterStep
 
 LATER = NOW + timedelta(days=1)
 QUOTA = {"axes": {"rater_age": {"young": ["young"], "old": ["old"]}}, "seats": 1, "rest": 1, "hold_minutes": 60}
@@ -36,13 +36,13 @@ def enter(platform: Platform, campaign: Any) -> RaterRow:
     return enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)[0]
 
 
-def rate(platform: Platform, rater: RaterRow, state: RaterState) -> RaterState:
+def rate(platform: Platform, rater: RaterRow, state: RaterStep) -> RaterStep:
     assert state.assignment is not None
     save = AnswerSave(revision=1, visit="v", visible_ms=9, idle_ms=0, answers={"Q_safe": DraftAnswer(value="No")})
     return rating.submit_answers(platform, rater, state.assignment.id, new_id(NOW), save, now=NOW)
 
 
-def answer_due_check(platform: Platform, rater: RaterRow, state: RaterState, value: str) -> RaterState:
+def answer_due_check(platform: Platform, rater: RaterRow, state: RaterStep, value: str) -> RaterStep:
     assert state.due is not None
     return attention_checks.answer_check(
         platform, rater, state.due.check.name, value, attempt=state.due.attempt, now=NOW
@@ -54,20 +54,20 @@ def load_attempts(platform: Platform, rater: RaterRow) -> dict[str, list[str]]:
         return check_answers.load_attempts(tx, rater.id)
 
 
-def due_check(state: RaterState) -> tuple[str, int]:
+def due_check(state: RaterStep) -> tuple[str, int]:
     assert state.stage == "check"
     assert state.due is not None
     return state.due.check.name, state.due.attempt
 
 
-def fail_twice(platform: Platform, rater: RaterRow) -> RaterState:
-    state = journey.next_state(platform, rater, now=NOW)
+def fail_twice(platform: Platform, rater: RaterRow) -> RaterStep:
+    state = next_step.find_next_step(platform, rater, now=NOW)
     return answer_due_check(platform, rater, answer_due_check(platform, rater, state, "All of it"), "All of it")
 
 
 def test_checks_come_at_their_positions_and_the_last_after_all_items(platform: Platform) -> None:
     rater = enter(platform, open_checked_campaign(platform, demographics=ABOUT_YOU))
-    state = journey.next_state(platform, rater, now=NOW)
+    state = next_step.find_next_step(platform, rater, now=NOW)
     steps = []
     while state.stage in ("check", "rate"):
         steps.append(state.stage if state.due is None else state.due.check.name)
@@ -86,7 +86,7 @@ def test_the_screener_comes_before_a_check(platform: Platform) -> None:
     rater = enter(
         platform, open_checked_campaign(platform, demographics=ABOUT_YOU, demographics_position="before", quota=quota)
     )
-    assert journey.next_state(platform, rater, now=NOW).stage == "screener"
+    assert next_step.find_next_step(platform, rater, now=NOW).stage == "screener"
     state = quota_screening.screen_rater(platform, rater, {"rater_age": "old"}, now=NOW)
     assert state is not None
     assert due_check(state) == ("rules", 1)
@@ -94,7 +94,7 @@ def test_the_screener_comes_before_a_check(platform: Platform) -> None:
 
 def test_no_item_is_prefetched_before_a_check(platform: Platform) -> None:
     rater = enter(platform, open_checked_campaign(platform, 4))
-    state = answer_due_check(platform, rater, journey.next_state(platform, rater, now=NOW), "The last answer")
+    state = answer_due_check(platform, rater, next_step.find_next_step(platform, rater, now=NOW), "The last answer")
     following = []
     while state.stage in ("check", "rate"):
         if state.due is None:
@@ -109,7 +109,7 @@ def test_no_item_is_prefetched_before_a_check(platform: Platform) -> None:
 
 def test_comprehension_checks_allow_two_attempts_and_attention_checks_one(platform: Platform) -> None:
     rater = enter(platform, open_checked_campaign(platform))
-    state = answer_due_check(platform, rater, journey.next_state(platform, rater, now=NOW), "All of it")
+    state = answer_due_check(platform, rater, next_step.find_next_step(platform, rater, now=NOW), "All of it")
     assert due_check(state) == ("rules", 2)
     state = answer_due_check(platform, rater, state, "The last answer")
     state = answer_due_check(platform, rater, rate(platform, rater, state), "Agree")
@@ -122,11 +122,11 @@ def test_comprehension_checks_allow_two_attempts_and_attention_checks_one(platfo
 
 def test_a_repeated_attempt_is_counted_once(platform: Platform) -> None:
     rater = enter(platform, open_checked_campaign(platform))
-    first = journey.next_state(platform, rater, now=NOW)
+    first = next_step.find_next_step(platform, rater, now=NOW)
     for _ in range(2):
         assert due_check(answer_due_check(platform, rater, first, "All of it")) == ("rules", 2)
     assert load_attempts(platform, rater) == {"rules": ["All of it"]}
-    second = journey.next_state(platform, rater, now=NOW)
+    second = next_step.find_next_step(platform, rater, now=NOW)
     for _ in range(2):
         assert answer_due_check(platform, rater, second, "The last answer").stage == "rate"
     # The button back, and another answer.
@@ -136,7 +136,7 @@ def test_a_repeated_attempt_is_counted_once(platform: Platform) -> None:
 
 def test_concurrent_attempts_are_counted_once(platform: Platform) -> None:
     rater = enter(platform, open_checked_campaign(platform))
-    first = journey.next_state(platform, rater, now=NOW)
+    first = next_step.find_next_step(platform, rater, now=NOW)
     with ThreadPoolExecutor(4) as pool:
         states = list(pool.map(lambda _: answer_due_check(platform, rater, first, "All of it"), range(8)))
     assert {due_check(state) for state in states} == {("rules", 2)}
@@ -168,7 +168,7 @@ def test_failing_the_first_comprehension_check_ends_the_visit(platform: Platform
     rater = enter(platform, open_checked_campaign(platform))
     state = fail_twice(platform, rater)
     assert (state.stage, state.rater.state) == ("unfit", "stopped")
-    assert journey.next_state(platform, rater, now=LATER).stage == "unfit"
+    assert next_step.find_next_step(platform, rater, now=LATER).stage == "unfit"
     assert rating.stop_rating(platform, rater, now=LATER).stage == "unfit"
     with pytest.raises(Conflict, match="Your visit has ended"):
         rating.resume_rating(platform, rater, now=LATER)
@@ -184,7 +184,7 @@ def test_failing_the_first_comprehension_check_ends_the_visit(platform: Platform
 def test_failing_a_later_comprehension_check_does_not_end_the_visit(platform: Platform) -> None:
     late = {**CHECKS[2], "after": 1}
     rater = enter(platform, open_checked_campaign(platform, checks=[late]))
-    rate(platform, rater, journey.next_state(platform, rater, now=NOW))
+    rate(platform, rater, next_step.find_next_step(platform, rater, now=NOW))
     assert fail_twice(platform, rater).stage == "rate"
     assert load_attempts(platform, rater) == {"rules": ["All of it", "All of it"]}
 
@@ -200,7 +200,7 @@ def test_failing_the_comprehension_check_frees_the_seat(platform: Platform) -> N
     state = quota_screening.screen_rater(platform, other, {"rater_age": "young"}, now=NOW)
     assert state is not None
     assert due_check(state) == ("rules", 1)
-    assert journey.next_state(platform, rater, now=LATER).stage == "unfit"
+    assert next_step.find_next_step(platform, rater, now=LATER).stage == "unfit"
 
 
 def load_seats(platform: Platform, campaign_id: str) -> dict[str, SeatCounts]:
@@ -214,11 +214,11 @@ def test_a_rater_without_a_seat_has_no_check_due(platform: Platform) -> None:
     state = quota_screening.screen_rater(platform, rater, {"rater_age": "young"}, now=NOW)
     assert state is not None
     assert quota_screening.screen_rater(platform, other, {"rater_age": "young"}, now=LATER) is not None
-    assert journey.next_state(platform, rater, now=LATER).stage == "full"
+    assert next_step.find_next_step(platform, rater, now=LATER).stage == "full"
     # Without a seat, nothing is due.
     assert answer_due_check(platform, rater, state, "The last answer").stage == "full"
     withdrawal.withdraw_rater(platform, other.id, now=LATER)
-    assert due_check(journey.next_state(platform, rater, now=LATER)) == ("rules", 1)
+    assert due_check(next_step.find_next_step(platform, rater, now=LATER)) == ("rules", 1)
 
 
 def test_failing_the_comprehension_check_returns_planned_items(platform: Platform) -> None:
@@ -226,7 +226,7 @@ def test_failing_the_comprehension_check_returns_planned_items(platform: Platfor
     staff_id = owner(platform.database)
     campaigns.create_campaign(platform, definition(replication=1), items(3), staff_id=staff_id, now=NOW)
     rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", "", "en"), AGREED, rehearsal=True, now=NOW)
-    assert journey.next_state(platform, rater, now=NOW).progress.n_open == 3
+    assert next_step.find_next_step(platform, rater, now=NOW).progress.n_open == 3
     again = definition(replication=1, checks=CHECKS, estimated_minutes=20)
     campaigns.revise_campaign(platform, "pilot", again, staff_id=staff_id, now=NOW)
     assert fail_twice(platform, rater).stage == "unfit"
@@ -237,7 +237,7 @@ def test_failing_the_comprehension_check_returns_planned_items(platform: Platfor
 
 def test_a_withdrawal_erases_the_answers_to_checks(platform: Platform) -> None:
     rater = enter(platform, open_checked_campaign(platform))
-    first = journey.next_state(platform, rater, now=NOW)
+    first = next_step.find_next_step(platform, rater, now=NOW)
     answer_due_check(platform, rater, first, "All of it")
     withdrawal.withdraw_rater(platform, rater.id, now=NOW)
     assert load_attempts(platform, rater) == {}
@@ -248,7 +248,7 @@ def test_a_withdrawal_erases_the_answers_to_checks(platform: Platform) -> None:
 def test_no_check_is_due_after_a_stop_or_in_a_paused_or_closed_campaign(platform: Platform) -> None:
     campaign = open_checked_campaign(platform)
     rater = enter(platform, campaign)
-    first = journey.next_state(platform, rater, now=NOW)
+    first = next_step.find_next_step(platform, rater, now=NOW)
     rating.stop_rating(platform, rater, now=NOW)
     assert answer_due_check(platform, rater, first, "The last answer").stage == "done"
     assert due_check(rating.resume_rating(platform, rater, now=NOW)) == ("rules", 1)
@@ -260,7 +260,7 @@ def test_no_check_is_due_after_a_stop_or_in_a_paused_or_closed_campaign(platform
 
 def test_a_check_comes_before_the_end_of_the_day(platform: Platform) -> None:
     rater = enter(platform, open_checked_campaign(platform, max_per_day=1))
-    state = answer_due_check(platform, rater, journey.next_state(platform, rater, now=NOW), "The last answer")
+    state = answer_due_check(platform, rater, next_step.find_next_step(platform, rater, now=NOW), "The last answer")
     state = rate(platform, rater, state)
     assert due_check(state) == ("swim", 1)
     assert answer_due_check(platform, rater, state, "Disagree").stage == "enough"
@@ -286,7 +286,7 @@ def test_without_checks_a_submit_makes_no_extra_query(platform: Platform) -> Non
         staff_id = owner(platform.database, name)
         campaigns.create_campaign(platform, definition(name, **changes), items(9), staff_id=staff_id, now=NOW)
         rater, _ = enrolment.enrol_rater(platform, Arrival(name, "", "en"), AGREED, rehearsal=True, now=NOW)
-        state = journey.next_state(platform, rater, now=NOW)
+        state = next_step.find_next_step(platform, rater, now=NOW)
         state = state if state.due is None else answer_due_check(platform, rater, state, "The last answer")
         statements: list[str] = []
         listener = lambda *args: statements.append(args[2])  # noqa: E731, B023

@@ -21,19 +21,19 @@ from dissensus.workflows.campaign.rehearsal import run_rehearsal
 from dissensus.workflows.export import ratings
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import care as care_workflow
-from dissensus.workflows.rater import journey, withdrawal
+from dissensus.workflows.rater import next_step, withdrawal
 from dissensus.workflows.rater.care import ContactRequest
-from dissensus.workflows.rater.journey import RaterState
+from dissensus.workflows.rater.next_step import RaterStep
 
 CARE: dict[str, Any] = {"survey_every": 2, "contact": "Somebody who listens"}
 BAD = {"rater_upset": "4", "rater_afraid": "3"}
 
 
-def current_state(platform: Platform, rater: RaterRow) -> RaterState:
-    return journey.next_state(platform, rater, now=NOW)
+def current_state(platform: Platform, rater: RaterRow) -> RaterStep:
+    return next_step.find_next_step(platform, rater, now=NOW)
 
 
-def rate(platform: Platform, rater: RaterRow, n: int) -> RaterState:
+def rate(platform: Platform, rater: RaterRow, n: int) -> RaterStep:
     state = current_state(platform, rater)
     for _ in range(n):
         assert state.assignment is not None
@@ -46,7 +46,7 @@ SILENT = ContactRequest()
 
 def answer_survey(
     platform: Platform, rater: RaterRow, answers: dict[str, str], contact: ContactRequest = SILENT
-) -> RaterState:
+) -> RaterStep:
     number = current_state(platform, rater).n_asked
     return care_workflow.answer_survey(platform, rater, number, answers, contact, now=NOW)
 

@@ -27,7 +27,7 @@ from dissensus.store.chats import ChatbotResponse, ChatCandidateTable, ChatExcha
 from dissensus.store.core.orm import Base
 from dissensus.workflows.campaign import audit, campaigns
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import chat, chat_responses, journey, withdrawal
+from dissensus.workflows.rater import chat, chat_responses, next_step, withdrawal
 from dissensus.workflows.rater.chat import ConversationEnd, NewConversation
 
 A_LITTLE, B_MUCH = ResponsePick(strength=-1), ResponsePick(strength=3)
@@ -36,7 +36,7 @@ A_LITTLE, B_MUCH = ResponsePick(strength=-1), ResponsePick(strength=3)
 def test_a_conversation_from_intent_to_success(platform: Platform) -> None:
     campaign = open_chat_campaign(platform)
     rater = enter(platform, campaign.key)
-    assert (state := journey.next_state(platform, rater, now=NOW)).stage == "chat"
+    assert (state := next_step.find_next_step(platform, rater, now=NOW)).stage == "chat"
     assert state.chat is None
     chat_id = begin_chat(platform, rater)
     first, _ = send_message(platform, rater, chat_id, "Insult me.", worked_ms=4_000)
@@ -86,7 +86,7 @@ def test_a_rater_can_finish_between_conversations(platform: Platform) -> None:
         chat.finish_chatting(platform, rater, now=NOW)
     chat.end_conversation(platform, rater, chat_id, ConversationEnd(), now=NOW)
     assert chat.finish_chatting(platform, rater, now=NOW).stage == "done"
-    assert journey.next_state(platform, rater, now=NOW).rater.state == "finished"
+    assert next_step.find_next_step(platform, rater, now=NOW).rater.state == "finished"
 
 
 def test_a_pick_can_be_changed_until_the_next_message(platform: Platform) -> None:
@@ -308,7 +308,7 @@ def test_the_daily_limit_lets_the_last_conversation_end(platform: Platform) -> N
     assert state.stage == "chat"
     chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
     assert chat.end_conversation(platform, rater, chat_id, ConversationEnd(), now=NOW).stage == "enough"
-    assert journey.next_state(platform, rater, now=NOW + timedelta(days=2)).stage == "chat"
+    assert next_step.find_next_step(platform, rater, now=NOW + timedelta(days=2)).stage == "chat"
 
 
 @pytest.mark.parametrize("state", ["paused", "closed"])

@@ -19,7 +19,7 @@ from dissensus.workflows.campaign import audit, campaigns
 from dissensus.workflows.jobs import JobRunner, default_jobs
 from dissensus.workflows.platform import sessions, sign_in_links
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import journey, rating, withdrawal
+from dissensus.workflows.rater import next_step, rating, withdrawal
 
 APART = timedelta(minutes=5)
 BEHIND, AHEAD = NOW - APART, NOW + APART
@@ -33,7 +33,7 @@ def clocks() -> Iterator[datetime]:
 
 def rate_all(platform: Platform, rater: RaterRow, clocks: Iterator[datetime]) -> int:
     """Rate all items with alternating workers, and return their number."""
-    state, n = journey.next_state(platform, rater, now=next(clocks)), 0
+    state, n = next_step.find_next_step(platform, rater, now=next(clocks)), 0
     while state.assignment is not None:
         assignment_id = state.assignment.id
         draft, final = (
@@ -55,7 +55,7 @@ def test_two_workers_serve_one_rater(platform: Platform, clocks: Iterator[dateti
 def test_the_last_submission_holds_regardless_of_clocks(platform: Platform, first: datetime, second: datetime) -> None:
     campaign = open_campaign(platform, 1)
     rater = enter(platform, campaign.key)
-    assignment = journey.next_state(platform, rater, now=NOW).assignment
+    assignment = next_step.find_next_step(platform, rater, now=NOW).assignment
     assert assignment is not None
     for revision, (answer, now) in enumerate((("No", first), ("Yes", second)), 1):
         save = AnswerSave(

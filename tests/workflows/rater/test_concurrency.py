@@ -24,7 +24,7 @@ from dissensus.store.items import ItemTable
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import audit, items
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import assignment, enrolment, journey, rating, withdrawal
+from dissensus.workflows.rater import assignment, enrolment, next_step, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
 
 THREADS = 16
@@ -81,7 +81,7 @@ def test_concurrent_raters_enter_rate_and_skip(crowded: Platform) -> None:
         rng = Random(worker)
         answers: dict[str, str] = {}
         rater = enter(crowded, campaign.key)
-        state = journey.next_state(crowded, rater, now=NOW)
+        state = next_step.find_next_step(crowded, rater, now=NOW)
         while state.assignment is not None:
             assignment_id = state.assignment.id
             if rng.random() < 0.3:
@@ -109,7 +109,7 @@ def test_concurrent_raters_enter_rate_and_skip(crowded: Platform) -> None:
 def test_concurrent_repeats_of_a_submission_count_once(crowded: Platform) -> None:
     campaign = open_campaign(crowded, 2)
     rater = enter(crowded, campaign.key)
-    assignment = journey.next_state(crowded, rater, now=NOW).assignment
+    assignment = next_step.find_next_step(crowded, rater, now=NOW).assignment
     assert assignment is not None
     states = run_concurrently(
         lambda _: rating.submit_answers(crowded, rater, assignment.id, "same", make_save("Yes"), now=NOW)
@@ -122,7 +122,7 @@ def test_concurrent_repeats_of_a_submission_count_once(crowded: Platform) -> Non
 def test_one_rater_on_many_devices_has_one_plan(crowded: Platform) -> None:
     campaign = open_campaign(crowded, 30, replication=2)
     rater = enter(crowded, campaign.key)
-    states = run_concurrently(lambda _: journey.next_state(crowded, rater, now=NOW))
+    states = run_concurrently(lambda _: next_step.find_next_step(crowded, rater, now=NOW))
     assert len({step.assignment and step.assignment.id for step in states}) == 1
     assert check_loads(crowded, campaign.id) == {1: assignment.BATCH_SIZE, 0: 30 - assignment.BATCH_SIZE}
 
@@ -133,7 +133,7 @@ def test_a_withdrawal_during_submissions_leaves_no_answers(crowded: Platform, tu
     leaving = enter(crowded, campaign.key)
     plan = []
     for _ in range(4):
-        assignment = journey.next_state(crowded, leaving, now=NOW).assignment
+        assignment = next_step.find_next_step(crowded, leaving, now=NOW).assignment
         assert assignment is not None
         plan.append(assignment.id)
         rating.skip_item(crowded, leaving, assignment.id, now=NOW)
@@ -175,7 +175,7 @@ def test_resuming_during_a_return_is_refused(crowded: Platform) -> None:
 def test_concurrent_stops_and_resumptions_do_not_deadlock(crowded: Platform) -> None:
     campaign = open_campaign(crowded, 3)
     rater = enter(crowded, campaign.key)
-    acts = (rating.stop_rating, rating.resume_rating, journey.next_state)
+    acts = (rating.stop_rating, rating.resume_rating, next_step.find_next_step)
     for _ in range(5):
         run_concurrently(lambda n: acts[n % 3](crowded, rater, now=NOW))
     assert check_loads(crowded, campaign.id) == {1: 3}
@@ -184,7 +184,7 @@ def test_concurrent_stops_and_resumptions_do_not_deadlock(crowded: Platform) -> 
 def test_an_item_is_withheld_while_a_rater_skips_its_repeat(crowded: Platform) -> None:
     campaign = open_campaign(crowded, 24, repeat={"share": 0.5, "distance": 3})
     rater = enter(crowded, campaign.key)
-    journey.next_state(crowded, rater, now=NOW)
+    next_step.find_next_step(crowded, rater, now=NOW)
     again = aliased(AssignmentTable)
     with crowded.database.reading() as tx:
         pair = select(AssignmentTable.id, ItemTable.position).join(ItemTable)

@@ -19,7 +19,7 @@ from dissensus.workflows.campaign import audit, campaigns, monitoring
 from dissensus.workflows.campaign.monitoring import MonitoringCache
 from dissensus.workflows.export.ratings import export_ratings
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import corrections, journey, rating, withdrawal
+from dissensus.workflows.rater import corrections, next_step, rating, withdrawal
 
 LATER = NOW + timedelta(hours=2)
 
@@ -130,7 +130,7 @@ def test_nothing_is_corrected_after_close_payment_or_withdrawal(platform: Platfo
 def test_reported_items_and_those_of_others_are_not_shown(platform: Platform) -> None:
     campaign = open_campaign(platform, 2)
     rater, other = enter(platform, campaign.key), enter(platform, campaign.key)
-    state = journey.next_state(platform, rater, now=NOW)
+    state = next_step.find_next_step(platform, rater, now=NOW)
     assert state.assignment is not None
     with pytest.raises(NotFound):  # not submitted yet
         corrections.load_correction(platform, rater, state.assignment.id, now=NOW)

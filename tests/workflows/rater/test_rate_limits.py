@@ -16,7 +16,7 @@ from dissensus.store.core.rate_limits import RateLimitTable
 from dissensus.store.notices import NoticeTable
 from dissensus.store.raters import RaterTable
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import enrolment, journey, rate_limits, rating
+from dissensus.workflows.rater import enrolment, next_step, rate_limits, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
 ADDRESS = "digest of an address"
@@ -41,7 +41,7 @@ def test_zero_is_no_limit_and_one_is_the_smallest(n: int, wait: int) -> None:
 
 def test_a_hostile_rater_cannot_save_without_end(platform: Platform) -> None:
     rater = enter(platform, open_campaign(platform).key)
-    state = journey.next_state(platform, rater, now=NOW)
+    state = next_step.find_next_step(platform, rater, now=NOW)
     assert state.assignment is not None
     slow = limited(platform, saves_per_rater=RateLimit(10, 60))
     for number in range(10):
@@ -59,13 +59,13 @@ def test_a_hostile_rater_cannot_save_without_end(platform: Platform) -> None:
         rating.skip_item(slow, rater, state.assignment.id, now=later)
     assert count(platform, SaveTable) <= n_saves + 1
     # Reading is not limited, nor are others.
-    assert journey.next_state(slow, rater, now=later).stage == "rate"
+    assert next_step.find_next_step(slow, rater, now=later).stage == "rate"
 
 
 def test_large_saves_count_as_several(platform: Platform) -> None:
     questions = [{"name": "Why", "text": "Why?", "kind": "text", "max_length": 20_000}]
     rater = enter(platform, open_campaign(platform, questionnaire={**TWO_QUESTIONS, "questions": questions}).key)
-    state = journey.next_state(platform, rater, now=NOW)
+    state = next_step.find_next_step(platform, rater, now=NOW)
     assert state.assignment is not None
     long = replace(make_save(), answers={"Why": DraftAnswer(value="x" * 20_000)})
     slow = limited(platform, saves_per_rater=RateLimit(3, 60))
@@ -77,7 +77,7 @@ def test_large_saves_count_as_several(platform: Platform) -> None:
 def test_a_quick_rater_never_meets_the_limit(platform: Platform) -> None:
     """Two answers a second for ten minutes, with the limits as they ship."""
     rater = enter(platform, open_campaign(platform).key)
-    state = journey.next_state(platform, rater, now=NOW)
+    state = next_step.find_next_step(platform, rater, now=NOW)
     assert state.assignment is not None
     limit = platform.rater_limits.saves_per_rater
     full_at_ms = 0
@@ -93,7 +93,7 @@ def test_a_quick_rater_never_meets_the_limit(platform: Platform) -> None:
 def test_a_clock_that_was_set_back_locks_nobody_out(platform: Platform) -> None:
     rater = enter(platform, open_campaign(platform).key)
     ahead = NOW + timedelta(days=365)
-    state = journey.next_state(platform, rater, now=ahead)
+    state = next_step.find_next_step(platform, rater, now=ahead)
     assert state.assignment is not None
     rating.save_answers(platform, rater, state.assignment.id, "ahead", make_save(), now=ahead)
     rating.save_answers(platform, rater, state.assignment.id, "now", make_save(), now=NOW)

@@ -25,7 +25,7 @@ from dissensus.store.notices import NoticeTable
 from dissensus.store.raters import DeclarationTable, RaterRow
 from dissensus.workflows.campaign import audit, campaigns, notices, overview
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import enrolment, journey, rating, withdrawal
+from dissensus.workflows.rater import enrolment, next_step, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
 
 
@@ -33,7 +33,7 @@ def test_a_visit_from_consent_to_demographics(platform: Platform) -> None:
     campaign = open_campaign(platform, 3, demographics=ABOUT_YOU)
     rater = enter(platform, campaign.key)
     assert sorted(rate_all(platform, rater)) == ["item-0", "item-1", "item-2"]
-    assert journey.next_state(platform, rater, now=NOW).stage == "demographics"
+    assert next_step.find_next_step(platform, rater, now=NOW).stage == "demographics"
     with pytest.raises(InvalidInput, match="rater_age"):
         rating.declare_attributes(platform, rater, {}, now=NOW)
     end = rating.declare_attributes(platform, rater, {"rater_age": "Prefer not to say"}, now=NOW)
@@ -46,7 +46,7 @@ def test_a_visit_from_consent_to_demographics(platform: Platform) -> None:
 def test_demographics_can_come_first(platform: Platform) -> None:
     campaign = open_campaign(platform, 1, demographics=ABOUT_YOU, demographics_position="before")
     rater = enter(platform, campaign.key)
-    assert journey.next_state(platform, rater, now=NOW).stage == "demographics"
+    assert next_step.find_next_step(platform, rater, now=NOW).stage == "demographics"
     assert rating.declare_attributes(platform, rater, {"rater_age": "old"}, now=NOW).stage == "rate"
 
 
@@ -93,13 +93,13 @@ def test_refused_consent_stores_no_rater(platform: Platform) -> None:
 def test_a_paused_campaign_admits_nobody_and_stores_late_answers(platform: Platform) -> None:
     campaign = open_campaign(platform)
     rater = enter(platform, campaign.key)
-    state = journey.next_state(platform, rater, now=NOW)
+    state = next_step.find_next_step(platform, rater, now=NOW)
     campaigns.change_state(platform, "pilot", "paused", staff_id=campaign.staff_id, now=NOW)
     with pytest.raises(Conflict, match="pilot takes no raters now: it is paused"):
         enter(platform, campaign.key)
     assert submit(platform, rater, state, "late").stage == "paused"
     campaigns.change_state(platform, "pilot", "closed", staff_id=campaign.staff_id, now=NOW)
-    after = journey.next_state(platform, rater, now=NOW)
+    after = next_step.find_next_step(platform, rater, now=NOW)
     assert (after.stage, after.progress.n_done) == ("closed", 1)
 
 
@@ -121,7 +121,7 @@ def test_a_personal_link_resumes_the_same_rater(platform: Platform) -> None:
     key, other = campaigns.create_invitations(platform, "pilot", 2, staff_id=campaign.staff_id, now=NOW)
     assert enrolment.resume_session(platform, "pilot", key, now=NOW) is None
     rater = enter(platform, key)
-    submit(platform, rater, journey.next_state(platform, rater, now=NOW), "one")
+    submit(platform, rater, next_step.find_next_step(platform, rater, now=NOW), "one")
     assert enter(platform, key).id == rater.id
     resumed = enrolment.resume_session(platform, "pilot", key, now=NOW)
     assert resumed is not None
@@ -138,7 +138,7 @@ def test_a_personal_link_resumes_the_same_rater(platform: Platform) -> None:
 def test_a_repeated_submission_counts_once(platform: Platform) -> None:
     campaign = open_campaign(platform)
     rater = enter(platform, campaign.key)
-    state = journey.next_state(platform, rater, now=NOW)
+    state = next_step.find_next_step(platform, rater, now=NOW)
     first, second = (submit(platform, rater, state, "the same") for _ in range(2))
     assert first.assignment == second.assignment
     assert second.progress.n_done == 1
@@ -152,7 +152,7 @@ def test_a_submitted_item_can_be_corrected(platform: Platform) -> None:
     """The later answer holds, and the earlier one stays stored."""
     campaign = open_campaign(platform)
     rater = enter(platform, campaign.key)
-    state = journey.next_state(platform, rater, now=NOW)
+    state = next_step.find_next_step(platform, rater, now=NOW)
     submit(platform, rater, state, "first", "No")
     assert state.assignment is not None
     after = rating.submit_answers(platform, rater, state.assignment.id, "second", make_save("Yes", revision=2), now=NOW)
@@ -165,20 +165,20 @@ def test_a_submitted_item_can_be_corrected(platform: Platform) -> None:
 def test_drafts_are_restored_on_another_device(platform: Platform) -> None:
     campaign = open_campaign(platform)
     rater = enter(platform, campaign.key)
-    state = journey.next_state(platform, rater, now=NOW)
+    state = next_step.find_next_step(platform, rater, now=NOW)
     assert state.assignment is not None
     assert rating.save_answers(platform, rater, state.assignment.id, "a", make_save("Unsure", revision=4), now=NOW) == 4
-    again = journey.next_state(platform, rater, now=NOW)
+    again = next_step.find_next_step(platform, rater, now=NOW)
     assert again.assignment == state.assignment
     assert (again.answers["Q_safe"].value, again.revision) == ("Unsure", 4)
     # An older page sends its draft late.
     assert rating.save_answers(platform, rater, state.assignment.id, "b", make_save("No", revision=2), now=NOW) == 4
-    assert journey.next_state(platform, rater, now=NOW).answers["Q_safe"].value == "Unsure"
+    assert next_step.find_next_step(platform, rater, now=NOW).answers["Q_safe"].value == "Unsure"
 
 
 def test_drafts_of_prefetched_items_are_stored(platform: Platform) -> None:
     rater = enter(platform, open_campaign(platform, 3).key)
-    state = journey.next_state(platform, rater, now=NOW)
+    state = next_step.find_next_step(platform, rater, now=NOW)
     assert state.next_assignment is not None
     rating.save_answers(platform, rater, state.next_assignment.id, "early", make_save("Unsure", revision=3), now=NOW)
     after = submit(platform, rater, state, "one")
@@ -190,20 +190,20 @@ def test_drafts_of_prefetched_items_are_stored(platform: Platform) -> None:
 def test_invalid_answers_are_refused_entirely(platform: Platform) -> None:
     campaign = open_campaign(platform)
     rater = enter(platform, campaign.key)
-    state = journey.next_state(platform, rater, now=NOW)
+    state = next_step.find_next_step(platform, rater, now=NOW)
     assert state.assignment is not None
     nothing = AnswerSave(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Why": DraftAnswer(value="because")})
     with pytest.raises(InvalidInput, match="Q_safe"):
         rating.submit_answers(platform, rater, state.assignment.id, "a", nothing, now=NOW)
     with pytest.raises(InvalidInput, match="Perhaps"):
         rating.save_answers(platform, rater, state.assignment.id, "b", make_save("Perhaps"), now=NOW)
-    assert journey.next_state(platform, rater, now=NOW).answers == {}
+    assert next_step.find_next_step(platform, rater, now=NOW).answers == {}
 
 
 def test_a_skipped_item_goes_to_another_rater(platform: Platform) -> None:
     campaign = open_campaign(platform, 2, replication=1)
     rater = enter(platform, campaign.key)
-    state = journey.next_state(platform, rater, now=NOW)
+    state = next_step.find_next_step(platform, rater, now=NOW)
     assert state.assignment is not None
     after = rating.skip_item(platform, rater, state.assignment.id, now=NOW)
     assert after.assignment is not None
@@ -216,10 +216,10 @@ def test_a_skipped_item_goes_to_another_rater(platform: Platform) -> None:
 def test_abandoned_items_are_reassigned_and_late_answers_are_stored(platform: Platform) -> None:
     campaign = open_campaign(platform, 2, replication=1, reclaim_after_h=2)
     absent = enter(platform, campaign.key)
-    state = journey.next_state(platform, absent, now=NOW)
+    state = next_step.find_next_step(platform, absent, now=NOW)
     later = NOW + timedelta(hours=3)
     other, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=later)
-    assert journey.next_state(platform, other, now=later).stage == "rate"
+    assert next_step.find_next_step(platform, other, now=later).stage == "rate"
     assert state.assignment is not None
     rating.submit_answers(platform, absent, state.assignment.id, "late", make_save(), now=later)
     with platform.database.reading() as tx:
@@ -229,11 +229,11 @@ def test_abandoned_items_are_reassigned_and_late_answers_are_stored(platform: Pl
 def test_reclaimed_items_keep_their_offer_time_and_are_not_offered_again(platform: Platform) -> None:
     campaign = open_campaign(platform, 3, replication=2, reclaim_after_h=2)
     absent = enter(platform, campaign.key)
-    assignment = journey.next_state(platform, absent, now=NOW).assignment
+    assignment = next_step.find_next_step(platform, absent, now=NOW).assignment
     assert assignment is not None
     later = NOW + timedelta(hours=3)
     other, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=later)
-    journey.next_state(platform, other, now=later)
+    next_step.find_next_step(platform, other, now=later)
     later_items = rate_all(platform, absent, now=later)
     assert len(later_items) == 2
     assert assignment.item.item_id not in later_items
@@ -246,32 +246,32 @@ def test_reclaimed_items_keep_their_offer_time_and_are_not_offered_again(platfor
 def test_a_preview_of_a_fully_rated_campaign_offers_items(platform: Platform) -> None:
     campaign = open_campaign(platform, 2, replication=1)
     rate_all(platform, enter(platform, campaign.key))
-    assert journey.next_state(platform, enter(platform, campaign.key), now=NOW).stage == "done"
+    assert next_step.find_next_step(platform, enter(platform, campaign.key), now=NOW).stage == "done"
     previewing, _ = enrolment.enrol_rater(platform, Arrival("pilot", "", "en"), AGREED, rehearsal=True, now=NOW)
-    assert journey.next_state(platform, previewing, now=NOW).stage == "rate"
+    assert next_step.find_next_step(platform, previewing, now=NOW).stage == "rate"
 
 
 def test_items_with_drafts_are_not_reclaimed(platform: Platform) -> None:
     campaign = open_campaign(platform, 1, replication=1, reclaim_after_h=2)
     slow = enter(platform, campaign.key)
-    state = journey.next_state(platform, slow, now=NOW)
+    state = next_step.find_next_step(platform, slow, now=NOW)
     assert state.assignment is not None
     rating.save_answers(platform, slow, state.assignment.id, "a", make_save(), now=NOW)
     later = NOW + timedelta(hours=30)
     other, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=later)
-    assert journey.next_state(platform, other, now=later).stage == "wait"
+    assert next_step.find_next_step(platform, other, now=later).stage == "wait"
 
 
 def test_a_rater_without_items_waits_for_abandoned_ones(platform: Platform) -> None:
     campaign = open_campaign(platform, 2, replication=1, reclaim_after_h=2)
     holding, waiting = enter(platform, campaign.key), enter(platform, campaign.key)
-    state = journey.next_state(platform, holding, now=NOW)
-    assert journey.next_state(platform, waiting, now=NOW).stage == "wait"
+    state = next_step.find_next_step(platform, holding, now=NOW)
+    assert next_step.find_next_step(platform, waiting, now=NOW).stage == "wait"
     submit(platform, holding, state, "one")
-    assert journey.next_state(platform, waiting, now=NOW).stage == "wait"
+    assert next_step.find_next_step(platform, waiting, now=NOW).stage == "wait"
     later = NOW + timedelta(hours=3)
     assert len(rate_all(platform, waiting, now=later)) == 1
-    assert journey.next_state(platform, waiting, now=later).stage == "done"
+    assert next_step.find_next_step(platform, waiting, now=later).stage == "done"
 
 
 def find_own(platform: Platform, rater: RaterRow, item_id: str) -> str:
@@ -284,10 +284,10 @@ def find_own(platform: Platform, rater: RaterRow, item_id: str) -> str:
 def test_a_reported_item_is_withheld_from_everybody_after_the_second_rater(platform: Platform) -> None:
     campaign = open_campaign(platform, 3)
     first, second, third, fourth = (enter(platform, campaign.key) for _ in range(4))
-    assignment = journey.next_state(platform, first, now=NOW).assignment
+    assignment = next_step.find_next_step(platform, first, now=NOW).assignment
     assert assignment is not None
     item_id = assignment.item.item_id
-    journey.next_state(platform, second, now=NOW)
+    next_step.find_next_step(platform, second, now=NOW)
     for text in ("Look at this.", "Look at this.", "Look again."):
         rating.report_item(platform, first, "illegal", text, assignment_id=assignment.id, now=NOW)
     assert item_id not in rate_all(platform, first)
@@ -303,9 +303,9 @@ def test_a_reported_item_is_withheld_from_everybody_after_the_second_rater(platf
 def test_a_campaign_may_withhold_items_at_the_first_report(platform: Platform) -> None:
     campaign = open_campaign(platform, 3, reports_to_withhold=1)
     first, second, third = (enter(platform, campaign.key) for _ in range(3))
-    assignment = journey.next_state(platform, first, now=NOW).assignment
+    assignment = next_step.find_next_step(platform, first, now=NOW).assignment
     assert assignment is not None
-    journey.next_state(platform, second, now=NOW)
+    next_step.find_next_step(platform, second, now=NOW)
     for _ in range(2):
         rating.report_item(platform, first, "illegal", "Look at this.", assignment_id=assignment.id, now=NOW)
     for rater in (first, second, third):
@@ -318,7 +318,7 @@ def test_a_campaign_may_withhold_items_at_the_first_report(platform: Platform) -
 def test_an_owner_decides_about_a_reported_item(platform: Platform) -> None:
     campaign = open_campaign(platform, 1)
     first, second = enter(platform, campaign.key), enter(platform, campaign.key)
-    own = [journey.next_state(platform, rater, now=NOW).assignment for rater in (first, second)]
+    own = [next_step.find_next_step(platform, rater, now=NOW).assignment for rater in (first, second)]
     for rater, assignment in zip((first, second), own, strict=True):
         assert assignment is not None
         rating.report_item(platform, rater, "illegal", "Look at this.", assignment_id=assignment.id, now=NOW)
@@ -332,7 +332,7 @@ def test_an_owner_decides_about_a_reported_item(platform: Platform) -> None:
     third, fourth = enter(platform, campaign.key), enter(platform, campaign.key)
     # After the decision, reports withhold the item from their raters alone.
     for rater in (third, fourth):
-        assignment = journey.next_state(platform, rater, now=NOW).assignment
+        assignment = next_step.find_next_step(platform, rater, now=NOW).assignment
         assert assignment is not None
         rating.report_item(platform, rater, "illegal", "Again.", assignment_id=assignment.id, now=NOW)
     assert rate_all(platform, third) == []
@@ -346,7 +346,7 @@ def test_one_hostile_rater_cannot_stop_a_campaign(platform: Platform) -> None:
     hostile, honest = enter(platform, campaign.key), enter(platform, campaign.key)
     for number in range(60):
         now = NOW + timedelta(minutes=10 * number)
-        assignment = journey.next_state(platform, hostile, now=now).assignment
+        assignment = next_step.find_next_step(platform, hostile, now=now).assignment
         assert assignment is not None
         rating.report_item(platform, hostile, "illegal", f"bad {number}", assignment_id=assignment.id, now=now)
     assert len(rate_all(platform, honest, now=NOW)) == 60
@@ -362,7 +362,7 @@ def test_an_address_is_one_reporter_unless_links_are_personal(
     if personal:
         keys = list(campaigns.create_invitations(platform, "pilot", 2, staff_id=campaign.staff_id, now=NOW))
     for rater in (enter(platform, key) for key in keys):
-        assignment = journey.next_state(platform, rater, now=NOW).assignment
+        assignment = next_step.find_next_step(platform, rater, now=NOW).assignment
         assert assignment is not None
         rating.report_item(
             platform, rater, "illegal", "bad", assignment_id=assignment.id, address="the same network", now=NOW
@@ -374,30 +374,30 @@ def test_an_address_is_one_reporter_unless_links_are_personal(
 def test_finished_raters_continue_with_items_that_come_back(platform: Platform) -> None:
     campaign = open_campaign(platform, 3, reports_to_withhold=1, pay={"currency": "EUR", "hourly_rate": 1200})
     reporter, rater = enter(platform, campaign.key), enter(platform, campaign.key)
-    assignment = journey.next_state(platform, reporter, now=NOW).assignment
+    assignment = next_step.find_next_step(platform, reporter, now=NOW).assignment
     assert assignment is not None
     rating.report_item(platform, reporter, "illegal", "bad", assignment_id=assignment.id, now=NOW)
     assert len(rate_all(platform, rater)) == 2
     assert len(rate_all(platform, reporter)) == 2
-    assert not journey.next_state(platform, rater, now=NOW).has_more
+    assert not next_step.find_next_step(platform, rater, now=NOW).has_more
     (notice,) = overview.load_overview(platform, "pilot", staff_id=campaign.staff_id).notices
     notices.settle_notice(platform, "pilot", notice.id, show_again=True, staff_id=campaign.staff_id, now=NOW)
-    state = journey.next_state(platform, rater, now=NOW)
+    state = next_step.find_next_step(platform, rater, now=NOW)
     assert (state.stage, state.has_more) == ("done", True)
-    assert not journey.next_state(platform, reporter, now=NOW).has_more
+    assert not next_step.find_next_step(platform, reporter, now=NOW).has_more
     state = rating.resume_rating(platform, rater, now=NOW)
     # The state stays, and with it the pay for having finished.
     assert (state.stage, state.rater.state) == ("rate", "finished")
     assert state.assignment is not None
     assert state.assignment.item.item_id == assignment.item.item_id
     assert submit(platform, rater, state, "again").stage == "done"
-    assert not journey.next_state(platform, rater, now=NOW).has_more
+    assert not next_step.find_next_step(platform, rater, now=NOW).has_more
 
 
 def test_finished_raters_who_continue_may_stop(platform: Platform) -> None:
     campaign = open_campaign(platform, 2, reports_to_withhold=1, replication=2)
     reporter, rater, other = (enter(platform, campaign.key) for _ in range(3))
-    assignment = journey.next_state(platform, reporter, now=NOW).assignment
+    assignment = next_step.find_next_step(platform, reporter, now=NOW).assignment
     assert assignment is not None
     rating.report_item(platform, reporter, "illegal", "bad", assignment_id=assignment.id, now=NOW)
     rate_all(platform, rater)
@@ -414,7 +414,7 @@ def test_finished_raters_who_continue_may_stop(platform: Platform) -> None:
 def test_superseded_drafts_are_deleted(platform: Platform) -> None:
     campaign = open_campaign(platform, 2)
     rater = enter(platform, campaign.key)
-    state = journey.next_state(platform, rater, now=NOW)
+    state = next_step.find_next_step(platform, rater, now=NOW)
     assert state.assignment is not None
     assignment_id = state.assignment.id
     for number in range(1, 201):
@@ -422,7 +422,7 @@ def test_superseded_drafts_are_deleted(platform: Platform) -> None:
         save = make_save(answer, revision=number, visible_ms=number)
         revision = rating.save_answers(platform, rater, assignment_id, f"draft {number}", save, now=NOW)
         assert revision == number
-    state = journey.next_state(platform, rater, now=NOW)
+    state = next_step.find_next_step(platform, rater, now=NOW)
     assert (state.revision, state.answers["Q_safe"].value) == (200, "Yes")
     elsewhere = replace(make_save("No", revision=201, visible_ms=9_000), visit="another")
     rating.save_answers(platform, rater, assignment_id, "elsewhere", elsewhere, now=NOW)
@@ -444,20 +444,20 @@ def test_raters_who_answer_nothing_hold_items_for_half_an_hour(platform: Platfor
     campaign = open_campaign(platform, 5, replication=2)
     silent = [enter(platform, campaign.key) for _ in range(2)]
     for rater in silent:
-        assert journey.next_state(platform, rater, now=NOW).stage == "rate"
+        assert next_step.find_next_step(platform, rater, now=NOW).stage == "rate"
     other = enter(platform, campaign.key)
-    assert journey.next_state(platform, other, now=NOW + timedelta(minutes=29)).stage == "wait"
+    assert next_step.find_next_step(platform, other, now=NOW + timedelta(minutes=29)).stage == "wait"
     # Looking at the page again does not prolong it.
-    journey.next_state(platform, silent[0], now=NOW + timedelta(minutes=29))
+    next_step.find_next_step(platform, silent[0], now=NOW + timedelta(minutes=29))
     assert len(rate_all(platform, other, now=NOW + timedelta(minutes=31))) == 5
 
 
 def test_raters_who_have_answered_hold_items_for_longer(platform: Platform) -> None:
     campaign = open_campaign(platform, 5, replication=1)
     rater, other = enter(platform, campaign.key), enter(platform, campaign.key)
-    submit(platform, rater, journey.next_state(platform, rater, now=NOW), "first")
-    assert journey.next_state(platform, other, now=NOW + timedelta(hours=24)).stage == "wait"
-    assert journey.next_state(platform, other, now=NOW + timedelta(hours=49)).stage == "rate"
+    submit(platform, rater, next_step.find_next_step(platform, rater, now=NOW), "first")
+    assert next_step.find_next_step(platform, other, now=NOW + timedelta(hours=24)).stage == "wait"
+    assert next_step.find_next_step(platform, other, now=NOW + timedelta(hours=49)).stage == "rate"
 
 
 def test_a_finished_rater_cannot_resume(platform: Platform) -> None:
@@ -470,14 +470,14 @@ def test_the_number_of_items_a_day_is_limited(platform: Platform) -> None:
     campaign = open_campaign(platform, 5, max_per_day=2)
     rater = enter(platform, campaign.key)
     assert len(rate_all(platform, rater)) == 2
-    assert journey.next_state(platform, rater, now=NOW).stage == "enough"
-    assert journey.next_state(platform, rater, now=NOW + timedelta(hours=25)).stage == "rate"
+    assert next_step.find_next_step(platform, rater, now=NOW).stage == "enough"
+    assert next_step.find_next_step(platform, rater, now=NOW + timedelta(hours=25)).stage == "rate"
 
 
 def test_a_stopped_rater_can_resume(platform: Platform) -> None:
     campaign = open_campaign(platform, 3, demographics=ABOUT_YOU)
     rater = enter(platform, campaign.key)
-    submit(platform, rater, journey.next_state(platform, rater, now=NOW), "one")
+    submit(platform, rater, next_step.find_next_step(platform, rater, now=NOW), "one")
     assert rating.stop_rating(platform, rater, now=NOW).stage == "done"
     assert rating.resume_rating(platform, rater, now=NOW).stage == "rate"
 
@@ -495,7 +495,7 @@ def test_a_changed_consent_text_requires_new_consent(platform: Platform) -> None
     rater = enter(platform, campaign.key)
     text = "We keep your answers, and show them to more people."
     change_consent_text(platform, definition(), text, staff_id=campaign.staff_id)
-    assert journey.next_state(platform, rater, now=NOW).stage == "consent"
+    assert next_step.find_next_step(platform, rater, now=NOW).stage == "consent"
     with pytest.raises(NotAllowed):
         enrolment.renew_consent(platform, rater, {"rating": False}, now=NOW)
     assert enrolment.renew_consent(platform, rater, {"rating": True}, now=NOW).stage == "rate"
@@ -509,9 +509,9 @@ def test_consent_depends_on_the_texts_of_one_campaign(platform: Platform) -> Non
     campaigns.change_state(platform, "second", "open", staff_id=owner, now=NOW)
     for text in ("We keep your answers for a year.", "We keep your answers for two years."):
         change_consent_text(platform, second, text, staff_id=owner)
-        assert journey.next_state(platform, rater, now=NOW).stage == "rate"
+        assert next_step.find_next_step(platform, rater, now=NOW).stage == "rate"
     change_consent_text(platform, definition(), "We keep your answers for a year.", staff_id=owner)
-    assert journey.next_state(platform, rater, now=NOW).stage == "consent"
+    assert next_step.find_next_step(platform, rater, now=NOW).stage == "consent"
 
 
 def test_a_withdrawal_erases_the_rater_and_returns_the_items(platform: Platform) -> None:
@@ -527,7 +527,7 @@ def test_a_withdrawal_erases_the_rater_and_returns_the_items(platform: Platform)
         assert raters.find_declaration(tx, rater.id) is None
         withdrawn = raters.find_rater(tx, rater.id)
     assert withdrawn is not None
-    assert journey.next_state(platform, withdrawn, now=NOW).stage == "withdrawn"
+    assert next_step.find_next_step(platform, withdrawn, now=NOW).stage == "withdrawn"
     with pytest.raises(NotAllowed, match="nothing more is stored about you"):
         rating.report_item(platform, rater, "help", "And another thing.", assignment_id=None, now=NOW)
     with platform.database.reading() as tx:
@@ -541,7 +541,7 @@ def test_a_withdrawal_erases_the_rater_and_returns_the_items(platform: Platform)
 def test_assignments_of_others_are_not_accessible(platform: Platform) -> None:
     campaign = open_campaign(platform)
     rater, other = enter(platform, campaign.key), enter(platform, campaign.key)
-    state = journey.next_state(platform, rater, now=NOW)
+    state = next_step.find_next_step(platform, rater, now=NOW)
     assert state.assignment is not None
     for action in (
         lambda: rating.save_answers(platform, other, state.assignment.id, "a", make_save(), now=NOW),
@@ -556,7 +556,7 @@ def test_assignments_of_others_are_not_accessible(platform: Platform) -> None:
 def test_a_settled_report_is_settled_once_and_an_erased_item_stays_withheld(platform: Platform) -> None:
     campaign = open_campaign(platform, 1)
     rater = enter(platform, campaign.key)
-    assignment = journey.next_state(platform, rater, now=NOW).assignment
+    assignment = next_step.find_next_step(platform, rater, now=NOW).assignment
     assert assignment is not None
     rating.report_item(platform, rater, "illegal", "bad", assignment_id=assignment.id, now=NOW)
     (notice,) = overview.load_overview(platform, "pilot", staff_id=campaign.staff_id).notices

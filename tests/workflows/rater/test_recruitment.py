@@ -13,7 +13,7 @@ from dissensus.recruit.prolific import SubmissionStatus
 from dissensus.schema.campaign.completion_codes import OUTCOMES
 from dissensus.workflows.campaign import audit, notices, overview
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import journey, rating, recruitment
+from dissensus.workflows.rater import next_step, rating, recruitment
 
 CODE_OF: dict[str, str] = {name: f"CODE0{place}" for place, name in enumerate(OUTCOMES)}
 
@@ -36,7 +36,7 @@ def test_a_returned_submission_ends_the_items_of_a_rater_who_had_finished(platfo
     campaign = open_campaign(platform, 2, reports_to_withhold=1, replication=2, recruit=CODES)
     reporter, rater, other = (enter(platform, campaign.key) for _ in range(3))
     submission = add_submission(platform, Prolific(), campaign.id, rater.id, "ACTIVE")
-    assignment = journey.next_state(platform, reporter, now=NOW).assignment
+    assignment = next_step.find_next_step(platform, reporter, now=NOW).assignment
     assert assignment is not None
     rating.report_item(platform, reporter, "illegal", "bad", assignment_id=assignment.id, now=NOW)
     rate_all(platform, rater)
@@ -44,7 +44,7 @@ def test_a_returned_submission_ends_the_items_of_a_rater_who_had_finished(platfo
     notices.settle_notice(platform, "pilot", notice.id, show_again=True, staff_id=campaign.staff_id, now=NOW)
     assert rating.resume_rating(platform, rater, now=NOW).stage == "rate"
     assert recruitment.set_submission_status(platform, submission, SubmissionStatus.RETURNED, now=NOW)
-    assert journey.next_state(platform, rater, now=NOW).stage == "done"
+    assert next_step.find_next_step(platform, rater, now=NOW).stage == "done"
     # The item is free for others again.
     assert assignment.item.item_id in rate_all(platform, other)
     assert audit.audit_campaign(platform, "pilot").holds

@@ -24,14 +24,14 @@ from dissensus.workflows.campaign import audit, monitoring
 from dissensus.workflows.campaign.monitoring import MonitoringCache
 from dissensus.workflows.export.ratings import export_ratings
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import journey, rating, withdrawal
+from dissensus.workflows.rater import next_step, rating, withdrawal
 
 REPEAT = {"share": 0.5, "distance": 3}
 
 
 def rate_in_turn(platform: Platform, rater: RaterRow, answers: list[str]) -> list[str]:
     """Rate all items, with the next of some answers each time, and return the items."""
-    at, order = journey.next_state(platform, rater, now=NOW), []
+    at, order = next_step.find_next_step(platform, rater, now=NOW), []
     while at.stage == "rate" and at.assignment is not None:
         order.append(at.assignment.item.item_id)
         at = submit(platform, rater, at, f"{rater.id[-12:]}-{len(order)}", answers[len(order) % len(answers)])
@@ -81,7 +81,7 @@ def test_repeats_count_as_items_of_a_rater_and_not_of_the_replication(platform: 
 
 def test_a_skipped_item_is_not_shown_again(platform: Platform) -> None:
     rater = enter(platform, open_campaign(platform, 12, repeat=REPEAT).key)
-    at, skipped, rated = journey.next_state(platform, rater, now=NOW), set[str](), list[str]()
+    at, skipped, rated = next_step.find_next_step(platform, rater, now=NOW), set[str](), list[str]()
     while at.stage == "rate" and at.assignment is not None:
         name = at.assignment.item.item_id
         assert name not in skipped
@@ -99,7 +99,7 @@ def test_an_item_that_was_reported_after_its_submission_is_not_shown_again(platf
     # Items are planned in batches of 20, so that second showings are planned after the reports too.
     key = open_campaign(platform, 30, repeat={"share": 0.5, "distance": 9}, replication=9, reports_to_withhold=9).key
     rater = enter(platform, key)
-    at, reported, order = journey.next_state(platform, rater, now=NOW), set[str](), list[str]()
+    at, reported, order = next_step.find_next_step(platform, rater, now=NOW), set[str](), list[str]()
     while at.stage == "rate" and at.assignment is not None:
         assert at.assignment.item.item_id not in reported
         order.append(at.assignment.item.item_id)
@@ -108,7 +108,7 @@ def test_an_item_that_was_reported_after_its_submission_is_not_shown_again(platf
         if len(reported) < 8:
             reported.add(order[-1])
             rating.report_item(platform, rater, "illegal", "bad", assignment_id=assignment_id, now=NOW)
-            at = journey.next_state(platform, rater, now=NOW)
+            at = next_step.find_next_step(platform, rater, now=NOW)
     assert len(set(order)) == 30 < len(order)
     assert audit.audit_campaign(platform, "pilot").holds
 

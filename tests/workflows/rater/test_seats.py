@@ -30,14 +30,14 @@ from dissensus.store.raters import DeclarationTable, RaterRow, RaterTable
 from dissensus.store.seats import SeatCounts, SeatTable
 from dissensus.workflows.campaign import campaigns, quota
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import enrolment, journey, quota_screening, rating, withdrawal
+from dissensus.workflows.rater import enrolment, next_step, quota_screening, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
 from dissensus.workflows.rater.invite_links import check_entry, load_entry_links
-from dissensus.workflows.rater.journey import RaterState
+from dissensus.workflows.rater.next_step import RaterStep
 
 
-def rate_all(platform: Platform, rater: RaterRow, now: datetime = NOW) -> RaterState:
-    state = journey.next_state(platform, rater, now=now)
+def rate_all(platform: Platform, rater: RaterRow, now: datetime = NOW) -> RaterStep:
+    state = next_step.find_next_step(platform, rater, now=now)
     while state.stage == "rate":
         assert state.assignment is not None
         save = AnswerSave(revision=1, visit="v", visible_ms=9, idle_ms=0, answers={"Q_safe": DraftAnswer(value="No")})
@@ -48,7 +48,7 @@ def rate_all(platform: Platform, rater: RaterRow, now: datetime = NOW) -> RaterS
 def test_a_visit_with_a_seat(platform: Platform) -> None:
     campaign = open_seat_campaign(platform)
     rater = enter(platform, campaign.key)
-    screener_state = journey.next_state(platform, rater, now=NOW)
+    screener_state = next_step.find_next_step(platform, rater, now=NOW)
     assert screener_state.stage == "screener"
     assert screener_state.about is not None
     assert [question.name for question in screener_state.about.questions] == ["rater_age", "rater_size"]
@@ -118,7 +118,7 @@ def test_missing_and_invalid_answers_are_refused(platform: Platform) -> None:
         quota_screening.screen_rater(
             platform, rater, {"rater_age": "old", "rater_size": "tall", "rater_pet": "cat"}, now=NOW
         )
-    assert journey.next_state(platform, rater, now=NOW).stage == "screener"
+    assert next_step.find_next_step(platform, rater, now=NOW).stage == "screener"
 
 
 def test_a_campaign_without_a_quota_has_no_screener(platform: Platform) -> None:
@@ -137,9 +137,9 @@ def test_an_abandoned_seat_goes_to_the_next_rater(platform: Platform) -> None:
     step = screen(platform, other, now=later)
     assert step is not None
     assert step.stage == "rate"
-    assert journey.next_state(platform, absent, now=later).stage == "full"
+    assert next_step.find_next_step(platform, absent, now=later).stage == "full"
     withdrawal.withdraw_rater(platform, other.id, now=later)
-    assert journey.next_state(platform, absent, now=later).stage == "rate"
+    assert next_step.find_next_step(platform, absent, now=later).stage == "rate"
 
 
 def test_a_free_seat_goes_before_an_abandoned_one_and_this_before_a_later_one(platform: Platform) -> None:
@@ -439,7 +439,7 @@ class Seats(RuleBasedStateMachine):
         active = [person for person in self.people if not person.withdrawn]
         if active:
             person = data.draw(st.sampled_from(active))
-            state = journey.next_state(self.platform, person.rater, now=self.now)
+            state = next_step.find_next_step(self.platform, person.rater, now=self.now)
             if state.stage == "rate" and state.assignment is not None:
                 save = AnswerSave(
                     revision=1, visit="v", visible_ms=9, idle_ms=0, answers={"Q_safe": DraftAnswer(value="No")}

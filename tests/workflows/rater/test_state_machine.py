@@ -25,7 +25,7 @@ from dissensus.store.items import ItemTable
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import enrolment, journey, rating, withdrawal
+from dissensus.workflows.rater import enrolment, next_step, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
 
 if TYPE_CHECKING:
@@ -299,7 +299,7 @@ class Raters(RuleBasedStateMachine):
         with self.platform.database.reading() as tx:
             fresh = raters.find_rater(tx, rater.id)
         assert fresh is not None
-        state = journey.next_state(self.platform, fresh, now=self.now)
+        state = next_step.find_next_step(self.platform, fresh, now=self.now)
         if state.assignment is not None:
             self.assignments.setdefault(state.assignment.id, StoredAssignment(rater.id, state.assignment.item_id))
         offered = [assignment_id for assignment_id, one in self.assignments.items() if one.rater_id == rater.id]
@@ -357,11 +357,11 @@ def test_an_old_page_can_submit_a_reclaimed_assignment(platform: Platform) -> No
     first, other = (
         enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)[0] for _ in range(2)
     )
-    assignment = journey.next_state(platform, first, now=NOW).assignment
+    assignment = next_step.find_next_step(platform, first, now=NOW).assignment
     assert assignment is not None
     later = NOW + timedelta(hours=3)
-    journey.next_state(platform, other, now=later)
-    journey.next_state(platform, first, now=later)
+    next_step.find_next_step(platform, other, now=later)
+    next_step.find_next_step(platform, first, now=later)
     save = AnswerSave(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": DraftAnswer(value="Yes")})
     assert rating.submit_answers(platform, first, assignment.id, "old", save, now=later).progress.n_done == 1
     with platform.database.reading() as tx:
@@ -373,7 +373,7 @@ def test_the_key_of_another_item_is_refused(platform: Platform) -> None:
     campaigns.create_campaign(platform, definition(), items(2), staff_id=staff_id, now=NOW)
     campaign = campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
     rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(campaign.key), "en"), AGREED, now=NOW)
-    assignment = journey.next_state(platform, rater, now=NOW).assignment
+    assignment = next_step.find_next_step(platform, rater, now=NOW).assignment
     assert assignment is not None
     save = AnswerSave(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": DraftAnswer(value="Yes")})
     next_assignment = rating.submit_answers(platform, rater, assignment.id, "same", save, now=NOW).assignment

@@ -21,7 +21,7 @@ from dissensus.web.rater.chat import ChatPage
 from dissensus.web.rater.entry import ConsentPage, WarningPage
 from dissensus.web.rater.guidelines import GuidelinesPage
 from dissensus.web.rater.rating import AboutYouPage, RatingPage, StatusPage
-from dissensus.workflows.rater.journey import RaterState
+from dissensus.workflows.rater.next_step import RaterStep
 
 PREVIEW_POLICY: Final = "; ".join(
     [
@@ -100,9 +100,9 @@ class _Draft:
     language: str
     item: Item
 
-    def step(self, stage: str, **values: Any) -> RaterState:
-        """Return the state of a rater at a stage, with the parts that templates read."""
-        return cast("RaterState", _Step(campaign=self.campaign, stage=stage, **values))
+    def step(self, stage: str, **values: Any) -> RaterStep:
+        """Return the step of a rater at a stage, with the parts that templates read."""
+        return cast("RaterStep", _Step(campaign=self.campaign, stage=stage, **values))
 
 
 def _warning(draft: _Draft) -> PageContext:

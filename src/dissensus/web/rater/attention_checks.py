@@ -15,8 +15,8 @@ from dissensus.web.core.forms import QuestionForm, check_storable
 from dissensus.web.core.rater_auth import SessionKey, rater_of_form
 from dissensus.web.core.responses import SubmittedForm, page, redirect_to
 from dissensus.web.core.staff_auth import Public, SiteOf
-from dissensus.workflows.rater import attention_checks, journey
-from dissensus.workflows.rater.journey import RaterState
+from dissensus.workflows.rater import attention_checks, next_step
+from dissensus.workflows.rater.next_step import RaterStep
 
 router = APIRouter(dependencies=[Depends(check_storable), Depends(Public("rate"))])
 
@@ -31,7 +31,7 @@ class AttentionCheckPage:
     template: ClassVar[str] = "rater/attention-checks.html"
 
     language: str
-    step: RaterState
+    step: RaterStep
     form_token: str
     due: DueCheck  # Check and number of the attempt
     fault: str | None = None  # Failed check as in `QuestionForm`; None without a fault
@@ -54,7 +54,7 @@ def answer_check(site: SiteOf, request: Request, form: SubmittedForm, session: S
     rater = rater_of_form(site, request, session, form)
     name, number, value = (str(form.get(field, "")) for field in ("check", "attempt", CHECK_ANSWER))
     attempt = parse_digits(number) or 0
-    step = journey.next_state(site.platform, rater, now=site.clock())
+    step = next_step.find_next_step(site.platform, rater, now=site.clock())
     due = step.due
     if due is not None and (due.check.name, due.attempt) == (name, attempt) and value not in due.check.scale:
         token, fault = site.tokens.csrf_token(session), "scale" if value else "missing"

@@ -14,9 +14,9 @@ from dissensus.web.core.rater_auth import SessionKey, rater_of_form
 from dissensus.web.core.responses import SubmittedForm, page, redirect_to
 from dissensus.web.core.staff_auth import Public, SiteOf
 from dissensus.workflows.rater import care as care_workflow
-from dissensus.workflows.rater import journey
+from dissensus.workflows.rater import next_step
 from dissensus.workflows.rater.care import ContactRequest
-from dissensus.workflows.rater.journey import RaterState
+from dissensus.workflows.rater.next_step import RaterStep
 
 router = APIRouter(dependencies=[Depends(check_storable), Depends(Public("rate"))])
 
@@ -28,7 +28,7 @@ class TopicsPage:
     template: ClassVar[str] = "rater/care-topics.html"
 
     language: str
-    step: RaterState
+    step: RaterStep
     form_token: str
     receipt: bool = False
 
@@ -41,7 +41,7 @@ class SurveyPage:
     max_contact_length: ClassVar[int] = MAX_CONTACT_LENGTH
 
     language: str
-    step: RaterState
+    step: RaterStep
     form_token: str
     question_form: QuestionForm  # No answer is required
     notify: bool = False  # True if the contact of the campaign may read the answers
@@ -62,7 +62,7 @@ def avoid_topics(site: SiteOf, request: Request, form: SubmittedForm, session: S
 def answer_survey(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Store a wellbeing survey, or show the form again with its faults."""
     rater = rater_of_form(site, request, session, form)
-    step = journey.next_state(site.platform, rater, now=site.clock())
+    step = next_step.find_next_step(site.platform, rater, now=site.clock())
     care, number = step.campaign.care, parse_digits(str(form.get("number", "")))
     if care is None or step.stage != "survey" or number != step.n_asked:
         return redirect_to("/rate")

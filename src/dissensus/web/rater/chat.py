@@ -28,9 +28,9 @@ from dissensus.web.core.renderer import MAX_RENDERED_LENGTH, format_response
 from dissensus.web.core.responses import SubmittedForm, page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Public, SiteOf
-from dissensus.workflows.rater import chat, chat_responses, journey
+from dissensus.workflows.rater import chat, chat_responses, next_step
 from dissensus.workflows.rater.chat import ConversationEnd, NewConversation
-from dissensus.workflows.rater.journey import RaterState
+from dissensus.workflows.rater.next_step import RaterStep
 
 if TYPE_CHECKING:
     from dissensus.store.raters import RaterRow
@@ -41,7 +41,7 @@ RENDER_S: Final = 0.2
 """Interval at which a growing response is rendered."""
 LATEST_TURN: Final = "/rate#current-step"
 Id = Annotated[str, Path(max_length=36)]
-Transition = Callable[["RaterRow"], RaterState]
+Transition = Callable[["RaterRow"], RaterStep]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class ChatPage:
     template: ClassVar[str] = "rater/chat.html"
 
     language: str
-    step: RaterState
+    step: RaterStep
     form_token: str
     new_id: str  # Id of the next message; a form that is sent twice is stored once
     typed: Mapping[str, str] = field(default_factory=dict)  # Rejected input with its fault
@@ -93,7 +93,7 @@ class ChatPage:
 def begin(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Begin a conversation."""
 
-    def transition(rater: "RaterRow") -> RaterState:
+    def transition(rater: "RaterRow") -> RaterStep:
         conversation = NewConversation(id=_id(form), mode=str(form.get("mode", "")), intent=str(form.get("intent", "")))
         return chat.begin_conversation(site.platform, rater, conversation, now=site.clock())
 
@@ -114,7 +114,7 @@ def send_message(
 ) -> Response:
     """Send a message and request the responses."""
 
-    def transition(rater: "RaterRow") -> RaterState:
+    def transition(rater: "RaterRow") -> RaterStep:
         text, mode = str(form.get("text", "")), str(form.get("mode", "")) or None
         exchange_id, now = _id(form), site.clock()
         step = chat.send_message(
@@ -130,10 +130,10 @@ def send_message(
 def retry(site: SiteOf, request: Request, exchange_id: Id, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Retry failed responses."""
 
-    def transition(rater: "RaterRow") -> RaterState:
+    def transition(rater: "RaterRow") -> RaterStep:
         chat_responses.retry_responses(site.platform, rater, exchange_id, now=site.clock())
         site.chat_responder.request_responses(rater, exchange_id)
-        return journey.next_state(site.platform, rater, now=site.clock())
+        return next_step.find_next_step(site.platform, rater, now=site.clock())
 
     return _apply(site, request, session, form, transition)
 
@@ -144,7 +144,7 @@ def continue_with_response(
 ) -> Response:
     """Continue with the only response that arrived."""
 
-    def transition(rater: "RaterRow") -> RaterState:
+    def transition(rater: "RaterRow") -> RaterStep:
         return chat.continue_with_response(site.platform, rater, exchange_id, now=site.clock())
 
     return _apply(site, request, session, form, transition)
@@ -154,7 +154,7 @@ def continue_with_response(
 def pick(site: SiteOf, request: Request, exchange_id: Id, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Store a preference between two responses."""
 
-    def transition(rater: "RaterRow") -> RaterState:
+    def transition(rater: "RaterRow") -> RaterStep:
         preference = ResponsePick(strength=_number(form, "strength", "Choose one of the responses."))
         edit = _edit(site, rater, exchange_id, form, preference)
         return chat.pick_response(
@@ -173,7 +173,7 @@ def pick(site: SiteOf, request: Request, exchange_id: Id, form: SubmittedForm, s
 def end(site: SiteOf, request: Request, chat_id: Id, form: SubmittedForm, session: SessionKey = "") -> Response:
     """End a conversation."""
 
-    def transition(rater: "RaterRow") -> RaterState:
+    def transition(rater: "RaterRow") -> RaterStep:
         success = _number(form, "success", "Choose how well it went.") if form.get("success") else None
         ending = ConversationEnd(success=success, comment=str(form.get("comment", "")))
         return chat.end_conversation(site.platform, rater, chat_id, ending, now=site.clock())
@@ -238,7 +238,7 @@ def _list_due(unsent: Iterable[object], sent_at: Mapping[object, float], *, all_
 
 
 def chat_page(
-    site: Site, step: RaterState, session: str, *, receipt: bool = False, typed: Mapping[str, str] | None = None
+    site: Site, step: RaterStep, session: str, *, receipt: bool = False, typed: Mapping[str, str] | None = None
 ) -> ChatPage:
     """Return the chat page, and request the responses that no process is requesting."""
     token, new_id = site.tokens.csrf_token(session), str(uuid4())
@@ -259,7 +259,7 @@ def _apply(site: Site, request: Request, session: str, form: FormData, transitio
     try:
         transition(rater)
     except (Conflict, InvalidInput) as error:
-        step = journey.next_state(site.platform, rater, now=site.clock())
+        step = next_step.find_next_step(site.platform, rater, now=site.clock())
         if step.stage != "chat":
             raise
         typed = {name: str(form.get(name, "")) for name in ("text", "intent", "comment", "mode")}

@@ -15,7 +15,7 @@ from dissensus.web.core.staff_auth import Public, SiteOf
 from dissensus.web.rater.rating import RatingPage, rating_page, read_form_save, read_question_form, saved_question_form
 from dissensus.workflows.rater import corrections, rating
 from dissensus.workflows.rater.corrections import SubmittedItems
-from dissensus.workflows.rater.journey import RaterState
+from dissensus.workflows.rater.next_step import RaterStep
 
 router = APIRouter(dependencies=[Depends(check_storable), Depends(Public("rate"))])
 
@@ -27,7 +27,7 @@ class AnswersPage:
     template: ClassVar[str] = "rater/corrections.html"
 
     language: str
-    step: RaterState
+    step: RaterStep
     submitted: SubmittedItems
     first: bool  # True for the newest items
     form_token: str
@@ -81,6 +81,6 @@ def correct_answers(
     return redirect_to("/answers")
 
 
-def _correction_page(site: Site, step: RaterState, session: str, question_form: QuestionForm) -> RatingPage:
+def _correction_page(site: Site, step: RaterStep, session: str, question_form: QuestionForm) -> RatingPage:
     context = rating_page(site, step, session, question_form)
     return replace(context, corrects=True, state={**context.state, "corrects": True, "pause": False})

@@ -27,8 +27,8 @@ from dissensus.web.rater.care import SurveyPage, TopicsPage
 from dissensus.web.rater.entry import ARRIVAL_COOKIE, AWAY_COOKIE, AWAY_S, ConsentPage, TurnedAwayPage
 from dissensus.web.rater.guidelines import GuidelinesPage
 from dissensus.workflows.campaign import images
-from dissensus.workflows.rater import enrolment, journey, quota_screening, rating, recruitment
-from dissensus.workflows.rater.journey import RaterState
+from dissensus.workflows.rater import enrolment, next_step, quota_screening, rating, recruitment
+from dissensus.workflows.rater.next_step import RaterStep
 
 if TYPE_CHECKING:
     from dissensus.store.consents import ConsentRow
@@ -46,7 +46,7 @@ class ConsentsPage:
     template: ClassVar[str] = "rater/rating-consents.html"
 
     language: str
-    step: RaterState
+    step: RaterStep
     consents: tuple["ConsentRow", ...]
     form_token: str
     withdrawal: str
@@ -59,10 +59,10 @@ class RatingPage:
     template: ClassVar[str] = "rater/rating.html"
 
     language: str
-    step: RaterState
+    step: RaterStep
     form_token: str
     question_form: QuestionForm
-    state: Mapping[str, Any]  # Initial state of scripts, from `step_json.state_to_json`
+    state: Mapping[str, Any]  # Initial state of scripts, from `step_json.step_to_json`
     visit: str  # Id of this view of the item; a form that is sent twice is stored once
     opened: bool = False  # True if the rater asked for a covered conversation without a script
     covered: bool = False  # True if answers were submitted for a conversation that was still covered
@@ -77,7 +77,7 @@ class AboutYouPage:
     template: ClassVar[str] = "rater/rating-about-you.html"
 
     language: str
-    step: RaterState
+    step: RaterStep
     form_token: str
     question_form: QuestionForm
     receipt: bool = False
@@ -90,7 +90,7 @@ class StatusPage:
     template: ClassVar[str] = "rater/rating-status.html"
 
     language: str
-    step: RaterState
+    step: RaterStep
     withdrawal: str | None
     form_token: str
     receipt: bool = False
@@ -117,9 +117,9 @@ def show_step(
     begin: bool = False,
 ) -> Response:
     """Show the rater's current page, or return it as JSON for programs; `opened` names an assignment to uncover."""
-    step = journey.next_state(site.platform, rater_of_session(site, session), now=site.clock())
+    step = next_step.find_next_step(site.platform, rater_of_session(site, session), now=site.clock())
     if request.headers.get("accept") == "application/json":
-        return JSONResponse(step_json.state_to_program_json(step, site.tokens.csrf_token(session)))
+        return JSONResponse(step_json.step_to_program_json(step, site.tokens.csrf_token(session)))
     if guidelines.needs_guidelines(step) and not (begin or opened or receipt):
         token = site.tokens.csrf_token(session)
         return page(site, GuidelinesPage(language=step.rater.language, step=step, form_token=token))
@@ -130,7 +130,7 @@ def show_step(
 def show_consents(site: SiteOf, session: SessionKey = "") -> Response:
     """Show the rater's consent decisions."""
     rater = rater_of_session(site, session)
-    step = journey.next_state(site.platform, rater, now=site.clock())
+    step = next_step.find_next_step(site.platform, rater, now=site.clock())
     context = ConsentsPage(
         language=rater.language,
         step=step,
@@ -160,7 +160,7 @@ def save_answers(site: SiteOf, request: Request, assignment_id: str, body: Body,
         revision = rating.save_answers(site.platform, rater, assignment_id, key, answers, now=now)
         return JSONResponse({"revision": revision})
     step = rating.submit_answers(site.platform, rater, assignment_id, key, answers, now=now)
-    return JSONResponse(step_json.state_to_json(step, site.renderer))
+    return JSONResponse(step_json.step_to_json(step, site.renderer))
 
 
 @router.post("/rate/{assignment_id}")
@@ -169,7 +169,7 @@ def submit_answers(
 ) -> Response:
     """Store all answers of an item from a plain form, or ask for missing ones."""
     rater = rater_of_form(site, request, session, form)
-    step = journey.next_state(site.platform, rater, now=site.clock())
+    step = next_step.find_next_step(site.platform, rater, now=site.clock())
     question_form = read_question_form(form, step.campaign.questionnaire)
     opened = str(form.get("opened", "")) == assignment_id
     if "bulk" in form and step.campaign.bulk_answers:
@@ -211,7 +211,7 @@ def read_question_form(form: FormData, questionnaire: Questionnaire) -> Question
     return replace(to_question_form(questionnaire, answers), bulk=bulk)
 
 
-def saved_question_form(step: RaterState) -> QuestionForm:
+def saved_question_form(step: RaterStep) -> QuestionForm:
     """Return a form with the saved answers about an item."""
     answers = {name: answer.value for name, answer in step.answers.items() if answer.value is not None}
     bulk = frozenset(name for name, answer in step.answers.items() if answer.bulk)
@@ -251,7 +251,7 @@ def skip_item(
     rater = rater_of_form(site, request, session, form)
     step = rating.skip_item(site.platform, rater, assignment_id, now=site.clock())
     if request.headers.get("accept", "").startswith("application/json"):
-        return JSONResponse(step_json.state_to_json(step, site.renderer))
+        return JSONResponse(step_json.step_to_json(step, site.renderer))
     return redirect_to("/rate")
 
 
@@ -269,7 +269,7 @@ def raise_notice(site: SiteOf, request: Request, form: SubmittedForm, session: S
 @router.get("/about-you")
 def ask_about_rater(site: SiteOf, session: SessionKey = "") -> Response:
     """Show the questions about a rater; raters who stopped may answer them too."""
-    step = journey.next_state(site.platform, rater_of_session(site, session), now=site.clock())
+    step = next_step.find_next_step(site.platform, rater_of_session(site, session), now=site.clock())
     if step.about is None:
         return redirect_to("/rate")
     context = AboutYouPage(
@@ -285,7 +285,7 @@ def ask_about_rater(site: SiteOf, session: SessionKey = "") -> Response:
 def declare_attributes(site: SiteOf, request: Request, form: SubmittedForm, session: SessionKey = "") -> Response:
     """Store a rater's attributes; the screener stores nothing if no seat is free."""
     rater = rater_of_form(site, request, session, form)
-    step = journey.next_state(site.platform, rater, now=site.clock())
+    step = next_step.find_next_step(site.platform, rater, now=site.clock())
     if step.about is None:
         return redirect_to("/rate")
     question_form = to_question_form(step.about, read_answers(form, step.about))
@@ -299,7 +299,7 @@ def declare_attributes(site: SiteOf, request: Request, form: SubmittedForm, sess
     return redirect_to("/rate")
 
 
-def _screen(site: Site, step: RaterState, question_form: QuestionForm) -> Response:
+def _screen(site: Site, step: RaterStep, question_form: QuestionForm) -> Response:
     """Assign a seat, or turn the rater away and forget them."""
     rater, visit = step.rater, recruitment.load_recruiter_visit(site.platform, step)
     if quota_screening.screen_rater(site.platform, rater, question_form.answers, now=site.clock()) is not None:
@@ -349,7 +349,7 @@ def sign_out(site: SiteOf, request: Request, form: SubmittedForm, session: Sessi
     return response
 
 
-def _current_page(site: Site, step: RaterState, session: str, *, receipt: bool, opened: str) -> Response:
+def _current_page(site: Site, step: RaterStep, session: str, *, receipt: bool, opened: str) -> Response:
     """Return the page of the rater's current state."""
     language, campaign, token = step.rater.language, step.campaign, site.tokens.csrf_token(session)
     withdrawal = None if step.stage == "withdrawn" else _withdrawal_link(site, step)
@@ -391,7 +391,7 @@ def _current_page(site: Site, step: RaterState, session: str, *, receipt: bool, 
 
 
 def rating_page(
-    site: Site, step: RaterState, session: str, question_form: QuestionForm, *, receipt: bool = False
+    site: Site, step: RaterStep, session: str, question_form: QuestionForm, *, receipt: bool = False
 ) -> RatingPage:
     """Return the page of an item with its questions."""
     return RatingPage(
@@ -399,13 +399,13 @@ def rating_page(
         step=step,
         form_token=site.tokens.csrf_token(session),
         question_form=question_form,
-        state=step_json.state_to_json(step, site.renderer, with_current_html=False),
+        state=step_json.step_to_json(step, site.renderer, with_current_html=False),
         visit=str(uuid4()),
         receipt=receipt,
     )
 
 
-def _withdrawal_link(site: Site, step: RaterState) -> str:
+def _withdrawal_link(site: Site, step: RaterStep) -> str:
     """Return the withdrawal link of a rater, absolute if the base URL is configured."""
     token, language = site.tokens.sign_withdrawal(step.rater.id), quote(step.rater.language)
     return f"{site.settings.base_url or ''}/withdraw/{token}?lang={language}"

@@ -1,4 +1,4 @@
-"""JSON of a rater's state, for page scripts and for programs."""
+"""JSON of a rater's step, for page scripts and for programs."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 from dissensus.pipeline.collect.chat import build_conversation, choose_next_step
 from dissensus.schema.campaign.definition import localise
 from dissensus.web.core.renderer import PageRenderer
-from dissensus.workflows.rater.journey import RaterState
+from dissensus.workflows.rater.next_step import RaterStep
 
 if TYPE_CHECKING:
     from dissensus.store.assignments import AssignmentRow
 
 
-def state_to_json(step: RaterState, renderer: PageRenderer | None, *, with_current_html: bool = True) -> dict[str, Any]:
-    """Serialise a rater's state; other states than an item are shown by their page at /rate."""
+def step_to_json(step: RaterStep, renderer: PageRenderer | None, *, with_current_html: bool = True) -> dict[str, Any]:
+    """Serialise a rater's step; steps other than an item are shown by their page at /rate."""
     return {
         "stage": step.stage,
         "done": step.progress.n_done,
@@ -26,10 +26,10 @@ def state_to_json(step: RaterState, renderer: PageRenderer | None, *, with_curre
     }
 
 
-def state_to_program_json(step: RaterState, form_token: str) -> dict[str, Any]:
-    """Serialise a rater's state for a program, with turns and CSRF token."""
+def step_to_program_json(step: RaterStep, form_token: str) -> dict[str, Any]:
+    """Serialise a rater's step for a program, with turns and CSRF token."""
     return {
-        **state_to_json(step, None),
+        **step_to_json(step, None),
         **_list_turns(step.assignment),
         "check": _check(step),
         "chat": _chat(step),
@@ -46,7 +46,7 @@ def _list_turns(assignment: "AssignmentRow | None") -> dict[str, Any]:
     return {"turns": turns[:-1] if responses else turns, "responses": list(responses)}
 
 
-def _chat(step: RaterState) -> dict[str, Any] | None:
+def _chat(step: RaterStep) -> dict[str, Any] | None:
     """Return the open conversation without the names of the chatbots."""
     chat, talk = step.campaign.chat, step.chat
     if chat is None or talk is None or talk.done:
@@ -62,7 +62,7 @@ def _chat(step: RaterState) -> dict[str, Any] | None:
     }
 
 
-def _check(step: RaterState) -> dict[str, Any] | None:
+def _check(step: RaterStep) -> dict[str, Any] | None:
     """Return the attention check that is due, without its kind and expected answer."""
     if step.due is None:
         return None
@@ -71,7 +71,7 @@ def _check(step: RaterState) -> dict[str, Any] | None:
     return {"name": check.name, "attempt": step.due.attempt, "text": localise(check.text, language), "answers": answers}
 
 
-def _item(step: RaterState, assignment: "AssignmentRow | None", renderer: PageRenderer | None) -> dict[str, Any] | None:
+def _item(step: RaterStep, assignment: "AssignmentRow | None", renderer: PageRenderer | None) -> dict[str, Any] | None:
     if assignment is None:
         return None
     if renderer is None:
@@ -82,7 +82,7 @@ def _item(step: RaterState, assignment: "AssignmentRow | None", renderer: PageRe
     return {"assignment": assignment.id, "html": html}
 
 
-def _n_items(step: RaterState) -> int | None:
+def _n_items(step: RaterStep) -> int | None:
     """Return the number of items of this rater, or its limit under replication; None without a limit."""
     if step.campaign.replication is None:
         return step.progress.n_done + step.progress.n_open

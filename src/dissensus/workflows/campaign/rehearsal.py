@@ -11,7 +11,7 @@ from dissensus.store.core.orm import new_id
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import attention_checks, care, enrolment, journey, quota_screening, rating
+from dissensus.workflows.rater import attention_checks, care, enrolment, next_step, quota_screening, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
 MAX_RATERS = 1_000
@@ -38,7 +38,7 @@ def run_rehearsal(platform: Platform, name: str, n_raters: int, *, staff_id: str
 def simulate_rater(platform: Platform, rater: RaterRow, rng: np.random.Generator, at: datetime) -> int:
     """Take one rater through every stage and return the number of rated items."""
     n_rated = 0
-    step: journey.RaterState | None = journey.next_state(platform, rater, now=at)
+    step: next_step.RaterStep | None = next_step.find_next_step(platform, rater, now=at)
     while step is not None and step.stage in ("screener", "demographics", "topics", "check", "survey", "rate"):
         at += timedelta(seconds=ITEM_S)
         if step.about is not None:

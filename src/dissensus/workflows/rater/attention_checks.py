@@ -14,13 +14,13 @@ from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.context import RaterContext, check_not_withdrawn, load_rater
-from dissensus.workflows.rater.journey import RaterState, next_state, planned_state
+from dissensus.workflows.rater.next_step import RaterStep, find_next_step, find_planned_step
 
 
 def answer_check(
     platform: Platform, rater: RaterRow, name: str, value: str, *, attempt: int, now: datetime
-) -> RaterState:
-    """Store an answer to the check that is due and return the rater's state.
+) -> RaterStep:
+    """Store an answer to the check that is due and return the rater's step.
 
     Idempotent: an answer to another check or attempt changes nothing. Failing a comprehension check for good releases
     the rater's seat and items.
@@ -29,16 +29,16 @@ def answer_check(
         context = load_rater(tx, platform, rater, lock_campaign=True, now=now)
         check_not_withdrawn(context.rater)
         _validate_answer(context, name, value)
-        state = planned_state(tx, context, now=now)
-        due = None if state is None else state.due
+        step = find_planned_step(tx, context, now=now)
+        due = None if step is None else step.due
         if due is not None and (due.check.name, due.attempt) == (name, attempt):
             check_answers.add_check_answer(tx, rater.id, name, attempt, value, now=now)
             digest = digest_values(value)
             log_rater_event(tx, context.rater, "check_answered", now, name=name, attempt=attempt, digest=digest)
             if failed_screening(context.campaign.checks, check_answers.load_attempts(tx, rater.id)):
                 context = _end_visit(tx, context, now)
-            state = planned_state(tx, context, now=now)
-    return state or next_state(platform, rater, now=now)
+            step = find_planned_step(tx, context, now=now)
+    return step or find_next_step(platform, rater, now=now)
 
 
 def _validate_answer(context: RaterContext, name: str, value: str) -> None:

@@ -22,7 +22,7 @@ from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.member_mails import queue_member_mails
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.context import check_not_withdrawn, load_rater
-from dissensus.workflows.rater.journey import RaterState, next_state, planned_state
+from dissensus.workflows.rater.next_step import RaterStep, find_next_step, find_planned_step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,14 +41,14 @@ def answer_survey(
     contact: ContactRequest = ContactRequest(),
     *,
     now: datetime,
-) -> RaterState:
-    """Store the answers to a wellbeing survey that is due and return the rater's state; idempotent."""
+) -> RaterStep:
+    """Store the answers to a wellbeing survey that is due and return the rater's step; idempotent."""
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, lock_campaign=True, now=now)
         check_not_withdrawn(context.rater)
         care, contact_info = context.campaign.care, contact.contact_info.strip()
-        state = planned_state(tx, context, now=now)
-        if care is not None and state is not None and (state.stage, state.n_asked) == ("survey", number):
+        step = find_planned_step(tx, context, now=now)
+        if care is not None and step is not None and (step.stage, step.n_asked) == ("survey", number):
             if len(contact_info) > MAX_CONTACT_LENGTH:
                 raise InvalidInput(
                     f"It has {len(contact_info):,} characters. Say in {MAX_CONTACT_LENGTH} how you can be reached."
@@ -63,12 +63,12 @@ def answer_survey(
             log_rater_event(tx, context.rater, "survey_answered", now, number=number, digest=digest)
             if notify and not context.rater.rehearsal:
                 queue_member_mails(tx, context.campaign_row, "contact_requested", now)
-            state = planned_state(tx, context, now=now)
-    return state or next_state(platform, rater, now=now)
+            step = find_planned_step(tx, context, now=now)
+    return step or find_next_step(platform, rater, now=now)
 
 
-def avoid_topics(platform: Platform, rater: RaterRow, topics: Collection[str], *, now: datetime) -> RaterState:
-    """Store the topics that a rater wants to avoid and return the rater's state."""
+def avoid_topics(platform: Platform, rater: RaterRow, topics: Collection[str], *, now: datetime) -> RaterStep:
+    """Store the topics that a rater wants to avoid and return the rater's step."""
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, lock_campaign=True, now=now)
         check_not_withdrawn(context.rater)
@@ -76,13 +76,13 @@ def avoid_topics(platform: Platform, rater: RaterRow, topics: Collection[str], *
         unknown = [name for name in topics if name not in allowed]
         if unknown:
             raise InvalidInput(f"There is no topic {format_value(unknown[0])}. There are {format_list(list(allowed))}.")
-        state = planned_state(tx, context, now=now)
-        if state is not None and state.stage == "topics":
+        step = find_planned_step(tx, context, now=now)
+        if step is not None and step.stage == "topics":
             excluded = [name for name in allowed if name in topics]
             raters.set_excluded_topics(tx, rater.id, excluded)
             _reclaim_items(tx, rater, topics, now)
             log_rater_event(tx, context.rater, "declared", now, questions=["topics"], digest=digest_values(excluded))
-    return next_state(platform, rater, now=now)
+    return find_next_step(platform, rater, now=now)
 
 
 def _reclaim_items(tx: Connection, rater: RaterRow, topics: Collection[str], now: datetime) -> None:

@@ -32,7 +32,7 @@ from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.context import RaterContext, check_not_withdrawn, load_rater
-from dissensus.workflows.rater.journey import RaterState, finish_rater, next_state, planned_state
+from dissensus.workflows.rater.next_step import RaterStep, find_next_step, find_planned_step, finish_rater
 
 MAX_WORK_MS: Final = 2**31 - 1
 KEY_CONFLICT: Final = "Something else was already stored under this key. Reload the page."
@@ -57,7 +57,7 @@ class ConversationEnd:
 
 def begin_conversation(
     platform: Platform, rater: RaterRow, conversation: NewConversation, *, now: datetime
-) -> RaterState:
+) -> RaterStep:
     """Begin a conversation."""
 
     def change(tx: Connection, context: RaterContext, chat: ChatSettings) -> None:
@@ -92,7 +92,7 @@ def send_message(
     mode: str | None = None,
     worked_ms: int = 0,
     now: datetime,
-) -> RaterState:
+) -> RaterStep:
     """Send a message, in another mode if one is named."""
 
     def change(tx: Connection, context: RaterContext, chat: ChatSettings) -> None:
@@ -122,7 +122,7 @@ def send_message(
 
 def pick_response(
     platform: Platform, rater: RaterRow, exchange_id: str, pick: ResponsePick, *, worked_ms: int = 0, now: datetime
-) -> RaterState:
+) -> RaterStep:
     """Store the preferred response, or another one until the next message; the conversation continues with it."""
 
     def change(tx: Connection, context: RaterContext, chat: ChatSettings) -> None:
@@ -150,7 +150,7 @@ def pick_response(
     return _change_chat(platform, rater, change, now)
 
 
-def continue_with_response(platform: Platform, rater: RaterRow, exchange_id: str, *, now: datetime) -> RaterState:
+def continue_with_response(platform: Platform, rater: RaterRow, exchange_id: str, *, now: datetime) -> RaterStep:
     """Continue with the only response that arrived, without a preference."""
 
     def change(tx: Connection, context: RaterContext, chat: ChatSettings) -> None:
@@ -171,7 +171,7 @@ def continue_with_response(platform: Platform, rater: RaterRow, exchange_id: str
 
 def end_conversation(
     platform: Platform, rater: RaterRow, chat_id: str, end: ConversationEnd, *, now: datetime
-) -> RaterState:
+) -> RaterStep:
     """End a conversation."""
 
     def change(tx: Connection, context: RaterContext, chat: ChatSettings) -> None:
@@ -208,7 +208,7 @@ def load_response(platform: Platform, rater: RaterRow, exchange_id: str, positio
     return next((candidate.text for candidate in candidates if candidate.position == position), None)
 
 
-def finish_chatting(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterState:
+def finish_chatting(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterStep:
     """Finish the work of a rater who had a conversation and wants no more."""
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, lock_campaign=True, now=now)
@@ -218,28 +218,28 @@ def finish_chatting(platform: Platform, rater: RaterRow, *, now: datetime) -> Ra
             raise Conflict("End your conversation first." if last else "You have had no conversation yet.")
         if context.rater.state == "rating":
             return finish_rater(tx, context, now)
-    return next_state(platform, rater, now=now)
+    return find_next_step(platform, rater, now=now)
 
 
 ChatChange: TypeAlias = Callable[[Connection, RaterContext, ChatSettings], None]
 
 
-def _change_chat(platform: Platform, rater: RaterRow, change: ChatChange, now: datetime) -> RaterState:
-    """Apply a change for a rater who chats and return the rater's state."""
+def _change_chat(platform: Platform, rater: RaterRow, change: ChatChange, now: datetime) -> RaterStep:
+    """Apply a change for a rater who chats and return the rater's step."""
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, now=now)
         check_not_withdrawn(context.rater)
         if context.campaign.chat is None:
             raise Conflict("This campaign has no conversations with chatbots.")
         change(tx, context, context.campaign.chat)
-        state = planned_state(tx, context, now=now)
-    return state or next_state(platform, rater, now=now)
+        step = find_planned_step(tx, context, now=now)
+    return step or find_next_step(platform, rater, now=now)
 
 
 def _check_stage(tx: Connection, context: RaterContext, now: datetime) -> None:
     """Refuse a new message unless the rater is at the stage of conversations."""
-    state = planned_state(tx, context, now=now)
-    if state is None or state.stage != "chat":
+    step = find_planned_step(tx, context, now=now)
+    if step is None or step.stage != "chat":
         raise Conflict("You cannot talk with a chatbot at the moment, and nothing was sent. Reload the page.")
 
 

@@ -14,9 +14,9 @@ from dissensus.store import answer_drafts, assignments, notices, payments, recru
 from dissensus.store.assignments import AssignmentRow, SubmittedItem
 from dissensus.store.raters import RaterRow
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import journey
+from dissensus.workflows.rater import next_step
 from dissensus.workflows.rater.context import RaterContext, check_not_withdrawn, load_rater
-from dissensus.workflows.rater.journey import RaterState
+from dissensus.workflows.rater.next_step import RaterStep
 
 PAGE_SIZE: Final = 20
 """Submitted items on a page."""
@@ -26,7 +26,7 @@ PAGE_SIZE: Final = 20
 class SubmittedItems:
     """A page of the items that a rater submitted, the newest first."""
 
-    step: RaterState
+    step: RaterStep
     items: tuple[SubmittedItem, ...]
     reported: frozenset[str]  # items that the rater reported: they are not shown again
     older: int | None  # position before which there are more, None on the last page
@@ -59,7 +59,7 @@ def list_submitted_items(
         check_not_withdrawn(context.rater)
         items = assignments.list_submitted_items(tx, rater.id, before=before, most=PAGE_SIZE + 1)
         return SubmittedItems(
-            step=journey.state_of_answers(tx, context, now=now),
+            step=next_step.step_of_answers(tx, context, now=now),
             items=items[:PAGE_SIZE],
             reported=notices.list_reported_items(tx, rater.id),
             older=items[PAGE_SIZE - 1].assignment.position if len(items) > PAGE_SIZE else None,
@@ -81,7 +81,7 @@ def find_last_submitted(platform: Platform, rater: RaterRow) -> str | None:
         return assignments.find_last_submitted(tx, rater.id)
 
 
-def load_correction(platform: Platform, rater: RaterRow, assignment_id: str, *, now: datetime) -> RaterState:
+def load_correction(platform: Platform, rater: RaterRow, assignment_id: str, *, now: datetime) -> RaterStep:
     """Return an item that a rater submitted, with its answers, in place of their next one."""
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, n_writes=0, now=now)
@@ -93,4 +93,6 @@ def load_correction(platform: Platform, rater: RaterRow, assignment_id: str, *, 
         saves = answer_drafts.load_saves(tx, [assignment.id])[assignment.id]
         answers = swap_preference(merge_saves(saves), assignment.shown_first)
         revision = max(save.revision for save in saves)
-        return journey.state_of_answers(tx, context, now=now, assignment=assignment, answers=answers, revision=revision)
+        return next_step.step_of_answers(
+            tx, context, now=now, assignment=assignment, answers=answers, revision=revision
+        )

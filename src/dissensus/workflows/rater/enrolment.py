@@ -20,7 +20,7 @@ from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.context import RaterContext, check_not_withdrawn, load_rater
 from dissensus.workflows.rater.invite_links import NO_IDS, LinkTarget, campaign_of_link, find_recruit, resolve_link
-from dissensus.workflows.rater.journey import RaterState, claim_seat, next_state
+from dissensus.workflows.rater.next_step import RaterStep, claim_seat, find_next_step
 from dissensus.workflows.rater.rate_limits import limit_entry
 
 SESSION_LIFETIME = timedelta(days=30)
@@ -139,14 +139,14 @@ def new_entry_id(now: datetime) -> str:
 
 def renew_consent(
     platform: Platform, rater: RaterRow, purposes: Mapping[str, bool], *, text_digest: str | None = None, now: datetime
-) -> RaterState:
+) -> RaterStep:
     """Store a rater's consent to a changed text."""
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, lock_campaign=True, now=now)
         check_not_withdrawn(context.rater)
         agreed = _validate_consent(context.campaign, purposes, text_digest)
         _store_consent(tx, context.rater, context.campaign_row, context.campaign, agreed, now)
-    return next_state(platform, rater, now=now)
+    return find_next_step(platform, rater, now=now)
 
 
 def _validate_consent(campaign: Campaign, purposes: Mapping[str, bool], text_digest: str | None) -> dict[str, bool]:

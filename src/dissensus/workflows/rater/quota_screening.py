@@ -10,13 +10,13 @@ from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.context import check_not_withdrawn, load_rater
-from dissensus.workflows.rater.journey import RaterState, assign_cell, claim_seat, next_state
+from dissensus.workflows.rater.next_step import RaterStep, assign_cell, claim_seat, find_next_step
 
 
 def screen_rater(
     platform: Platform, rater: RaterRow, answers: Mapping[str, object], *, now: datetime
-) -> RaterState | None:
-    """Store the screening answers, claim a seat and return the rater's state.
+) -> RaterStep | None:
+    """Store the screening answers, claim a seat and return the rater's step.
 
     Without a free seat the rater is deleted, only the cell's count of screened-out raters grows, and None is returned.
     """
@@ -41,4 +41,4 @@ def screen_rater(
         commitment = {"declaration": row.id, "digest": digest_declaration(row.content, row.at)}
         cell = context.rater.cell
         log_rater_event(tx, context.rater, "declared", now, questions=sorted(checked), cell=cell, **commitment)
-    return next_state(platform, rater, now=now)
+    return find_next_step(platform, rater, now=now)

@@ -23,7 +23,7 @@ from dissensus.workflows.rater import recruitment
 from dissensus.workflows.rater.assignment import plan_items
 from dissensus.workflows.rater.context import RaterContext, check_not_withdrawn, load_rater
 from dissensus.workflows.rater.corrections import check_correction
-from dissensus.workflows.rater.journey import RaterState, next_state, planned_state
+from dissensus.workflows.rater.next_step import RaterStep, find_next_step, find_planned_step
 from dissensus.workflows.rater.rate_limits import limit_notice
 
 COMPACTION_INTERVAL: Final = 50
@@ -49,8 +49,8 @@ def save_answers(
 
 def submit_answers(
     platform: Platform, rater: RaterRow, assignment_id: str, key: str, save: AnswerSave, *, now: datetime
-) -> RaterState:
-    """Submit all answers to an item and return the rater's next state; `key` is the idempotency key."""
+) -> RaterStep:
+    """Submit all answers to an item and return the rater's next step; `key` is the idempotency key."""
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, n_writes=count_writes(save.length), now=now)
         assignment = _own_assignment(tx, context.rater, assignment_id, now)
@@ -75,11 +75,11 @@ def submit_answers(
                 answer_drafts.delete_drafts_of_visit(tx, assignment.id, save)
             if not corrects:
                 assignments.close_assignment(tx, assignment, "done", now=now)
-        state = planned_state(tx, context, now=now)
-    return state or next_state(platform, rater, now=now)
+        step = find_planned_step(tx, context, now=now)
+    return step or find_next_step(platform, rater, now=now)
 
 
-def skip_item(platform: Platform, rater: RaterRow, assignment_id: str, *, now: datetime) -> RaterState:
+def skip_item(platform: Platform, rater: RaterRow, assignment_id: str, *, now: datetime) -> RaterStep:
     """Skip an item without giving a reason; another rater gets it."""
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, now=now)
@@ -88,13 +88,13 @@ def skip_item(platform: Platform, rater: RaterRow, assignment_id: str, *, now: d
             assignments.close_assignment(tx, assignment, "skipped", now=now)
             assignments.reclaim_repeat(tx, assignment, now=now)
             log_rater_event(tx, context.rater, "item_skipped", now, item=assignment.item.item_id)
-        state = planned_state(tx, context, now=now)
-    return state or next_state(platform, rater, now=now)
+        step = find_planned_step(tx, context, now=now)
+    return step or find_next_step(platform, rater, now=now)
 
 
 def declare_attributes(
     platform: Platform, rater: RaterRow, answers: Mapping[str, object], *, now: datetime
-) -> RaterState:
+) -> RaterStep:
     """Store a rater's demographic answers."""
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, now=now)
@@ -110,11 +110,11 @@ def declare_attributes(
         log_rater_event(
             tx, context.rater, "declared", now, questions=sorted(answers), declaration=row.id, digest=digest
         )
-        state = planned_state(tx, context, now=now)
-    return state or next_state(platform, rater, now=now)
+        step = find_planned_step(tx, context, now=now)
+    return step or find_next_step(platform, rater, now=now)
 
 
-def stop_rating(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterState:
+def stop_rating(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterStep:
     """Stop a rater: ratings stay, open items go to others."""
     with platform.database.writing() as tx:
         # Recruiter events and planning on another device lock the campaign too.
@@ -123,23 +123,23 @@ def stop_rating(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterS
             context = _set_state(tx, context, "stopped", now)
         elif context.rater.state == "finished":
             assignments.reclaim_open_assignments(tx, context.rater, now=now)
-        state = planned_state(tx, context, now=now)
-    return state or next_state(platform, rater, now=now)
+        step = find_planned_step(tx, context, now=now)
+    return step or find_next_step(platform, rater, now=now)
 
 
-def resume_rating(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterState:
+def resume_rating(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterStep:
     """Resume a rater who stopped, or who had finished and gets items that have become available since."""
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, lock_campaign=True, now=now)
-        state = planned_state(tx, context, now=now)
+        step = find_planned_step(tx, context, now=now)
         if context.rater.state == "stopped":
             recruitment.check_may_continue(tx, context)
             context = _set_state(tx, context, "rating", now)
-        elif state is not None and state.has_more:
+        elif step is not None and step.has_more:
             recruitment.check_may_continue(tx, context)
-            plan_items(tx, context, state.progress, now)
+            plan_items(tx, context, step.progress, now)
             log_rater_event(tx, context.rater, "resumed", now)
-    return next_state(platform, rater, now=now)
+    return find_next_step(platform, rater, now=now)
 
 
 def _set_state(

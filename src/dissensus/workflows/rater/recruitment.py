@@ -18,7 +18,7 @@ from dissensus.workflows.campaign.audit_log import log_event_about
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.context import RaterContext
 from dissensus.workflows.rater.invite_links import find_recruit
-from dissensus.workflows.rater.journey import RaterState
+from dissensus.workflows.rater.next_step import RaterStep
 
 
 def handle_recruiter_event(platform: Platform, event: ProlificEvent, *, now: datetime) -> bool:
@@ -92,7 +92,7 @@ class RecruiterVisit:
     over: bool  # True if the recruiter has ended the submission
 
 
-def load_recruiter_visit(platform: Platform, step: RaterState) -> RecruiterVisit | None:
+def load_recruiter_visit(platform: Platform, step: RaterStep) -> RecruiterVisit | None:
     """Return the recruiter visit of a rater with nothing left to rate; None without a recruiter."""
     if step.campaign.recruit is None:
         return None
@@ -129,7 +129,7 @@ def withdrawal_return_link(platform: Platform, rater_id: str) -> ReturnLink | No
     return return_link(campaign, "screened_out" if paid else "no_consent", recruit.person)
 
 
-def visit_outcome(step: RaterState, attempts: Mapping[str, Sequence[str]]) -> Outcome | None:
+def visit_outcome(step: RaterStep, attempts: Mapping[str, Sequence[str]]) -> Outcome | None:
     """Return the outcome of a visit; None if it is not over.
 
     A rater who rated nothing counts as quota-full; a closed campaign counts as completed; one who worked and would have

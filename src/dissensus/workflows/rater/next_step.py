@@ -1,4 +1,4 @@
-"""State machine of a rater: the current stage and the next item."""
+"""Next step of a rater: the current stage with its content, and the items to rate."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -44,8 +44,8 @@ Stage: TypeAlias = Literal[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RaterState:
-    """Current stage of a rater with its content."""
+class RaterStep:
+    """Next step of a rater: the current stage with its content."""
 
     # ``wait``: other raters hold the remaining items; ``enough``: the daily limit is reached; ``full``: no free seat in
     # the cell; ``unfit``: failed a comprehension check for good
@@ -71,28 +71,28 @@ class RaterState:
         return interval > 0 and self.progress.n_done > 0 and self.progress.n_done % interval == 0
 
 
-def next_state(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterState:
-    """Return the state of a rater, planning and offering items as needed."""
+def find_next_step(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterStep:
+    """Return the step of a rater, planning and offering items as needed."""
     with platform.database.writing() as tx:
         context = load_rater(tx, platform, rater, lock_campaign=True, n_writes=0, now=now)
-        return planned_state(tx, context, now=now) or _state_of_new_plan(tx, context, now)
+        return find_planned_step(tx, context, now=now) or _step_of_new_plan(tx, context, now)
 
 
-def planned_state(tx: Connection, context: RaterContext, *, now: datetime) -> RaterState | None:
-    """Return the state of a rater if no planning is needed, else None.
+def find_planned_step(tx: Connection, context: RaterContext, *, now: datetime) -> RaterStep | None:
+    """Return the step of a rater if no planning is needed, else None.
 
-    Only `next_state` plans: it locks the campaign, and most requests do not need that.
+    Only `find_next_step` plans: it locks the campaign, and most requests do not need that.
     """
     progress = _load_progress(tx, context, now)
     stage = _next_stage(tx, context, progress)
     if stage == "full":
         return None
     if stage == "chat":
-        return _chat_state(tx, context, progress)
+        return _chat_step(tx, context, progress)
     if stage != "rate":
-        return _state_without_item(tx, context, stage, progress)
+        return _step_without_item(tx, context, stage, progress)
     upcoming = assignments.list_open_assignments(tx, context.rater.id, most=2)
-    return _state_with_item(tx, context, upcoming, progress, now) if len(upcoming) == 2 else None
+    return _step_with_item(tx, context, upcoming, progress, now) if len(upcoming) == 2 else None
 
 
 def _load_progress(tx: Connection, context: RaterContext, now: datetime) -> RaterProgress:
@@ -104,34 +104,34 @@ def _load_progress(tx: Connection, context: RaterContext, now: datetime) -> Rate
     return RaterProgress(n_done=n_done, n_open=n - n_done, n_lately=n_lately)
 
 
-def _chat_state(tx: Connection, context: RaterContext, progress: RaterProgress) -> RaterState | None:
-    """Return the state of a rater who chats; None after the last allowed conversation."""
+def _chat_step(tx: Connection, context: RaterContext, progress: RaterProgress) -> RaterStep | None:
+    """Return the step of a rater who chats; None after the last allowed conversation."""
     if context.campaign.chat is not None and progress.n_done >= context.campaign.chat.max_conversations:
         return None
-    return replace(_state_without_item(tx, context, "chat", progress), chat=chats.find_last_chat(tx, context.rater.id))
+    return replace(_step_without_item(tx, context, "chat", progress), chat=chats.find_last_chat(tx, context.rater.id))
 
 
-def _state_of_new_plan(tx: Connection, context: RaterContext, now: datetime) -> RaterState:
+def _step_of_new_plan(tx: Connection, context: RaterContext, now: datetime) -> RaterStep:
     progress = _load_progress(tx, context, now)
     if _lacks_seat(tx, context):
         if not claim_seat(tx, context, now=now):
-            return _state_without_item(tx, context, "full", progress)
-        state = planned_state(tx, context, now=now)
-        if state is not None:
-            return state
+            return _step_without_item(tx, context, "full", progress)
+        step = find_planned_step(tx, context, now=now)
+        if step is not None:
+            return step
     if context.campaign.chat is not None:
         return finish_rater(tx, context, now)
     plan_items(tx, context, progress, now)
     progress = assignments.load_progress(tx, context.rater.id, since=now - DAY)
     upcoming = assignments.list_open_assignments(tx, context.rater.id, most=2)
     if upcoming:
-        return _state_with_item(tx, context, upcoming, progress, now)
+        return _step_with_item(tx, context, upcoming, progress, now)
     if not is_exhausted(tx, context, progress):
-        return _state_without_item(tx, context, "wait", progress)
+        return _step_without_item(tx, context, "wait", progress)
     return finish_rater(tx, context, now)
 
 
-def finish_rater(tx: Connection, context: RaterContext, now: datetime) -> RaterState:
+def finish_rater(tx: Connection, context: RaterContext, now: datetime) -> RaterStep:
     """Mark a rater as finished; the campaign must be locked."""
     progress = _load_progress(tx, context, now)
     raters.set_rater_state(tx, context.rater.id, "finished", now=now)
@@ -139,7 +139,7 @@ def finish_rater(tx: Connection, context: RaterContext, now: datetime) -> RaterS
         seats.take_seat(tx, context.rater.id)
     else:
         seats.release_seat(tx, context.rater.id)
-    return _state_without_item(tx, context, _last_stage(tx, context), progress)
+    return _step_without_item(tx, context, _last_stage(tx, context), progress)
 
 
 def claim_seat(tx: Connection, context: RaterContext, *, now: datetime) -> bool:
@@ -165,8 +165,8 @@ def _lacks_seat(tx: Connection, context: RaterContext) -> bool:
     )
 
 
-def _state_without_item(tx: Connection, context: RaterContext, stage: Stage, progress: RaterProgress) -> RaterState:
-    return RaterState(
+def _step_without_item(tx: Connection, context: RaterContext, stage: Stage, progress: RaterProgress) -> RaterStep:
+    return RaterStep(
         stage=stage,
         rater=context.rater,
         campaign_row=context.campaign_row,
@@ -197,9 +197,9 @@ def _load_check_attempts(tx: Connection, context: RaterContext) -> Mapping[str, 
     return check_answers.load_attempts(tx, context.rater.id) if context.campaign.checks else {}
 
 
-def _state_with_item(
+def _step_with_item(
     tx: Connection, context: RaterContext, upcoming: tuple[AssignmentRow, ...], progress: RaterProgress, now: datetime
-) -> RaterState:
+) -> RaterStep:
     first = upcoming[0]
     if first.offered_at is None:
         assignments.record_offer(tx, first.id, now=now)
@@ -210,7 +210,7 @@ def _state_with_item(
     check_follows |= (
         context.campaign.care is not None and (progress.n_done + 1) % context.campaign.care.survey_every == 0
     )
-    return RaterState(
+    return RaterStep(
         stage="rate",
         rater=context.rater,
         campaign_row=context.campaign_row,
@@ -223,11 +223,11 @@ def _state_with_item(
     )
 
 
-def state_of_answers(tx: Connection, context: RaterContext, *, now: datetime, **content: Any) -> RaterState:
+def step_of_answers(tx: Connection, context: RaterContext, *, now: datetime, **content: Any) -> RaterStep:
     """Return the stage of a rater while they look at what they submitted, with an item of it or none."""
     progress = _load_progress(tx, context, now)
-    state = _state_without_item(tx, context, _next_stage(tx, context, progress), progress)
-    return replace(state, **content)
+    step = _step_without_item(tx, context, _next_stage(tx, context, progress), progress)
+    return replace(step, **content)
 
 
 def _next_stage(tx: Connection, context: RaterContext, progress: RaterProgress) -> Stage:  # noqa: C901 - one condition a stage
