@@ -38,7 +38,7 @@ KNOWN, UNKNOWN = 600, 600
 DIFFERENCES = (0.0, 0.5, 1.0, 1.5)
 SEEDS, NULLS, FOLD_SEEDS = 10, 100, 3
 KINDS_OF_MODEL: tuple[KindOfModel, ...] = ("linear", "mean-variance", "groups")
-COUNTINGS = {
+WEIGHTINGS = {
     "ignored": Weighting(),
     "as weight": Weighting(strength="weight"),
     "as margin": Weighting(strength="margin"),
@@ -164,11 +164,11 @@ def compare_weightings() -> Iterator[str]:
     results = SeedValues()
     for seed in range(SEEDS):
         people = simulate_people(1.0, seed)
-        for name, counting in COUNTINGS.items():
-            model = train(people.votes, purpose="helpful", plan=TrainingPlan(counting=counting))
+        for name, weighting in WEIGHTINGS.items():
+            model = train(people.votes, purpose="helpful", plan=TrainingPlan(weighting=weighting))
             results.add(f"taste {name}", float(np.corrcoef(model.margins(people.fresh), people.every)[0, 1]))
             results.add(f"loss {name}", model.card["held_out"]["log_loss"])
-    for name in COUNTINGS:
+    for name in WEIGHTINGS:
         taste, loss = (over_seeds(results.values[f"{measure} {name}"], 4) for measure in ("taste", "loss"))
         yield f"| {name} | {taste} | {loss} |"
 

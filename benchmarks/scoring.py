@@ -19,7 +19,7 @@ from dissensus.files.pairs.reader import read_pairs
 from dissensus.preference.fit.training import train
 from dissensus.schema.records.attempt import Attempt
 from dissensus.text.transcripts import join_hh
-from dissensus.workflows.models.scoring import ScoringOptions, score_attempts
+from dissensus.workflows.models.scoring import ScoringOptions, score_attempt_file
 
 PAGE = Path(__file__).parent.parent / "docs" / "generated" / "scoring.md"
 N = 38_961
@@ -55,7 +55,7 @@ def main() -> None:
         save_model(train(pairs, purpose="harmless"), model)
         write_attempts(attempts(transcripts), source)
         wall, cpu = time.perf_counter(), time.process_time()
-        done = score_attempts(
+        done = score_attempt_file(
             ScoringOptions(source=source, target=target, model=load_model(model), identity=read_identity(model))
         )
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu

@@ -51,6 +51,15 @@ def test_a_model_is_trained_and_measured(run: RunCommand, pairs: Path, model: Pa
     assert len(lines) == 2 + len(document["slices"])
 
 
+def test_values_of_slices_are_no_formulas_in_csv(run: RunCommand, pairs: Path, model: Path, tmp_path: Path) -> None:
+    rows = map(json.loads, pairs.read_text().splitlines())
+    lines = [row | {"tranche": "=1+1" if index % 2 else "base"} for index, row in enumerate(rows)]
+    path = tmp_path / "tranches.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    table = run("preference", "evaluate", path, "--model", model, "--format", "csv")
+    assert "tranche,'=1+1," in table.stdout
+
+
 def test_a_model_below_chance_is_named(run: RunCommand, pairs: Path, model: Path, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in pairs.read_text().splitlines()]
     exchanged = [{"chosen": pair["rejected"], "rejected": pair["chosen"]} for pair in lines]

@@ -90,7 +90,7 @@ def test_a_model_is_shown(run: RunCommand, preferences: Path) -> None:
 
 def test_an_invalid_card_is_refused(run: RunCommand, preferences: Path, tmp_path: Path) -> None:
     train(run, preferences)
-    for card in ({"held_out": {"accuracy": 3}}, {"counting": "odd"}, {"n_pairs": "many"}):
+    for card in ({"held_out": {"accuracy": 3}}, {"weighting": "odd"}, {"n_pairs": "many"}):
         (tmp_path / "model" / "card.json").write_text(json.dumps(card))
         names = ("model.json", "card.json", "weights.npz")
         sums = [f"{hashlib.sha256((tmp_path / 'model' / one).read_bytes()).hexdigest()}  {one}" for one in names]
@@ -104,7 +104,7 @@ def test_a_mean_variance_model_has_quantiles(run: RunCommand, preferences: Path,
     done = train(run, preferences, "--kind", "mean-variance", "--strength", "weight", "--soft-labels")
     assert "lies between answers (r²)" in done.stdout
     card = json.loads((tmp_path / "model" / "card.json").read_text())
-    assert card["counting"] == {"strength": "weight", "soft": True}
+    assert card["weighting"] == {"strength": "weight", "soft": True}
     assert card["model"].startswith("mean-variance: ")
     document = run("preference", "evaluate", preferences, "--model", "model", "--format", "json")
     assert 0 < json.loads(document.stdout)["r_squared"] < 1

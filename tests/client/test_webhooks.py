@@ -24,7 +24,7 @@ from dissensus.campaign.webhooks.signatures import derive_secret, sign_webhook
 from dissensus.client import VerifiedDelivery, verify_webhook
 
 SECRET = derive_secret("of a site", "of a webhook")
-DATA: dict[str, Any] = {"campaign": "pilot", "webhook": "w", "after": 0, "through": 1, "head": 2, "events": []}
+DATA: dict[str, Any] = {"campaign": "pilot", "webhook": "w", "after": 0, "through": 1, "last_sequence": 2, "events": []}
 BODY = json.dumps({"type": "campaign.events", "timestamp": None, "data": DATA}).encode()
 
 
@@ -66,7 +66,7 @@ def test_a_webhook_from_creation_to_delivery(staff_site: StaffSite, client: Clie
     )
     assert isinstance(first, VerifiedDelivery)
     assert (first.campaign, first.webhook, first.after, first.through) == ("pilot", webhook.id, 0, 2)
-    assert (second.after, second.through, second.head) == (2, 4, 4)
+    assert (second.after, second.through, second.last_sequence) == (2, 4, 4)
     assert [*first.events, *second.events] == list(client.events("pilot"))
     client.remove_webhook("pilot", webhook.id)
     assert client.webhooks("pilot") == ()

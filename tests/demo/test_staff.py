@@ -4,7 +4,7 @@ import pytest
 from tests.support.campaigns import NOW, owner
 from tests.support.monitored_campaigns import add_crowd, open_monitored_campaign
 
-from dissensus.demo.simulated import simulate_demo_campaign
+from dissensus.demo.simulation import simulate_demo_campaign
 from dissensus.demo.staff import decide_flags, label_all
 from dissensus.errors import Unavailable
 from dissensus.schema.campaign.shipped import load_campaign

@@ -38,7 +38,7 @@ NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 HELPFUL = RegistrationTerms(
     purpose="helpful",
     kind="mean-variance",
-    counting=Weighting(strength="weight", soft=True),
+    weighting=Weighting(strength="weight", soft=True),
     rule=PromotionRule(margin=0.05, confidence=0.9),
     campaigns=("red", "blue"),
 )

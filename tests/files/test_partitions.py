@@ -14,7 +14,7 @@ from tests.support.partitions import assert_same
 import dissensus as ds
 from dissensus.errors import DissensusError
 from dissensus.files.ratings.partitions import coder, item_ranges, row_counts
-from dissensus.files.ratings.partitions.digest import MOST_ANSWERS
+from dissensus.files.ratings.partitions.distinct_values import MOST_ANSWERS
 from dissensus.files.ratings.partitions.external_sort import sort_externally
 from dissensus.files.ratings.partitions.folder import find_folder
 from dissensus.files.ratings.partitions.item_ranges import choose_ranges

@@ -54,7 +54,7 @@ def test_a_margin_increases_score_differences() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counting", "strength", "message"),
+    ("weighting", "strength", "message"),
     [
         ({"strength": "wieght"}, 1.0, "Did you mean 'weight'"),
         ({"strength": "margin", "soft": True}, 1.0, "Use strength as weight, or leave soft labels out"),
@@ -63,19 +63,19 @@ def test_a_margin_increases_score_differences() -> None:
         ({"strength": "weight"}, -2.0, "that of pair 1 is -2"),
     ],
 )
-def test_invalid_strengths_are_refused(counting: dict[str, object], strength: float | None, message: str) -> None:
+def test_invalid_strengths_are_refused(weighting: dict[str, object], strength: float | None, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        Weighting(**counting).choices([replace(ONE, strength=strength)])  # type: ignore[arg-type]
+        Weighting(**weighting).choices([replace(ONE, strength=strength)])  # type: ignore[arg-type]
 
 
 def test_the_card_has_the_weighting() -> None:
     pairs = [replace(pair, strength=1.0 + n % 3) for n, pair in enumerate(simulate_pairs(60)[0])]
     plain = train(pairs, purpose="harmless")
     ignored = train(pairs, purpose="harmless", plan=TrainingPlan())
-    weighed = train(pairs, purpose="harmless", plan=TrainingPlan(counting=Weighting(strength="weight")))
+    weighed = train(pairs, purpose="harmless", plan=TrainingPlan(weighting=Weighting(strength="weight")))
     assert plain.margins(pairs).tolist() == ignored.margins(pairs).tolist() != weighed.margins(pairs).tolist()
-    assert plain.card["counting"] == {"strength": "ignored", "soft": False}
-    assert weighed.card["counting"] == {"strength": "weight", "soft": False}
+    assert plain.card["weighting"] == {"strength": "ignored", "soft": False}
+    assert weighed.card["weighting"] == {"strength": "weight", "soft": False}
 
 
 def test_an_unknown_kind_is_refused() -> None:

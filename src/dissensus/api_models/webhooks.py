@@ -34,7 +34,7 @@ class WebhookResource(Resource):
     failure_reason: Annotated[str, Field(description="Reason of the last failed delivery; empty if it succeeded.")]
     pause_reason: Annotated[str, Field(description="Reason of the pause; empty if it is not paused.")]
     sequence: Annotated[int, Field(description="Sequence number of the last event delivered.")]
-    head: Annotated[int, Field(description="Last sequence number of the log.")]
+    last_sequence: Annotated[int, Field(description="Last sequence number of the log.")]
     owner: Annotated[str, Field(description="Name of the owner who is responsible for it.")]
     due_at: Annotated[datetime, Field(description="Time of the next retry, if it is failing.")]
     delivered_at: Annotated[datetime | None, Field(description="Time of the last successful delivery.")]
@@ -60,7 +60,7 @@ class WebhookBatchResource(Resource):
     webhook: Annotated[str, Field(description="Id of the webhook.")]
     after: Annotated[int, Field(description="Sequence number before the batch: `through` of the previous delivery.")]
     through: Annotated[int, Field(description="Last sequence number that the batch covers.")]
-    head: Annotated[int, Field(description="Last sequence number of the log.")]
+    last_sequence: Annotated[int, Field(description="Last sequence number of the log.")]
     events: Annotated[tuple[EventResource, ...], Field(description="In the order of the log, of the webhook's kinds.")]
 
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 import httpx
 import numpy as np
 
-from dissensus.demo.simulated import DemoRater
+from dissensus.demo.simulation import DemoRater
 from dissensus.errors import Unavailable
 from dissensus.http_client import POOL_LIMITS
 from dissensus.schema.campaign.definition import Campaign

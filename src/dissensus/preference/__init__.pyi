@@ -8,7 +8,7 @@ from dissensus.preference.evaluation.accuracy import Evaluation as Evaluation
 from dissensus.preference.evaluation.accuracy import evaluate as evaluate
 from dissensus.preference.evaluation.attempt_scores import AttemptScores as AttemptScores
 from dissensus.preference.evaluation.attempt_scores import add_scores as add_scores
-from dissensus.preference.evaluation.attempt_scores import score_attempt as score_attempt
+from dissensus.preference.evaluation.attempt_scores import score_attempts as score_attempts
 from dissensus.preference.evaluation.paired import ModelComparison as ModelComparison
 from dissensus.preference.evaluation.paired import compare_models as compare_models
 from dissensus.preference.evaluation.promotion import PromotionDecision as PromotionDecision

@@ -58,7 +58,7 @@ class WebhookRow:
     secret_hash: str  # Hash of its secret, which is not stored
     sequence: int  # Sequence number of the last delivered event
     retry_through: int | None  # Sequence number of the last event of a failed batch
-    head: int  # Sequence number of the last event of the chain
+    last_sequence: int  # Sequence number of the last event of the chain
     due_at: datetime  # Time of the next delivery
     n_failures: int  # Consecutive failures
     failing_since: datetime | None
@@ -99,7 +99,7 @@ def _select_webhooks(*where: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
             *_COLUMNS,
             CampaignTable.name.label("campaign"),
             StaffTable.name.label("owner"),
-            EventChainTable.n_events.label("head"),
+            EventChainTable.n_events.label("last_sequence"),
             MemberTable.role.label("role"),
         )
         .join(CampaignTable, CampaignTable.id == WebhookTable.campaign_id)
@@ -174,7 +174,7 @@ def list_due_webhooks(tx: Connection, *, now: datetime) -> tuple[WebhookRow, ...
 
 def list_pending_entries(tx: Connection, webhook: WebhookRow) -> tuple[AuditEntry, ...]:
     """Return the next entries to deliver: of the webhook's kinds, in order, without erased ones."""
-    last = webhook.head if webhook.retry_through is None else webhook.retry_through
+    last = webhook.last_sequence if webhook.retry_through is None else webhook.retry_through
     in_campaign = (
         (EventTable.campaign_id == webhook.campaign_id)
         & (EventTable.sequence > webhook.sequence)

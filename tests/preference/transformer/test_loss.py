@@ -21,7 +21,7 @@ ODDS = np.array([1.5, -0.25, 40.0, -3.0])
 
 
 @pytest.mark.parametrize(
-    "counting",
+    "weighting",
     [
         Weighting(),
         Weighting(strength="weight"),
@@ -31,10 +31,10 @@ ODDS = np.array([1.5, -0.25, 40.0, -3.0])
     ],
     ids=str,
 )
-def test_the_loss_is_the_mean_over_pairs(counting: Weighting) -> None:
+def test_the_loss_is_the_mean_over_pairs(weighting: Weighting) -> None:
     import torch
 
-    choices = counting.choices(PAIRS)
+    choices = weighting.choices(PAIRS)
     scores = torch.tensor(np.stack([ODDS + 7, np.full(4, 7.0)], axis=1).ravel(), dtype=torch.float32)
     outputs = SimpleNamespace(logits=scores[:, None])
     labels = torch.tensor(np.stack([choices.weight, choices.share, choices.margin], axis=1))

@@ -154,10 +154,10 @@ def test_strength_and_soft_labels_count(base: str) -> None:
     """Most people want the wrong thing, weakly; the others want the right one, strongly."""
     right = [replace(pair, strength=3.0) for pair in fitting(150)]
     mislabelled = [replace(pair.swapped(), strength=0.1, rater="b") for pair in fitting(150)]
-    plan = TransformerPlan(base=base, counting=Weighting(strength="weight"), **QUICK)
+    plan = TransformerPlan(base=base, weighting=Weighting(strength="weight"), **QUICK)
     assert (train_helpful([*right, *mislabelled], plan).margins(right) > 0).mean() > 0.9
     split = [replace(pair, agreement=0.25) for pair in fitting(300)]
-    soft = train_helpful(split, replace(plan, counting=Weighting(soft=True)))
+    soft = train_helpful(split, replace(plan, weighting=Weighting(soft=True)))
     assert (soft.margins(split) < 0).mean() > 0.9
 
 

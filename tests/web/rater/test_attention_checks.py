@@ -9,7 +9,7 @@ from tests.support.campaigns import CHECKS, TWO_QUESTIONS, items, open_campaign
 from tests.support.live_site import LiveSite, hidden
 from tests.support.rating_pages import page_text
 
-from dissensus.demo.simulated import DemoOpinion, DemoRater
+from dissensus.demo.simulation import DemoOpinion, DemoRater
 from dissensus.demo.visitor import Visitor, take_part
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.check_answers import CheckAnswerTable

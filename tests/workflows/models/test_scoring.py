@@ -17,7 +17,7 @@ from dissensus.preference.models.linear import Linear
 from dissensus.preference.models.model import ModelIdentity
 from dissensus.schema.records.attempt import Attempt
 from dissensus.schema.records.conversation import Conversation
-from dissensus.workflows.models.scoring import BATCH_SIZE, ScoringOptions, score_attempts
+from dissensus.workflows.models.scoring import BATCH_SIZE, ScoringOptions, score_attempt_file
 
 N = 3 * BATCH_SIZE + 7
 NAME = ModelIdentity("taste", "f" * 64)
@@ -73,7 +73,7 @@ def make_options(source: Path, target: Path, model: object, **options: bool) -> 
 
 
 def test_the_score_of_an_attempt_is_the_minimum_over_turns(model: Linear, source: Path, tmp_path: Path) -> None:
-    done = score_attempts(make_options(source, tmp_path / "out.jsonl", model))
+    done = score_attempt_file(make_options(source, tmp_path / "out.jsonl", model))
     scored = read_attempts(tmp_path / "out.jsonl").attempts
     kill, sorry, please = model.score_answers(["kill 1", "sorry 0", "please"])
     assert kill < please < sorry
@@ -89,7 +89,7 @@ def test_the_score_of_an_attempt_is_the_minimum_over_turns(model: Linear, source
 
 def test_the_record_names_the_model_and_both_files(model: Linear, source: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.jsonl"
-    record = json.loads(score_attempts(make_options(source, target, model)).record.read_text())
+    record = json.loads(score_attempt_file(make_options(source, target, model)).record.read_text())
     assert record["model"] == {"name": "taste", "sha256": "f" * 64, "purpose": "harmless"}
     for side, path in (("input", source), ("output", target)):
         assert record[side] == {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
@@ -101,7 +101,7 @@ def test_progress_is_reported_after_each_batch(model: Linear, source: Path, tmp_
     write_attempts(read_attempts(source).attempts, tmp_path / name)
     progress: list[tuple[int, float]] = []
     options = make_options(tmp_path / name, tmp_path / "out.jsonl", model)
-    score_attempts(options, progress=lambda n, share: progress.append((n, share)))
+    score_attempt_file(options, progress=lambda n, share: progress.append((n, share)))
     assert [n for n, _ in progress] == [BATCH_SIZE, 2 * BATCH_SIZE, 3 * BATCH_SIZE, N]
     assert [share for _, share in progress] == pytest.approx([n / N for n, _ in progress], abs=0.02)
     assert progress[-1][1] == 1
@@ -109,55 +109,56 @@ def test_progress_is_reported_after_each_batch(model: Linear, source: Path, tmp_
 
 def test_progress_after_a_resumption_includes_earlier_batches(model: Linear, source: Path, tmp_path: Path) -> None:
     target, shares = tmp_path / "out.jsonl", list[float]()
+    failing = make_options(source, target, Failing(model, 1))
     with pytest.raises(Unavailable):
-        score_attempts(make_options(source, target, Failing(model, 1)), progress=lambda _, share: shares.append(share))
+        score_attempt_file(failing, progress=lambda _, share: shares.append(share))
     assert shares == pytest.approx([BATCH_SIZE / N], abs=0.02)
-    score_attempts(make_options(source, target, model, resume=True), progress=lambda _, share: shares.append(share))
+    score_attempt_file(make_options(source, target, model, resume=True), progress=lambda _, share: shares.append(share))
     assert shares[1:] == pytest.approx([BATCH_SIZE / N, 2 * BATCH_SIZE / N, 3 * BATCH_SIZE / N, 1], abs=0.02)
 
 
 @pytest.mark.parametrize("torn", [False, True])
 def test_a_resumed_file_equals_an_uninterrupted_one(model: Linear, source: Path, tmp_path: Path, torn: bool) -> None:
     uninterrupted, target = tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
-    score_attempts(make_options(source, uninterrupted, model))
+    score_attempt_file(make_options(source, uninterrupted, model))
     with pytest.raises(Unavailable, match="nobody answers"):
-        score_attempts(make_options(source, target, Failing(model, 2)))
+        score_attempt_file(make_options(source, target, Failing(model, 2)))
     assert not target.exists()
     partial = tmp_path / "out.jsonl.partial"
     if torn:
         partial.write_bytes(partial.read_bytes()[:-40])
     with pytest.raises(Conflict, match="Continue with --resume, or delete it"):
-        score_attempts(make_options(source, target, model))
+        score_attempt_file(make_options(source, target, model))
     again = Failing(model, 3 if torn else 2)
-    done = score_attempts(make_options(source, target, again, resume=True))
+    done = score_attempt_file(make_options(source, target, again, resume=True))
     assert (done.n_resumed, again.n_batches) == ((1 if torn else 2) * BATCH_SIZE, 0)
     assert target.read_bytes() == uninterrupted.read_bytes()
-    assert done.tally == score_attempts(make_options(source, tmp_path / "third.jsonl", model)).tally
+    assert done.tally == score_attempt_file(make_options(source, tmp_path / "third.jsonl", model)).tally
     assert sorted(path.name for path in tmp_path.glob("out*")) == ["out.jsonl", "out.jsonl.scores.json"]
 
 
 def test_resumption_needs_the_same_file_and_model(model: Linear, source: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.jsonl"
     with pytest.raises(Unavailable):
-        score_attempts(make_options(source, target, Failing(model, 1)))
+        score_attempt_file(make_options(source, target, Failing(model, 1)))
     other = replace(make_options(source, target, model, resume=True), identity=ModelIdentity("other", "0" * 64))
     with pytest.raises(InvalidInput, match="is of another file, model, setting"):
-        score_attempts(other)
+        score_attempt_file(other)
     with pytest.raises(InvalidInput, match="is of another file, model, setting"):
-        score_attempts(make_options(source, target, model, resume=True, replace_scores=True))
+        score_attempt_file(make_options(source, target, model, resume=True, replace_scores=True))
 
 
 def test_resumption_without_a_partial_file_starts_from_the_beginning(
     model: Linear, source: Path, tmp_path: Path
 ) -> None:
-    assert score_attempts(make_options(source, tmp_path / "out.jsonl", model, resume=True)).n_resumed == 0
+    assert score_attempt_file(make_options(source, tmp_path / "out.jsonl", model, resume=True)).n_resumed == 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["out.csv", "out.parquet", "out.json.gz"])
 def test_all_file_formats_hold_the_same_scores(model: Linear, source: Path, tmp_path: Path, name: str) -> None:
-    score_attempts(make_options(source, tmp_path / "out.jsonl", model))
-    score_attempts(make_options(source, tmp_path / name, model))
+    score_attempt_file(make_options(source, tmp_path / "out.jsonl", model))
+    score_attempt_file(make_options(source, tmp_path / name, model))
     assert read_attempts(tmp_path / name).attempts == read_attempts(tmp_path / "out.jsonl").attempts
     assert holds_attempts(tmp_path / name)
 
@@ -165,13 +166,13 @@ def test_all_file_formats_hold_the_same_scores(model: Linear, source: Path, tmp_
 def test_existing_scores_stay_unless_they_are_replaced(model: Linear, tmp_path: Path) -> None:
     source = tmp_path / "some.jsonl"
     write_attempts([replace(attempt(0), min_harmlessness_score_transcript=-7.5), attempt(1)], source)
-    done = score_attempts(make_options(source, tmp_path / "kept.jsonl", model))
+    done = score_attempt_file(make_options(source, tmp_path / "kept.jsonl", model))
     first, second = read_attempts(tmp_path / "kept.jsonl").attempts
     assert first.min_harmlessness_score_transcript == -7.5
     assert first.task_description_harmlessness_score is not None
     assert second.min_harmlessness_score_transcript is not None
     assert "1 scores were there before and are kept" in done.notes[0]
-    anew = score_attempts(make_options(source, tmp_path / "anew.jsonl", model, replace_scores=True))
+    anew = score_attempt_file(make_options(source, tmp_path / "anew.jsonl", model, replace_scores=True))
     first, _ = read_attempts(tmp_path / "anew.jsonl").attempts
     assert first.min_harmlessness_score_transcript != -7.5
     assert anew.notes == ()
@@ -184,7 +185,7 @@ def test_empty_responses_have_no_score(model: Linear, tmp_path: Path) -> None:
     write_attempts(
         [replace(attempt(0), transcript=silent, task_description=" "), replace(attempt(1), transcript=half)], source
     )
-    done = score_attempts(make_options(source, tmp_path / "out.jsonl", model))
+    done = score_attempt_file(make_options(source, tmp_path / "out.jsonl", model))
     first, second = read_attempts(tmp_path / "out.jsonl").attempts
     assert first == replace(attempt(0), transcript=silent, task_description=" ")
     assert second.min_harmlessness_score_transcript == pytest.approx(model.score_answers(["kill"])[0])
@@ -195,16 +196,16 @@ def test_empty_responses_have_no_score(model: Linear, tmp_path: Path) -> None:
 
 def test_existing_targets_are_refused(model: Linear, source: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="writing to it would destroy it"):
-        score_attempts(make_options(source, source, model, overwrite=True))
+        score_attempt_file(make_options(source, source, model, overwrite=True))
     target = tmp_path / "out.jsonl"
     target.write_text("mine")
     with pytest.raises(Conflict, match="--overwrite"):
-        score_attempts(make_options(source, target, model))
+        score_attempt_file(make_options(source, target, model))
     assert target.read_text() == "mine"
-    score_attempts(make_options(source, target, model, overwrite=True))
+    score_attempt_file(make_options(source, target, model, overwrite=True))
     assert len(read_attempts(target).attempts) == N
     with pytest.raises(Unavailable, match="Name a file in an existing folder"):
-        score_attempts(make_options(source, tmp_path / "no" / "out.jsonl", model))
+        score_attempt_file(make_options(source, tmp_path / "no" / "out.jsonl", model))
 
 
 def test_an_invalid_record_is_named_and_leaves_no_file(model: Linear, tmp_path: Path) -> None:
@@ -213,5 +214,5 @@ def test_an_invalid_record_is_named_and_leaves_no_file(model: Linear, tmp_path: 
     frame = pl.read_csv(source, infer_schema=False).with_columns(transcript=pl.Series(["\n\nHuman: Hi", "what?"]))
     frame.write_csv(source)
     with pytest.raises(InvalidInput, match="Row 2: A transcript of hh-rlhf begins with"):
-        score_attempts(make_options(source, tmp_path / "out.jsonl", model))
+        score_attempt_file(make_options(source, tmp_path / "out.jsonl", model))
     assert not list(tmp_path.glob("out*"))

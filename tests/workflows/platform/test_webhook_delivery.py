@@ -73,7 +73,7 @@ def test_events_are_delivered_signed_and_once(
         "webhook": webhook.id,
         "after": 0,
         "through": 3,
-        "head": 3,
+        "last_sequence": 3,
     }
     assert [(one["sequence"], one["kind"]) for one in body["events"]] == [
         (1, "created"),
@@ -87,7 +87,7 @@ def test_events_are_delivered_signed_and_once(
     deliverer.turn()
     assert (sequence_numbers(receiver.requests[1]), data_of(receiver.requests[1])["after"]) == ([4, 5], 3)
     stored = load_webhook(platform, campaign)
-    assert (stored.state, stored.sequence, stored.head, stored.delivered_at) == ("active", 5, 5, NOW)
+    assert (stored.state, stored.sequence, stored.last_sequence, stored.delivered_at) == ("active", 5, 5, NOW)
 
 
 def test_a_new_webhook_starts_with_its_creation_or_after_a_given_event(

@@ -19,7 +19,7 @@ from dissensus.store.assignments import AssignmentTable
 from dissensus.store.campaigns import CampaignRow
 from dissensus.store.items import ItemTable
 from dissensus.store.raters import RaterRow
-from dissensus.web.core.suppression import restrict_monitoring
+from dissensus.web.core.restrictions import restrict_monitoring
 from dissensus.workflows.campaign import audit, monitoring
 from dissensus.workflows.campaign.monitoring import MonitoringCache
 from dissensus.workflows.export.ratings import export_ratings

@@ -22,7 +22,7 @@ class WebhookBatch:
     campaign: str  # name
     after: int  # sequence numbers covered: from `after`, exclusive, to `through`, inclusive
     through: int
-    head: int  # last sequence number of the log
+    last_sequence: int  # last sequence number of the log
     events: Sequence[PublicEvent]  # of the kinds of the webhook, in order
 
     @property
@@ -31,7 +31,7 @@ class WebhookBatch:
 
         Examples
         --------
-        >>> WebhookBatch(webhook_id="0198", campaign="pilot", after=2, through=9, head=9, events=()).id
+        >>> WebhookBatch(webhook_id="0198", campaign="pilot", after=2, through=9, last_sequence=9, events=()).id
         'msg_0198_3_9'
         """
         return f"msg_{self.webhook_id}_{self.after + 1}_{self.through}"
@@ -45,7 +45,7 @@ class WebhookBatch:
             "webhook": self.webhook_id,
             "after": self.after,
             "through": self.through,
-            "head": self.head,
+            "last_sequence": self.last_sequence,
             "events": [event.as_mapping() for event in self.events],
         }
         message = {"type": BATCH_TYPE, "timestamp": None if last is None else format_utc(last), "data": data}

@@ -21,7 +21,7 @@ from dissensus.cli.demo.activity import Activity, show_activity
 from dissensus.cli.platform.options import open_site_platform, utc_now
 from dissensus.demo import online_loop
 from dissensus.demo import release as demo_release
-from dissensus.demo.simulated import DemoCampaign, plan_raters, simulate_demo_campaign
+from dissensus.demo.simulation import DemoCampaign, plan_raters, simulate_demo_campaign
 from dissensus.demo.staff import decide_flags, label_all
 from dissensus.demo.visitor import N_CONVERSATIONS, Visitor, hold_conversations, take_part
 from dissensus.errors import DissensusError, InvalidInput, Unavailable

@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterator
 from itertools import groupby
 
+from dissensus.files.raw.table_stream import escape_formula
 from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_interval, format_short
 from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation, describe_population
 from dissensus.preference.evaluation.diagnostics import Diagnostics
@@ -41,7 +42,7 @@ def slices_csv(evaluation: Evaluation) -> str:
     rows.writerow(("by", "value", "n", "dialogues", "accuracy", "ci_low", "ci_high", "length_alone"))
     slices = [("", "", evaluation.accuracy, evaluation.length_alone), *evaluation.slices]
     for by, value, share, length in slices:
-        key = (by, value, share.n, share.clusters)
+        key = (escape_formula(by), escape_formula(value), share.n, share.clusters)
         rows.writerow((*key, share.estimate, share.ci_low, share.ci_high, length.estimate))
     return out.getvalue()
 

@@ -64,11 +64,11 @@ def register(
 
     Example: dissensus preference register harmless --purpose harmless --margin 0.02
     """
-    counting = Weighting(strength=strength, soft=soft_labels)
+    weighting = Weighting(strength=strength, soft=soft_labels)
     # Raises if the kind does not support these options, which retraining would report much later.
-    TrainingPlan.for_kind(kind, counting)
+    TrainingPlan.for_kind(kind, weighting)
     rule, campaigns = PromotionRule(margin=margin, confidence=confidence), tuple(campaign or ())
-    terms = RegistrationTerms(purpose=purpose, kind=kind, counting=counting, rule=rule, campaigns=campaigns)
+    terms = RegistrationTerms(purpose=purpose, kind=kind, weighting=weighting, rule=rule, campaigns=campaigns)
     model = register_model(registered_model_folder(load_settings(settings).model_registry, name), terms)
     typer.echo(f'Made {model.folder}. Add to campaigns that it learns from: registered_models = ["{name}"]')
 

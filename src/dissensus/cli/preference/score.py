@@ -25,7 +25,7 @@ from dissensus.files.raw.table_reader import name_source, read_frame
 from dissensus.preference.jury.group_scorer import GroupScorer
 from dissensus.preference.models.model import Model, check_purpose
 from dissensus.workflows.models.scorers import open_model
-from dissensus.workflows.models.scoring import ScoringOptions, ScoringProgress, score_attempts
+from dissensus.workflows.models.scoring import ScoringOptions, ScoringProgress, score_attempt_file
 
 ATTEMPTS = "Red-team attempts"
 
@@ -92,7 +92,7 @@ def score(
 
 def _score_attempts(options: ScoringOptions) -> None:
     with _scoring_progress() as progress:
-        result = score_attempts(options, progress=progress)
+        result = score_attempt_file(options, progress=progress)
     for note in result.notes:
         typer.echo(f"Note: {note}", err=True)
     if result.n_resumed:

@@ -56,9 +56,9 @@ def _card_lines(card: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for name, label in (("n_pairs", "pairs"), ("n_dialogues", "dialogues"), ("n_raters", "raters")):
         if card.get(name) is not None:
             yield label, f"{card[name]:,}"
-    counting = card.get("counting")
-    if counting:
-        yield "strength", counting["strength"] + (", soft labels" if counting["soft"] else "")
+    weighting = card.get("weighting")
+    if weighting:
+        yield "strength", weighting["strength"] + (", soft labels" if weighting["soft"] else "")
     if card.get("encoder"):
         yield "encoder", card["encoder"]["name"]
     if "base" in card:

@@ -97,13 +97,13 @@ def train(
 
 
 def _make_plan(
-    kind: KindOfModel | Literal["transformer"], counting: Weighting, output: Path, options: dict[str, Any]
+    kind: KindOfModel | Literal["transformer"], weighting: Weighting, output: Path, options: dict[str, Any]
 ) -> TrainingPlan | TransformerPlan:
     """Return the training plan of a kind of model; refuse options of transformers for other kinds."""
     if kind == "transformer":
-        return transformer_options.make_transformer_plan(counting, output, options)
+        return transformer_options.make_transformer_plan(weighting, output, options)
     transformer_options.refuse_transformer_options(options, kind)
-    return TrainingPlan.for_kind(kind, counting)
+    return TrainingPlan.for_kind(kind, weighting)
 
 
 def _train_and_save(

@@ -75,11 +75,11 @@ PeakOption = Annotated[
 ]
 
 
-def make_transformer_plan(counting: Weighting, output: Path, options: dict[str, Any]) -> TransformerPlan:
+def make_transformer_plan(weighting: Weighting, output: Path, options: dict[str, Any]) -> TransformerPlan:
     """Return the training plan; checkpoints are beside the folder of the model."""
     if "base" not in options:
         raise InvalidInput("A transformer needs a base model. Give its folder, or its name on the hub: --base MODEL")
-    plan = TransformerPlan(counting=counting, checkpoints=_checkpoint_folder(output), **options)
+    plan = TransformerPlan(weighting=weighting, checkpoints=_checkpoint_folder(output), **options)
     check_installed("accelerate")
     return plan
 

@@ -36,7 +36,7 @@ class RegistrationTerms:
 
     purpose: Purpose
     kind: KindOfModel = "linear"
-    counting: Weighting = field(default_factory=Weighting)
+    weighting: Weighting = field(default_factory=Weighting)
     rule: PromotionRule = field(default_factory=PromotionRule)
     campaigns: tuple[str, ...] = ()  # empty: all campaigns that name the model
 
@@ -143,8 +143,8 @@ def register_model(folder: Path, terms: RegistrationTerms) -> RegisteredModel:
         "schema_version": 1,
         "purpose": terms.purpose,
         "kind": terms.kind,
-        "strength": terms.counting.strength,
-        "soft_labels": terms.counting.soft,
+        "strength": terms.weighting.strength,
+        "soft_labels": terms.weighting.soft,
         "margin": terms.rule.margin,
         "confidence": terms.rule.confidence,
         "campaigns": list(terms.campaigns),
@@ -259,7 +259,7 @@ def _terms(values: Mapping[str, Any]) -> RegistrationTerms:
     return RegistrationTerms(
         purpose=purpose,
         kind=kind,
-        counting=Weighting(strength=values["strength"], soft=bool(values["soft_labels"])),
+        weighting=Weighting(strength=values["strength"], soft=bool(values["soft_labels"])),
         rule=PromotionRule(margin=values["margin"], confidence=values["confidence"]),
         campaigns=tuple(map(str, values["campaigns"])),
     )

@@ -272,7 +272,7 @@ def comparison_plan_page(plan: ComparisonPlan) -> Page:
 def interim_page(look: InterimLook) -> Page:
     """Return the table of an interim look."""
     summary = (
-        f"Share of {escape_unprintable(look.answer)} to {escape_unprintable(look.asked)} among raters, with "
+        f"Share of {escape_unprintable(look.answer)} to {escape_unprintable(look.rating_question)} among raters, with "
         f"{100 * look.confidence:g} % intervals that hold at every look."
     )
     lines = tuple(

@@ -57,7 +57,7 @@ class FewestRatings:
 class InterimLook(JsonResult):
     """Rows, and advice on the next ratings with its reason."""
 
-    asked: str  # question of the ratings; "question" in the JSON is that of the plan
+    rating_question: str  # question of the ratings; "question" in the JSON is that of the plan
     answer: str
     axis: str | None
     confidence: float
@@ -145,7 +145,7 @@ def look_at_shares(
     ]
     rows = [_describe(*row, half_width, confidence) for row in shown] if shares.size else []
     return InterimLook(
-        asked=watched_answer.question,
+        rating_question=watched_answer.question,
         answer=watched_answer.answer,
         axis=watched_answer.axis,
         confidence=confidence,

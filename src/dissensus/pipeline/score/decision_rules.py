@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dissensus.stats.jury.sampled_juries import share_of_juries
+from dissensus.stats.jury.juries import share_of_juries
 from dissensus.stats.result import BoolArray, FloatArray, Int64Array, divide_or_nan, nan_mean
 from dissensus.stats.score.pseudo_values import GroupRatings
 

@@ -38,7 +38,7 @@ class Examples:
     def from_pairs(
         cls,
         pairs: Sequence[Pair],
-        counting: Weighting | None = None,
+        weighting: Weighting | None = None,
         encoder: Encoder | None = None,
         *,
         progress: Progress | None = None,
@@ -47,7 +47,7 @@ class Examples:
         texts = answers(pairs)
         kinds: tuple[Kind, ...] = ("characters", "words")
         counts = {kind: count_features(texts, kind) for kind in kinds}
-        choices = (counting or Weighting()).choices(pairs)
+        choices = (weighting or Weighting()).choices(pairs)
         vectors = (
             None if encoder is None else Vectors.from_texts(encoder, texts, last_human_turns(pairs), progress=progress)
         )

@@ -38,7 +38,7 @@ class ScoreTally:
         self.kept_descriptions += scores.description is None and before.task_description_harmlessness_score is not None
 
 
-def score_attempt(attempts: Sequence[Attempt], model: Model, *, replace_scores: bool = False) -> list[AttemptScores]:
+def score_attempts(attempts: Sequence[Attempt], model: Model, *, replace_scores: bool = False) -> list[AttemptScores]:
     r"""Score attempts with a preference model.
 
     Parameters
@@ -66,7 +66,7 @@ def score_attempt(attempts: Sequence[Attempt], model: Model, *, replace_scores: 
     ...     min_harmlessness_score_transcript=None, num_params=None, model_type="rlhf", rating=0,
     ...     task_description_harmlessness_score=None, red_team_member_id=1, is_upworker=None, tags=None,
     ... )
-    >>> (scores,) = score_attempt([attempt], model)
+    >>> (scores,) = score_attempts([attempt], model)
     >>> round(scores.transcript, 3), scores.description
     (0.416, None)
     """

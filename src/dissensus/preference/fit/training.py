@@ -43,7 +43,7 @@ class TrainingPlan:
     kind
         ``linear``: one score for all people. ``mean-variance``: also the spread between people. ``groups``: also
         departures of groups and raters. ``embedding``: one score for all people, with vectors of an encoder.
-    counting
+    weighting
         Weighting of votes.
     features
         Candidate combinations of n-gram kinds.
@@ -57,7 +57,7 @@ class TrainingPlan:
     """
 
     kind: KindOfModel = "linear"
-    counting: Weighting = Weighting()  # noqa: RUF009 - it is frozen
+    weighting: Weighting = Weighting()  # noqa: RUF009 - it is frozen
     features: tuple[tuple[Kind, ...], ...] = FEATURES
     encoder: Encoder | None = None
 
@@ -73,7 +73,7 @@ class TrainingPlan:
             )
 
     @classmethod
-    def for_kind(cls, kind: KindOfModel, counting: Weighting | None = None) -> Self:
+    def for_kind(cls, kind: KindOfModel, weighting: Weighting | None = None) -> Self:
         """Return a plan, with the installed encoder if the kind needs one.
 
         Raises
@@ -84,7 +84,7 @@ class TrainingPlan:
             The kind needs an encoder, and none is installed.
         """
         encoder = load_minilm() if kind == "embedding" else None
-        return cls(kind=kind, counting=counting or Weighting(), encoder=encoder)
+        return cls(kind=kind, weighting=weighting or Weighting(), encoder=encoder)
 
     @property
     def recipe(self) -> Recipe:
@@ -98,7 +98,7 @@ class TrainingPlan:
 
     def examples(self, pairs: Sequence[Pair], progress: Progress | None = None) -> Examples:
         """Build training examples from pairs."""
-        return Examples.from_pairs(pairs, self.counting, self.encoder, progress=progress)
+        return Examples.from_pairs(pairs, self.weighting, self.encoder, progress=progress)
 
     def choose(self, examples: Examples, *, seed: int, progress: Progress | None = None) -> Any:
         """Choose settings."""
@@ -279,7 +279,7 @@ def _card(
         "model": plan.recipe.description,
         "data_sha256": digest(pairs),
         **count_votes(pairs),
-        "counting": asdict(plan.counting),
+        "weighting": asdict(plan.weighting),
         "settings": settings,
         "held_out": results,
         "limits": [*list_limits(purpose), *plan.recipe.limits],

@@ -30,7 +30,7 @@ class TransformerPlan:
     ----------
     base
         Folder of a model of the library transformers with its tokenizer, or its name on the hub.
-    counting
+    weighting
         Weighting of votes.
     max_length
         Token limit of a conversation with its answer; None for `MAX_LENGTH`, or the limit of the base if lower.
@@ -71,7 +71,7 @@ class TransformerPlan:
     """
 
     base: str
-    counting: Weighting = Weighting()  # noqa: RUF009 - it is frozen
+    weighting: Weighting = Weighting()  # noqa: RUF009 - it is frozen
     max_length: int | None = None
     epochs: float = 1.0
     batch: int = 16
@@ -109,6 +109,6 @@ class TransformerPlan:
 
     def to_card(self) -> dict[str, Any]:
         """Return the hyperparameters that determine the weights, as plain values for the model card."""
-        omitted = ("base", "counting", "checkpoints", "checkpoint_every", "resume", "peak_tflops")
+        omitted = ("base", "weighting", "checkpoints", "checkpoint_every", "resume", "peak_tflops")
         values = {name: value for name, value in asdict(self).items() if name not in omitted}
         return values | {"learning_rate": self.rate}

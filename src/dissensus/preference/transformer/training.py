@@ -93,7 +93,7 @@ def train_transformer(
     check_installed("accelerate", *([] if plan.lora is None else ["peft"]))
     plan = replace(plan, bf16=_can_bf16() if plan.bf16 is None else plan.bf16)
     pairs = sort_pairs(pairs)
-    parts, choices = _split_parts(pairs, seed), plan.counting.choices(pairs)
+    parts, choices = _split_parts(pairs, seed), plan.weighting.choices(pairs)
     base = open_seeded_base(plan, seed)
     checkpoint = resume_checkpoint(plan, _run_key(pairs, purpose, plan, seed))
     rows = base.reader.read(render_pairs(_take(pairs, parts.training))).rows
@@ -134,7 +134,7 @@ def _can_bf16() -> bool:
 def _run_key(pairs: Sequence[Pair], purpose: Purpose, plan: TransformerPlan, seed: int) -> dict[str, Any]:
     """Return what determines the weights; it must be the same when a training is resumed."""
     n_processes = int(os.environ.get("WORLD_SIZE", "1"))
-    settings = {"base": plan.base, "counting": asdict(plan.counting), "settings": plan.to_card()}
+    settings = {"base": plan.base, "weighting": asdict(plan.weighting), "settings": plan.to_card()}
     versions = {name: version(name) for name in ("dissensus", "torch", "transformers")}
     return {**settings, "data_sha256": digest(pairs), "purpose": purpose, "seed": seed, "n": n_processes, **versions}
 
@@ -192,7 +192,7 @@ def _card(
         "n_pairs_calibration": len(parts.calibration),
         "n_pairs_given": len(pairs),
         "cut": {"n_pairs": model.pairs_cut(pairs), "max_length": max_length},
-        "counting": asdict(plan.counting),
+        "weighting": asdict(plan.weighting),
         "settings": plan.to_card() | {"max_length": max_length, "temperature": model.temperature},
         "held_out": evaluate(held_out, model.margins(held_out), length_margins(model, held_out)).to_dict(),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in packages}},

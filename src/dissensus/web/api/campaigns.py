@@ -18,10 +18,10 @@ from dissensus.web.api.requests import (
     RaterLinksRequest,
 )
 from dissensus.web.core.problem import ERROR_RESPONSES
+from dissensus.web.core.restrictions import restrict_campaign, restrict_overview, visible_rater_count
 from dissensus.web.core.site import Site
 from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest, permissions_in_role
-from dissensus.web.core.suppression import restrict_campaign, restrict_overview, visible_rater_count
 from dissensus.workflows.campaign import campaign_deletion, campaigns, opening, overview, pagination
 from dissensus.workflows.rater.invite_links import entry_links, personal_link_url
 

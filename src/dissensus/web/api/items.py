@@ -20,9 +20,9 @@ from dissensus.web.api.auth import RequireScope, TokenRoute
 from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, Search, paginate, read_cursor
 from dissensus.web.api.requests import ItemsRequest
 from dissensus.web.core.problem import ERROR_RESPONSES
+from dissensus.web.core.restrictions import check_report_filter, restrict_item, restrict_items
 from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest, log_access
-from dissensus.web.core.suppression import check_report_filter, restrict_item, restrict_items
 from dissensus.workflows.campaign import campaigns, pagination
 from dissensus.workflows.campaign import items as items_workflow
 from dissensus.workflows.campaign.items import ItemListing

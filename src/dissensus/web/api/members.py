@@ -22,9 +22,9 @@ from dissensus.web.api.auth import RequireScope, TokenRoute
 from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginate, read_cursor
 from dissensus.web.api.requests import MemberInvitationRequest, MemberRoleRequest
 from dissensus.web.core.problem import ERROR_RESPONSES
+from dissensus.web.core.restrictions import check_rater_filter
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest, log_access
-from dissensus.web.core.suppression import check_rater_filter
 from dissensus.workflows.campaign import members as members_workflow
 from dissensus.workflows.campaign import raters as raters_workflow
 from dissensus.workflows.rater import withdrawal

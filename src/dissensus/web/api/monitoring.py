@@ -22,9 +22,9 @@ from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginat
 from dissensus.web.api.requests import FlagVerdictRequest
 from dissensus.web.api.results import refuse_chats
 from dissensus.web.core.problem import ERROR_RESPONSES
+from dissensus.web.core.restrictions import restrict_monitoring
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
-from dissensus.web.core.suppression import restrict_monitoring
 from dissensus.workflows.campaign import flags as flags_workflow
 from dissensus.workflows.campaign.flags import FlagVerdict
 from dissensus.workflows.campaign.monitoring import MonitoringView, load_monitoring

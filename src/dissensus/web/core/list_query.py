@@ -13,6 +13,7 @@ from dissensus.schema.hints import format_value
 from dissensus.schema.numbers import parse_digits
 
 Text = Annotated[str, Query(max_length=200)]
+PageNumber = Annotated[int, Query(alias="page", ge=1, le=1_000_000)]
 MAX_PLACE: Final = 1_000_000_000
 
 

@@ -20,10 +20,10 @@ from dissensus.web.core.charts import ChartScale
 from dissensus.web.core.permissions import Actor, actions_of
 from dissensus.web.core.rater_auth import SESSION_COOKIE
 from dissensus.web.core.responses import page, redirect_to
+from dissensus.web.core.restrictions import VisibleCampaign, restrict_campaign, restrict_overview, visible_rater_count
 from dissensus.web.core.site import Site
 from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Live, Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
-from dissensus.web.core.suppression import VisibleCampaign, restrict_campaign, restrict_overview, visible_rater_count
 from dissensus.web.staff.campaign_form import CampaignProposal, read_definition, read_proposal
 from dissensus.workflows.campaign import campaigns, opening, overview, working_copies
 from dissensus.workflows.campaign.overview import CampaignOverview

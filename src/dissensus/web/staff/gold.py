@@ -18,11 +18,12 @@ from dissensus.schema.campaign.gold import ITEM_STATES, Gold, GoldItemState, Gol
 from dissensus.schema.hints import parse_choice
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.web.core.forms import QuestionForm, parse_whole_number, read_answers, read_uploaded
+from dissensus.web.core.list_query import PageNumber
 from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.slow_requests import SlowRequestSlot
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
-from dissensus.web.staff.pay import PAGE_SIZE, PageNumber
+from dissensus.web.staff.pay import PAGE_SIZE
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.gold import adjudication, comparison, labelling
 from dissensus.workflows.gold import queue as queue_workflow

@@ -15,8 +15,8 @@ from dissensus.schema.numbers import parse_digits
 from dissensus.schema.questionnaire.question import Wording
 from dissensus.web.core.list_query import MAX_PLACE, ListQuery, Text, read_rank_cursor, read_selected
 from dissensus.web.core.responses import is_local_path, page, redirect_to
+from dissensus.web.core.restrictions import check_report_filter, restrict_item, restrict_items
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
-from dissensus.web.core.suppression import check_report_filter, restrict_item, restrict_items
 from dissensus.workflows.campaign import items
 from dissensus.workflows.campaign.items import ItemListing, ItemView, WithholdingPlan
 

@@ -15,8 +15,8 @@ from dissensus.pipeline.monitor.results import EDGES_S
 from dissensus.web.core.charts import ChartColumn, ChartScale, bin_counts, make_columns
 from dissensus.web.core.renderer import name_axis
 from dissensus.web.core.responses import page
+from dissensus.web.core.restrictions import restrict_monitoring
 from dissensus.web.core.staff_auth import Live, Name, Require, SiteOf, StaffPage, StaffRequest, log_access
-from dissensus.web.core.suppression import restrict_monitoring
 from dissensus.workflows.campaign.monitoring import MonitoringView, load_monitoring
 
 if TYPE_CHECKING:

@@ -7,10 +7,9 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from dissensus.web.core.forms import parse_whole_number
-from dissensus.web.core.list_query import MAX_PLACE
+from dissensus.web.core.list_query import MAX_PLACE, PageNumber
 from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
-from dissensus.web.staff.pay import PageNumber
 from dissensus.workflows.campaign import notices
 from dissensus.workflows.campaign.notices import NoticeQueue
 

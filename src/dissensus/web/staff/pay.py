@@ -4,16 +4,18 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final
 from uuid import uuid4
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.schema.advice import site_message
 from dissensus.schema.money import parse_minor_units, to_major_units
 from dissensus.schema.numbers import clamp_page
+from dissensus.web.core.list_query import PageNumber
 from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
+from dissensus.web.staff.raters import RaterId
 from dissensus.workflows.campaign import pay, submissions
 from dissensus.workflows.campaign.pay import PayHistory, PayLedger, RaterAccount
 
@@ -21,8 +23,6 @@ router = APIRouter()
 
 PAGE_SIZE: Final = 100
 PayManager = Annotated[StaffRequest, Depends(Require("pay"))]
-PageNumber = Annotated[int, Query(alias="page", ge=1, le=1_000_000)]
-RaterId = Annotated[str, Path(max_length=36)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

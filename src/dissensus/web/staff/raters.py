@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 from uuid import uuid4
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import Response
 from starlette.datastructures import FormData
 
@@ -17,7 +17,6 @@ from dissensus.web.core.list_query import MAX_PLACE, ListQuery, Text, read_rank_
 from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest, log_access
-from dissensus.web.staff.pay import RaterId
 from dissensus.workflows.campaign import flags, raters
 from dissensus.workflows.campaign.flags import MAX_REASON_LENGTH, FlagPlan, FlagVerdict
 from dissensus.workflows.campaign.raters import RaterListing, RaterView
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 router = APIRouter()
 
 # Roles that see raters see their flags and notices too.
+RaterId = Annotated[str, Path(max_length=36)]
 Authorized = Annotated[StaffRequest, Depends(Require("raters"))]
 PAGE_SIZE: Final = 50
 ANSWERS_PAGE_SIZE: Final = 25

@@ -15,10 +15,11 @@ from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.hints import format_list, format_value
 from dissensus.settings import load_prolific_token
+from dissensus.web.core.list_query import PageNumber
 from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffForm, StaffPage, StaffRequest
-from dissensus.web.staff.pay import PageNumber, PayManager
+from dissensus.web.staff.pay import PayManager
 from dissensus.workflows.campaign import submissions
 from dissensus.workflows.campaign.submissions import SubmissionCase, SubmissionQueue
 

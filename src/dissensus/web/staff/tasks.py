@@ -9,8 +9,8 @@ from fastapi.responses import Response
 
 from dissensus.web.core.permissions import actions_of
 from dissensus.web.core.responses import page
+from dissensus.web.core.restrictions import VisibleCampaign, restrict_campaign
 from dissensus.web.core.staff_auth import Public, SessionKey, SiteOf, StaffPage
-from dissensus.web.core.suppression import VisibleCampaign, restrict_campaign
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
 from dissensus.workflows.campaign import overview, tasks
 from dissensus.workflows.platform import sessions

@@ -225,7 +225,7 @@ def _train_version(
     return train(
         split.training,
         purpose=terms.purpose,
-        plan=TrainingPlan.for_kind(terms.kind, terms.counting),
+        plan=TrainingPlan.for_kind(terms.kind, terms.weighting),
         apart=split.held_out,
         excluded=comparisons.read.excluded,
         seed=seed,

@@ -14,7 +14,7 @@ from dissensus.files.attempts.tables import describe_unknown_keys, stream_attemp
 from dissensus.files.raw import table_writer
 from dissensus.files.raw.atomic_write import check_distinct, check_folder, write_atomically
 from dissensus.files.raw.content import digest_file
-from dissensus.preference.evaluation.attempt_scores import AttemptScores, ScoreTally, add_scores, score_attempt
+from dissensus.preference.evaluation.attempt_scores import AttemptScores, ScoreTally, add_scores, score_attempts
 from dissensus.preference.models.model import Model, ModelIdentity
 from dissensus.schema.records.attempt import Attempt
 
@@ -48,7 +48,7 @@ class ScoringSummary:
     notes: tuple[str, ...]
 
 
-def score_attempts(options: ScoringOptions, *, progress: ScoringProgress | None = None) -> ScoringSummary:
+def score_attempt_file(options: ScoringOptions, *, progress: ScoringProgress | None = None) -> ScoringSummary:
     """Write attempts with their scores, and a record of the model beside the file.
 
     The same file, model and version give the same bytes, interrupted or not. `progress` gets the number of
@@ -90,7 +90,7 @@ def _score_batches(
     while batch := list(islice(attempts, BATCH_SIZE)):
         scores, start = resumed[start : start + BATCH_SIZE], start + BATCH_SIZE
         if not scores:
-            scores = score_attempt(batch, options.model, replace_scores=options.replace_scores)
+            scores = score_attempts(batch, options.model, replace_scores=options.replace_scores)
             journal.add(scores)
         for attempt, attempt_scores in zip(batch, scores, strict=True):
             scored = add_scores(attempt, attempt_scores)

@@ -133,13 +133,13 @@ def _load_batch(platform: Platform, webhook: WebhookRow) -> WebhookBatch:
     with platform.database.reading() as tx:
         entries = store.list_pending_entries(tx, webhook)
     # A failed batch is retried unchanged, so that the receiver can recognise it.
-    through = webhook.retry_through or (entries[-1].sequence if entries else webhook.head)
+    through = webhook.retry_through or (entries[-1].sequence if entries else webhook.last_sequence)
     return WebhookBatch(
         webhook_id=webhook.id,
         campaign=webhook.campaign,
         after=webhook.sequence,
         through=through,
-        head=webhook.head,
+        last_sequence=webhook.last_sequence,
         events=tuple(map(to_public_event, entries)),
     )
 

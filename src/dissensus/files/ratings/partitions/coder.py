@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
 from dissensus.files.ratings.partitions.blocks import CodedBlock, CodedBlocks
-from dissensus.files.ratings.partitions.digest import Digest
+from dissensus.files.ratings.partitions.distinct_values import DistinctValues
 from dissensus.files.ratings.partitions.external_sort import NotSorted, Rows, read_in_order, sort_externally
 from dissensus.files.ratings.partitions.folder import ParquetFolder
 from dissensus.files.ratings.partitions.item_ranges import PARTITION_ROWS, ItemRanges, choose_ranges
@@ -35,9 +35,9 @@ class RatingsCoder:
 
     folder: ParquetFolder
     choice: ColumnChoice
-    digest: Digest
+    distinct: DistinctValues
     duplicates: Duplicates
-    final_codes: NDArray[np.int32]  # Code among raters that are read of each rater of the digest; -1 for others
+    final_codes: NDArray[np.int32]  # Code among raters that are read of each distinct rater; -1 for others
     as_text: bool  # True if items that are whole numbers are sorted as text, as in memory
     with_items: bool = False  # True if ids of items are written
     time: str | None = None  # Column with the times, if they are written
@@ -56,8 +56,8 @@ class RatingsCoder:
     def select(self, rows: pl.LazyFrame) -> pl.DataFrame:
         """Return items, codes of raters and of answers of rows that count."""
         rater, question = self.choice.rater or names.RATER_ID, self.choice.questions[0]
-        index = self.digest.rater_index
-        codes = dict(zip(self.digest.answers.to_list(), self.digest.codes.tolist(), strict=True))
+        index = self.distinct.rater_index
+        codes = dict(zip(self.distinct.answers.to_list(), self.distinct.codes.tolist(), strict=True))
         times = [] if self.time is None else _time_columns(pl.col(self.time), self.folder.schema[self.time])
         columns = [
             self.item,
@@ -65,7 +65,7 @@ class RatingsCoder:
             pl.col(question).replace_strict(codes, default=-1, return_dtype=pl.Int16).alias("answer"),
             *times,
         ]
-        table = rows.filter(~self.digest.second).select(columns).collect(engine="streaming")
+        table = rows.filter(~self.distinct.second).select(columns).collect(engine="streaming")
         codes_of_raters = index.find(table["rater"])
         if (codes_of_raters < 0).any():
             raise InvalidInput(f"The files of {self.folder.source} changed while they were read. Read them again.")
@@ -75,7 +75,7 @@ class RatingsCoder:
         """Check ids of items, and return the ranges of items of the blocks."""
         self._check_items()
         ids = [self.choice.item, self.choice.rater or names.RATER_ID]
-        return choose_ranges(self.folder, ids, self.item, ~self.digest.second, run)
+        return choose_ranges(self.folder, ids, self.item, ~self.distinct.second, run)
 
     def code(self, n_categories: int) -> CodedBlocks:
         """Write all rows as coded blocks: in the order of the files if they are sorted by item, else sorted."""
@@ -118,7 +118,7 @@ class RatingsCoder:
         first = items.rle_id().to_numpy()
         starts = np.flatnonzero(np.diff(first, prepend=-1))
         rater = table["rater"].to_numpy().astype(np.int64)
-        key = first.astype(np.int64) * len(self.digest.rater_ids) + rater
+        key = first.astype(np.int64) * len(self.distinct.rater_ids) + rater
         answer = table["answer"].to_numpy()
         times = None if self.time is None else table["time"].to_numpy()
         if (np.diff(key) <= 0).any():
@@ -188,14 +188,14 @@ class RatingsCoder:
         return retained, int(np.count_nonzero(answered & ~retained))
 
     def _refuse_duplicates(self, key: int, table: pl.DataFrame) -> None:
-        position, code = divmod(key, len(self.digest.rater_ids))
+        position, code = divmod(key, len(self.distinct.rater_ids))
         item = table["item"].filter(table["item"].rle_id() == position)[0]
-        rater = self.digest.rater_ids[code]
+        rater = self.distinct.rater_ids[code]
         column = self.choice.rater or names.RATER_ID
         places = self.folder.locate(
             (pl.col(self.choice.item).cast(pl.String).str.strip_chars() == str(item))
             & (pl.col(column).cast(pl.String).str.strip_chars() == rater)
-            & ~self.digest.second,
+            & ~self.distinct.second,
             2,
         )
         raise InvalidInput(

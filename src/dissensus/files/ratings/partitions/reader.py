@@ -12,7 +12,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.files.ratings.partitions.coder import RatingsCoder
-from dissensus.files.ratings.partitions.digest import Digest, leave_out_items, read_digest
+from dissensus.files.ratings.partitions.distinct_values import DistinctValues, leave_out_items, read_distinct_values
 from dissensus.files.ratings.partitions.executor_blocks import code_on_cluster
 from dissensus.files.ratings.partitions.folder import find_folder
 from dissensus.files.ratings.partitions.rater_times import split_times
@@ -106,13 +106,13 @@ def read_partitions(  # noqa: PLR0913 - options are keyword-only
         _refuse_items(where, [choice.item, names.ITEM_ID, *choice.item_attributes])
         time = choice.time if with_times else None
         choice = leave_out_items(choice)
-        digest = read_digest(folder, choice, categories, rules, run)
+        distinct = read_distinct_values(folder, choice, categories, rules, run)
         pool = _select_raters(
-            digest, raters, rater, rules.missing, bins, where, rater_kind, exclude_flagged=exclude_flagged
+            distinct, raters, rater, rules.missing, bins, where, rater_kind, exclude_flagged=exclude_flagged
         )
-        final_codes = np.full(len(digest.rater_ids), -1, np.int32)
-        final_codes[digest.rater_ids.search_sorted(pool.raters[names.RATER_ID]).to_numpy()] = np.arange(pool.n_raters)
-        coder = RatingsCoder(folder, choice, digest, duplicates, final_codes, items_as_text, with_items, time)
+        final_codes = np.full(len(distinct.rater_ids), -1, np.int32)
+        final_codes[distinct.rater_ids.search_sorted(pool.raters[names.RATER_ID]).to_numpy()] = np.arange(pool.n_raters)
+        coder = RatingsCoder(folder, choice, distinct, duplicates, final_codes, items_as_text, with_items, time)
         n_categories = len(pool.scale(choice.questions[0]))
         blocks = coder.code(n_categories) if cluster is None else code_on_cluster(cluster, coder, n_categories)
     if not blocks.n_ratings:
@@ -148,7 +148,7 @@ def _refuse_items(where: Sequence[tuple[str, str]], columns: Sequence[str]) -> N
 
 
 def _select_raters(
-    digest: Digest,
+    distinct: DistinctValues,
     raters: Any,
     rater: str,
     missing: Sequence[str],
@@ -159,7 +159,7 @@ def _select_raters(
     exclude_flagged: bool,
 ) -> Ratings:
     """Return the raters to read, with attributes of a table and in intervals."""
-    pool = digest.pool
+    pool = distinct.pool
     if raters is not None:
         table = to_frame(raters)
         with name_source(raters):
@@ -167,7 +167,7 @@ def _select_raters(
             pool = pool.with_raters(table, rater=column, missing=missing)
     for axis, edges in (bins or {}).items():
         pool = pool.with_bins(axis, edges)
-    pool = select_rater_kind(pool, rater_kind, digest.loads)
+    pool = select_rater_kind(pool, rater_kind, distinct.loads)
     for column, value in where:
         pool = pool.where(column, value)
     return pool.exclude_flagged() if exclude_flagged else pool

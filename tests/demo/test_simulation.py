@@ -1,6 +1,6 @@
 """Simulated campaigns of the demo."""
 
-from dissensus.demo.simulated import DEMOGRAPHICS, QUESTIONNAIRE, simulate_demo_campaign
+from dissensus.demo.simulation import DEMOGRAPHICS, QUESTIONNAIRE, simulate_demo_campaign
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 
 

@@ -1,4 +1,4 @@
-"""Digest of a folder: its distinct answers and raters, cleaned and checked as those of a table in memory."""
+"""Distinct answers and raters of a folder, cleaned and checked as those of a table in memory."""
 
 import re
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ _ROW: Final = re.compile(r"""(?<!\w)(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|\b[R
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Digest:
+class DistinctValues:
     """The answers and raters of a folder."""
 
     pool: Ratings  # Raters with an answer, each with one rating of an item that stands for all
@@ -44,13 +44,13 @@ class Digest:
     second: pl.Expr  # True for second ratings of repeated items
 
 
-def read_digest(
+def read_distinct_values(
     folder: ParquetFolder,
     choice: ColumnChoice,
     categories: Sequence[str] | None,
     rules: CleaningRules,
     run: MapParts = map_ahead,
-) -> Digest:
+) -> DistinctValues:
     """Read the distinct answers and raters by a mapping over slices of the rows, and check them."""
     assert choice.rater is not None  # noqa: S101 - folders without raters are refused
     question = choice.questions[0]
@@ -71,7 +71,7 @@ def read_digest(
     loads = np.bincount(encoded.rater[: raters.height], weights=raters[N_ROWS].to_numpy()).astype(np.int64)
     pool = _build_pool(encoded, np.flatnonzero(loads), describe_second_showings(n_second))
     rater_ids = encoded.raters[names.RATER_ID]
-    return Digest(pool, loads[loads > 0], rater_ids, IdIndex.build(rater_ids), answers, codes, second)
+    return DistinctValues(pool, loads[loads > 0], rater_ids, IdIndex.build(rater_ids), answers, codes, second)
 
 
 def _encode(
@@ -140,7 +140,7 @@ def _build_pool(encoded: EncodedRatings, chosen: NDArray[np.intp], notes: tuple[
 
 
 class _Places:
-    """Rows of the folder for rows of the digest, in errors of the checks."""
+    """Rows of the folder for rows of distinct values, in errors of the checks."""
 
     def __init__(self, folder: ParquetFolder, frame: pl.DataFrame, columns: Sequence[str], question: str) -> None:
         self._folder, self._frame, self._columns, self._question = folder, frame, columns, question

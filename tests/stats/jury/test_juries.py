@@ -5,7 +5,7 @@ from itertools import chain, combinations, product
 import numpy as np
 import pytest
 
-from dissensus.stats.jury.sampled_juries import share_of_juries
+from dissensus.stats.jury.juries import share_of_juries
 
 
 def enumerate_juries(answers: list[list[int]], seats: list[int], at_least: float) -> float:
