@@ -115,6 +115,8 @@ def test_a_changed_body_is_rejected() -> None:
         verify_webhook(SECRET, headers(), BODY + b" ", now=NOW)
     with pytest.raises(InvalidInput, match="bytes received"):
         verify_webhook(SECRET, headers(), BODY.decode(), now=NOW)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match=r"now is 2.*, without a time zone"):
+        verify_webhook(SECRET, headers(), BODY, now=NOW.replace(tzinfo=None))
 
 
 @pytest.mark.parametrize("offset", [timedelta(minutes=5, seconds=1), timedelta(days=-1)])

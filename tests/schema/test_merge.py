@@ -11,5 +11,5 @@ def test_labels_differ_although_colons_are_replaced() -> None:
 
 
 def test_files_with_one_label_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="'a_b' is named twice"):
+    with pytest.raises(InvalidInput, match="Two files have the name 'a_b', without extension"):
         label_sources(["a:b.csv", "a_b.csv"])

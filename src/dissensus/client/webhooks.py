@@ -46,6 +46,8 @@ def verify_webhook(
         raise InvalidInput(
             "The body must be the bytes received: JSON that was parsed and written again does not match the signature."
         )
+    if now is not None and now.tzinfo is None:
+        raise InvalidInput(f"now is {now}, without a time zone. Give one, such as datetime.now(UTC).")
     message_id = verify_signature(secret, headers, body, now=now or datetime.now(UTC), tolerance=tolerance)
     try:
         message = WebhookMessageResource.model_validate_json(body)

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from dissensus.errors import InvalidInput
 from dissensus.schema.hints import format_value
 
-LOOPBACK: Final = ("127.0.0.1", "localhost")
+LOOPBACK_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def check_secure_url(address: str, like: str = "https://rate.example/c/pilot", *, plain: bool = False) -> None:
@@ -17,6 +17,6 @@ def check_secure_url(address: str, like: str = "https://rate.example/c/pilot", *
         parts.port  # noqa: B018 - the property raises for an invalid port
     except ValueError:
         parts = urlsplit("")
-    safe = parts.scheme == "https" or (parts.scheme == "http" and (plain or parts.hostname in LOOPBACK))
+    safe = parts.scheme == "https" or (parts.scheme == "http" and (plain or parts.hostname in LOOPBACK_HOSTS))
     if not safe or not parts.hostname or parts.username is not None or not re.fullmatch(r"[!-~]+", address):
         raise InvalidInput(f"{format_value(address)} is not an https address. Give one such as {like}.")

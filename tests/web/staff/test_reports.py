@@ -47,8 +47,10 @@ def make(staff_site: StaffSite) -> None:
 def store_report(staff_site: StaffSite, path: str, report: report_store.StoredReport) -> None:
     """Store a report as made, in place of the job."""
     with staff_site.platform.database.writing() as tx:
-        report_store.claim_report(tx, until=NOW, now=NOW)
-        report_store.finish_report(tx, path.rpartition("/")[2], report)
+        claimed = report_store.claim_report(tx, until=NOW, now=NOW)
+        assert claimed is not None
+        assert path.endswith(claimed.id)
+        report_store.finish_report(tx, claimed, report)
 
 
 @sqlite_only

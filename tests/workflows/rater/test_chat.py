@@ -286,6 +286,8 @@ def test_the_audit_detects_changed_conversations(platform: Platform) -> None:
     chat_id = begin_chat(platform, rater, "helpful")
     exchange, _ = send_message(platform, rater, chat_id)
     chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
+    with pytest.raises(InvalidInput, match=r"The comment has 2,001 characters. Say it in 2,000"):
+        chat.end_conversation(platform, rater, chat_id, ConversationEnd(comment="x" * 2001), now=NOW)
     chat.end_conversation(platform, rater, chat_id, ConversationEnd(comment="Good."), now=NOW)
     assert audit.audit_campaign(platform, "pilot").holds
     for table, changes, message in CHAT_CHANGES:

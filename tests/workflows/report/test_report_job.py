@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -45,8 +46,9 @@ def test_one_report_is_claimed_at_a_time(platform: Platform) -> None:
         assert first is not None
         assert store.claim_report(tx, until=later, now=NOW) is None
         again = store.claim_report(tx, until=later + timedelta(minutes=1), now=later)
-        assert again == first
-        store.fail_report(tx, first.id, "It failed.")
+        assert again == replace(first, n_claims=2)
+        store.fail_report(tx, first, "The process of the first claim still runs.")
+        store.fail_report(tx, again, "It failed.")
         second = store.claim_report(tx, until=later, now=NOW)
     assert second is not None
     assert {first.id, second.id} == set(ids)
@@ -71,7 +73,7 @@ def test_the_process_ends_with_an_error_of_the_database(tmp_path: Path) -> None:
     job = tmp_path / "job.json"
     os.mkfifo(job)  # The process waits for its job until it is killed.
     broken = Platform(connect(f"sqlite:///{tmp_path / 'blank.db'}", pool_size=1))
-    claimed = store.ClaimedReport(id="a", campaign="pilot", staff_id="b", request="{}", with_raters=True)
+    claimed = store.ClaimedReport(id="a", campaign="pilot", staff_id="b", request="{}", with_raters=True, n_claims=1)
     with pytest.raises(Exception, match="campaign_report"):
         ReportJob()._run(broken, claimed, job, lambda: NOW)
     broken.close()

@@ -186,7 +186,12 @@ def label_sources(paths: Sequence[str | None]) -> list[str]:
         ]
     if len(set(labels)) < len(labels):
         twice = next(label for label in labels if labels.count(label) > 1)
-        raise InvalidInput(f"{format_value(twice)} is named twice. Name each file once.")
+        if len(set(paths)) < len(paths):
+            raise InvalidInput(f"{format_value(twice)} is named twice. Name each file once.")
+        raise InvalidInput(
+            f"Two files have the name {format_value(twice)}, without extension and with colons as underscores. "
+            "It would begin the ids of the items of both. Rename one."
+        )
     return labels
 
 

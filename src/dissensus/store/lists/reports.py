@@ -140,6 +140,7 @@ class ClaimedReport:
     staff_id: str
     request: str
     with_raters: bool
+    n_claims: int  # With this one; a later claim makes it invalid
 
 
 def has_unfinished_report(tx: Connection) -> bool:
@@ -159,7 +160,14 @@ def claim_report(tx: Connection, *, until: datetime, now: datetime) -> ClaimedRe
         return None
     free = or_(_TABLE.state == "waiting", (_TABLE.state == "working") & (_TABLE.claimed_until <= now))
     query = (
-        select(_TABLE.id, CampaignTable.name.label("campaign"), _TABLE.staff_id, _TABLE.request, _TABLE.with_raters)
+        select(
+            _TABLE.id,
+            CampaignTable.name.label("campaign"),
+            _TABLE.staff_id,
+            _TABLE.request,
+            _TABLE.with_raters,
+            (_TABLE.n_claims + 1).label("n_claims"),
+        )
         .join(CampaignTable, CampaignTable.id == _TABLE.campaign_id)
         .where(free)
         .order_by(_TABLE.at, _TABLE.id)
@@ -176,32 +184,32 @@ def claim_report(tx: Connection, *, until: datetime, now: datetime) -> ClaimedRe
     return ClaimedReport(**row._mapping) if tx.execute(claim).rowcount else None
 
 
-def extend_report_claim(tx: Connection, report_id: str, progress: float, *, until: datetime | None) -> bool:
-    """Store the progress of a report and extend its claim; return whether the report still exists."""
+def extend_report_claim(tx: Connection, claimed: ClaimedReport, progress: float, *, until: datetime | None) -> bool:
+    """Store the progress of a report and extend its claim; return whether the claim still holds."""
     values = {"progress": progress, "claimed_until": until}
-    return bool(tx.execute(update(_TABLE).where(_is_worked_on(report_id)).values(**values)).rowcount)
+    return bool(tx.execute(update(_TABLE).where(_is_held(claimed)).values(**values)).rowcount)
 
 
-def fail_report(tx: Connection, report_id: str, fault: str) -> None:
-    """Mark a report as failed, with the reason."""
-    tx.execute(update(_TABLE).where(_is_worked_on(report_id)).values(state="failed", fault=fault))
+def fail_report(tx: Connection, claimed: ClaimedReport, fault: str) -> None:
+    """Mark a report as failed, with the reason, unless the claim was lost."""
+    tx.execute(update(_TABLE).where(_is_held(claimed)).values(state="failed", fault=fault))
 
 
-def finish_report(tx: Connection, report_id: str, stored: StoredReport) -> None:
-    """Store the texts of a report, unless it was deleted meanwhile."""
+def finish_report(tx: Connection, claimed: ClaimedReport, stored: StoredReport) -> None:
+    """Store the texts of a report, unless it was deleted or the claim lost."""
     values = {"state": "done", "progress": 1.0, "content": stored.content}
-    if not tx.execute(update(_TABLE).where(_is_worked_on(report_id)).values(**values)).rowcount:
+    if not tx.execute(update(_TABLE).where(_is_held(claimed)).values(**values)).rowcount:
         return
-    sections = [{"report_id": report_id, "name": name, "content": content} for name, content in stored.sections]
+    sections = [{"report_id": claimed.id, "name": name, "content": content} for name, content in stored.sections]
     names = ("name", "wide", "narrow", "numbers")
-    figures = [{"report_id": report_id, **dict(zip(names, values, strict=True))} for values in stored.figures]
+    figures = [{"report_id": claimed.id, **dict(zip(names, values, strict=True))} for values in stored.figures]
     for table, rows in ((ReportSectionTable, sections), (ReportFigureTable, figures)):
         if rows:
             tx.execute(insert(table), rows)
 
 
-def _is_worked_on(report_id: str) -> ColumnElement[bool]:
-    return (_TABLE.id == report_id) & (_TABLE.state == "working")
+def _is_held(claimed: ClaimedReport) -> ColumnElement[bool]:
+    return (_TABLE.id == claimed.id) & (_TABLE.state == "working") & (_TABLE.n_claims == claimed.n_claims)
 
 
 def find_report_content(tx: Connection, report_id: str, section: str | None = None) -> str | None:

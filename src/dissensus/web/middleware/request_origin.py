@@ -7,11 +7,11 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dissensus.schema.hints import format_value
+from dissensus.schema.urls import LOOPBACK_HOSTS
 from dissensus.settings import Settings
 from dissensus.web.middleware.refusal import refuse
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-LOOPBACK_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 PROBES: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 """Paths that monitoring requests under any host name; their responses contain no links and set no cookies."""
 

@@ -189,7 +189,9 @@ def end_conversation(
             raise InvalidInput(
                 f"It is {end.success}. Say how well it went from {SUCCESS_SCALE[0]} to {SUCCESS_SCALE[-1]}."
             )
-        comment = end.comment.strip()[:MAX_INTENT_LENGTH] or None
+        comment = end.comment.strip() or None
+        if comment is not None and len(comment) > MAX_INTENT_LENGTH:
+            raise InvalidInput(f"The comment has {len(comment):,} characters. Say it in {MAX_INTENT_LENGTH:,}.")
         chats.end_chat(tx, chat_id, success=end.success, comment=comment, now=now)
         digest = digest_ended_chat(exchanges, success=end.success, comment=comment)
         content = {"chat": chat_id, "exchanges": len(exchanges), "digest": digest}

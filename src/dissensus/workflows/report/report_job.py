@@ -85,7 +85,7 @@ class ReportJob:
                 _store(platform, claimed, json.loads(Path(job["output"]).read_text("utf-8")))
 
     def _run(self, platform: Platform, claimed: ClaimedReport, path: Path, clock: Callable[[], datetime]) -> str | None:
-        """Run the process until it ends; kill it if the report is deleted or the job stopped. Return a fault."""
+        """Run the process until it ends; kill it if the claim is lost or the job stopped. Return a fault."""
         command = [sys.executable, "-m", "dissensus.workflows.report.report_process", str(path)]
         progress, begun = [0.0], monotonic()
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own module
@@ -99,9 +99,9 @@ class ReportJob:
             try:
                 while process.poll() is None:
                     with platform.database.writing() as tx:
-                        exists = store.extend_report_claim(tx, claimed.id, progress[0], until=clock() + CLAIM_DURATION)
+                        is_held = store.extend_report_claim(tx, claimed, progress[0], until=clock() + CLAIM_DURATION)
                     fault = TOO_LONG if monotonic() - begun > MAX_DURATION_S else None
-                    if not exists or fault or self.stopped.wait(POLL_S):
+                    if not is_held or fault or self.stopped.wait(POLL_S):
                         break
             finally:
                 process.kill()
@@ -151,7 +151,7 @@ def _write_export(platform: Platform, claimed: ClaimedReport, folder: Path, now:
 
 def _fail(platform: Platform, claimed: ClaimedReport, fault: str) -> None:
     with platform.database.writing() as tx:
-        store.fail_report(tx, claimed.id, fault)
+        store.fail_report(tx, claimed, fault)
 
 
 def _store(platform: Platform, claimed: ClaimedReport, result: dict[str, Any]) -> None:
@@ -164,4 +164,4 @@ def _store(platform: Platform, claimed: ClaimedReport, result: dict[str, Any]) -
         figures=[tuple(figure) for figure in result["figures"]],
     )
     with platform.database.writing() as tx:
-        store.finish_report(tx, claimed.id, stored)
+        store.finish_report(tx, claimed, stored)
