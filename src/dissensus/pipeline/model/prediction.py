@@ -156,17 +156,16 @@ def _find_groups(named: NamedDesign, term: RandomTerm, source: GroupTerm, places
     names = [name for name in source.group if term.structure == "full" or name != crossed_factor(source)]
     if RATER_ID in names:
         return np.full(len(places), -1)
-    size = 1
     of_ratings = np.zeros(len(named.rows.rater), np.int64)
     of_places = np.zeros(len(places), np.int64)
     for name in names:
         n_levels = len(named.rows.columns[name].levels)
         of_ratings = of_ratings * n_levels + named.rows.codes(name)
         of_places = of_places * n_levels + places.codes(named, name)
-        size *= n_levels
-    group = np.full(size, -1)
-    group[of_ratings] = term.groups
-    return group[of_places]
+    # Most combinations of many levels do not occur, and an entry for each could exceed memory.
+    codes, first = np.unique(of_ratings, return_index=True)
+    position = np.minimum(np.searchsorted(codes, of_places), len(codes) - 1)
+    return np.where(codes[position] == of_places, term.groups[first[position]], -1)
 
 
 def crossed_factor(source: GroupTerm) -> str:
