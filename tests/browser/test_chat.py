@@ -158,7 +158,7 @@ def test_typed_text_survives_a_reload_and_a_failed_chatbot(live: LiveSite, page:
     page.reload()
     expect(page.get_by_label("Your message")).to_have_value("Half a thought")
     page.get_by_role("button", name="Send").click()
-    expect(page.get_by_role("alert")).to_contain_text("No answer arrived.")
+    expect(page.get_by_role("alert")).to_contain_text("No response arrived.")
     expect(page.locator(".turn.human")).to_contain_text("Half a thought")
     expect(page.get_by_label("Or change your message")).to_have_value("Half a thought")
     check_page(page, "chat-failed")

@@ -111,4 +111,4 @@ def test_looks_need_the_right_to_see_raters_and_current_figures(staff_site: Staf
     assert (cells_of(by_cell, "Man")[0], cells_of(by_cell, "Woman")[0]) == ("1", "0")
     assert "All raters" not in by_cell.text
     withdraw_rater(staff_site.platform, first, now=NOW)
-    assert "There are no figures of the raters who finished yet" in read(reviewer.get(PAGE))
+    assert "The figures of the raters who finished are not computed yet" in read(reviewer.get(PAGE))

@@ -183,12 +183,12 @@ def test_a_failed_response_can_be_retried(live: LiveSite) -> None:
     away = {**TERN, "kind": "openai_compatible", "openai_compatible": {"url": "http://127.0.0.1:9/v1", "model": "m"}}
     visitor, page = enter_chat_campaign(live, chat={"chatbots": [away]})
     page = wait_for_responses(visitor, send(visitor, begin(visitor, page), "/messages", text="Are you there?"))
-    assert "No answer arrived." in page.text
+    assert "No response arrived." in page.text
     assert "Are you there?" in page.text
     for word in ("127.0.0.1", "chatbot_hosts", "Connection"):
         assert word not in page.text
     page = wait_for_responses(visitor, send(visitor, page, "/retry"))
-    assert "No answer arrived." in page.text
+    assert "No response arrived." in page.text
     with live.platform.database.reading() as tx:
         assert set(tx.scalars(select(ChatCandidateTable.n_failures))) == {2}
 
@@ -227,13 +227,13 @@ def behind(chat_server: Loopback) -> dict[str, Any]:
         (FILTERED, "refused by provider", "The provider refused to answer."),
         (answers(403, {"error": "no"}), "refused by provider", "The provider refused to answer."),
         (says(finish="content_filter"), "refused by provider", "The provider refused to answer."),
-        (answers(200, "<p>Sign in</p>", "text/html"), "failed", "No answer arrived."),
+        (answers(200, "<p>Sign in</p>", "text/html"), "failed", "No response arrived."),
         (
             streams(b'data: {"choices": [{"index": 0, "delta": {"content": "Half"}}]}\n\n'),
             "failed",
-            "No answer arrived.",
+            "No response arrived.",
         ),
-        (silent, "failed", "No answer arrived."),
+        (silent, "failed", "No response arrived."),
     ],
     ids=["filter", "403", "filtered stream", "html", "broken off", "silent"],
 )
@@ -320,9 +320,9 @@ def test_only_the_rater_retries_a_broken_chatbot(live: LiveSite) -> None:
     live.site.chat_responder._bots[broken.digest] = Broken()
     visitor, page = enter_chat_campaign(live, chat={"chatbots": [TERN]})
     page = wait_for_responses(visitor, send(visitor, begin(visitor, page), "/messages", text="Hello."))
-    assert "No answer arrived." in page.text
+    assert "No response arrived." in page.text
     time.sleep(1.2)
-    assert "No answer arrived." in visitor.get("/rate").text
+    assert "No response arrived." in visitor.get("/rate").text
     assert len(calls) == 2
 
 

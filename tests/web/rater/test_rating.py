@@ -192,7 +192,7 @@ def test_a_final_save_returns_the_next_items(live: LiveSite, key: str) -> None:
     first = visitor.save(page, {"Q_safe": "Yes"}, **fields).json()
     assert (first["stage"], first["done"], first["total"]) == ("rate", 1, 3)
     assert first["item"]["assignment"] != first["next_item"]["assignment"]
-    assert "Rate this answer" in first["item"]["html"]
+    assert "Rate this response" in first["item"]["html"]
     assert visitor.save(page, {"Q_safe": "Yes"}, **fields).json() == first
 
 
@@ -279,7 +279,7 @@ def test_a_covered_conversation_is_opened_before_it_is_answered(live: LiveSite) 
     page = visitor.enter(str(campaign.key))
     page = visitor.rate(page, Q_safe="Yes")
     assert page.status_code == 422
-    assert "The conversation is still covered." in page_text(page)
+    assert "The conversation is still hidden." in page_text(page)
     (link,) = re.findall(r'<noscript>.*?href="(/rate[?]opened=[^"]+)"', page.text)
     page = visitor.get(link)
     assert '<details class="cover" open>' in page.text

@@ -83,7 +83,7 @@ def test_a_missing_model_is_reported_only_in_the_log(
     with serving(url, model_registry=tmp_path) as live, caplog.at_level(logging.WARNING, "dissensus.chat"):
         visitor, page = enter_chat_campaign(live, chat={"chatbots": [BEST]})
         page = say(visitor, begin(visitor, page), "Are you there?")
-    assert "No answer arrived." in page.text
+    assert "No response arrived." in page.text
     assert "Are you there?" in page.text
     assert "taste" not in page.text
     assert "There is no registered model 'taste'" in caplog.text

@@ -56,7 +56,7 @@ def test_items_are_shown_as_raters_see_them_before_they_are_added(staff_site: St
     assert "2 items" in understood.text
     assert "There are no ids" in understood.text
     first = understood.text.partition("First item, as raters see it")[2].partition("More items")[0]
-    assert "Rate this answer" in first
+    assert "Rate this response" in first
     assert re.findall(r'<div class="message" lang="" dir="auto">(.*?)</div>', first) == ["Hi", "Hello!"]
     assert n_items(staff_site) == 3
     changing = send(browser, "/campaigns/pilot/items", pasted=PASTED, action="change")

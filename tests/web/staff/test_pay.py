@@ -134,7 +134,7 @@ def test_withdrawing_raters_read_that_they_are_paid(staff_site: StaffSite) -> No
     rater = worker(staff_site.platform, campaign.key, HOUR)
     visitor, path = staff_site.stranger(), f"/withdraw/{staff_site.live.site.tokens.sign_withdrawal(rater.id)}"
     assert "You are still paid for your time" in visitor.get(path, params={"lang": "en"}).text
-    assert "Sie werden weiterhin für Ihre Zeit bezahlt" in visitor.get(path, params={"lang": "de"}).text
+    assert "Ihre Zeit wird trotzdem bezahlt" in visitor.get(path, params={"lang": "de"}).text
     visitor.post(path)
     assert f"{rater.id[-8:]} withdrawn 2026-03-01 60 min 12.00 0.00 12.00" in text_of(staff_site.owner().get(PAY_PAGE))
 

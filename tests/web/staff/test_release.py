@@ -105,7 +105,7 @@ def test_two_owners_sign_what_the_command_then_writes(
     # Who withdraws later is still in copies, of whose users the page thinks.
     staff_site.live.clock.forward(minutes=1)
     leave(staff_site, campaign)
-    assert "1 withdrew since crowded 1.0" in grace.get(PAGE).text
+    assert "1 rater withdrew since crowded 1.0" in grace.get(PAGE).text
     assert "Please delete all copies of it" in grace.get(PAGE).text
     with pytest.raises(InvalidInput, match="asks for signatures on the page of the release"):
         prepare_release(

@@ -386,6 +386,9 @@ def test_invalid_tokens_are_rejected(staff_site: StaffSite, fields: dict[str, st
     refused = send(staff_site.owner(), "/account/tokens", **fields)
     assert refused.status_code == 422
     assert says in unescape(refused.text)
+    # The form is shown as it was filled in.
+    assert f'value="{fields["days"]}"' in refused.text
+    assert ('value="export" checked' in refused.text) == (fields.get("scope") == "export")
 
 
 @sqlite_only

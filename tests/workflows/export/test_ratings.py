@@ -285,7 +285,7 @@ def test_an_export_of_covered_conversations_says_how_long_they_were_open(platfor
     assignment = next_step.find_next_step(platform, rater, now=NOW).assignment
     assert assignment is not None
     save = AnswerSave(revision=1, visit="v", visible_ms=900, idle_ms=0, answers={"Q_safe": DraftAnswer(value="Yes")})
-    with pytest.raises(InvalidInput, match="still covered"):
+    with pytest.raises(InvalidInput, match="still hidden"):
         rating.submit_answers(platform, rater, assignment.id, "a", save, now=NOW)
     rating.submit_answers(platform, rater, assignment.id, "b", replace(save, open_ms=640), now=NOW)
     ratings_workflow.export_ratings(platform, "pilot", tmp_path / "out.csv", now=NOW)

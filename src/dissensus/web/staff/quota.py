@@ -28,6 +28,7 @@ class QuotaPage(StaffPage):
     quota: Quota
     cells: tuple[CellProgress, ...]
     links: Mapping[str, str]
+    permissions: frozenset[str]
 
     @property
     def rows(self) -> tuple[tuple[str, tuple[CellProgress, ...]], ...]:
@@ -63,4 +64,5 @@ def show_quota(
         if "links" in caller.permissions
         else {}
     )
-    return page(site, caller.page(QuotaPage, name=name, quota=quota, cells=cells, links=links))
+    context = caller.page(QuotaPage, name=name, quota=quota, cells=cells, links=links, permissions=caller.permissions)
+    return page(site, context)

@@ -18,12 +18,12 @@ from dissensus.workflows.platform import sessions
 router = APIRouter()
 
 TASK_PAGES: Final[Mapping[str, tuple[str, str, str]]] = {
-    "care": ("request for support", "requests for support", "care"),
+    "care": ("contact request", "contact requests", "care"),
     "staff": ("care contact that no member holds", "care contacts that no member holds", "staff"),
     "notices": ("message from raters", "messages from raters", "notices"),
     "flags": ("flagged rater", "flagged raters", "monitoring"),
     "pay": ("submission to review", "submissions to review", "pay/submissions"),
-    "adjudicate": ("gold label to settle", "gold labels to settle", "gold"),
+    "adjudicate": ("item to adjudicate", "items to adjudicate", "gold"),
 }
 """Singular, plural and page of the tasks of an action."""
 

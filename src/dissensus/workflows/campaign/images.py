@@ -127,7 +127,7 @@ def load_assigned_image(platform: Platform, rater: RaterRow, assignment_id: str)
             raise NotFound("You have no such item.")
         reported = assignment.item_id in notices.list_reported_items(tx, rater.id)
         if reported or assignments.is_withheld(tx, assignment.item_id):
-            raise NotFound("This item is not shown any more, since it was reported.")
+            raise NotFound("This item is not shown any more.")
         image_name = assignment.item.attributes.get(IMAGE)
         return _require(None if image_name is None else images.find_image(tx, rater.campaign_id, image_name))
 

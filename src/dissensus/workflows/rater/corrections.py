@@ -41,7 +41,7 @@ def check_correction(tx: Connection, context: RaterContext, assignment: Assignme
     decided = decided or bool(payments.list_payments(tx, context.rater.id))
     check_may_correct(context.campaign_row.state, decided=decided, rehearsal=context.rater.rehearsal)
     if assignment is not None and _is_hidden(tx, assignment):
-        raise Conflict("This item is not shown any more, since it was reported.")
+        raise Conflict("This item is not shown any more.")
 
 
 def _is_hidden(tx: Connection, assignment: AssignmentRow) -> bool:

@@ -58,7 +58,7 @@ def submit_answers(
         _validate_answers(context.campaign, save, complete=True)
         corrects = assignment.state == "done"
         if context.campaign.click_to_reveal and save.open_ms is None and not corrects:
-            raise InvalidInput("The conversation is still covered. Show it before you submit answers, or skip it.")
+            raise InvalidInput("The conversation is still hidden. Show it before you submit answers, or skip it.")
         if answer_drafts.add_save(tx, assignment.id, key, save, final=True, now=now):
             if corrects:
                 check_correction(tx, context, assignment)

@@ -64,6 +64,15 @@ class SignedOutPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewToken:
+    """Form of a new API token, as typed."""
+
+    name: str = ""
+    scopes: frozenset[str] = frozenset()
+    days: str = "90"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AccountPage(StaffPage):
     """Password, sessions and API tokens of the signed-in person."""
 
@@ -84,6 +93,7 @@ class AccountPage(StaffPage):
     events: tuple["SecurityEvent", ...]
     outcome: str = ""
     faults: tuple[str, ...] = ()
+    new_token: NewToken = NewToken()
     min_password_length: int = MIN_LENGTH
     max_days: int = MAX_DAYS
     max_events: int = MAX_EVENTS
@@ -120,7 +130,9 @@ def show_account(site: SiteOf, caller: Authorized, outcome: Annotated[str, Query
     return _account_page(site, caller, outcome="password" if outcome == "password" else "")
 
 
-def _account_page(site: Site, caller: StaffRequest, *faults: str, outcome: str = "") -> Response:
+def _account_page(
+    site: Site, caller: StaffRequest, *faults: str, outcome: str = "", new_token: NewToken | None = None
+) -> Response:
     now = site.clock()
     tokens = api_tokens.list_tokens(site.platform, caller.staff, now=now)
     context = caller.page(
@@ -143,6 +155,7 @@ def _account_page(site: Site, caller: StaffRequest, *faults: str, outcome: str =
         events=security_log.list_own_events(site.platform, caller.staff, since=now - EVENT_PERIOD)[:MAX_EVENTS],
         outcome=outcome,
         faults=faults,
+        new_token=new_token or NewToken(),
     )
     return page(site, context, 422 if faults else 200)
 
@@ -245,15 +258,15 @@ def create_token(site: SiteOf, caller: RecentlyConfirmed, request: Request, form
     scopes = {str(scope) for scope in form.getlist("scope")}
     if form.get("read"):
         scopes |= reading_scopes()
+    typed = NewToken(name=str(form.get("name", "")), scopes=frozenset(scopes), days=str(form.get("days", "")))
     try:
         api_tokens.check_scopes(sorted(scopes), SCOPES)
-        days = _parse_days(str(form.get("days", "")))
-        name = str(form.get("name", ""))
+        days = _parse_days(typed.days)
         key, token = api_tokens.create_token(
-            site.platform, caller.staff, name, scopes=sorted(scopes), days=days, now=site.clock()
+            site.platform, caller.staff, typed.name, scopes=sorted(scopes), days=days, now=site.clock()
         )
     except (InvalidInput, Conflict) as error:
-        return _account_page(site, caller, site_message(error))
+        return _account_page(site, caller, site_message(error), new_token=typed)
     return page(site, caller.page(TokenPage, key=key, token=token, address=site.address_for(request)))
 
 
