@@ -164,6 +164,23 @@ def test_typed_text_survives_a_reload_and_a_failed_chatbot(live: LiveSite, page:
     check_page(page, "chat-failed")
 
 
+def test_a_message_that_was_not_sent_is_typed_again(live: LiveSite, page: Page) -> None:
+    arrive(live, page, chat={"chatbots": [scripted(TERN, CALM)], "modes": [PLAIN]})
+    page.get_by_role("button", name="Begin").click()
+    page.wait_for_load_state()
+    text = page.get_by_label("Your message")
+    text.fill("Where can I\nswim?")
+    page.route("**/messages", lambda route: route.abort())
+    page.get_by_role("button", name="Send").click()
+    page.unroute("**/messages")
+    page.goto(f"{live.url}/rate")
+    expect(text).to_have_value("Where can I\nswim?")
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_text("Turn 2 of about 4.")).to_be_visible()
+    expect(text).to_have_value("")
+    assert page.evaluate("sessionStorage.length") == 0
+
+
 def test_a_conversation_goes_on_beside_a_chatbot_that_refuses(live: LiveSite, page: Page, server: Loopback) -> None:
     server.otherwise = answers(400, {"error": {"code": "content_filter"}})
     arrive(live, page, chat={"chatbots": [behind(server, TERN), scripted(GULL, CALM)]})

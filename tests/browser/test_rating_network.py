@@ -161,6 +161,13 @@ def test_two_tabs_and_a_double_submit_do_no_harm(live: LiveSite, page: Page, con
     assert n_done(live) == 1
 
 
+def test_a_double_click_skips_one_item(live: LiveSite, page: Page) -> None:
+    enter(page, open_rating_campaign(live))
+    page.get_by_role("button", name="Skip this one").dblclick()
+    expect(page.locator("#saved")).to_have_text("Saved")
+    expect(page.locator("#progress")).to_contain_text("0 of 2 rated")
+
+
 def test_pages_from_the_browser_cache_are_reloaded(live: LiveSite, page: Page, context: BrowserContext) -> None:
     enter(page, open_rating_campaign(live))
     other = context.new_page()

@@ -95,7 +95,7 @@ def test_attempts_in_every_format(run: RunCommand, attempts: Path, tmp_path: Pat
         (("attempts.json", "a.json", "--to", "long"), "which are not written as long"),
         (("ratings.csv", "a.csv", "--to", "trl"), "ratings.csv holds ratings, which are not written as trl"),
         (("ratings.csv", "a.csv", "--as-released"), "--as-released is about red-team attempts"),
-        (("broken.json", "a.json"), "broken.json, record 2: rating is '7'"),
+        (("broken.json", "a.json"), "broken.json, record 2: rating is 7"),
         (("nowhere.json", "a.json"), "There is no file nowhere.json"),
     ],
 )

@@ -180,7 +180,7 @@ def test_an_interim_look_advises_on_groups_and_items(run: RunCommand, ratings_cs
     done = run("plan", "interim", ratings_csv, "--by", "race", "--half-width", "0.1", "-o", "look.json")
     assert done.returncode == 0, done.stderr
     look = json.loads((tmp_path / "look.json").read_text())
-    assert (look["question"], look["asked"], look["answer"]) == ("interim", "Q_overall", "Yes")
+    assert (look["question"], look["rating_question"], look["answer"]) == ("interim", "Q_overall", "Yes")
     groups = look["rows"]
     assert [(row["group"], row["n_raters"]) for row in groups[:3]] == [("Asian", 10), ("Black", 8), ("White", 6)]
     assert [row["against"] for row in groups[3:]] == ["Black", "White", "White"]

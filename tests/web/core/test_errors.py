@@ -51,7 +51,7 @@ def test_internal_errors_show_the_reference_of_the_log(live: LiveSite, caplog: p
     ("path", "says"),
     [
         ("/c/pilot?key=" + "k" * 201, f"key in the address is too long: at most 200 characters are allowed. {AGAIN}"),
-        ("/c/pilot?lang=" + "x" * 41, f"lang in the address is too long: at most 40 characters are allowed. {AGAIN}"),
+        ("/c/pilot?lang=" + "x" * 101, f"lang in the address is too long: at most 100 characters are allowed. {AGAIN}"),
         ("/sign-in/" + "k" * 101, f"key in the address is too long: at most 100 characters are allowed. {AGAIN}"),
         ("/rate?receipt=perhaps", f"receipt in the address must be 1 or 0. {AGAIN}"),
     ],

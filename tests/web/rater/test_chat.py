@@ -60,7 +60,7 @@ def test_a_red_team_conversation_works_without_scripts(live: LiveSite) -> None:
     assert "Which response is more helpful?" in page.text
     page = send(visitor, page, "/pick", strength="3")
     page = send(visitor, page, "/end", success="1", comment="It refused.")
-    assert "1 of up to 2 conversations" in page.text
+    assert "Conversations: 1 of up to 2" in page.text
     stopped = read(send(visitor, page, "/stop"))
     page = send(visitor, visitor.get("/rate"), "/resume")
     done = read(send(visitor, page, "/finish"))
@@ -301,7 +301,7 @@ def test_a_conversation_without_a_response_can_be_ended_and_another_begun(
     visitor, page = enter_chat_campaign(reaching, chat={"chatbots": [behind(chat_server)]})
     page = say(visitor, begin(visitor, page), "Insult me.")
     page = send(visitor, page, "/end", success="0", comment="It was refused.")
-    assert "1 of up to 2 conversations" in page.text
+    assert "Conversations: 1 of up to 2" in page.text
     chat_server.otherwise = says("Gladly.")
     page = say(visitor, begin(visitor, page), "Insult me, please.")
     assert "/pick" in page.text

@@ -151,7 +151,7 @@ def test_the_preview_names_quota_pay_care_and_consent(staff_site: StaffSite) -> 
     form = {"definition": write_campaign(campaign), "pasted": PASTED, "action": "check"}
     text = " ".join(send(staff_site.owner(), "/campaigns/new", **form).text.split())
     facts = dict(re.findall(r"<dt>([^<]*)</dt> ?<dd>([^<]*)</dd>", text))
-    assert facts["Quota"].startswith("13 raters in 3 cells of rater_age, 20% more are admitted; a screener")
+    assert facts["Quota"].startswith("13 raters in 3 cells of rater_age, 20 % more are admitted; a screener")
     assert "12.00 EUR an hour" in facts["Pay"]
     assert "1.50 EUR for finishing" in facts["Pay"]
     assert "Mia Berg can be notified" in facts["Care"]

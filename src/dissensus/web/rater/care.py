@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
 from dissensus.schema.campaign.care import MAX_CONTACT_LENGTH
+from dissensus.schema.characters import normalise_line_ends
 from dissensus.schema.numbers import parse_digits
 from dissensus.web.core.forms import QuestionForm, check_storable, read_answers
 from dissensus.web.core.rater_auth import SessionKey, rater_of_form
@@ -66,7 +67,7 @@ def answer_survey(site: SiteOf, request: Request, form: SubmittedForm, session: 
     care, number = step.campaign.care, parse_digits(str(form.get("number", "")))
     if care is None or step.stage != "survey" or number != step.n_asked:
         return redirect_to("/rate")
-    answers, contact_info = read_answers(form, care.survey), str(form.get("contact_info", ""))
+    answers, contact_info = read_answers(form, care.survey), normalise_line_ends(str(form.get("contact_info", "")))
     faults = {fault.question: fault.check for fault in care.survey.faults(answers, complete=False)}
     contact = ContactRequest(notify="notify" in form, contact_info=contact_info)
     fault = "length" if len(contact_info.strip()) > MAX_CONTACT_LENGTH else None

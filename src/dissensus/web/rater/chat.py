@@ -94,7 +94,7 @@ def begin(site: SiteOf, request: Request, form: SubmittedForm, session: SessionK
     """Begin a conversation."""
 
     def transition(rater: "RaterRow") -> RaterStep:
-        conversation = NewConversation(id=_id(form), mode=str(form.get("mode", "")), intent=str(form.get("intent", "")))
+        conversation = NewConversation(id=_id(form), mode=str(form.get("mode", "")), intent=_read_text(form, "intent"))
         return chat.begin_conversation(site.platform, rater, conversation, now=site.clock())
 
     return _apply(site, request, session, form, transition)
@@ -115,7 +115,7 @@ def send_message(
     """Send a message and request the responses."""
 
     def transition(rater: "RaterRow") -> RaterStep:
-        text, mode = str(form.get("text", "")), str(form.get("mode", "")) or None
+        text, mode = _read_text(form, "text"), str(form.get("mode", "")) or None
         exchange_id, now = _id(form), site.clock()
         step = chat.send_message(
             site.platform, rater, chat_id, exchange_id, text, mode=mode, worked_ms=_worked_ms(form), now=now
@@ -175,7 +175,7 @@ def end(site: SiteOf, request: Request, chat_id: Id, form: SubmittedForm, sessio
 
     def transition(rater: "RaterRow") -> RaterStep:
         success = _number(form, "success", "Choose how well it went.") if form.get("success") else None
-        ending = ConversationEnd(success=success, comment=str(form.get("comment", "")))
+        ending = ConversationEnd(success=success, comment=_read_text(form, "comment"))
         return chat.end_conversation(site.platform, rater, chat_id, ending, now=site.clock())
 
     return _apply(site, request, session, form, transition)
@@ -262,7 +262,7 @@ def _apply(site: Site, request: Request, session: str, form: FormData, transitio
         step = next_step.find_next_step(site.platform, rater, now=site.clock())
         if step.stage != "chat":
             raise
-        typed = {name: str(form.get(name, "")) for name in ("text", "intent", "comment", "mode")}
+        typed = {name: str(form.get(name, "")) for name in ("text", "intent", "comment", "mode", "success")}
         return page(
             site,
             chat_page(site, step, session, typed={**typed, "fault": site_message(error)}),
@@ -280,6 +280,11 @@ def _edit(site: Site, rater: "RaterRow", exchange_id: str, form: FormData, pick:
     original = chat.load_response(site.platform, rater, exchange_id, position)
     edited = normalise_line_ends(str(text))
     return None if edited.strip() == normalise_line_ends(original or "").strip() else edited
+
+
+def _read_text(form: FormData, name: str) -> str:
+    """Return a typed text; browsers count a line end as one character, but send two."""
+    return normalise_line_ends(str(form.get(name, "")))
 
 
 def _id(form: FormData) -> str:

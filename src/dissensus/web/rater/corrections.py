@@ -75,7 +75,9 @@ def correct_answers(
     step = corrections.load_correction(site.platform, rater, assignment_id, now=site.clock())
     question_form = read_question_form(form, step.campaign.questionnaire)
     if question_form.faults:
-        return page(site, _correction_page(site, step, session, question_form), HTTPStatus.UNPROCESSABLE_ENTITY)
+        context = _correction_page(site, step, session, question_form)
+        opened = str(form.get("opened", "")) == assignment_id
+        return page(site, replace(context, opened=opened), HTTPStatus.UNPROCESSABLE_ENTITY)
     key, save = read_form_save(form, assignment_id, question_form)
     rating.submit_answers(site.platform, rater, assignment_id, key, save, now=site.clock())
     return redirect_to("/answers")

@@ -48,8 +48,8 @@ const later = () => {
   clearTimeout(timer);
   show("");
   timer = setTimeout(async () => {
+    while (saving) await saving;
     if (leaving) return;
-    await saving;
     saving = save().finally(() => {
       saving = null;
     });
@@ -61,10 +61,12 @@ if (!text) form.addEventListener("input", later);
 
 form.addEventListener("submit", async (event) => {
   clearTimeout(timer);
+  const again = leaving;
   leaving = true;
   if (!saving) return;
   // A save under way changes the revision that the form must send.
   event.preventDefault();
+  if (again) return;
   const { submitter } = event;
   await saving;
   // A form cannot be sent while it handles the event of another submit.

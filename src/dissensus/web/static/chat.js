@@ -4,6 +4,8 @@ import { Clock } from "./clock.js";
 import "./dialogs.js";
 import { installKeys } from "./keys.js";
 
+const RELOAD_MS = 5000;
+
 const clock = new Clock();
 const pending = document.getElementById("pending-responses");
 const [text, messageForm] = [document.getElementById("text"), document.getElementById("message-form")];
@@ -11,11 +13,16 @@ const [text, messageForm] = [document.getElementById("text"), document.getElemen
 addEventListener("submit", ({ target }) => {
   const worked = target.elements.worked_ms;
   if (worked) worked.value = clock.visible_ms - clock.idle_ms;
-  if (target === messageForm) sessionStorage.removeItem(messageForm.action);
 });
 
+const words = (message) => message?.replace(/\s+/g, " ").trim();
+
 if (text) {
-  if (!text.value) text.value = sessionStorage.getItem(messageForm.action) ?? "";
+  // What was typed is kept until the page shows it as sent.
+  const draft = sessionStorage.getItem(messageForm.action);
+  const sent = [...document.querySelectorAll(".turn.human .message")].at(-1)?.textContent;
+  if (draft !== null && words(draft) === words(sent)) sessionStorage.removeItem(messageForm.action);
+  else if (!text.value) text.value = draft ?? "";
   text.addEventListener("input", () => sessionStorage.setItem(messageForm.action, text.value));
   text.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
@@ -44,8 +51,13 @@ if (pending) {
   });
   source.addEventListener("end", () => {
     source.close();
+    const here = location.pathname === "/rate";
     location.replace("/rate#current-step");
     // With only the fragment changed, browsers scroll instead of loading the page.
-    location.reload();
+    if (here) location.reload();
+  });
+  // Browsers do not connect again after a response other than 200, such as that of a proxy during a restart.
+  source.addEventListener("error", () => {
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => location.assign("/rate"), RELOAD_MS);
   });
 }

@@ -11,7 +11,7 @@ for (const field of document.querySelectorAll("input.long[readonly], textarea[re
       await navigator.clipboard.writeText(field.value);
     } catch {
       // Without HTTPS, browsers offer no clipboard.
-      document.execCommand("copy");
+      if (!document.execCommand("copy")) return;
     }
     button.textContent = "Copied";
   });

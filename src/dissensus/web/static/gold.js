@@ -2,17 +2,12 @@
 
 import "./dialogs.js";
 import { chooseAnswer, installKeys } from "./keys.js";
-import { Questions, focus } from "./questions.js";
+import { Questions, requireAnswers } from "./questions.js";
 
 const form = document.getElementById("answers");
 
 if (form) {
   const questions = new Questions(form, JSON.parse(document.getElementById("phrases").textContent));
   installKeys((digit) => chooseAnswer(questions, digit), () => form.requestSubmit());
-  form.addEventListener("submit", (event) => {
-    const missing = questions.missing();
-    if (!missing) return;
-    event.preventDefault();
-    focus(missing);
-  });
+  requireAnswers(form, questions);
 }

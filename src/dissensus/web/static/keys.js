@@ -1,4 +1,4 @@
-// Keyboard shortcuts of raters.
+// Keyboard shortcuts for answers.
 
 import { show } from "./dialogs.js";
 import { stored } from "./outbox.js";

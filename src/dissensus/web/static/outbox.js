@@ -26,6 +26,13 @@ export const stored = {
   names: () => attempt(() => Object.keys(localStorage)) ?? [],
 };
 
+// Texts of the server about refused requests are English on all pages.
+export function english(text) {
+  const span = document.createElement("span");
+  [span.lang, span.dir, span.textContent] = ["en", "auto", text];
+  return span;
+}
+
 function attempt(action) {
   try {
     return action();

@@ -1,23 +1,30 @@
-// All pages except rating: dialogs, questions about the rater, and unsent answers.
+// Pages of raters other than items and chats: dialogs, questions of a form, and unsent answers.
 
 import "./dialogs.js";
-import { Outbox, stored } from "./outbox.js";
-import { Questions, focus } from "./questions.js";
+import { Outbox, english, stored } from "./outbox.js";
+import { Questions, requireAnswers } from "./questions.js";
 
-const { rater, token, forget } = document.body.dataset;
+const { rater, token, forget, refused } = document.body.dataset;
 const form = document.getElementById("answers");
 
-if (rater) new Outbox({ rater, token }).send();
+// An answer that is refused is removed from the outbox, so say it.
+function onOutbox({ kind, text }) {
+  if (kind !== "refused") return;
+  const notice = document.createElement("p");
+  [notice.className, notice.role] = ["notice bad", "alert"];
+  notice.append(refused, " ", english(text));
+  document.getElementById("main").prepend(notice);
+}
 
-// Only entries of this rater: the browser may hold unsent answers of another.
-if (forget) stored.names().filter((name) => name.split(":")[1] === forget).forEach(stored.remove);
+if (rater) new Outbox({ rater, token, notify: onOutbox }).send();
+
+if (forget) {
+  // Only entries of this rater: the browser may hold unsent answers of another.
+  stored.names().filter((name) => name.split(":")[1] === forget).forEach(stored.remove);
+  sessionStorage.clear();
+}
 
 if (form) {
   const questions = new Questions(form, JSON.parse(document.getElementById("phrases").textContent));
-  form.addEventListener("submit", (event) => {
-    const missing = questions.missing();
-    if (!missing) return;
-    event.preventDefault();
-    focus(missing);
-  });
+  requireAnswers(form, questions);
 }

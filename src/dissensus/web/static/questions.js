@@ -14,7 +14,7 @@ export class Questions {
     form.noValidate = true; // missing answers are shown beside the question
     form.addEventListener("input", (event) => this.#choose(event.target), true);
     for (const name of ["input", "change"]) form.addEventListener(name, () => this.refresh(), true);
-    this.refresh();
+    this.refresh({ keepsFaults: true });
   }
 
   get #all() {
@@ -63,12 +63,12 @@ export class Questions {
     this.refresh();
   }
 
-  // Show questions that apply, update counters, and clear the faults of answered questions.
-  refresh() {
+  // Show questions that apply, update counters, and clear the faults of answered questions but for those of the server.
+  refresh({ keepsFaults = false } = {}) {
     const applying = this.#applying();
     for (const question of this.#all) {
       question.hidden = !applying.has(question);
-      if (applying.get(question) != null) mark(question, false);
+      if (!keepsFaults && applying.get(question) != null) mark(question, false);
       limit(question);
       const [counter, text] = [question.querySelector("[data-counter]"), question.querySelector("textarea")];
       if (counter) {
@@ -124,6 +124,16 @@ function limit(question) {
   for (const choice of choices) choice.disabled = full && !choice.checked && !("alone" in choice.dataset);
 }
 
+// Prevent the submission of a form while a required answer is missing.
+export function requireAnswers(form, questions) {
+  form.addEventListener("submit", (event) => {
+    const missing = questions.missing();
+    if (!missing) return;
+    event.preventDefault();
+    focus(missing);
+  });
+}
+
 export function focus(question) {
   (question.querySelector("input:checked") ?? question.querySelector("input, textarea")).focus();
 }
@@ -144,7 +154,8 @@ function ownWords(question) {
 function mark(question, invalid, text) {
   const [fault, control] = [question.querySelector(".fault"), question.querySelector("textarea") ?? question];
   fault.hidden = !invalid;
-  if (text) fault.textContent = text;
+  // A hidden text would still be read as the description of its control.
+  fault.textContent = invalid ? text : "";
   if (invalid && control.matches("textarea, [role=radiogroup]")) control.setAttribute("aria-invalid", "true");
   else control.removeAttribute("aria-invalid");
 }

@@ -3,7 +3,7 @@
 import { Clock } from "./clock.js";
 import { show as showDialog } from "./dialogs.js";
 import { chooseAnswer, installKeys } from "./keys.js";
-import { Outbox, stored, uuid } from "./outbox.js";
+import { Outbox, english, stored, uuid } from "./outbox.js";
 import { Questions, filled, focus } from "./questions.js";
 
 const MAX_PACES = 20;
@@ -24,6 +24,7 @@ let nextItem = state.next_item;
 let { done, total } = state;
 let waiting = false; // for the next item from the server
 let leaving = false; // once everything is sent
+let unsent = false; // while a problem of saving is shown
 let typing = null; // field being typed in: keystrokes in a row count as one change
 let openSince = null; // visible time at which the conversation was last uncovered; null while it is covered
 let openBefore = null; // time for which it had been uncovered before; null if it never was
@@ -75,7 +76,10 @@ function saveOf(answers, final) {
 
 // Covered conversations
 
-conversation.addEventListener("toggle", () => keepOpenTime(), true); // it does not bubble
+conversation.addEventListener("toggle", () => { // it does not bubble
+  keepOpenTime();
+  if (!unsent) showPassing();
+}, true);
 
 function keepOpenTime() {
   openBefore = openTime();
@@ -101,6 +105,11 @@ byId("skipping")?.addEventListener("submit", (event) => {
   outbox.add(path("skip"));
   continueRating();
 });
+
+// The second click of a double click would act on the next item.
+for (const name of ["submit", "skip"]) {
+  byId(name)?.addEventListener("click", (event) => event.detail > 1 && event.preventDefault());
+}
 
 function submit() {
   if (waiting) return;
@@ -156,7 +165,7 @@ function display(next, saved) {
 }
 
 // On a narrow page the rated answer is pinned to the top while it is above the visible part; not while it is covered.
-const ratedAnswer = new IntersectionObserver(
+const ratedObserver = new IntersectionObserver(
   ([{ isIntersecting, boundingClientRect: { height } }]) => (byId("pin").hidden = isIntersecting || height === 0),
   { rootMargin: "0px 0px 1000000px 0px" }, // also what is below the visible part
 );
@@ -166,8 +175,8 @@ function pinRatedAnswer() {
   byId("pin").hidden = true;
   const message = rated?.querySelector(".message").cloneNode(true);
   byId("pin").querySelector(".pinned").replaceChildren(...(message ? [message] : []));
-  ratedAnswer.disconnect();
-  if (rated) ratedAnswer.observe(rated);
+  ratedObserver.disconnect();
+  if (rated) ratedObserver.observe(rated);
 }
 
 function fill() {
@@ -181,14 +190,17 @@ function onOutbox({ kind, text, data, entry, busy }) {
   if (kind === "saving") byId("saved").textContent = phrases.saving;
   if (kind === "saved") {
     showSaved(phrases.saved);
-    showPassing();
+    if (unsent) showPassing();
+    unsent = false;
     if (leaving) location.assign(state.corrects ? "/answers" : "/rate");
   }
   if (kind === "unsaved") {
+    unsent = true;
     showSaved(phrases.unsaved);
     showPassing([busy ? phrases.busy : waiting ? phrases.waiting : phrases.offline]);
   }
-  if (kind === "signed_out") showProblem([phrases.signed_out, text], phrases.reload);
+  if (kind === "signed_out") showProblem([phrases.signed_out], phrases.reload);
+  if (kind === "signed_out" || kind === "refused") byId("saved").textContent = "";
   if (kind === "refused") onRefused(entry, text);
   if (kind === "reply") onReply(entry, data);
 }
@@ -209,7 +221,7 @@ function onReply(entry, data) {
   if (leaving) return;
   nextItem = data.next_item;
   if (data.item.assignment === item.assignment && !waiting) merge(data);
-  else if (waiting || !item.touched) display(data.item, data);
+  else if (waiting || !(item.touched || document.querySelector("dialog[open]"))) display(data.item, data);
   else nextItem = data.item;
   if (data.pause && entry.save?.final) pause();
 }
@@ -223,7 +235,7 @@ function merge({ answers, revision }) {
 
 function onRefused({ path: target, save }, text) {
   const ofOtherItem = save?.final || target !== path("save");
-  showProblem([phrases.refused, text, ...(ofOtherItem ? [phrases.refused_item] : [])], phrases.reload);
+  showProblem([phrases.refused, english(text), ...(ofOtherItem ? [phrases.refused_item] : [])], phrases.reload);
 }
 
 // Show a passing problem, unless a lasting one is shown.
@@ -231,14 +243,14 @@ function showPassing(texts) {
   if (!byId("alert").querySelector("a")) showProblem(texts);
 }
 
-// Show a problem; with a link to reload the page it stays until then.
+// Show a problem, of texts and elements; with a link to reload the page it stays until then.
 function showProblem(texts = [], link = "") {
   const box = byId("alert");
   box.replaceChildren();
   if (!texts.length) return;
   const notice = document.createElement("p");
   notice.className = "notice bad";
-  notice.textContent = `${texts.join(" ")} `;
+  notice.append(...texts.flatMap((text) => [text, " "]));
   if (link) {
     const anchor = document.createElement("a");
     [anchor.href, anchor.textContent] = ["/rate", link];
@@ -262,7 +274,7 @@ function showProgress() {
   if (state.corrects) return;
   byId("previous").hidden = done === 0;
   const parts = [filled(total === null ? phrases.count : phrases.progress, { done, total })];
-  const time = left();
+  const time = remainingTime();
   if (time) parts.push(filled(phrases.pace, { time }));
   byId("progress").textContent = parts.join(", ");
   const bar = document.querySelector(".progress progress");
@@ -275,7 +287,7 @@ function keepPace(milliseconds) {
   stored.set(`dissensus-pace:${rater}`, JSON.stringify([...paces(), milliseconds].slice(-MAX_PACES)));
 }
 
-function left() {
+function remainingTime() {
   const sorted = paces().sort((a, b) => a - b);
   if (total === null || total <= done || sorted.length < MIN_PACES) return null;
   const minutes = Math.max(1, Math.round((sorted[sorted.length >> 1] * (total - done)) / 60_000));
