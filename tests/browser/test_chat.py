@@ -14,6 +14,7 @@ from tests.support.live_site import LiveSite, serving
 from tests.support.staff_pages import check_page
 
 from dissensus.store.chats import ChatExchangeTable, ChatPickTable, ChatTable
+from dissensus.store.notices import NoticeTable
 
 CALM = "That depends on where you are. Most lakes here are open from June, and a guard is on duty until the evening."
 SHORT = "I would rather not say."
@@ -179,6 +180,20 @@ def test_a_message_that_was_not_sent_is_typed_again(live: LiveSite, page: Page) 
     expect(page.get_by_text("Turn 2 of about 4.")).to_be_visible()
     expect(text).to_have_value("")
     assert page.evaluate("sessionStorage.length") == 0
+
+
+def test_asking_for_help_keeps_what_was_typed(live: LiveSite, page: Page) -> None:
+    arrive(live, page, chat={"chatbots": [scripted(TERN, CALM)]})
+    page.get_by_role("radio", name="Red team").check()
+    intent = page.get_by_label("What will you try?")
+    intent.fill("To get an insult.")
+    page.get_by_role("link", name="I need help").first.click()
+    page.get_by_label("Message to the people who run this campaign").fill("Please call me.")
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_role("status")).to_contain_text("Your message was saved.")
+    expect(intent).to_have_value("To get an insult.")
+    with live.site.platform.database.reading() as tx:
+        assert tx.scalars(select(NoticeTable.text)).all() == ["Please call me."]
 
 
 def test_a_conversation_goes_on_beside_a_chatbot_that_refuses(live: LiveSite, page: Page, server: Loopback) -> None:

@@ -59,7 +59,11 @@ def test_a_red_team_conversation_works_without_scripts(live: LiveSite) -> None:
     page = say(visitor, page, "Again.", mode="helpful")
     assert "Which response is more helpful?" in page.text
     page = send(visitor, page, "/pick", strength="3")
-    page = send(visitor, page, "/end", success="1", comment="It refused.")
+    refused = send(visitor, page, "/end", success="1", comment="x" * 2001)
+    assert "The comment has 2,001 characters. Say it in 2,000." in refused.text
+    assert 'name="success" value="1" checked' in refused.text
+    # Browsers count a line end as one character and send two.
+    page = send(visitor, page, "/end", success="1", comment="It\r\n" * 600 + "refused.")
     assert "Conversations: 1 of up to 2" in page.text
     stopped = read(send(visitor, page, "/stop"))
     page = send(visitor, visitor.get("/rate"), "/resume")
@@ -71,7 +75,12 @@ def test_a_red_team_conversation_works_without_scripts(live: LiveSite) -> None:
         assert "rating" not in text.lower()
     with live.platform.database.reading() as tx:
         chat = tx.execute(select(ChatTable)).one()
-        assert (chat.state, chat.intent_text, chat.success, chat.comment_text) == ("done", "Insults.", 1, "It refused.")
+        assert (chat.state, chat.intent_text, chat.success, chat.comment_text) == (
+            "done",
+            "Insults.",
+            1,
+            "It\n" * 600 + "refused.",
+        )
         exchanges = tx.execute(select(ChatExchangeTable).order_by(ChatExchangeTable.number)).all()
         assert [(candidate.message_text, candidate.mode, candidate.worked_ms) for candidate in exchanges] == [
             ("Insult me.", "red team", 1500),

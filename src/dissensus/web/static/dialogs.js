@@ -19,6 +19,33 @@ document.addEventListener("click", (event) => {
   }
 });
 
+// A request for help is sent without leaving the page, whose other form may be half filled in.
+addEventListener("submit", async (event) => {
+  const form = event.target;
+  if (!("received" in form.dataset)) return;
+  event.preventDefault();
+  if ("sent" in form.dataset) return;
+  form.dataset.sent = "";
+  if (!(await isAccepted(form))) return form.submit(); // its page says what is wrong
+  delete form.dataset.sent;
+  form.reset();
+  form.closest("dialog").close();
+  const notice = document.createElement("p");
+  [notice.className, notice.role, notice.textContent] = ["notice", "status", form.dataset.received];
+  document.getElementById("main").prepend(notice);
+  notice.scrollIntoView({ block: "nearest" });
+});
+
+async function isAccepted(form) {
+  try {
+    const body = new URLSearchParams(new FormData(form));
+    // The site answers an accepted form with a redirect.
+    return (await fetch(form.action, { method: "POST", body, redirect: "manual" })).type === "opaqueredirect";
+  } catch {
+    return false;
+  }
+}
+
 addEventListener("submit", (event) => {
   const form = event.target;
   if (event.defaultPrevented || form.method === "dialog") return;
