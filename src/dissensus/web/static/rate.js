@@ -25,6 +25,7 @@ let { done, total } = state;
 let waiting = false; // for the next item from the server
 let leaving = false; // once everything is sent
 let unsent = false; // while a problem of saving is shown
+let returning = false; // to the item before, once it is saved
 let typing = null; // field being typed in: keystrokes in a row count as one change
 let openSince = null; // visible time at which the conversation was last uncovered; null while it is covered
 let openBefore = null; // time for which it had been uncovered before; null if it never was
@@ -111,6 +112,13 @@ for (const name of ["submit", "skip"]) {
   byId(name)?.addEventListener("click", (event) => event.detail > 1 && event.preventDefault());
 }
 
+// The server knows the item before only once it is saved.
+byId("previous")?.addEventListener("click", (event) => {
+  if (!outbox.ends) return;
+  event.preventDefault();
+  returning = true;
+});
+
 function submit() {
   if (waiting) return;
   record();
@@ -192,7 +200,8 @@ function onOutbox({ kind, text, data, entry, busy }) {
     showSaved(phrases.saved);
     if (unsent) showPassing();
     unsent = false;
-    if (leaving) location.assign(state.corrects ? "/answers" : "/rate");
+    if (returning) location.assign("/answers/last");
+    else if (leaving) location.assign(state.corrects ? "/answers" : "/rate");
   }
   if (kind === "unsaved") {
     unsent = true;
