@@ -201,7 +201,7 @@ def test_the_page_compares_gold_crowd_and_platinum(staff_site: StaffSite, live: 
     for name in ("bob", "cleo", "dan"):
         label(expert(staff_site, name), {**YES, "reasons": ["Q_safe", "Other"]})
     page = re.sub(' data-label="[^"]*"', "", ada.get(f"{GOLD}/comparison").text)
-    assert '<td>Q_safe</td><td class="n">1</td><td class="n">0.0%</td><td class="n">0</td><td class="n">–</td>' in page
+    assert '<td>Q_safe</td><td class="n">1</td><td class="n">0.0 %</td><td class="n">0</td><td class="n">–</td>' in page
     assert '<th scope="row" dir="auto">Other</th><td>–</td><td class="n">1</td><td class="n">–</td>' in page
     assert "Of 3 items, 1 have a gold label and 0 a label from an earlier crowd." in page
     assert "Crowd and gold" in page
