@@ -18,7 +18,7 @@ addEventListener("submit", ({ target }) => {
 const words = (message) => message?.replace(/\s+/g, " ").trim();
 
 if (text) {
-  // What was typed is kept until the page shows it as sent.
+  // The draft is kept until the page shows it as sent.
   const draft = sessionStorage.getItem(messageForm.action);
   const sent = [...document.querySelectorAll(".turn.human .message")].at(-1)?.textContent;
   if (draft !== null && words(draft) === words(sent)) sessionStorage.removeItem(messageForm.action);
