@@ -33,7 +33,7 @@ def test_a_submission_is_approved_and_the_page_says_so(staff_site: StaffSite, pr
     submission = add_submission(staff_site.platform, prolific, campaign.id, rater.id)
     browser = staff_site.owner()
     queue = browser.get(QUEUE)
-    assert "1 of 1 await your decision" in text_of(queue)
+    assert "1 of 1 awaits your decision" in text_of(queue)
     assert f"{submission} awaiting review No. 1, finished approve, request a return" in text_of(queue)
     page = browser.get(f"{QUEUE}/{submission}")
     assert "Approve and pay" in page.text
