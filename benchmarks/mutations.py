@@ -14,10 +14,12 @@ score of 100 % cannot be reached.
 import argparse
 import ast
 import json
+import multiprocessing
 import os
 import random
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -32,6 +34,7 @@ from itertools import pairwise
 from pathlib import Path
 from queue import SimpleQueue
 
+import pytest
 from coverage import CoverageData
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -49,7 +52,14 @@ COMPILED = ("@compiled", "@intrinsic")
 # Tests of a first attempt, and up to which others follow if they all pass.
 MOST_TESTS = (10, 50, 200)
 # A loop without an end is detected by it.
-SECONDS, SECONDS_PER_TEST = 60, 1
+SECONDS, SECONDS_PER_TEST, SECONDS_FOR_KERNELS = 60, 2, 300
+OPTIONS = ["-x", "-q", "-n0", "-p", "no:cacheprovider", "-p", "no:cov", "-m", ""]
+OPTIONS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+# Libraries are imported once, by the process that forks into runs of tests.
+FORKS = multiprocessing.get_context("forkserver")
+LIBRARIES = ["alembic", "fastapi", "httpx", "hypothesis.strategies", "numba", "polars", "pydantic", "pytest"]
+LIBRARIES += ["schemathesis", "scipy.optimize", "scipy.stats", "sqlalchemy", "vl_convert"]
+FORKS.set_forkserver_preload(LIBRARIES)
 LAST_LINE = sys.maxsize
 COPIED = ("src", "tests", "benchmarks", "docs", "examples", "deploy", "reproduce", ".ci")
 
@@ -227,7 +237,7 @@ def record_coverage() -> None:
     )
     options = ["--cov", f"--cov-config={settings}", "--cov-context=test", "--cov-report="]
     subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n", "2", *options],
+        [sys.executable, "-m", "pytest", "-q", "-n", "3", *options],
         cwd=ROOT,
         env=os.environ | {"COVERAGE_RCFILE": str(settings)},
         check=False,
@@ -322,27 +332,69 @@ def compiled(path: str, function: str) -> bool:
     )
 
 
-def run_tests(root: Path, tests: list[str], **environment: str) -> str:
+def run_pytest(root: Path, tests: list[str], output: Path) -> None:
+    """Run tests in a copy of the project, in the process group of this process."""
+    os.setsid()
+    with output.open("wb") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    os.chdir(root)
+    os.environ |= {"PYTHONPATH": str(root / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    sys.path.insert(0, str(root / "src"))
+    os._exit(pytest.main([*OPTIONS, *tests]))
+
+
+def run_tests(root: Path, tests: list[str], seconds: int = 0) -> str:
     """Return the first of these tests that fails in a copy of the project; empty if none does."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", "-p", "no:cov", "-m", ""]
-    variables = os.environ | {"PYTHONPATH": str(root / "src"), "PYTHONDONTWRITEBYTECODE": "1"} | environment
-    try:
-        process = subprocess.run(
-            [*command, *tests],
-            cwd=root,
-            env=variables,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS + SECONDS_PER_TEST * len(tests),
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return tests[0]
-    if process.returncode == 0:
-        return ""
-    failures = [line.partition(" ")[2] for line in process.stdout.splitlines() if line.startswith("FAILED ")]
+    with tempfile.NamedTemporaryFile() as output:
+        process = FORKS.Process(target=run_pytest, args=(root, tests, Path(output.name)))
+        process.start()
+        process.join(SECONDS + SECONDS_PER_TEST * len(tests) + seconds)
+        if process.exitcode is None:
+            assert process.pid is not None
+            os.killpg(process.pid, signal.SIGKILL)
+            process.join()
+            return tests[0]
+        if process.exitcode == 0:
+            return ""
+        lines = Path(output.name).read_text(errors="replace").splitlines()
+    failures = [line.partition(" ")[2] for line in lines if line.startswith("FAILED ")]
     # A module that cannot be imported fails all tests.
     return next((test for test in tests if failures and failures[0].startswith(test)), tests[0])
+
+
+@cache
+def kernel_modules(path: str) -> list[str]:
+    """Return the module at a path and those that import it, among the modules with compiled functions."""
+    modules = {module for module, _, text in top_level_functions() if text.startswith(COMPILED)}
+    stale = modules & {path}
+    while True:
+        names = [re.escape(module.removeprefix("src/").removesuffix(".py").replace("/", ".")) for module in stale]
+        imports = re.compile(rf"^from ({'|'.join(names)}) import", re.MULTILINE)
+        found = stale | {module for module in modules if imports.search((ROOT / module).read_text())}
+        if found == stale:
+            return sorted(stale)
+        stale = found
+
+
+def restore_kernels(root: Path, modules: list[str]) -> None:
+    """Copy the compiled kernels of modules to a copy of the project."""
+    remove_kernels(root, modules)
+    for module in modules:
+        for kernel in find_kernels(ROOT / module):
+            shutil.copy2(kernel, root / kernel.relative_to(ROOT))
+
+
+def remove_kernels(root: Path, modules: list[str]) -> None:
+    """Remove the compiled kernels of modules from a copy of the project."""
+    for module in modules:
+        for kernel in find_kernels(root / module):
+            kernel.unlink()
+
+
+def find_kernels(module: Path) -> list[Path]:
+    """Return the files of the compiled kernels of a module."""
+    return [*(module.parent / "__pycache__").glob(f"{module.stem}.*.nb[ci]")]
 
 
 def copy_project(root: Path) -> None:
@@ -360,18 +412,19 @@ def try_mutation(root: Path, mutation: Mutation, tests: list[str], sound: dict[s
     outcome = "not executed"
     path = root / mutation.path
     text, status = path.read_bytes(), path.stat()
+    # Kernels that call a changed one are compiled with it.
+    kernels = kernel_modules(mutation.path)
     for begin, end in pairwise((0, *MOST_TESTS)):
         chosen = tests[begin:end]
         while chosen:
-            with tempfile.TemporaryDirectory() as cache:
-                # Compiled kernels of a changed module stay apart.
-                environment = {"NUMBA_CACHE_DIR": cache} if b"@compiled" in text else {}
-                try:
-                    path.write_bytes(mutation.apply(text))
-                    failure = run_tests(root, chosen, **environment)
-                finally:
-                    path.write_bytes(text)
-                    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+            try:
+                path.write_bytes(mutation.apply(text))
+                remove_kernels(root, kernels)
+                failure = run_tests(root, chosen, SECONDS_FOR_KERNELS if kernels else 0)
+            finally:
+                path.write_bytes(text)
+                os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+                restore_kernels(root, kernels)
             if not failure:
                 outcome = "undetected"
                 break

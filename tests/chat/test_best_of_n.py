@@ -57,7 +57,7 @@ class NumberedBot:
 
 def score_by_number(scores: Sequence[float]) -> Scorer:
     def scorer(conversations: Sequence[Conversation]) -> NDArray[np.float64]:
-        return np.array([scores[int(one.rated.text.split()[1])] for one in conversations], dtype=np.float64)
+        return np.array([scores[int(one.rated_turn.text.split()[1])] for one in conversations], dtype=np.float64)
 
     return scorer
 
@@ -130,7 +130,7 @@ def test_the_scorer_sees_whole_conversations() -> None:
 
     asyncio.run(collect_response(BestOfN(bot=NumberedBot(2), scorer=scorer, n=2), TALK, 7))
     assert [one.context for one in scored] == [TALK.turns] * 2
-    assert [one.rated.text for one in scored] == ["response 0", "response 1"]
+    assert [one.rated_turn.text for one in scored] == ["response 0", "response 1"]
 
 
 def test_an_empty_response_is_the_worst_for_brevity() -> None:
@@ -192,7 +192,7 @@ def test_an_empty_response_is_never_the_best() -> None:
     script = ScriptedResponses(responses=("", "kind", "  "))
 
     def likes_silence(conversations: Sequence[Conversation]) -> NDArray[np.float64]:
-        return np.array([-len(one.rated.text) for one in conversations], dtype=np.float64)
+        return np.array([-len(one.rated_turn.text) for one in conversations], dtype=np.float64)
 
     bot = BestOfN(bot=ScriptedBot(script=script), scorer=likes_silence, n=32)
     best = asyncio.run(bot.best(TALK, 7, keep=32))

@@ -21,7 +21,7 @@ class SignedTasteModel:
         self.sign = sign
 
     def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
-        return [[self.sign * TASTE.utility(talk.rated.text)] for talk in transcripts]
+        return [[self.sign * TASTE.utility(talk.rated_turn.text)] for talk in transcripts]
 
 
 @pytest.mark.parametrize(("sign", "agreement"), [(1.0, 1.0), (-1.0, 0.0), (0.0, 0.5)])

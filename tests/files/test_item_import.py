@@ -143,7 +143,7 @@ def test_files_with_other_names_are_read_with_renames(tmp_path: Path) -> None:
     path.write_text("item_id,asked,said\n1,Hi,Yo\n")
     renames = {"asked": "context", "said": "response"}
     (item,) = read_renamed_items(path, read_items, renames).items
-    assert (item.item_id, item.conversation.rated.text) == ("1", "Yo")
+    assert (item.item_id, item.conversation.rated_turn.text) == ("1", "Yo")
     with pytest.raises(NotFound, match=r"items\.csv: There is no column 'ask' to rename. Did you mean 'asked'"):
         read_renamed_items(path, read_items, {"ask": "context"})
 

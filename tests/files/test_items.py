@@ -232,7 +232,7 @@ def test_texts_are_unchanged() -> None:
     hostile = ['=HYPERLINK("http://x")', "<script>alert(1)</script>", "\u202eevil\u2066", "\x1b[31m", "x" * 2**20]
     table = pl.DataFrame({"context": ["USER: a"] * 5, "response": hostile, "note": hostile})
     items, _ = read_items(table)
-    assert [item.conversation.rated.text for item in items] == hostile
+    assert [item.conversation.rated_turn.text for item in items] == hostile
     assert [item.attributes["note"] for item in items] == hostile
 
 

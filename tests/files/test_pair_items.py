@@ -63,7 +63,7 @@ def test_every_form_of_a_published_pair_gives_the_same_item(form: str, tmp_path:
     (pair,) = read_pairs(source).pairs
     assert (pair.context, pair.chosen, pair.rejected) == (item.conversation.turns[:-1], "No.", "Sure!")
     items, _ = read_items(source)
-    assert {one.attributes["item_side"]: one.conversation.rated.text for one in items} == {
+    assert {one.attributes["item_side"]: one.conversation.rated_turn.text for one in items} == {
         "chosen": "No.",
         "rejected": "Sure!",
     }

@@ -167,7 +167,7 @@ def test_a_conversation_keeps_its_split() -> None:
         (lambda: preference("more helpful", Pick("x", "a", 1), Pick("x", "b", 1)), "Rater 'x' picked twice"),
         (lambda: preference("more harmful", 1, edits=(Edit("x", "a", "y"),)), "the criterion is 'more harmful'"),
         (lambda: preference("more helpful", 1, phase="late"), "phase is 'late'"),
-        (lambda: preference("more helpful", 1, a="\0"), "Answer a has a NUL"),
+        (lambda: preference("more helpful", 1, a="\0"), "Response a has a NUL"),
         (lambda: PairPolicy(ties="dropped"), "Did you mean 'drop'?"),  # type: ignore[arg-type]
         (lambda: PairPolicy(test_share=2), "test_share is 2"),
     ],

@@ -30,7 +30,7 @@ def test_a_conversation_survives_json(turns: list[tuple[Speaker, str]]) -> None:
 
 def test_the_last_turn_of_the_bot_is_rated() -> None:
     conversation = Conversation.from_turns([("human", "a"), ("bot", "b"), ("human", "c"), ("bot", "b")])
-    assert conversation.rated == Turn("bot", "b")
+    assert conversation.rated_turn == Turn("bot", "b")
     assert [turn.text for turn in conversation.context] == ["a", "b", "c"]
     assert Conversation((Turn("bot", "alone"),)).context == ()
 
@@ -39,7 +39,7 @@ def test_a_conversation_that_ends_with_a_person_cannot_be_rated() -> None:
     conversation = Conversation.from_turns([("bot", "Hello!"), ("human", "Bye")])
     assert len(conversation.turns) == 2
     with pytest.raises(InvalidInput, match=r"last turn, 'Bye', is by the human.*Leave it out, or add the answer"):
-        _ = conversation.rated
+        _ = conversation.rated_turn
     with pytest.raises(InvalidInput, match="is by the human"):
         _ = conversation.context
     with pytest.raises(InvalidInput, match=r"^Item '7': The last turn"):
@@ -49,7 +49,7 @@ def test_a_conversation_that_ends_with_a_person_cannot_be_rated() -> None:
 def test_empty_turns_are_kept_and_counted() -> None:
     conversation = Conversation.from_turns([("human", "a"), ("bot", " \n"), ("human", "b"), ("bot", "")])
     assert conversation.empty_turns == (2, 4)
-    assert conversation.rated.text == ""
+    assert conversation.rated_turn.text == ""
     assert HI.empty_turns == ()
 
 
@@ -91,7 +91,7 @@ def test_a_turn_that_cannot_be_stored(text: Any, message: str) -> None:
 
 def test_the_longest_turn_is_kept() -> None:
     conversation = Conversation.from_turns([("bot", "é" * limits.MAX_TURN_LENGTH)])
-    assert len(conversation.rated.text) == limits.MAX_TURN_LENGTH
+    assert len(conversation.rated_turn.text) == limits.MAX_TURN_LENGTH
 
 
 def test_limits_of_a_conversation() -> None:

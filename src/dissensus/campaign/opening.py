@@ -98,7 +98,7 @@ def summarise_items(items: Iterable[Item], n_items: int) -> ItemFindings:
     n_read = 0
     for item in items:
         n_read += 1
-        texts = item.responses() or (item.conversation.rated.text,)
+        texts = item.responses() or (item.conversation.rated_turn.text,)
         if not all(text.strip() for text in texts):
             blank.append(item.item_id)
         if not any(turn.speaker == "human" for turn in item.conversation.turns):

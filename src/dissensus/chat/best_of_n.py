@@ -36,7 +36,7 @@ def brevity(conversations: Sequence[Conversation]) -> NDArray[np.float64]:
     >>> brevity([Conversation.from_turns(turns) for turns in talks]).round(2).tolist()
     [-1.95, -2.94]
     """
-    lengths = (len(conversation.rated.text.strip()) for conversation in conversations)
+    lengths = (len(conversation.rated_turn.text.strip()) for conversation in conversations)
     return np.array([-log1p(length or MAX_TURN_LENGTH + 1) for length in lengths], dtype=np.float64)
 
 

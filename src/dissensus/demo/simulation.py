@@ -55,7 +55,7 @@ def simulate_demo_campaign(n_items: int, n_raters: int, *, seed: int = 0) -> Dem
     Examples
     --------
     >>> campaign = simulate_demo_campaign(3, 2)
-    >>> len(campaign.items), campaign.items[0].conversation.rated.speaker
+    >>> len(campaign.items), campaign.items[0].conversation.rated_turn.speaker
     (3, 'bot')
     >>> len(campaign.raters[0].opinions), sorted(campaign.raters[0].demographics)
     (3, ['rater_age', 'rater_education', 'rater_gender', 'rater_race'])

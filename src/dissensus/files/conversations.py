@@ -100,7 +100,7 @@ def to_rateable(chat: Chat) -> Conversation:
     """Return a chat as a conversation; raise unless it ends with the bot."""
     limits.count_turns(len(chat.turns))
     conversation = Conversation.from_turns(chat.turns)
-    _ = conversation.rated
+    _ = conversation.rated_turn
     return conversation
 
 

@@ -109,7 +109,7 @@ def read_items(source: Any, *, item: str | None = None, pairs: Pairs = "both") -
     ...     "item_id": ["7"], "context": ["USER: Is it safe?"], "response": ["Yes."], "harm_type": ["Health"],
     ... })
     >>> (item,), notes = read_items(table)
-    >>> item.item_id, item.conversation.rated.text, dict(item.attributes)
+    >>> item.item_id, item.conversation.rated_turn.text, dict(item.attributes)
     ('7', 'Yes.', {'harm_type': 'Health'})
     """
     if pairs not in get_args(Pairs):
@@ -139,7 +139,7 @@ def parse_pasted_items(text: str) -> Items:
     Examples
     --------
     >>> items, notes = parse_pasted_items("User: Hi\nBot: Hello!\n---\nUser: Hi\nBot: Go away.")
-    >>> [item.conversation.rated.text for item in items]
+    >>> [item.conversation.rated_turn.text for item in items]
     ['Hello!', 'Go away.']
     """
     parsed: list[ParsedConversation] = []

@@ -82,7 +82,7 @@ def test_an_uploaded_item_file_is_kept_between_pages(staff_site: StaffSite) -> N
 
         *_, last = items_store.iterate_items(tx, store.get_campaign_by_name(tx, "pilot").id)
     assert (last.item_id, dict(last.attributes)) == ("new", {"harm_type": "x"})
-    assert last.conversation.rated.text == "Answer\r\n<b>é\u202e"
+    assert last.conversation.rated_turn.text == "Answer\r\n<b>é\u202e"
 
 
 @sqlite_only

@@ -55,12 +55,12 @@ def test_unknown_columns_are_chosen_by_hand(staff_site: StaffSite) -> None:
     assert len(stored(staff_site)) == 3
     assert send(staff_site.owner(), PATH, **fields, action="add").headers["location"] == "/campaigns/pilot"
     *_, hello, total = stored(staff_site)
-    assert (hello.item_id, hello.conversation.rated.text, dict(hello.attributes)) == (
+    assert (hello.item_id, hello.conversation.rated_turn.text, dict(hello.attributes)) == (
         "1",
         "Hello!",
         {"harm_type": "<b>x</b>"},
     )
-    assert total.conversation.rated.text == "=SUM(A1)"
+    assert total.conversation.rated_turn.text == "=SUM(A1)"
 
 
 def test_known_columns_need_one_look(staff_site: StaffSite) -> None:

@@ -74,7 +74,8 @@ def test_an_export_holds_preferences_attempts_items_and_raters(platform: Platfor
     assert {attempt.red_team_member_id for attempt in attempts} == {0, 1}
     assert all(attempt.model_type in ("rlhf", "plain lm") for attempt in attempts)
     items, _ = read_items(folder / "conversations.jsonl")
-    assert {item.conversation.rated.text for item in items} == {"Response A", "Response B", "Response B, improved."}
+    texts = {item.conversation.rated_turn.text for item in items}
+    assert texts == {"Response A", "Response B", "Response B, improved."}
     people = {row["red_team_member_id"]: row for row in read_json_lines(folder / "red-teamers.jsonl")}
     (declared,) = [row for row in people.values() if "rater_age" in row]
     assert declared["rater_age"] == "old"

@@ -102,7 +102,7 @@ def read_pair_items(source: Any, *, item: str | None = None, seed: int = 0) -> I
     --------
     >>> table = pl.DataFrame({"context": ["Is it safe?"], "response_a": ["No."], "response_b": ["Sure!"]})
     >>> (item,), notes = read_pair_items(table)
-    >>> item.conversation.rated.text, item.response_b
+    >>> item.conversation.rated_turn.text, item.response_b
     ('No.', 'Sure!')
     """
     if is_path(source) and Path(source).suffix.lower() in PASTED:

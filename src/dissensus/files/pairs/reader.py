@@ -175,8 +175,8 @@ def _pair(chosen: Conversation, rejected: Conversation, attributes: tuple[Any, .
     strength, weight, agreement, rater, group, row_tranche, groups = attributes
     return Pair(
         chosen.context,
-        chosen.rated.text,
-        rejected.rated.text,
+        chosen.rated_turn.text,
+        rejected.rated_turn.text,
         strength=strength,
         weight=1.0 if weight is None else weight,
         rater=rater,
@@ -188,11 +188,11 @@ def _pair(chosen: Conversation, rejected: Conversation, attributes: tuple[Any, .
 
 
 def _find_exclusion(chosen: Conversation, rejected: Conversation) -> str | None:
-    if not chosen.rated.text.strip() or not rejected.rated.text.strip():
+    if not chosen.rated_turn.text.strip() or not rejected.rated_turn.text.strip():
         return EMPTY
     if chosen.context != rejected.context:
         return CONTEXTS
-    return SAME if chosen.rated == rejected.rated else None
+    return SAME if chosen.rated_turn == rejected.rated_turn else None
 
 
 def read_numbers(frame: pl.DataFrame, name: str) -> list[float | None]:

@@ -172,7 +172,7 @@ def _pairs(preference: Preference, policy: PairPolicy, dropped: Counter[str]) ->
     else:
         yield _build_pair(preference, policy, *choice)
     for number, edit in enumerate(preference.edits if policy.edits else (), start=1):
-        if edit.text == preference.answer(edit.side):
+        if edit.text == preference.response(edit.side):
             dropped[UNCHANGED] += 1
         else:
             yield _build_edited_pair(preference, policy, edit, number)
@@ -203,8 +203,8 @@ def _build_pair(preference: Preference, policy: PairPolicy, better: Side, streng
         pair_id=preference.preference_id,
         conversation_id=preference.conversation_id,
         context=preference.context,
-        chosen=preference.answer(better),
-        rejected=preference.answer("a" if better == "b" else "b"),
+        chosen=preference.response(better),
+        rejected=preference.response("a" if better == "b" else "b"),
         purpose=_purpose(preference),
         phase=_phase(preference, preference.models),
         split=_split(preference, policy),
@@ -227,7 +227,7 @@ def _build_edited_pair(preference: Preference, policy: PairPolicy, edit: Edit, n
         conversation_id=preference.conversation_id,
         context=preference.context,
         chosen=edit.text,
-        rejected=preference.answer(edit.side),
+        rejected=preference.response(edit.side),
         purpose=_purpose(preference),
         phase=_phase(preference, (model,)),
         split=_split(preference, policy),

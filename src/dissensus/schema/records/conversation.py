@@ -69,7 +69,7 @@ class Conversation:
     Examples
     --------
     >>> conversation = Conversation.from_turns([("human", "May I swim here?"), ("bot", "Where are you?")])
-    >>> conversation.rated.text
+    >>> conversation.rated_turn.text
     'Where are you?'
     >>> Conversation.from_dicts(conversation.to_dicts()) == conversation
     True
@@ -120,7 +120,7 @@ class Conversation:
         return [{"speaker": turn.speaker, "text": turn.text} for turn in self.turns]
 
     @property
-    def rated(self) -> Turn:
+    def rated_turn(self) -> Turn:
         """The last turn, which raters judge.
 
         Raises
@@ -139,7 +139,7 @@ class Conversation:
     @property
     def context(self) -> tuple[Turn, ...]:
         """The turns before the rated one."""
-        _ = self.rated
+        _ = self.rated_turn
         return self.turns[:-1]
 
     @property

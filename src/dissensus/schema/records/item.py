@@ -65,11 +65,11 @@ class Item:
         """
         if self.response_b is None:
             return ()
-        pair = (self.conversation.rated.text, self.response_b)
+        pair = (self.conversation.rated_turn.text, self.response_b)
         return pair[::-1] if first == "b" else pair
 
     def _check(self) -> None:
-        _ = self.conversation.rated
+        _ = self.conversation.rated_turn
         if self.response_b is not None:
             check_text(self.response_b, "Response B", MAX_TURN_LENGTH)
         for name, value in self.attributes.items():

@@ -149,7 +149,7 @@ class Preference:
     def _check(self) -> None:
         check_text(self.conversation_id, "The id of its conversation", MAX_NAME_LENGTH)
         for side in SIDES:
-            check_text(self.answer(side), f"Answer {side}", MAX_TURN_LENGTH)
+            check_text(self.response(side), f"Response {side}", MAX_TURN_LENGTH)
         if self.criterion not in CRITERIA:
             raise _invalid_choice("criterion", self.criterion, CRITERIA)
         if self.phase not in (*PHASES, None):
@@ -167,7 +167,7 @@ class Preference:
         if self.edits and self.criterion == "more harmful":
             raise InvalidInput("It has an edit, but the criterion is 'more harmful'. Leave the edit out.")
 
-    def answer(self, side: Side) -> str:
+    def response(self, side: Side) -> str:
         """Return one of the responses."""
         return self.a if side == "a" else self.b
 
