@@ -26,10 +26,10 @@ from dissensus.workflows.rater.rate_limits import delete_full_buckets
 from dissensus.workflows.report.report_job import ReportJob
 
 JOBS_LEASE: Final = "jobs"
-MONITORING_LEASE: Final = "figures"
+MONITORING_LEASE: Final = "monitoring"
 WEBHOOK_LEASE: Final = "webhooks"
-RETRAINING_LEASE: Final = "models"
-MAIL_LEASE: Final = "mails"
+RETRAINING_LEASE: Final = "retraining"
+MAIL_LEASE: Final = "mail"
 REPORT_LEASE: Final = "reports"
 LEASE_DURATION: Final = timedelta(seconds=15)
 """Time after which another process takes over."""
