@@ -87,9 +87,9 @@ STEMS: Final = """
     task webhook withdrawal working_cop
 """
 TECHNICAL: Final = """
-    app auth backoff check_answers client context definition next_step lifecycle oidc_sign_in openapi openapi_pages
-    pagination parser platform protocol public_events requests resource results roles server shipped step_json
-    training_pairs
+    app auth backoff check_answers client context definition error_handlers lifecycle next_step oidc_sign_in
+    openapi openapi_pages pagination parser platform protocol public_events requests resource results roles
+    server shipped step_json training_pairs
 """
 FEATURES: Final = tuple(STEMS.split())
 TECHNICAL_MODULES: Final = frozenset(TECHNICAL.split())

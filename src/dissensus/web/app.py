@@ -13,10 +13,10 @@ from dissensus.campaign.chatbot_access import parse_hosts
 from dissensus.encryption import SecretKeys
 from dissensus.errors import NotFound
 from dissensus.settings import Settings, load_mail_sender
-from dissensus.web import design
+from dissensus.web import design, error_handlers
 from dissensus.web.api import openapi, openapi_pages
 from dissensus.web.builder import builder
-from dissensus.web.core import errors, health, oidc
+from dissensus.web.core import health, oidc
 from dissensus.web.core.chat_responder import ChatResponder
 from dissensus.web.core.metrics import make_metrics
 from dissensus.web.core.renderer import asset_url, create_renderer
@@ -124,7 +124,7 @@ def create_app(settings: Settings, keys: SecretKeys, *, jobs: bool = False) -> F
     for router in openapi.ROUTERS:
         app.include_router(router)
     app.add_api_route("/static/{digest}/{name}", _static, dependencies=[Depends(Public("look"))])
-    errors.install_error_handlers(app)
+    error_handlers.install_error_handlers(app)
     # The last one added is the outermost.
     app.add_middleware(CookieMiddleware, secure=settings.is_secure)
     app.add_middleware(SameOriginMiddleware)

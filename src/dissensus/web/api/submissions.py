@@ -11,9 +11,9 @@ from dissensus.web.api.auth import RequireScope, TokenRoute
 from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginate, read_cursor
 from dissensus.web.api.requests import SubmissionDecisionRequest
 from dissensus.web.core.problem import ERROR_RESPONSES
+from dissensus.web.core.prolific import open_prolific
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
-from dissensus.web.staff.submissions import open_prolific, parse_decision
 from dissensus.workflows.campaign import submissions
 from dissensus.workflows.campaign.submissions import SubmissionCase
 
@@ -57,7 +57,7 @@ def decide(
     """Approve a submission, ask for its return, or reject it for failed attention checks."""
     submissions.load_case(site.platform, name, submission, staff_id=caller.staff.id)
     rejection = (body.category or "", body.reason or "")
-    apply = parse_decision(body.decision, reasons=body.reasons, rejection=rejection)
+    apply = submissions.find_decision(body.decision, reasons=body.reasons, rejection=rejection)
     try:
         with open_prolific(site) as prolific:
             apply(site.platform, prolific, name, submission, staff_id=caller.staff.id, now=site.clock())

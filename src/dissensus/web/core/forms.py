@@ -13,7 +13,7 @@ from uuid import UUID
 from fastapi import Request
 from markupsafe import Markup, escape
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
-from starlette.datastructures import FormData
+from starlette.datastructures import FormData, Headers
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.errors import DissensusError, InvalidInput
@@ -71,6 +71,11 @@ ERROR_MESSAGES: Final[Mapping[str, str]] = {
 MAX_COLUMNS: Final = 5
 MAX_COLUMN_LABEL: Final = 8
 """Maximum columns of a grid of questions, and characters of a label: a phone shows them beside the questions."""
+
+
+def is_multipart(headers: Headers) -> bool:
+    """Return whether the body is a multipart form, which may contain files."""
+    return headers.get("content-type", "").lower().startswith("multipart/form-data")
 
 
 class QuestionGroup(NamedTuple):

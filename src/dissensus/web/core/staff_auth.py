@@ -12,12 +12,11 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 
 from dissensus.errors import NotAllowed
 from dissensus.web.core.campaign_tabs import CampaignNavigation, build_navigation
-from dissensus.web.core.forms import MAX_CARRIED_BYTES, MAX_FIELD_BYTES
+from dissensus.web.core.forms import MAX_CARRIED_BYTES, MAX_FIELD_BYTES, is_multipart
 from dissensus.web.core.permissions import Action, Actor, actions_of, find_action
 from dissensus.web.core.responses import SEE_OTHER, is_local_path
 from dissensus.web.core.site import Site, site_of, truncated_network
 from dissensus.web.core.translations import DEFAULT_LANGUAGE
-from dissensus.web.middleware.request_limits import is_multipart
 from dissensus.workflows.campaign import audit, campaigns, members
 from dissensus.workflows.platform import api_tokens, second_factors, sessions
 

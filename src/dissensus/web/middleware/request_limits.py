@@ -8,6 +8,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from dissensus.web.core.forms import is_multipart
 from dissensus.web.core.problem import API_ADDRESS
 from dissensus.web.middleware.refusal import refuse
 
@@ -79,11 +80,6 @@ class RequestLimitsMiddleware:
         if not length.isdecimal() or int(length) > self._max_bytes(scope):
             return _refuse_size(scope, self._max_bytes(scope))
         return None
-
-
-def is_multipart(headers: Headers) -> bool:
-    """Return whether the body is a multipart form, which may contain files."""
-    return headers.get("content-type", "").lower().startswith("multipart/form-data")
 
 
 def _refuse_size(scope: Scope, limit: int) -> Response:

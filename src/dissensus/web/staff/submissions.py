@@ -1,21 +1,20 @@
 """Submission pages: review and decide Prolific submissions."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar
 
 from fastapi import APIRouter, Path
 from fastapi.responses import Response
 
-from dissensus.errors import Conflict, DissensusError, InvalidInput, NoDatabase
-from dissensus.recruit.prolific import PROLIFIC_API, REJECTION_CATEGORIES, ProlificClient, RejectionCategory
+from dissensus.errors import DissensusError, NoDatabase
+from dissensus.recruit.prolific import REJECTION_CATEGORIES, RejectionCategory
 from dissensus.recruit.prolific.submissions import MIN_REASON_LENGTH
 from dissensus.schema.advice import site_message
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.schema.hints import format_list, format_value
 from dissensus.settings import load_prolific_token
 from dissensus.web.core.list_query import PageNumber
+from dissensus.web.core.prolific import open_prolific
 from dissensus.web.core.responses import page, redirect_to
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, SiteOf, StaffForm, StaffPage, StaffRequest
@@ -24,9 +23,6 @@ from dissensus.workflows.campaign import submissions
 from dissensus.workflows.campaign.submissions import SubmissionCase, SubmissionQueue
 
 router = APIRouter()
-
-PROLIFIC_TIMEOUT_S: Final = 10.0
-"""Timeout for Prolific, while a page waits."""
 
 Submission = Annotated[str, Path(max_length=100)]
 
@@ -83,7 +79,8 @@ def decide_submission(
     submissions.load_case(site.platform, name, submission, staff_id=caller.staff.id)
     try:
         rejection = (str(form.get("category", "")), str(form.get("reason", "")))
-        apply = parse_decision(form.get("decision"), reasons=_lines(form.get("reasons")), rejection=rejection)
+        reasons = _lines(form.get("reasons"))
+        apply = submissions.find_decision(form.get("decision"), reasons=reasons, rejection=rejection)
         with open_prolific(site) as prolific:
             apply(site.platform, prolific, name, submission, staff_id=caller.staff.id, now=site.clock())
     except NoDatabase:
@@ -95,30 +92,8 @@ def decide_submission(
     return redirect_to(f"/campaigns/{name}/pay/submissions/{submission}")
 
 
-def parse_decision(decision: object, *, reasons: Sequence[str], rejection: tuple[str, str]) -> Callable[..., None]:
-    """Return the workflow of a decision."""
-    decisions: Mapping[object, Callable[..., None]] = {
-        "approve": submissions.approve_submission,
-        "ask-return": partial(submissions.request_return, reasons=reasons),
-        "reject": partial(submissions.reject_submission, ground=rejection),
-    }
-    if decision not in decisions:
-        raise InvalidInput(f"{format_value(decision)} is not a decision. Decisions are {format_list(list(decisions))}.")
-    return decisions[decision]
-
-
 def _lines(text: object) -> list[str]:
     return [line.strip() for line in str(text or "").splitlines() if line.strip()]
-
-
-def open_prolific(site: Site) -> ProlificClient:
-    """Return a Prolific client with the configured token."""
-    token = load_prolific_token(site.settings)
-    if token is None:
-        raise Conflict("The site has no Prolific token. Decide on https://app.prolific.com, or set prolific_token.")
-    return ProlificClient(
-        token, base=site.settings.prolific_url or PROLIFIC_API, timeout=PROLIFIC_TIMEOUT_S, max_attempts=1
-    )
 
 
 def _submission_page(

@@ -1,18 +1,19 @@
 """Approve, reject or return Prolific submissions. Every decision is made by an owner."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Final, cast
 
 from sqlalchemy import Connection
 
 from dissensus.campaign.pay import PayAccount
-from dissensus.errors import Conflict, NotFound
+from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.recruit.prolific import ProlificClient, RejectionCategory, SubmissionStatus, is_later_status
 from dissensus.schema.campaign.attention_check import CheckVerdict
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.schema.hints import format_value
+from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.numbers import clamp_page
 from dissensus.store import check_answers, payments, raters, recruits
 from dissensus.store.campaigns import CampaignRow
@@ -199,6 +200,18 @@ def request_return(
     _log_decision(platform, submission, "ask-return", staff_id=staff_id, now=now)
     with platform.database.writing() as tx:
         recruits.record_return_request(tx, submission, now=now)
+
+
+def find_decision(decision: object, *, reasons: Sequence[str], rejection: tuple[str, str]) -> Callable[..., None]:
+    """Return the workflow of a decision."""
+    decisions: Mapping[object, Callable[..., None]] = {
+        "approve": approve_submission,
+        "ask-return": partial(request_return, reasons=reasons),
+        "reject": partial(reject_submission, ground=rejection),
+    }
+    if decision not in decisions:
+        raise InvalidInput(f"{format_value(decision)} is not a decision. Decisions are {format_list(list(decisions))}.")
+    return decisions[decision]
 
 
 def _log_decision(platform: Platform, submission: str, decision: str, *, staff_id: str, now: datetime) -> None:
