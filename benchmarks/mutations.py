@@ -334,7 +334,7 @@ def compiled(path: str, function: str) -> bool:
 
 def run_pytest(root: Path, tests: list[str], output: Path) -> None:
     """Run tests in a copy of the project, in the process group of this process."""
-    os.setsid()
+    os.setpgrp()
     with output.open("wb") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
