@@ -140,7 +140,7 @@ def read_attempts(folder: Path) -> Work:
 
 
 STEPS: Steps = {
-    "make": ("pairs of what was picked", make),
+    "make": ("pairs from picks", make),
     "write": ("pairs written, as hh-rlhf and as twins", write),
     "read": ("published files read", read),
     "copy": ("published files read and written again", copy),
