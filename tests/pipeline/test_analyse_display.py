@@ -63,9 +63,15 @@ def test_numbers_of_the_text_are_those_of_the_rows(analysis: Analysis) -> None:
 
 def test_footnotes_describe_the_tests(analysis: Analysis) -> None:
     text = str(analysis)
-    assert "99 permutations, two-sided, seed 0" in text
+    assert "99 permutations, two-sided (one-sided: distance, disagreement between groups), seed 0" in text
     assert "Benjamini–Hochberg over the whole table" in text
     assert "95 % intervals, 60 bootstrap replicates of raters and items" in text
+
+
+def test_the_footnote_names_the_published_rule() -> None:
+    ratings = Ratings.from_frame(simulate_frame(5))
+    text = str(analyse(ratings, by=["race"], permutations=39, method="grasp"))
+    assert "two-sided, published statistics by GRASP's rule (one-sided: " in text
 
 
 def test_the_notebook_shows_every_group_too(analysis: Analysis) -> None:

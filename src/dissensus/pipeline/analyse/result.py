@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from dissensus.errors import NotFound
-from dissensus.pipeline.analyse.columns import COMPARED, DIFFERENCES
+from dissensus.pipeline.analyse.columns import COMPARED, DIFFERENCES, UPPER
 from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, PagedResult, escape_unprintable, format_number, format_short
 from dissensus.schema.advice import format_message
@@ -28,6 +28,7 @@ HEADINGS = {
     "voting_agreement": "voting",
     "gai": "GAI",
 }
+ONE_SIDED_NAMES = {"group_distance": "distance", "between_share": "disagreement between groups"}
 UNBIASED_HEADINGS = {"pairwise_agreement": "agreement", "group_distance": "distance", "corrected_gai": "corrected GAI"}
 LOCATION_HEADINGS = {
     "answer_share": "share",
@@ -354,16 +355,23 @@ def analysis_footnotes(analysis: Analysis) -> Iterator[str]:
     yield from map(escape_unprintable, _list_footnotes(analysis))
 
 
+def _describe_sides(analysis: Analysis) -> str:
+    """Return which tests are two-sided, and which are not."""
+    by_rule = "" if analysis.settings.method == "two-sided" else ", published statistics by GRASP's rule"
+    tested = {row.metric for row in analysis.rows if row.p is not None}
+    upper = [ONE_SIDED_NAMES[metric] for metric in UPPER if metric in tested]
+    return f"two-sided{by_rule}" + (f" (one-sided: {', '.join(upper)})" if upper else "")
+
+
 def _list_footnotes(analysis: Analysis) -> Iterator[str]:
     settings = analysis.settings
     tested = sum(row.p is not None for row in analysis.rows)
     if tested:
-        rule = "two-sided" if settings.method == "two-sided" else "GRASP's rule"
         stratum = f" within {settings.permute_within}" if settings.permute_within else ""
         yield (
             f"* p < .05, ** also after {ADJUSTMENTS[settings.adjust]} over {FAMILIES[settings.family]}, published "
             f"statistics {'and differences ' if settings.differences else ''}apart ({tested} tests in all); "
-            f"{settings.permutations:,} permutations{stratum}, {rule}, seed {settings.seed}."
+            f"{settings.permutations:,} permutations{stratum}, {_describe_sides(analysis)}, seed {settings.seed}."
         )
     if settings.bootstrap:
         units = {"both": "raters and items", "raters": "raters", "items": "items"}[settings.resample]
