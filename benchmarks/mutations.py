@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
 from queue import SimpleQueue
@@ -61,6 +61,8 @@ LIBRARIES = ["alembic", "fastapi", "httpx", "hypothesis.strategies", "numba", "p
 LIBRARIES += ["schemathesis", "scipy.optimize", "scipy.stats", "sqlalchemy", "vl_convert"]
 FORKS.set_forkserver_preload(LIBRARIES)
 LAST_LINE = sys.maxsize
+# Definitions that are followed to the lines that name them.
+MOST_DEFINITIONS = 40
 COPIED = ("src", "tests", "benchmarks", "docs", "examples", "deploy", "reproduce", ".ci")
 
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -251,6 +253,7 @@ class LineTests:
         """Read the record of coverage."""
         self.record = CoverageData(str(path))
         self.record.read()
+        self.by_line: dict[str, dict[int, list[str]]] = {}
         with closing(sqlite3.connect(path)) as connection:
             rows = connection.execute(
                 "SELECT context, count(*) FROM arc JOIN context ON context.id = context_id GROUP BY context"
@@ -260,15 +263,15 @@ class LineTests:
         self.prefix = self.prefix.removesuffix("src/dissensus/__init__.py")
 
     def find(self, mutation: Mutation) -> list[str]:
-        """Return the tests of a line, or if it is executed on import alone, those of its module or folder.
+        """Return the tests of a line, the best first.
+
+        If it is compiled or executed on import alone: those of lines that name its function, class or constant, else
+        those of its module or folder.
 
         First come those of the file that mirrors the module, then the narrowest of each file, and so on.
         """
-        contexts = self.contexts_of(mutation.path, *mutation.lines)
-        if not contexts and compiled(mutation.path, mutation.function):
-            contexts = self.contexts_of_callers(mutation.function)
-        elif not contexts:
-            contexts = self.contexts_of(mutation.path, 1, LAST_LINE) or self.contexts_of_folder(mutation.path)
+        contexts = self.contexts_of(mutation.path, *mutation.lines) or self.contexts_of_users(mutation)
+        contexts = contexts or self.contexts_of(mutation.path, 1, LAST_LINE) or self.contexts_of_folder(mutation.path)
         tests: dict[str, int] = {}
         for context in sorted(contexts, key=lambda context: (self.breadth[context], context)):
             tests.setdefault(context.rpartition("|")[0], self.breadth[context])
@@ -283,7 +286,9 @@ class LineTests:
 
     def contexts_of(self, path: str, first: int, last: int) -> set[str]:
         """Return the tests that execute one of the lines from first to last."""
-        by_line = self.record.contexts_by_lineno(self.prefix + path)
+        if path not in self.by_line:
+            self.by_line[path] = self.record.contexts_by_lineno(self.prefix + path)
+        by_line = self.by_line[path]
         return {context for line, names in by_line.items() if first <= line <= last for context in names} - {""}
 
     def contexts_of_folder(self, path: str) -> set[str]:
@@ -291,45 +296,76 @@ class LineTests:
         modules = sorted((ROOT / path).parent.glob("*.py"))
         return set[str]().union(*(self.contexts_of(str(m.relative_to(ROOT)), 1, LAST_LINE) for m in modules))
 
-    def contexts_of_callers(self, function: str) -> set[str]:
-        """Return the tests that execute a line which names a compiled function, or a compiled caller of it."""
-        contexts, functions, seen = set[str](), [function], {function}
-        while functions:
-            name = re.compile(rf"\b{functions.pop()}\b")
-            for path, first, text in top_level_functions():
-                if not name.search(text):
+    def contexts_of_users(self, mutation: Mutation) -> set[str]:
+        """Return the tests that execute a line which names what a line defines, or what is defined by it."""
+        contexts, followed = set[str](), [find_definition(mutation)]
+        # Each is followed once, while the list grows.
+        for used in followed:
+            for user in top_level_definitions():
+                if user in followed or not used.is_named_by(user):
                     continue
-                caller = text.partition("def ")[2].partition("(")[0]
-                if not compiled(path, caller):
-                    lines = [first + at for at, line in enumerate(text.splitlines()) if name.search(line)]
-                    contexts |= set[str]().union(*(self.contexts_of(path, line, line) for line in lines))
-                elif caller not in seen:
-                    seen.add(caller)
-                    functions.append(caller)
+                lines = [
+                    line for line, text in enumerate(user.text.splitlines(), user.first) if used.pattern.search(text)
+                ]
+                found = set[str]().union(*(self.contexts_of(user.path, line, line) for line in lines))
+                contexts |= found
+                # It is executed on import alone, or compiled.
+                if not found and len(followed) < MOST_DEFINITIONS:
+                    followed.append(user)
         return contexts
 
 
+@dataclass(frozen=True)
+class Definition:
+    """A function, class or assignment of a module."""
+
+    path: str
+    first: int  # line
+    text: str
+    names: tuple[str, ...]
+    imports: frozenset[str]  # names that its module imports
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Pattern of its names, which matches nothing if it has none."""
+        return re.compile(rf"\b({'|'.join(self.names)})\b" if self.names else "(?!)")
+
+    def is_named_by(self, user: "Definition") -> bool:
+        """Return whether another definition names it."""
+        return (
+            user.path == self.path or not user.imports.isdisjoint({*self.names, Path(self.path).stem})
+        ) and self.pattern.search(user.text) is not None
+
+
+def find_definition(mutation: Mutation) -> Definition:
+    """Return the definition with a mutation."""
+    definitions = [one for one in top_level_definitions() if one.path == mutation.path]
+    return max((one for one in definitions if one.first <= mutation.lines[0]), key=lambda one: one.first)
+
+
 @cache
-def top_level_functions() -> list[tuple[str, int, str]]:
-    """Return path, first line and text of the functions and classes of `stats`."""
-    found = []
-    for path in sorted((ROOT / PARTS["stats"]).rglob("*.py")):
+def top_level_definitions() -> tuple[Definition, ...]:
+    """Return what the modules of the package define."""
+    definitions = []
+    for path in sorted((ROOT / "src").rglob("*.py")):
         text = path.read_text()
-        for node in ast.parse(text).body:
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-                lines = text.splitlines()[first - 1 : node.end_lineno]
-                found.append((str(path.relative_to(ROOT)), first, "\n".join(lines)))
-    return found
-
-
-@cache
-def compiled(path: str, function: str) -> bool:
-    """Return whether a function is compiled, so that its lines are not traced."""
-    return any(
-        other == path and re.search(rf"^def {function}\(", text, re.MULTILINE) and text.startswith(COMPILED)
-        for other, _, text in top_level_functions()
-    )
+        lines, tree = text.splitlines(), ast.parse(text)
+        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        imports = frozenset(alias.name for node in nodes for alias in node.names)
+        for node in tree.body:
+            match node:
+                case ast.FunctionDef(name) | ast.AsyncFunctionDef(name) | ast.ClassDef(name):
+                    names = [name]
+                case ast.Assign(targets):
+                    names = [target.id for target in targets if isinstance(target, ast.Name)]
+                case ast.AnnAssign(ast.Name(name)):
+                    names = [name]
+                case _:
+                    names = []
+            first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
+            body = "\n".join(lines[first - 1 : node.end_lineno])
+            definitions.append(Definition(str(path.relative_to(ROOT)), first, body, tuple(names), imports))
+    return tuple(definitions)
 
 
 def run_pytest(root: Path, tests: list[str], output: Path) -> None:
@@ -366,7 +402,7 @@ def run_tests(root: Path, tests: list[str], seconds: int = 0) -> str:
 @cache
 def kernel_modules(path: str) -> list[str]:
     """Return the module at a path and those that import it, among the modules with compiled functions."""
-    modules = {module for module, _, text in top_level_functions() if text.startswith(COMPILED)}
+    modules = {one.path for one in top_level_definitions() if one.text.startswith(COMPILED)}
     stale = modules & {path}
     while True:
         names = [re.escape(module.removeprefix("src/").removesuffix(".py").replace("/", ".")) for module in stale]
