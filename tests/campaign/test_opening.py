@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.support.campaign_definitions import REST
-from tests.support.campaigns import ABOUT_YOU, definition, items
+from tests.support.campaigns import ABOUT_YOU, TWO_QUESTIONS, definition, items
 from tests.support.chat_campaigns import CHAT, TERN
 
 from dissensus.campaign.opening import (
@@ -133,6 +133,23 @@ def test_images_of_texts_are_named() -> None:
     assert finding.severity == "warning"
     assert "'https://a.example/scale.png'" in finding.problem
     assert found(definition(guidelines="See [the scale](https://a.example/scale.png), not `![x](y)`.")) == {}
+
+
+def test_images_of_introductions_are_named() -> None:
+    image = "See ![the scale](scale.png)."
+    survey = {**ABOUT_YOU, "name": "survey", "introduction": image}
+    campaign = definition(
+        questionnaire={**TWO_QUESTIONS, "introduction": image},
+        demographics={**ABOUT_YOU, "introduction": image},
+        care={"survey": survey},
+    )
+    expected = {"questionnaire.introduction", "demographics.introduction", "care.survey.introduction"}
+    assert found(campaign).keys() == expected
+    assert {finding.step.name for finding in found(campaign).values() if finding.step} == {
+        "questions",
+        "people",
+        "care",
+    }
 
 
 def test_a_gold_label_needs_as_many_experts_as_its_part_with_the_most() -> None:

@@ -346,7 +346,12 @@ def _check_texts(campaign: Campaign, facts: OpeningFacts) -> Iterator[Finding]:
         "consent.text": campaign.consent.text,
         "help": campaign.help,
         "thanks": campaign.thanks,
+        "questionnaire.introduction": campaign.questionnaire.introduction,
     }
+    if campaign.demographics is not None:
+        texts["demographics.introduction"] = campaign.demographics.introduction
+    if campaign.care is not None:
+        texts["care.survey.introduction"] = campaign.care.survey.introduction
     for key, wording in texts.items():
         images = [address for text in wording.values() for address, _ in find_images(text)]
         if images:
