@@ -145,14 +145,15 @@ def two_way_interval(
     r"""Return the interval of each estimate if both raters and items are samples.
 
     The variance of a statistic of R raters × I items has components of raters, items and their interaction,
-    :math:`A + B + E`. Resampling both counts the interaction three times, :math:`A + B + 3E` (Owen 2007, theorem 3.1
-    for means), and the sum of two one-way replicates counts it twice. With the same draws,
+    :math:`\sigma^2_r + \sigma^2_i + \sigma^2_{ir}`. Resampling both counts the interaction three times (Owen 2007,
+    theorem 3.1 for means), and the sum of two one-way replicates counts it twice. With the same draws,
 
     .. math:: d^* = (\theta^*_{\text{raters}} - \hat\theta) + (\theta^*_{\text{items}} - \hat\theta), \qquad
               e^* = \theta^*_{\text{both}} - \theta^*_{\text{raters}} - \theta^*_{\text{items}} + \hat\theta
 
-    have variances :math:`A + B + 2E` and :math:`E`; the recentred percentiles of :math:`d^*` are scaled by
-    :math:`\sqrt{1 - E / (A + B + 2E)}`, which is never below :math:`\sqrt{1/2}`.
+    have variances :math:`\sigma^2_r + \sigma^2_i + 2 \sigma^2_{ir}` and :math:`\sigma^2_{ir}`; the recentred
+    percentiles of :math:`d^*` are scaled by the root of one less the ratio of the second to the first, which is never
+    below :math:`\sqrt{1/2}`.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from dissensus.stats.result import ZERO, BoolArray, Estimate, FloatArray, Int64A
 def answer_share(counts: npt.ArrayLike, answer: int) -> Estimate:
     r"""Estimate the share of one answer among the ratings of a group.
 
-    .. math:: \frac{\sum_i c_{ia}}{\sum_i m_i}
+    .. math:: \frac{\sum_i n_{ia}}{\sum_i m_i}
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def mean_difference(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike, answer: in
 def answer_mean(counts: npt.ArrayLike, values: npt.ArrayLike) -> Estimate:
     r"""Estimate the mean of the ratings of a group.
 
-    .. math:: \frac{\sum_i \sum_k v_k c_{ik}}{\sum_i m_i}
+    .. math:: \frac{\sum_i \sum_k v_k n_{ik}}{\sum_i m_i}
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def _estimate_difference(
 def pairwise_agreement(counts: npt.ArrayLike, *, likeness: npt.ArrayLike | None = None) -> Estimate:
     r"""Estimate the probability that two raters of a group give the same answer to an item.
 
-    .. math:: \frac{1}{I} \sum_i \sum_k \frac{c_{ik} (c_{ik} - 1)}{m_i (m_i - 1)}
+    .. math:: \frac{1}{I} \sum_i \sum_k \frac{n_{ik} (n_{ik} - 1)}{m_i (m_i - 1)}
 
     over the items with two or more ratings: cohesion rarefied to two raters, so that its expectation does not depend on
     the number of ratings of an item.
@@ -294,7 +294,7 @@ def group_distance(
     r"""Estimate the distance between two groups: agreement within them beyond agreement between them.
 
     .. math:: \frac{1}{I} \sum_i \Bigl[\tfrac12 W_{gi} + \tfrac12 W_{hi} - B_{ghi}\Bigr], \qquad
-              B_{ghi} = \sum_k \frac{c_{gik} c_{hik}}{m_{gi} m_{hi}}
+              B_{ghi} = \sum_k \frac{n_{gik} n_{hik}}{m_{gi} m_{hi}}
 
     with the agreement :math:`W` of two raters of one group (`pairwise_agreement`). Its expectation is half the squared
     Euclidean distance of the soft labels of the populations, whatever the numbers of ratings; it is 0 if groups do not

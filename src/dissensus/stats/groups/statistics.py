@@ -74,12 +74,12 @@ def group_statistics(
 ) -> GroupStatistics:
     r"""Return the unbiased statistics of each comparison in each replicate.
 
-    With :math:`c_{gik}` raters of group g who gave answer k to item i, :math:`m_{gi} = \sum_k c_{gik}`,
+    With :math:`n_{gik}` raters of group g who gave answer k to item i, :math:`m_{gi} = \sum_k n_{gik}`,
 
     .. math::
 
-        W_{gi} = \sum_k \frac{c_{gik} (c_{gik} - 1)}{m_{gi} (m_{gi} - 1)}, \qquad
-        B_{ghi} = \sum_k \frac{c_{gik} c_{hik}}{m_{gi} m_{hi}}, \qquad
+        W_{gi} = \sum_k \frac{n_{gik} (n_{gik} - 1)}{m_{gi} (m_{gi} - 1)}, \qquad
+        B_{ghi} = \sum_k \frac{n_{gik} n_{hik}}{m_{gi} m_{hi}}, \qquad
         D_{ghi} = \tfrac12 W_{gi} + \tfrac12 W_{hi} - B_{ghi}
 
     `pairwise_agreement` is the mean of :math:`W_{gi}` over items with two raters of the group, `group_distance` that of
@@ -94,7 +94,7 @@ def group_statistics(
 
     Of ordered answers (`Design.scale`), :math:`\bar y_{gi}` is the mean of their numbers, and two raters agree by the
     likeness :math:`A` of their answers,
-    :math:`W_{gi} = \sum_{ck} A_{ck} c_{gic} (c_{gik} - [c = k]) / (m_{gi} (m_{gi} - 1))`, and :math:`B` likewise:
+    :math:`W_{gi} = \sum_{ck} A_{ck} n_{gic} (n_{gik} - [c = k]) / (m_{gi} (m_{gi} - 1))`, and :math:`B` likewise:
     :math:`D_{ghi}` is then half the energy distance of the two distributions, over the range of the scale. See
     `ordered_statistics` for alpha and superiority.
 
