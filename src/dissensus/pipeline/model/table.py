@@ -120,10 +120,10 @@ def fit_model(  # noqa: PLR0913 - options are keyword-only
     Notes
     -----
     Maximum likelihood, or the posterior mode under priors, by Laplace's approximation, or by adaptive quadrature over
-    the effects of items where there are fewer than 20 ratings of each, with normal (Wald) intervals. With a sampler,
-    estimates are posterior means, and intervals quantiles. Ratings without a value in a column of the formula are left
-    out, and a warning counts them. Columns that others determine are left out, as in R. An attribute whose values are
-    all numbers is a number, unless `base` names one of them or it was read with `bins`.
+    the effects of items where these have fewer than 20 ratings on average, with normal (Wald) intervals. With a
+    sampler, estimates are posterior means, and intervals quantiles. Ratings without a value in a column of the formula
+    are left out, and a warning counts them. Columns that others determine are left out, as in R. An attribute whose
+    values are all numbers is a number, unless `base` names one of them or it was read with `bins`.
 
     Examples
     --------
