@@ -6,21 +6,18 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Run:
-    """A contender on a shape of data; by default that of its case, else with a word on the smaller one.
-
-    A factor scales the measured time to the size of the case. A check takes part in the comparison of values alone.
-    """
+    """A contender on data of a shape, by default that of its case."""
 
     contender: str
     shape: str | None = None
-    factor: float = 1
-    note: str = ""
-    check: bool = False
+    factor: float = 1  # By which the measured time is multiplied, to extrapolate it to the size of the case
+    note: str = ""  # On the other shape, or the extrapolation
+    check: bool = False  # Its value is compared with those of others on this shape; it is no row of the table
 
 
 @dataclass(frozen=True)
 class Missing:
-    """A library that cannot do it."""
+    """A library that cannot do the work of a case."""
 
     label: str
     given: str
@@ -34,8 +31,8 @@ class Process:
     words: tuple[str, ...]
     label: str
     runs: int = 5
-    # Kernels in the cache of earlier runs, in a new one that `dissensus compile` filled, or nowhere.
-    kernels: Literal["kept", "compiled", "none"] = "kept"
+    # Cached kernels: those of earlier runs, those of `dissensus compile` alone, or none.
+    kernels: Literal["earlier", "compiled", "none"] = "earlier"
 
 
 @dataclass(frozen=True)

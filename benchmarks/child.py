@@ -7,29 +7,30 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-SECONDS = 0.3
-MOST_CALLS = 50
+SECONDS, MOST_CALLS = 0.3, 50
+"""Time after which no further call is made, and their largest number."""
 
 
 def peak_mb() -> float:
-    """Return the peak memory of this process, without that of the one it was forked from."""
+    """Return the peak memory of this process in MB, without that of the one it was forked from."""
     status = Path("/proc/self/status")
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-        return int(line.split()[1]) / 1024
+        return int(line.split()[1]) * 1024 / 1e6
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+    return peak * (1 if sys.platform == "darwin" else 1024) / 1e6
 
 
 def measure(name: str, path: Path) -> dict[str, object]:
     """Time a contender: import, first call, then calls for a while, at least one."""
     from contenders import CONTENDERS
 
-    chosen = CONTENDERS[name]
+    contender = CONTENDERS[name]
     begin = time.perf_counter()
-    import_module(chosen.imports)
+    for module in contender.imports:
+        import_module(module)
     imported = time.perf_counter() - begin
-    call = chosen.prepare(path)
+    call = contender.prepare(path)
     ready = peak_mb()
     begin = time.perf_counter()
     value = call()
@@ -40,9 +41,9 @@ def measure(name: str, path: Path) -> dict[str, object]:
         call()
         seconds.append(time.perf_counter() - begin)
     return {
-        "label": chosen.label,
-        "given": chosen.given,
-        "does": chosen.does,
+        "label": contender.label,
+        "given": contender.given,
+        "does": contender.does,
         "value": value,
         "import_s": imported,
         "first_s": first,

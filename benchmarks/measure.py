@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,23 +27,23 @@ import report
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.json"
 PAGE = HERE.parent / "docs" / "benchmarks.md"
-# The browser is driven from the environment of the tests, which has the library for it.
-BROWSING = HERE.parent / ".venv" / "bin" / "python"
+# Playwright, which drives the browser, is installed in the environment of the tests.
+BROWSER_PYTHON = HERE.parent / ".venv" / "bin" / "python"
 SUFFIX = {"csv": ".csv", "official_350": ".csv", "official_990": ".csv", "parquet": ".parquet"}
 PEERS = ("crowd-kit", "evalica", "krippendorff", "nltk", "statsmodels")
 PACKAGES = ("dissensus", "numba", "numpy", "pandas", "polars", *PEERS)
 TOLERANCE = 1e-9
-# The unit of ru_maxrss is the kilobyte, on macOS the byte.
-MAXRSS_MB = 1 << 20 if sys.platform == "darwin" else 1 << 10
+# The unit of ru_maxrss is the KiB, on macOS the byte.
+MAXRSS_MB = 1e-6 if sys.platform == "darwin" else 1024e-6
 Row = dict[str, Any]
 
 
 def main() -> None:
     options = _options()
-    chosen = [case for case in CASES if not options.only or case.name in options.only]
-    chosen = [case for case in chosen if not (case.big and options.quick)]
+    cases = [case for case in CASES if not options.only or case.name in options.only]
+    cases = [case for case in cases if not (case.big and options.quick)]
     results: Row = {"machine": machine(), "versions": {name: version(name) for name in PACKAGES}, "cases": []}
-    for case in chosen:
+    for case in cases:
         print(f"{case.name} ...", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory(prefix="dissensus-benchmark-") as folder:
             results["cases"].append(measure_case(case, Path(folder), options.rounds))
@@ -55,30 +56,32 @@ def main() -> None:
 
 def measure_case(case: Case, folder: Path, rounds: int) -> Row:
     """Measure the rows of a case."""
-    results = _runs(case, folder, rounds) | _processes(case, folder) | _openings(case, folder)
-    rows = [_missing(row) if isinstance(row, Missing) else results.get(row) for row in case.rows]
+    results = _measure_runs(case, folder, rounds) | _measure_processes(case, folder) | _measure_openings(case, folder)
+    rows = [_describe_missing(row) if isinstance(row, Missing) else results.get(row) for row in case.rows]
     return {
         "name": case.name,
         "title": case.title,
-        "text": case.text.format(bytes=_data(case.shape, folder).stat().st_size),
+        "text": case.text.format(bytes=_make_data(case.shape, folder).stat().st_size),
         "rows": [row for row in rows if row is not None],
         "budgets": [asdict(budget) for budget in case.budgets],
     }
 
 
-def _runs(case: Case, folder: Path, rounds: int) -> dict[Any, Row]:
+def _measure_runs(case: Case, folder: Path, rounds: int) -> dict[Any, Row]:
     runs = [row for row in case.rows if isinstance(row, Run)]
-    drawn: dict[Run, list[Row]] = {run: [] for run in runs}
+    rows_by_run: dict[Run, list[Row]] = {run: [] for run in runs}
     for n in range(rounds):
         for run in runs:
             if n == 0 or not run.check:
-                drawn[run].append(_child("measure", run.contender, _data(run.shape or case.shape, folder)))
+                rows_by_run[run].append(
+                    _run_child("measure", run.contender, _make_data(run.shape or case.shape, folder))
+                )
         if n == 0 and case.same_values:
-            _agree(case, {run: rows[0]["value"] for run, rows in drawn.items()})
-    return {run: _summary(run, rows) for run, rows in drawn.items() if not run.check}
+            _check_values(case, {run: rows[0]["value"] for run, rows in rows_by_run.items()})
+    return {run: _summarise_run(run, rows) for run, rows in rows_by_run.items() if not run.check}
 
 
-def _summary(run: Run, rows: list[Row]) -> Row:
+def _summarise_run(run: Run, rows: list[Row]) -> Row:
     of_rounds = [median(row["seconds"]) for row in rows]
     return {
         "row": run.contender,
@@ -98,8 +101,8 @@ def _summary(run: Run, rows: list[Row]) -> Row:
     }
 
 
-def _agree(case: Case, values: dict[Run, float]) -> None:
-    """Make sure that all contenders return the same on the same data."""
+def _check_values(case: Case, values: dict[Run, float]) -> None:
+    """Stop unless all contenders return the same value on the same data."""
 
     def shape(run: Run) -> str:
         return run.shape or case.shape or ""
@@ -110,30 +113,33 @@ def _agree(case: Case, values: dict[Run, float]) -> None:
             raise SystemExit(f"{case.name}: the contenders do not agree: {of_same}")
 
 
-def _processes(case: Case, folder: Path) -> dict[Any, Row]:
+def _measure_processes(case: Case, folder: Path) -> dict[Any, Row]:
     processes = [row for row in case.rows if isinstance(row, Process)]
-    drawn: dict[Process, list[tuple[float, float]]] = {process: [] for process in processes}
+    figures_by_process: dict[Process, list[tuple[float, float]]] = {process: [] for process in processes}
     if processes:
-        data = _data(case.shape, folder)
-        _process(processes[0], data)
+        data = _make_data(case.shape, folder)
+        _measure_process(processes[0], data)  # Files and kernels of the first command are cached from here on
     for n in range(max((process.runs for process in processes), default=0)):
         for process in processes:
             if n < process.runs:
-                drawn[process].append(_process(process, data))
-    return {process: _process_summary(process, figures) for process, figures in drawn.items()}
+                figures_by_process[process].append(_measure_process(process, data))
+    return {process: _summarise_process(process, figures) for process, figures in figures_by_process.items()}
 
 
-def _process(process: Process, data: Path) -> tuple[float, float]:
+def _measure_process(process: Process, data: Path) -> tuple[float, float]:
     """Return the seconds and the peak megabytes of a command."""
     with tempfile.TemporaryDirectory(dir=data.parent) as scratch:
-        kernels = {"none": Path(scratch), "compiled": data.with_name("kernels")}.get(process.kernels)
-        settings = {"NUMBA_CACHE_DIR": str(kernels)} if kernels else {}
-        if kernels and process.kernels == "compiled" and not kernels.exists():
-            _command(("compile",), data, Path(scratch, "out"), settings)
-        return _command(process.words, data, Path(scratch, "out"), settings)
+        out, cache, compiled = Path(scratch, "out"), Path(scratch, "kernels"), data.with_name("kernels")
+        if process.kernels == "compiled":
+            if not compiled.exists():
+                _run_command(("compile",), data, out, {"NUMBA_CACHE_DIR": str(compiled)})
+            # A copy, since a command adds the kernels that `compile` left out, and the next run would find them.
+            shutil.copytree(compiled, cache)
+        settings = {} if process.kernels == "earlier" else {"NUMBA_CACHE_DIR": str(cache)}
+        return _run_command(process.words, data, out, settings)
 
 
-def _command(words: tuple[str, ...], data: Path, out: Path, settings: dict[str, str]) -> tuple[float, float]:
+def _run_command(words: tuple[str, ...], data: Path, out: Path, settings: dict[str, str]) -> tuple[float, float]:
     filled = [word.format(data=data, out=out) for word in words]
     begin = time.perf_counter()
     child = subprocess.Popen(
@@ -147,10 +153,10 @@ def _command(words: tuple[str, ...], data: Path, out: Path, settings: dict[str, 
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         raise SystemExit(f"dissensus {' '.join(filled)} ended with {child.returncode}")
-    return seconds, usage.ru_maxrss / MAXRSS_MB
+    return seconds, usage.ru_maxrss * MAXRSS_MB
 
 
-def _process_summary(process: Process, figures: list[tuple[float, float]]) -> Row:
+def _summarise_process(process: Process, figures: list[tuple[float, float]]) -> Row:
     seconds, megabytes = zip(*figures, strict=True)
     return {
         "row": process.label,
@@ -162,38 +168,40 @@ def _process_summary(process: Process, figures: list[tuple[float, float]]) -> Ro
     }
 
 
-def _openings(case: Case, folder: Path) -> dict[Any, Row]:
-    return {row: _opening(row, _data(case.shape, folder)) for row in case.rows if isinstance(row, Opening)}
+def _measure_openings(case: Case, folder: Path) -> dict[Any, Row]:
+    return {row: _measure_opening(row, _make_data(case.shape, folder)) for row in case.rows if isinstance(row, Opening)}
 
 
-def _opening(row: Opening, data: Path) -> Row:
+def _measure_opening(row: Opening, data: Path) -> Row:
     """Return how long a page takes to open, or why no browser opens it."""
     out = data.with_name("out")
-    _command(row.words, data, out, {})
-    command = [BROWSING, HERE / "opening.py", out.with_suffix(".html")]
+    _run_command(row.words, data, out, {})
+    command = [BROWSER_PYTHON, HERE / "opening.py", out.with_suffix(".html")]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
-    result = json.loads(done.stdout) if done.returncode == 0 else {"browser": "none", "not_run": _last(done.stderr)}
+    result = (
+        json.loads(done.stdout) if done.returncode == 0 else {"browser": "none", "not_run": _last_line(done.stderr)}
+    )
     return {"row": row.label, "label": row.label, **result}
 
 
-def _last(text: str) -> str:
-    return next(iter(text.strip().splitlines()[-1:]), "it says nothing")
+def _last_line(text: str) -> str:
+    return next(iter(text.strip().splitlines()[-1:]), "no message")
 
 
-def _missing(row: Missing) -> Row:
+def _describe_missing(row: Missing) -> Row:
     return {"row": row.label, "label": row.label, "given": row.given, "not_run": row.reason}
 
 
-def _data(shape: str | None, folder: Path) -> Path:
+def _make_data(shape: str | None, folder: Path) -> Path:
     """Return the file of a shape, made if it is not there yet."""
     assert shape is not None
     path = folder / (shape + SUFFIX.get(shape, ".npz"))
     if not path.exists():
-        _child("make", shape, path)
+        _run_child("make", shape, path)
     return path
 
 
-def _child(task: str, name: str, path: Path) -> Row:
+def _run_child(task: str, name: str, path: Path) -> Row:
     command = [sys.executable, str(HERE / "child.py"), task, name, str(path)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:

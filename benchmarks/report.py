@@ -1,4 +1,4 @@
-"""The page of the documentation that shows the results."""
+"""Page of the documentation with the results of `benchmarks/run`."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from typing import Any
 
 Row = dict[str, Any]
 OURS = "Dissensus"
-WORDS = {"Library", "Given", "Command", "Browser", "What", "Met"}
+TEXT_COLUMNS = {"Library", "Given", "Command", "Browser", "What", "Met"}
 UNIT = re.compile(r"(?<=\d) (?=(?:µs|ms|s|min|MB|GB|×)\b|×)|(?<=≈) ")
 
 INTRODUCTION = """\
@@ -19,10 +19,11 @@ INTRODUCTION = """\
 and prints the page instead. The peers are pinned in `benchmarks/requirements.lock`, in a separate environment.
 
 Each measurement runs in its own process, and libraries are measured in turn. Figures are medians over processes of the
-median call after a first one. *Start* is import and first call together; Dissensus loads Numba if it has to count.
-*Memory* is the peak of the process, with interpreter, libraries and data. *× ours* is the time relative to the
-Dissensus row with the same input, or else to the first row: below 1 the other library is faster. If they do the same
-work, all libraries must return the same value to 10⁻⁹ before they are timed further.
+median call after a first one. *Start* is import and first call together, after NumPy was imported; Dissensus loads
+Numba if it has to count. *Memory* is the peak of the process, with interpreter, libraries and data; of commands, the
+largest of all runs. *× ours* is the time relative to the Dissensus row with the same input, or else to the first row:
+below 1 the other library is faster. If they do the same work, all libraries must return the same value to 10⁻⁹ before
+they are timed further.
 """
 
 
@@ -155,8 +156,8 @@ def megabytes(value: float) -> str:
 
 
 def _table(headings: list[str], rows: list[list[str]]) -> str:
-    # Words go left, figures right, and a figure stays with its unit.
-    rules = ["---" if heading in WORDS else "--:" for heading in headings]
+    # A no-break space keeps a figure with its unit.
+    rules = ["---" if heading in TEXT_COLUMNS else "--:" for heading in headings]
     lines = [headings, rules, *([UNIT.sub("\u00a0", cell) for cell in row] for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
