@@ -114,7 +114,7 @@ benchmark: $(READY)  ## compare with other libraries, write benchmarks/results.j
 
 benchmark-web: $(READY)  ## load-test the site and its large pages, write benchmarks/web/results*.json and docs/benchmarks-*.md
 	$(BIN)/python benchmarks/web/measure.py $(ARGS)
-	$(BIN)/python benchmarks/web/pages.py
+	$(BIN)/python benchmarks/web/pages.py $(ARGS)
 
 benchmark-peers: $(READY)  ## load-test other tools, write benchmarks/web/results-peers.json and docs/benchmarks-peers.md
 	benchmarks/web/peers $(ARGS)
@@ -128,7 +128,7 @@ calibration: $(READY)  ## measure size and coverage by design, write docs/genera
 mutations: $(READY)  ## measure the mutation score of the core, write docs/generated/mutations.md
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.mutations $(ARGS)
 
-planning: $(READY)  ## measure planned against realised power, write docs/generated/planning.md
+planning: $(READY)  ## measure planned against realised power, write docs/generated/planning{,-statistics,-looks}.md
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.planning $(ARGS)
 
 reproduce: $(READY)  ## compare published values with ours, write docs/generated, figures and the gallery
@@ -175,5 +175,5 @@ wheel: $(READY)  ## write dist/: the wheel and its source, their SHA-256, and an
 try-wheel: wheel  ## install the wheel in a blank environment outside this folder, library first, and run it
 	@UV=`command -v uv || echo "$$PWD/.boot/bin/uv"` PYTHON=`command -v $(PYTHON)` deploy/try_wheel
 
-clean:  ## remove everything that the targets created
+clean:  ## remove the environments and build folders that the targets created
 	rm -rf $(VENV) $(ML) $(SPARK) .boot artefacts dist docs/_build benchmarks/.venv benchmarks/.peers

@@ -62,7 +62,7 @@ class ReadinessProbe:
 
 
 class IdleConnections:
-    """Connections that send nothing, half a head or a body by bytes, or read responses by bytes; always held open."""
+    """Connections that send nothing, half a head or a body by bytes, or read responses by bytes; ended ones reopen."""
 
     def __init__(self, port: int) -> None:
         self._port = port

@@ -8,8 +8,6 @@ server, and writes docs/generated/soak.md.
 
 import argparse
 import json
-import os
-import platform
 import sqlite3
 import sys
 import time
@@ -42,8 +40,9 @@ from disturbances import (  # noqa: E402
     Disturbance,
     Pace,
 )
-from outbox_raters import Ledger, raters_at, summarise_latencies  # noqa: E402
-from soak import run_soak, write_page  # noqa: E402
+from measure import machine  # noqa: E402
+from outbox_raters import THOUGHT_S, Ledger, raters_at, summarise_latencies  # noqa: E402
+from soak import IDLE_CONNECTIONS, run_soak, write_page  # noqa: E402
 
 RESULTS, PEERS = HERE / "chaos.json", HERE / "results-peers.json"
 DOCS = HERE.parent.parent / "docs"
@@ -120,19 +119,17 @@ def main() -> None:
         raise SystemExit("\n".join(faults))
 
 
-def _select(among: Sequence[Setup], wanted: str | None) -> tuple[Setup, ...]:
-    """Return the set-ups that can run here, with the wanted disturbances."""
+def _select(among: Sequence[Setup], part: str | None) -> tuple[Setup, ...]:
+    """Return the set-ups that can run here, with the disturbances whose names contain a text."""
     setups = [setup for setup in among if find_libfaketime() or not setup.clock]
-    chosen = (
+    reduced = (
         replace(
             setup,
-            disturbances=tuple(
-                each for each in setup.disturbances if not wanted or wanted in f"{setup.name}: {each.name}"
-            ),
+            disturbances=tuple(each for each in setup.disturbances if not part or part in f"{setup.name}: {each.name}"),
         )
         for setup in setups
     )
-    return tuple(setup for setup in chosen if setup.disturbances)
+    return tuple(setup for setup in reduced if setup.disturbances)
 
 
 def _replace_rows(earlier: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -218,10 +215,7 @@ def _load_results() -> dict[str, Any]:
 
 
 def _describe_machine() -> dict[str, Any]:
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
-    about = {"processor": model, "cores": os.cpu_count(), "python": platform.python_version()}
-    return about | {"dissensus": version("dissensus"), "sqlite": sqlite3.sqlite_version}
+    return machine() | {"dissensus": version("dissensus"), "sqlite": sqlite3.sqlite_version}
 
 
 def _write(results: dict[str, Any]) -> None:
@@ -238,17 +232,20 @@ def page(results: dict[str, Any]) -> str:
     n_saves = sum(row["saves"] for row in rows)
     n_disturbances = sum(row["n"] for row in rows if row["disturbance"] != HOSTILE_REQUESTS.name)
     n_requests = sum(row["n"] for row in rows) - n_disturbances
-    disk = "a file system of 24 MiB" if results["mounted"] else "a limit on the size of files (no mount was allowed)"
+    disk = (
+        "The disk is a file system of 24 MiB that another file fills until saves are refused (503), and"
+        if results["mounted"]
+        else "No mount was allowed: instead of a full disk, files may not grow until saves are refused (503), and"
+    )
     faults = {name: sum(row[name] for row in rows) for name in ("lost", "wrong", "doubled")}
     lines = [
         "<!-- made by benchmarks/web/chaos.py; do not edit -->",
         "# Disturbances",
         "",
         f"`make chaos` starts `dissensus serve` and simulates {N_RATERS} raters who save over HTTP, as the rating page "
-        "does: a draft, then the final answers, retried with the same id until the save is acknowledged. A rater takes "
-        "one to two seconds per item. Meanwhile eight connections constantly send nothing, half a request head, or a "
-        "body byte by byte, or read responses byte by byte. The site has its default settings, and PostgreSQL has "
-        "`fsync` on.",
+        "does: a draft, then the final answers, retried with the same id until the save is acknowledged. A rater "
+        f"pauses for {2 * THOUGHT_S[0]:g} to {2 * THOUGHT_S[1]:g} seconds per item. Meanwhile {IDLE_CONNECTIONS}. "
+        "Except for the number of workers the site has its default settings, and PostgreSQL has `fsync` on.",
         "",
         "After each disturbance, `dissensus export` is searched for all saves acknowledged so far: "
         f"{n_saves:,} saves, {n_disturbances:,} disturbances and {n_requests:,} hostile requests, "
@@ -266,10 +263,9 @@ def page(results: dict[str, Any]) -> str:
         "",
         *(f"- Skipped: {line}." for line in results["skipped"]),
         *([""] if results["skipped"] else []),
-        f"The disk is {disk} that another file fills until saves are refused (503), and for two seconds more. Hostile "
-        "requests follow one another without pause: quoted cookies of 8 and 60 KB, headers of 200 KB and bodies of "
-        "3 MB without a session, and, from an owner, definitions that are costly to parse. libfaketime, which sets the "
-        "clock, makes each request slower.",
+        f"{disk} for two seconds more. Hostile requests follow one another without pause: quoted cookies of 8 and "
+        "60 KB, headers of 200 KB and bodies of 3 MB without a session, and, from an owner, definitions that are "
+        "costly to parse. libfaketime, which sets the clock, makes each request slower.",
         "",
         "## Latency and memory",
         "",
@@ -334,16 +330,17 @@ def _compare_peers() -> Iterator[str]:
     """Yield what `make benchmark-peers` measured of other tools."""
     if not PEERS.exists():
         return
+    kills = json.loads(PEERS.read_text("utf-8"))["kills"]
+    lost = ", ".join(kill["tool"] for kill in kills if kill["lost"])
     yield from (
         "## Other tools",
         "",
-        "Of the others only one kill (SIGKILL) under eight raters was measured, see [](benchmarks-peers.md): all kept "
-        "what they had acknowledged.",
+        "Of other tools only one kill (SIGKILL) under eight raters was measured, see [](benchmarks-peers.md): "
+        + (f"acknowledged annotations were lost by {lost}." if lost else "none lost an acknowledged annotation."),
         "",
         "| Tool | Acknowledged | Lost |",
         "|---|--:|--:|",
     )
-    kills = json.loads(PEERS.read_text("utf-8"))["kills"]
     yield from (f"| {kill['tool']} | {kill['acknowledged']:,} | {kill['lost']:,} |" for kill in kills)
     yield ""
 

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from typing import Any
 from outbox_raters import CAMPAIGN, VALUES, Ledger
 from tests.databases import Server, own_server
 from tests.support.nginx import configure_plain, running_nginx
+from tests.support.ports import find_port
 from tests.support.served_site import list_processes
 from typer.testing import CliRunner, Result
 
@@ -115,7 +115,7 @@ class DisturbedSite:
         return [pid for pid in self.processes() if "spawn_main" in _command(pid)]
 
     def kill(self) -> None:
-        """Kill all its processes, as the end of a container does."""
+        """Kill all its processes, as a container runtime does."""
         if self.process is None:
             return
         with suppress(ProcessLookupError):
@@ -195,6 +195,7 @@ def _command(pid: int) -> str:
 
 
 def read_resident_kib(pid: int) -> int:
+    """Return the resident memory of a process in KiB, 0 if it has ended."""
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("VmRSS"):
@@ -216,7 +217,7 @@ def running_site(
             "DATABASE_URL": url,
             "SECRET_KEY": SECRET,
             "WORKERS": str(workers),
-            "PORT": str(port := _free_port()),
+            "PORT": str(port := find_port()),
         }
         environment = {f"DISSENSUS_{name}": value for name, value in settings.items()}
         site = DisturbedSite(folder, url, environment, port, server, disk)
@@ -234,13 +235,13 @@ def running_site(
 def running_servers(backend: str, workers: int) -> Iterator[DisturbedSite]:
     """Start two servers on one database, behind nginx."""
     with running_site(backend, workers) as site, ExitStack() as stack:
-        port, entrance = _free_port(), _free_port()
+        port, entrance = find_port(), find_port()
         neighbour = replace(
             site, port=port, environment={**site.environment, "DISSENSUS_PORT": str(port)}, process=None
         )
         stack.callback(neighbour.kill)
         neighbour.start()
-        configuration = configure_plain([site.port, port], entrance, _free_port())
+        configuration = configure_plain([site.port, port], entrance, find_port())
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dissensus-nginx-")))
         stack.enter_context(running_nginx(configuration, folder, entrance))
         site.entrance, site.neighbours = entrance, (neighbour,)
@@ -283,12 +284,6 @@ def can_mount() -> bool:
 def _mount(path: Path) -> bool:
     words = ["mount", "-t", "tmpfs", "-o", f"size={SMALL_DISK}", "tmpfs", str(path)]
     return os.geteuid() == 0 and subprocess.run(words, capture_output=True).returncode == 0
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def _open_campaign(url: str) -> str:

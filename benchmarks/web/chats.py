@@ -1,8 +1,9 @@
 """Measure what the site adds while many people talk with chatbots at once, and write docs/generated/chats.md.
 
-A chatbot behind HTTP on this machine says its first word after a second and is done. Each person says something, waits
-until both responses are there, picks one, and thinks for two to six seconds. What is more than that second is the site:
-its transactions, and the way to the chatbot and back. All of it, people and chatbot too, shares the cores of a machine.
+A chatbot behind HTTP on this machine sends its only word after a second. Each person sends a message, waits until both
+responses are there, picks one, and pauses for two to six seconds. The time beyond that second is that of the site: its
+transactions, and the way to the chatbot and back. People, chatbot, site and database share the cores of one machine;
+PostgreSQL runs without fsync.
 """
 
 import argparse
@@ -25,12 +26,14 @@ import numpy as np
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
+from load import cpu_seconds
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent))
 
 from tests.databases import Databases, postgresql  # noqa: E402
 from tests.support.chat_campaigns import HELPFUL, TERN, open_chat_campaign  # noqa: E402
+from tests.support.ports import find_port  # noqa: E402
 
 from dissensus.store.core import schema  # noqa: E402
 from dissensus.store.core.database import connect  # noqa: E402
@@ -83,7 +86,7 @@ def _backend(backend: str) -> Iterator[dict[str, Any]]:
             url = f"sqlite:///{folder}/{n}.db" if databases is None else databases.blank()
             database = connect(url)
             schema.upgrade(database)
-            bot, site = _free(), _free()
+            bot, site = find_port(), find_port()
             endpoint = {"url": f"http://127.0.0.1:{bot}/v1", "model": "slow"}
             slow = {
                 **TERN,
@@ -100,9 +103,9 @@ def _backend(backend: str) -> Iterator[dict[str, Any]]:
                 _running([str(Path(__file__)), "--chatbot", str(bot)], {}, bot),
                 _running(words, settings, site) as process,
             ):
-                before = _seconds(process.pid)
+                before = cpu_seconds(process.pid)
                 over = asyncio.run(_talk_all(n, f"http://127.0.0.1:{site}", key))
-                cpu = (_seconds(process.pid) - before) / len(over)
+                cpu = (cpu_seconds(process.pid) - before) / len(over)
             yield {"database": backend, "people": n, "over": over, "cpu": cpu}
 
 
@@ -155,16 +158,6 @@ def _running(words: list[str], settings: dict[str, str], port: int) -> Iterator[
             yield process
         finally:
             process.terminate()
-
-
-def _free() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
-
-
-def _seconds(process: int) -> float:
-    user, system = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def page(rows: list[dict[str, Any]]) -> str:

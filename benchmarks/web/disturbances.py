@@ -50,7 +50,7 @@ class Pace:
         end = time.monotonic() + IN_FLIGHT_S
         while not self.ledger.in_flight and time.monotonic() < end:
             time.sleep(0.0005)
-        # Into its transaction, or past it.
+        # Now or a moment later, so that some acts hit the transaction of the save and some the time after it.
         time.sleep(self.rng.uniform(0, SAVE_S))
 
 

@@ -1,6 +1,7 @@
 """Load generators: raters submit sixteen answers, wait for the next item, and submit again."""
 
 import json
+import os
 import threading
 import time
 from collections.abc import Sequence
@@ -10,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-TICKS = 100
-"""Clock ticks per second in /proc (getconf CLK_TCK)."""
+TICKS = os.sysconf("SC_CLK_TCK")
+"""Clock ticks per second in /proc."""
 
 
 @dataclass
@@ -30,8 +31,8 @@ class LoadResult:
     """Result of a run."""
 
     seconds: float
-    latencies: list[float] = field(default_factory=list)
-    received: int = 0
+    latencies: list[float] = field(default_factory=list)  # In seconds
+    received: int = 0  # Bytes
     errors: list[str] = field(default_factory=list)
     cpu_s: float = 0.0
 
@@ -46,14 +47,14 @@ class LoadResult:
             "p99_ms": 1000 * ordered[min(n - 1, int(0.99 * n))] if n else None,
             "max_ms": 1000 * ordered[-1] if n else None,
             "cpu_ms": 1000 * self.cpu_s / n if n else None,
-            "kilobytes": self.received / n / 1024 if n else None,
+            "kilobytes": self.received / n / 1000 if n else None,
             "errors": len(self.errors),
             "first_error": self.errors[0] if self.errors else None,
         }
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the CPU time of a process and its descendants."""
+    """Return the CPU time in seconds of a process and of its descendants that run."""
     every = {int(path.name): _stat(path) for path in Path("/proc").iterdir() if path.name.isdigit()}
     family, grown = {pid}, True
     while grown:

@@ -153,7 +153,7 @@ def _proxy(sites: list[DisturbedSite], folder: Path) -> Iterator[int]:
 
 
 def sign_in(browser: httpx.Client, path: str) -> None:
-    """Sign a member of the staff in."""
+    """Sign in a member of the staff."""
     token = re.search(r'name="form_token" value="([0-9a-f]{64})"', browser.get(path).text)
     if token is None or browser.post(path, data={"form_token": token[1]}).status_code != 303:
         raise SystemExit("The owner cannot sign in.")

@@ -1,4 +1,4 @@
-"""Soak: raters for an hour on a site that is restarted and killed, and the memory of its processes over that time."""
+"""Soak test: raters on a site that is restarted and killed, and the memory of its processes over that time."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from bystanders import IdleConnections, ReadinessProbe
+from bystanders import N_OF_EACH, IdleConnections, ReadinessProbe
 from chaos_site import DisturbedSite, count_files, read_resident_kib, running_site
 from outbox_raters import Ledger, raters_at, summarise_latencies
 from reproduce.comparison import table
@@ -30,10 +30,15 @@ WARM = 0.3
 SUPERVISOR = "supervisor"
 COLORS = {SUPERVISOR: MUTED, "worker 1": BLUE, "worker 2": VERMILION}
 HEIGHT = 200
+IDLE_CONNECTIONS = (
+    f"{N_OF_EACH} connections of each of four kinds are open: they send nothing, half a request head, or a body byte "
+    "by byte, or read responses byte by byte"
+)
+"""Idle and slow connections, as pages describe them."""
 
 
 def run_soak(seconds: float) -> dict[str, Any]:
-    """Soak for some seconds, with a restart after a fifth of them and a kill after another; write samples of memory."""
+    """Run for some seconds, with a restart after a fifth of them and a kill after two; write samples of memory."""
     with running_site("sqlite", N_WORKERS) as site:
         ledger, samples, start = Ledger(), list[dict[str, Any]](), time.monotonic()
         ends = {N_SAMPLES // 5: site.stop, 2 * N_SAMPLES // 5: site.kill}
@@ -91,14 +96,13 @@ def page(soak: dict[str, Any], samples: pl.DataFrame, figure: Figure) -> Iterato
     yield "<!-- made by benchmarks/web/chaos.py; do not edit -->"
     yield (
         f"Measured for {soak['minutes']:.0f} minutes: {soak['raters']} raters on {soak['setup']}, one restart "
-        "(SIGTERM) and one kill (SIGKILL) of all processes. Eight connections constantly send nothing, half a request "
-        "head, or a body byte by byte, or read responses byte by byte; the site ended "
-        f"{soak['idle_connections_ended']:,} of them. **{soak['acknowledged']:,} saves were acknowledged: "
-        f"{soak['lost']} lost, {soak['wrong']} wrong, {soak['doubled']} doubled**; the audit "
+        f"(SIGTERM) and one kill (SIGKILL) of all processes. Meanwhile {IDLE_CONNECTIONS}, and are opened again when "
+        f"the site ends them, {soak['idle_connections_ended']:,} times. "
+        f"**{soak['acknowledged']:,} saves were acknowledged: {soak['lost']} lost, {soak['wrong']} wrong, {soak['doubled']} doubled**; the audit "
         f"{'broke' if soak['audit'] else 'holds'}. {soak['retries']:,} requests were sent again. A save took "
         f"{save['median_ms']:,.0f} ms in the median and {save['p95_ms']:,.0f} ms at the 95th percentile, `/readyz` "
-        f"{readyz['median_ms']:,.0f} and {readyz['p95_ms']:,.0f} ms. The longest outage, the restart, took "
-        f"{soak['longest_outage_s']:.0f} s: requests in progress get 30 s, and slow readers use them.\n"
+        f"{readyz['median_ms']:,.0f} and {readyz['p95_ms']:,.0f} ms. The longest outage took "
+        f"{soak['longest_outage_s']:.0f} s; at a restart, requests in progress get 30 s, and slow readers use them.\n"
     )
     yield f"**{figure.title}.** {figure.reading}\n"
     for name, path in zip(("wide", "narrow"), PICTURES.values(), strict=True):

@@ -1,4 +1,4 @@
-"""Three tools under the same load: their start, the requests of a rater, and their stored annotations."""
+"""Tools under the same load: their start, the requests of a rater, and their stored annotations."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def conversation(number: int) -> list[tuple[str, str]]:
 
 
 class Tool(Protocol):
-    """A tool under measure."""
+    """A tool that is measured."""
 
     name: str
 
@@ -159,8 +159,8 @@ class LabelStudio:
     def rater(self, base: str, number: int) -> Submit:
         browser = self._browser(base, "/user/signup/", f"r{number}-{uuid4().hex[:8]}@example.org")
         task = {"id": browser.get(f"/api/projects/{self.project}/next/").raise_for_status().json()["id"]}
-        chosen = {"choices": [ANSWERS[number % 3]]}
-        result = [{"from_name": one, "to_name": "t", "type": "choices", "value": chosen} for one in QUESTIONS]
+        answer = {"choices": [ANSWERS[number % 3]]}
+        result = [{"from_name": one, "to_name": "t", "type": "choices", "value": answer} for one in QUESTIONS]
 
         def submit() -> tuple[str, int]:
             if task["id"] is None:
@@ -199,7 +199,7 @@ class Potato:
         config = {
             "annotation_task_name": "Load",
             "task_dir": ".",
-            "output_annotation_dir": "kept/",
+            "output_annotation_dir": "annotations/",
             "output_annotation_format": "json",
             "data_files": ["items.json"],
             "item_properties": {"id_key": "id", "text_key": "text"},
@@ -249,7 +249,7 @@ class Potato:
 
     def stored_annotations(self, folder: Path) -> set[str]:
         stored = set()
-        for path in (folder / "kept").glob("*/user_state.json"):
+        for path in (folder / "annotations").glob("*/user_state.json"):
             state = json.loads(path.read_text())
             labels = state.get("instance_id_to_label_to_value", {})
             pairs = labels.items() if isinstance(labels, dict) else labels
