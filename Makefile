@@ -132,6 +132,7 @@ planning: $(READY)  ## measure planned against realised power, write docs/genera
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.planning $(ARGS)
 
 reproduce: $(READY)  ## compare published values with ours, write docs/generated, figures and the gallery
+	@[ -d "$$DISSENSUS_DATA/dices-350" ] || { echo "Set DISSENSUS_DATA to the folder with dices-350."; exit 1; }
 	$(BIN)/python reproduce/dices.py
 	$(BIN)/python reproduce/grasp.py
 	$(BIN)/python reproduce/vetting.py

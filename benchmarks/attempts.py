@@ -1,7 +1,7 @@
 """Measure how long a report of as many attempts as were published takes, and write docs/generated/attempts.md.
 
-Run it with `.venv/bin/python benchmarks/attempts.py`; it takes no options. Each step runs in a
-separate process, to measure its memory separately.
+Run it with `.venv/bin/python benchmarks/attempts.py`; it takes no options. Each step runs in a separate
+process, to measure its memory separately.
 """
 
 import platform

@@ -1,8 +1,8 @@
 """Measure the size of the tests and the coverage of the intervals of `analyse` in many designs.
 
     make calibration                             # all designs, then docs/generated/size.md and coverage.md
-    make calibration ARGS='--only "8 against 80" --simulations 5000'  # lines of other designs stay as they are
-    make calibration ARGS='--simulations 0'      # the pages alone
+    make calibration ARGS='--only "8 against 80" --simulations 5000'  # one design, pages not written
+    make calibration ARGS='--simulations 0'      # the pages alone, from batches that are there
 
 Simulations are kept by batch in benchmarks/.calibration/, so that a run can be stopped, continued and, by design or
 kind, divided among processes. A design without batches keeps its figures of the page, with the warnings that rows have
@@ -60,7 +60,7 @@ DESIGNS = (
     *("five answers, ordinal", "five answers, sparse, ordinal", "quota, 4 of each group, ordinal"),
     *("five answers, interval", "five answers, sparse, interval"),
 )
-"""Designs, and those that are repeated at another level of measurement."""
+"""Assignments with nominal answers, and some of them with answers at another level of measurement."""
 NO_INTERVAL = ("between_share", "dsi")
 
 
@@ -94,7 +94,7 @@ def read(folder: Path, name: str, kind: Kind) -> Simulations:
 
 
 def run(folder: Path, name: str, kind: Kind, batch: int, options: argparse.Namespace) -> None:
-    """Simulate one batch and keep it, unless it is there."""
+    """Simulate one batch and store it, unless it is there, whatever its seed, permutations and replicates were."""
     path = folder / f"{_slug(name)}.{kind}.{batch:04}.npz"
     if path.exists():
         return

@@ -48,7 +48,7 @@ def main() -> None:
     size = sum(map(len, texts)) / 1e6
     print(f"{len(texts):,} transcripts, {size:.0f} million characters; Python {platform.python_version()},", end=" ")
     print(f"NumPy {version('numpy')}, {platform.machine()}")
-    print_time("near duplicates from .8", lambda: int(near_duplicates(texts).repeats.sum()))
+    print_time("near duplicates, similarity from .8", lambda: int(near_duplicates(texts).repeats.sum()))
     print_time("personal data", lambda: sum(bool(find_personal_data(text)) for text in texts))
 
 

@@ -213,6 +213,7 @@ def _cell(name: str, values: list[float]) -> str:
 
 def page() -> Iterator[str]:
     """Yield the lines of the page."""
+    pairs = read_pairs(Path(os.environ["DISSENSUS_DATA"]) / "hh-rlhf" / "harmless-base-test.jsonl.gz").pairs
     results = {group_sd: evaluate_kinds(group_sd) for group_sd in DIFFERENCES}
     machine = f"Python {platform.python_version()}, NumPy {version('numpy')}, {platform.machine()}"
     seconds = {
@@ -263,12 +264,10 @@ def page() -> Iterator[str]:
     yield "|---|--:|--:|"
     yield from compare_weightings()
     yield ""
-    source = Path(os.environ["DISSENSUS_DATA"]) / "hh-rlhf" / "harmless-base-test.jsonl.gz"
     yield "The real pairs of harmless-base in 5 folds of dialogues, with mean-variance less linear on the same pairs:"
     yield ""
     yield "| Seed | Model | Accuracy | 95 % interval | Log-loss | ECE | Seconds |"
     yield "|--:|---|--:|--:|--:|--:|--:|"
-    pairs = read_pairs(source).pairs
     yield from compare_on_real_pairs(pairs)
     yield ""
     model = train(pairs, purpose="harmless", plan=TrainingPlan(kind="mean-variance"))

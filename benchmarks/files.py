@@ -1,7 +1,7 @@
 """Measure how long pairs and attempts take to write and to read, and write docs/generated/files.md.
 
-Run it with `.venv/bin/python benchmarks/files.py`; it takes no options. Each step is a process of its own, so that its
-memory is its own too.
+Run it with `.venv/bin/python benchmarks/files.py`; it takes no options. Each step runs in a separate process, to
+measure its memory separately.
 """
 
 import os
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).parent.parent / "docs" / "generated" / "files.md"
 PAIRS, PER_CONVERSATION = 160_000, 4
 WORDS = (5, 42)
-"""Words of a turn, from and to; transcripts are then as long as those of harmless-base, and pack as well."""
+"""Words of a turn: at least, and fewer than; so transcripts have the length of those of harmless-base."""
 
 RELEASE, ATTEMPTS = "release", "attempts.jsonl.gz"
 
@@ -140,11 +140,11 @@ def read_attempts(folder: Path) -> Work:
 
 
 STEPS: Steps = {
-    "make": ("pairs from picks", make),
-    "write": ("pairs written, as hh-rlhf and as twins", write),
+    "make": ("pairs made from picks", make),
+    "write": ("pairs written, as hh-rlhf and as Parquet twins", write),
     "read": ("published files read", read),
     "copy": ("published files read and written again", copy),
-    "twins": ("twins read", twins),
+    "twins": ("Parquet twins read", twins),
     "attempts": ("attempts written", write_attempts),
     "again": ("attempts read", read_attempts),
 }
@@ -160,10 +160,10 @@ def step(steps: Steps, name: str, folder: Path) -> None:
 
 
 def rows(script: str, steps: Steps, folder: Path) -> Iterator[str]:
-    """Yield the rows of the table; each step is a process on one core."""
+    """Yield the rows of the table; each step is a process with one thread in OpenBLAS and Polars."""
     for name, (label, _) in steps.items():
         command = [sys.executable, script, name, str(folder)]
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         number, seconds, peak = done.stdout.split()
         print(name, number, seconds, peak, flush=True)

@@ -2,7 +2,7 @@
 
     DISSENSUS_DATA=data .venv/bin/python -m benchmarks.juries [juries] [jury-coverage] …
 
-DICES-350 by group, DICES-990 without raters, and simulated ratings of 3,000 texts by groups that take some words
+DICES-350 by group, DICES-990 without raters, and simulated ratings of 3,000 texts by groups that take words
 differently; coverage of intervals; pairs of hh-rlhf without raters; simulated ratings and choices together, and
 DICES-350 with those pairs.
 """
@@ -192,7 +192,7 @@ PARTS: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     "jury-joint": describe_joint,
     "jury-joint-dices": evaluate_joint,
 }
-"""Files of the page."""
+"""Names of files in docs/generated, with the functions that yield their lines."""
 
 
 def main() -> None:

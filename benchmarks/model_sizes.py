@@ -112,9 +112,9 @@ def write_groups(simulations: int) -> None:
 def main() -> None:
     """Run everything and write the pages."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--simulations", type=int, default=1000)
-    parser.add_argument("--audits", type=int, default=400)
-    parser.add_argument("--searches", type=int, default=100)
+    parser.add_argument("--simulations", type=int, default=1000, help="of attempts and shares")
+    parser.add_argument("--audits", type=int, default=400, help="simulations of the audit of a filter")
+    parser.add_argument("--searches", type=int, default=100, help="simulations of the search for group effects")
     parser.add_argument("--only", action="append", choices=("attempts", "shares", "audit", "groups"))
     options = parser.parse_args()
     pages = {

@@ -18,7 +18,11 @@ from dissensus.stats.multilevel import laplace
 from dissensus.stats.multilevel.fit import Integration, fit_ordinal
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "generated" / "multilevel-large.md"
-DESIGNS = ((10_000, 1_000_000, "laplace"), (1_000, 100_000, "quadrature"), (10_000, 1_000_000, "quadrature"))
+DESIGNS: tuple[tuple[int, int, Integration], ...] = (
+    (10_000, 1_000_000, "laplace"),
+    (1_000, 100_000, "quadrature"),
+    (10_000, 1_000_000, "quadrature"),
+)
 RATINGS_PER_ITEM = 10
 HEAD = """% Made by `benchmarks/multilevel_large.py`; do not edit.
 
@@ -51,7 +55,7 @@ def main() -> None:
     """Measure each design in a process of its own, or print the line of one."""
     if len(sys.argv) > 1:
         raters, items, integration = DESIGNS[int(sys.argv[1])]
-        sys.stdout.write(row(raters, items, "laplace" if integration == "laplace" else "quadrature"))
+        sys.stdout.write(row(raters, items, integration))
         return
     lines: list[str] = []
     for number in range(len(DESIGNS)):

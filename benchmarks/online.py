@@ -124,11 +124,12 @@ def main() -> None:
     ahead = over_seeds([a.won - b.won for a, b in last], sign="+")
     samples, margin, trials = online_loop.N_SAMPLES, online_loop.RULE.margin, online_loop.N_TRIALS
     lines = [
-        f"| After | Pairs | Agreement with taste | Best of {samples} wins | Promoted | Agreement less base |",
+        f"| After | Comparisons | Agreement with taste | Best of {samples} wins | Promoted | Agreement less base |",
         "|---|--:|--:|--:|--:|--:|",
         *rows,
         "",
-        f"After all of it the best of {samples} wins by {ahead} more often than with as many pairs of base alone.",
+        f"After all of it the best of {samples} wins by {ahead} more often than with as many comparisons of "
+        "base alone.",
         "",
         f"Means over {SEEDS} seeds with 95 % intervals; a margin of {margin:g}; {trials} trials each. "
         f"Made by `benchmarks/online.py` with Dissensus {version('dissensus')} on Python {platform.python_version()}.",

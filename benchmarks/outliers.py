@@ -2,8 +2,8 @@
 
     python benchmarks/outliers.py [CAMPAIGNS]
 
-Simulated campaigns in the shape of DICES-350: its careless raters, and raters of a tenth whose answers are reversed,
-who are careful and differ from all others.
+Simulated campaigns in the shape of DICES-350, with its careless raters and six that click at random. A tenth of the
+careful raters have reversed answers: they are careful, and differ from all others.
 """
 
 import sys

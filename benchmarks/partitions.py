@@ -2,7 +2,8 @@
 
     python -m benchmarks.partitions 1e7 [--task labels] [--shuffled] [--permutations 10] [--folder DIR]
 
-Each run is a process of its own, whose results replace those of the same size in benchmarks/partitions.json. The files
+Each run is a process of its own, whose results replace those of the same task, size, order and permutations in
+benchmarks/partitions.json. The files
 are written to a folder once, and left there if it is named.
 """
 
@@ -35,7 +36,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 RESULTS = Path(__file__).with_suffix(".json")
 PAGE = DOCS / "generated" / "partitions.md"
 PICTURES = {TEXT_WIDTH: DOCS / "_static" / "partitions.svg", COLUMN_WIDTH: DOCS / "_static" / "partitions-narrow.svg"}
-PER_ITEM, ITEMS_PER_RATER, ROWS_PER_FILE = 10, 100, 5_000_000
+PER_ITEM, PER_RATER, ROWS_PER_FILE = 10, 1_000, 5_000_000
 ANSWERS, GENDERS, AGES = ("No", "Unsure", "Yes"), ("Man", "Woman"), ("18–24", "25–34", "35–44", "45+")
 EXTRAPOLATED = 10**9
 COLORS = {"by item": BLUE, "shuffled": VERMILION}
@@ -54,7 +55,7 @@ Row = dict[str, Any]
 
 
 def write_ratings(folder: Path, n_ratings: int, *, shuffled: bool, rows_per_file: int = ROWS_PER_FILE) -> None:
-    """Write ratings with 10 ratings an item and 1,000 of a rater, sorted by item or in a scattered order."""
+    """Write ratings, 10 of an item and 1,000 by a rater (fewer below a million), sorted by item or scattered."""
     n_raters = count_raters(n_ratings)
     stride = 2_654_435_761 if shuffled else 1  # coprime to all sizes, so that each rating occurs once
     ids = pl.Series([f"rater-{code:07}" for code in range(n_raters)])
@@ -75,7 +76,7 @@ def write_ratings(folder: Path, n_ratings: int, *, shuffled: bool, rows_per_file
 
 def count_raters(n_ratings: int) -> int:
     """Return the number of raters of a size."""
-    return max(1_000, n_ratings // (PER_ITEM * ITEMS_PER_RATER))
+    return max(1_000, n_ratings // PER_RATER)
 
 
 def _draw(place: Codes, n_raters: int) -> tuple[Codes, Codes, Codes]:
@@ -96,7 +97,7 @@ def _mix(value: Codes) -> Codes:
 
 
 def measure(folder: Path, task: str, permutations: int) -> Row:
-    """Do a task in this process; seconds of time and of processors, and the largest memory in GB."""
+    """Do a task in this process, and return its elapsed and processor seconds, and its peak memory in GB."""
     row: Row = {"task": task, "permutations": permutations, "load": os.getloadavg()[0]}
     clock = [_read_clocks()]
     if task == "group-by":
@@ -118,7 +119,7 @@ def measure(folder: Path, task: str, permutations: int) -> Row:
         row |= {f"{name}_s": high[0] - low[0], f"{name}_cpu_s": high[1] - low[1]}
     return row | {
         "bytes": sum(path.stat().st_size for path in folder.iterdir()),
-        "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+        "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9,
     }
 
 

@@ -1,7 +1,7 @@
 """Measure whether planned power is the power that `analyse` has, in simulated campaigns.
 
-    make planning                             # all designs, then docs/generated/planning.md
-    make planning ARGS='--campaigns 100'      # a quick look, into another folder with --folder
+    make planning                                           # docs/generated/planning{,-statistics,-looks}.md
+    make planning ARGS='--campaigns 100 --folder /tmp/a'    # fewer campaigns, into another folder that exists
 
 Each campaign draws raters, items and answers from the multilevel model, and is tested as `analyse` tests the difference
 of shares: by the studentised permutation test, with permutations of its own.
@@ -105,7 +105,7 @@ STATISTICS: dict[PlannedStatistic, tuple[RatingModel, int, int, int, float]] = {
     "decomposition": (SMALL, 24, 8, 60, 0.07),
 }
 TESTED = 20
-"""Designs of a table, for whose time those of one are multiplied."""
+"""Number of designs in a table: the time of one design is multiplied by it."""
 
 
 def build_statistic(statistic: PlannedStatistic) -> tuple[RatingModel, ContrastDesign]:
@@ -206,11 +206,13 @@ def measure_looks(campaigns: int) -> list[str]:
 
 
 def main() -> None:
-    """Measure all designs and write the page."""
+    """Measure statistics, looks and designs, and write a page of each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--campaigns", type=int, default=2000, help="0: the looks alone")
-    parser.add_argument("--looks", type=int, default=10_000, help="campaigns that are looked at daily; 0: none")
-    parser.add_argument("--permutations", type=int, default=399)
+    parser.add_argument("--campaigns", type=int, default=2000, help="campaigns of each design; 0: none")
+    parser.add_argument(
+        "--looks", type=int, default=10_000, help="campaigns whose intervals are looked at after each rater; 0: none"
+    )
+    parser.add_argument("--permutations", type=int, default=399, help="of designs; statistics have 199")
     parser.add_argument("--folder", type=Path, default=PAGES)
     parser.add_argument("--of-statistics", type=int, default=2000, help="campaigns of each statistic; 0: none")
     options = parser.parse_args()
@@ -218,10 +220,10 @@ def main() -> None:
         table = "\n".join(measure_statistics(options.of_statistics, 199))
         text = f"% Made by `make planning`; do not edit.\n\n{table}\n"
         (options.folder / "planning-statistics.md").write_text(text, "utf-8")
-    if not options.looks:
-        return
-    looks = "\n".join(measure_looks(options.looks))
-    (options.folder / "planning-looks.md").write_text(f"% Made by `make planning`; do not edit.\n\n{looks}\n", "utf-8")
+    if options.looks:
+        looks = "\n".join(measure_looks(options.looks))
+        text = f"% Made by `make planning`; do not edit.\n\n{looks}\n"
+        (options.folder / "planning-looks.md").write_text(text, "utf-8")
     if not options.campaigns:
         return
     lines = "\n".join(measure(name, options) for name in DESIGNS)

@@ -155,9 +155,10 @@ def main() -> None:
     """Run the benchmark and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--embeddings", action="store_true", help="measure the embedding model instead")
+    options = parser.parse_args()
     read = read_pairs(Path(os.environ["DISSENSUS_DATA"]) / "hh-rlhf" / "harmless-base-test.jsonl.gz")
     cross_validate(read.pairs[:100], n_folds=2)  # Compiles kernels
-    if parser.parse_args().embeddings:
+    if options.embeddings:
         EMBEDDINGS.write_text(embedding_page(read), encoding="utf-8")
     else:
         PAGE.write_text(linear_page(read), encoding="utf-8")

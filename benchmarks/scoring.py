@@ -45,7 +45,7 @@ def attempts(transcripts: list[str]) -> list[Attempt]:
 
 
 def main() -> None:
-    """Score one file, cold, and write the page."""
+    """Train a model, score one file with it, and write the page."""
     pairs = read_pairs(Path(os.environ["DISSENSUS_DATA"]) / "hh-rlhf" / "harmless-base-test.jsonl.gz").pairs
     transcripts = [
         join_hh([*((turn.speaker, turn.text) for turn in pair.context), ("bot", pair.chosen)]) for pair in pairs

@@ -163,7 +163,7 @@ def page(results: list[Row]) -> Iterator[str]:
     """Yield the lines of the page."""
     yield "% Made by `benchmarks/spark.py`; do not edit.\n"
     yield from table(
-        ("Ratings, million", "Executors", "Time", "Processors", "GB", "Tasks", "Shuffled, home"),
+        ("Ratings, million", "Executors", "Time", "Processors", "GB", "Tasks", "Shuffled, to the driver"),
         map(_describe_run, results),
         right=(0, *range(2, 7)),
     )

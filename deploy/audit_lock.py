@@ -22,7 +22,8 @@ def main() -> int:
     uv = shutil.which("uv") or str(ROOT / ".boot" / "bin" / "uv")
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        subprocess.run([uv, *AUDIT, *OPTIONS, str(report)], cwd=ROOT, check=False, stderr=subprocess.DEVNULL)
+        command = [uv, *AUDIT, *OPTIONS, str(report)]
+        errors = subprocess.run(command, cwd=ROOT, check=False, stderr=subprocess.PIPE, text=True).stderr.strip()
         text = report.read_text("utf-8") if report.exists() else ""
     packages: list[dict[str, Any]] = json.loads(text)["dependencies"] if text else []
     for package in packages:
@@ -36,6 +37,8 @@ def main() -> int:
     if skipped or not packages:
         count = f"{len(skipped)} of {len(packages)} packages" if packages else "requirements.lock"
         print(f"NOT AUDITED: {count}; the database of vulnerabilities cannot be reached, or does not know them.")
+        if not packages and errors:
+            print(errors.splitlines()[-1])
         return int("--strict" in sys.argv)
     print(f"requirements.lock: no vulnerability is known in {len(packages)} packages.")
     return 0

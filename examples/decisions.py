@@ -4,8 +4,8 @@
     DISSENSUS_DATA=… python examples/decisions.py --write      # writes it to docs/_static/dices-350-decisions.html
 
 Shares of the population come from a multilevel model, weighted by the United States census of 2020. Jurors are two of
-each group. The questions behind the overall answers are not in the data at hand, and so neither are the rules that
-need them; the overall answer of the set is a rater's worst one, so that the rule share is that of DICES.
+each group. The data at hand have no answers to the single questions, so that rules which need them are left out. The
+overall answer is the worst one of a rater, so that the rule `share` is that of DICES.
 """
 
 import argparse

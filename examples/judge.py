@@ -3,12 +3,13 @@
     DISSENSUS_DATA=… python examples/judge.py              # prints the page
     DISSENSUS_DATA=… python examples/judge.py --write      # writes the page to docs/generated/dices-judge.md
 
-The model is that of `small_judge.py`, which runs on this machine: it hears the response alone, and labels of groups do
-not reach it. For another model, write a file for `dissensus judge run`.
+The model is that of `small_judge.py`, which runs on this machine: it reads the response alone, and not the labels of
+groups. For another model, write a file for `dissensus judge run`.
 """
 
 import argparse
 import os
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -36,8 +37,11 @@ def audit_small_judge() -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    if not (DATA / "dices-350").is_dir():
+        sys.exit("Set DISSENSUS_DATA to the folder with dices-350 and dices-990.")
     page = f"% Made by `examples/judge.py`; do not edit.\n\n```text\n{audit_small_judge()}\n```\n"
-    if parser.parse_args().write:
+    if options.write:
         PAGE.write_text(page, encoding="utf-8")
     else:
         print(page, end="")

@@ -109,8 +109,11 @@ def describe_model() -> Iterator[str]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    if not (DATA / "dices-350").is_dir():
+        sys.exit("Set DISSENSUS_DATA to the folder with dices-350.")
     page = "\n".join(["% Made by `examples/jury.py`; do not edit.", "", *describe_model(), ""])
-    if parser.parse_args().write:
+    if options.write:
         PAGE.write_text(page, encoding="utf-8")
     else:
         print(page, end="")

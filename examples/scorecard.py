@@ -127,7 +127,7 @@ def main() -> None:
     options = parser.parse_args()
     folder = DATA / "dices-350"
     if not folder.is_dir():
-        sys.exit("Set DISSENSUS_DATA to the folder with dices-350 and hh-rlhf.")
+        sys.exit("Set DISSENSUS_DATA to the folder with dices-350, dices-990 and hh-rlhf.")
     page = build_page(ds.read_ratings(folder / "ratings.csv", items=folder / "items.csv").exclude_flagged())
     if options.write:
         PAGE.write_text(page, encoding="utf-8")

@@ -1,8 +1,8 @@
 """A small language model that judges conversations behind a server of chat completions on this machine.
 
-It has two models of pairs of words, trained on the responses of DICES-990: one of unsafe and one of safe responses,
-where each response counts in both, by the shares of its raters. The probability that people call a response unsafe
-follows from the ratio of both likelihoods, and an answer is drawn from it with the seed of the request.
+It has two bigram models, of pairs of words, trained on the responses of DICES-990: one of unsafe and one of safe
+responses, where each response counts in both, by the shares of its raters. The probability that people call a response
+unsafe follows from the ratio of both likelihoods, and an answer is drawn from it with the seed of the request.
 """
 
 import json
@@ -51,8 +51,8 @@ def split_words(text: str) -> list[str]:
     return WORD.findall(text.lower())
 
 
-class PairModel:
-    """Language model of pairs of words, with a Dirichlet prior."""
+class BigramModel:
+    """Bigram language model with a Dirichlet prior."""
 
     def __init__(self, texts: Iterable[tuple[list[str], float]], n_words: int) -> None:
         self.words: Counter[str] = Counter()
@@ -85,7 +85,7 @@ class SmallJudge:
         n_words = len({word for words in texts for word in words}) + 1
         half = len(texts) // 2
         self.models = [
-            PairModel(zip(texts[:half], weights[:half], strict=True), n_words) for weights in (shares, 1 - shares)
+            BigramModel(zip(texts[:half], weights[:half], strict=True), n_words) for weights in (shares, 1 - shares)
         ]
         self.line = np.polyfit([self._ratio(words) for words in texts[half:]], shares[half:], 1)
 

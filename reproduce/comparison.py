@@ -83,7 +83,10 @@ class Section:
             yield f"{self.intro}\n"
         yield from table(
             ("What", "Published", "Computed", *self.beside, "Verdict"),
-            ((row.label, row.published, row.display, *row.beside, marked(row.verdict, row)) for row in self.rows),
+            (
+                (row.label, row.published, row.display, *row.beside, highlight_difference(row.verdict, row))
+                for row in self.rows
+            ),
             right=range(1, 3 + len(self.beside)),
         )
         yield ""
@@ -105,13 +108,16 @@ def grid(corner: str, columns: Sequence[str], lines: Mapping[str, Sequence[Row]]
     """Yield a table of many rows: published / computed in each cell."""
     yield from table(
         (corner, *columns),
-        ((name, *(f"{row.published} / {marked(row.display, row)}" for row in rows)) for name, rows in lines.items()),
+        (
+            (name, *(f"{row.published} / {highlight_difference(row.display, row)}" for row in rows))
+            for name, rows in lines.items()
+        ),
         right=range(1, 1 + len(columns)),
     )
     yield ""
 
 
-def marked(text: str, row: Row) -> str:
+def highlight_difference(text: str, row: Row) -> str:
     """Return the text, bold where the row is not reproduced."""
     return text if row.verdict == "reproduced" else f"**{text}**"
 

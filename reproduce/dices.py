@@ -23,7 +23,7 @@ from dissensus.schema.ratings.table import Ratings
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from reproduce.comparison import Row, Section, count_line, grid, table
-from reproduce.groups import AGES, NAMES, RACES, of_groups, p_text, sizes
+from reproduce.groups import AGES, NAMES, RACES, format_p, index_rows, sizes
 from reproduce.questions import granular, questions, without_other
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "generated" / "dices.md"
@@ -191,12 +191,12 @@ def topics(harm_type: pl.Series) -> dict[str, int]:
 
 def claims(data: Data) -> Iterator[Row]:
     """Yield the claims in the caption of figure 4."""
-    by_rule = of_groups(analyse(data.kept, by="race", permutations=1000, method="grasp"))
-    two_sided = of_groups(analyse(data.kept, by="race", permutations=1000))
+    by_rule = index_rows(analyse(data.kept, by="race", permutations=1000, method="grasp"))
+    two_sided = index_rows(analyse(data.kept, by="race", permutations=1000))
     for group, metric, direction in FIGURE_4:
         row = by_rule[group, metric]
         result = f"{row.direction} {row.stars[:1]}".replace("*", r"\*")
-        beside = (p_text(row), p_text(two_sided[group, metric]))
+        beside = (format_p(row), format_p(two_sided[group, metric]))
         yield Row(f"{group}, {METRICS[metric]}", rf"{direction} \*", result, beside=beside)
 
 

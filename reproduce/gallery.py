@@ -27,11 +27,11 @@ def files() -> dict[Path, str]:
     contents = {REPORT: start["report"].to_html() + "\n"}
     for page in sorted(PAGES.glob("*.md")):
         if page.stem != "index":
-            contents |= of_figure(_run(page, start)["figure"], page.stem)
+            contents |= describe_files(_run(page, start)["figure"], page.stem)
     return contents
 
 
-def of_figure(figure: Figure, name: str) -> dict[Path, str]:
+def describe_files(figure: Figure, name: str) -> dict[Path, str]:
     """Return the two pictures of a figure, and the lines that its page includes."""
     return {
         PICTURES / f"{name}.svg": picture(figure, TEXT_WIDTH),
@@ -55,14 +55,14 @@ def picture(figure: Figure, width: int) -> str:
 def lines(figure: Figure, name: str) -> Iterator[str]:
     """Yield title and reading of a figure, its pictures for wide and for narrow pages, and its notes."""
     yield "% Made by `reproduce/gallery.py`; do not edit.\n"
-    yield f"**{_escaped(figure.title)}.** {_escaped(figure.reading)}\n"
-    alt = _escaped(figure.title)
+    yield f"**{_escape(figure.title)}.** {_escape(figure.reading)}\n"
+    alt = _escape(figure.title)
     yield f"![{alt}](../_static/gallery/{name}.svg){{.wide}}"
     yield f"![{alt}](../_static/gallery/{name}-narrow.svg){{.narrow}}\n"
-    yield from (f"- {_escaped(note)}" for note in figure.notes)
+    yield from (f"- {_escape(note)}" for note in figure.notes)
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<>{}$|])", r"\\\1", text)
 
 

@@ -22,8 +22,8 @@ from dissensus.schema.ratings.table import Ratings
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from reproduce.comparison import Row, Section, count_line, grid, marked, notes, table
-from reproduce.groups import AGES, RACES, estimate, of_groups, p_text, sizes, three_digits
+from reproduce.comparison import Row, Section, count_line, grid, highlight_difference, notes, table
+from reproduce.groups import AGES, RACES, estimate, format_p, format_three_digits, index_rows, sizes
 from reproduce.rules import Counts, counts, p_of_whole_items, ties_at_random, whole_items_left_out
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "generated" / "grasp.md"
@@ -87,7 +87,7 @@ def _by_rule(ratings: Ratings, family: Family) -> Analysis:
 
 def table_5(data: Data) -> dict[str, tuple[Row, ...]]:
     """Return the values of table 5, group by group."""
-    rows_by_metric, counts_by_group = of_groups(data.by_rule), data.counts
+    rows_by_metric, counts_by_group = index_rows(data.by_rule), data.counts
     rows = {}
     for group, cells in TABLE_5.items():
         values = {metric: estimate(rows_by_metric[group, metric]) for metric in METRICS}
@@ -109,7 +109,7 @@ def dsi(data: Data) -> Iterator[Row]:
 
 def stars(data: Data) -> Iterator[Row]:
     """Yield each star of table 5, and how many of its other cells have none here."""
-    by_rule, two_sided = of_groups(data.by_rule), of_groups(data.two_sided)
+    by_rule, two_sided = index_rows(data.by_rule), index_rows(data.two_sided)
     blank, starred = 0, []
     for group, cells in TABLE_5.items():
         for metric, cell in zip(METRICS, cells, strict=True):
@@ -117,7 +117,7 @@ def stars(data: Data) -> Iterator[Row]:
             if "*" in cell:
                 yield _star(label, cell, row, two_sided[group, metric], data.ratings)
             elif row.stars:
-                starred.append(f"{label} (p {p_text(row)})")
+                starred.append(f"{label} (p {format_p(row)})")
             else:
                 blank += 1
     n = sum("*" not in cell for cells in TABLE_5.values() for cell in cells)
@@ -129,9 +129,9 @@ def _star(label: str, cell: str, row: AnalysisRow, two_sided: AnalysisRow, ratin
     published, ours = r"\*" * cell.count("*"), row.stars.replace("*", r"\*") or "–"
     note = ""
     if published != ours and row.metric == "cross_negentropy":
-        p = three_digits(p_of_whole_items(ratings, row.axis or "", label.partition(",")[0]))
+        p = format_three_digits(p_of_whole_items(ratings, row.axis or "", label.partition(",")[0]))
         note = f"Tested is the value by the definition. With the rule for zeros below p is {p}."
-    return Row(label, published, ours, note, (row.direction or "–", p_text(row), p_text(two_sided)))
+    return Row(label, published, ours, note, (row.direction or "–", format_p(row), format_p(two_sided)))
 
 
 def table_2(ratings: Ratings) -> tuple[dict[str, tuple[Row, ...]], dict[str, tuple[Row, ...]]]:
@@ -156,12 +156,14 @@ def _cells(
 
 
 def _zeros(data: Data, values: dict[str, tuple[Row, ...]]) -> Iterator[str]:
-    definition, column = of_groups(data.by_rule), list(METRICS).index("cross_negentropy")
+    definition, column = index_rows(data.by_rule), list(METRICS).index("cross_negentropy")
     lines = []
     for group, (_, y) in data.counts.items():
         row, own = values[group][column], estimate(definition[group, "cross_negentropy"])
         unused = int((y == 0).any(axis=1).sum())
-        lines.append((group, row.published, three_digits(own), marked(row.display, row), f"{unused}"))
+        lines.append(
+            (group, row.published, format_three_digits(own), highlight_difference(row.display, row), f"{unused}")
+        )
     yield "### Cross-negentropy: a rule for zeros\n"
     yield (
         "The definition takes the logarithm of the others' share $q$. Where none of them gave an answer, that is "
@@ -176,7 +178,7 @@ def _zeros(data: Data, values: dict[str, tuple[Row, ...]]) -> Iterator[str]:
 
 
 def _ties(data: Data) -> Iterator[str]:
-    definition, column = of_groups(data.by_rule), list(METRICS).index("voting_agreement")
+    definition, column = index_rows(data.by_rule), list(METRICS).index("voting_agreement")
     lines, inside, attained = [], 0, []
     for group, (x, y) in data.counts.items():
         row, drawn = definition[group, "voting_agreement"], ties_at_random(x, y)
@@ -185,9 +187,16 @@ def _ties(data: Data) -> Iterator[str]:
         nearest = Row(group, published, float(drawn[np.abs(drawn - float(published)).argmin()]))
         inside += bool(low <= float(published) <= high)
         attained += [group] if nearest.verdict == "reproduced" else []
-        spread = f"{three_digits(low)} to {three_digits(high)}"
+        spread = f"{format_three_digits(low)} to {format_three_digits(high)}"
         lines.append(
-            (group, published, three_digits(estimate(row)), spread, marked(nearest.display, nearest), f"{row.ties}")
+            (
+                group,
+                published,
+                format_three_digits(estimate(row)),
+                spread,
+                highlight_difference(nearest.display, nearest),
+                f"{row.ties}",
+            )
         )
     yield "### Voting agreement: ties\n"
     yield (
@@ -206,7 +215,7 @@ def _families(ratings: Ratings) -> Iterator[str]:
     significant = {
         family: [
             (group, metric)
-            for (group, metric), row in of_groups(_by_rule(ratings, family)).items()
+            for (group, metric), row in index_rows(_by_rule(ratings, family)).items()
             if row.stars == "**" and metric in METRICS
         ]
         for family in get_args(Family)
@@ -247,7 +256,7 @@ def page(folder: Path) -> str:
             count_line([*grids, *index.rows, *marks.rows]),
             "The ten values of cross-negentropy are among them by a rule that is not in the definition; see below.\n",
             "### Table 5\n",
-            f"{_TABLE_5} IRR of the whole pool is {three_digits(estimate(pool_irr))}.\n",
+            f"{_TABLE_5} IRR of the whole pool is {format_three_digits(estimate(pool_irr))}.\n",
             *grid("Group", tuple(METRICS.values()), values),
             *index.lines(),
             *marks.lines(),

@@ -29,7 +29,7 @@ def sizes(ratings: Ratings, axis: str) -> dict[tuple[str, ...], int]:
     return dict(zip(names, counts, strict=True))
 
 
-def of_groups(analysis: Analysis) -> dict[tuple[str, str], Row]:
+def index_rows(analysis: Analysis) -> dict[tuple[str, str], Row]:
     """Return the rows of the groups by name and metric."""
     return {(NAMES[row.group], row.metric): row for row in analysis.rows if row.group}
 
@@ -40,12 +40,12 @@ def estimate(row: Row) -> float:
     return row.estimate
 
 
-def p_text(row: Row) -> str:
+def format_p(row: Row) -> str:
     """Return the p-value of a row that was tested, as tables show it."""
     assert row.p is not None
-    return three_digits(row.p)
+    return format_three_digits(row.p)
 
 
-def three_digits(value: float) -> str:
+def format_three_digits(value: float) -> str:
     """Return a number with three decimals, and no 0 before the point."""
     return f"{value:.3f}".removeprefix("0")

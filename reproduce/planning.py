@@ -32,7 +32,7 @@ from reproduce.gallery import lines, picture
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "generated"
 PICTURES = PAGES.parent / "_static" / "planning"
 RATES = CostRates(currency="GBP", hourly_rate=12, minutes_per_item=2)
-# Raters of DICES-350 who were kept, by group, and all others.
+# Raters of DICES-350 who were not removed, by group, and in all.
 GROUPS = {
     "gender": {"Man": 47, "Woman": 57},
     "age": {"gen z": 49, "millenial": 28, "gen x+": 27},
@@ -80,7 +80,7 @@ def draw_all() -> None:
 
 
 def plan_dices() -> list[str]:
-    """Return what 104 raters of 350 items could detect, by group against all others, and what twice as many could."""
+    """Return what 104 raters could detect with 350 and 100 items, by group, and how many raters a group needs."""
     lines = [
         "| group | raters | detectable difference | power at .10 | with 100 items | raters for .10 against as many |",
         "|---|--:|--:|--:|--:|--:|",
@@ -135,7 +135,7 @@ def plan_quota() -> list[str]:
 
 
 def plan_chatbots() -> list[str]:
-    """Return designs of a comparison of two chatbots under 2,000 pounds."""
+    """Return designs of a comparison of two chatbots for at most 2,000 pounds."""
     pilot = load_pilot("dices-350")
     lines = [
         "| raters of both responses | ratings of a response | items | power if independent | power with raters who "

@@ -30,7 +30,7 @@ REASONS = {"below_2": "below half", "below_3": "below a third", "below_4": "belo
 # Aroyo et al. (2023), section 4: the median over all conversations and raters is 120 seconds.
 PAPER_MEDIAN_S = 120.0
 LOWER = 0.95
-# Figures of the audit that were set before it was written.
+# Figures of the audit that were stated before the audit was written.
 EXPECTED = {
     "men removed": "14 of 61",
     "women removed": "5 of 62",

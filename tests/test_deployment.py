@@ -197,6 +197,16 @@ def test_an_audit_without_a_database_does_not_pass_for_one(tmp_path: Path) -> No
         assert run_audit(tmp_path, report, "--strict")[0] == 1
 
 
+def test_an_audit_that_fails_says_why(tmp_path: Path) -> None:
+    uv = tmp_path / "uv"
+    uv.write_text("#!/bin/sh\necho 'error: pip-audit is unknown' >&2\nexit 2\n")
+    uv.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    command = [sys.executable, str(ROOT / "deploy" / "audit_lock.py")]
+    result = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    assert result.stdout.splitlines()[-1] == "error: pip-audit is unknown"
+
+
 def test_images_are_pinned_by_digest_or_nothing_is_changed(tmp_path: Path) -> None:
     class Registry(BaseHTTPRequestHandler):
         def do_HEAD(self) -> None:

@@ -247,9 +247,9 @@ def page(results: dict[str, Any]) -> str:
         "",
         "A rater submits sixteen answers and gets the next item: one request. *Closed*: each rater submits as soon as "
         "the next item is there. *4 a second*: raters submit on a schedule that does not wait for the site, and "
-        "latency counts from the scheduled time. CPU is that of one server process with all its threads, not of the database "
-        "server beside it; the load is made on the same machine. PostgreSQL runs without `fsync`, so that its commits "
-        "do not wait for the disk. KB is the size of a response.",
+        "latency counts from the scheduled time. CPU is that of one server process with all its threads, not of the "
+        "database server beside it; the load is made on the same machine. PostgreSQL runs without `fsync`, so that its "
+        "commits do not wait for the disk. KB is the size of a response.",
         "",
         f"{machine['processor']}, {machine['cores']} cores, Python {machine['python']}; "
         + ", ".join(f"{name} {number}" for name, number in versions.items())
