@@ -170,11 +170,13 @@ def test_the_program_in_the_documentation_verifies_events_and_heads(site: RunCom
     platform.close()
     lines = [json.dumps(to_public_event(entry).as_mapping()) for entry in entries]
 
-    def verify(events: list[str]) -> subprocess.CompletedProcess[str]:
+    def verify(events: list[str], campaign: str = campaign_id) -> subprocess.CompletedProcess[str]:
         (tmp_path / "events.jsonl").write_text("\n".join(events) + "\n")
-        command = [sys.executable, "verify_log.py", "events.jsonl", "heads.jsonl", campaign_id]
+        command = [sys.executable, "verify_log.py", "events.jsonl", "heads.jsonl", campaign]
         return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
 
     assert verify(lines).stdout.startswith("15 events, and every published head is among them.")
     assert "Event 3 does not follow." in verify([*lines[:2], *lines[3:]]).stderr
     assert "is not in the chain." in verify(lines[:10]).stderr
+    done = verify(lines, "pilot")
+    assert (done.returncode, "no head of a campaign with the id pilot" in done.stderr) == (1, True)
