@@ -58,7 +58,7 @@ class WebhookBatchResource(Resource):
 
     campaign: Annotated[str, Field(description="Name of the campaign.")]
     webhook: Annotated[str, Field(description="Id of the webhook.")]
-    after: Annotated[int, Field(description="Sequence number before the batch: `through` of the previous delivery.")]
+    after: Annotated[int, Field(description="Sequence number after which the batch begins.")]
     through: Annotated[int, Field(description="Last sequence number that the batch covers.")]
     last_sequence: Annotated[int, Field(description="Last sequence number of the log.")]
     events: Annotated[tuple[EventResource, ...], Field(description="In the order of the log, of the webhook's kinds.")]

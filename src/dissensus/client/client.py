@@ -275,7 +275,7 @@ class Client:
         return Ratings.from_frame(self.ratings_frame(name, purposes=purposes), questions=questions)
 
     def quota(self, name: str) -> QuotaResource:
-        """Return the progress of a campaign's quota. Scope: ``numbers``."""
+        """Return the progress of a campaign's quota. Scope: ``small-numbers``."""
         return parse_response(QuotaResource, self._service.request("GET", campaign_path(name, "quota")))
 
     def events(self, name: str) -> Iterator[EventResource]:
