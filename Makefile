@@ -62,7 +62,7 @@ test-slow: $(READY)  ## run the slow tests: PostgreSQL, browsers, calibration, f
 coverage: $(READY)  ## measure line and branch coverage of the quick and slow tests
 	rm -rf artefacts/coverage && mkdir -p artefacts/coverage
 	OPENBLAS_NUM_THREADS=1 $(BIN)/coverage run -m pytest -n $(JOBS) -m "not ml and not spark" $(ARGS); \
-	$(BIN)/coverage combine --quiet && $(BIN)/coverage report --skip-covered
+	status=$$?; $(BIN)/coverage combine --quiet && $(BIN)/coverage report --skip-covered && exit $$status
 
 fuzz: $(READY)  ## look for inputs that break a reader, a minute for each; kept in artefacts/fuzz
 	@for target in csv tsv jsonl json gzip ratings; do \

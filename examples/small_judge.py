@@ -57,11 +57,13 @@ class BigramModel:
     def __init__(self, texts: Iterable[tuple[list[str], float]], n_words: int) -> None:
         self.words: Counter[str] = Counter()
         self.pairs: Counter[tuple[str, str]] = Counter()
+        self.firsts: Counter[str] = Counter()
         self.n_words = n_words
         for words, weight in texts:
             for first, second in zip((START, *words), words, strict=False):
                 self.words[second] += weight  # type: ignore[assignment]
                 self.pairs[first, second] += weight  # type: ignore[assignment]
+                self.firsts[first] += weight  # type: ignore[assignment]
         self.total = sum(self.words.values())
 
     def log_likelihood(self, words: Sequence[str]) -> float:
@@ -70,7 +72,7 @@ class BigramModel:
 
     def _probability(self, first: str, second: str) -> float:
         share = (self.words[second] + STRENGTH / self.n_words) / (self.total + STRENGTH)
-        return (self.pairs[first, second] + STRENGTH * share) / (self.words[first] + STRENGTH)
+        return (self.pairs[first, second] + STRENGTH * share) / (self.firsts[first] + STRENGTH)
 
 
 class SmallJudge:

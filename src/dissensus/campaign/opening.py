@@ -25,7 +25,7 @@ FindingPage: TypeAlias = Literal["builder", "items", "images", "staff", "links"]
 
 FIXED_PARTS: Final = (
     "the items, the questions about them, chatbots and modes, and the comparison of responses",
-    "the questions about raters, the groups of the quota, and the correct answers of checks",
+    "the questions about raters and their position, the groups of the quota, and the correct answers of checks",
     "languages, the format of responses, ratings per item, and the seed",
 )
 """Parts of a campaign that cannot change once it is open."""

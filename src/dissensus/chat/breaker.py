@@ -1,4 +1,4 @@
-"""Circuit breaker: blocks requests for a while after repeated failures, then lets one probe through."""
+"""Circuit breaker: blocks requests for a while after repeated failures, then lets one trial request through."""
 
 from types import TracebackType
 
@@ -13,7 +13,7 @@ class CircuitBreaker:
         self._name, self._failure_threshold, self._recovery_s, self._clock = name, failure_threshold, recovery_s, clock
         self._failures = 0
         self._until: float | None = None
-        self._probe: GuardedRequest | None = None
+        self._trial: GuardedRequest | None = None
 
     def guard(self) -> "GuardedRequest":
         """Return a context manager for one request.
@@ -27,16 +27,16 @@ class CircuitBreaker:
         if self._until is None:
             return
         seconds = self._until - self._clock()
-        if seconds > 0 or self._probe is not None:
+        if seconds > 0 or self._trial is not None:
             wait = "in a moment" if seconds < 1.5 else f"in {seconds:,.0f} seconds"
             failed = "failed" if self._failures == 1 else f"failed {self._failures:,} times in a row"
             raise Unavailable(f"{self._name} {failed}; requests are paused. Try again {wait}.")
-        self._probe = request
+        self._trial = request
 
     def leave(self, request: "GuardedRequest", failed: bool | None) -> None:
         """Record the outcome of a request; None if it says nothing about the service."""
-        if self._probe is request:
-            self._probe = None
+        if self._trial is request:
+            self._trial = None
         if failed:
             self._failures += 1
             if self._failures >= self._failure_threshold:

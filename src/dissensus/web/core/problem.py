@@ -44,6 +44,7 @@ STATUS_DESCRIPTIONS: Final = {
     401: "The token is missing or not valid.",
     403: "The token lacks the scope, or its owner may not do it.",
     404: "It does not exist, or the caller is not a member of the campaign.",
+    408: "The body arrived too slowly.",
     409: "It exists already, was changed meanwhile, or its state does not allow the request.",
     413: "The request is too large.",
     421: "The site does not answer for this host; its `base_url` is the one to use.",

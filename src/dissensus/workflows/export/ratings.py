@@ -245,8 +245,9 @@ def _readme_lines(source: RatingsExportSource, file: str, *, guards: bool, now: 
         yield "Raters saw some items twice: rows with 2 in the column repeat are second answers to the same item."
     yield "Declined questions have no answer. Several answers are a JSON list."
     if guards:
-        yield "A text that begins with = + - @, a tab or a carriage return, which spreadsheets read as a formula, has"
-        yield "an apostrophe before it, conversations too. Parquet, JSON Lines and --raw have unchanged texts."
+        yield "A text that begins with = + - @ (full-width too), a tab or a line break has an apostrophe before it,"
+        yield "conversations too, since spreadsheets read it as a formula. Parquet, JSON Lines and --raw have unchanged"
+        yield "texts."
     else:
         yield "Texts are unchanged: do not open it in a spreadsheet, which reads those with = + - @ first as formulas."
 
