@@ -14,6 +14,7 @@ score of 100 % cannot be reached.
 import argparse
 import ast
 import json
+import math
 import multiprocessing
 import os
 import random
@@ -24,10 +25,11 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from itertools import pairwise
@@ -51,8 +53,9 @@ LEFT_OUT = "migrations"
 COMPILED = ("@compiled", "@intrinsic")
 # Tests of a first attempt, and up to which others follow if they all pass.
 MOST_TESTS = (10, 50, 200)
-# A loop without an end is detected by it.
-SECONDS, SECONDS_PER_TEST, SECONDS_FOR_KERNELS = 60, 2, 300
+# A run that takes as many times as long as without the mutation is detected: a loop without an end.
+SLOWER, SECONDS = 5, 60
+SECONDS_PER_TEST, SECONDS_FOR_KERNELS = 2, 300
 OPTIONS = ["-x", "-q", "-n0", "-p", "no:cacheprovider", "-p", "no:cov", "-m", ""]
 OPTIONS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
 # Libraries are imported once, by the process that forks into runs of tests.
@@ -380,17 +383,17 @@ def run_pytest(root: Path, tests: list[str], output: Path) -> None:
     os._exit(pytest.main([*OPTIONS, *tests]))
 
 
-def run_tests(root: Path, tests: list[str], seconds: int = 0) -> str:
-    """Return the first of these tests that fails in a copy of the project; empty if none does."""
+def run_tests(root: Path, tests: list[str], seconds: float = math.inf) -> str | None:
+    """Return the first of these tests that fails in a copy of the project; empty if none does, None after a time."""
     with tempfile.NamedTemporaryFile() as output:
         process = FORKS.Process(target=run_pytest, args=(root, tests, Path(output.name)))
         process.start()
-        process.join(SECONDS + SECONDS_PER_TEST * len(tests) + seconds)
+        process.join(None if seconds == math.inf else seconds)
         if process.exitcode is None:
             assert process.pid is not None
             os.killpg(process.pid, signal.SIGKILL)
             process.join()
-            return tests[0]
+            return None
         if process.exitcode == 0:
             return ""
         lines = Path(output.name).read_text(errors="replace").splitlines()
@@ -446,30 +449,52 @@ def try_mutation(root: Path, mutation: Mutation, tests: list[str], sound: dict[s
     """Return what the tests of a mutation say in a copy of the project."""
     result: dict[str, object] = asdict(mutation) | {"tests": len(tests)}
     outcome = "not executed"
-    path = root / mutation.path
-    text, status = path.read_bytes(), path.stat()
-    # Kernels that call a changed one are compiled with it.
-    kernels = kernel_modules(mutation.path)
     for begin, end in pairwise((0, *MOST_TESTS)):
         chosen = tests[begin:end]
         while chosen:
-            try:
-                path.write_bytes(mutation.apply(text))
-                remove_kernels(root, kernels)
-                failure = run_tests(root, chosen, SECONDS_FOR_KERNELS if kernels else 0)
-            finally:
-                path.write_bytes(text)
-                os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-                restore_kernels(root, kernels)
+            failure = run_mutated(root, mutation, chosen)
+            if failure is None:
+                return result | {"outcome": "detected", "by": "time"}
             if not failure:
                 outcome = "undetected"
                 break
             if failure not in sound:
-                sound[failure] = not run_tests(root, [failure])
+                sound[failure] = run_tests(root, [failure]) == ""
             if sound[failure]:
                 return result | {"outcome": "detected", "by": failure}
             chosen = [test for test in chosen if test != failure]
     return result | {"outcome": outcome, "by": ""}
+
+
+def run_mutated(root: Path, mutation: Mutation, tests: list[str]) -> str | None:
+    """Return the first of these tests that fails with a mutation; empty if none does, None if they take too long."""
+    kernels = kernel_modules(mutation.path)
+    seconds: float = SECONDS + SECONDS_PER_TEST * len(tests) + (SECONDS_FOR_KERNELS if kernels else 0)
+    with mutated(root, mutation, kernels):
+        failure = run_tests(root, tests, seconds)
+    if failure is not None:
+        return failure
+    # The machine may be busy, or the tests slow.
+    start = time.monotonic()
+    run_tests(root, tests)
+    seconds = max(seconds, SLOWER * (time.monotonic() - start))
+    with mutated(root, mutation, kernels):
+        return run_tests(root, tests, seconds)
+
+
+@contextmanager
+def mutated(root: Path, mutation: Mutation, kernels: list[str]) -> Iterator[None]:
+    """Apply a mutation to a copy of the project for a while, without the kernels of modules that it changes."""
+    path = root / mutation.path
+    text, status = path.read_bytes(), path.stat()
+    try:
+        path.write_bytes(mutation.apply(text))
+        remove_kernels(root, kernels)
+        yield
+    finally:
+        path.write_bytes(text)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        restore_kernels(root, kernels)
 
 
 def run(seed: int, sample: int, jobs: int) -> None:
