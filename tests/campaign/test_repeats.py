@@ -39,3 +39,17 @@ def test_the_share_is_that_of_items_with_enough_others_after_them() -> None:
     assert abs(sum(shares) / len(shares) - 0.095) < 0.015
     assert orders[0] != orders[1]
     assert orders[0] == place_repeats(range(200), {}, repeat, start=0, last=True, seed=5, rater=0)
+
+
+def test_distances_are_uniform_from_the_least_to_twice_the_least() -> None:
+    # So few repeats that two are hardly ever due at one place.
+    repeat = RepeatSettings(share=0.02, distance=3)
+    distances = Counter[int]()
+    for rater in range(2000):
+        order = place_repeats(range(40), {}, repeat, start=0, last=False, seed=5, rater=rater)
+        places = {entry: at for at, entry in enumerate(order)}
+        seconds = {number: at for (number, showing), at in places.items() if showing == SECOND}
+        distances.update(at - places[number, FIRST] - 1 for number, at in seconds.items())
+    assert set(distances) == {3, 4, 5, 6}
+    # Four standard deviations.
+    assert all(abs(n - distances.total() / 4) < 4 * (distances.total() * 3 / 16) ** 0.5 for n in distances.values())
