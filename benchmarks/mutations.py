@@ -56,7 +56,7 @@ MOST_TESTS = (10, 50, 200)
 # A run that takes as many times as long as without the mutation is detected: a loop without an end.
 SLOWER, SECONDS = 5, 60
 SECONDS_PER_TEST, SECONDS_FOR_KERNELS = 2, 300
-OPTIONS = ["-x", "-q", "-n0", "-p", "no:cacheprovider", "-p", "no:cov", "-m", ""]
+OPTIONS = ["-x", "-q", "-n0", "-p", "no:cacheprovider", "-p", "no:cov"]
 OPTIONS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
 # Libraries are imported once, by the process that forks into runs of tests.
 FORKS = multiprocessing.get_context("forkserver")
@@ -268,24 +268,28 @@ class LineTests:
     def find(self, mutation: Mutation) -> list[str]:
         """Return the tests of a line, the best first.
 
-        If it is compiled or executed on import alone: those of lines that name its function, class or constant, else
-        those of its module or folder.
+        If it is compiled or executed on import alone: the files of tests with the name of its module, and the tests of
+        lines that name its function, class or constant, else those of its module or folder.
 
         First come those of the file that mirrors the module, then the narrowest of each file, and so on.
         """
-        contexts = self.contexts_of(mutation.path, *mutation.lines) or self.contexts_of_users(mutation)
+        mirror = f"test_{Path(mutation.path).stem}"
+        files = list[str]()
+        contexts = self.contexts_of(mutation.path, *mutation.lines)
+        if not contexts:
+            files = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "tests").rglob(f"{mirror}.py"))]
+            contexts = self.contexts_of_users(mutation)
         contexts = contexts or self.contexts_of(mutation.path, 1, LAST_LINE) or self.contexts_of_folder(mutation.path)
         tests: dict[str, int] = {}
         for context in sorted(contexts, key=lambda context: (self.breadth[context], context)):
             tests.setdefault(context.rpartition("|")[0], self.breadth[context])
-        mirror = f"test_{Path(mutation.path).stem}"
         of_file: Counter[str] = Counter()
         ranks: list[tuple[bool, int, int, str]] = []
         for test in tests:
             file = test.partition("::")[0]
             ranks.append((mirror not in file, of_file[file], len(ranks), test))
             of_file[file] += 1
-        return [test for *_, test in sorted(ranks)]
+        return [*files, *(test for *_, test in sorted(ranks))]
 
     def contexts_of(self, path: str, first: int, last: int) -> set[str]:
         """Return the tests that execute one of the lines from first to last."""

@@ -1,6 +1,7 @@
 """Ratings tables of exports: columns, types and formats."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -133,6 +134,26 @@ def test_a_questionnaire_with_another_question_is_not_official() -> None:
     assert form.official is None
     assert form.columns[:2] == ("item_id", "rater_id")
     assert {"Q_more", "Q_overall"} <= set(form.columns)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "Q_other"},
+        {"scale": ("No", "Yes")},
+        {"kind": "multiple"},
+        {"self_describe": "Yes"},
+        {"decline": "Prefer not to answer"},
+    ],
+    ids=str,
+)
+def test_a_questionnaire_with_a_changed_question_is_not_official(change: dict[str, Any]) -> None:
+    questionnaire = load_questionnaire("dices-350")
+    first, *others = questionnaire.questions
+    changed = replace(questionnaire, questions=(replace(first, **change), *others))
+    assert find_official_name(questionnaire) == "dices-350"
+    assert find_official_name(changed) is None
+    assert find_official_name(replace(questionnaire, overalls={})) is None
 
 
 def test_other_wordings_are_official() -> None:
