@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-import pytest
 from sqlalchemy import Connection, event, insert, update
+from tests.databases import sqlite_only
 from tests.support.campaigns import NOW, definition, open_campaign, owner
 from tests.support.raters import enter, submit
 
@@ -47,9 +47,8 @@ def plan_of(tx: Connection, campaign_id: str, item_filter: ItemFilter, after: tu
     return "\n".join(row.detail for row in rows)
 
 
+@sqlite_only
 def test_pages_by_disagreement_need_no_sorting(platform: Platform) -> None:
-    if platform.database.engine.dialect.name != "sqlite":
-        pytest.skip("the plan is that of SQLite")
     campaign = open_campaign(platform, N_ITEMS)
     with platform.database.writing() as tx:
         rows = [
