@@ -58,6 +58,18 @@ def test_the_last_declaration_holds_even_if_the_clock_goes_back(platform: Platfo
             assert raters.find_declaration(tx, rater.id) == {"rater_age": age}
 
 
+def test_positions_of_each_rater_begin_at_0(platform: Platform) -> None:
+    campaign = open_campaign(platform, 6)
+    visitors = [enter(platform, campaign.key) for _ in range(3)]
+    for rater in visitors:
+        rate_all(platform, rater)
+    query = select(AssignmentTable.rater_id, AssignmentTable.position).order_by(AssignmentTable.position)
+    with platform.database.reading() as tx:
+        rows = tx.execute(query).all()
+    for rater in visitors:
+        assert [position for rater_id, position in rows if rater_id == rater.id] == list(range(6))
+
+
 def test_each_rater_has_a_different_order(platform: Platform) -> None:
     campaign = open_campaign(platform, 12)
     orders = [rate_all(platform, enter(platform, campaign.key)) for _ in range(4)]
