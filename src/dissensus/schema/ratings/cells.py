@@ -74,6 +74,13 @@ def read_ids(column: pl.Series, report: CheckReport, *, trim: bool = True) -> pl
     return text.set(text == "", None)
 
 
+def are_plain_ids(values: pl.Series) -> bool:
+    """Return whether no id is missing, in spaces or a decimal number, so that `read_ids` returns them as they are."""
+    is_decimal = values.str.contains(f"{DECIMAL.pattern}|{WHOLE}")
+    is_plain = (values != "") & (values.str.strip_chars() == values) & ~is_decimal
+    return bool(is_plain.fill_null(value=False).all())
+
+
 def _check_spelling_of_numbers(ids: pl.Series, report: CheckReport) -> None:
     """Report ids like 1.0 that are also written as 1."""
     if not ids.str.contains(".0", literal=True).any():
@@ -109,9 +116,12 @@ def _have_decimals(text: pl.Series) -> bool:
     return bool(ids.str.contains(DECIMAL.pattern).all() and ids.str.contains(".", literal=True).any())
 
 
-def encode_values(text: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:
-    """Return the sorted distinct values, and the index of each row's value among them, -1 for null."""
-    values = text.drop_nulls().unique().sort()
+def encode_values(text: pl.Series, distinct: pl.Series | None = None) -> tuple[pl.Series, NDArray[np.int64]]:
+    """Return the sorted distinct values, and the index of each row's value among them, -1 for null.
+
+    `distinct` are the distinct values, if they are known, in any order.
+    """
+    values = (text.unique() if distinct is None else distinct).drop_nulls().sort()
     return values, text.cast(pl.Enum(values)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
 
 
@@ -228,7 +238,9 @@ def read_attribute(
 def read_flags(column: pl.Series, codes: NDArray[np.int64], raters: pl.Series, report: CheckReport) -> pl.Series:
     """Return whether each rater is flagged, null if unknown."""
     text = to_text(column)
-    flags = text.str.to_lowercase().replace_strict(FLAG_VALUES, default=None, return_dtype=pl.Boolean)
+    flag_of = {value: FLAG_VALUES.get(value.lower()) for value in text.unique().drop_nulls()}
+    words = [None if flag is None else str(flag).lower() for flag in flag_of.values()]
+    flags = text.replace_strict(list(flag_of), words, default=None, return_dtype=pl.String)
     invalid = flags.is_null().arg_true()
     if len(invalid):
         report(

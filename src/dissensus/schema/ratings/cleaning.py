@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 from unicodedata import normalize
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.advice import Advice, join_messages
@@ -148,12 +150,14 @@ class CellCleaner:
         self._merged: dict[str, list[str]] = {}
         self._warnings: list[Remark] = []
 
-    def clean_ids(self, column: pl.Series, report: CheckReport) -> pl.Series:
-        """Return ids without surrounding spaces."""
+    def encode_ids(self, column: pl.Series, report: CheckReport) -> tuple[pl.Series, NDArray[np.int64]]:
+        """Return the sorted distinct ids without surrounding spaces, and the index of each row's id, -1 if missing."""
+        if column.dtype == pl.String and cells.are_plain_ids(distinct := column.unique()):
+            return cells.encode_values(column, distinct)
         ids = cells.read_ids(column, report, trim=not self.rules.as_written)
         if column.dtype == pl.String and (n := int((column != ids).sum() or 0)):
             self._trimmed[column.name] = n
-        return ids
+        return cells.encode_values(ids)
 
     def clean_answers(self, column: pl.Series, declared: Sequence[str] | None) -> CleanColumn:
         """Return answers; words for missing values become null, unless they are declared answers."""

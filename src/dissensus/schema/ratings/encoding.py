@@ -67,7 +67,7 @@ def encode_ratings(
     if frame.is_empty():
         raise InvalidInput("The table has a header but no rows, so there is nothing to read.")
     cleaner = CellCleaner(rules)
-    items, item = cells.encode_values(cleaner.clean_ids(frame[choice.item], report))
+    items, item = cleaner.encode_ids(frame[choice.item], report)
     attributes = [cells.read_attribute(frame[name], item, items, "item", report) for name in choice.item_attributes]
     if choice.text is not None:
         text = cells.read_attribute(frame[choice.text], item, items, "item", report)
@@ -90,7 +90,7 @@ def encode_ratings(
             remarks=tuple(cleaner.remarks()),
             blank=blank,
         )
-    raters, rater = cells.encode_values(cleaner.clean_ids(frame[choice.rater], report))
+    raters, rater = cleaner.encode_ids(frame[choice.rater], report)
     order, duplicate_notes = _order(item, rater, second, frame, choice, blank, report, rules)
     rater_attributes = [
         _rater_attribute(frame[name], rater, raters, report, cleaner) for name in choice.rater_attributes
