@@ -17,9 +17,11 @@ COUNTS: Final = ("count", "n", "weight", "share", "population")
 MARGINS: Final = {"column", "level"}
 """Columns of a table of margins, beside the counts."""
 MAX_STEPS: Final = 1000
-"""Steps of raking; margins that contradict each other never converge."""
+"""Most steps of raking."""
 TOLERANCE: Final = 1e-10
 """Largest change of a weight in a step after which raking ends."""
+MAX_ERROR: Final = 1e-6
+"""Largest difference between a share of a margin and the weights after raking."""
 
 Counts = dict[tuple[int, ...], float]
 
@@ -95,6 +97,41 @@ def _encode(label: str, name: str, levels: Sequence[str], values: Sequence[str |
 
 def _rake(raters: RaterPopulation, label: str, table: pl.DataFrame, counts: Sequence[float]) -> Counts:
     """Return weights of the raters' crossed groups with the margins of a table (iterative proportional fitting)."""
+    margins = _read_margins(raters, label, table, counts)
+    weights = raters.n_raters / raters.n_raters.sum()
+    for _ in range(MAX_STEPS):
+        before = weights.copy()
+        for name, margin in margins.items():
+            for code, share in margin.items():
+                inside = raters.codes[name] == code
+                if share and not weights[inside].sum() > 0:
+                    raise InvalidInput(
+                        f"No rater stands for {raters.levels[name][code]!r} of the population "
+                        f"{format_value(label)} together with its other margins. Give counts of crossed groups."
+                    )
+                weights[inside] *= share / max(weights[inside].sum(), 1e-300)
+            weights[~np.isin(raters.codes[name], list(margin))] = 0.0
+        if np.abs(weights - before).max() < TOLERANCE:
+            break
+    # Steps repeat the same weights, which have the last margin alone, where margins contradict each other.
+    errors = [
+        abs(weights[raters.codes[name] == code].sum() - share)
+        for name, margin in margins.items()
+        for code, share in margin.items()
+    ]
+    if max(errors) > MAX_ERROR:
+        raise InvalidInput(
+            f"The margins of the population {format_value(label)} contradict each other among the raters' crossed "
+            "groups. Give counts of crossed groups."
+        )
+    keys = zip(*(raters.codes[name].tolist() for name in raters.levels), strict=True)
+    return {key: float(weight) for key, weight in zip(keys, weights, strict=True) if weight > 0}
+
+
+def _read_margins(
+    raters: RaterPopulation, label: str, table: pl.DataFrame, counts: Sequence[float]
+) -> dict[str, dict[int, float]]:
+    """Return the share of each level of each attribute."""
     full = {name.removeprefix(RATER_PREFIX): name for name in raters.levels}
     full |= {name: name for name in full.values()}
     margins: dict[str, dict[int, float]] = {}
@@ -109,31 +146,10 @@ def _rake(raters: RaterPopulation, label: str, table: pl.DataFrame, counts: Sequ
         (code,) = _encode(label, full[name], raters.levels[full[name]], [level])
         margin = margins.setdefault(full[name], {})
         margin[code] = margin.get(code, 0.0) + count
-    if empty := [name for name, margin in margins.items() if not sum(margin.values()) > 0]:
+    totals = {name: sum(margin.values()) for name, margin in margins.items()}
+    if empty := [name for name, total in totals.items() if not total > 0]:
         raise InvalidInput(
             f"All counts of {empty[0]} in the population {format_value(label)} are 0. Give the number or the share of "
             "people at each level, or leave the attribute out."
         )
-    weights = raters.n_raters / raters.n_raters.sum()
-    for _ in range(MAX_STEPS):
-        before = weights.copy()
-        for name, margin in margins.items():
-            total = sum(margin.values())
-            for code, count in margin.items():
-                inside = raters.codes[name] == code
-                if count and not weights[inside].sum() > 0:
-                    raise InvalidInput(
-                        f"No rater stands for {raters.levels[name][code]!r} of the population "
-                        f"{format_value(label)} together with its other margins. Give counts of crossed groups."
-                    )
-                weights[inside] *= count / total / max(weights[inside].sum(), 1e-300)
-            weights[~np.isin(raters.codes[name], list(margin))] = 0.0
-        if np.abs(weights - before).max() < TOLERANCE:
-            break
-    else:
-        raise InvalidInput(
-            f"The margins of the population {format_value(label)} contradict each other among the raters' crossed "
-            "groups. Give counts of crossed groups."
-        )
-    keys = zip(*(raters.codes[name].tolist() for name in raters.levels), strict=True)
-    return {key: float(weight) for key, weight in zip(keys, weights, strict=True) if weight > 0}
+    return {name: {code: n / totals[name] for code, n in margin.items()} for name, margin in margins.items()}
