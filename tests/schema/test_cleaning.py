@@ -6,12 +6,18 @@ from pathlib import Path
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tests.strategies import quick
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.ratings.reader import read_ratings, validate
 from dissensus.files.raw.table_reader import to_polars
 from dissensus.schema.item_sets import split_set
+from dissensus.schema.ratings import cells
 from dissensus.schema.ratings.bins import bin_attribute, label_intervals, suggest_bins
+from dissensus.schema.ratings.cleaning import AS_WRITTEN, CellCleaner, CleaningRules
+from dissensus.schema.ratings.findings import FailedCheck
 from dissensus.schema.ratings.renames import rename_table
 from dissensus.schema.ratings.table import Ratings
 
@@ -178,7 +184,6 @@ def test_ages_are_put_into_intervals_in_order() -> None:
         "under 18", "18–29", "18–29", "30–44", "30–44", "45+", "under 18", "45+",
     ]  # fmt: skip
     assert ratings.where("age", "45+").n_raters == 2
-    assert ratings.group_codes("age*age_group" if "rater_age_group" in ratings.axes else "age")[1] == groups
 
 
 def test_values_that_are_no_numbers_stay_groups_after_the_intervals() -> None:
@@ -328,3 +333,54 @@ def test_an_answer_of_unknown_raters_cannot_be_called_item() -> None:
     table = frame(["Yes", "No"]).rename({"item_id": "id", "label": "item"})
     with pytest.raises(InvalidInput, match="'item' cannot be a question"):
         Ratings.from_frame(table, item="id", rater=None, answer="item")
+
+
+@pytest.mark.parametrize("plain_id", ["b", "a b", "1", "007", "-1", "1.5", "v1.0", "1e", "1.0.0"])
+def test_ids_without_spaces_and_decimals_are_plain(plain_id: str) -> None:
+    assert cells.are_plain_ids(pl.Series(["a", plain_id]))
+
+
+@pytest.mark.parametrize("other", [None, "", " ", " b", "b\n", "b\u00a0", "1.0", "-1.00", "1e5", "1.5E+3", "٣.0"])
+def test_other_ids_are_not_plain(other: str | None) -> None:
+    assert not cells.are_plain_ids(pl.Series(["a", other]))
+
+
+def encode_ids(ids: list[str | None], dtype: type[pl.DataType], rules: CleaningRules) -> object:
+    """Return the distinct ids, the code of each row and the failed checks, or the error."""
+    findings = list[FailedCheck]()
+    try:
+        distinct, codes = CellCleaner(rules).encode_ids(pl.Series("item_id", ids, dtype=dtype), findings.append)
+    except InvalidInput as error:
+        return str(error)
+    return distinct.to_list(), codes.tolist(), [(finding.check, finding.rows.tolist()) for finding in findings]
+
+
+CELLS_OF_IDS = st.sampled_from([None, "", " ", "a", " a", "a\u00a0", "é", "v1.0", "1", "-1", "1.0", "-1.0", "1.5e3"])
+
+
+@quick
+@given(ids=st.lists(CELLS_OF_IDS, min_size=1, max_size=5), rules=st.sampled_from([CleaningRules(), AS_WRITTEN]))
+@example(ids=["é", "a", "1", "a"], rules=CleaningRules())
+@example(ids=["-1", "-1.0"], rules=CleaningRules())
+@example(ids=["1.5e3"], rules=CleaningRules())
+@example(ids=["a", ""], rules=AS_WRITTEN)
+def test_plain_ids_are_encoded_like_all_others(ids: list[str | None], rules: CleaningRules) -> None:
+    """Text is checked by its distinct values first, categories are checked row by row."""
+    assert encode_ids(ids, pl.String, rules) == encode_ids(ids, pl.Categorical, rules)
+
+
+def test_ids_have_the_codes_of_their_sorted_values() -> None:
+    assert encode_ids(["b", "10", "2", "b", "é"], pl.String, CleaningRules()) == (
+        ["10", "2", "b", "é"],
+        [2, 0, 1, 2, 3],
+        [],
+    )
+    assert encode_ids(["b ", None, "2", "b", ""], pl.String, CleaningRules()) == (
+        ["2", "b"],
+        [1, -1, 0, 1, -1],
+        [("missing id", [1, 4])],
+    )
+
+
+def test_ids_as_written_keep_spaces_and_decimals() -> None:
+    assert encode_ids([" 1", "1.0", "1", " 1"], pl.String, AS_WRITTEN) == ([" 1", "1", "1.0"], [0, 2, 1, 0], [])

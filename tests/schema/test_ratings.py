@@ -1,3 +1,5 @@
+"""Ratings tables: codes, groups, subsets, flags, joins, counts and times."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -5,19 +7,11 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.rating_tables import are_equal
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.ratings.table import Ratings
-
-
-def are_equal(first: Ratings, second: Ratings) -> bool:
-    return (
-        first.answers.equals(second.answers)
-        and first.raters.equals(second.raters)
-        and first.items.equals(second.items)
-        and first.notes == second.notes
-    )
 
 
 def test_counts_questions_axes_and_scale(table: pl.DataFrame) -> None:
@@ -162,8 +156,10 @@ def test_where_lists_the_attributes_when_the_attribute_is_unknown(table: pl.Data
 
 
 @pytest.mark.parametrize("column", ["rater_flagged", "removed_by_authors"])
-@pytest.mark.parametrize(("true", "false"), [("True", "False"), ("true", "false"), ("1", "0"), ("Yes", "No")])
-def test_flagged_raters_are_excluded_on_request(table: pl.DataFrame, column: str, true: str, false: str) -> None:
+@pytest.mark.parametrize(
+    ("true", "false"), [(True, False), ("True", "False"), ("1", "0"), (1, 0), (1.0, 0.0), ("Yes", "No")]
+)
+def test_flagged_raters_are_excluded_on_request(table: pl.DataFrame, column: str, true: object, false: object) -> None:
     bob = pl.col("rater_id") == "bob"
     ratings = Ratings.from_frame(
         table.with_columns(pl.when(bob).then(pl.lit(true)).otherwise(pl.lit(false)).alias(column))
@@ -175,9 +171,10 @@ def test_flagged_raters_are_excluded_on_request(table: pl.DataFrame, column: str
     assert selected.answers.equals(Ratings.from_frame(table.filter(~bob)).answers)
 
 
-def test_boolean_flags_are_read(table: pl.DataFrame) -> None:
-    ratings = Ratings.from_frame(table.with_columns(rater_flagged=pl.col("rater_id") == "cy"))
-    assert ratings.exclude_flagged().n_raters == 2
+def test_spellings_of_a_flag_are_one_value(table: pl.DataFrame) -> None:
+    flags = pl.Series(["0", "yes", "no", "TRUE", "False", "No", "0", "1"])
+    ratings = Ratings.from_frame(table.with_columns(rater_flagged=flags))
+    assert ratings.raters.select("rater_id", "rater_flagged").rows() == [("ann", True), ("bob", False), ("cy", False)]
 
 
 def test_without_a_flag_nobody_can_be_excluded(table: pl.DataFrame) -> None:
@@ -194,6 +191,8 @@ def test_the_flag_must_be_a_flag(table: pl.DataFrame) -> None:
     frame = table.with_columns(rater_flagged=pl.Series(["no"] * 4 + ["maybe", None, "no", "no"]))
     with pytest.raises(InvalidInput, match=r"Row 5: rater_flagged is 'maybe'.*true, false, 1.*1 more such row\."):
         Ratings.from_frame(frame)
+    with pytest.raises(InvalidInput, match=r"Row 1: rater_flagged is 'maybe'.*7 more such rows\."):
+        Ratings.from_frame(table.with_columns(rater_flagged=pl.lit("maybe")))
     with pytest.raises(InvalidInput, match="Row 1: rater_flagged is empty"):
         Ratings.from_frame(table.with_columns(rater_flagged=pl.lit("")))
 
@@ -225,7 +224,9 @@ def test_the_same_questionnaire_with_other_raters_flags_nobody() -> None:
 
 def test_the_same_raters_in_another_table_are_not_flagged(table: pl.DataFrame) -> None:
     removed = load_questionnaire("dices-350").flagged_raters[0]
-    assert Ratings.from_frame(table.with_columns(rater_id=pl.col("rater_id").replace("ann", removed))).axes
+    ratings = Ratings.from_frame(table.with_columns(rater_id=pl.col("rater_id").replace("ann", removed)))
+    assert removed in ratings.raters["rater_id"]
+    assert "rater_flagged" not in ratings.raters.columns
 
 
 # tables of items
@@ -300,7 +301,7 @@ def test_operations_that_need_raters_fail_without_them(table: pl.DataFrame) -> N
 
 def test_some_items_of_ratings_without_raters(table: pl.DataFrame) -> None:
     ratings = Ratings.from_frame(table, rater=None).where("degree_of_harm", "Benign")
-    assert 0 < ratings.n_ratings < 8
+    assert (ratings.n_ratings, ratings.n_items) == (6, 2)
     assert not ratings.has_raters
 
 

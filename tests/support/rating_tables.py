@@ -5,6 +5,7 @@ import polars as pl
 from hypothesis import strategies as st
 
 from dissensus.schema.questionnaire.shipped import load_questionnaire
+from dissensus.schema.ratings.table import Ratings
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=8)
 IDS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=8).map(
@@ -68,3 +69,9 @@ def official(name: str, n_rows: int, n_items: int) -> pl.DataFrame:
             if name in random_columns
         ]
     )
+
+
+def are_equal(first: Ratings, second: Ratings) -> bool:
+    """Return whether ratings have the same tables and notes."""
+    frames = (first.answers, second.answers), (first.raters, second.raters), (first.items, second.items)
+    return all(mine.equals(yours) for mine, yours in frames) and first.notes == second.notes
