@@ -248,9 +248,21 @@ def test_no_replicates_are_counted_where_none_are_drawn() -> None:
     assert rank(comparisons, bootstrap=100).replicates == 0
 
 
-def test_groups_are_named_by_the_columns_of_chatbot_arena() -> None:
-    table = {"model_a": ["x", "y"], "model_b": ["y", "x"], "winner": ["model_a", "model_b"], "judge": ["1", "2"]}
-    assert list(read_comparisons(pl.DataFrame(table), by="judge").groups) == ["1", "2"]
+def test_files_of_chatbot_arena_are_comparisons() -> None:
+    frame = pl.DataFrame(
+        {
+            "model_a": ["x", "y", "x", "z"],
+            "model_b": ["y", "z", "z", "x"],
+            "winner": ["model_a", "model_b", "tie", "tie (bothbad)"],
+            "judge": ["p", "q", "p", "q"],
+        }
+    )
+    read = read_comparisons(frame, by="judge")
+    assert read.comparisons.bots == ("x", "y", "z")
+    assert read.comparisons.outcome.tolist() == [1.0, 0.0, 0.5, 0.5]
+    assert read.comparisons.rater is not None
+    assert read.comparisons.rater.tolist() == [0, 1, 0, 1]
+    assert list(read.groups) == ["p", "q"]
 
 
 def test_a_table_without_rows_is_refused() -> None:

@@ -447,7 +447,7 @@ def test_names_that_are_missing_are_not_the_same() -> None:
     purposes = [{"text": BOTH, "required": True}, {"text": BOTH}]
     with pytest.raises(InvalidDefinition) as error:
         parse_campaign({**pilot(), "consent": {"text": BOTH, "purposes": purposes}})
-    assert all(fault.path[-1] == "name" for fault in error.value.faults)
+    assert [fault.path for fault in error.value.faults] == [("consent", "purposes", row, "name") for row in (0, 1)]
 
 
 def test_a_list_that_is_too_long_loses_rows() -> None:

@@ -148,8 +148,21 @@ def test_items_are_immutable_and_hashable() -> None:
         ("7", {"a": "\0"}, "Item '7': The attribute 'a' has a NUL"),
         ("7", {"a": 1}, "Item '7': The attribute 'a' is '1', which is not text"),
         ("7", {"": "1"}, "Item '7': The name of an attribute is empty"),
+        ("7", {"item_image_alt": "A knife."}, "There is an item_image_alt and no item_image"),
+        ("7", {"item_image": "a.gif", "item_image_alt": "A knife."}, "'a.gif' cannot be the name of an image"),
+        ("7", {"item_image": "a.png", "item_image_alt": " "}, "The image 'a.png' has no alternative text"),
+        (
+            "7",
+            {"item_image": "a.png", "item_image_alt": "x" * 1001},
+            "item_image_alt has 1,001 characters",
+        ),
     ],
 )
 def test_an_item_that_cannot_be_stored(item_id: Any, attributes: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         Item(item_id, HI, attributes)
+
+
+def test_the_longest_names_and_alternative_texts_are_kept() -> None:
+    attributes = {"item_image": "a.png", "item_image_alt": "x" * 1000, "y" * 1000: ""}
+    assert Item("7" * 1000, HI, attributes).attributes == attributes

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.money import DIGITS, MAX_AMOUNT, parse_minor_units, to_major_units
+from dissensus.schema.money import DIGITS, MAX_AMOUNT, check_currency, parse_minor_units, to_major_units
 
 CURRENCIES = ["GBP", "USD", *DIGITS]
 
@@ -28,6 +28,7 @@ def test_amounts_survive_formatting(currency: str, minor: int) -> None:
         "٣",
         "³",
         "<b>",
+        "21474836.48",
         str(2**63),
         "9" * 5000,
         "1,5",
@@ -47,3 +48,15 @@ def test_a_currency_without_minor_units_has_no_point() -> None:
     with pytest.raises(InvalidInput, match=r"such as 6\."):
         parse_minor_units("JPY", "6.50")
     assert parse_minor_units("BHD", "1.005") == 1005
+
+
+def test_the_largest_amount_is_the_largest_integer_of_databases() -> None:
+    assert parse_minor_units("GBP", "21474836.47") == MAX_AMOUNT == 2**31 - 1
+    assert parse_minor_units("GBP", "0.01") == 1
+
+
+@pytest.mark.parametrize("currency", ["", "gbp", "GB", "GBPS", "G P", "£", "ÄÖÜ", "GBP\n"])
+def test_a_currency_has_three_capitals(currency: str) -> None:
+    check_currency("GBP")
+    with pytest.raises(InvalidInput, match=r"is not a currency code\. Give three letters, such as 'GBP'"):
+        check_currency(currency)

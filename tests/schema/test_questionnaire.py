@@ -1,3 +1,5 @@
+"""Shipped questionnaires: their questions, scales, wordings and columns."""
+
 import re
 import subprocess
 import sys
@@ -130,10 +132,13 @@ def test_raters_may_decline_every_question_about_themselves() -> None:
 
 
 def test_german_texts_quote_german_labels() -> None:
+    files_with_quotes = set()
     for name in questionnaires(about="rater"):
         text = (files("dissensus.schema") / "questionnaires" / f"{name}.toml").read_text(encoding="utf-8")
         for quoted in re.findall("„([^“]+)“", text):
+            files_with_quotes.add(name)
             assert f'de = "{quoted}" }}' in text, (name, quoted)
+    assert {"demographics-dices", "demographics-dices-990"} <= files_with_quotes
 
 
 def test_reviewers_of_attempts_are_asked_as_in_the_red_team_paper() -> None:

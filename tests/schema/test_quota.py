@@ -196,6 +196,7 @@ def test_cells_are_counted_before_they_are_listed() -> None:
 
 
 def test_the_replication_cannot_exceed_the_seats() -> None:
+    assert with_quota(replication=140).replication == 140
     with pytest.raises(InvalidInput, match="There are 140 in all, and each item needs 141 raters"):
         with_quota(replication=141)
 
