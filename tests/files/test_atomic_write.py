@@ -1,19 +1,38 @@
 """Atomic file writes, and outputs that must not replace inputs."""
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from dissensus.errors import InvalidInput, Unavailable
-from dissensus.files.raw.atomic_write import check_distinct, write_atomically
+from dissensus.files.raw.atomic_write import check_distinct, replace_atomically, write_atomically
 
 
 def test_readers_see_the_old_file_until_the_new_one_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     write_atomically(b"old", path)
-    write_atomically(b"new", path)
+
+    def chunks() -> Iterator[bytes]:
+        yield b"ne"
+        assert path.read_bytes() == b"old"
+        yield b"w"
+
+    write_atomically(chunks(), path)
     assert path.read_bytes() == b"new"
-    assert [found.name for found in tmp_path.iterdir()] == ["a.txt"]
+    assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_temporary_files_are_private_and_named_files_are_not(tmp_path: Path) -> None:
+    with replace_atomically(tmp_path / "private") as part:
+        assert part.stat().st_mode & 0o777 == 0o600
+    old_mask = os.umask(0o022)
+    try:
+        write_atomically(b"x", tmp_path / "public")
+    finally:
+        os.umask(old_mask)
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("private", "public")] == [0o600, 0o644]
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.files.conftest import write
-from tests.support.rating_tables import tables
+from tests.support.rating_tables import are_equal, tables
 
 from dissensus.errors import DissensusError
 from dissensus.files.ratings.reader import read_ratings
@@ -20,11 +20,6 @@ from dissensus.files.raw.content import EXTENSIONS
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.ratings.table import Ratings
-
-
-def are_equal(first: Ratings, second: Ratings) -> bool:
-    frames = (first.answers, second.answers), (first.raters, second.raters), (first.items, second.items)
-    return all(mine.equals(yours) for mine, yours in frames) and first.notes == second.notes
 
 
 @pytest.mark.parametrize("extension", EXTENSIONS)

@@ -92,10 +92,10 @@ def test_appended_data_are_gone() -> None:
         (draw("GIF"), "not a PNG, JPEG or WebP image"),
         (draw("TIFF"), "not a PNG, JPEG or WebP image"),
         (b"", "not a PNG, JPEG or WebP image"),
-        (b"\x89PNG\r\n\x1a\n", "not a PNG, JPEG or WebP image|damaged"),
+        (b"\x89PNG\r\n\x1a\n", "not a PNG, JPEG or WebP image"),
         (draw()[:-30], "damaged or cut off"),
         (draw("JPEG")[:400], "damaged or cut off"),
-        (announce_png(50_000, 50_000), "pixels"),
+        (announce_png(50_000, 50_000), "more than 16,000,000 pixels"),
         (announce_png(8_001, 2), "8,001 × 2 pixels; 16,000,000 in all are allowed, and 8,000 on a side"),
         (announce_png(4_001, 4_000), "4,001 × 4,000 pixels"),
         (draw("WEBP", save_all=True, append_images=[Image.new("RGB", (40, 30))]), "The image is animated"),
@@ -171,6 +171,14 @@ def test_a_damaged_file_of_an_archive_leaves_the_others() -> None:
     read = read_image_files([("all.zip", bytes(archive)), ("b.png", draw())])
     assert [image.name for image in read.images] == ["b.png"]
     assert "damaged in its archive" in read.refused[0].reason
+
+
+def test_an_encrypted_file_of_an_archive_leaves_the_others() -> None:
+    archive = bytearray(pack_as(zipfile.ZIP_STORED, "a.png", draw()))
+    archive[archive.index(b"PK\x01\x02") + 8] |= 1
+    read = read_image_files([("all.zip", bytes(archive)), ("b.png", draw())])
+    assert [image.name for image in read.images] == ["b.png"]
+    assert "encrypted in its archive" in read.refused[0].reason
 
 
 def test_the_pixels_of_an_upload_are_limited() -> None:

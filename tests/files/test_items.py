@@ -343,6 +343,19 @@ def test_a_context_that_only_begins_like_a_list_is_a_turn() -> None:
         read_items(pl.DataFrame({"context": ['[{"role": "aside", "content": "x"}]'], "response": ["No."]}))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n\nHuman: Is it safe?\n\nLLM: No.\n\nHuman: Why?\n\nAssistant: It is hot.",
+        "USER: Is it safe?\nLLM: No.\nUSER: Why?\nLAMDA: It is hot.",
+    ],
+)
+def test_the_label_of_an_unknown_speaker_is_named(text: str) -> None:
+    (_,), notes = read_items(pl.DataFrame({"item_id": ["1"], "transcript": [text]}))
+    assert any("In 1 conversation 'LLM:' names no known speaker" in note for note in notes)
+    assert read_items(pl.DataFrame({"item_id": ["1"], "transcript": [text.replace("LLM", "Assistant")]})).notes == ()
+
+
 def test_the_column_id_holds_the_ids_of_items(tmp_path: Path) -> None:
     path = lines(tmp_path / "items.jsonl", {"id": 7, "messages": CHAT}, {"id": 9, "messages": [*CHAT, *CHAT]})
     items, notes = read_items(path)

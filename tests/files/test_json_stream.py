@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -68,12 +69,10 @@ values = st.recursive(
 @quick
 @given(st.lists(st.dictionaries(st.sampled_from("abcd"), values, min_size=1), max_size=5), st.integers(1, 7))
 def test_the_window_size_makes_no_difference(rows: list[dict[str, object]], step: int) -> None:
-    path = Path("/dev/shm" if Path("/dev/shm").is_dir() else "/tmp", f"dissensus-window-{step}.json")
-    write_file(path, json.dumps(rows, ensure_ascii=False, indent=step % 3 or None))
-    with pytest.MonkeyPatch.context() as patch:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        path = write_file(Path(folder, "x.json"), json.dumps(rows, ensure_ascii=False, indent=step % 3 or None))
         patch.setattr(module, "_STEP", step)
         assert list(stream_records(path)) == rows
-    path.unlink()
 
 
 @pytest.mark.parametrize(

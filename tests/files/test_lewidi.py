@@ -180,7 +180,7 @@ def test_files_without_raters_are_refused(tmp_path: Path, people: object, messag
 
 def test_shares_that_are_rounded_are_no_contradiction(tmp_path: Path) -> None:
     for shares in ({"0": 0.33, "1": 0.67}, {"0": 0.333, "1": 0.667}, {"0.0": "0.3333", "1.0": "0.6667"}):
-        read_long(save(edit(THIRD, "2", soft_label=shares), tmp_path / "a.json"))
+        assert read_long(save(edit(THIRD, "2", soft_label=shares), tmp_path / "a.json")).notes == ()
     assert read_long(save(edit(THIRD, "2", soft_label=None), tmp_path / "a.json")).notes == ()
 
 

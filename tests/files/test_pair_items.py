@@ -80,14 +80,14 @@ def test_dropped_real_pairs_are_noted(real_data: Callable[[str], Path]) -> None:
     )
     assert sum("" in item.responses() for item in items) == 4
     counts = Counter(item.attributes[PUBLISHED] for item in items)
-    assert min(counts.values()) > 1050
+    assert min(counts["a"], counts["b"]) > 1050
     assert {item.attributes["phase"] for item in items} == {"base"}
     # Another seed swaps sides but keeps the ids.
-    same_seed, _ = read_pair_items(path, seed=4)
-    assert [item.item_id for item in same_seed] == [item.item_id for item in items]
-    assert [published(item) for item in same_seed] == [published(item) for item in items]
+    other_seed, _ = read_pair_items(path, seed=4)
+    assert [item.item_id for item in other_seed] == [item.item_id for item in items]
+    assert [published(item) for item in other_seed] == [published(item) for item in items]
     assert (
-        0.4 < sum(one.response_b == other.response_b for one, other in zip(items, same_seed, strict=True)) / 2307 < 0.6
+        0.4 < sum(one.response_b == other.response_b for one, other in zip(items, other_seed, strict=True)) / 2307 < 0.6
     )
 
 
@@ -198,3 +198,9 @@ def test_tables_without_pairs_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("User: a\nBot: b")
     with pytest.raises(InvalidInput, match="is pasted text, which holds one response per item"):
         read_pair_items(tmp_path / "a.txt")
+
+
+def test_three_responses_are_refused() -> None:
+    frame = pl.DataFrame({"context": ["Hi"], "response_a": ["a"], "response_b": ["b"], "response_c": ["c"]})
+    with pytest.raises(InvalidInput, match=r"'response_c' hold more responses than two.*a row for each pair"):
+        read_pair_items(frame)

@@ -10,6 +10,7 @@ import pytest
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.pairs.reader import CONTEXTS, SAME, purpose_from_name, read_pairs
 from dissensus.files.pairs.votes import read_pair_files
+from dissensus.files.record_validation import validate_records
 
 ASKED = "\n\nHuman: Is it safe?\n\nAssistant: "
 
@@ -124,3 +125,30 @@ def test_agreement_and_tranche_are_read(tmp_path: Path) -> None:
 def test_a_table_without_rows_is_refused() -> None:
     with pytest.raises(InvalidInput, match="The table has no rows"):
         read_pairs(pl.DataFrame(schema={"chosen": pl.String, "rejected": pl.String}))
+
+
+def test_the_label_of_an_unknown_speaker_is_named(tmp_path: Path) -> None:
+    unknown = "\n\nHuman: Is it safe?\n\nLLM: No.\n\nHuman: Why?\n\nAssistant: It is hot."
+    path = tmp_path / "pairs.jsonl"
+    path.write_text(f"{json.dumps({'chosen': unknown, 'rejected': unknown.replace('hot', 'cold')})}\n" * 2)
+    (note,) = read_pairs(path).notes
+    assert "'LLM:' names no known speaker, so its text belongs to the turn before" in note
+    result = validate_records(path)
+    assert result.ok
+    assert [(p.check, p.row) for p in result.problems()] == [("unknown speaker", 1), ("unknown speaker", 2)]
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        ({"rejected_2": f"{ASKED}Perhaps."}, "'rejected_2' hold more responses than the two of a pair"),
+        ({"response_3": "Perhaps."}, "'response_3' hold more responses than the two of a pair"),
+        ({"rejected": [f"{ASKED}No."] * 2}, "Row 1: "),
+    ],
+)
+def test_more_than_two_responses_are_refused(tmp_path: Path, extra: dict[str, object], message: str) -> None:
+    path = tmp_path / "pairs.jsonl"
+    path.write_text(json.dumps({"chosen": f"{ASKED}No.", "rejected": f"{ASKED}Yes.", **extra}) + "\n")
+    assert not validate_records(path).ok
+    with pytest.raises(InvalidInput, match=message):
+        read_pairs(path)

@@ -21,6 +21,7 @@ from dissensus.files.ratings.partitions.item_ranges import choose_ranges
 from dissensus.files.ratings.partitions.reader import read_partitions
 from dissensus.files.ratings.partitions.row_counts import count_rows
 from dissensus.pipeline.analyse import analyse
+from dissensus.pipeline.analyse.result import Analysis
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.ratings.cleaning import Duplicates
 from dissensus.schema.ratings.table import Ratings
@@ -43,8 +44,14 @@ def make_table() -> pl.DataFrame:
 
 
 TABLE = make_table()
-MEMORY = analyse(Ratings.from_frame(TABLE), **OPTIONS)
 TEXT = TABLE.with_columns(pl.col("item_id").cast(pl.String).str.zfill(4))
+TABLES = {"numbers": TABLE, "text": TEXT}
+
+
+@pytest.fixture(scope="module")
+def analyses() -> dict[str, Analysis]:
+    """Analyses of the tables in memory."""
+    return {name: analyse(Ratings.from_frame(table), **OPTIONS) for name, table in TABLES.items()}
 
 
 def in_row_groups(table: pl.DataFrame, folder: Path) -> None:
@@ -69,9 +76,13 @@ def hive(table: pl.DataFrame, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("write", [in_row_groups, sorted_files, hive])
-@pytest.mark.parametrize("table", [TABLE, TEXT], ids=["numbers", "text"])
+@pytest.mark.parametrize("name", TABLES)
 def test_a_folder_gives_the_numbers_of_memory(
-    write: Callable[[pl.DataFrame, Path], None], table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    write: Callable[[pl.DataFrame, Path], None],
+    name: str,
+    analyses: dict[str, Analysis],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for module in (coder, item_ranges, row_counts):
         monkeypatch.setattr(module, "BATCH_ROWS", 64)
@@ -79,11 +90,10 @@ def test_a_folder_gives_the_numbers_of_memory(
     monkeypatch.setattr(item_ranges, "PARTITION_ROWS", 100)
     above = tmp_path / "run=5"
     above.mkdir()
-    write(table, above)
-    memory = MEMORY if table is TABLE else analyse(Ratings.from_frame(table), **OPTIONS)
+    write(TABLES[name], above)
     folder = analyse(read_partitions(above), **OPTIONS)
-    assert_same(folder, memory)
-    assert memory.notes[-1] in folder.notes
+    assert_same(folder, analyses[name])
+    assert analyses[name].notes[-1] in folder.notes
 
 
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -124,6 +134,8 @@ def test_options_on_raters_are_those_of_one_file(tmp_path: Path) -> None:
     of_rows = [note for note in memory.notes if "repeat = 2" in note or "kind model" in note]
     assert len(of_rows) == 2
     assert set(of_rows) < set(folder.pool.notes)
+    with pytest.raises(DissensusError, match="--rater-attribute auto is not available for a folder"):
+        read_partitions(tmp_path, rater_attributes=["auto"])
     with pytest.raises(DissensusError, match="attributes of items are not read from folders"):
         read_partitions(tmp_path, where=[("item_id", "0003")])
 

@@ -1,5 +1,6 @@
 """Readers of scores: tables wide and long, labels, scores that are 1 for safe, and bad input."""
 
+import gzip
 import json
 import re
 import sqlite3
@@ -27,8 +28,6 @@ def test_each_column_of_scores_or_labels_is_a_model(tmp_path: Path, kind: str) -
     elif kind == "jsonl":
         frame.write_ndjson(path)
     elif kind == "csv.gz":
-        import gzip
-
         path.write_bytes(gzip.compress(frame.write_csv().encode()))
     else:
         frame.write_csv(path, separator="\t" if kind == "tsv" else ",")

@@ -17,10 +17,8 @@ from dissensus.files.pairs.votes import (
     read_people,
     read_preferences,
 )
-from dissensus.pipeline.simulate import simulate_preferences
-from dissensus.preference.data.votes import collect_votes
 from dissensus.schema.records.conversation import Turn
-from dissensus.schema.records.preference import Edit, Pick, Preference, Side
+from dissensus.schema.records.preference import Edit, Pick, Preference
 
 PREFERENCE = Preference(
     preference_id="p-1",
@@ -73,17 +71,6 @@ def test_pairs_with_an_empty_answer_are_named_and_left_out(tmp_path: Path) -> No
     assert f"{2 * n} pairs left out: an answer is empty (pairs row-87, row-99)." in result.notes
     with pytest.raises(InvalidInput, match=r"an answer is empty \(pair row-87\)"):
         read_pair_files([write_records(tmp_path / "empty.jsonl", empty[0])], purpose="harmless")
-
-
-def test_swapping_a_and_b_changes_nothing(tmp_path: Path) -> None:
-    """Swapped answers with swapped picks are the same pairs."""
-    preferences = simulate_preferences(n_comparisons=20, seed=3).preferences
-    opposite: dict[Side | None, Side | None] = {"a": "b", "b": "a", None: None}
-    turned = [
-        replace(one, a=one.b, b=one.a, picks=tuple(replace(pick, side=opposite[pick.side]) for pick in one.picks))
-        for one in preferences
-    ]
-    assert collect_votes(turned, purpose="helpful") == collect_votes(preferences, purpose="helpful")
 
 
 def test_the_purpose_is_the_question_asked(tmp_path: Path) -> None:
