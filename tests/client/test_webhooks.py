@@ -119,8 +119,9 @@ def test_a_changed_body_is_rejected() -> None:
         verify_webhook(SECRET, headers(), BODY, now=NOW.replace(tzinfo=None))
 
 
-@pytest.mark.parametrize("offset", [timedelta(minutes=5, seconds=1), timedelta(days=-1)])
+@pytest.mark.parametrize("offset", [timedelta(minutes=5, seconds=1), timedelta(minutes=-5, seconds=-1)])
 def test_an_old_delivery_is_rejected(offset: timedelta) -> None:
+    verify_webhook(SECRET, headers(), BODY, now=NOW + offset * (300 / 301))
     with pytest.raises(NotAllowed, match="too far from now"):
         verify_webhook(SECRET, headers(), BODY, now=NOW + offset)
     verify_webhook(SECRET, headers(), BODY, now=NOW + offset, tolerance=timedelta(days=2))

@@ -100,7 +100,9 @@ def build_ratings_frame(pages: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """Return pages of ratings as one table, with ordered categories."""
     try:
         columns = {column["name"]: _column_dtype(column) for column in pages[0]["columns"]}
-        return pl.DataFrame([row for page in pages for row in page["data"]], schema=columns, orient="row")
+        rows = [row for page in pages for row in page["data"]]
+        # By column: from rows, Polars makes null of a category that is not on the scale.
+        return pl.DataFrame({name: [row[name] for row in rows] for name in columns}, schema=columns)
     except (KeyError, TypeError, AttributeError, ValueError, pl.exceptions.PolarsError) as error:
         raise Unavailable(f"The ratings have another form: {error}. The site may have another version.") from None
 
