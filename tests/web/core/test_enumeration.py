@@ -163,11 +163,12 @@ def test_ids_of_other_campaigns_look_like_unknown_ids(staff_site: StaffSite, pro
         ("/campaigns/bobs/pay/submissions/{}", submission, "9" * 24),
     ):
         for fields in ({}, {"amount": "1", "payment": payment_id, "decision": "approve"}):
-            ask = bob.get if not fields else lambda one: send(bob, one, **fields)  # noqa: B023 - asked at once
-            assert visible_response(ask(path.format(other_id)), other_id) == visible_response(
-                ask(path.format(never)), never
+            known, unknown = (
+                send(bob, url, **fields) if fields else bob.get(url)
+                for url in (path.format(other_id), path.format(never))
             )
-            assert ask(path.format(other_id)).status_code == 404
+            assert visible_response(known, other_id) == visible_response(unknown, never)
+            assert known.status_code == 404
     assert send(bob, f"/campaigns/bobs/pay/raters/{rater.id}/reverse", payment=payment_id).status_code == 404
     for path in (address(rater), f"{QUEUE}/{submission}"):
         answer, response = bob.get(path), bob.get(path.replace("/pilot/", "/never-was/"))

@@ -1,7 +1,8 @@
 """Views of individual raters are recorded in the audit log."""
 
 from sqlalchemy import select
-from tests.support.api_programs import program
+from tests.databases import sqlite_only
+from tests.support.api_programs import API, program, rows
 from tests.support.campaigns import NOW
 from tests.support.pay_pages import open_paying_campaign
 from tests.support.raters import enter
@@ -9,9 +10,10 @@ from tests.support.staff_site import StaffSite
 
 from dissensus.store.audit_log import EventTable
 from dissensus.store.staff import StaffTable
+from dissensus.web.core.permissions import SCOPES
 from dissensus.workflows.campaign import audit, members
 from dissensus.workflows.platform import sign_in_links
-from dissensus.workflows.rater import rating
+from dissensus.workflows.rater import next_step, rating
 
 
 def logged_views(staff_site: StaffSite) -> list[tuple[str, str]]:
@@ -47,3 +49,17 @@ def test_forbidden_views_are_not_logged(staff_site: StaffSite) -> None:
     for browser in (staff_site.owner("eve"), staff_site.stranger()):
         assert browser.get("/campaigns/pilot/pay").status_code in (303, 403, 404)
     assert logged_views(staff_site) == []
+
+
+@sqlite_only
+def test_reports_beside_an_item_are_logged(staff_site: StaffSite) -> None:
+    campaign = open_paying_campaign(staff_site)
+    rater = enter(staff_site.platform, campaign.key)
+    shown = next_step.find_next_step(staff_site.platform, rater, now=NOW).assignment
+    assert shown is not None
+    rating.report_item(staff_site.platform, rater, "illegal", "See this.", assignment_id=shown.id, now=NOW)
+    answers = f"{API}/pilot/item-answers"
+    for http in (program(staff_site, scopes=SCOPES - {"notices"}), program(staff_site)):
+        numbers = [row["number"] for row in rows(http, answers, 50, order="position")]
+        assert [http.get(f"{answers}/{number}").status_code for number in numbers] == [200] * len(numbers)
+    assert logged_views(staff_site) == [("ada", "notices")]

@@ -50,3 +50,18 @@ def test_requests_of_other_sites_are_refused(live: LiveSite) -> None:
     for headers in ORIGINS:
         response = live.visitor().http.post("/notice", headers=headers)
         assert (response.status_code, "from another site" in response.text) == (403, True), headers
+
+
+def test_requests_of_this_site_and_of_programs_are_passed_on(live: LiveSite) -> None:
+    origin = {"origin": live.url}
+    for headers in ({}, origin, {"sec-fetch-site": "same-origin"}, {"sec-fetch-site": "none", "origin": "null"}):
+        response = live.visitor().http.post("/c/pilot", headers=headers)
+        assert (response.status_code, "from another site" in response.text) == (422, False), headers
+    # Browsers that send both headers are asked for the one that pages cannot change.
+    refused = live.visitor().http.post("/c/pilot", headers={**origin, "sec-fetch-site": "cross-site"})
+    assert refused.status_code == 403
+
+
+def test_links_of_other_sites_lead_to_pages(live: LiveSite) -> None:
+    for headers in ORIGINS:
+        assert live.visitor().get("/sign-in", headers=headers).status_code == 200, headers

@@ -51,7 +51,7 @@ def read_selected(form: FormData, name: str, noun: str) -> list[int]:
     numbers: dict[int, None] = {}
     for text in map(str, form.getlist(name)):
         number = parse_digits(text)
-        if number is None:
+        if not number:
             raise InvalidInput(f"{format_value(text)} is not the number of {noun}. Go back to the list.")
         numbers[number - 1] = None
     return list(numbers)
