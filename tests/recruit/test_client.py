@@ -18,7 +18,7 @@ from dissensus.recruit.prolific import (
 )
 from dissensus.recruit.prolific.client import PAGE_SIZE
 
-REASON = "You were asked to choose the answer Yes on two pages and chose No both times. Please write to us about it."
+REASON = "You were asked to choose Yes on two pages, and chose No both times. Please write to us about it now."
 SOMETHING = "5f0" * 8
 
 
@@ -83,6 +83,7 @@ def test_a_submission_is_rejected_with_a_reason(client: ProlificClient, prolific
     [
         ("FAILED_CHECK", "Too bad.", "The reason has 8 characters, and Prolific asks for 100"),
         ("FAILED_CHECK", "x" + " " * 99, "The reason has 1 characters"),
+        ("FAILED_CHECK", REASON[1:], "The reason has 99 characters"),
         ("TOO_QUICKLY", REASON, "speed alone is not one"),
         ("FAILED_CHECKS", REASON, "Did you mean 'FAILED_CHECK'?"),
     ],

@@ -1,4 +1,4 @@
-"""Entries from Prolific, and completion addresses."""
+"""Entries from Prolific and other panels, and completion addresses."""
 
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -10,7 +10,9 @@ from tests.strategies import quick
 from tests.support.pilot_study import CODES
 
 from dissensus.errors import InvalidInput
+from dissensus.recruit import entry as panel_entry
 from dissensus.recruit.prolific import OUTCOMES, completion_url, entry_url, parse_completion_codes, parse_entry
+from dissensus.schema.campaign.recruit import RecruitSettings
 
 PID, STUDY, SESSION = "5f0" * 8, "ab1" * 8, "0c9" * 8
 QUERY = {"PROLIFIC_PID": PID, "STUDY_ID": STUDY, "SESSION_ID": SESSION}
@@ -123,3 +125,24 @@ def test_all_faults_of_codes_are_reported_at_once() -> None:
 def test_an_outcome_without_a_code_has_no_address() -> None:
     with pytest.raises(InvalidInput, match="There is no code for 'no_consent'"):
         completion_url({"completed": "PILOT0"}, "no_consent")
+
+
+PANEL = RecruitSettings(kind="link", name="Panel", parameter="pid")
+
+
+@pytest.mark.parametrize("person", ["a" * 8, "a" * 128, "1234567Z", "A.b_c~d-"])
+def test_ids_of_a_panel_are_hidden_and_give_another_submission_in_each_campaign(person: str) -> None:
+    first, again, other = (panel_entry.parse_entry(PANEL, campaign, {"pid": person}) for campaign in ("a", "a", "b"))
+    assert (first.person, first.query) == (person, {"pid": person})
+    assert first == again
+    assert first.submission != other.submission
+    assert person not in repr(first)
+
+
+@pytest.mark.parametrize(
+    "person", ["", "a" * 7, "a" * 129, "12345678", "aaaaaaaé", "aaaa aaaa", "aaaaaaaa\n", "aaaa/aaaa"]
+)
+def test_ids_of_a_panel_that_could_be_guessed_are_refused(person: str) -> None:
+    with pytest.raises(InvalidInput, match=f"pid {'is not a valid id' if person else 'is missing'}") as error:
+        panel_entry.parse_entry(PANEL, "a", {"pid": person})
+    assert not person or person not in str(error.value)

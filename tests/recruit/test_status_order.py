@@ -91,6 +91,11 @@ def test_statuses_that_free_the_seat() -> None:
     assert freeing == {"RETURNED", "TIMED-OUT", "REJECTED", "SCREENED OUT"}
 
 
+def test_statuses_after_which_nothing_can_be_submitted() -> None:
+    ending = {status.value for status in EVERY if status.ends}
+    assert ending == {"APPROVED", "PARTIALLY APPROVED", "REJECTED", "RETURNED", "SCREENED OUT"}
+
+
 @pytest.mark.parametrize("text", ["AWAITING REVIEW", "AWAITING_REVIEW", "awaiting review", "AWAITING-REVIEW"])
 def test_spellings_of_a_status_are_recognized(text: str) -> None:
     assert parse_status(SubmissionStatus, text) is SubmissionStatus.AWAITING_REVIEW

@@ -38,6 +38,20 @@ def test_one_code_has_the_fixed_screen_out_payment(outcome: Any) -> None:
     assert paid == [CODES[outcome]]
 
 
+def test_a_range_may_have_one_bound_and_begin_at_0() -> None:
+    filters = (StudyFilter(name="approvals", least=0), StudyFilter(name="rejections", most=0))
+    assert [entry["selected_range"] for entry in study_body(study(filters=filters))["filters"]] == [
+        {"lower": 0, "upper": None},
+        {"lower": None, "upper": 0},
+    ]
+
+
+def test_numbers_and_texts_may_be_at_their_limits() -> None:
+    most = study(name="x" * 255, places=1, minutes=1, reward=1_000_000, screen_out=ScreenOut(reward=999_999, places=1))
+    assert study_body(most)["reward"] == 1_000_000
+    assert study_body(study(reward=2, screen_out=ScreenOut(reward=1, places=1_000_000)))["reward"] == 2
+
+
 def test_other_fields_are_sent_unchanged() -> None:
     filters = (
         StudyFilter(name="age", least=18, most=40),
@@ -66,6 +80,7 @@ def test_other_fields_are_sent_unchanged() -> None:
         ({"places": 0}, "places is 0"),
         ({"minutes": 0.5}, "minutes is 0.5"),
         ({"reward": 0}, "reward is 0"),
+        ({"reward": 1_000_001}, "reward is 1000001"),
         ({"codes": {**CODES, "completed": "PILOT1"}}, "PILOT1 is the code of another outcome too"),
         ({"screen_out": ScreenOut(reward=600, places=1)}, "screen_out.reward: It is 600. Give less"),
         ({"screen_out": ScreenOut(reward=0, places=1)}, "screen_out.reward is 0"),

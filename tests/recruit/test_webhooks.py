@@ -147,13 +147,18 @@ def test_signed_bodies_that_cannot_be_read_are_invalid(payload: object, words: s
     assert words in str(error.value)
 
 
-def test_an_event_needs_an_id() -> None:
+@pytest.mark.parametrize("event_id", ["", "e" * 201, "e 1", "é"])
+def test_an_event_needs_an_id(event_id: str) -> None:
     delivery = sign_payload(RETURNED)
-    with pytest.raises(InvalidInput, match="X-Event-Id is ''"):
-        verify_event({**delivery.headers, "X-Event-Id": ""}, delivery.body, secret=SECRET, now=NOW)
+    with pytest.raises(InvalidInput, match=r"X-Event-Id is '.*', not an id"):
+        verify_event({**delivery.headers, "X-Event-Id": event_id}, delivery.body, secret=SECRET, now=NOW)
+    longest = {**delivery.headers, "X-Event-Id": "e" * 200}
+    assert verify_event(longest, delivery.body, secret=SECRET, now=NOW).id == "e" * 200
 
 
 def test_a_large_body_is_refused() -> None:
+    largest = json.dumps(RETURNED).encode().ljust(MAX_BODY_BYTES)
+    assert verify_delivery(sign_payload(largest)).status is SubmissionStatus.RETURNED
     with pytest.raises(InvalidInput, match="65,536 are allowed"):
         verify_event({}, b"x" * (MAX_BODY_BYTES + 1), secret=SECRET, now=NOW)
 
@@ -164,15 +169,21 @@ def test_an_empty_secret_is_refused() -> None:
         verify_delivery(delivery, secret="")
 
 
+def sign_at(time: str) -> dict[str, str]:
+    """Return the headers of an empty payload that was signed at a time."""
+    signature = sign_request(SECRET, time, b"{}").decode()
+    return {"X-Prolific-Request-Timestamp": time, "X-Prolific-Request-Signature": signature, "X-Event-Id": "e1"}
+
+
 @pytest.mark.parametrize("time", ["soon", "-1", "1e9", "1893585600000", "nan", ""])
 def test_a_signed_time_that_is_not_a_number_is_refused(time: str) -> None:
-    headers = {
-        "X-Prolific-Request-Timestamp": time,
-        "X-Prolific-Request-Signature": sign_request(SECRET, time, b"{}").decode(),
-        "X-Event-Id": "e1",
-    }
     with pytest.raises(NotAllowed, match="which is not a Unix time"):
-        verify_event(headers, b"{}", secret=SECRET, now=NOW)
+        verify_event(sign_at(time), b"{}", secret=SECRET, now=NOW)
+
+
+def test_a_signed_time_may_have_a_fraction() -> None:
+    event = verify_event(sign_at(f"{NOW.timestamp():.0f}.25"), b"{}", secret=SECRET, now=NOW)
+    assert event.at == NOW + timedelta(milliseconds=250)
 
 
 def test_a_time_in_the_far_future_is_refused() -> None:

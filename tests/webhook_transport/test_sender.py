@@ -43,14 +43,23 @@ def test_a_request_arrives_with_body_and_headers(receiver: Receiver) -> None:
     ("path", "status", "reason"),
     [
         ("500", 500, "it answered HTTP 500"),
+        ("400", 400, "it answered HTTP 400"),
         ("410", 410, "it answered HTTP 410"),
+        ("300", 300, "it answered HTTP 300, and redirects are not followed"),
         ("redirect", 302, "it answered HTTP 302, and redirects are not followed"),
         ("nonsense", None, "the connection broke, or the answer is not HTTP"),
     ],
 )
 def test_failures_are_reported(receiver: Receiver, path: str, status: int | None, reason: str) -> None:
-    assert send_to(receiver, path) == DeliveryResult(status, reason)
+    result = send_to(receiver, path)
+    assert (result, result.accepted) == (DeliveryResult(status, reason), False)
     assert len(receiver.requests) == 1
+
+
+@pytest.mark.parametrize("status", [200, 299])
+def test_every_success_status_accepts_a_delivery(receiver: Receiver, status: int) -> None:
+    result = send_to(receiver, str(status))
+    assert (result, result.accepted) == (DeliveryResult(status), True)
 
 
 def test_retry_after_is_reported(receiver: Receiver) -> None:
@@ -191,12 +200,25 @@ def test_http_is_allowed_only_in_named_networks() -> None:
         *("", "example.org/hook", "ftp://example.org/", "https://", "https:///x", "file:///etc/passwd", "https://[::1"),
         *("https://example.org/a b", "https://example.org/\nHost: x", "https://exämple.org/", "https://example.org/#x"),
         *("https://example.org:99999/", "https://example.org:0/", "https://example.org\\@10.0.0.1/", "gopher://x/"),
-        f"https://example.org/{'x' * 2_000}",
+        "https://example.org/".ljust(2_001, "x"),
     ],
 )
 def test_invalid_addresses_are_refused(address: str) -> None:
     with pytest.raises(InvalidInput, match=r"is not a webhook address\. Give one such as https://"):
         WebhookSender(resolve=lambda *_: [PUBLIC]).check(address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://example.org",
+        "https://example.org:65535/?a=b",
+        "https://example.org/".ljust(2_000, "x"),
+        "HTTPS://x.org",
+    ],
+)
+def test_addresses_with_ports_queries_and_long_paths_are_allowed(address: str) -> None:
+    WebhookSender(resolve=lambda *_: [PUBLIC]).check(address)
 
 
 @pytest.mark.parametrize(
