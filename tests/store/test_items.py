@@ -19,7 +19,7 @@ def test_attributes_of_an_erased_item_do_not_restore_it(database: Database) -> N
         with pytest.raises(Conflict, match=r"item 'item-0' was erased at a withdrawal, and nothing was stored"):
             items.set_item_attributes(tx, campaign.id, {first: {"safety_platinum": "Yes"}})
         states = items.list_item_states(tx, campaign.id, [0, 1])
-        found = items.find_items(tx, campaign.id, ["item-0", "item-1"])
+        items_by_name = items.find_items(tx, campaign.id, ["item-0", "item-1"])
     assert [state.erased for state in states] == [True, False]
-    assert dict(found["item-0"].attributes) == {}
-    assert dict(found["item-1"].attributes) == {"safety_platinum": "Yes"}
+    assert dict(items_by_name["item-0"].attributes) == {}
+    assert dict(items_by_name["item-1"].attributes) == {"safety_platinum": "Yes"}

@@ -38,7 +38,7 @@ def test_there_is_one_revision() -> None:
 
 
 def test_an_upgrade_from_nothing_gives_the_metadata(blank: Database) -> None:
-    with pytest.raises(Conflict, match="is blank"):
+    with pytest.raises(Conflict, match=r"The database is blank\. Run: dissensus db upgrade"):
         schema.check_revision(blank)
     assert schema.upgrade(blank) is None
     assert schema.find_differences(blank) == []
@@ -55,17 +55,15 @@ def test_an_upgrade_from_nothing_gives_the_metadata(blank: Database) -> None:
     ],
     ids=["column", "table", "index"],
 )
-def test_differences_from_the_metadata_are_named(blank: Database, change: str, name: str) -> None:
-    schema.upgrade(blank)
-    with blank.writing() as tx:
+def test_differences_from_the_metadata_are_named(database: Database, change: str, name: str) -> None:
+    with database.writing() as tx:
         tx.execute(text(change))
-    (difference,) = schema.find_differences(blank)
+    (difference,) = schema.find_differences(database)
     assert name in difference
 
 
-def test_constraints_and_indexes_are_those_of_the_metadata(blank: Database) -> None:
-    schema.upgrade(blank)
-    reflected = reflect_schema(blank)
+def test_constraints_and_indexes_are_those_of_the_metadata(database: Database) -> None:
+    reflected = reflect_schema(database)
     reflected.remove(reflected.tables["alembic_version"])
     assert set(reflected.tables) == set(METADATA.tables)
     for name, table in METADATA.tables.items():
@@ -78,11 +76,10 @@ def test_constraints_and_indexes_are_those_of_the_metadata(blank: Database) -> N
         }
 
 
-def test_checks_are_those_of_the_metadata(blank: Database) -> None:
-    schema.upgrade(blank)
+def test_checks_are_those_of_the_metadata(database: Database) -> None:
     names = {str(one.name) for table in METADATA.tables.values() for one in table.constraints}
     names = {name for name in names if name.startswith("ck_")}
-    with blank.reading() as tx:
+    with database.reading() as tx:
         if tx.dialect.name == "sqlite":
             # The SQL is searched because names of nested conditions are not reflected.
             statements = " ".join(tx.scalars(text("SELECT sql FROM sqlite_master WHERE type = 'table'")))
