@@ -76,6 +76,7 @@ def test_all_validation_errors_are_listed(staff_site: StaffSite) -> None:
     assert all(f"{at} {says}." in problem["detail"] for at, says in faults.items())
     query = problem_of(program(staff_site).get(API, params={"limit": 501, "after": "x" * 2_001}), 422)
     assert [one["at"] for one in query["errors"]] == ["limit in the query", "after in the query"]
+    problem_of(program(staff_site).get(API, params={"limit": 0}), 422)
 
 
 def test_definitions_are_validated(staff_site: StaffSite) -> None:
