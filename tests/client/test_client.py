@@ -5,6 +5,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
+from typing import Any
 
 import httpx
 import pytest
@@ -12,6 +13,8 @@ from tests.databases import sqlite_only
 from tests.support.api_programs import open_api_campaign, rate, token
 from tests.support.campaigns import ABOUT_YOU, definition, items
 from tests.support.loopback_server import serve_requests
+from tests.support.pair_campaigns import pair_definition, pairs
+from tests.support.raters import enter
 from tests.support.staff_site import StaffSite
 
 import dissensus
@@ -25,6 +28,7 @@ from dissensus.workflows.campaign.overview import load_overview
 from dissensus.workflows.platform import staff
 
 
+@sqlite_only
 def test_a_campaign_from_a_definition_to_an_analysis(staff_site: StaffSite, client: Client) -> None:
     campaign = client.create(definition().as_mapping(), items(3))
     assert (campaign.state, campaign.allowed_states, campaign.numbers) == (
@@ -54,6 +58,7 @@ def _load_row(staff_site: StaffSite) -> CampaignRow:
         return campaigns.get_campaign_by_name(tx, "pilot")
 
 
+@sqlite_only
 def test_raters_and_members_are_managed(staff_site: StaffSite, client: Client) -> None:
     campaign_row = open_api_campaign(staff_site)
     rate(staff_site, campaign_row, 2)
@@ -95,14 +100,41 @@ def test_a_definition_may_be_toml(client: Client) -> None:
 
 
 @sqlite_only
-def test_the_quota_is_returned(staff_site: StaffSite, client: Client) -> None:
-    quota = {"axes": {"rater_age": {"young": ["young"], "old": ["old"]}}, "seats": 2, "rest": 1}
+def test_pairs_come_back_with_both_responses(client: Client) -> None:
+    client.create(pair_definition().as_mapping(), pairs(2))
+    assert tuple(client.items("pilot")) == pairs(2)
+
+
+@sqlite_only
+def test_a_campaign_is_archived_and_deleted(client: Client) -> None:
+    client.create(definition().as_mapping(), items(1))
+    with pytest.raises(Conflict, match="only closed campaigns are archived"):
+        client.archive("pilot")
+    for state in ("open", "closed"):
+        client.set_state("pilot", state)
+    assert client.archive("pilot").archived_at is not None
+    assert client.archive("pilot", archived=False).archived_at is None
+    with pytest.raises(InvalidInput, match="'pilo' is not the name of the campaign"):
+        client.delete("pilot", confirm="pilo")
+    client.delete("pilot", confirm="pilot")
+    assert list(client.campaigns()) == []
+
+
+@sqlite_only
+def test_the_quota_is_returned_and_its_cells_have_links(staff_site: StaffSite, client: Client) -> None:
+    axes = {"rater_age": {"young": ["young"], "old": ["old"]}}
+    quota = {"axes": axes, "seats": 2, "rest": 1, "source": "recruiter"}
     open_api_campaign(staff_site, demographics=ABOUT_YOU, quota=quota)
     assert [(cell.cell, cell.target, cell.finished) for cell in client.quota("pilot").cells] == [
         ("young", 2, 0),
         ("old", 2, 0),
         ("rest", 1, 0),
     ]
+    with pytest.raises(InvalidInput, match="Name the cell"):
+        client.invite("pilot", 1)
+    (link,) = client.invite("pilot", 1, cell="old")
+    rater = enter(staff_site.platform, link.partition("?key=")[2])
+    assert rater.cell == "old"
 
 
 @sqlite_only
@@ -164,6 +196,7 @@ def losing(url: str, n: int) -> Iterator[str]:
         yield address
 
 
+@sqlite_only
 def test_a_retry_creates_nothing_twice(staff_site: StaffSite, waits: list[float]) -> None:
     open_api_campaign(staff_site)
     key = token(staff_site.platform, "ada")
@@ -200,3 +233,10 @@ def test_the_token_is_never_shown(staff_site: StaffSite, caplog: pytest.LogCaptu
 def test_invalid_arguments_are_rejected(base: str, key: str, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         Client(base, key)
+
+
+@pytest.mark.parametrize("options", [{"timeout": 0}, {"max_attempts": 0}])
+def test_numbers_out_of_range_are_rejected(options: dict[str, Any]) -> None:
+    (name,) = options
+    with pytest.raises(InvalidInput, match=f"{name} is 0"):
+        Client("https://rate.example.org", "t", **options)

@@ -27,6 +27,7 @@ def live(database_url: str, prolific: Prolific) -> Iterator[LiveSite]:
         yield site
 
 
+@sqlite_only
 def test_monitoring_and_decisions_on_flags(staff_site: StaffSite, client: Client) -> None:
     campaign_row = monitored_campaigns.open_monitored_campaign(
         staff_site.platform,
@@ -47,6 +48,7 @@ def test_monitoring_and_decisions_on_flags(staff_site: StaffSite, client: Client
     assert client.ratings_frame("pilot")["rater_flagged"].any()
 
 
+@sqlite_only
 def test_gold_and_platinum_labels(staff_site: StaffSite, client: Client) -> None:
     _, experts = create_disputed_item(staff_site.platform)
     label_item(staff_site.platform, experts[0], YES, 1)
@@ -64,6 +66,7 @@ def test_gold_and_platinum_labels(staff_site: StaffSite, client: Client) -> None
     assert (compared.n_platinum, compared.with_crowd, compared.reason) == (1, None, "Nobody has rated an item yet.")
 
 
+@sqlite_only
 def test_pay_and_submissions(staff_site: StaffSite, client: Client, prolific: Prolific) -> None:
     campaign_row = paying(staff_site)
     rater = worker(staff_site.platform, campaign_row.key, HOUR)

@@ -49,6 +49,7 @@ def test_items_are_accepted_as_files_have_them(staff_site: StaffSite) -> None:
         assert (refused.status_code, message in refused.text) == (422, True), refused.text
 
 
+@sqlite_only
 def test_answers_and_raters_are_those_of_the_pages(staff_site: StaffSite) -> None:
     owner_id = sign_in_links.create_sign_in_link(staff_site.platform, "ada", now=NOW).staff.id
     campaign = open_monitored_campaign(staff_site.platform, owner_id, replication=20)
@@ -84,6 +85,10 @@ def test_answers_and_raters_are_those_of_the_pages(staff_site: StaffSite) -> Non
     narrow = program(staff_site, scopes=SCOPES - {"notices", "flags"})
     assert {(one["flagged"], one["n_notices"]) for one in rows(narrow, f"{API}/pilot/raters", 50)} == {(None, None)}
     assert narrow.get(f"{API}/pilot/raters", params={"flag": "undecided"}).status_code == 403
+    for scope, flag, other in (("flags", "notices", "undecided"), ("notices", "undecided", "notices")):
+        reader = program(staff_site, scopes=SCOPES - {scope})
+        statuses = [reader.get(f"{API}/pilot/raters", params={"flag": one}).status_code for one in (flag, other)]
+        assert statuses == [200, 403], scope
     with Client(staff_site.live.url, token(staff_site.platform, "ada")) as client:
         assert [one.id for one in client.monitoring.item_answers("pilot")] == [one["id"] for one in listed]
         assert client.monitoring.item("pilot", first["number"]).item.id == first["id"]

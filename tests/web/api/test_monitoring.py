@@ -35,6 +35,7 @@ def refresh_figures(staff_site: StaffSite) -> None:
     refresh_snapshots(staff_site.platform, MonitoringCache(), now=staff_site.live.clock())
 
 
+@sqlite_only
 def test_figures_equal_those_of_the_page(staff_site: StaffSite, campaign: CampaignRow) -> None:
     http = program(staff_site)
     unrated = http.get(f"{PILOT}/figures").json()
@@ -54,6 +55,7 @@ def test_figures_equal_those_of_the_page(staff_site: StaffSite, campaign: Campai
     assert "flagged" not in figures
 
 
+@sqlite_only
 def test_an_observer_gets_figures_of_large_groups_once_closed(staff_site: StaffSite, campaign: CampaignRow) -> None:
     add_member(staff_site, "ben", "observer")
     ben = program(staff_site, "ben")
@@ -77,6 +79,7 @@ def test_an_observer_gets_figures_of_large_groups_once_closed(staff_site: StaffS
     assert program(staff_site, "eve").get(f"{PILOT}/figures").status_code == 403
 
 
+@sqlite_only
 def test_a_flag_decision_is_exported(staff_site: StaffSite, campaign: CampaignRow) -> None:
     hasty, stubborn = monitored_campaigns.add_crowd(staff_site.platform, campaign)
     refresh_figures(staff_site)

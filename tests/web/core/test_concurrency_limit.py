@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
+from tests.databases import sqlite_only
 from tests.support.api_programs import API, program
 from tests.support.campaigns import definition, open_campaign
 from tests.support.staff_site import StaffSite
@@ -27,6 +28,7 @@ def house_without_free_slots(staff_site: StaffSite) -> StaffSite:
     return staff_site
 
 
+@sqlite_only
 def test_waiting_too_long_for_a_slot_is_unavailable(
     house_without_free_slots: StaffSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -56,6 +58,7 @@ class ClosedLimit(ConcurrencyLimit):
         self.loop.call_soon_threadsafe(self._slots.release)
 
 
+@sqlite_only
 def test_waiting_for_a_slot_holds_no_thread(staff_site: StaffSite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(concurrency_limit, "SLOT_TIMEOUT_S", PATIENCE_S)
     limit = ClosedLimit()
@@ -73,12 +76,14 @@ def test_waiting_for_a_slot_holds_no_thread(staff_site: StaffSite, monkeypatch: 
         assert 503 not in {one.result().status_code for one in waiting}
 
 
+@sqlite_only
 def test_unauthorised_requests_take_no_slot(house_without_free_slots: StaffSite) -> None:
     staff_site = house_without_free_slots
     open_campaign(staff_site.platform, 2)
     assert staff_site.live.visitor().get(EXPORT).status_code in (401, 403)
 
 
+@sqlite_only
 @pytest.mark.parametrize(
     ("path", "body"),
     [

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from tests.databases import sqlite_only
 from tests.support.campaigns import NOW, definition, owner
 from tests.support.live_site import LiveSite
 from tests.support.staff_members import join_pilot
@@ -80,6 +81,7 @@ def test_two_unread_downloads_stop_nobody(large: StaffSite, monkeypatch: pytest.
             assert int(response.headers["content-length"]) == len(response.content)
 
 
+@sqlite_only
 def test_unfinished_downloads_of_one_person_are_limited(large: StaffSite) -> None:
     person, other = large.owner("owner"), join_pilot(large, "grace", "owner", owner="owner")
     with unread(large.live, person, 3) as statuses:

@@ -12,6 +12,7 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
+from tests.databases import sqlite_only
 from tests.support.live_site import LiveSite
 from uvicorn.server import ServerState
 
@@ -32,6 +33,7 @@ def open_connections(live: LiveSite, n: int, content: bytes) -> Iterator[list[so
         yield rows
 
 
+@sqlite_only
 def test_stalled_requests_time_out(live: LiveSite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_limits, "RECEIVE_TIMEOUT_S", 0.3)
     with open_connections(live, 3, BEGUN + b"content-length: 100\r\n\r\nkind=help") as waiting:
@@ -42,6 +44,7 @@ def test_stalled_requests_time_out(live: LiveSite, monkeypatch: pytest.MonkeyPat
             assert b"took too long" in answer
 
 
+@sqlite_only
 def test_slow_senders_do_not_block_others(live: LiveSite) -> None:
     # More than the request threads and the database connections.
     half_a_head, half_a_form = BEGUN, BEGUN + b"content-length: 100\r\n\r\nkind=help"
@@ -50,6 +53,7 @@ def test_slow_senders_do_not_block_others(live: LiveSite) -> None:
             assert live.visitor().get("/readyz").status_code == 200
 
 
+@sqlite_only
 def test_a_body_that_trickles_times_out(live: LiveSite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_limits, "RECEIVE_TIMEOUT_S", 0.5)
     with open_connections(live, 1, BEGUN + b"content-length: 1000\r\n\r\n") as (connection,):
@@ -65,6 +69,7 @@ def test_a_body_that_trickles_times_out(live: LiveSite, monkeypatch: pytest.Monk
         assert response.startswith(b"HTTP/1.1 408 ")
 
 
+@sqlite_only
 @pytest.mark.parametrize("start", [b"", b"GET /healthz HT", BEGUN], ids=["silent", "half a line", "half a head"])
 def test_connections_without_a_request_end(live: LiveSite, monkeypatch: pytest.MonkeyPatch, start: bytes) -> None:
     monkeypatch.setattr(connection_timeout, "HEAD_TIMEOUT_S", 0.3)
@@ -72,6 +77,7 @@ def test_connections_without_a_request_end(live: LiveSite, monkeypatch: pytest.M
         assert [ended(connection) for connection in waiting] == [True] * 3
 
 
+@sqlite_only
 def test_half_a_second_request_ends(live: LiveSite, monkeypatch: pytest.MonkeyPatch) -> None:
     request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n"
     with open_connections(live, 1, request) as (connection,):
@@ -83,6 +89,7 @@ def test_half_a_second_request_ends(live: LiveSite, monkeypatch: pytest.MonkeyPa
         assert ended(connection)
 
 
+@sqlite_only
 def test_a_response_that_is_not_read_ends(live: LiveSite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection_timeout, "READ_TIMEOUT_S", 0.3)
     lost = threading.Event()

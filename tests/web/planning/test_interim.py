@@ -9,6 +9,7 @@ import httpx
 import numpy as np
 import pytest
 from sqlalchemy import select, update
+from tests.databases import sqlite_only
 from tests.support.campaigns import NOW, definition
 from tests.support.monitored_campaigns import ABOUT, add_crowd, member, open_monitored_campaign, read
 from tests.support.staff_site import StaffSite
@@ -48,6 +49,7 @@ def cells_of(page: httpx.Response, heading: str) -> list[str]:
     return [re.sub(r"<[^>]+>", " ", cell).strip() for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)]
 
 
+@sqlite_only
 def test_a_look_has_the_sequence_of_raters_who_finished(staff_site: StaffSite, campaign: CampaignRow) -> None:
     owner = staff_site.owner("owner")
     page = owner.get(PAGE)
@@ -82,7 +84,7 @@ def test_a_look_has_the_sequence_of_raters_who_finished(staff_site: StaffSite, c
         assert (refused.status_code, words in read(refused)) == (422, True)
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@sqlite_only
 def test_looks_need_the_right_to_see_raters_and_current_figures(staff_site: StaffSite, campaign: CampaignRow) -> None:
     """Successive looks show the share of each newcomer, and differences those of hidden groups."""
     for role, sees in ROLES:
