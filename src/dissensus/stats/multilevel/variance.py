@@ -80,6 +80,7 @@ def split_random(
 
     https://doi.org/10.1111/2041-210X.12225. An effect of items that depends on the rater, as of a group on an item, has
     an average over raters, which is a part of the items, and a rest, which is interaction; effects of raters likewise.
+    The effect that all raters share of all items is in no part.
 
     Parameters
     ----------
@@ -96,15 +97,16 @@ def split_random(
     CrossedVariance
         Matrices, shape (D, D).
     """
-    total = _crossed_moment(values, raters, items)
-    by_item = second_moment(mean_over_raters(values, raters), items)
+    of_items, total = mean_over_raters(values, raters), _crossed_moment(values, raters, items)
+    by_item = second_moment(of_items, items)
     by_rater = second_moment(np.einsum("rqd,q->rd", values, items), raters)
+    mean = items @ of_items
+    of_mean = np.outer(mean, mean)
+    same_rater, same_item = 1 - rater_share, 1 - item_share
     return CrossedVariance(
-        item=(1 - rater_share) * (item_share * by_item + (1 - item_share) * (total - by_rater)),
-        rater=(1 - item_share) * (rater_share * by_rater + (1 - rater_share) * (total - by_item)),
-        interaction=rater_share * item_share * total
-        + item_share * (1 - rater_share) * (total - by_item)
-        + rater_share * (1 - item_share) * (total - by_rater),
+        item=same_rater * (by_item - same_item * of_mean),
+        rater=same_item * (by_rater - same_rater * of_mean),
+        interaction=total - same_rater * by_item - same_item * by_rater + same_rater * same_item * of_mean,
     )
 
 
