@@ -77,6 +77,34 @@ def test_small_quotas_have_a_warning() -> None:
     assert "fewer than 5 ratings" in str(warn_of_coverage("xrr", few_others))
 
 
+@pytest.mark.parametrize(
+    ("metric", "field", "limit", "beyond"),
+    [
+        ("answer_share", "n_raters", 9, 8),
+        ("pairwise_agreement", "n_raters", 15, 14),
+        ("gai", "n_others", 25, 24),
+        ("answer_share", "n_items", 60, 59),
+        ("irr", "n_items", 100, 99),
+        ("xrr", "minority", 0.15, 0.149),
+        ("voting_agreement", "density", 0.5, 0.49),
+        ("xrr", "load_ratio", 1.2, 1.21),
+        ("irr", "n_per_item", 5, 4.9),
+        ("negentropy", "n_raters", 14, 13),
+        ("cross_negentropy", "n_others", 15, 14),
+        ("negentropy", "density", 0.5, 0.49),
+        ("plurality_size", "n_answers", 4, 5),
+        ("gai", "n_items", 60, 59),
+    ],
+)
+def test_a_warning_begins_beyond_its_limit(metric: str, field: str, limit: float, beyond: float) -> None:
+    assert warn_of_coverage(metric, replace(COMPLETE, **{field: limit})) is None
+    assert warn_of_coverage(metric, replace(COMPLETE, **{field: beyond})) is not None
+
+
+def test_intervals_of_a_distance_are_wider_than_needed_in_each_design() -> None:
+    assert warn_of_coverage("group_distance", COMPLETE) == WIDE
+
+
 def test_intervals_that_cover_too_often_are_wider_than_needed() -> None:
     """GAI covers 98 % with 8 raters, 30 items or five answers, IRR 99.6 % in sparse tables with 3 % Yes."""
     for design in ({"n_others": 30, "n_raters": 8}, {"n_items": 30}, {"n_answers": 5}):

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import t as student_t
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.cluster_robust import t_quantile
+from dissensus.stats.cluster_robust import clustered_mean, t_quantile
 from dissensus.stats.score.discrimination import auc
 from dissensus.stats.score.gap import estimate_gap, expected_range
 from dissensus.stats.score.losses import brier, unsafe_share
@@ -41,6 +42,28 @@ def test_difference_is_that_of_welch_where_raters_alone_vary() -> None:
     assert difference.estimate == pytest.approx(first.mean() - second.mean())
     assert difference.variance == pytest.approx(sum(variances))
     assert difference.p == pytest.approx(0.1530842716)  # scipy.stats.ttest_ind(..., equal_var=False)
+
+
+def test_difference_in_a_complete_table_varies_by_rater_means_and_item_differences_less_single_ratings() -> None:
+    rng = np.random.default_rng(11)
+    chance = np.repeat([[0.3], [0.6]], [7, 9], axis=0) + rng.normal(0, 0.15, (16, 1)) + np.zeros(12)
+    chance[:7] += rng.normal(0, 0.3, 12)
+    table = (rng.random((16, 12)) < chance).astype(float)
+    raters, items = (index.ravel() for index in np.indices(table.shape))
+    ratings = GroupRatings(items=items, raters=raters, unsafe=table.ravel())
+    x, y = table[:7], table[7:]
+    parts = [side.mean(axis=1).var(ddof=1) / len(side) for side in (x, y)]
+    of_items = (x.mean(axis=0) - y.mean(axis=0)).var(ddof=1) / 12
+    variance = sum(parts) + of_items - sum(side.var() / side.size for side in (x, y))
+    assert variance > max(sum(parts), of_items)
+    difference = compare_groups(unsafe_share(ratings.select(raters < 7)), unsafe_share(ratings.select(raters >= 7)))
+    assert difference.estimate == pytest.approx(x.mean() - y.mean())
+    assert difference.variance == pytest.approx(variance)
+    pooled = (sum(part) ** 2 / (part[0] ** 2 / 6 + part[1] ** 2 / 8) for part in (parts, (1 / 7, 1 / 9)))
+    df, error = min(*pooled, 11), variance**0.5
+    assert difference.p == pytest.approx(2 * student_t.sf(abs(difference.estimate) / error, df), rel=1e-5)
+    ends = difference.estimate + student_t.ppf([0.025, 0.975], df) * error
+    assert (difference.ci_low, difference.ci_high) == pytest.approx(tuple(ends))
 
 
 def test_a_small_group_of_little_variance_keeps_its_degrees_of_freedom() -> None:
@@ -97,6 +120,17 @@ def test_a_difference_without_variance_has_no_test() -> None:
     with pytest.raises(UndefinedEstimate, match="do not vary"):
         compare_groups(unsafe_share(none), unsafe_share(every))
     assert np.isnan(estimate_gap([unsafe_share(none), unsafe_share(every)]).p)
+
+
+def test_difference_of_scores_is_the_clustered_mean_of_differences() -> None:
+    ratings, rng = draw_group(np.random.default_rng(2), range(6), 0.4, n_items=20), np.random.default_rng(3)
+    first, second = (score[ratings.items] for score in rng.random((2, 20)))
+    difference = compare_scores(brier(ratings, first), brier(ratings, second), confidence=0.9)
+    of_each = (first - ratings.unsafe) ** 2 - (second - ratings.unsafe) ** 2
+    expected = clustered_mean(of_each, [ratings.items, ratings.raters], confidence=0.9)
+    assert difference[:3] == pytest.approx((expected.estimate, expected.ci_low, expected.ci_high))
+    widest = compare_scores(brier(ratings, first), brier(ratings, second), confidence=1 - difference.p)
+    assert min(abs(widest.ci_low), abs(widest.ci_high)) == pytest.approx(0, abs=1e-6)
 
 
 def test_scores_are_compared_on_the_same_ratings_alone() -> None:
