@@ -10,7 +10,6 @@ from tests.strategies import quick
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.agreement import fleiss_kappa, krippendorff_alpha
 from dissensus.stats.agreement_interval import (
-    AgreementInterval,
     Coefficient,
     _alphas,
     _kappas,
@@ -78,9 +77,11 @@ def test_the_order_of_items_does_not_matter() -> None:
 
 def test_items_with_one_rating_are_dropped() -> None:
     counts, single_ratings = simulate_reviews(60, 2), np.eye(5, dtype=np.int64)
-    with_some: AgreementInterval = agreement_interval(np.concatenate([counts, single_ratings]), seed=3)
-    assert (with_some.low, with_some.high) == (agreement_interval(counts, seed=3).low, with_some.high)
-    assert with_some.estimate.n_dropped == 5
+    with_single = agreement_interval(np.concatenate([counts, single_ratings]), seed=3)
+    without = agreement_interval(counts, seed=3)
+    assert (with_single.low, with_single.high) == (without.low, without.high)
+    assert with_single.estimate.estimate == without.estimate.estimate
+    assert (with_single.estimate.n_dropped, without.estimate.n_dropped) == (5, 0)
 
 
 def test_dichotomised_answers_and_equally_rated_items() -> None:

@@ -62,8 +62,8 @@ def test_holm_by_definition_and_by_statsmodels(p: list[float]) -> None:
     np.testing.assert_array_equal(with_hole, [*adjusted, np.nan])
 
 
-@pytest.mark.parametrize("p", [[-0.1, 0.5], [0.5, 1.1]], ids=str)
+@pytest.mark.parametrize("p", [[-0.1, 0.5], [0.5, 1.1], [[0.1], [0.5]]], ids=str)
 @pytest.mark.parametrize("adjust", [benjamini_hochberg, holm])
 def test_malformed_p(adjust: Callable[[Floats], Floats], p: list[float]) -> None:
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match="numbers from 0 to 1"):
         adjust(np.array(p))
