@@ -1,6 +1,7 @@
 """Unbiased statistics of groups: oracles of pairs, second libraries, published data, and expectation."""
 
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,31 @@ def test_difference_is_studentised_as_welch_does_in_a_complete_design() -> None:
     assert result.difference_t.item() == pytest.approx(expected.statistic, rel=1e-10)
 
 
+@quick
+@given(of=cases())
+def test_studentised_statistics_are_those_of_scores_of_raters(of: Case) -> None:
+    """By loops over raters and pairs, also where raters left out items."""
+    ratings, group, n = of.rated_by_hand, of.group.tolist(), of.design.n_categories
+    worth, likeness = np.eye(n)[1], np.eye(n).tolist()
+    result = group_statistics(of.design, of.group[None], of.inside, of.outside, answer=1)
+    for c, (g, h) in enumerate(zip(of.inside.tolist(), of.outside.tolist(), strict=True)):
+        weights = oracle.weigh_raters(group, g, h)
+        shared = oracle.split_items(ratings, group, g, h)
+        valued = [[[(r, float(worth[k])) for r, k in side] for side in sides] for sides in shared]
+        paired = oracle.split_items(ratings, group, g, h, least=2)
+        assert result.difference_t[0, c] == near(oracle.difference_t(valued, weights))
+        assert result.agreement_t[0, c] == near(oracle.agreement_t(paired, likeness, weights))
+        assert result.distance_t[0, c] == near(oracle.distance_t(paired, likeness))
+    for p, (g, h) in enumerate(combinations(range(max(group) + 1), 2)):
+        paired = oracle.split_items(ratings, group, g, h, least=2)
+        assert result.pair_t[0, p] == near(oracle.distance_t(paired, likeness))
+    assert result.between_t[0] == near(oracle.between_t(ratings, group, likeness))
+
+
+def near(expected: float) -> Any:
+    return pytest.approx(expected, rel=1e-7, abs=1e-7, nan_ok=True)
+
+
 FIELDS = (
     "values",
     "difference_t",
@@ -142,8 +168,8 @@ def test_marks_of_answers_count_as_lists_of_ratings(
     monkeypatch.setattr(design_module, "_MARKS_PER_RATING", 0)
     sparse = replace(of.design)
     assert not sparse.marks.size
-    for one, other in zip(marked, run(sparse), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for of_marks, of_lists in zip(marked, run(sparse), strict=True):
+        np.testing.assert_array_equal(of_marks, of_lists)
 
 
 def test_replicates_may_have_other_raters() -> None:
@@ -215,9 +241,9 @@ def test_copies_of_a_rater_form_no_pair(of: Case, seed: int) -> None:
         except ZeroDivisionError:
             expected = float("nan")
         assert result.of("distinct_alpha")[0, c] == pytest.approx(expected, nan_ok=True, abs=1e-9)
-        given = sum(k == 0 for _, _, k in ratings)
         if ratings:
-            assert result.of("answer_share")[0, c] == pytest.approx(given / len(ratings))
+            share = sum(k == 0 for _, _, k in ratings) / len(ratings)
+            assert result.of("answer_share")[0, c] == pytest.approx(share)
 
 
 def test_expectation_does_not_depend_on_the_number_of_ratings() -> None:

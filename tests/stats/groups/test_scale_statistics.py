@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.stats import mannwhitneyu
 from tests.designs import LARGE, Case, case
 from tests.oracles import agreement, crossgroup
+from tests.oracles import groups as oracle
 from tests.stats.compare import assert_same
 from tests.strategies import quick
 
@@ -163,6 +164,28 @@ def test_replicates_are_the_estimates(level: OrderedLevel, seed: int) -> None:
     assert unbiased.between_share[0] == pytest.approx(float(between_share(design.counts(of.group), likeness=likeness)))
     ignoring = [m for m, name in enumerate(METRICS) if name not in ("irr", "xrr", "gai")]
     np.testing.assert_array_equal(published[..., ignoring], statistics(of.design, *arguments)[..., ignoring])
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("seed", range(3))
+def test_studentised_statistics_are_those_of_scores_of_raters(level: OrderedLevel, seed: int) -> None:
+    """By loops over raters and pairs, of means, likeness and ridits of answers."""
+    of = sparse(seed)
+    design, ratings, group = ordered(of, level), of.rated_by_hand, of.group.tolist()
+    assert design.scale is not None
+    shares, likeness = design.scale.shares.tolist(), design.scale.likeness.tolist()
+    result = group_statistics(design, of.group[None], of.inside, of.outside, answer=0)
+    for c, (g, h) in enumerate(zip(of.inside.tolist(), of.outside.tolist(), strict=True)):
+        weights = oracle.weigh_raters(group, g, h)
+        shared = oracle.split_items(ratings, group, g, h)
+        valued = [[[(r, shares[k]) for r, k in side] for side in sides] for sides in shared]
+        paired = oracle.split_items(ratings, group, g, h, least=2)
+        assert result.difference_t[0, c] == pytest.approx(oracle.difference_t(valued, weights))
+        assert result.agreement_t[0, c] == pytest.approx(oracle.agreement_t(paired, likeness, weights))
+        assert result.distance_t[0, c] == pytest.approx(oracle.distance_t(paired, likeness))
+        ridits = [oracle.ridits(sides) for sides in shared]
+        assert result.superiority_t[0, c] == pytest.approx(oracle.difference_t(ridits, weights))
+    assert result.between_t[0] == pytest.approx(oracle.between_t(ratings, group, likeness))
 
 
 @pytest.mark.parametrize("level", LEVELS)

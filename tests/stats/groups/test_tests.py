@@ -102,6 +102,30 @@ def test_exchange_within_items_keeps_the_ratings_of_each_group_and_item() -> Non
     assert effect.ratings.tolist() == [[2.0, 4.0], [2.0, 4.0]]
 
 
+@pytest.mark.parametrize(
+    ("observed", "permuted", "is_unequal", "is_systematic"),
+    [
+        (21, (20, 20), False, True),  # 5 % more than in permutations
+        (22, (20, 20), True, True),
+        (35, (10, 30), False, False),  # squares 1.81 standard deviations above the mean
+        (36, (10, 30), False, True),  # 1.99 standard deviations
+    ],
+)
+def test_an_assignment_is_unequal_beyond_5_percent_and_systematic_beyond_1_96_standard_deviations(
+    observed: int, permuted: tuple[int, int], is_unequal: bool, is_systematic: bool
+) -> None:
+    """One item; the first group has some of its 60 raters, and the second always five."""
+    design = Design(np.zeros(60, int), np.arange(60), np.zeros(60, np.int16), 1, 60, 2)
+
+    def code_groups(size: int) -> NDArray[np.int64]:
+        return np.repeat([1, 0, -1], [5, size, 55 - size])
+
+    groups = np.stack([code_groups(size) for size in permuted])
+    effect = assignment_effect(design, code_groups(observed), groups, np.array([0]), np.array([1]))
+    assert (effect.unequal.tolist(), effect.systematic.tolist()) == ([is_unequal], [is_systematic])
+    assert effect.permuted_ratings.tolist() == [[20, 5]]
+
+
 def test_exchanges_depend_on_the_seed_alone() -> None:
     design, group = draw_null(np.random.default_rng(0), "random sparse")
 

@@ -119,9 +119,9 @@ def group_statistics(
 
     Notes
     -----
-    Standard errors are clustered by rater: squared sums of the scores of each rater, times n/(n - 1) in each group. In
-    a complete design `difference_t` is Welch's t of the rater means, and replicates follow from the agreement of every
-    two raters.
+    Standard errors are clustered by rater: squared sums of the scores of each rater, times n/(n - 1) in each group;
+    those of distances, whose scores are not centred within groups, have no factor. In a complete design `difference_t`
+    is Welch's t of the rater means, and replicates follow from the agreement of every two raters.
 
     References
     ----------
