@@ -11,7 +11,7 @@ from tests.stats.compare import assert_equal_outcomes
 from tests.strategies import Counts, Floats, quick, tables, values_for
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.agreement import krippendorff_alpha, krippendorff_alpha_long
+from dissensus.stats.agreement import NO_PAIR, ONE_CATEGORY, krippendorff_alpha, krippendorff_alpha_long
 from dissensus.stats.distance import Level
 
 LEVELS: list[Level] = ["nominal", "ordinal", "interval", "ratio"]
@@ -129,16 +129,16 @@ def test_interval_keeps_its_digits_far_from_zero() -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(
-    ("items", "values"),
+    ("items", "values", "reason"),
     [
-        pytest.param([0, 1], [1.0, 2.0], id="one rating per item"),
-        pytest.param([0, 0], [1.0, np.nan], id="one rating left"),
-        pytest.param([0, 0, 1, 1], [3.0, 3.0, 3.0, 3.0], id="one value"),
-        pytest.param([], [], id="nothing"),
+        pytest.param([0, 1], [1.0, 2.0], NO_PAIR, id="one rating per item"),
+        pytest.param([0, 0], [1.0, np.nan], NO_PAIR, id="one rating left"),
+        pytest.param([0, 0, 1, 1], [3.0, 3.0, 3.0, 3.0], ONE_CATEGORY, id="one value"),
+        pytest.param([], [], NO_PAIR, id="nothing"),
     ],
 )
-def test_undefined(level: Level, items: list[int], values: list[float]) -> None:
-    with pytest.raises(UndefinedEstimate, match=r"\w{3,}"):
+def test_undefined(level: Level, items: list[int], values: list[float], reason: str) -> None:
+    with pytest.raises(UndefinedEstimate, match=reason):
         krippendorff_alpha_long(np.array(items, dtype=np.int64), np.array(values), level=level)
 
 
@@ -146,22 +146,22 @@ def test_undefined(level: Level, items: list[int], values: list[float]) -> None:
 @pytest.mark.parametrize("n_items", [1, 3, 5, 7, 50])
 def test_one_value_is_seen_through_rounding(n_items: int, level: Level) -> None:
     """The mean of many 0.1 is not 0.1: a variance of 1e-34 would make any alpha at all."""
-    with pytest.raises(UndefinedEstimate):
+    with pytest.raises(UndefinedEstimate, match=ONE_CATEGORY):
         krippendorff_alpha_long(np.repeat(np.arange(n_items), 3), np.full(3 * n_items, 0.1), level=level)
 
 
 @pytest.mark.parametrize(
-    ("items", "values", "level"),
+    ("items", "values", "level", "message"),
     [
-        pytest.param([0, 0], [1.0], "interval", id="lengths differ"),
-        pytest.param([[0, 0]], [[1.0, 2.0]], "interval", id="two dimensions"),
-        pytest.param([0, 0], [1.0, np.inf], "interval", id="infinite"),
-        pytest.param([0, 0], [1.0, 2.0], "polar", id="unknown level"),
-        pytest.param([0, 0, 1, 1], [1.0, -1.0, 2.0, 2.0], "ratio", id="ratio below zero"),
+        pytest.param([0, 0], [1.0], "interval", "each rating needs one of each", id="lengths differ"),
+        pytest.param([[0, 0]], [[1.0, 2.0]], "interval", "each rating needs one of each", id="two dimensions"),
+        pytest.param([0, 0], [1.0, np.inf], "interval", "must be finite", id="infinite"),
+        pytest.param([0, 0], [1.0, 2.0], "polar", "level is 'polar'", id="unknown level"),
+        pytest.param([0, 0, 1, 1], [1.0, -1.0, 2.0, 2.0], "ratio", "cannot be negative", id="ratio below zero"),
     ],
 )
-def test_malformed(items: list[int], values: list[float], level: Level) -> None:
-    with pytest.raises(InvalidInput):
+def test_malformed(items: list[int], values: list[float], level: Level, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         krippendorff_alpha_long(np.array(items), np.array(values), level=level)
 
 

@@ -108,6 +108,17 @@ def test_there_is_no_interval_from_too_few_clusters_or_without_variation() -> No
     )
 
 
+def test_ten_effective_clusters_are_enough_for_an_interval() -> None:
+    values = np.random.default_rng(1).random(30)
+    nine, ten = (
+        bootstrap_means(values[: 3 * n], np.zeros(3 * n, int), np.arange(3 * n) % n, draw_clusters(n, 50, seed=0))[0]
+        for n in (9, 10)
+    )
+    assert nine.reason == "no interval: 9.0 effective clusters, and 10 are needed"
+    assert ten.reason == ""
+    assert ten.ci_low is not None
+
+
 def test_draws_depend_on_the_seed_but_not_on_their_number() -> None:
     assert (draw_clusters(9, 5, seed=3) == draw_clusters(9, 8, seed=3)[:5]).all()
     assert (draw_clusters(9, 5, seed=3) != draw_clusters(9, 5, seed=4)).any()

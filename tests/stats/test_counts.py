@@ -1,3 +1,5 @@
+"""Counts of answers, from long columns and from matrices."""
+
 from typing import Any
 
 import numpy as np
@@ -75,35 +77,35 @@ def test_order_of_raters_does_not_matter(matrix: NDArray[np.int64]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("items", "answers", "options"),
+    ("items", "answers", "options", "message"),
     [
-        pytest.param([0, 1], [0], {}, id="lengths differ"),
-        pytest.param([-1], [0], {}, id="negative item"),
-        pytest.param([0.5], [0], {}, id="item is not an integer"),
-        pytest.param([0], [0.5], {}, id="answer is not an integer"),
-        pytest.param([0.0], [np.inf], {}, id="infinite answer"),
-        pytest.param([np.nan], [0.0], {}, id="item is missing"),
-        pytest.param([2], [0], {"n_items": 2}, id="item beyond n_items"),
-        pytest.param([0], [3], {"n_categories": 3}, id="answer beyond n_categories"),
-        pytest.param([[0]], [[0]], {}, id="two dimensions"),
+        pytest.param([0, 1], [0], {}, "each rating needs one of each", id="lengths differ"),
+        pytest.param([-1], [0], {}, "negative code", id="negative item"),
+        pytest.param([0.5], [0], {}, "items must hold whole numbers", id="item is not an integer"),
+        pytest.param([0], [0.5], {}, "answers must hold whole numbers", id="answer is not an integer"),
+        pytest.param([0.0], [np.inf], {}, "infinite code", id="infinite answer"),
+        pytest.param([np.nan], [0.0], {}, "items must hold whole numbers", id="item is missing"),
+        pytest.param([2], [0], {"n_items": 2}, "item code 2 is outside", id="item beyond n_items"),
+        pytest.param([0], [3], {"n_categories": 3}, "answer code 3 is outside", id="answer beyond n_categories"),
+        pytest.param([[0]], [[0]], {}, "has 2 dimensions", id="two dimensions"),
     ],
 )
-def test_malformed_long_input(items: list[float], answers: list[float], options: dict[str, int]) -> None:
-    with pytest.raises(InvalidInput):
+def test_malformed_long_input(items: list[float], answers: list[float], options: dict[str, int], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         count_answers(np.array(items), np.array(answers), **options)
 
 
 @pytest.mark.parametrize(
-    ("matrix", "options"),
+    ("matrix", "options", "message"),
     [
-        pytest.param([0, 1], {}, id="one dimension"),
-        pytest.param([[0, 0.5]], {}, id="code is not an integer"),
-        pytest.param([[0, np.inf]], {}, id="infinite code"),
-        pytest.param([[0, 3]], {"n_categories": 3}, id="code beyond n_categories"),
+        pytest.param([0, 1], {}, "has 1 dimensions", id="one dimension"),
+        pytest.param([[0, 0.5]], {}, "whole numbers as codes", id="code is not an integer"),
+        pytest.param([[0, np.inf]], {}, "infinite code", id="infinite code"),
+        pytest.param([[0, 3]], {"n_categories": 3}, "answer code 3 is outside", id="code beyond n_categories"),
     ],
 )
-def test_malformed_matrix(matrix: list[list[float]], options: dict[str, int]) -> None:
-    with pytest.raises(InvalidInput):
+def test_malformed_matrix(matrix: list[list[float]], options: dict[str, int], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         count_matrix(np.array(matrix), **options)
 
 

@@ -53,6 +53,23 @@ def test_distances_equal_means_over_pairs_of_answers(sparse: bool, distance: np.
     assert spread_difference(panel, counts, distance).estimate == pytest.approx(np.mean(own) - np.mean(within))
 
 
+def test_items_with_one_rating_count_where_one_is_enough() -> None:
+    panel, counts, distance = draw_panel(5, sparse=True, n_raters=2), draw_counts(2), step_distance(K)
+    counts[:3] = 0  # Items that the judge did not answer
+    between = {1: list[float](), 2: list[float]()}
+    for item in range(3, 12):
+        people = panel.answers[panel.items == item]
+        mean = np.mean([distance[j, y] for j in list_answers(counts[item]) for y in people]) if len(people) else 0.0
+        for least, means in between.items():
+            if len(people) >= least:
+                means.append(float(mean))
+    assert 0 < len(between[2]) < len(between[1]) < 9
+    for least, means in between.items():
+        assert distance_between(panel, counts, distance, least=least).estimate == pytest.approx(np.mean(means))
+    with pytest.raises(UndefinedEstimate, match="No item has a rating of the group"):
+        distance_between(panel, np.zeros((12, K)), distance, least=1)
+
+
 def test_only_values_that_are_shares_of_ratings_get_the_interval_of_a_share() -> None:
     panel, counts = draw_panel(1, sparse=True), draw_counts(2)
     assert distance_between(panel, counts, equality_distance(K)).is_share

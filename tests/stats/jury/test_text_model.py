@@ -171,6 +171,29 @@ def test_votes_equal_an_enumeration() -> None:
     assert count_votes(seats) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("at_least", [0.2, 1 / 3, 0.5, 1.0])
+def test_verdicts_equal_an_enumeration(at_least: float) -> None:
+    rng = np.random.default_rng(1)
+    seats, groups = rng.random((4, 3, 6)), rng.random((4, 3, 2))
+    groups[0, :, 0] = at_least
+    unsafe = np.zeros((4, 3))
+    for votes in np.ndindex(2, 2, 2, 2, 2, 2):
+        if sum(votes) >= at_least * 6:
+            unsafe += np.where(votes, seats, 1 - seats).prod(axis=2)
+    verdicts = decide_verdicts(seats, groups, at_least=at_least)
+    assert verdicts.unsafe == pytest.approx(unsafe.mean(axis=0))
+    assert verdicts.differ == pytest.approx((unsafe * (1 - unsafe) + (1 - unsafe) * unsafe).mean(axis=0))
+    overruled = np.abs((groups >= at_least) - unsafe[..., None])
+    assert verdicts.overruled == pytest.approx(overruled.mean(axis=0))
+
+
+@pytest.mark.parametrize(("n_unsafe", "verdict"), [(10, 0), (11, 1)])
+def test_a_share_of_votes_that_equals_the_threshold_reaches_it(n_unsafe: int, verdict: int) -> None:
+    """11 of 20 votes are 55 %, although .55 × 20 is above 11 in floating-point numbers."""
+    seats = (np.arange(20) < n_unsafe).astype(float)
+    assert decide_verdicts(seats[None, None], np.zeros((1, 1, 1)), at_least=0.55).unsafe.tolist() == [verdict]
+
+
 def test_juries_of_a_divided_group_differ_and_those_of_a_united_one_do_not() -> None:
     divided = decide_verdicts(np.full((1, 1, 11), 0.5), np.full((1, 1, 1), 0.5))
     assert divided.differ[0] == pytest.approx(0.5)

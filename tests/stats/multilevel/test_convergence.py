@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.multilevel.convergence import diagnose_chains
+from dissensus.stats.multilevel.convergence import ChainConvergence, diagnose_chains
 
 
 def simulate_chains() -> np.ndarray:
@@ -42,6 +42,19 @@ def test_chains_that_agree_have_converged_and_others_have_not() -> None:
     assert (diagnose_chains(wide).r_hat > 1.05).all()
     assert not diagnose_chains(wide).is_reached
     assert not diagnose_chains(chains + np.linspace(0, 2, 1000)[None, :, None]).is_reached
+
+
+@pytest.mark.parametrize(
+    ("r_hat", "bulk", "tail", "is_reached"),
+    [(1.01, 400, 400, True), (1.0101, 400, 400, False), (1.01, 399, 400, False), (1.01, 400, 399, False)],
+)
+def test_convergence_needs_100_effective_draws_of_each_chain(
+    r_hat: float, bulk: float, tail: float, is_reached: bool
+) -> None:
+    """The second of both quantities never changes, and does not count."""
+    numbers = (np.array([number, np.nan]) for number in (r_hat, bulk, tail))
+    convergence = ChainConvergence(**dict(zip(("r_hat", "bulk", "tail"), numbers, strict=True)), n_chains=4)
+    assert convergence.is_reached == is_reached
 
 
 def test_a_quantity_that_never_changes_has_no_diagnosis() -> None:

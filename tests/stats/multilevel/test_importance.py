@@ -32,6 +32,15 @@ def test_weights_of_which_one_counts_are_not_reliable(lowest: float) -> None:
     assert not result.is_reliable
 
 
+@pytest.mark.parametrize(("n", "limit"), [(100, 0.5), (10**6, 0.7)])
+def test_the_limit_of_the_shape_depends_on_the_number_of_draws(n: int, limit: float) -> None:
+    at, beyond = (
+        ImportanceWeights(weights=np.full(n, 1 / n), pareto_k=limit + excess, log_mean=0.0) for excess in (0, 1e-9)
+    )
+    assert at.is_reliable
+    assert not beyond.is_reliable
+
+
 def test_smoothed_mean_estimates_a_normalizing_constant() -> None:
     draws = np.random.default_rng(2).standard_normal(20_000) * 1.2
     log_ratios = -0.5 * draws**2 + 0.5 * (draws / 1.2) ** 2

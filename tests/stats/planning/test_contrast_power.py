@@ -20,6 +20,8 @@ from dissensus.stats.planning.contrast_power import (
     ContrastVariance,
     contrast_power,
     contrast_variance,
+    find_smallest,
+    smallest_difference,
 )
 from dissensus.stats.planning.rating_model import RatingModel, event_covariance
 
@@ -99,6 +101,25 @@ def test_alternatives_have_the_difference_that_was_asked_for() -> None:
         solve_loading(MODEL, 0.33, 0.9)
     with pytest.raises(InvalidInput, match="give 0 to"):
         solve_group_item_sd(MODEL, 0.33, 0.99)
+
+
+def test_the_smallest_number_lies_between_both_bounds() -> None:
+    def power(n: int) -> float:
+        return n / 100
+
+    assert [find_smallest(power, target, 5, 90) for target in (0.01, 0.05, 0.051, 0.9, 0.901)] == [5, 5, 6, 90, None]
+    assert find_smallest(power, 0.05, 6, 5) is None
+
+
+def test_the_smallest_difference_reaches_the_target() -> None:
+    def power(difference: float) -> float:
+        return 0.05 + difference
+
+    smallest = smallest_difference(power, 0.8, 1.0)
+    assert smallest == pytest.approx(0.75, abs=1e-4)
+    assert power(smallest or 0) >= 0.8
+    assert smallest_difference(power, 0.8, 0.74) is None
+    assert smallest_difference(power, 0.05, 1.0) is None
 
 
 def test_a_level_outside_its_range_is_named() -> None:

@@ -40,17 +40,17 @@ def test_each_pair_is_that_counted_by_hand(seed: int, block: int, monkeypatch: p
     monkeypatch.setattr(rater_pairs, "_BLOCK", block)
     ratings = draw_ratings(seed)
     result = rater_pair_agreement(*as_columns(ratings), min_shared=6)
-    given = 0
+    n_defined = 0
     for first, second in permutations(range(7), 2):
         n_shared, share = count_by_hand(ratings, first, second)
         assert result.n_shared[first, second] == n_shared
         if share is None or n_shared < 6:
             assert np.isnan(result.agreement[first, second])
         else:
-            given += 1
+            n_defined += 1
             assert result.agreement[first, second] == pytest.approx(float(share), abs=1e-15)
-    assert 0 < given < 42
-    assert result.n_pairs == given // 2
+    assert 0 < n_defined < 42
+    assert result.n_pairs == n_defined // 2
     assert np.isnan(np.diag(result.agreement)).all()
 
 
@@ -90,7 +90,7 @@ def test_pairs_of_dices_350_sum_to_the_agreement_of_the_pool(dices_104: Ratings)
 def test_without_a_pair_there_is_no_estimate() -> None:
     with pytest.raises(UndefinedEstimate, match="no two raters share 5 items or more"):
         rater_pair_agreement([0, 1, 0, 1], [0, 0, 1, 1], [0, 0, 0, 0])
-    with pytest.raises(UndefinedEstimate):
+    with pytest.raises(UndefinedEstimate, match="no two raters share 5 items or more"):
         rater_pair_agreement([], [], [])
 
 

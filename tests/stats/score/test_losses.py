@@ -9,7 +9,7 @@ from tests.oracles import scores as oracle
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.stats.result import FloatArray
-from dissensus.stats.score.calibration import estimate_calibration
+from dissensus.stats.score.calibration import estimate_calibration, number_bins
 from dissensus.stats.score.discrimination import auc, rest_auc
 from dissensus.stats.score.losses import (
     bias,
@@ -91,12 +91,12 @@ def test_distance_and_disagreement_do_not_depend_on_the_number_of_ratings(n_draw
     answers = (rng.random((6, 4)) < 0.4).astype(float)
     score = rng.random(4)
 
-    def measure(chosen: tuple[int, ...]) -> tuple[float, float]:
-        items, raters = np.tile(np.arange(4), len(chosen)), np.repeat(chosen, 4)
+    def measure(drawn_raters: tuple[int, ...]) -> tuple[float, float]:
+        items, raters = np.tile(np.arange(4), len(drawn_raters)), np.repeat(drawn_raters, 4)
         drawn = GroupRatings(items=items, raters=raters, unsafe=answers[raters, items])
         return squared_distance(drawn, score[items]).estimate, disagreement(drawn).estimate
 
-    means = np.mean([measure(chosen) for chosen in combinations(range(6), n_drawn)], axis=0)
+    means = np.mean([measure(drawn_raters) for drawn_raters in combinations(range(6), n_drawn)], axis=0)
     np.testing.assert_allclose(means, measure(tuple(range(6))))
 
 
@@ -177,6 +177,10 @@ def test_calibration_of_a_calibrated_and_of_a_biased_score() -> None:
     (part,) = estimate_calibration(rare, np.full(12, 0.05), confidence=0.95).bins
     assert part.share.ci_low is not None
     assert 0 <= part.share.ci_low < part.share.estimate == pytest.approx(1 / 12)
+
+
+def test_a_bin_of_scores_has_its_lower_end_and_the_last_one_both_ends() -> None:
+    assert number_bins(np.array([0.0, 0.099, 0.1, 0.5, 0.999, 1.0])).tolist() == [0, 0, 1, 5, 9, 9]
 
 
 def test_undefined_statistics_say_why() -> None:
