@@ -61,12 +61,6 @@ def test_a_replicate_does_not_depend_on_the_number_of_replicates() -> None:
         np.testing.assert_array_equal(all_of_them[:5], first)
 
 
-def test_equal_seeds_draw_equal_weights() -> None:
-    children, strata = seeds(5), np.zeros(6, np.int32)
-    for first, second in zip(draw_resamples(children, strata, 9), draw_resamples(children, strata, 9), strict=True):
-        np.testing.assert_array_equal(first, second)
-
-
 def test_every_rater_and_item_is_as_likely() -> None:
     strata = np.repeat(np.array([0, 1], np.int32), [3, 5])
     for weights in draw_both(4000, strata, 6):

@@ -168,18 +168,20 @@ def test_wasserstein_of_point_masses_is_their_distance() -> None:
 
 @pytest.mark.parametrize("divergence", ALL)
 @pytest.mark.parametrize(
-    ("p", "q"),
+    ("p", "q", "message"),
     [
-        pytest.param([0.5, 0.5], [0.2, 0.3, 0.5], id="other categories"),
-        pytest.param([1.5, -0.5], [0.5, 0.5], id="negative"),
-        pytest.param([0.5, 0.4], [0.5, 0.5], id="sums to less than one"),
-        pytest.param([2.0, 2.0], [0.5, 0.5], id="counts, not shares"),
-        pytest.param([np.inf, 1.0], [0.5, 0.5], id="infinite"),
-        pytest.param(np.full((2, 2), 0.5), np.full((3, 2), 0.5), id="shapes do not broadcast"),
+        pytest.param([0.5, 0.5], [0.2, 0.3, 0.5], "p has 2 categories and q 3", id="other categories"),
+        pytest.param([1.5, -0.5], [0.5, 0.5], "cannot be negative", id="negative"),
+        pytest.param([0.5, 0.4], [0.5, 0.5], "do not sum to 1", id="sums to less than one"),
+        pytest.param([2.0, 2.0], [0.5, 0.5], "do not sum to 1", id="counts, not shares"),
+        pytest.param([np.inf, 1.0], [0.5, 0.5], "do not sum to 1", id="infinite"),
+        pytest.param(np.full((2, 2), 0.5), np.full((3, 2), 0.5), "do not broadcast", id="shapes do not broadcast"),
     ],
 )
-def test_malformed(divergence: Callable[[Floats, Floats], Floats], p: list[float], q: list[float]) -> None:
-    with pytest.raises(InvalidInput):
+def test_malformed(
+    divergence: Callable[[Floats, Floats], Floats], p: list[float], q: list[float], message: str
+) -> None:
+    with pytest.raises(InvalidInput, match=message):
         divergence(np.array(p), np.array(q))
 
 
@@ -194,12 +196,14 @@ def test_items_without_answers_have_no_divergence(divergence: Callable[[Floats, 
 
 def test_malformed_options() -> None:
     p = np.array([0.5, 0.5])
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match=r"smoothing is -0\.1"):
         kullback_leibler(p, p, smoothing=-0.1)
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match=r"smoothing is -0\.1"):
         cross_entropy(p, p, smoothing=-0.1)
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match="2 categories need"):
         wasserstein(p, p, values=np.array([1.0, 2.0, 3.0]))
+    with pytest.raises(InvalidInput, match="must increase"):
+        wasserstein(p, p, values=np.array([1.0, 1.0]))
 
 
 def permute_groups(of: Case, n: int, seed: int = 2) -> NDArray[np.int32]:

@@ -161,9 +161,9 @@ def test_two_sided_p_does_not_depend_on_the_sign(observed: float, replicates: li
 
 
 def test_malformed_permutations() -> None:
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match="method is 'one-sided'"):
         permutation_p(1.0, np.arange(5.0), method="one-sided")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match="replicates has shape"):
         permutation_p(np.array([1.0, 2.0]), np.zeros((10, 3)))
 
 
@@ -253,9 +253,9 @@ def test_max_t_controls_false_alarms_of_the_family() -> None:
 
 
 def test_malformed_max_t() -> None:
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match="replicates has shape"):
         max_t(np.zeros(3), np.zeros((10, 4)))
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match="one-dimensional"):
         max_t(np.zeros((2, 2)), np.zeros((10, 2, 2)))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chi2, spearmanr
+from scipy.stats import chi2, norm, spearmanr
 from tests.designs import Case, case, cases
 from tests.oracles import cohesion
 from tests.oracles import vetting as oracle
@@ -45,23 +45,23 @@ def assert_each(result: Floats, expected: list[Fraction | None]) -> None:
 
 @quick
 @given(st.lists(st.lists(st.integers(0, 40).map(float), max_size=6), min_size=1, max_size=5))
-def test_times_equal_the_oracle(given_times: list[list[float]]) -> None:
+def test_times_equal_the_oracle(times_of_raters: list[list[float]]) -> None:
     """Integral times, so that some equal the bound of a half exactly; a rater may have none."""
-    times: Timed = dict(enumerate(given_times))
+    times: Timed = dict(enumerate(times_of_raters))
     rater_indices = [r for r, own in times.items() for _ in own]
     order = np.random.default_rng(0).permutation(len(rater_indices))
     result = answer_times(
         np.array(rater_indices, dtype=int)[order],
-        np.array([t for own in given_times for t in own])[order],
+        np.array([t for own in times_of_raters for t in own])[order],
         n_raters=len(times),
     )
     for name, part in PARTS.items():
         assert_each(getattr(result, name), list(oracle.below(times, part).values()))
-    middles = [float(np.median(own)) if own else math.nan for own in given_times]
+    middles = [float(np.median(own)) if own else math.nan for own in times_of_raters]
     np.testing.assert_allclose(result.median, middles)
-    assert result.n_timed.tolist() == [len(own) for own in given_times]
+    assert result.n_timed.tolist() == [len(own) for own in times_of_raters]
     if rater_indices:
-        assert result.pool_median == np.median([t for own in given_times for t in own])
+        assert result.pool_median == np.median([t for own in times_of_raters for t in own])
     else:
         assert math.isnan(result.pool_median)
 
@@ -77,8 +77,8 @@ def test_a_time_that_is_not_known_is_no_time() -> None:
 @given(st.lists(st.lists(st.integers(-1, 3), max_size=8), min_size=1, max_size=5))
 def test_labels_equal_the_oracle(answers: list[list[int]]) -> None:
     rater_indices = [r for r, rater_answers in enumerate(answers) for _ in rater_answers]
-    given_answers = np.array([k for rater_answers in answers for k in rater_answers], dtype=int)
-    result = label_use(np.array(rater_indices, dtype=int), given_answers, n_raters=len(answers), n_categories=4)
+    all_answers = np.array([k for rater_answers in answers for k in rater_answers], dtype=int)
+    result = label_use(np.array(rater_indices, dtype=int), all_answers, n_raters=len(answers), n_categories=4)
     for r, rater_answers in enumerate(answers):
         counts = Counter(k for k in rater_answers if k >= 0)
         assert result.n_ratings[r] == counts.total()
@@ -275,6 +275,10 @@ def test_rank_correlation_is_that_of_scipy(seed: int) -> None:
     assert result.n == 23
     assert result.estimate == pytest.approx(spearmanr(x, y, nan_policy="omit").statistic)
     assert -1 < result.ci_low < result.estimate < result.ci_high < 1
+    # Bonett and Wright 2000: the standard error of Fisher's z
+    error = np.sqrt((1 + result.estimate**2 / 2) / 20)
+    ends = np.arctanh([result.ci_low, result.ci_high])
+    assert ends == pytest.approx(np.arctanh(result.estimate) + norm.ppf([0.025, 0.975]) * error)
 
 
 def test_rank_correlation_is_undefined_without_ranks() -> None:

@@ -67,23 +67,42 @@ def power(same_raters: bool, share: float) -> tuple[float, float]:
 def test_raters_who_stay_make_different_pools_look_different() -> None:
     """With other raters for each chatbot, a test that takes answers for independent rejects a true null."""
     independent, level = power(False, 0.0)
-    stayed, false_positives = power(False, 0.35)
+    dependent, false_positives = power(False, 0.35)
     assert 0.02 <= level <= 0.09
-    assert stayed < independent - 0.2
+    assert dependent < independent - 0.2
     assert false_positives > 0.2
 
 
 def test_the_same_raters_of_both_responses_cancel() -> None:
     independent, _ = power(True, 0.0)
-    stayed, false_positives = power(True, 0.35)
-    assert stayed > independent - 0.05
+    dependent, false_positives = power(True, 0.35)
+    assert dependent > independent - 0.05
     assert false_positives < 0.08
 
 
-def test_perturbations_and_shares_are_checked() -> None:
+@pytest.mark.parametrize(
+    ("perturbation", "rater_share", "message"),
+    [
+        (0, 0, "The perturbation is 0 "),
+        (1.01, 0, r"The perturbation is 1\.01 "),
+        (0.3, -0.1, r"the share of raters -0\.1;"),
+        (0.3, 1, "the share of raters 1;"),
+    ],
+)
+def test_perturbations_and_shares_are_checked(perturbation: float, rater_share: float, message: str) -> None:
     design = ComparisonDesign(n_items=5, per_item=2, n_raters=10)
-    with pytest.raises(InvalidInput, match="give a perturbation above 0"):
-        simulate_comparison(DICES, design, metric="share", perturbation=0, seed=SEED)
+    with pytest.raises(InvalidInput, match=message):
+        simulate_comparison(
+            DICES, design, metric="share", perturbation=perturbation, rater_share=rater_share, seed=SEED
+        )
+
+
+def test_a_perturbation_of_1_gives_the_last_answer_to_everything() -> None:
+    design = ComparisonDesign(n_items=400, per_item=5, n_raters=2000)
+    result = simulate_comparison(DICES, design, metric="share", perturbation=1, n_simulations=20, seed=SEED)
+    # The last answer has 2.75 of 8.83; an error of 20 means of 2,000 answers is .002.
+    assert result.difference == pytest.approx(1 - 2.75 / 8.83, abs=0.01)
+    assert (result.p, result.power) == (0, 1)
 
 
 def test_counts_that_are_not_whole_are_refused() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.planning.confidence_sequence import confidence_sequence, log_capital
+from dissensus.stats.planning.confidence_sequence import confidence_sequence, latest_interval, log_capital
 
 
 def capital(values: list[float], mean: float, sign: int) -> float:
@@ -44,13 +44,14 @@ def test_looks_after_every_rater_keep_the_level_where_fixed_intervals_do_not() -
 
 
 @given(arrays.arrays(np.float64, st.integers(1, 40), elements=st.floats(0, 1)))
-def test_intervals_only_shrink_and_lie_within_bounds(values: np.ndarray) -> None:
+def test_intervals_only_shrink_and_the_latest_is_the_last(values: np.ndarray) -> None:
     sequence = confidence_sequence(values, confidence=0.95)
     known = ~np.isnan(sequence.low)
     low, high = sequence.low[known], sequence.high[known]
     assert (np.diff(low) >= 0).all()
     assert (np.diff(high) <= 0).all()
     assert ((low >= 0) & (low <= high) & (high <= 1)).all()
+    np.testing.assert_array_equal(latest_interval(values, confidence=0.95), (sequence.low[-1], sequence.high[-1]))
 
 
 def test_values_outside_shares_are_refused() -> None:

@@ -36,16 +36,17 @@ def test_the_share_of_a_pool_of_one_group_is_that_of_the_group(per_item: int) ->
 
 
 @pytest.mark.parametrize("per_item", [1, 4, 15])
-def test_majorities_agree_with_the_population_as_often_as_drawn_ones(per_item: int) -> None:
+def test_majorities_and_shares_of_items_are_as_precise_as_drawn_ones(per_item: int) -> None:
     rng = np.random.default_rng(per_item)
     centre, n_items = stats.norm.ppf(0.33) * MODEL.total_sd(), 40_000
     groups = MODEL.item_sd * rng.normal(size=(n_items, 1)) + MODEL.group_item_sd * rng.normal(size=(n_items, 3))
     share = stats.norm.cdf((centre + groups) / np.sqrt(1 + MODEL.rater_sd**2)).mean(axis=1)
-    given = rng.binomial(per_item, share)
-    agrees = np.where(2 * given == per_item, 0.5, (2 * given > per_item) == (share > 0.5))
-    assert item_precision(MODEL, 0.33, per_item, n_groups=3, confidence=0.95).label_agreement == pytest.approx(
-        agrees.mean(), abs=0.01
-    )
+    counts = rng.binomial(per_item, share)
+    agrees = np.where(2 * counts == per_item, 0.5, (2 * counts > per_item) == (share > 0.5))
+    precision = item_precision(MODEL, 0.33, per_item, n_groups=3, confidence=0.95)
+    assert precision.label_agreement == pytest.approx(agrees.mean(), abs=0.01)
+    spread = np.sqrt((share * (1 - share)).mean() / per_item)
+    assert precision.half_width == pytest.approx(stats.norm.ppf(0.975) * spread, rel=0.01)
 
 
 def test_reliability_is_that_of_the_generalizability_study() -> None:
