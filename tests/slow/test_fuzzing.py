@@ -55,7 +55,7 @@ def test_damaged_parquet_files_are_read_or_refused(tmp_path: Path, writer: str) 
 
 def test_small_random_tables_are_analysed_or_refused_in_words() -> None:
     """Few raters, few items, missing ratings and unknown groups: every null has a reason."""
-    rng = np.random.default_rng(11)
+    rng, n_analysed = np.random.default_rng(11), 0
     for _ in range(250):
         n_raters, n_items = rng.integers(1, 8), rng.integers(1, 6)
         rater, item = np.nonzero(rng.random((n_raters, n_items)) < 0.7)
@@ -75,3 +75,5 @@ def test_small_random_tables_are_analysed_or_refused_in_words() -> None:
                 assert None not in (row.ci_low, row.p) or row.reason or row.axis is None, row
             assert str(analysis)
             assert analysis.to_json()
+            n_analysed += 1
+    assert 50 < n_analysed < 250

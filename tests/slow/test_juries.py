@@ -46,6 +46,7 @@ def test_the_benchmark_counts_how_often_intervals_cover() -> None:
     text = describe_coverage([(60, 16, 8, 3, 3), (60, 16, 8, 3, 2)])
     assert mask_numbers(text) in mask_numbers((GENERATED / "jury-coverage.md").read_text("utf-8"))
     coverage = [float(share) for share in re.findall(r"(\d+\.\d)% with", text)]
+    assert coverage
     assert all(80 < share <= 100 for share in coverage)
 
 
@@ -86,7 +87,9 @@ def test_a_fifth_of_the_pairs_has_the_table_of_the_page(real_data: Callable[[str
 )
 def test_a_documented_verdict_counts_the_intervals_of_its_table(name: str, title: str) -> None:
     verdict, columns, rows = read_table(name, title)
-    for better, n, rival, worse in re.findall(r"(\d+) of (\d+) against ([\w-]+) \((\d+) worse\)", verdict):
+    counts = re.findall(r"(\d+) of (\d+) against ([\w-]+) \((\d+) worse\)", verdict)
+    assert counts
+    for better, n, rival, worse in counts:
         gains = [GAIN.fullmatch(row[columns.index(rival)]) for row in rows]
         ends = [(float(gain[2]), float(gain[3])) for gain in gains if gain]
         assert int(n) == len(ends) == len(rows)

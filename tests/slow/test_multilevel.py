@@ -22,9 +22,9 @@ def simulate(kind: str, seed: int) -> ModelDesign:
         # Two of the twelve women and three of the men rate each item.
         place = rng.random((raters, items))
         parts = [place[group].argsort(0).argsort(0) < n for group, n in ((is_woman, 2), (~is_woman, 3))]
-        chosen = np.empty((raters, items), bool)
-        chosen[is_woman], chosen[~is_woman] = parts
-        rater, item = np.nonzero(chosen)
+        is_rated = np.empty((raters, items), bool)
+        is_rated[is_woman], is_rated[~is_woman] = parts
+        rater, item = np.nonzero(is_rated)
     elif kind != "complete":
         share = np.full(raters, 5 / raters)
         if kind == "unequal loads":
