@@ -28,14 +28,14 @@ def close(first: TextModel, second: TextModel, tolerance: float) -> bool:
     """Return whether two models predict the same; contrasts of groups may have either sign."""
     rows = np.eye(2, dtype=bool)
     features = np.random.default_rng(0).normal(size=(20, 8))
-    pairs = (
-        (one.distributions(rows), other.distributions(rows))
-        for one, other in (
+    ratings, choices = (
+        [locations.distributions(rows) for locations in pair]
+        for pair in (
             (first.locate(features), second.locate(features)),
             (first.locate_choices(features), second.locate_choices(features)),
         )
     )
-    return all(np.allclose(one, other, atol=tolerance) for one, other in pairs)
+    return np.allclose(*ratings, atol=tolerance) and np.allclose(*choices, atol=tolerance)
 
 
 def test_without_choices_it_is_the_model_of_answers_bit_by_bit(data: JointData) -> None:
@@ -155,8 +155,8 @@ def test_exchanged_sides_give_the_same_model(data: JointData, model: TextModel) 
     )
     assert close(fit_joint_model(data.ratings, exchanged), model, 1e-6)
     locations = model.locate_choices(data.differences), model.locate_choices(-data.differences)
-    one, other = (part.distributions(np.eye(2, dtype=bool)) for part in locations)
-    assert one == pytest.approx(other[..., ::-1])
+    shares, exchanged_shares = (part.distributions(np.eye(2, dtype=bool)) for part in locations)
+    assert shares == pytest.approx(exchanged_shares[..., ::-1])
 
 
 def test_choices_of_the_other_response_have_a_small_scale(data: JointData) -> None:
@@ -171,5 +171,5 @@ def test_sites_and_cavities_of_scaled_locations_are_scaled() -> None:
     sites, factor = NormalSites(0.3 * rng.random(5), rng.normal(size=5)), np.array([1, 1, 2, 2, 3.0])
     scaled = Cavity.leave_out(location * factor, spread * factor**2, sites.rescale(factor))
     expected = Cavity.leave_out(location, spread, sites).rescale(factor)
-    for one, other in zip(scaled, expected, strict=True):
-        assert one == pytest.approx(other)
+    for numbers, expected_numbers in zip(scaled, expected, strict=True):
+        assert numbers == pytest.approx(expected_numbers)

@@ -83,13 +83,13 @@ def simulate_batches(n_batches: int, *, seed: int = 0) -> ModelDesign:
 def keep_items(design: ModelDesign, n: int) -> ModelDesign:
     """Return the ratings of the first items of a design of raters and items."""
     rater, item = design.random
-    kept = item.groups < n
+    in_first = item.groups < n
     return ModelDesign(
-        answers=design.answers[kept],
+        answers=design.answers[in_first],
         n_categories=design.n_categories,
-        fixed=Covariates(values=design.fixed.values, row=design.fixed.row[kept]),
+        fixed=Covariates(values=design.fixed.values, row=design.fixed.row[in_first]),
         random=(
-            RandomTerm(name=rater.name, groups=rater.groups[kept], n_groups=rater.n_groups),
-            RandomTerm(name=item.name, groups=item.groups[kept], n_groups=n),
+            RandomTerm(name=rater.name, groups=rater.groups[in_first], n_groups=rater.n_groups),
+            RandomTerm(name=item.name, groups=item.groups[in_first], n_groups=n),
         ),
     )

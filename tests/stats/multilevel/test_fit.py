@@ -10,7 +10,7 @@ from tests.stats.multilevel.designs import simulate_design
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.multilevel.design import Covariates, ModelDesign, RandomTerm
-from dissensus.stats.multilevel.fit import OrdinalFit, fit_ordinal
+from dissensus.stats.multilevel.fit import MaximumFit, OrdinalFit, fit_ordinal
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def design() -> ModelDesign:
 
 
 @pytest.fixture(scope="module")
-def fit(design: ModelDesign) -> OrdinalFit:
+def fit(design: ModelDesign) -> MaximumFit:
     return fit_ordinal(design)
 
 
@@ -60,7 +60,10 @@ def test_scaled_covariates_scale_coefficients_and_errors(design: ModelDesign, fi
     assert 10 * other.coefficient_errors == pytest.approx(fit.coefficient_errors, rel=1e-3)
 
 
-def test_gradient_is_zero_and_the_value_the_largest(design: ModelDesign, fit: OrdinalFit) -> None:
+def test_the_gradient_is_zero_and_fewer_coefficients_fit_less_well(design: ModelDesign, fit: MaximumFit) -> None:
+    approximation = fit.approximation
+    gradient = approximation.likelihood.gradient(approximation.parameters, approximation.mode)
+    assert gradient == pytest.approx(np.zeros(fit.n_parameters), abs=0.01)
     smaller = fit_ordinal(replace(design, fixed=Covariates(values=np.zeros((1, 0)), row=0 * design.fixed.row)))
     assert smaller.log_likelihood < fit.log_likelihood
     assert smaller.n_parameters == fit.n_parameters - 2

@@ -73,7 +73,7 @@ def test_the_gradient_agrees_with_differences(options: dict[str, Any]) -> None:
 
 def test_the_volume_is_that_of_standard_deviations_and_correlations() -> None:
     log_prior, n = penalty(group_by_item="full")
-    (part,) = (slice(n - 6, n),)
+    part = slice(n - 6, n)
     term = log_prior.design.random[1]
 
     def transform(parameters: np.ndarray) -> np.ndarray:
