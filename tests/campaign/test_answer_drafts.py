@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.campaign import AnswerSave, DraftAnswer, answer_time_ms, merge_saves
-from dissensus.campaign.answer_drafts import digest_save, find_superseded, open_time_ms
+from dissensus.campaign.answer_drafts import digest_save, find_superseded, open_time_ms, select_submitted
 
 VALUES = st.none() | st.sampled_from(["No", "Unsure", "Yes"])
 DRAFT = DraftAnswer(value="No", first_ms=1, last_ms=2, changes=3)
@@ -64,6 +64,17 @@ def test_the_same_save_again_changes_nothing(page_saves: list[AnswerSave]) -> No
 
 def test_the_later_of_two_saves_with_one_revision_counts() -> None:
     assert merge_saves([save(1, {"Q1": "No"}), save(1, {"Q1": "Yes"})])["Q1"].value == "Yes"
+
+
+def test_the_final_save_with_the_latest_revision_is_submitted() -> None:
+    """Of two final saves with one revision the later arrival counts; answers of others are not added."""
+    finals = [
+        save(2, {"Q1": "No", "Q2": "No"}),
+        save(3, {"Q1": "Yes"}),
+        save(3, {"Q1": "Unsure"}),
+        save(1, {"Q3": "No"}),
+    ]
+    assert {name: answer.value for name, answer in select_submitted(finals).items()} == {"Q1": "Unsure"}
 
 
 def test_a_removed_answer_is_missing_until_it_is_given_again() -> None:

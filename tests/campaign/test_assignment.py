@@ -30,11 +30,11 @@ def test_items_are_distinct_new_and_below_the_replication(
     state: tuple[list[int], list[bool]], replication: int | None, most: int | None, seed: int, rater: int
 ) -> None:
     loads, assigned = state
-    chosen = choose_items(loads, assigned, replication=replication, most=most, seed=seed, rater=rater).tolist()
+    items = choose_items(loads, assigned, replication=replication, most=most, seed=seed, rater=rater).tolist()
     new = [i for i, is_assigned in enumerate(assigned) if not is_assigned]
     available = [i for i in new if replication is None or loads[i] < replication]
-    assert len(set(chosen)) == len(chosen) == min(len(available), most or len(available))
-    assert set(chosen) <= set(available)
+    assert len(set(items)) == len(items) == min(len(available), most or len(available))
+    assert set(items) <= set(available)
 
 
 @quick
@@ -43,9 +43,9 @@ def test_the_items_with_the_lowest_load_are_chosen(
     state: tuple[list[int], list[bool]], replication: int, most: int, seed: int
 ) -> None:
     loads, assigned = state
-    chosen = choose_items(loads, assigned, replication=replication, most=most, seed=seed, rater=0).tolist()
-    remaining = [load for i, load in enumerate(loads) if i not in chosen and not assigned[i] and load < replication]
-    assert max((loads[i] for i in chosen), default=0) <= min(remaining, default=replication)
+    items = choose_items(loads, assigned, replication=replication, most=most, seed=seed, rater=0).tolist()
+    remaining = [load for i, load in enumerate(loads) if i not in items and not assigned[i] and load < replication]
+    assert max((loads[i] for i in items), default=0) <= min(remaining, default=replication)
 
 
 @quick
@@ -53,10 +53,10 @@ def test_the_items_with_the_lowest_load_are_chosen(
 def test_items_fill_evenly_to_the_replication(n_items: int, replication: int, most: int, seed: int) -> None:
     loads = np.zeros(n_items, dtype=np.int64)
     for rater in range(n_items * replication):
-        chosen = choose_items(
+        items = choose_items(
             loads, np.zeros(n_items, dtype=bool), replication=replication, most=most, seed=seed, rater=rater
         )
-        loads[chosen] += 1
+        loads[items] += 1
         assert loads.max() - loads.min() <= 1
         assert loads.max() <= replication
     assert loads.tolist() == [replication] * n_items

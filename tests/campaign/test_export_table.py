@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import polars as pl
@@ -78,8 +78,8 @@ def test_an_attribute_with_the_name_of_a_column_keeps_it() -> None:
     assert form.attributes == {"item_a": "item_a", "a": "item_item_a"}
 
 
-@pytest.mark.parametrize("name", ["dices-350", "dices-990"])
-def test_official_columns_and_types(name: str) -> None:
+@pytest.mark.parametrize(("name", "moment"), [("dices-350", 1772368215), ("dices-990", None)])
+def test_official_columns_and_types(name: str, moment: int | None) -> None:
     campaign = make_campaign(name)
     form = export_form(campaign, ["phase"])
     assert form.official == name
@@ -88,7 +88,7 @@ def test_official_columns_and_types(name: str) -> None:
     frame = to_frame([make_rating(make_item(phase="Phase1"), answers=answers)], form, start=5)
     row = frame.row(0, named=True)
     assert (row["id"], row["phase"], row["Q_overall"]) == (5, "Phase1", "No")
-    assert row.get("answer_timestamp", 1772368215) == 1772368215
+    assert row.get("answer_timestamp") == moment
     assert frame.schema["Q_overall"] == pl.Enum(["No", "Unsure", "Yes"])
 
 
@@ -167,7 +167,6 @@ def test_other_wordings_are_official() -> None:
 def test_times_are_in_utc() -> None:
     row = to_frame([make_rating(make_item())], export_form(definition())).row(0, named=True)
     assert row["answer_timestamp"] == "2026-03-01T12:30:15.500Z"
-    assert AT.astimezone(UTC).hour == 12
 
 
 def test_fields_without_a_column_are_listed() -> None:

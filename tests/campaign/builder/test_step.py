@@ -87,15 +87,15 @@ def parsed_keys(definition: Mapping[str, Any]) -> dict[Path, set[str]]:
     """The keys that the parsers allow in each table of a definition."""
     notes = DefinitionErrors()
     campaign_parser._parse_table(make_table(definition, notes))
-    found = {path: set(keys) for path, keys in notes.keys.items()}
+    keys_by_path = {path: set(keys) for path, keys in notes.keys.items()}
     for path in (("questionnaire",), ("demographics",), ("care", "survey")):
         value: Any = definition
         for key in path:
             value = value[key]
         notes = DefinitionErrors()
         questionnaire_parser._parse_table(make_table(value, notes))
-        found |= {(*path, *inner): set(keys) for inner, keys in notes.keys.items()}
-    return found
+        keys_by_path |= {(*path, *inner): set(keys) for inner, keys in notes.keys.items()}
+    return keys_by_path
 
 
 def test_each_key_that_a_parser_allows_has_a_field() -> None:
@@ -229,7 +229,7 @@ def definitions(draw: st.DrawFn) -> dict[str, Any]:
         "click_to_reveal": draw(st.booleans()),
         "seed": draw(COUNTS),
     }
-    chosen = draw(st.sets(st.sampled_from(sorted(optional))))
+    names = draw(st.sets(st.sampled_from(sorted(optional))))
     purposes = [{"name": f"p{i}", "text": draw(texts), "required": i == 0} for i in range(draw(st.integers(1, 3)))]
     return {
         "name": "drawn",
@@ -239,7 +239,7 @@ def definitions(draw: st.DrawFn) -> dict[str, Any]:
         "consent": {"text": draw(texts), "purposes": purposes},
         "questionnaire": draw(st.sampled_from([own, "dices-350"])),
         "demographics": "demographics-dices",
-        **{key: optional[key] for key in chosen},
+        **{key: optional[key] for key in names},
     }
 
 
