@@ -8,7 +8,7 @@ import pytest
 from tests.preference.encoders import DIMENSION, Hashed, Topics
 from tests.preference.pairs import simulate_pairs
 
-from dissensus.errors import InvalidInput, Unavailable
+from dissensus.errors import InvalidInput, NotAllowed, Unavailable
 from dissensus.preference.data.pairs import Pair, answers, last_human_turns
 from dissensus.preference.fit.training import TrainingPlan, cross_validate, train
 from dissensus.preference.models.embedding import Embedding
@@ -147,7 +147,7 @@ def test_the_card_has_the_encoder_and_truncation_counts() -> None:
 
 def test_the_purpose_is_kept(topical: Embedding) -> None:
     assert (topical.purpose, topical.length_alone) == ("helpful", topical.words.length_alone)
-    with pytest.raises(Exception, match="was trained for helpful"):
+    with pytest.raises(NotAllowed, match="was trained for helpful, and harmless is requested"):
         topical.check_purpose("harmless")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.preference.encoders import Topics
+from tests.preference.pairs import simulate_pairs
 from tests.support.model_edits import arrays, edit_file, head
 from tests.support.rated_texts import simulate_rated_texts
 
@@ -257,8 +258,6 @@ def test_an_incomplete_jury_is_refused(model: JuryModel, tmp_path: Path) -> None
 
 
 def test_another_model_is_refused(tmp_path: Path) -> None:
-    from tests.preference.pairs import simulate_pairs
-
     save_model(train(simulate_pairs(60)[0], purpose="harmless"), tmp_path)
     with pytest.raises(InvalidInput, match="holds a preference model, and a jury model is needed"):
         load_jury_model(tmp_path)

@@ -1,7 +1,9 @@
 """Linear model: recovery of known preferences, invariances, cards and folders."""
 
+import hashlib
+import io
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -178,15 +180,26 @@ def test_invalid_values_with_matching_checksums_are_refused(
         load_model(head)
 
 
-def test_pickles_are_not_read(model: Linear, tmp_path: Path) -> None:
-    import io
+@dataclass
+class Creation:
+    """An object whose pickle creates a file when it is read."""
 
-    out = io.BytesIO()
-    hostile = np.array([{"any": "object"}], dtype=object)
+    path: Path
+
+    def __reduce__(self) -> tuple[object, tuple[Path]]:
+        return Path.touch, (self.path,)
+
+
+def test_pickles_are_not_read(model: Linear, tmp_path: Path) -> None:
+    out, marker = io.BytesIO(), tmp_path / "read"
+    hostile = np.array([Creation(marker)], dtype=object)
     names = [f"{kind}_{part}" for kind in model.vocabularies for part in ("hashes", "idf", "weights")]
     np.savez(out, allow_pickle=True, **dict.fromkeys(names, hostile))
     with pytest.raises(InvalidInput, match="is not a valid model"):
         load_model(write_forged_model(model, tmp_path, WEIGHTS, lambda _: out.getvalue()))
+    assert not marker.exists()
+    np.load(io.BytesIO(out.getvalue()), allow_pickle=True)[names[0]]
+    assert marker.exists()
 
 
 def test_an_invalid_card_is_refused(model: Linear, tmp_path: Path) -> None:
@@ -202,8 +215,6 @@ def test_a_folder_with_other_files_is_not_written_to(model: Linear, tmp_path: Pa
 
 def write_forged_model(model: Linear, folder: Path, name: str, change: object) -> Path:
     """Write a model with one file changed, and matching checksums."""
-    import hashlib
-
     save_model(model, folder / "model")
     path = folder / "model" / name
     path.write_bytes(change(path.read_bytes()))  # type: ignore[operator]

@@ -199,11 +199,25 @@ def test_pairs_of_one_dialogue_count_as_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [{"margin": -0.1}, {"margin": 0.5}, {"confidence": 0.4}, {"confidence": 1.0}, {"margin": np.nan}]
+    "values", [{"margin": -0.1}, {"margin": 0.5}, {"confidence": 0.49}, {"confidence": 1.0}, {"margin": np.nan}]
 )
 def test_rules_out_of_range_are_refused(values: dict[str, float]) -> None:
-    with pytest.raises(InvalidInput, match="give"):
+    ((name, value),) = values.items()
+    with pytest.raises(InvalidInput, match=f"The {name} is {value:g}; give"):
         PromotionRule(**values)
+
+
+def test_the_ends_of_the_ranges_are_rules() -> None:
+    rule = PromotionRule(margin=0.0, confidence=0.5)
+    assert (rule.margin, rule.confidence) == (0, 0.5)
+
+
+def test_without_a_margin_equal_versions_replace_nothing() -> None:
+    """The interval of the difference has length 0, and must lie above minus the margin."""
+    pairs, right = pairs_of(100), margins(np.arange(100) < 90)
+    decision = decide_promotion(pairs, right, right, rule=PromotionRule(margin=0.0))
+    assert decision.difference is not None
+    assert (decision.difference.ci_low, decision.promoted) == (0, False)
 
 
 def test_evaluation_pairs_are_never_trained_on() -> None:
@@ -221,7 +235,11 @@ def test_evaluation_pairs_are_never_trained_on() -> None:
         train(training, purpose="harmless", apart=[*held_out, training[0]])
 
 
-@pytest.mark.parametrize("margins", [[float("nan")] * 40, [1.0] * 39])
-def test_a_first_version_needs_a_finite_margin_for_each_pair(margins: list[float]) -> None:
-    with pytest.raises(InvalidInput):
+@pytest.mark.parametrize(
+    ("margins", "message"),
+    [([float("nan")] * 40, "The scores of pair 1 differ by nan"), ([1.0] * 39, "There are 39 scores for 40 pairs")],
+    ids=["not finite", "too few"],
+)
+def test_a_first_version_needs_a_finite_margin_for_each_pair(margins: list[float], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         decide_promotion(pairs_of(40), margins)
