@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.pipeline.tables import ratings_of, simulate_frame
-from tests.report.simulated import fits, texts
+from tests.report.svg import fits, texts
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse import Analysis, analyse

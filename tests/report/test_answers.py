@@ -5,7 +5,7 @@ import json
 import polars as pl
 import pytest
 from tests.pipeline.tables import SCALE, ratings_of, simulate_frame
-from tests.report.simulated import fits, texts
+from tests.report.svg import fits, texts
 
 from dissensus.report.figures.answers import answers, list_bar_parts, questions
 from dissensus.report.groups import list_groups

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from tests.report.attempts import attempts_with, draw_attempts, draw_reviews
 from tests.report.hostile import NAMES, TURNED
-from tests.report.simulated import fits, texts
+from tests.report.svg import fits, texts
 
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis, analyse_attempts, attempt_map
 from dissensus.report.attempts import NO_REVIEWS, NO_TEXTS, attempts_report

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.pipeline.tables import ratings_of, simulate_frame
-from tests.report.simulated import texts
+from tests.report.svg import texts
 
 from dissensus.errors import InvalidInput
 from dissensus.report.figures.contested_items import list_contested_items

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.pipeline.tables import SCALE, ratings_of, simulate_frame
-from tests.report.simulated import fits, texts
+from tests.report.svg import fits, texts
 
 from dissensus.pipeline.analyse import group_divergence
 from dissensus.report.figures.divergence import divergence

@@ -40,9 +40,11 @@ def test_a_process_that_ends_leaves_figures_to_this_one(figure: Figure) -> None:
 @pytest.mark.slow
 def test_closing_cancels_figures_that_are_not_drawn(figure: Figure) -> None:
     process = DrawingProcess()
-    for _ in range(20):
-        figure.begin(process)
+    drawings = [process.submit(figure.draw(400), "a", "A") for _ in range(20)]
+    figure.begin(process)
     process.close()
+    assert all(drawing.done() for drawing in drawings)
+    assert drawings[-1].cancelled()
     assert figure.inline(*ON_PAGE[0]).startswith("<svg")
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.preference.pairs import simulate_pairs
-from tests.report.simulated import fits, texts
+from tests.report.svg import fits, texts
 
 from dissensus.preference.data.pairs import Pair
 from dissensus.preference.evaluation.accuracy import Evaluation, evaluate
@@ -73,7 +73,7 @@ def test_one_pair_is_enough() -> None:
     evaluation = evaluate(simulate_pairs(1)[0], [0.3], [0.1])
     assert fits(reliability(evaluation))
     assert fits(slices(evaluation))
-    assert evaluation_report(evaluation, model="m").to_html()
+    assert "1 pair of 1 dialogue." in evaluation_report(evaluation, model="m").to_html()
 
 
 def test_several_raters_of_a_pair_give_a_soft_label_table() -> None:
@@ -87,8 +87,8 @@ def test_several_raters_of_a_pair_give_a_soft_label_table() -> None:
     page = report.to_html()
     assert "40 comparisons by 2 raters" in page
     assert evaluation.soft_labels is not None
-    one = soft_label_grid(replace(evaluation.soft_labels, n_comparisons=1, n_raters=1), ())
-    assert one.caption.startswith("1 comparison by 1 rater; ")
+    single = soft_label_grid(replace(evaluation.soft_labels, n_comparisons=1, n_raters=1), ())
+    assert single.caption.startswith("1 comparison by 1 rater; ")
     assert "The model is nearer to the shares of raters than a constant one half" in page
     (table,) = report.sections[-1].parts
     assert isinstance(table, ReportTable)

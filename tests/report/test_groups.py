@@ -85,6 +85,7 @@ def test_small_groups_are_marked() -> None:
     groups = list_groups(pool(White=9, Black=4), "race")
     assert groups.label("Black") == "Black†\n4 raters"
     assert groups.label("White", size=False) == "White"
+    assert list_groups(pool(White=9, Black=5), "race").label("Black") == "Black\n5 raters"
     assert groups.notes == ("† fewer than 5 raters: read with care.",)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.report.simulated import fits, texts
+from tests.report.svg import fits, texts
 
 from dissensus.errors import NotFound
 from dissensus.files.ratings.reader import read_ratings

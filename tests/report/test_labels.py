@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.pipeline.tables import ratings_of, simulate_frame
-from tests.report.simulated import fits
+from tests.report.svg import fits
 
 from dissensus.pipeline.aggregate import soft_labels as labels_of
 from dissensus.report.figures.labels import MOST_COLUMNS, entropy, soft_labels
@@ -41,7 +41,9 @@ def test_neighbours_are_means_where_items_are_many() -> None:
     marks = json.loads(figure.render("json"))["layer"][0]["data"]["values"]
     assert len({mark["item"] for mark in marks}) <= MOST_COLUMNS + 1
     assert max(mark["item"] for mark in marks) == 1000
-    assert figure.notes
+    assert figure.notes == ("Each item is a column; columns that would be too thin are means of neighbours.",)
+    few = soft_labels(Ratings.from_frame(frame.head(MOST_COLUMNS)))
+    assert few.notes == ()
 
 
 def test_entropy_is_that_of_shannon() -> None:

@@ -119,8 +119,12 @@ def test_models_without_parts_say_so(ratings: Ratings) -> None:
     report = build(ratings, model=plain, **QUICK)  # type: ignore[arg-type]
     section = next(section for section in report.sections if section.name == "model")
     assert section.absent == ("The model has no fixed effects, only random ones.",)
-    for draw in (effects, divided_items, predictive_checks):
-        with pytest.raises(UndefinedEstimate):
+    for draw, message in (
+        (effects, "no fixed effects, only random ones"),
+        (divided_items, "no effects of groups by item"),
+        (predictive_checks, "fitted without predictive checks"),
+    ):
+        with pytest.raises(UndefinedEstimate, match=message):
             draw(plain)
     with pytest.raises(NotFound, match="predicts no shares by rater_age"):
         predicted_shares(plain, "rater_age")

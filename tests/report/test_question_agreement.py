@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 from tests.pipeline.tables import simulate_frame
-from tests.report.simulated import fits, texts
+from tests.report.svg import fits, texts
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse import analyse
@@ -55,5 +55,5 @@ def test_the_level_of_measurement_is_that_of_the_analysis(ratings: Ratings) -> N
 def test_a_report_of_several_questions_shows_it(ratings: Ratings) -> None:
     page = build(ratings, question="Q_overall", permutations=0, bootstrap=0)
     assert page["question-agreement"].table is not None
-    one = build(ratings.select_question("Q_overall"), permutations=0, bootstrap=0)
-    assert not any(figure.name == "question-agreement" for figure in one.figures)
+    single = build(ratings.select_question("Q_overall"), permutations=0, bootstrap=0)
+    assert not any(figure.name == "question-agreement" for figure in single.figures)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.report.simulated import fits, texts
+from tests.report.svg import fits, texts
 
 from dissensus.preference.ranking.ranking import Comparisons, Ranking, rank
 from dissensus.report.figures.standings import standings

@@ -6,7 +6,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 from tests.pipeline.tables import ratings_of, simulate_frame
-from tests.report.simulated import fits, texts
+from tests.report.svg import fits, texts
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse import RaterCurve
@@ -44,8 +44,8 @@ def test_the_bands_are_those_of_the_curve(curve: RaterCurve) -> None:
 
 def test_an_undefined_statistic_has_no_panel(curve: RaterCurve) -> None:
     undefined = pl.when(pl.col("metric") == "irr").then(None).otherwise(pl.col("estimate")).alias("estimate")
-    one = rater_curve(replace(curve, curve=curve.curve.with_columns(undefined)))
-    assert one.table["metric"].unique().to_list() == ["between_share"]
+    figure = rater_curve(replace(curve, curve=curve.curve.with_columns(undefined)))
+    assert figure.table["metric"].unique().to_list() == ["between_share"]
     with pytest.raises(UndefinedEstimate, match="No statistic is defined"):
         rater_curve(replace(curve, curve=curve.curve.with_columns(estimate=pl.lit(None, pl.Float64))))
 

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.pipeline.tables import frame_of, ratings_of, simulate_frame
-from tests.report.simulated import fits, texts
+from tests.report.svg import fits, texts
 
 from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
 from dissensus.report.builder import build

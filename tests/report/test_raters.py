@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.pipeline.tables import ratings_of, simulate_frame
-from tests.report.simulated import fits, texts
+from tests.report.svg import fits, texts
 
 from dissensus.errors import InvalidInput
 from dissensus.report.figure import Figure

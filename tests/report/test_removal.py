@@ -2,7 +2,7 @@
 
 import pytest
 from tests.pipeline.tables import ratings_of
-from tests.report.simulated import fits, texts
+from tests.report.svg import fits, texts
 
 from dissensus.errors import NotFound, UndefinedEstimate
 from dissensus.pipeline.vet import FilterAudit, audit_filter

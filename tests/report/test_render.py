@@ -10,7 +10,7 @@ import pytest
 import vl_convert
 from tests.pipeline.tables import ratings_of, simulate_frame
 from tests.report.hostile import NAMES as HOSTILE
-from tests.report.simulated import fits, texts
+from tests.report.svg import fits, texts
 
 from dissensus.errors import InvalidInput
 from dissensus.report.builder import build
@@ -177,19 +177,21 @@ def test_texts_stay_with_their_marks_where_one_has_no_position() -> None:
     assert render(spec, "svg").decode() == vl_convert.vegalite_to_svg(spec)
 
 
-def test_svg_ids_begin_with_the_figure_name(report: Report) -> None:
-    for figure in report.figures:
-        svg = figure.inline(COLUMN_WIDTH, "-n")
-        ids = re.findall(r'\bid="([^"]+)"', svg)
-        assert all(name.startswith(f"{figure.name}-n-") for name in ids)
-        assert set(re.findall(r"url\(#([^)]+)\)", svg)) <= set(ids)
+def draw_clipped(width: int) -> Spec:
+    """Draw a point within the plot, and one beyond its end, which an element with an id cuts off."""
+    rows: list[Spec] = [{"x": 0.5}, {"x": 2.0}]
+    layer = Chart(rows).mark("point", clip=True).encode(X("x:Q", scale=Scale(domain=[0, 1], nice=False)))
+    return stack_layers([layer], width=width, height=50)
 
 
-def test_names_of_figures_are_no_markup(report: Report) -> None:
-    name = 'shares-"><script>alert(1)</script> (b)'
-    svg = replace(next(iter(report.figures)), name=name).inline(TEXT_WIDTH)
+@pytest.mark.parametrize("name", ["shares-race", 'shares-"><script>alert(1)</script> (b)'])
+def test_ids_begin_with_the_name_of_the_figure_without_markup(report: Report, name: str) -> None:
+    svg = replace(next(iter(report.figures)), name=name, draw=draw_clipped).inline(COLUMN_WIDTH, "-n")
+    ids, references = (re.findall(pattern, svg) for pattern in (r'\bid="([^"]+)"', r"url\(#([^)]+)\)"))
+    assert set() < set(references) <= set(ids)
+    start = "shares-race-n-" if name == "shares-race" else "shares-_22__3e__3c_script_3e_"
+    assert all(one.startswith(start) for one in ids)
     assert "<script" not in svg
-    assert set(re.findall(r"url\(#([^)]+)\)", svg)) <= set(re.findall(r'\bid="([^"]+)"', svg))
 
 
 def test_the_chart_is_an_altair_chart(report: Report) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 from tests.pipeline.careless import LINERS, SPEEDERS, careless_frame
-from tests.report.simulated import fits, texts
+from tests.report.svg import fits, texts
 
 from dissensus.errors import NotFound
 from dissensus.pipeline.vet import Vetting, vet

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from tests.pipeline.careless import LINERS, SPEEDERS, careless_frame
 from tests.pipeline.tables import ratings_of, simulate_frame
-from tests.report.simulated import fits, texts
+from tests.report.svg import fits, texts
 
 from dissensus.pipeline.vet import Vetting, vet
 from dissensus.report.figures.vetting import CRITERIA, IN_FILE, LOOKS, MET, NEITHER, ROW_HEIGHT, evidence

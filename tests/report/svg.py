@@ -1,4 +1,4 @@
-"""Texts and width of a rendered figure."""
+"""Texts and width of the SVG of a figure."""
 
 import re
 import xml.etree.ElementTree as ET
