@@ -76,6 +76,48 @@ def test_slices_by_known_attributes() -> None:
     assert json.loads(json.dumps(evaluation.to_dict()))["accuracy"]["estimate"] == 0.5
 
 
+@pytest.mark.parametrize(
+    ("chosen", "rejected", "length"),
+    [
+        (1, 3, "less than half as long"),
+        (2, 4, "shorter"),
+        (3, 4, "shorter"),
+        (4, 4, "as long"),
+        (5, 4, "longer"),
+        (4, 2, "longer"),
+        (5, 2, "more than twice as long"),
+        (9, 4, "more than twice as long"),
+        (2000, 1000, "longer"),
+        (2001, 1000, "more than twice as long"),
+    ],
+)
+def test_classes_of_length_are_ratios_of_characters(chosen: int, rejected: int, length: str) -> None:
+    pairs = [Pair((), "x" * chosen, "y" * rejected), Pair((), "other", "words")]
+    if length == "as long":
+        pairs[1] = replace(pairs[1], chosen="others")
+    slices = evaluate(pairs, [1.0, -1.0], np.zeros(2)).slices
+    (right,) = [one.value for one in slices if one.by == "chosen is" and one.accuracy.estimate == 1]
+    assert right == length
+
+
+@pytest.mark.parametrize(("n_turns", "value"), [(1, "1"), (4, "4"), (5, "5 or more"), (6, "5 or more")])
+def test_dialogues_of_many_turns_are_one_slice(n_turns: int, value: str) -> None:
+    turns = tuple(Turn("human", f"{n}") for n in range(n_turns))
+    pairs = [Pair(turns, "yes", "no"), Pair((Turn("human", "a"), Turn("human", "b")), "yes", "no")]
+    slices = evaluate(pairs, [1.0, -1.0], np.zeros(2)).slices
+    assert {one.value: one.accuracy.estimate for one in slices if one.by == "turns"} == {value: 1, "2": 0}
+
+
+def test_the_first_bin_begins_at_one_half_and_the_last_includes_one() -> None:
+    pairs = [Pair((Turn("human", f"{n}"),), "yes", "no") for n in range(3)]
+    bins = evaluate(pairs, [0.0, -1e-9, 800.0], np.zeros(3)).bins
+    assert [(one.low, one.high, one.accuracy.n) for one in bins] == [
+        (0.5, pytest.approx(0.55), 2),
+        (pytest.approx(0.95), pytest.approx(1), 1),
+    ]
+    assert bins[0].accuracy.estimate == pytest.approx(0.25)
+
+
 def test_weights_count() -> None:
     pairs = [Pair((Turn("human", str(n)),), "a", "b", weight=weight) for n, weight in enumerate((3.0, 1.0))]
     assert evaluate(pairs, [1.0, -1.0], [0.0, 0.0]).accuracy.estimate == 0.75
@@ -94,7 +136,7 @@ def test_no_pairs_and_scores_that_are_not_finite() -> None:
         evaluate([], [], [])
     with pytest.raises(InvalidInput, match="The scores of pair 2 differ by nan"):
         evaluate(simulate_pairs(2)[0], [0.1, math.nan], [0, 0])
-    with pytest.raises(UndefinedEstimate):
+    with pytest.raises(UndefinedEstimate, match="there are no cases"):
         clustered_share([], [])
 
 

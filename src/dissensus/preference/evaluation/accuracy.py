@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.examples import Labels
-from dissensus.preference.data.features import log_length
-from dissensus.preference.data.pairs import Pair, answers, pair_clusters, unanimity
+from dissensus.preference.data.pairs import Pair, pair_clusters, unanimity
 from dissensus.preference.evaluation.soft_labels import SoftLabelEvaluation, evaluate_soft_labels
 from dissensus.preference.fit.logistic import probability
 from dissensus.stats.cluster_robust import ClusteredEstimate, clustered_share
@@ -243,8 +242,7 @@ def _labels(pairs: Sequence[Pair], confidence: FloatArray) -> Iterator[tuple[str
     turns = [pair.n_turns for pair in pairs]
     yield "turns", _objects([str(n) if n < MOST_TURNS else f"{MOST_TURNS} or more" for n in turns])
     yield "confidence", _objects([f"quartile {quarter + 1}" for quarter in _quarters(confidence)])
-    lengths = log_length(answers(pairs))
-    yield "chosen is", _objects([_length_class(ratio) for ratio in lengths[0::2] - lengths[1::2]])
+    yield "chosen is", _objects([_length_class(len(pair.chosen), len(pair.rejected)) for pair in pairs])
     yield "strength", _objects([None if pair.strength is None else f"{pair.strength:g}" for pair in pairs])
     yield "tranche", _objects([pair.tranche for pair in pairs])
     cells = [pair.cells for pair in pairs]
@@ -278,5 +276,6 @@ def _quarters(values: FloatArray) -> Int64Array:
     return np.searchsorted(np.quantile(values, [0.25, 0.5, 0.75]), values).astype(np.int64)
 
 
-def _length_class(ratio: float) -> str:
-    return LENGTHS[2 + int(np.sign(ratio)) * (1 + int(abs(ratio) > np.log(2)))]
+def _length_class(chosen: int, rejected: int) -> str:
+    sign = (chosen > rejected) - (chosen < rejected)
+    return LENGTHS[2 + sign * (1 + (max(chosen, rejected) > 2 * min(chosen, rejected)))]
