@@ -94,18 +94,18 @@ def test_ids_in_the_file_are_those_of_reviews(run: RunCommand, tmp_path: Path) -
     records = [json.loads(line) for line in (tmp_path / "plain.jsonl").read_text().splitlines()]
     with_ids = [{"attempt_id": f"at-{number}", **record} for number, record in enumerate(records)]
     (tmp_path / "named.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in with_ids))
-    reviews_csv = [
+    reviews = [
         {"attempt_id": f"at-{number}", "reviewer_id": person, "success": number % 5, "tags": ["Theft"]}
         for number in range(20)
         for person in ("ann", "ben")
     ]
-    reviews_csv.append({"attempt_id": "17", "reviewer_id": "ann", "success": 0, "tags": []})
-    (tmp_path / "reviews.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in reviews_csv))
+    reviews.append({"attempt_id": "17", "reviewer_id": "ann", "success": 0, "tags": []})
+    (tmp_path / "reviews.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in reviews))
     done = run("analyse", "named.jsonl", "--reviews", "reviews.jsonl", "--format", "json")
     assert done.returncode == 0, done.stderr
-    of = json.loads(done.stdout)["reviewed"]
-    assert (of["n_reviews"], of["n_attempts"]) == (40, 20)
-    assert of["notes"] == ["1 review left out: unknown attempts, '17'."]
+    reviewed = json.loads(done.stdout)["reviewed"]
+    assert (reviewed["n_reviews"], reviewed["n_attempts"]) == (40, 20)
+    assert reviewed["notes"] == ["1 review left out: unknown attempts, '17'."]
     assert "Left out" not in done.stderr
     assert "'attempt_id'" in run("analyse", "named.jsonl").stderr
 
@@ -125,7 +125,7 @@ def test_ids_in_the_file_are_those_of_reviews(run: RunCommand, tmp_path: Path) -
         (("report", "ratings.csv", "--reviews", "reviews.jsonl"), "--reviews is about red-team attempts"),
         (("analyse", "ratings.csv", "--success-from", "4"), "--success-from is about red-team attempts"),
         (("report", "broken.jsonl"), "record 2: rating is 9; give a whole number from 0 to 4"),
-        (("report", "file.jsonl", "-o", "file.jsonl"), "file.jsonl"),
+        (("report", "file.jsonl", "-o", "file.jsonl"), "file.jsonl is read here, and writing to it would destroy it"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

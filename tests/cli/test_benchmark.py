@@ -36,7 +36,8 @@ def test_errors_name_the_remedy(run: RunCommand, ratings: Path) -> None:
     done = run("benchmark", ratings, "--chatbot", "degree_of_harms")
     assert done.returncode == 1
     assert "Did you mean 'degree_of_harm'?" in done.stderr
-    assert run("benchmark", ratings, "--unsafe", "Perhaps").returncode == 1
+    done = run("benchmark", ratings, "--unsafe", "Perhaps")
+    assert (done.returncode, "'Perhaps' is not an answer" in done.stderr) == (1, True)
 
 
 def test_models_are_scored_from_files(run: RunCommand, ratings: Path, tmp_path: Path) -> None:

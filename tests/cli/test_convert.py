@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests.support.commands import RunCommand
+from tests.support.rating_tables import official
 
 POSTS = (
     "id,text,label_1_M,label_2_F\n"
@@ -61,8 +62,6 @@ def test_round_trip(run: RunCommand, posts: Path, tmp_path: Path) -> None:
 
 
 def test_official_files_round_trip(script: RunCommand, tmp_path: Path) -> None:
-    from tests.support.rating_tables import official
-
     path = tmp_path / "diverse_safety_adversarial_dialog_350.csv"
     official("dices-350", 60, 6).write_csv(path)
     assert "(dices-350)" in script("convert", path, "ours.csv").stderr

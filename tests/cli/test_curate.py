@@ -144,7 +144,7 @@ def test_one_side_of_preference_pairs(run: RunCommand, real_data: Callable[[str]
         (("-n", "3", "-o", "sample.csv"), "the sample is JSON Lines, so name a file that ends in .jsonl."),
         (("-n", "3", "--plan", "corpus.csv"), "corpus.csv is read here, and writing to it would destroy it."),
         (("-n", "3", "-o", "a.jsonl", "--plan", "a.jsonl"), "a.jsonl is named for two outputs."),
-        (("-n", "3", "--labels", "nowhere.csv"), "nowhere.csv"),
+        (("-n", "3", "--labels", "nowhere.csv"), "There is no file nowhere.csv"),
         (("-n", "3", "-o", "nowhere/a.jsonl"), "nowhere/a.jsonl cannot be written"),
         (("-n", "3", "--plan", "nowhere/plan.json"), "nowhere/plan.json cannot be written"),
     ],

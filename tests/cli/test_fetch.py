@@ -87,14 +87,18 @@ def test_licence_and_warning_precede_errors(fetch: RunCommand) -> None:
     assert error.startswith("Error: There is no file http://127.0.0.1:")
 
 
-@pytest.mark.parametrize("behaviour", ["page", "corrupted"])
+@pytest.mark.parametrize(
+    ("behaviour", "says"), [("page", "is not the data: the response begins with"), ("corrupted", "SHA-256")]
+)
 def test_wrong_content_is_an_error(
-    fetch: RunCommand, server: Loopback, behaviour: str, real_data: Callable[[str], Path]
+    fetch: RunCommand, server: Loopback, behaviour: str, says: str, real_data: Callable[[str], Path]
 ) -> None:
     server.bodies["harmless-base/test.jsonl.gz"] = real_data("hh-rlhf/harmless-base-test.jsonl.gz").read_bytes()
     done = fetch(behaviour, "hh-rlhf", "--only", "harmless-base/test*")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.splitlines()[-1].startswith("Error: http://127.0.0.1:")
+    error = done.stderr.splitlines()[-1]
+    assert error.startswith("Error: http://127.0.0.1:")
+    assert says in error
     assert "Traceback" not in done.stderr
 
 

@@ -82,7 +82,7 @@ def test_wide_and_lewidi_files_need_no_detour(run: RunCommand, tmp_path: Path) -
     (tmp_path / "people.json").write_text(people)
     done = run("analyse", "train.json", "--annotators", "people.json", "--by", "gender", "--format", "json")
     assert (done.returncode, json.loads(done.stdout)["n_raters"]) == (0, 3)
-    words = ("report", "train.json", "--annotators", "people.json", "--permutations", "9", "--bootstrap", "9")
+    words = ("report", "train.json", "--annotators", "people.json", "--permutations", "0", "--bootstrap", "0")
     assert run(*words, "-o", "x.html").returncode == 0
     page = (tmp_path / "x.html").read_text()
     assert "post number 1" in page
@@ -101,9 +101,9 @@ def test_wide_and_lewidi_files_need_no_detour(run: RunCommand, tmp_path: Path) -
 
 @pytest.mark.slow
 def test_the_text_of_items_is_shown(run: RunCommand, tmp_path: Path) -> None:
-    frame = simulate_frame(3).drop("context", "response", strict=False)
+    frame = simulate_frame(3, n_items=6)
     frame.with_columns(comment="said in " + pl.col("item_id").cast(pl.String)).write_csv(tmp_path / "x.csv")
-    words = ("report", "x.csv", "--permutations", "9", "--bootstrap", "9", "-o", "x.html")
+    words = ("report", "x.csv", "--by", "race", "--permutations", "0", "--bootstrap", "0", "-o", "x.html")
     assert run(*words).returncode == 0
     assert "--text-column COLUMN names theirs" in (tmp_path / "x.html").read_text()
     assert run(*words, "--text-column", "comment").returncode == 0

@@ -186,7 +186,7 @@ def test_wrong_options_name_the_remedy(run: RunCommand, words: tuple[str | Path,
         (("--probe", "responses"), "The probe 'responses' swaps the two responses of a pair, and no item is one"),
         (("--persona-by", "group"), "Give ratings of people that have them: --ratings FILE"),
         (("--ratings", "people.csv"), "Name their axis, --persona-by"),
-        (("--persona-by", "age", "--ratings", "people.csv"), "rater_group"),
+        (("--persona-by", "age", "--ratings", "people.csv"), "There is no axis 'age'"),
         (("--prices", "1-2"), "--prices '1-2' is not like 0.15:0.6"),
     ):
         done = run(*words, *more)

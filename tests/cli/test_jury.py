@@ -13,7 +13,9 @@ from tests.preference.transformer.bases import bert
 from tests.support.commands import RunCommand
 from tests.support.rated_texts import simulate_rated_texts
 
+from dissensus.files.models.folder import save_model
 from dissensus.pipeline.simulate import simulate_preferences
+from dissensus.preference.jury.training import train_jury
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +32,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_jury_is_trained_evaluated_and_asked_and_its_opinions_are_scored(run: RunCommand, files: Path) -> None:
-    ratings, items, model = (str(files / name) for name in ("ratings.csv", "items.csv", "model"))
+def test_a_jury_is_trained_evaluated_and_asked_and_its_opinions_are_scored(
+    run: RunCommand, files: Path, tmp_path: Path
+) -> None:
+    ratings, items, model = str(files / "ratings.csv"), str(files / "items.csv"), str(tmp_path / "model")
     trained = run("jury", "train", ratings, "--items", items, "--by", "gender", "-o", model)
     assert trained.returncode == 0, trained.stderr
     assert "Trained on 2,160 answers to Q_overall about 90 items. Groups: 2 of rater_gender." in trained.stdout
@@ -49,7 +53,7 @@ def test_a_jury_is_trained_evaluated_and_asked_and_its_opinions_are_scored(run: 
     assert sum(first["all"]["shares"].values()) == pytest.approx(1)
     assert 0 <= first["jury"]["differ"] <= 0.5
 
-    scores = files / "scores.csv"
+    scores = tmp_path / "scores.csv"
     run("jury", "predict", items, "--model", model, *seats, "-o", str(scores))
     assert pl.read_csv(scores)["model"].unique().sort().to_list() == [
         "all",
@@ -69,6 +73,14 @@ def test_a_jury_is_trained_evaluated_and_asked_and_its_opinions_are_scored(run: 
     assert (shown.returncode, "holds a jury model" in shown.stderr) == (1, True)
 
 
+@pytest.fixture(scope="module")
+def jury(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A jury model without groups."""
+    folder = tmp_path_factory.mktemp("model")
+    save_model(train_jury(simulate_rated_texts()), folder)
+    return folder
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -78,14 +90,11 @@ def test_a_jury_is_trained_evaluated_and_asked_and_its_opinions_are_scored(run: 
         (("--seats", "a:1", "--mix", "raters"), "Give one of --seats, --census and --mix"),
     ],
 )
-def test_contradicting_juries_are_refused(run: RunCommand, files: Path, options: tuple[str, ...], message: str) -> None:
-    if not (files / "model").exists():
-        run(
-            "jury", "train", str(files / "ratings.csv"), "--items", str(files / "items.csv"), "-o", str(files / "model")
-        )
-    if options == ("again.csv",):
-        options = (str(shutil.copy(files / "items.csv", files / "again.csv")),)
-    done = run("jury", "predict", str(files / "items.csv"), *options, "--model", str(files / "model"))
+def test_contradicting_juries_are_refused(
+    run: RunCommand, files: Path, jury: Path, tmp_path: Path, options: tuple[str, ...], message: str
+) -> None:
+    shutil.copy(files / "items.csv", tmp_path / "again.csv")
+    done = run("jury", "predict", files / "items.csv", *options, "--model", jury)
     assert (done.returncode, done.stdout) == (1, "")
     assert message in done.stderr
 

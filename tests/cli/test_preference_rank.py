@@ -35,7 +35,7 @@ def test_chatbots_are_ranked(run: RunCommand, comparisons: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "600 comparisons by 40 raters." in done.stdout
     lines = done.stdout.splitlines()
-    assert next(line for line in lines if line.startswith("best"))
+    assert [line.split()[0] for line in lines if line.startswith(BOTS)][: len(BOTS)] == list(BOTS)
     assert "rater_gender: Woman" in done.stdout
     words = ("preference", "rank", comparisons, "--bootstrap", "50", "--by", "rater_gender", "--format")
     document = json.loads(run(*words, "json").stdout)

@@ -32,8 +32,8 @@ def test_commands_read_several_files(run: RunCommand, files: list[Path]) -> None
     assert done.returncode == 0, done.stderr
     expected = ds.analyse(files, rename=renames, by="gender", by_item="item_file")
     assert json.loads(done.stdout) == expected.to_dict() | {"settings": json.loads(done.stdout)["settings"]}
-    for words_of in (("vet",), ("aggregate",)):
-        assert run(*words_of, *files, *words).returncode == 0
+    for command in ("vet", "aggregate"):
+        assert run(command, *files, *words).returncode == 0
 
 
 def test_unclear_renames_and_names(run: RunCommand, files: list[Path]) -> None:

@@ -20,12 +20,6 @@ def simulate(run: RunCommand) -> RunCommand:
     return partial(run, "simulate")
 
 
-def test_help_has_an_example(run: RunCommand) -> None:
-    done = run("simulate", "--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "Example: dissensus simulate" in done.stdout
-
-
 def test_a_full_campaign_is_written_and_can_be_analysed(run: RunCommand, tmp_path: Path) -> None:
     done = run("simulate", "-o", "campaign.csv")
     assert (done.returncode, done.stdout) == (0, "")
