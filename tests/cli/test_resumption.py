@@ -17,6 +17,7 @@ from tests.support.served_site import KEY, list_workers, served
 from tests.support.worker_process import work_process
 
 import dissensus
+from dissensus.errors import Conflict
 from dissensus.store.answer_drafts import SaveTable
 from dissensus.store.audit_log import EventChainTable
 from dissensus.store.core import schema
@@ -111,7 +112,7 @@ def test_a_campaign_continues_through_an_upgrade(
             assert new.get("/readyz").status_code == 200
             people.stop()
             check(platform, people)
-    with pytest.raises(Exception, match="a later version made"):
+    with pytest.raises(Conflict, match="a later version made"):
         schema.check_revision(database)
 
 

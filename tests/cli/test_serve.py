@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 from sqlalchemy import create_engine, text
+from tests.databases import sqlite_only
 from tests.support.commands import RunCommand, command_runner
 from tests.support.served_site import KEY, PATIENCE_S, list_processes, read_log, served
 
@@ -37,6 +38,7 @@ def test_it_responds_logs_no_names_and_stops(tmp_path: Path, database_url: str) 
 
 
 @pytest.mark.slow
+@sqlite_only
 def test_two_workers_share_metrics_and_stop_together(tmp_path: Path, database_url: str) -> None:
     with served(tmp_path, "--workers", "2", database_url=database_url, secret_key=KEY) as site:
         for _ in range(20):
