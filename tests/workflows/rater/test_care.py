@@ -84,11 +84,10 @@ def test_the_survey_comes_between_conversations(platform: Platform) -> None:
 
 def test_a_repeated_survey_is_stored_once(platform: Platform) -> None:
     rater = enter(platform, open_campaign(platform, 5, care=CARE).key)
+    # No survey is due yet.
     care_workflow.answer_survey(platform, rater, 0, BAD, now=NOW)
-    rate(platform, rater, 0)
     with platform.database.reading() as tx:
-        early = tx.execute(select(CareSurveyTable)).all()
-    assert [row.number for row in early] == []
+        assert tx.execute(select(CareSurveyTable)).all() == []
     rate(platform, rater, 2)
     for answers in (BAD, {}):
         assert care_workflow.answer_survey(platform, rater, 0, answers, now=NOW).stage == "rate"
@@ -142,14 +141,18 @@ def test_a_contact_request_is_settled_once_and_erased_on_withdrawal(platform: Pl
 
 def test_means_are_over_at_least_five_raters(platform: Platform) -> None:
     campaign = open_campaign(platform, 4, care=CARE)
+
+    def load_mean() -> tuple[float | None, int]:
+        return care_workflow.load_care_summary(platform, "pilot", staff_id=campaign.staff_id).means["rater_upset"]
+
     for number in range(5):
+        # Four are too few.
+        assert load_mean() == (None, 0)
         rater = enter(platform, campaign.key)
         for answer in ("0", "4") if number == 0 else (str(number % 3), str(number % 3)):
             rate(platform, rater, 2)
             answer_survey(platform, rater, {"rater_upset": answer})
-    mean, n = care_workflow.load_care_summary(platform, "pilot", staff_id=campaign.staff_id).means["rater_upset"]
-    assert mean == pytest.approx((2 + 1 + 2 + 0 + 1) / 5)
-    assert n == 5
+    assert load_mean() == (pytest.approx((2 + 1 + 2 + 0 + 1) / 5), 5)
 
 
 def test_invalid_answers_are_refused(platform: Platform) -> None:

@@ -167,6 +167,13 @@ def test_conversations_of_others_are_not_accessible(platform: Platform) -> None:
     chat.send_message(platform, rater, chat_id, "x", "Hello.", now=NOW)
     with pytest.raises(NotFound, match="conversation does not exist"):
         chat.send_message(platform, other, chat_id, "y", "Hello.", now=NOW)
+    with pytest.raises(NotFound, match="conversation does not exist"):
+        chat.end_conversation(platform, other, chat_id, ConversationEnd(), now=NOW)
+    with pytest.raises(NotFound, match="nothing to pick from"):
+        chat.pick_response(platform, other, "x", B_MUCH, now=NOW)
+    with pytest.raises(NotFound, match="no response to continue with"):
+        chat.continue_with_response(platform, other, "x", now=NOW)
+    assert chat.load_response(platform, other, "x", 0) is None
     with pytest.raises(Conflict, match="under this key"):
         chat.begin_conversation(platform, other, NewConversation(id=chat_id, mode="helpful"), now=NOW)
     other_chat_id = begin_chat(platform, other)
@@ -310,7 +317,9 @@ def test_the_daily_limit_lets_the_last_conversation_end(platform: Platform) -> N
     assert state.stage == "chat"
     chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
     assert chat.end_conversation(platform, rater, chat_id, ConversationEnd(), now=NOW).stage == "enough"
-    assert next_step.find_next_step(platform, rater, now=NOW + timedelta(days=2)).stage == "chat"
+    tomorrow = NOW + timedelta(hours=24)
+    assert next_step.find_next_step(platform, rater, now=tomorrow - timedelta(seconds=1)).stage == "enough"
+    assert next_step.find_next_step(platform, rater, now=tomorrow).stage == "chat"
 
 
 @pytest.mark.parametrize("state", ["paused", "closed"])
@@ -334,10 +343,33 @@ def test_the_daily_limit_holds_for_a_page_that_was_loaded_before(platform: Platf
         begin_chat(platform, rater)
 
 
-def test_a_success_rating_that_is_not_asked_for_is_refused(platform: Platform) -> None:
+@pytest.mark.parametrize(
+    ("mode", "success", "message"),
+    [
+        ("helpful", 2, "asks for no success rating"),
+        ("red team", -1, "It is -1. Say how well it went from 0 to 4"),
+        ("red team", 5, "It is 5. Say how well it went from 0 to 4"),
+    ],
+)
+def test_a_success_rating_off_the_scale_or_not_asked_for_is_refused(
+    platform: Platform, mode: str, success: int, message: str
+) -> None:
     rater = enter(platform, open_chat_campaign(platform).key)
-    finish_chat(platform, rater, B_MUCH, "helpful", ends=False)
+    finish_chat(platform, rater, B_MUCH, mode, ends=False)
     with platform.database.reading() as tx:
         chat_id = str(tx.scalar(select(ChatTable.id)))
-    with pytest.raises(InvalidInput, match="asks for no success rating"):
-        chat.end_conversation(platform, rater, chat_id, ConversationEnd(success=2), now=NOW)
+    with pytest.raises(InvalidInput, match=message):
+        chat.end_conversation(platform, rater, chat_id, ConversationEnd(success=success), now=NOW)
+
+
+def test_a_conversation_that_has_ended_takes_no_message_and_no_other_pick(platform: Platform) -> None:
+    rater = enter(platform, open_chat_campaign(platform).key)
+    chat_id = begin_chat(platform, rater)
+    exchange, _ = send_message(platform, rater, chat_id)
+    chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
+    chat.end_conversation(platform, rater, chat_id, ConversationEnd(success=0), now=NOW)
+    with pytest.raises(Conflict, match="This conversation has ended"):
+        chat.send_message(platform, rater, chat_id, "x", "One more thing.", now=NOW)
+    with pytest.raises(Conflict, match="You have already picked"):
+        chat.pick_response(platform, rater, exchange, A_LITTLE, now=NOW)
+    assert audit.audit_campaign(platform, "pilot").holds

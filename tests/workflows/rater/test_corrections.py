@@ -121,9 +121,9 @@ def test_nothing_is_corrected_after_close_payment_or_withdrawal(platform: Platfo
         correct(platform, rater, assignment_id, "No", key="late")
     assert "closed" in str(corrections.list_submitted_items(platform, rater, now=LATER).refusal)
     withdrawal.withdraw_rater(platform, rater.id, now=NOW)
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowed, match="You have withdrawn"):
         correct(platform, rater, assignment_id, "No", key="last")
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowed, match="You have withdrawn"):
         corrections.list_submitted_items(platform, rater, now=LATER)
 
 
@@ -132,10 +132,10 @@ def test_reported_items_and_those_of_others_are_not_shown(platform: Platform) ->
     rater, other = enter(platform, campaign.key), enter(platform, campaign.key)
     state = next_step.find_next_step(platform, rater, now=NOW)
     assert state.assignment is not None
-    with pytest.raises(NotFound):  # not submitted yet
+    with pytest.raises(NotFound, match="You have submitted no such item"):
         corrections.load_correction(platform, rater, state.assignment.id, now=NOW)
     submit(platform, rater, state, "one")
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="You have submitted no such item"):
         corrections.load_correction(platform, other, state.assignment.id, now=NOW)
     rating.report_item(platform, rater, "illegal", "bad", assignment_id=state.assignment.id, now=NOW)
     with pytest.raises(Conflict, match="not shown any more"):

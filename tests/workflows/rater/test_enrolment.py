@@ -33,6 +33,18 @@ def test_a_repeated_entry_returns_the_rater_and_keeps_the_first_consent(platform
         assert store.get_campaign(tx, campaign.id).n_raters == 1
 
 
+def test_consent_to_a_text_that_has_changed_is_refused(platform: Platform) -> None:
+    campaign, digest = open_campaign(platform), definition().consent.digest
+    arrival = Arrival("pilot", str(campaign.key), "en")
+    with pytest.raises(Conflict, match="The text has changed since you read it, and nothing was stored"):
+        enrolment.enrol_rater(platform, arrival, AGREED, text_digest="0" * 64, now=NOW)
+    with platform.database.reading() as tx:
+        assert store.get_campaign(tx, campaign.id).n_raters == 0
+    rater, _ = enrolment.enrol_rater(platform, arrival, AGREED, text_digest=digest, now=NOW)
+    with pytest.raises(Conflict, match="The text has changed since you read it, and nothing was stored"):
+        enrolment.renew_consent(platform, rater, AGREED, text_digest="0" * 64, now=NOW)
+
+
 def test_an_entry_id_is_valid_in_one_campaign(platform: Platform) -> None:
     campaign, rater_id = open_campaign(platform), enrolment.new_entry_id(NOW)
     campaigns.create_campaign(platform, definition("second"), items(1), staff_id=campaign.staff_id, now=NOW)

@@ -15,6 +15,7 @@ from dissensus.store.answer_drafts import SaveTable
 from dissensus.store.core.rate_limits import RateLimitTable
 from dissensus.store.notices import NoticeTable
 from dissensus.store.raters import RaterTable
+from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, next_step, rate_limits, rating
 from dissensus.workflows.rater.enrolment import Arrival
@@ -55,7 +56,7 @@ def test_a_hostile_rater_cannot_save_without_end(platform: Platform) -> None:
     n_saves = count(platform, SaveTable)
     later = NOW + timedelta(seconds=6)
     rating.save_answers(slow, rater, state.assignment.id, "key 10", make_save(revision=11), now=later)
-    with pytest.raises(TooManyRequests):
+    with pytest.raises(TooManyRequests, match="Try again in 6 seconds"):
         rating.skip_item(slow, rater, state.assignment.id, now=later)
     assert count(platform, SaveTable) <= n_saves + 1
     # Reading is not limited, nor are others.
@@ -70,7 +71,7 @@ def test_large_saves_count_as_several(platform: Platform) -> None:
     long = replace(make_save(), answers={"Why": DraftAnswer(value="x" * 20_000)})
     slow = limited(platform, saves_per_rater=RateLimit(3, 60))
     rating.save_answers(slow, rater, state.assignment.id, "first", long, now=NOW)
-    with pytest.raises(TooManyRequests):
+    with pytest.raises(TooManyRequests, match="What it confirmed is saved"):
         rating.save_answers(slow, rater, state.assignment.id, "second", long, now=NOW)
 
 
@@ -126,8 +127,8 @@ def test_notices_of_an_address_are_limited(platform: Platform) -> None:
     ("limit", "message"), [("entries_per_address", "from your network"), ("entries_per_link", "by this link")]
 )
 def test_entries_are_limited(platform: Platform, limit: str, message: str) -> None:
-    key = open_campaign(platform).key
-    slow = limited(platform, **{limit: RateLimit(2, HOUR_S)})
+    campaign = open_campaign(platform)
+    key, slow = campaign.key, limited(platform, **{limit: RateLimit(2, HOUR_S)})
     sessions = [enter(slow, key, address=ADDRESS) for _ in range(2)]
     with pytest.raises(TooManyRequests, match=message) as refused:
         enter(slow, key, address=ADDRESS)
@@ -136,6 +137,9 @@ def test_entries_are_limited(platform: Platform, limit: str, message: str) -> No
     enrolment.enrol_rater(slow, Arrival("pilot", str(key), "en", sessions[0].id), AGREED, address=ADDRESS, now=NOW)
     if limit == "entries_per_address":
         enter(slow, key, address="another")
+    # Neither are personal links limited, each of which admits one rater.
+    for personal in campaigns.create_invitations(slow, "pilot", 3, staff_id=campaign.staff_id, now=NOW):
+        enter(slow, personal, address=ADDRESS)
 
 
 def test_full_buckets_are_deleted(platform: Platform) -> None:
