@@ -55,9 +55,9 @@ def test_a_deletion_leaves_the_log_alone(platform: Platform) -> None:
         "member": 1,  # Of the other campaign
     }
     with platform.database.reading() as tx:
-        kept = tx.execute(select(EventTable)).all()
-    assert [row for row in kept if row.rater_id is not None] == []
-    assert {row.kind for row in kept} == {"created", "state_changed", "withdrawn", "turned_away", "erased", "deleted"}
+        events = tx.execute(select(EventTable)).all()
+    assert [row for row in events if row.rater_id is not None] == []
+    assert {row.kind for row in events} == {"created", "state_changed", "withdrawn", "turned_away", "erased", "deleted"}
 
 
 def count_rows(platform: Platform) -> dict[str, int]:
@@ -110,7 +110,7 @@ def test_drafts_can_be_deleted_and_campaigns_under_way_cannot(platform: Platform
     campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW)
     with pytest.raises(Conflict, match=r"pilot is open, and raters may be at work. Close it first"):
         delete(platform, owner_id)
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="There is no campaign 'pilot'"):
         delete(platform, "somebody else")
 
 

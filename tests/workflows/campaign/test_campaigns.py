@@ -2,9 +2,11 @@
 
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 from sqlalchemy import func, select, update
+from tests.databases import sqlite_only
 from tests.support.campaigns import ABOUT_YOU, NOW, TWO_QUESTIONS, definition, items, open_campaign, owner
 from tests.support.plan_statistics import count_planned_rows
 
@@ -116,6 +118,28 @@ def test_texts_can_change_after_raters_came_and_the_design_cannot(platform: Plat
             campaigns.revise_campaign(platform, "pilot", definition(**changes), **by)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("field", "changes"),
+    [
+        ("questionnaire", {"questionnaire": {**TWO_QUESTIONS, "title": "Other questions"}}),
+        ("demographics", {"demographics": {**ABOUT_YOU, "title": "About all of you"}}),
+        ("demographics_position", {"demographics_position": "before"}),
+        ("response_format", {"response_format": "markdown"}),
+        ("replication", {"replication": 3}),
+        ("seed", {"seed": 4}),
+    ],
+)
+@sqlite_only
+def test_the_design_is_frozen_from_the_opening_on(platform: Platform, field: str, changes: dict[str, Any]) -> None:
+    campaign = open_campaign(platform, demographics=ABOUT_YOU)
+    by: dict[str, Any] = {"staff_id": campaign.staff_id, "now": NOW}
+    campaigns.change_state(platform, "pilot", "paused", **by)
+    with pytest.raises(Conflict, match=f"^{field} cannot change after raters entered"):
+        campaigns.revise_campaign(platform, "pilot", definition(**{"demographics": ABOUT_YOU, **changes}), **by)
+    limits = definition(demographics=ABOUT_YOU, max_items=2, max_per_day=1, reclaim_after_h=3, break_every=7)
+    assert campaigns.revise_campaign(platform, "pilot", limits, **by).digest == limits.digest
+
+
 def test_a_clone_is_a_draft_without_raters(platform: Platform) -> None:
     campaign = open_campaign(platform)
     clone = campaigns.clone_campaign(platform, "pilot", "again", staff_id=campaign.staff_id, now=NOW)
@@ -182,6 +206,25 @@ def test_a_filter_by_an_answer_needs_a_question_with_a_scale(platform: Platform)
         load(ItemFilter(answer=0))
     with pytest.raises(InvalidInput, match=r"'Q_safe' is not a question with a scale. The campaign has none."):
         load(ItemFilter(question="Q_safe"))
+
+
+def test_an_answer_beyond_the_scale_of_a_question_is_refused(platform: Platform) -> None:
+    campaign = open_campaign(platform)
+    load = partial(items_workflow.list_items, platform, "pilot", after=None, staff_id=campaign.staff_id, most=5)
+    with pytest.raises(InvalidInput, match=r"3 is not the number of an answer\. Q_safe has 0 to 2"):
+        load(ItemFilter(answer=3))
+    assert load(ItemFilter(answer=2)).items == ()
+
+
+def test_at_most_fifty_items_are_withheld_at_once(platform: Platform) -> None:
+    campaign = open_campaign(platform)
+    withhold = partial(
+        items_workflow.withhold_items, platform, "pilot", withheld=True, staff_id=campaign.staff_id, now=NOW
+    )
+    for positions, message in ((range(0), "No item is selected"), (range(51), "51 items are selected, and at most 50")):
+        with pytest.raises(InvalidInput, match=message):
+            withhold(positions)
+    assert withhold(range(50)) == 3
 
 
 def test_a_campaign_with_chats_takes_no_items(platform: Platform) -> None:

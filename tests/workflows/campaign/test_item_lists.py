@@ -120,8 +120,8 @@ def test_erased_text_is_not_found(platform: Platform) -> None:
         items_store.erase_item(tx, item.id)
         (erased,) = overview.list_items_after(tx, campaign.id, ItemFilter(search="withdrawn BY"), most=9)
         assert erased.name == item.name
-        found = overview.list_items_after(tx, campaign.id, ItemFilter(search=text), most=9)
-        assert item.name not in [one.name for one in found]
+        others = overview.list_items_after(tx, campaign.id, ItemFilter(search=text), most=9)
+        assert item.name not in [one.name for one in others]
 
 
 def test_counts_follow_states_and_leave_previews_out(platform: Platform) -> None:

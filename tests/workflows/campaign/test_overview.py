@@ -68,7 +68,7 @@ def test_campaigns_of_others_look_absent(platform: Platform) -> None:
         with pytest.raises(NotFound) as caught:
             overview.load_overview(platform, name, staff_id=other.id)
         messages.append(str(caught.value).replace(name, "NAME"))
-        with pytest.raises(NotFound):
+        with pytest.raises(NotFound, match=f"There is no campaign '{name}'"):
             notices.settle_notice(platform, name, "x", staff_id=other.id, now=NOW)
     assert messages[0] == messages[1]
     assert overview.list_campaigns_of(platform, other) == ()

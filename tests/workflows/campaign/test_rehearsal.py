@@ -62,5 +62,5 @@ def test_limits_and_permissions_of_rehearsals(platform: Platform) -> None:
     for n in (0, 1001):
         with pytest.raises(InvalidInput, match=f"{n:,} raters were requested"):
             run_rehearsal(platform, "pilot", n, staff_id=staff_id, now=NOW)
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="There is no campaign 'pilot'"):
         run_rehearsal(platform, "pilot", 1, staff_id=owner(platform.database, "other"), now=NOW)
