@@ -306,10 +306,12 @@ def test_a_throttled_job_pauses_in_proportion_to_its_duration_within_limits(
 
     monkeypatch.setattr(jobs, "monotonic", lambda: now[0])
     job = ThrottledJob(work)
-    for duration[0], pause in ((0.1, 2.0), (1.0, 4.0), (20.0, 10.0)):
+    for n, (duration[0], pause) in enumerate(((0.1, 2.0), (1.0, 4.0), (20.0, 10.0)), 1):
         job(platform, NOW)
+        assert len(done) == n
         now[0] += pause - 0.1
-        n = len(done)
         job(platform, NOW)
         assert len(done) == n
         now[0] += 0.2
+    job(platform, NOW)
+    assert len(done) == 4

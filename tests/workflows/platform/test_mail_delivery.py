@@ -17,7 +17,7 @@ from tests.support.campaigns import NOW, open_campaign
 from tests.support.smtp_server import Mailbox, receiving
 
 from dissensus.encryption import SecretKeys
-from dissensus.errors import InvalidInput
+from dissensus.errors import Conflict, InvalidInput
 from dissensus.mail_transport import MailSender
 from dissensus.store.identity.mails import MailRow, MailTable, add_mail
 from dissensus.store.identity.security_log import MAILED_KINDS
@@ -174,12 +174,14 @@ def test_a_server_that_is_down_is_tried_for_two_days(
         job = delivery(mailbox)
     with caplog.at_level(logging.WARNING, "dissensus.jobs"):
         job(platform, NOW)
+        # The next try is due ten seconds later.
+        job(platform, NOW + GIVE_UP_AFTER - timedelta(seconds=10))
         assert count_mails(platform) == 1
         job(platform, NOW + GIVE_UP_AFTER)
     assert count_mails(platform) == 0
-    waits, gave_up = [record.getMessage() for record in caplog.records]
-    assert re.fullmatch(r"Mail \d+ waits \(password_changed\): ConnectionRefusedError\.", waits)
-    assert gave_up == waits.replace("waits", "was given up")
+    first, second, last = [record.getMessage() for record in caplog.records]
+    assert re.fullmatch(r"Mail \d+ waits \(password_changed\): ConnectionRefusedError\.", first)
+    assert (second, last) == (first, first.replace("waits", "was given up"))
 
 
 def test_a_link_that_signs_in_is_given_up_once_it_has_expired(
@@ -189,7 +191,7 @@ def test_a_link_that_signs_in_is_given_up_once_it_has_expired(
         add_mail(tx, ada.id, "sign_in_link", NOW, encrypt_link_key(KEYS, "key"))
     with receiving(tmp_path) as mailbox:
         job = delivery(mailbox)
-    for minutes, waiting in ((0, 1), (14, 1), (40, 0)):
+    for minutes, waiting in ((0, 1), (14, 1), (15, 0)):
         job(platform, NOW + timedelta(minutes=minutes))
         assert count_mails(platform) == waiting
 
@@ -249,7 +251,7 @@ def test_a_change_that_is_rolled_back_is_not_mailed(platform: Platform, ada: Sta
     sign_in_links.create_sign_in_link(platform, "eve", now=NOW)
     staff.set_email(platform, "eve", "eve@example.net", now=NOW)
     MailDelivery(sender=None, site=SITE, keys=KEYS)(platform, NOW)
-    with pytest.raises(Exception, match="Somebody else has the address"):
+    with pytest.raises(Conflict, match="Somebody else has the address"):
         staff.set_email(platform, "ada", "eve@example.net", now=NOW)
     assert count_mails(platform) == 0
 
@@ -270,8 +272,10 @@ def test_names_and_addresses_add_no_header_and_no_line(person: str, passkey: str
         assert address != ADDRESS
         return
     assert b"Bcc" not in headers
-    assert sorted(message.keys())[:1] == sorted(plain.keys())[:1]
-    assert set(message.keys()) <= {*plain.keys(), "Content-Transfer-Encoding"}
+    # Texts that are not ASCII may need another encoding.
+    names, usual = (sorted(set(one.keys()) - {"Content-Transfer-Encoding"}) for one in (message, plain))
+    assert names == usual
+    assert len(message.keys()) == len(set(message.keys()))
     assert len(message["To"].addresses) == 1
     assert len(message.get_content().splitlines()) == len(plain.get_content().splitlines())
 

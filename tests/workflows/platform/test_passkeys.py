@@ -258,7 +258,7 @@ def test_challenges_belong_to_a_session_a_purpose_and_five_minutes(
         use_form(platform, phone.get(options), session)
     with pytest.raises(NotAllowed, match="was answered before"):
         passkeys.finish_second_factor(
-            platform, PARTY, session, phone.get(options), network=None, now=NOW + timedelta(minutes=5, seconds=1)
+            platform, PARTY, session, phone.get(options), network=None, now=NOW + timedelta(minutes=5)
         )
     assert use_session(platform, session, phone.get(options))
 

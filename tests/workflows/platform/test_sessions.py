@@ -12,12 +12,14 @@ from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
 
-LATER = NOW + timedelta(minutes=16)
+LATER = NOW + timedelta(minutes=15)
+SECOND = timedelta(seconds=1)
 
 
 def test_links_and_sessions_expire(platform: Platform) -> None:
     link = sign_in_links.create_sign_in_link(platform, "ada", now=NOW)
-    with pytest.raises(NotAllowed):
+    sign_in_links.check_sign_in_link(platform, link.key, now=LATER - SECOND)
+    with pytest.raises(NotAllowed, match="is older than 15 minutes"):
         sign_in_links.sign_in_with_link(platform, link.key, network=None, now=LATER)
     again = sign_in_links.create_sign_in_link(platform, "ada", now=NOW)
     assert (again.staff, again.is_new) == (link.staff, False)
@@ -25,6 +27,15 @@ def test_links_and_sessions_expire(platform: Platform) -> None:
     for minutes in range(0, 12 * 60, 59):
         assert sessions.staff_of_session(platform, session, now=NOW + timedelta(minutes=minutes)) is not None
     assert sessions.staff_of_session(platform, session, now=NOW + timedelta(hours=12)) is None
+
+
+def test_signing_in_confirms_the_identity_for_ten_minutes(platform: Platform) -> None:
+    link = sign_in_links.create_sign_in_link(platform, "ada", now=NOW)
+    session = sign_in_links.sign_in_with_link(platform, link.key, network=None, now=NOW)
+    until = NOW + timedelta(minutes=10)
+    assert sessions.is_recently_confirmed(platform, session, now=until - SECOND)
+    assert not sessions.is_recently_confirmed(platform, session, now=until)
+    assert not sessions.is_recently_confirmed(platform, "guess", now=NOW)
 
 
 def test_idle_sessions_end(platform: Platform) -> None:
@@ -52,7 +63,7 @@ def test_signing_out_ends_one_session_or_all_and_the_links(platform: Platform) -
     assert [sessions.staff_of_session(platform, one, now=NOW) is not None for one in opened] == [False, True, True]
     assert sessions.sign_out_everywhere(platform, "ada", now=NOW) == 2
     assert not any(sessions.staff_of_session(platform, one, now=NOW) for one in opened)
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowed, match="This link was used"):
         sign_in_links.sign_in_with_link(platform, keys[3], network=None, now=NOW)
     assert sessions.staff_of_session(platform, other, now=NOW) is not None
     with pytest.raises(NotFound, match="There is no person called 'eve'; there are 'ada', 'bob'"):

@@ -47,7 +47,7 @@ def test_concurrent_uses_of_a_link_open_one_session(platform: Platform) -> None:
 
 @pytest.mark.parametrize("key", ["", "guess", "\udc80", "é" * 500])
 def test_invalid_keys_are_refused(platform: Platform, key: str) -> None:
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowed, match="This link was used"):
         sign_in_links.sign_in_with_link(platform, key, network=None, now=NOW)
     assert sessions.staff_of_session(platform, key, now=NOW) is None
 
