@@ -131,8 +131,9 @@ def test_an_abandoned_seat_goes_to_the_next_rater(platform: Platform) -> None:
     campaign = open_seat_campaign(platform)
     absent = enter(platform, campaign.key)
     screen(platform, absent)
-    early, later = NOW + timedelta(minutes=59), NOW + timedelta(minutes=61)
-    assert screen(platform, enter(platform, campaign.key, now=early), now=early) is None
+    last = NOW + timedelta(minutes=60)
+    later = last + timedelta(seconds=1)
+    assert screen(platform, enter(platform, campaign.key, now=last), now=last) is None
     other = enter(platform, campaign.key, now=later)
     step = screen(platform, other, now=later)
     assert step is not None
@@ -265,6 +266,9 @@ def test_seats_can_be_added_and_removed_while_paused(platform: Platform) -> None
         campaigns.revise_campaign(
             platform, "pilot", quota_definition(3, axes=axes), staff_id=campaign.staff_id, now=NOW
         )
+    # A cell without seats admits nobody.
+    campaigns.change_state(platform, "pilot", "open", staff_id=campaign.staff_id, now=NOW)
+    assert screen(platform, enter(platform, campaign.key), "old") is None
 
 
 def open_recruiter_campaign(platform: Platform, **changes: Any) -> tuple[Any, dict[str, str]]:
@@ -294,7 +298,7 @@ def test_raters_sent_by_cell_declare_their_attributes_afterwards(platform: Platf
 def test_links_of_cells_open_only_their_cell(platform: Platform) -> None:
     campaign, keys = open_recruiter_campaign(platform)
     for wrong_key in (campaign.key, "rest", keys["rest"][:-1], keys["rest"].upper()):
-        with pytest.raises(NotAllowed):
+        with pytest.raises(NotAllowed, match="This link"):
             enter(platform, wrong_key)
     with pytest.raises(InvalidInput, match="Name the cell"):
         campaigns.create_invitations(platform, "pilot", 1, staff_id=campaign.staff_id, now=NOW)
@@ -359,7 +363,7 @@ def test_a_withdrawn_rater_is_replaced_within_the_cell(platform: Platform) -> No
     assert Counter(cells) == {"young": 4, "old": 4, "rest": 2}
 
 
-ENTRANTS = 64
+ENTRANTS = 32
 
 
 @pytest.fixture
