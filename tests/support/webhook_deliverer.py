@@ -59,7 +59,7 @@ class WebhookDeliverer:
         self.dispatcher.finish(self.platform, self.at)
         return had_work
 
-    def until_failed(self, **time: float) -> "WebhookDeliverer":
+    def turn_hourly(self, **time: float) -> "WebhookDeliverer":
         """Run a turn every hour for the given time."""
         end = self.at + timedelta(**time)
         while self.at < end:

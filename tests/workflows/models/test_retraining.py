@@ -12,6 +12,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 from sqlalchemy import select
+from tests.databases import sqlite_only
 from tests.preference.pairs import simulate_pairs
 from tests.preference.people import people
 from tests.support.campaigns import NOW, owner
@@ -430,6 +431,7 @@ def test_too_few_preferences_are_refused(platform: Platform, registered_model: R
         retrain_from_campaigns(platform, registered_model.folder.parent / "helpful", now=NOW)
 
 
+@sqlite_only
 @pytest.mark.slow
 def test_the_job_retries_a_locked_model_soon_and_retrains_at_its_interval(
     platform: Platform, registered_model: RegisteredModel, caplog: pytest.LogCaptureFixture
