@@ -257,8 +257,8 @@ def test_stored_states_follow_labels_and_decisions(platform: Platform) -> None:
     owner, experts = create_disputed_item(platform)
 
     def list_settled(label: str) -> list[str]:
-        chosen = ItemFilter(gold=label)
-        listing = items_workflow.list_items(platform, "pilot", chosen, after=None, staff_id=owner, most=9)
+        by_label = ItemFilter(gold=label)
+        listing = items_workflow.list_items(platform, "pilot", by_label, after=None, staff_id=owner, most=9)
         return [item.name for item in listing.items]
 
     def count_disputes(staff_id: str) -> dict[str, int]:
@@ -455,16 +455,16 @@ def test_experts_label_a_sample_that_the_log_records(platform: Platform) -> None
     with pytest.raises(Conflict, match="label a sample of 4 items, and there are 3"):
         refuse_errors(platform, "pilot", services, staff_id=owner)
     campaigns.add_items(platform, "pilot", rated[3:], staff_id=owner, now=NOW)
-    chosen = sample_of(platform, owner)
+    sample = sample_of(platform, owner)
     plan = SamplePlan(n=4, by="topic", seed=0)
-    assert chosen == [item.item_id for item in curate(rated, plan).sample]
-    assert Counter(item.attributes["topic"] for item in rated if item.item_id in chosen) == {"x": 2, "y": 2}
+    assert sample == [item.item_id for item in curate(rated, plan).sample]
+    assert Counter(item.attributes["topic"] for item in rated if item.item_id in sample) == {"x": 2, "y": 2}
     for seed in range(1, 9):
         campaigns.revise_campaign(platform, "pilot", definition(gold=settings, seed=seed), staff_id=owner, now=NOW)
         assert sample_of(platform, owner) == [item.item_id for item in curate(rated, replace(plan, seed=seed)).sample]
-    chosen, before = sample_of(platform, owner), queue.load_gold_queue(platform, "pilot", staff_id=experts[0])
+    sample, before = sample_of(platform, owner), queue.load_gold_queue(platform, "pilot", staff_id=experts[0])
     assert (before.n_first, before.states["unlabelled"]) == (4, 4)
-    outside = next(number for number, item in enumerate(rated) if item.item_id not in chosen)
+    outside = next(number for number, item in enumerate(rated) if item.item_id not in sample)
     with pytest.raises(Conflict, match=f"item-{outside}' is outside the sample"):
         label_item(platform, experts[0], YES, outside)
     while (position := queue.load_gold_queue(platform, "pilot", staff_id=experts[0]).next) is not None:
@@ -477,7 +477,7 @@ def test_experts_label_a_sample_that_the_log_records(platform: Platform) -> None
     with pytest.raises(Conflict, match="gold cannot change"):
         campaigns.revise_campaign(platform, "pilot", definition(gold=settings, seed=9), staff_id=owner, now=NOW)
     campaigns.clone_campaign(platform, "pilot", "second", staff_id=owner, now=NOW)
-    assert sample_of(platform, owner, "second") == chosen
+    assert sample_of(platform, owner, "second") == sample
     link_pending_events(platform)
     assert audit_campaign(platform, "pilot").faults == audit_campaign(platform, "second").faults == ()
     with platform.database.writing() as tx:

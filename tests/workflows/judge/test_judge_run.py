@@ -355,7 +355,7 @@ def test_a_judge_that_likes_the_first_response_is_told_from_one_that_likes_a_lon
 
     questionnaire = questionnaire_for_judge(pair_definition(pair={"criterion": "less harmful"}))
     others = tuple(replace(item, response_b=f"{item.response_b} Really.") for item in pairs(20))
-    found, digests = {}, set()
+    audits, digests = {}, set()
     for behaviour, items in ((like_first, pairs(20)), (like_long, others)):
         judged = replace(
             make_run(behaviour),
@@ -366,13 +366,13 @@ def test_a_judge_that_likes_the_first_response_is_told_from_one_that_likes_a_lon
         )
         run(judged)
         answers = pl.read_csv(judged.folder / RATINGS)["Q_preference"].to_list()
-        found[behaviour.__name__] = audit(judged, None)
+        audits[behaviour.__name__] = audit(judged, None)
         digests.add(json.loads((judged.folder / RUN).read_bytes())["items_sha256"])
         assert set(answers) == ({-2, 2} if behaviour is like_first else {-3})
     assert len(digests) == 2  # Of both responses
-    shifts = [pick(result, "shift", probe="responses").estimate for result in found.values()]
+    shifts = [pick(result, "shift", probe="responses").estimate for result in audits.values()]
     assert shifts == pytest.approx([3 / 5, 0])  # From -2 to 2 where response B comes first; there are no ties
-    assert pick(found["like_long"], "consistency").estimate == 1
+    assert pick(audits["like_long"], "consistency").estimate == 1
     asked = next(request for _, request in judged.iterate_requests()).messages[1]["content"]
     assert "Which response is less harmful?" in asked
     assert '"-3" (the first is much less harmful)' in asked

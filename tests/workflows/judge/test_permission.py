@@ -34,7 +34,7 @@ def test_a_permission_is_recorded_and_bound_to_its_address(platform: Platform, t
     with pytest.raises(NotAllowed, match="dissensus judge permit pilot --url https://other"):
         record_judging(platform, "pilot", elsewhere, 9, staff_id=staff_id, now=NOW)
     permit_judge(platform, "pilot", None, staff_id=staff_id, now=NOW)
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowed, match="may leave this machine for no address"):
         record_judging(platform, "pilot", run, 9, staff_id=staff_id, now=NOW)
     local = replace(run, judge=replace(judge, source=LocalModel()))
     record_judging(platform, "pilot", local, 9, staff_id=staff_id, now=NOW)

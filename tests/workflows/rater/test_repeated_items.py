@@ -133,9 +133,9 @@ def test_consistency_is_that_of_both_answers_with_derivable_groups_left_out(plat
         rater = enter(platform, campaign.key)
         order, answers = rate_in_turn(platform, rater, ["No", "No", "Yes"]), ["No", "No", "Yes"]
         rating.declare_attributes(platform, rater, {"rater_age": "old" if n % 2 else "young"}, now=NOW)
-        given = [(name, answers[at % 3]) for at, name in enumerate(order, 1)]
+        pairs = [(name, answers[at % 3]) for at, name in enumerate(order, 1)]
         for name in {name for name in order if order.count(name) == 2}:
-            first, second = (answer for one, answer in given if one == name)
+            first, second = (answer for item_id, answer in pairs if item_id == name)
             twice, equal = twice + 1, equal + (first == second)
     figures = load_figures(platform, campaign)
     assert figures.pool.n_ratings == 100  # first ratings alone

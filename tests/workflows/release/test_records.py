@@ -183,8 +183,8 @@ def test_conversations_are_published_as_pairs_and_attempts(
     pl.read_parquet(copy).head(2).write_parquet(copy)
     twin = next((tmp_path / "out/pairs").rglob("*.parquet"))
     pl.read_parquet(twin).with_columns(edited_by=pl.lit("ann"), chosen=pl.lit("x")).write_parquet(twin)
-    found = [finding.check for finding in validate_release(tmp_path / "out").findings]
-    assert found == ["changed file", "changed file", "twins differ", "unknown raters", "twins differ"]
+    checks = [finding.check for finding in validate_release(tmp_path / "out").findings]
+    assert checks == ["changed file", "changed file", "twins differ", "unknown raters", "twins differ"]
     pl.read_parquet(twin).drop("strengths").write_parquet(twin)
     assert "other columns" in [finding.check for finding in validate_release(tmp_path / "out").findings]
 

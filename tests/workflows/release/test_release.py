@@ -322,8 +322,8 @@ def test_both_kinds_of_database_give_the_same_bytes(
     assert write(Platform(restored_database), tmp_path / "b", plan) == manifest
     restored_database.dispose()
     (tmp_path / "a/out/images/a.jpg").unlink()
-    found = [finding.check for finding in validate_release(tmp_path / "a/out").findings]
-    assert found == ["missing file", "missing image"]
+    checks = [finding.check for finding in validate_release(tmp_path / "a/out").findings]
+    assert checks == ["missing file", "missing image"]
 
 
 def test_a_refusal_to_register_is_not_one_of_the_disk(
