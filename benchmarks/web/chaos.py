@@ -50,8 +50,8 @@ PAGE = DOCS / "chaos.md"
 N_RATERS, N_SHORT_RATERS = 16, 4
 LEAST_S, SHORT_S, OVERHEAD_S = 4.0, 1.0, 12.0
 """Shortest disturbance, that of the short form, and what start and checks take besides, until it is measured."""
-ENTRY_S = 30.0
-"""Time for all raters to enter and save once, before the disturbance."""
+ENTRY_S = 120.0
+"""Longest wait for all raters to enter and save once, before the disturbance."""
 FAULTS = ("lost", "wrong", "doubled", "unknown", "unanswered", "refused", "audit")
 
 

@@ -34,8 +34,8 @@ from dissensus.workflows.platform.platform import Platform
 
 SECRET = "a secret of no consequence, for disturbances alone"
 OWNER, N_ITEMS = "owner", 350
-PATIENCE_S = 120
-"""Time for a start, also on a busy machine."""
+PATIENCE_S, READINESS_S = 240, 20
+"""Times for a start and for one answer about readiness, also on a busy machine."""
 SMALL_DISK = "24m"
 LIBFAKETIME = "LIBFAKETIME"
 """Environment variable with the path of libfaketime, if Debian's package is not installed."""
@@ -97,7 +97,7 @@ class DisturbedSite:
 
     def _is_ready(self) -> bool:
         with suppress(OSError):
-            urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=2).close()
+            urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=READINESS_S).close()
             return True
         return False
 

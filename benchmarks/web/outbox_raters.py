@@ -1,5 +1,6 @@
 """Raters who save over HTTP as the rating page does: with the same id, again and again, until it is acknowledged."""
 
+import math
 import random
 import threading
 import time
@@ -20,7 +21,7 @@ PAUSES_S = (0.25, 0.5, 1.0, 2.0)
 THOUGHT_S = (0.4, 1.2)
 """Time before a draft, and again before the final save; people take longer."""
 DRAIN_S = 60.0
-"""Time to get the last save acknowledged."""
+"""Time after the stop to get the last save acknowledged."""
 RETRY_STATUSES = frozenset({408, 413, 425, 429})
 
 
@@ -87,10 +88,13 @@ class OutboxRater(threading.Thread):
         self._post(browser, path, _save(visit, 1, draft, f"draft of {save_id}"))
         self._stop_event.wait(self._random.uniform(*THOUGHT_S))
         final = _save(visit, 2, value, save_id) | {"key": save_id, "final": True}
-        start, n_tries = time.monotonic(), 0
+        start, n_tries, end = time.monotonic(), 0, math.inf
         while (response := self._post(browser, path, final)) is None:
             self._ledger.n_retries += 1
-            if self._stop_event.is_set() and time.monotonic() > start + DRAIN_S:
+            if self._stop_event.is_set():
+                # Not from the first try: the site may have been down since.
+                end = min(end, time.monotonic() + DRAIN_S)
+            if time.monotonic() > end:
                 self._ledger.unanswered.append(save_id)
                 return None
             time.sleep(PAUSES_S[min(n_tries, len(PAUSES_S) - 1)])
