@@ -1,5 +1,6 @@
 """Statistics of groups by pairs of ratings, one at a time, and their errors by scores of raters."""
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -99,7 +100,7 @@ def alike_with(rater: int, answer: int, side: Side, likeness: Likeness) -> float
 def studentise(total: float, scores: Scores, weights: Sequence[float]) -> float:
     """Return a total over the root of the sum of squared scores of raters, with the weight of each rater."""
     squares = sum(weights[rater] * score**2 for rater, score in scores.items())
-    return (0.0 if abs(total) < 1e-9 else total) / max(squares, 1e-12) ** 0.5
+    return (0.0 if abs(total) < 1e-9 else total) / math.sqrt(max(squares, 1e-12))
 
 
 def weigh_raters(group: Sequence[int], g: int, h: int) -> list[float]:

@@ -1,6 +1,7 @@
 """Warnings of intervals by the design."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,8 +98,9 @@ def test_small_quotas_have_a_warning() -> None:
     ],
 )
 def test_a_warning_begins_beyond_its_limit(metric: str, field: str, limit: float, beyond: float) -> None:
-    assert warn_of_coverage(metric, replace(COMPLETE, **{field: limit})) is None
-    assert warn_of_coverage(metric, replace(COMPLETE, **{field: beyond})) is not None
+    changes: list[dict[str, Any]] = [{field: limit}, {field: beyond}]
+    warnings = [warn_of_coverage(metric, replace(COMPLETE, **change)) for change in changes]
+    assert [warning is None for warning in warnings] == [True, False]
 
 
 def test_intervals_of_a_distance_are_wider_than_needed_in_each_design() -> None:

@@ -35,7 +35,7 @@ def close(first: TextModel, second: TextModel, tolerance: float) -> bool:
             (first.locate_choices(features), second.locate_choices(features)),
         )
     )
-    return np.allclose(*ratings, atol=tolerance) and np.allclose(*choices, atol=tolerance)
+    return all(np.allclose(one, other, atol=tolerance) for one, other in (ratings, choices))
 
 
 def test_without_choices_it_is_the_model_of_answers_bit_by_bit(data: JointData) -> None:
