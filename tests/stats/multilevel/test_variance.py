@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from dissensus.stats.multilevel.variance import split_fixed, split_random
-from dissensus.stats.result import FloatArray
 
 RNG = np.random.default_rng(4)
 RATERS, ITEMS = RNG.dirichlet(np.ones(5)), RNG.dirichlet(np.ones(7))
@@ -42,8 +41,7 @@ def test_parts_of_effects_of_groups_are_those_of_fixed_effects_of_each_pair_of_g
 ) -> None:
     """All raters, and items, are equally often of each group, so that two are of one group with probability 1 / G."""
     factor = np.random.default_rng(7).normal(size=(3, 3))
-    covariance: FloatArray = factor @ factor.T
-    n_pairs = rater_groups * item_groups
+    covariance, n_pairs = np.array(factor @ factor.T, np.float64), rater_groups * item_groups
     groups = np.arange(n_pairs).reshape(rater_groups, item_groups)
     pair = np.tile(groups, (len(RATERS), len(ITEMS)))
     crossed = np.repeat(np.repeat(VALUES, rater_groups, axis=0), item_groups, axis=1)
