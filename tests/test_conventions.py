@@ -36,7 +36,6 @@ NOUNS_IN_ING: Final = frozenset(
         "labelling",
         "mapping",
         "multiple_testing",
-        "missing",
         "resampling",
         "vetting",
         "weighting",
@@ -58,7 +57,6 @@ ADJECTIVES_IN_ED: Final = frozenset(
         "contested_items",
         "mixed",  # mixed model
         "mixed_model",
-        "clustered",  # clustered data
         "delimited",  # delimited text
         "paired",  # paired comparison
         "pasted",  # pasted transcripts
@@ -68,7 +66,6 @@ ADJECTIVES_IN_ED: Final = frozenset(
         "shipped_files",
         "shipped_presets",
         "signed_tokens",
-        "simulated",
         "simulated_power",
         "balanced",
         "divided_items",
@@ -98,6 +95,11 @@ PUBLIC: Final = frozenset(
     name
     for package in ("dissensus", "dissensus.preference", "dissensus.report")
     for name in import_module(package).__all__
+)
+WRITES: Final = re.compile(r"\.(?:writing|commit)\(")
+IMPURE: Final = re.compile(
+    r"\b(?:datetime\.now|date\.today|time\.\w+|utcnow|urandom|uuid\d|secrets\.\w+|random\.random)\("
+    r"|\b(?:default_rng|SeedSequence|Random)\(\)"
 )
 PUBLIC_ROOMS: Final = ("stats", "text")
 
@@ -129,8 +131,8 @@ def test_rooms_hold_at_most_25_modules() -> None:
 
 def test_modules_are_named_by_nouns() -> None:
     names = {path.stem.lstrip("_") for path in sources()} - {"init__"}
-    assert {name for name in names if name.endswith("ing")} <= NOUNS_IN_ING
-    assert {name for name in names if re.search(r"[^e]ed(_|$)", name)} <= ADJECTIVES_IN_ED
+    assert {name for name in names if name.endswith("ing")} == NOUNS_IN_ING
+    assert {name for name in names if re.search(r"[^e]ed(_|$)", name)} == ADJECTIVES_IN_ED
 
 
 def test_a_feature_has_one_stem_in_all_layers() -> None:
@@ -298,6 +300,24 @@ def imports_of(path: Path, modules: Mapping[str, Path]) -> set[str]:
         elif isinstance(node, ast.Import):
             imported |= {alias.name for alias in node.names}
     return {name for name in imported if name in modules}
+
+
+def test_only_workflows_open_transactions_that_write() -> None:
+    writers = {path.relative_to(PACKAGE).parts[0] for path in sources() if WRITES.search(path.read_text("utf-8"))}
+    # The store has the transaction itself, and the one of a migration.
+    assert writers == {"store", "workflows"}
+    tables = [path for path in sources(PACKAGE / "store") if path.parent.name not in WITHOUT_STEMS]
+    assert [relative_path(path) for path in tables if WRITES.search(path.read_text("utf-8"))] == []
+
+
+def test_pure_packages_read_no_clock_and_draw_by_a_given_seed_only() -> None:
+    draws = {
+        relative_path(path): IMPURE.findall(path.read_text("utf-8"))
+        for package in ("stats", "text", "campaign", "pipeline")
+        for path in sources(PACKAGE / package)
+    }
+    # The key of pseudonyms must not follow from a seed.
+    assert {path for path, calls in draws.items() if calls} == {"src/dissensus/pipeline/release/pseudonyms.py"}
 
 
 def test_files_do_not_import_each_other_in_circles() -> None:
