@@ -2,11 +2,13 @@
 
 import stat
 import threading
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
+from dissensus.campaign.rate_limits import RaterLimits
 from dissensus.encryption import SecretKeys
 from dissensus.errors import InvalidInput
 from dissensus.settings import Settings, load_mail_sender, load_prolific_token, load_secret_keys, read_settings
@@ -36,7 +38,7 @@ def test_all_invalid_settings_are_listed_without_their_values(tmp_path: Path) ->
     (tmp_path / "dissensus.toml").write_text('prot = 1\nworkers = 0\nbase_url = "rate.example.org"')
     with pytest.raises(InvalidInput) as caught:
         read_settings(
-            {"DISSENSUS_SECRET_KEY": "tiny-secret", "DISSENSUS_DATABASE_URL": "mysql://root:hunter2@db/x"}, tmp_path
+            {"DISSENSUS_SECRET_KEY": "s" * 31, "DISSENSUS_DATABASE_URL": "mysql://root:hunter2@db/x"}, tmp_path
         )
     message = str(caught.value)
     assert "prot in" in message
@@ -46,7 +48,7 @@ def test_all_invalid_settings_are_listed_without_their_values(tmp_path: Path) ->
     assert "DISSENSUS_SECRET_KEY in the environment" in message
     assert "mysql is not a database" in message
     assert "hunter2" not in message
-    assert "tiny-secret" not in message
+    assert "sss" not in message
 
 
 @pytest.mark.parametrize("text", ["port =", "\x00", "port = 1\nport = 2"])
@@ -99,9 +101,10 @@ def test_processes_that_start_together_share_a_key(tmp_path: Path) -> None:
 
 def test_an_invalid_key_file(tmp_path: Path) -> None:
     settings, path = Settings(database_url=f"sqlite:///{tmp_path}/x.db"), tmp_path / "x.db.key"
-    path.write_text("short")
-    with pytest.raises(InvalidInput, match=r"x\.db\.key is too short. Delete the file"):
-        load_secret_keys(settings)
+    for content in ("", "k" * 31, f"{KEY}\n{'k' * 31}"):
+        path.write_text(content)
+        with pytest.raises(InvalidInput, match=r"x\.db\.key is too short\. Delete the file"):
+            load_secret_keys(settings)
     path.write_bytes(b"\xff" * 40)
     with pytest.raises(InvalidInput, match="cannot be read or created"):
         load_secret_keys(settings)
@@ -114,7 +117,9 @@ def test_the_prolific_token_is_a_setting_or_in_a_file(tmp_path: Path) -> None:
     path.write_text(" in-a-file\n")
     assert load_prolific_token(Settings()) is None
     assert load_prolific_token(Settings(prolific_token="set")) == "set"
-    assert load_prolific_token(Settings(prolific_token_file=path)) == "in-a-file"
+    assert load_prolific_token(Settings(prolific_token="set", prolific_token_file=path)) == "in-a-file"
+    path.write_text(" \n")
+    assert load_prolific_token(Settings(prolific_token_file=path)) is None
     path.write_bytes(b"\xff")
     for token_file in (path, tmp_path / "none"):
         with pytest.raises(InvalidInput, match=r"The token of Prolific, .* cannot be read"):
@@ -134,6 +139,16 @@ def test_webhook_networks_are_parsed() -> None:
     ]
     with pytest.raises(InvalidInput, match=r"DISSENSUS_WEBHOOK_NETWORKS in the environment: .*Give networks such as"):
         read_settings({"DISSENSUS_WEBHOOK_NETWORKS": "10.0.0.0/99"})
+
+
+def test_rate_limits_of_raters_are_settings_over_their_periods() -> None:
+    names = [field.name for field in fields(RaterLimits)]
+    limits = Settings.model_validate({name: number for number, name in enumerate(names)}).rater_limits
+    periods = {name: 300 if name == "saves_per_rater" else 3600 for name in names}
+    assert asdict(limits) == {name: {"n": n, "period_s": periods[name]} for n, name in enumerate(names)}
+    assert Settings().rater_limits == RaterLimits()
+    with pytest.raises(ValidationError, match="greater than or equal to 0"):
+        Settings(saves_per_rater=-1)
 
 
 def test_no_representation_shows_a_secret() -> None:
@@ -157,7 +172,7 @@ def test_previous_keys_are_a_setting() -> None:
     settings = Settings(secret_key=KEY, database_url="postgresql://db/x", previous_secret_keys=previous)
     assert load_secret_keys(settings) == SecretKeys(KEY, ("a" * 32, "b" * 32))
     with pytest.raises(InvalidInput, match="give keys of at least 32 characters, separated by commas"):
-        read_settings({"DISSENSUS_PREVIOUS_SECRET_KEYS": "short"}, Path("/nowhere"))
+        read_settings({"DISSENSUS_PREVIOUS_SECRET_KEYS": f"{KEY}, {'k' * 31}"}, Path("/nowhere"))
 
 
 def test_trusted_proxies_are_addresses_and_networks() -> None:
