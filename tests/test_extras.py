@@ -91,14 +91,14 @@ def test_commands_of_the_site_name_the_extra_and_the_others_run(alone: dict[str,
     assert commands["--help"][0] == 0
     refused = {"demo"}
     for command in COMMANDS:
-        code, _, said = commands[f"{command} --help"]
+        code, _, errors = commands[f"{command} --help"]
         if code:
-            assert re.fullmatch(rf"Error: dissensus {command} needs \w+, .*: pip install 'dissensus\[site\]'\n", said)
+            assert re.fullmatch(rf"Error: dissensus {command} needs \w+, .*: pip install 'dissensus\[site\]'\n", errors)
             refused.add(command)
         else:
-            assert said == ""
-    code, _, said = commands["demo --once"]
-    assert (code, said.startswith("Error: dissensus demo needs ")) == (1, True)
+            assert errors == ""
+    code, _, errors = commands["demo --once"]
+    assert (code, errors.startswith("Error: dissensus demo needs ")) == (1, True)
     assert refused == documented_commands("site")
     assert set(COMMANDS) - refused == documented_commands("dissensus")
 
@@ -119,10 +119,10 @@ def test_figures_are_refused_before_the_work(alone: dict[str, Any]) -> None:
 
 
 def test_pages_show_figures_that_are_not_drawn_by_their_numbers(alone: dict[str, Any]) -> None:
-    code, _, said = alone["commands"][f"{' '.join(PLAN)} -o plan.html"]
+    code, _, errors = alone["commands"][f"{' '.join(PLAN)} -o plan.html"]
     assert code == 0
-    assert said.startswith("Warning: Figures are shown as their numbers")
-    assert said.count("pip install 'dissensus[figures]'") == 1
+    assert errors.startswith("Warning: Figures are shown as their numbers")
+    assert errors.count("pip install 'dissensus[figures]'") == 1
     page = alone["page"]
     assert page.count("<figure") == page.count('<details class="numbers" open>') > 0
     assert "it was not drawn" in page
@@ -134,11 +134,11 @@ def test_pages_show_figures_that_are_not_drawn_by_their_numbers(alone: dict[str,
 
 def test_modules_of_extras_are_those_of_the_project_and_of_the_contract() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    distributions = {module: set(names) for module, names in packages_distributions().items()}
+    distributions = {module: set(owners) for module, owners in packages_distributions().items()}
     for extra, modules in MODULES.items():
         listed = {re.split(r"[<>=\[;]", line)[0].lower() for line in extras[extra]} - {"dissensus"}
-        found = {name.lower().replace("_", "-") for module in set(modules) - INDIRECT for name in distributions[module]}
-        assert found == listed
+        names = {name.lower().replace("_", "-") for module in set(modules) - INDIRECT for name in distributions[module]}
+        assert names == listed
     contracts = configparser.ConfigParser()
     contracts.read(ROOT / ".importlinter")
     forbidden = contracts["importlinter:contract:library-alone"]["forbidden_modules"].split()

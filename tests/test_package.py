@@ -32,7 +32,7 @@ def test_commands_load_compiled_kernels_without_the_compiler_and_scipy(tmp_path:
     code = f"""
 import sys
 from dissensus.cli import main
-sys.argv = ["dissensus", "analyse", {str(file)!r}]
+sys.argv = ["dissensus", "analyse", {str(file)!r}, "--permutations", "20", "--bootstrap", "20"]
 try:
     main()
 except SystemExit:

@@ -1,6 +1,5 @@
 """Every row of the threat model, and of the promises of a release, names an existing test."""
 
-import ast
 import re
 
 import pytest
@@ -15,9 +14,8 @@ def test_every_row_names_an_existing_test(name: str, header: str, least: int) ->
     assert len(rows) > least
     assert [row for row, tests in tests_by_row.items() if not tests] == []
     defined = {
-        node.name
+        name
         for path in (ROOT / "tests").rglob("test_*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.FunctionDef)
+        for name in re.findall(r"^(?:async )?def (test_\w+)", path.read_text("utf-8"), re.MULTILINE)
     }
     assert sorted({test for tests in tests_by_row.values() for test in tests} - defined) == []
