@@ -1,4 +1,4 @@
-"""Comparisons of recordings: what differs is found, and listed renames are forgiven."""
+"""Comparison of recordings: differences, and renames that are listed."""
 
 from pathlib import Path
 
@@ -52,7 +52,9 @@ def test_what_is_sorted_may_move_and_tables_may_be_wider(tmp_path: Path) -> None
     assert len(list(differences(*folders, loose=True))) == 3
 
 
-def test_the_exit_code_tells(recordings: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_exit_code_is_1_for_a_difference_that_is_not_listed(
+    recordings: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = [str(path) for path in recordings]
     assert main(words) == 1
     assert "1 files differ, of 2." in capsys.readouterr().out

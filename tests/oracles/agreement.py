@@ -1,7 +1,7 @@
 """Agreement inside one group, by enumerating every pair of ratings with exact fractions.
 
 A table of counts is a list of items, each a list of how many raters gave each category.
-Where a statistic is undefined these functions divide by zero, and let Python say so.
+Where a statistic is undefined these functions raise ZeroDivisionError.
 """
 
 from collections.abc import Callable, Sequence

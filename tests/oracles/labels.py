@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
-from math import prod
+from math import exp, prod
 from typing import NamedTuple
 
 from scipy.special import digamma
@@ -83,8 +83,6 @@ def mace(ratings: Sequence[Rating], sizes: tuple[int, int, int], iterations: int
 
     Priors Beta(½, ½) on knowing and Dirichlet(10, …) on the habit, as crowd-kit has them; everybody starts alike.
     """
-    from math import exp
-
     n_items, n_raters, n_answers = sizes
     knows, habit = [0.5] * n_raters, [[1 / n_answers] * n_answers for _ in range(n_raters)]
     guesses = [0.5] * n_raters

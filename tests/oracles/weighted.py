@@ -1,7 +1,7 @@
 """The statistics of resampled ratings, by enumerating weighted pairs of ratings of distinct raters.
 
 A rating is (item, rater, answer); raters and items have whole weights, the numbers of times they were drawn.
-Where a statistic is undefined these functions divide by zero, and let Python say so.
+Where a statistic is undefined these functions raise ZeroDivisionError.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -64,7 +64,7 @@ def test_the_printed_comparison() -> None:
         Printed.of("about ten")
 
 
-def test_ours_is_shown_with_the_digits_of_print() -> None:
+def test_a_computed_value_is_shown_with_the_digits_of_the_published_one() -> None:
     rows = [Row("", ".166", 0.1664), Row("", "0.17", 0.1664), Row("", "34 %", 0.3401), Row("", "9", 12_345)]
     assert [row.display for row in rows] == [".166", "0.17", "34.0 %", "12,345"]
 

@@ -49,8 +49,8 @@ def small_ratings() -> Ratings:
             "item_id": str(item),
             "Q_overall": answer,
         }
-        for rater, given in answers.items()
-        for item, answer in enumerate(given.split())
+        for rater, row in answers.items()
+        for item, answer in enumerate(row.split())
     ]
     return Ratings.from_frame(pl.DataFrame(rows))
 
@@ -61,7 +61,7 @@ def test_counts_of_a_group_and_of_all_others() -> None:
     assert not_men.tolist() == [[1, 1, 1], [3, 0, 0], [1, 1, 1]]
 
 
-def test_its_p_value_is_that_of_all_ways_to_choose_the_group() -> None:
+def test_the_p_value_of_a_rule_is_that_of_all_ways_to_choose_the_group() -> None:
     """Of ten ways to choose two of five raters; 2,000 permutations come near."""
     ratings = small_ratings()
     items, raters, answers = ratings.codes("Q_overall")

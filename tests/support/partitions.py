@@ -26,8 +26,8 @@ def partition(ratings: Ratings, question: str, cuts: Sequence[int]) -> Partition
     def read(first: int, end: int) -> Iterator[Block]:
         for number in range(first, end):
             low, high = edges[number : number + 2]
-            chosen = (item >= low) & (item < high)
-            codes = item[chosen] - low, rater[chosen], answer[chosen]
+            within = (item >= low) & (item < high)
+            codes = item[within] - low, rater[within], answer[within]
             yield Block(Design(*codes, high - low, ratings.n_raters, n_categories), number, low)
 
     design = BlockedDesign(
