@@ -37,11 +37,11 @@ const common = (shape, other) => {
     const inside = ([x, y]) => turn * ((bx - ax) * (y - ay) - (by - ay) * (x - ax));
     return left.flatMap((corner, j) => {
       const next = left[(j + 1) % left.length];
-      const [here, there] = [inside(corner), inside(next)];
-      const kept = here >= 0 ? [corner] : [];
-      if (here * there >= 0) return kept;
-      const share = here / (here - there);
-      return [...kept, corner.map((value, axis) => value + share * (next[axis] - value))];
+      const [depth, nextDepth] = [inside(corner), inside(next)];
+      const corners = depth >= 0 ? [corner] : [];
+      if (depth * nextDepth >= 0) return corners;
+      const share = depth / (depth - nextDepth);
+      return [...corners, corner.map((value, axis) => value + share * (next[axis] - value))];
     });
   }, shape);
 };
@@ -59,26 +59,40 @@ const padding = (element) => {
   return { left, top, right: left + element.clientWidth, bottom: top + element.clientHeight };
 };
 
-// The containers that limit where an element is seen, from within: {element, frame, scrolls}.
-const containers = (element) => {
-  const found = [];
-  let absolute = false; // and thus free of all that is not positioned
-  for (let node = element; node && node !== document.body; node = node.parentElement) {
-    const { overflowX, overflowY, position, display, transform } = getComputedStyle(node);
-    if (absolute && position === "static" && transform === "none") continue;
-    const kinds = [overflowX, overflowY];
-    const applies = node instanceof SVGElement ? node.localName === "svg" : display !== "inline";
-    if (applies && kinds.some((kind) => CUT.has(kind) || SCROLL.has(kind))) {
-      const box = padding(node);
-      const limit = { left: -1e6, top: -1e6, right: 1e6, bottom: 1e6 };
-      if (overflowX !== "visible") Object.assign(limit, { left: box.left, right: box.right });
-      if (overflowY !== "visible") Object.assign(limit, { top: box.top, bottom: box.bottom });
-      found.push({ element: node, frame: limit, scrolls: kinds.some((kind) => SCROLL.has(kind)) });
-    }
-    absolute = position === "absolute";
-    if (position === "fixed") break;
-  }
-  return found;
+// A container that cuts what lies beyond it, or scrolls: {element, frame, scrolls}.
+const limitOf = (element, { overflowX, overflowY, display }) => {
+  const kinds = [overflowX, overflowY];
+  const applies = element instanceof SVGElement ? element.localName === "svg" : display !== "inline";
+  if (!applies || !kinds.some((kind) => CUT.has(kind) || SCROLL.has(kind))) return [];
+  const box = padding(element);
+  const limit = { left: -1e6, top: -1e6, right: 1e6, bottom: 1e6 };
+  if (overflowX !== "visible") Object.assign(limit, { left: box.left, right: box.right });
+  if (overflowY !== "visible") Object.assign(limit, { top: box.top, bottom: box.bottom });
+  return [{ element, frame: limit, scrolls: kinds.some((kind) => SCROLL.has(kind)) }];
+};
+
+// The containers around an element that limit where it is seen, from within.
+const containersAround = (element) => {
+  const { position } = getComputedStyle(element);
+  return position === "fixed" ? [] : containers(element.parentElement, position === "absolute");
+};
+
+// Siblings share the walk upwards. What is absolute is free of all containers that are not positioned.
+const limitsInFlow = new Map();
+const limitsOfAbsolute = new Map();
+
+const containers = (element, absolute = false) => {
+  if (!element || element === document.body) return [];
+  const limits = absolute ? limitsOfAbsolute : limitsInFlow;
+  if (!limits.has(element)) limits.set(element, findContainers(element, absolute));
+  return limits.get(element);
+};
+
+const findContainers = (element, absolute) => {
+  const style = getComputedStyle(element);
+  if (absolute && style.position === "static" && style.transform === "none")
+    return containers(element.parentElement, true);
+  return [...limitOf(element, style), ...containersAround(element)];
 };
 
 const reachable = ({ element, scrolls }) => scrolls && !onPaper && element.tabIndex >= 0;
@@ -98,7 +112,7 @@ const asHighAsFont = (box, element) => {
 
 const linesOfHtml = () => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  const found = [];
+  const lines = [];
   while (walker.nextNode()) {
     const node = walker.currentNode;
     const element = node.parentElement;
@@ -107,15 +121,15 @@ const linesOfHtml = () => {
     range.selectNodeContents(node);
     for (const box of range.getClientRects())
       if (box.width > 0 && box.height > 0)
-        found.push({ element, node, text: node.data, shape: rectangle(asHighAsFont(box, element)) });
+        lines.push({ element, node, text: node.data, shape: rectangle(asHighAsFont(box, element)) });
   }
-  return found;
+  return lines;
 };
 
 const speaks = (element) => [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
 
 const linesOfSvg = () => {
-  const found = [];
+  const lines = [];
   for (const element of document.querySelectorAll("svg text, svg text *")) {
     const within = element.localName !== "text" && element.parentElement.closest("text, tspan, textPath");
     if (!speaks(element) || (within && speaks(within)) || !seen(element)) continue;
@@ -127,9 +141,9 @@ const linesOfSvg = () => {
       const point = new DOMPoint(left, top).matrixTransform(matrix);
       return [point.x, point.y];
     });
-    found.push({ element, node: element, text: element.textContent, shape });
+    lines.push({ element, node: element, text: element.textContent, shape });
   }
-  return found;
+  return lines;
 };
 
 const lines = () =>
@@ -159,17 +173,17 @@ const cutOrOut = ({ text, shape, limits }) => {
 };
 
 const boxesOut = () => {
-  const found = [];
+  const findings = [];
   for (const element of document.body.querySelectorAll("*")) {
-    if (element.ownerSVGElement || !seen(element) || found.some((other) => other.element.contains(element))) continue;
-    const limits = containers(element.parentElement);
+    if (element.ownerSVGElement || !seen(element) || findings.some((other) => other.element.contains(element))) continue;
+    const limits = containersAround(element);
     const box = element.getBoundingClientRect();
     if (!box.width || !box.height) continue;
     const shape = limits.reduce((left, limit) => common(left, rectangle(limit.frame)), rectangle(box));
     const far = shape.length ? sideways(frame(shape)) : 0;
-    if (far > TOLERANCE) found.push({ element, text: `${name(element)} sticks out of the page, ${far.toFixed(0)} px` });
+    if (far > TOLERANCE) findings.push({ element, text: `${name(element)} sticks out of the page, ${far.toFixed(0)} px` });
   }
-  return found;
+  return findings;
 };
 
 const outOfReach = () =>
@@ -236,7 +250,7 @@ const overlapping = () => {
     .map((line) => ({ ...line, frame: frame(line.shape) }))
     .sort((a, b) => a.frame.top - b.frame.top);
   return texts.flatMap((a, i) => {
-    const found = [];
+    const findings = [];
     for (let j = i + 1; j < texts.length && texts[j].frame.top < a.frame.bottom; j++) {
       const b = texts[j];
       if (b.frame.left > a.frame.right || b.frame.right < a.frame.left || together(a, b)) continue;
@@ -244,9 +258,9 @@ const overlapping = () => {
       if (Math.abs(area(shape)) <= AREA) continue;
       const { left, top, right, bottom } = frame(shape);
       if (Math.min(right - left, bottom - top) <= TOLERANCE) continue;
-      found.push(`${shorten(a.text)} and ${shorten(b.text)}, ${(right - left).toFixed(0)} × ${(bottom - top).toFixed(0)} px`);
+      findings.push(`${shorten(a.text)} and ${shorten(b.text)}, ${(right - left).toFixed(0)} × ${(bottom - top).toFixed(0)} px`);
     }
-    return found;
+    return findings;
   });
 };
 
@@ -319,7 +333,7 @@ const faint = () => {
   style.replaceSync("svg * { pointer-events: auto !important }"); // only what takes the pointer is found at a point
   document.adoptedStyleSheets.push(style);
   const base = canvas();
-  const found = linesOfSvg().flatMap((line) => {
+  const findings = linesOfSvg().flatMap((line) => {
     const { fontSize, fontWeight } = getComputedStyle(line.element);
     const large = parseFloat(fontSize) >= (Number(fontWeight) >= 700 ? 18.66 : 24);
     const ratio = contrastOf(line, base);
@@ -327,5 +341,5 @@ const faint = () => {
   });
   document.adoptedStyleSheets.pop();
   scrollTo(0, 0);
-  return found;
+  return findings;
 };

@@ -119,6 +119,13 @@ def test_a_finding_names_the_outermost_box_and_how_far_it_goes(show_body: Show) 
     assert view.overflowing() == ["div#wide.a.b sticks out of the page, 48 px"]
 
 
+def test_an_absolute_box_is_clipped_by_positioned_containers_alone(show_body: Show) -> None:
+    body = """<div style="position:{position}; overflow:hidden; width:90px; height:60px">
+    <p style="position:absolute; width:400px; margin:0">Wide</p></div>"""
+    assert show_body(body.format(position="static"), width=PHONE).overflowing() == ["p sticks out of the page, 48 px"]
+    assert show_body(body.format(position="relative"), width=PHONE).overflowing() == []
+
+
 def test_scrolling_boxes_are_clipped_on_paper(show_body: Show) -> None:
     body = '<div style="overflow-x:auto" tabindex="0"><p style="width:900px; text-align:right">Far away</p></div>'
     assert show_body(body, width=PAPER).overflowing() == []
