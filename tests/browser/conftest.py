@@ -1,12 +1,11 @@
 """One browser per session, with a new context for each test."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
-from tests.support.chromium import MISSING, launch, running
+from tests.support.chromium import launch, running
 from tests.support.live_site import LiveSite, serving
 
 FOLDER = Path(__file__).parent
@@ -26,10 +25,6 @@ def browser() -> Iterator[Browser]:
     expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
         chromium = launch(playwright)
-        if chromium is None:
-            if os.environ.get("CI") == "true":
-                pytest.fail(MISSING)
-            pytest.skip(MISSING)
         with running(None):
             yield chromium
         chromium.close()

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 from tests.support.paths import ROOT
+from tests.support.prerequisites import report_missing
 
 UPSTREAM = "    server 127.0.0.1:8000 max_fails=0;\n"
 
@@ -36,12 +36,7 @@ def configure_plain(ports: Sequence[int], port: int, redirect: int) -> str:
 def find_nginx() -> str:
     """Return the program; without it the test fails in continuous integration, and is skipped elsewhere."""
     program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin")
-    if program is not None:
-        return program
-    reason = "NGINX NOT TESTED: it is not installed"
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
+    return program or report_missing("NGINX NOT TESTED: it is not installed")
 
 
 @contextmanager
